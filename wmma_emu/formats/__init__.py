@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""What a bit pattern means: the table of formats, decoding, encoding in every rounding mode, packing."""
+
+from wmma_emu.formats.codec import decode, encode, round_pack, unpack
+from wmma_emu.formats.spec import OVERFLOWS, ROUNDINGS, Format, Overflow, Rounding
+from wmma_emu.formats.table import FORMATS, format_of
+
+__all__ = [
+    "FORMATS",
+    "OVERFLOWS",
+    "ROUNDINGS",
+    "Format",
+    "Overflow",
+    "Rounding",
+    "decode",
+    "encode",
+    "format_of",
+    "round_pack",
+    "unpack",
+]

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""One number at a time, on Python integers: what the bits of a pattern mean, and how a value becomes bits.
+
+This is the specification of `wmma_emu.formats.codec`, which does the same for whole arrays; tests demand
+that the two agree.
+"""
+
+from typing import Literal, NamedTuple
+
+from wmma_emu.formats.spec import Format, Overflow, Rounding
+
+__all__ = ["Unpacked", "pack_infinity", "pack_nan", "pack_zero", "round_pack", "unpack"]
+
+
+class Unpacked(NamedTuple):
+    """A number taken apart: ``(-1)**sign * significand * 2**exponent_of_last_bit``.
+
+    ``exponent`` is that of the leading bit of a normal number; subnormals keep the smallest normal exponent
+    and a significand with a leading 0. Nothing is normalised.
+    """
+
+    kind: Literal["zero", "finite", "infinity", "nan"]
+    sign: int
+    exponent: int
+    significand: int
+
+
+def unpack(bits: int, fmt: Format) -> Unpacked:
+    """Take one floating-point pattern apart.
+
+    Examples
+    --------
+    >>> from wmma_emu.formats import format_of
+    >>> unpack(0x3C01, format_of("f16"))
+    Unpacked(kind='finite', sign=0, exponent=0, significand=1025)
+    >>> unpack(0x0001, format_of("f16"))
+    Unpacked(kind='finite', sign=0, exponent=-14, significand=1)
+    """
+    sign = 1 if bits & fmt.sign_mask else 0
+    field = bits >> fmt.ignored_low_bits
+    fraction = field & ((1 << fmt.fraction_bits) - 1)
+    biased = (field >> fmt.fraction_bits) & ((1 << fmt.exponent_bits) - 1)
+    all_ones = biased == (1 << fmt.exponent_bits) - 1
+    if all_ones and fmt.nan == "ieee":
+        return Unpacked("nan" if fraction else "infinity", sign, 0, 0)
+    if all_ones and fmt.nan == "all_ones" and fraction == (1 << fmt.fraction_bits) - 1:
+        return Unpacked("nan", sign, 0, 0)
+    if biased == 0 and fmt.has_zero:
+        return Unpacked("finite" if fraction else "zero", sign, fmt.emin, fraction)
+    return Unpacked("finite", sign, biased - fmt.bias, fraction | (1 << fmt.fraction_bits))
+
+
+def round_pack(
+    sign: int,
+    significand: int,
+    exponent: int,
+    fmt: Format,
+    rounding: Rounding = "RNE",
+    overflow: Overflow = "ieee",
+) -> int:
+    """Round ``(-1)**sign * significand * 2**exponent`` to a format, once, and return its bits.
+
+    A significand of zero gives a zero of the sign; so does a value that rounds to zero.
+
+    Examples
+    --------
+    >>> from wmma_emu.formats import format_of
+    >>> hex(round_pack(0, 0b11, -1, format_of("f16")))                     # 1.5
+    '0x3e00'
+    >>> hex(round_pack(0, 2049, 0, format_of("f16"))), hex(round_pack(0, 2049, 0, format_of("f16"), "RU"))
+    ('0x6800', '0x6801')
+    """
+    if significand == 0:
+        return pack_zero(sign, fmt)
+    leading = max(significand.bit_length() - 1 + exponent, fmt.emin)
+    shift = leading - fmt.fraction_bits - exponent
+    if shift <= 0:
+        kept = significand << -shift
+    else:
+        kept = significand >> shift
+        kept += _rounds_up(kept, significand - (kept << shift), 1 << (shift - 1), sign, rounding)
+    if kept >> (fmt.fraction_bits + 1):
+        kept >>= 1
+        leading += 1
+    if kept == 0:
+        return pack_zero(sign, fmt)
+    if kept >> fmt.fraction_bits:
+        field = ((leading + fmt.bias) << fmt.fraction_bits) + (kept - (1 << fmt.fraction_bits))
+    else:
+        field = kept
+    magnitude = field << fmt.ignored_low_bits
+    if magnitude > fmt.max_finite:
+        return _pack_overflow(sign, fmt, rounding, overflow)
+    return magnitude | (fmt.sign_mask if sign else 0)
+
+
+def pack_zero(sign: int, fmt: Format) -> int:
+    """Zero with its sign; the smallest number where a format has no zero (ue8m0)."""
+    return fmt.sign_mask if sign else 0
+
+
+def pack_infinity(sign: int, fmt: Format, overflow: Overflow = "ieee") -> int:
+    """Infinity with its sign; NaN, or the largest number, where a format lacks it or saturates."""
+    if overflow == "saturate":
+        return fmt.max_finite | (fmt.sign_mask if sign else 0)
+    if fmt.has_infinity:
+        return fmt.infinity | (fmt.sign_mask if sign else 0)
+    return pack_nan(fmt) if fmt.nan != "none" else fmt.max_finite | (fmt.sign_mask if sign else 0)
+
+
+def pack_nan(fmt: Format) -> int:
+    """Return the NaN that operations produce; the largest number where a format has none."""
+    return fmt.canonical_nan if fmt.nan != "none" else fmt.max_finite
+
+
+def _rounds_up(kept: int, remainder: int, half: int, sign: int, rounding: Rounding) -> bool:
+    if remainder == 0:
+        return False
+    match rounding:
+        case "RNE":
+            return remainder > half or (remainder == half and kept % 2 == 1)
+        case "RNA":
+            return remainder >= half
+        case "RZ":
+            return False
+        case "RD":
+            return sign == 1
+        case "RU":
+            return sign == 0
+        case "odd":
+            return kept % 2 == 0
+    raise ValueError(f"there is no rounding {rounding!r}; the roundings are RNE, RZ, RD, RU, RNA, odd")
+
+
+def _pack_overflow(sign: int, fmt: Format, rounding: Rounding, overflow: Overflow) -> int:
+    toward_zero = rounding in ("RZ", "odd") or rounding == ("RU" if sign else "RD")
+    if overflow == "saturate" or (overflow == "ieee" and toward_zero):
+        return fmt.max_finite | (fmt.sign_mask if sign else 0)
+    return pack_infinity(sign, fmt)

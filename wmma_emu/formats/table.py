@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Which formats exist: one row each, with its source."""
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats.spec import Format
+
+__all__ = ["FORMATS", "format_of"]
+
+_IEEE = "IEEE 754-2019, table 3.5"
+_PTX = "PTX ISA 9.1, section 5.2.3 (alternate floating-point formats)"
+_OFP8 = "OCP 8-bit Floating Point Specification 1.0, table 1"
+_MX = "OCP Microscaling Formats 1.0, section 5.3"
+_PTX_INT = "PTX ISA 9.1, section 5.2.1 (fundamental types) and 9.7.14 (sub-byte operands of mma)"
+_NAN_16_32 = "; canonical NaN measured on an NVIDIA H200, driver 580.159.03, 2026-11-20"
+
+
+def _float(name: str, bits: int, exponent_bits: int, fraction_bits: int, bias: int, **rest: object) -> Format:
+    row: dict[str, object] = {"signed": True, "has_infinity": True, "nan": "ieee", **rest}
+    return Format(name, "float", bits, exponent_bits=exponent_bits, fraction_bits=fraction_bits, bias=bias, **row)  # type: ignore[arg-type]
+
+
+def _integer(name: str, bits: int, signed: bool) -> Format:
+    return Format(name, "integer", bits, signed, source=_PTX_INT)
+
+
+_ROWS = (
+    _float("f64", 64, 11, 52, 1023, canonical_nan=0xFFF8_0000_0000_0000, source=_IEEE + _NAN_16_32),
+    _float("f32", 32, 8, 23, 127, canonical_nan=0x7FFF_FFFF, source=_IEEE + _NAN_16_32),
+    _float("tf32", 32, 8, 10, 127, ignored_low_bits=13, canonical_nan=0x7FFF_FFFF,
+           source=_PTX + "; the low 13 bits are not read: measured on an NVIDIA H200, 2026-11-20"),
+    _float("bf16", 16, 8, 7, 127, canonical_nan=0x7FFF, source=_PTX),
+    _float("f16", 16, 5, 10, 15, canonical_nan=0x7FFF, source=_IEEE + _NAN_16_32),
+    _float("e4m3", 8, 4, 3, 7, has_infinity=False, nan="all_ones", canonical_nan=0x7F, source=_OFP8),
+    _float("e5m2", 8, 5, 2, 15, canonical_nan=0x7F, source=_OFP8),
+    _float("e3m2", 6, 3, 2, 3, has_infinity=False, nan="none", source=_MX),
+    _float("e2m3", 6, 2, 3, 1, has_infinity=False, nan="none", source=_MX),
+    _float("e2m1", 4, 2, 1, 1, has_infinity=False, nan="none", source=_MX),
+    _float("ue8m0", 8, 8, 0, 127, signed=False, has_infinity=False, nan="all_ones", has_zero=False,
+           canonical_nan=0xFF, source=_MX + " (E8M0)"),
+    _float("ue4m3", 8, 4, 3, 7, signed=False, has_infinity=False, nan="all_ones", canonical_nan=0x7F,
+           source=_PTX + ": the byte's top bit is padding"),
+    _integer("s32", 32, True),
+    _integer("s8", 8, True),
+    _integer("u8", 8, False),
+    _integer("s4", 4, True),
+    _integer("u4", 4, False),
+    Format("b1", "bit", 1, False, source=_PTX_INT),
+)
+
+FORMATS: dict[str, Format] = {row.name: row for row in _ROWS}
+"""Every format by its PTX name."""
+
+
+def format_of(name: "str | Format") -> Format:
+    """Look a format up by its PTX name; a `Format` is returned as it is.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a name that is not in the table; the message lists those that are.
+
+    Examples
+    --------
+    >>> f16 = format_of("f16")
+    >>> hex(f16.max_finite), hex(f16.infinity), f16.emin
+    ('0x7bff', '0x7c00', -14)
+    """
+    if isinstance(name, Format):
+        return name
+    try:
+        return FORMATS[name]
+    except (KeyError, TypeError):
+        raise UnsupportedInstructionError(
+            f"there is no format {name!r}; the formats are {', '.join(FORMATS)}"
+        ) from None

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""What a matrix instruction is: shape, operand formats, layouts, modifiers, registers, as one frozen row."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from wmma_emu.formats import Format, format_of
+
+__all__ = ["OPERANDS", "Arch", "Instruction", "Operand"]
+
+Operand = Literal["a", "b", "c", "d"]
+
+OPERANDS: tuple[Operand, ...] = ("a", "b", "c", "d")
+
+
+@dataclass(frozen=True, slots=True)
+class Arch:
+    """One chip architecture: its PTX target, the generation's name, products, and the targets whose
+    legality it unites (``sm_90`` means the chip with its architecture-specific features, so ``sm_90a`` too)."""
+
+    name: str
+    number: int
+    generation: str
+    products: tuple[str, ...]
+    aliases: tuple[str, ...]
+    source: str
+    status: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One row of the table of instructions: a `wmma.mma` or `mma.sync` with everything that PTX spells out.
+
+    Parameters
+    ----------
+    family : {"mma.sync", "wmma.mma"}
+    m, n, k : int
+    a_layout, b_layout : {"row", "col"}
+    d, a, b, c : str
+        PTX names of the element formats.
+    modifiers : tuple of str
+        In the order of the mnemonic: ``"satfinite"``, ``"xor.popc"``, ``"and.popc"``, ``"rn"``, ``"rz"``,
+        ``"rm"``, ``"rp"``, ``"kind::f8f6f4"``.
+    num_registers : tuple of int
+        Registers a lane of a, b, c, d: 32-bit ones, 64-bit ones for f64.
+    archs : tuple of str
+        Names of the `Arch` rows whose assembler accepts it.
+    source, status : str
+    """
+
+    family: Literal["mma.sync", "wmma.mma"]
+    m: int
+    n: int
+    k: int
+    a_layout: Literal["row", "col"]
+    b_layout: Literal["row", "col"]
+    d: str
+    a: str
+    b: str
+    c: str
+    modifiers: tuple[str, ...]
+    num_registers: tuple[int, int, int, int]
+    archs: tuple[str, ...]
+    source: str
+    status: str
+
+    def __str__(self) -> str:
+        return self.mnemonic
+
+    @property
+    def shape(self) -> str:
+        """The shape as PTX writes it, ``"m16n8k16"``."""
+        return f"m{self.m}n{self.n}k{self.k}"
+
+    @property
+    def mnemonic(self) -> str:
+        """The full PTX mnemonic."""
+        types = [self.d, self.a, self.b, self.c]
+        has = self.modifiers.__contains__
+        rounding = [x for x in self.modifiers if x in ("rn", "rz", "rm", "rp")]
+        popc = [x for x in self.modifiers if x.endswith(".popc")]
+        satfinite = ["satfinite"] if has("satfinite") else []
+        kind = [x for x in self.modifiers if x.startswith("kind::")]
+        if self.family == "wmma.mma":
+            if self.a == "f16":
+                types = [self.d, self.c]
+            parts = ["wmma.mma", *popc, "sync.aligned", self.a_layout, self.b_layout, self.shape,
+                     *rounding, *types, *satfinite]
+        else:
+            parts = ["mma.sync.aligned", self.shape, self.a_layout, self.b_layout, *kind,
+                     *satfinite, *types, *popc, *rounding]
+        return ".".join(parts)
+
+    def format(self, operand: Operand) -> Format:
+        """Return the element format of an operand."""
+        return format_of(getattr(self, operand))
+
+    def registers(self, operand: Operand) -> int:
+        """Registers a lane of an operand."""
+        return self.num_registers[OPERANDS.index(operand)]
+
+    def matrix_shape(self, operand: Operand) -> tuple[int, int]:
+        """(rows, columns) of an operand's matrix."""
+        return {"a": (self.m, self.k), "b": (self.k, self.n)}.get(operand, (self.m, self.n))
