@@ -1,1 +1,21 @@
 # SPDX-License-Identifier: MIT
+"""What is computed: one model row for each chip and kind of instruction, and engines that agree bit for bit."""
+
+from wmma_emu.arithmetic.engines import ENGINES, check_engine, matmul
+from wmma_emu.arithmetic.lookup import dot_product_of, model_for, models_for
+from wmma_emu.arithmetic.model import E8M13, DotModel, DotProduct
+from wmma_emu.arithmetic.table import FMA_F32, MODELS
+
+__all__ = [
+    "E8M13",
+    "ENGINES",
+    "FMA_F32",
+    "MODELS",
+    "DotModel",
+    "DotProduct",
+    "check_engine",
+    "dot_product_of",
+    "matmul",
+    "model_for",
+    "models_for",
+]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What a bit pattern means: the table of formats, decoding, encoding in every rounding mode, packing."""
 
-from wmma_emu.formats.codec import decode, encode, round_pack, unpack
+from wmma_emu.formats.codec import decode, encode, unpack
+from wmma_emu.formats.rounding import round_pack
 from wmma_emu.formats.spec import OVERFLOWS, ROUNDINGS, Format, Overflow, Rounding
 from wmma_emu.formats.table import FORMATS, format_of
 

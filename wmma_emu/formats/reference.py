@@ -7,13 +7,13 @@ that the two agree.
 
 from typing import Literal, NamedTuple
 
-from wmma_emu.formats.spec import Format, Overflow, Rounding
+from wmma_emu.formats.spec import Format, Overflow, Rounding, check_modes
 
 __all__ = ["Unpacked", "pack_infinity", "pack_nan", "pack_zero", "round_pack", "unpack"]
 
 
 class Unpacked(NamedTuple):
-    """A number taken apart: ``(-1)**sign * significand * 2**exponent_of_last_bit``.
+    """A number taken apart: ``(-1)**sign * significand * 2**(exponent - fraction_bits)``.
 
     ``exponent`` is that of the leading bit of a normal number; subnormals keep the smallest normal exponent
     and a significand with a leading 0. Nothing is normalised.
@@ -26,7 +26,7 @@ class Unpacked(NamedTuple):
 
 
 def unpack(bits: int, fmt: Format) -> Unpacked:
-    """Take one floating-point pattern apart.
+    """Take one floating-point pattern apart; bits outside the format are not looked at.
 
     Examples
     --------
@@ -60,7 +60,8 @@ def round_pack(
 ) -> int:
     """Round ``(-1)**sign * significand * 2**exponent`` to a format, once, and return its bits.
 
-    A significand of zero gives a zero of the sign; so does a value that rounds to zero.
+    A significand of zero gives a zero of the sign; so does a value that rounds to zero. Where a format has no
+    sign, the absolute value is rounded; where it has no zero, what is too small becomes the smallest number.
 
     Examples
     --------
@@ -70,6 +71,9 @@ def round_pack(
     >>> hex(round_pack(0, 2049, 0, format_of("f16"))), hex(round_pack(0, 2049, 0, format_of("f16"), "RU"))
     ('0x6800', '0x6801')
     """
+    fmt.require_float()
+    check_modes(rounding, overflow)
+    sign = sign if fmt.signed else 0
     if significand == 0:
         return pack_zero(sign, fmt)
     leading = max(significand.bit_length() - 1 + exponent, fmt.emin)
@@ -109,7 +113,7 @@ def pack_infinity(sign: int, fmt: Format, overflow: Overflow = "ieee") -> int:
 
 
 def pack_nan(fmt: Format) -> int:
-    """Return the NaN that operations produce; the largest number where a format has none."""
+    """Return the NaN that operations produce; the largest number, positive, where a format has none."""
     return fmt.canonical_nan if fmt.nan != "none" else fmt.max_finite
 
 
@@ -129,7 +133,6 @@ def _rounds_up(kept: int, remainder: int, half: int, sign: int, rounding: Roundi
             return sign == 0
         case "odd":
             return kept % 2 == 0
-    raise ValueError(f"there is no rounding {rounding!r}; the roundings are RNE, RZ, RD, RU, RNA, odd")
 
 
 def _pack_overflow(sign: int, fmt: Format, rounding: Rounding, overflow: Overflow) -> int:

@@ -6,7 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["OVERFLOWS", "ROUNDINGS", "Format", "NaNRule", "Overflow", "Rounding"]
+from wmma_emu.errors import UnsupportedInstructionError
+
+__all__ = ["OVERFLOWS", "ROUNDINGS", "Format", "NaNRule", "Overflow", "Rounding", "check_modes"]
 
 Rounding = Literal["RNE", "RZ", "RD", "RU", "RNA", "odd"]
 """Nearest-even, toward zero, down, up, nearest with ties away from zero, and round to odd."""
@@ -19,8 +21,21 @@ matrix units do, even under RZ); or the largest finite value, for infinities too
 
 OVERFLOWS: tuple[Overflow, ...] = ("ieee", "infinity", "saturate")
 
+
+def check_modes(rounding: str, overflow: str) -> None:
+    """Raise `UnsupportedInstructionError` unless both names exist."""
+    if rounding not in ROUNDINGS:
+        raise UnsupportedInstructionError(
+            f"there is no rounding {rounding!r}; the roundings are {', '.join(ROUNDINGS)}"
+        )
+    if overflow not in OVERFLOWS:
+        raise UnsupportedInstructionError(
+            f"there is no overflow rule {overflow!r}; the rules are {', '.join(OVERFLOWS)}"
+        )
+
+
 NaNRule = Literal["ieee", "all_ones", "none"]
-"""Which patterns are NaN: every non-zero fraction under an all-ones exponent; the all-ones pattern alone; none."""
+"""Which patterns are NaN: all non-zero fractions under an all-ones exponent; the all-ones pattern; none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +148,13 @@ class Format:
     def max_integer(self) -> int:
         """The largest value of an integer format."""
         return self.mask >> (1 if self.signed else 0)
+
+    def require_float(self) -> None:
+        """Raise `UnsupportedInstructionError` unless patterns are floating-point numbers."""
+        if not self.is_float:
+            raise UnsupportedInstructionError(
+                f"{self.name} is not a floating-point format; wmma_emu.scalar.convert reaches integers too"
+            )
 
     @property
     def storage(self) -> np.dtype[np.unsignedinteger]:

@@ -16,7 +16,8 @@ _NAN_16_32 = "; canonical NaN measured on an NVIDIA H200, driver 580.159.03, 202
 
 def _float(name: str, bits: int, exponent_bits: int, fraction_bits: int, bias: int, **rest: object) -> Format:
     row: dict[str, object] = {"signed": True, "has_infinity": True, "nan": "ieee", **rest}
-    return Format(name, "float", bits, exponent_bits=exponent_bits, fraction_bits=fraction_bits, bias=bias, **row)  # type: ignore[arg-type]
+    row |= {"exponent_bits": exponent_bits, "fraction_bits": fraction_bits, "bias": bias}
+    return Format(name, "float", bits, **row)  # type: ignore[arg-type]
 
 
 def _integer(name: str, bits: int, signed: bool) -> Format:

@@ -1,1 +1,7 @@
 # SPDX-License-Identifier: MIT
+"""Whole matrices: tiling, padding, the order of k, the final rounding."""
+
+from wmma_emu.gemm.gemm import gemm
+from wmma_emu.gemm.operands import DEFAULT_ARCH, bind
+
+__all__ = ["DEFAULT_ARCH", "bind", "gemm"]

@@ -1,1 +1,24 @@
 # SPDX-License-Identifier: MIT
+"""What exists, on which chip: the tables of chips and of instructions, and how to find a row."""
+
+from wmma_emu.instructions.arch import ARCHS, arch_of
+from wmma_emu.instructions.lookup import default_instruction, instructions_of, lookup
+from wmma_emu.instructions.machine import MachineCode, lowerings, machine_instructions
+from wmma_emu.instructions.spec import OPERANDS, Arch, Instruction, Operand
+from wmma_emu.instructions.table import INSTRUCTIONS
+
+__all__ = [
+    "ARCHS",
+    "INSTRUCTIONS",
+    "OPERANDS",
+    "Arch",
+    "Instruction",
+    "MachineCode",
+    "Operand",
+    "arch_of",
+    "default_instruction",
+    "instructions_of",
+    "lookup",
+    "lowerings",
+    "machine_instructions",
+]

@@ -15,8 +15,10 @@ OPERANDS: tuple[Operand, ...] = ("a", "b", "c", "d")
 
 @dataclass(frozen=True, slots=True)
 class Arch:
-    """One chip architecture: its PTX target, the generation's name, products, and the targets whose
-    legality it unites (``sm_90`` means the chip with its architecture-specific features, so ``sm_90a`` too)."""
+    """One chip architecture: its PTX target, the generation's name, products, and other names.
+
+    It means the chip with its architecture-specific features: ``sm_90`` is ``sm_90a`` too.
+    """
 
     name: str
     number: int
@@ -79,6 +81,7 @@ class Instruction:
     def mnemonic(self) -> str:
         """The full PTX mnemonic."""
         types = [self.d, self.a, self.b, self.c]
+        layouts = [self.a_layout, self.b_layout]
         has = self.modifiers.__contains__
         rounding = [x for x in self.modifiers if x in ("rn", "rz", "rm", "rp")]
         popc = [x for x in self.modifiers if x.endswith(".popc")]
@@ -87,19 +90,28 @@ class Instruction:
         if self.family == "wmma.mma":
             if self.a == "f16":
                 types = [self.d, self.c]
-            parts = ["wmma.mma", *popc, "sync.aligned", self.a_layout, self.b_layout, self.shape,
-                     *rounding, *types, *satfinite]
+            order = ["wmma.mma", *popc, "sync.aligned", *layouts, self.shape, *rounding, *types, *satfinite]
         else:
-            parts = ["mma.sync.aligned", self.shape, self.a_layout, self.b_layout, *kind,
-                     *satfinite, *types, *popc, *rounding]
-        return ".".join(parts)
+            order = ["mma.sync.aligned", self.shape, *layouts, *kind, *satfinite, *types, *popc, *rounding]
+        return ".".join(order)
+
+    @property
+    def short_mnemonic(self) -> str:
+        """The mnemonic without what may be left out: the `mma.sync` prefix, ``sync.aligned``, ``row.col``."""
+        text = self.mnemonic.replace(".sync.aligned", "").removeprefix("mma.")
+        return text.replace(".row.col", "")
+
+    @property
+    def products(self) -> int:
+        """Independent products: four for the f16 `mma.sync` m8n8k4, one for each quad pair; else one."""
+        return 4 if self.family == "mma.sync" and self.a == "f16" and self.m == 8 else 1
 
     def format(self, operand: Operand) -> Format:
         """Return the element format of an operand."""
         return format_of(getattr(self, operand))
 
     def registers(self, operand: Operand) -> int:
-        """Registers a lane of an operand."""
+        """Return the registers a lane of an operand."""
         return self.num_registers[OPERANDS.index(operand)]
 
     def matrix_shape(self, operand: Operand) -> tuple[int, int]:

@@ -1,1 +1,9 @@
 # SPDX-License-Identifier: MIT
+"""Where does each element live: (lane, register, bit) <-> (row, column), with proofs that none is missed."""
+
+from wmma_emu.layouts.lookup import layout_for
+from wmma_emu.layouts.spec import LaneMap, Location
+from wmma_emu.layouts.wmma import fragment_layout
+from wmma_emu.layouts.wmma_table import MemoryLayout, Use
+
+__all__ = ["LaneMap", "Location", "MemoryLayout", "Use", "fragment_layout", "layout_for"]

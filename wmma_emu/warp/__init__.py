@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: MIT
+"""Thirty-two lanes together: an instruction bound to a chip, and its operands' registers."""

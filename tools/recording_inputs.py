@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: MIT
+"""Inputs of the recordings, drawn again from a seed whenever they are needed, so that only outputs are stored.
+
+All randomness is the SHAKE-128 stream of a readable key: the same bits on every machine and with every version of
+NumPy. A change to anything here that changes a bit needs a new `VERSION`, and new recordings.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.formats import Format, encode, format_of
+from wmma_emu.instructions import Instruction
+
+VERSION = 1
+
+FLOAT_FAMILIES = ("normal", "wide", "special", "tiny", "cancel", "ties", "zeros", "zero_times_huge", "raw")
+"""normal, wide: random significands, exponents in a narrow or a wide band. special: infinities, NaN with payloads,
+zeros, subnormals, ones, largest numbers among ordinary ones. tiny: products and c at the smallest exponents, with
+subnormal results. cancel: a few magnitudes of both signs. ties: terms at the last bits that are kept. zeros: mostly
+zeros of both signs; the even tiles have products that are all -0. zero_times_huge: zeros meet huge numbers beside small
+terms. raw: uniform bits."""
+
+INTEGER_FAMILIES = ("normal", "limits", "raw")
+"""normal: any elements, a moderate c. limits: extreme elements, c near the ends of its range. raw: uniform bits."""
+
+Patterns = NDArray[np.uint64]
+
+
+def families_of(instruction: Instruction) -> tuple[str, ...]:
+    """Name the families that an instruction is recorded with, in the order of the recording."""
+    return FLOAT_FAMILIES if instruction.format("a").is_float else INTEGER_FAMILIES
+
+
+def random_words(key: str, count: int) -> Patterns:
+    """Return 64-bit words of the SHAKE-128 stream of a key.
+
+    >>> hex(random_words("a key", 1)[0])
+    '0xc9e8463f7a5149b4'
+    """
+    stream = hashlib.shake_128(key.encode()).digest(8 * count)
+    return np.frombuffer(stream, "<u8").astype(np.uint64)
+
+
+def regenerate_inputs(
+    instruction: Instruction, family: str, seed: int, tiles: int
+) -> tuple[NDArray[np.unsignedinteger], ...]:
+    """Draw the registers of A, B and C of one family: three arrays (registers, tiles, 32), uint64 for f64.
+
+    Memory layouts and modifiers are not part of the key: instructions that differ in them alone get equal registers.
+    Copies of an element (WMMA in f16) are drawn apart: only the ones that the chip reads count.
+    """
+    if family not in families_of(instruction):
+        raise ValueError(f"{instruction.mnemonic} has no family {family!r}: {', '.join(families_of(instruction))}")
+    types = ".".join((instruction.d, instruction.a, instruction.b, instruction.c))
+    name = f"wmma_emu inputs {VERSION}|{seed}|{family}|{instruction.family}|{instruction.shape}|{types}"
+    return tuple(_registers(instruction, operand, family, f"{name}|{operand}", tiles) for operand in ("a", "b", "c"))
+
+
+def _registers(instruction: Instruction, operand: str, family: str, key: str, tiles: int):
+    fmt, registers = instruction.format(operand), instruction.registers(operand)
+    width = max(fmt.bits, 32)
+    per_register = width // fmt.bits
+    shape = (registers, per_register, tiles, 32)
+    count = registers * per_register * tiles * 32
+    control, payload = random_words(key, 2 * count).reshape(2, *shape)
+    odd_tile = np.broadcast_to(np.arange(tiles)[:, None] % 2 == 1, shape)
+    draw = _Draw(fmt, instruction, operand, control, payload, odd_tile)
+    patterns = (_float if fmt.is_float else _integer)(draw, family)
+    word = np.zeros((registers, tiles, 32), np.uint64)
+    for i in range(per_register):
+        word |= patterns[:, i] << np.uint64(i * fmt.bits)
+    return word.astype(f"u{width // 8}")
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Two random words for each element, and ways to make patterns of them.
+
+    The words' bits are dealt out once: control 0 is the sign, 1-16 a selector, 17-32 an exponent or a choice, 33 a
+    second sign, 34-49 a second selector; payload is fractions.
+    """
+
+    fmt: Format
+    instruction: Instruction
+    operand: str
+    control: Patterns
+    payload: Patterns
+    odd_tile: NDArray[np.bool_]
+
+    def bits(self, low: int, count: int) -> Patterns:
+        return (self.control >> np.uint64(low)) & np.uint64((1 << count) - 1)
+
+    @property
+    def sign(self) -> Patterns:
+        return self.bits(0, 1) * np.uint64(self.fmt.sign_mask)
+
+    @property
+    def low_bits(self) -> Patterns:
+        return (self.payload >> np.uint64(40)) & np.uint64((1 << self.fmt.ignored_low_bits) - 1)
+
+    def between(self, low: int, high: int) -> NDArray[np.int64]:
+        """Draw uniform integers, both ends included."""
+        return low + ((self.bits(17, 16) * np.uint64(high - low + 1)) >> np.uint64(16)).astype(np.int64)
+
+    def field(self, exponent: Patterns, fraction: Patterns) -> Patterns:
+        """Put fields together, with a random sign and random bits where the chip does not look."""
+        magnitude = (exponent << np.uint64(self.fmt.fraction_bits)) | fraction
+        return (magnitude << np.uint64(self.fmt.ignored_low_bits)) | self.low_bits | self.sign
+
+    @property
+    def fraction(self) -> Patterns:
+        return self.payload & np.uint64((1 << self.fmt.fraction_bits) - 1)
+
+    def normal(self, low: int, high: int) -> Patterns:
+        """Draw a number with a random significand and an exponent from a range, as far as the format has it."""
+        top = self.fmt.emax - (self.fmt.nan == "all_ones")
+        low, high = max(low, self.fmt.emin), max(min(high, top), self.fmt.emin)
+        exponent = self.between(min(low, high), high) + self.fmt.bias
+        return self.field(exponent.astype(np.uint64), self.fraction)
+
+    def subnormal(self) -> Patterns:
+        return self.field(np.zeros_like(self.control), self.fraction)
+
+    def zero(self) -> Patterns:
+        return self.sign
+
+    def nan(self) -> Patterns:
+        """Draw NaN with a payload; of tf32's, half keep it where the chip does not look: infinities to it."""
+        ones = np.full_like(self.control, (1 << self.fmt.exponent_bits) - 1)
+        if self.fmt.nan == "all_ones":
+            return self.field(ones, np.full_like(ones, (1 << self.fmt.fraction_bits) - 1))
+        unseen = (self.bits(33, 1) == 1) & (self.fmt.ignored_low_bits > 0)
+        fraction = np.where(unseen, np.uint64(0), np.maximum(self.fraction, np.uint64(1)))
+        return self.field(ones, fraction) | unseen.astype(np.uint64)
+
+    def infinity(self) -> Patterns:
+        if not self.fmt.has_infinity:
+            return self.largest()
+        return np.uint64(self.fmt.infinity) | self.sign
+
+    def largest(self) -> Patterns:
+        return np.uint64(self.fmt.max_finite) | self.sign
+
+    def one_of(self, values: Sequence[float]) -> Patterns:
+        """Choose among values, with a random sign."""
+        table = encode(np.array(values, np.float64), self.fmt).astype(np.uint64)
+        return table[self.between(0, len(values) - 1)] | self.sign
+
+    def mix(self, *parts: tuple[int, Patterns], rest: Patterns, selector: int = 1) -> Patterns:
+        """Choose a part for each element with its weight in 65,536, else the rest."""
+        chosen, start = self.bits(selector, 16).astype(np.int64), 0
+        result = rest
+        for weight, patterns in parts:
+            result = np.where((chosen >= start) & (chosen < start + weight), patterns, result)
+            start += weight
+        return result
+
+
+_ALL = 65536
+
+
+def _float(draw: _Draw, family: str) -> Patterns:
+    is_c = draw.operand == "c"
+    match family:
+        case "raw":
+            return draw.payload & np.uint64(draw.fmt.mask)
+        case "normal":
+            return draw.normal(-2, 8) if is_c else draw.normal(-3, 4)
+        case "wide":
+            reach = 7 if draw.instruction.d == "f16" else 12
+            return draw.normal(-2 * reach, 2 * reach) if is_c else draw.normal(-reach, reach)
+        case "special":
+            rare = _ALL // (6 * draw.instruction.k)
+            return draw.mix(
+                (rare, draw.nan()), (rare, draw.infinity()), (_ALL // 8, draw.zero()), (_ALL // 8, draw.subnormal()),
+                (_ALL // 8, draw.one_of([1.0])), (2 * rare, draw.largest()), rest=draw.normal(-3, 4),
+            )  # fmt: skip
+        case "tiny":
+            return _tiny(draw)
+        case "cancel":
+            return _cancel(draw)
+        case "ties":
+            return _ties(draw)
+        case "zeros":
+            return _zeros(draw)
+        case "zero_times_huge":
+            small = draw.normal(-10, -8)
+            if is_c:
+                return draw.normal(-40, -18)
+            if draw.operand == "a":
+                return draw.mix((_ALL * 7 // 8, draw.zero()), rest=small)
+            return draw.mix((_ALL * 3 // 4, draw.normal(draw.fmt.emax - 3, draw.fmt.emax - 2)), rest=small)
+    raise ValueError(f"there is no family {family!r}")
+
+
+def _tiny(draw: _Draw) -> Patterns:
+    """Products near the smallest exponent of the accumulator; in odd tiles subnormals times ordinary numbers."""
+    fmt, zero = draw.fmt, draw.zero()
+    if draw.operand == "c":
+        low = fmt.emin if fmt.name in ("f16", "f64") or draw.instruction.format("a").exponent_bits == 8 else -50
+        return draw.mix((_ALL // 4, zero), (_ALL // 4, draw.subnormal()), rest=draw.normal(low, low + 10))
+    if fmt.exponent_bits >= 8:
+        half = format_of(draw.instruction.d).emin // 2
+        even = draw.mix((_ALL // 8, zero), rest=draw.normal(half - 8, half + 3))
+        odd = draw.subnormal() if draw.operand == "a" else draw.normal(-6, 6)
+        return np.where(draw.odd_tile, odd, even)
+    few_bits = draw.field((draw.between(1, 6)).astype(np.uint64), draw.fraction & ~(draw.fraction - np.uint64(1)))
+    even = draw.mix((_ALL // 8, zero), (_ALL // 4, draw.subnormal()), rest=few_bits)
+    odd = draw.mix((_ALL // 2, draw.subnormal()), rest=draw.normal(fmt.emin, fmt.emin + 5))
+    return np.where(draw.odd_tile, odd, even)
+
+
+def _cancel(draw: _Draw) -> Patterns:
+    """Few magnitudes, both signs: most of a sum cancels, and residues of very different size stay."""
+    if draw.operand == "c":
+        integers = draw.one_of([float(x) for x in range(9)])
+        return draw.mix((_ALL // 2, integers), (_ALL // 4, draw.zero()), rest=draw.normal(-24, -10))
+    ulp = 2.0**-draw.fmt.fraction_bits
+    magnitudes = draw.one_of([1.0, 1.0, 1.0, 1.0, 1.0 + ulp, 1.5, 2.0**-6, 0.0])
+    large = draw.one_of([64.0, 64.0, 64.0, 64.0 + 64.0 * ulp, 1.0, 2.0**-3, 2.0**-6, 0.0])
+    return np.where(draw.odd_tile, large, magnitudes)
+
+
+def _ties(draw: _Draw) -> Patterns:
+    """Terms around half a unit in the last place of c, and below it."""
+    out = format_of(draw.instruction.d)
+    if draw.operand == "c":
+        ulp = 2.0**-draw.fmt.fraction_bits
+        return draw.one_of([1.0, 1.0, 1.0 + ulp, 2.0 - ulp, 1.0 + 3.0 * ulp, 0.0, 2.0, 1.0])
+    half = (out.fraction_bits + 1) // 2
+    ladder = [0.0, 0.0, 0.0, 2.0**-half, 2.0**-half, 2.0 ** -(half + 1), 2.0 ** -(half + 1), 2.0 ** -(2 * half)]
+    return draw.one_of(ladder)
+
+
+def _zeros(draw: _Draw) -> Patterns:
+    one = draw.one_of([1.0])
+    if draw.operand == "c":
+        even = draw.mix((_ALL // 16, np.zeros_like(draw.control)), rest=np.full_like(draw.control, draw.fmt.sign_mask))
+        return np.where(draw.odd_tile, draw.mix((_ALL // 4, one), rest=draw.zero()), even)
+    if draw.operand == "a":
+        even = np.full_like(draw.control, draw.fmt.sign_mask)
+        return np.where(draw.odd_tile, draw.mix((_ALL // 4, one), rest=draw.zero()), even)
+    even = draw.mix((_ALL // 2, np.zeros_like(draw.control)), rest=draw.normal(-1, 1) & ~np.uint64(draw.fmt.sign_mask))
+    return np.where(draw.odd_tile, draw.mix((_ALL // 2, one), rest=draw.zero()), even)
+
+
+def _integer(draw: _Draw, family: str) -> Patterns:
+    fmt, mask = draw.fmt, np.uint64(draw.fmt.mask)
+    raw = draw.payload & mask
+    if family == "raw":
+        return raw
+    if draw.operand != "c":
+        if family == "normal":
+            return raw
+        extremes = np.array([fmt.max_integer, fmt.min_integer, fmt.max_integer, fmt.min_integer + 1], np.int64)
+        chosen = extremes[draw.between(0, 3)].view(np.uint64) & mask
+        return draw.mix((_ALL // 8, raw), rest=chosen)
+    if family == "normal":
+        return ((draw.payload & np.uint64((1 << 21) - 1)) - np.uint64(1 << 20)) & mask
+    multiplicand = draw.instruction.format("a")
+    largest = max(multiplicand.max_integer, -multiplicand.min_integer) ** 2 * draw.instruction.k
+    distance = (draw.payload >> np.uint64(8)) % np.uint64(largest + 1)
+    near_max = np.uint64(fmt.max_integer) - distance
+    near_min = (np.uint64(1 << 31) + distance) & mask
+    return np.where(draw.sign != 0, near_min, near_max)

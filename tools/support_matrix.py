@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""Print the README's support matrix from the tables: chips by families, with the status of the arithmetic.
+
+    python tools/support_matrix.py
+"""
+
+from wmma_emu.arithmetic import models_for
+from wmma_emu.instructions import ARCHS, INSTRUCTIONS
+
+FAMILIES = {
+    "f16 (`mma`, `wmma`)": lambda i: i.a == "f16" and i.shape != "m8n8k4",
+    "f16 m8n8k4 (`mma`)": lambda i: i.a == "f16" and i.shape == "m8n8k4",
+    "bf16": lambda i: i.a == "bf16",
+    "tf32": lambda i: i.a == "tf32",
+    "FP8 (e4m3, e5m2)": lambda i: i.a in ("e4m3", "e5m2"),
+    "f64": lambda i: i.a == "f64",
+    "s8, u8": lambda i: i.a in ("s8", "u8"),
+    "s4, u4": lambda i: i.a in ("s4", "u4"),
+    "b1": lambda i: i.a == "b1",
+}
+
+
+def status(family: str, arch: str) -> str:
+    """Status of the default models of a family on a chip; a dash where the chip lacks it."""
+    rows = [i for i in INSTRUCTIONS.values() if FAMILIES[family](i) and arch in i.archs]
+    found = {models_for(i, arch)[0].status for i in rows}
+    return " / ".join(sorted(found)) or "–"
+
+
+def matrix() -> str:
+    """Return the whole table as Markdown."""
+    lines = ["| | " + " | ".join(ARCHS) + " |", "|---" * (len(ARCHS) + 1) + "|"]
+    lines += [f"| {family} | " + " | ".join(status(family, arch) for arch in ARCHS) + " |" for family in FAMILIES]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(matrix())

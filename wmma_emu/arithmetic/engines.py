@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""The engines by name, and the one call through which every product goes."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from wmma_emu.arithmetic import numpy_engine, reference
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.formats.codec import Bits
+from wmma_emu.scalar.environment import require_ieee_subnormals
+
+__all__ = ["ENGINES", "check_engine", "matmul"]
+
+Engine = Callable[[DotProduct, Bits, Bits, Bits, numpy_engine.Progress | None], Bits]
+
+
+def _reference_matmul(
+    product: DotProduct, a: Bits, b: Bits, c: Bits, progress: numpy_engine.Progress | None = None
+) -> Bits:
+    """Every element through `wmma_emu.arithmetic.reference.dot`, instruction after instruction over K."""
+    d = np.empty(c.shape, product.d.storage)
+    for done, (index, i, j) in enumerate(np.ndindex(c.shape)):
+        row, column = a[index, i].tolist(), b[index, :, j].tolist()
+        running = int(c[index, i, j])
+        for k in range(0, len(row), product.k):
+            running = reference.dot(product, row[k : k + product.k], column[k : k + product.k], running)
+        d[index, i, j] = running
+        if progress is not None and done % 1024 == 0:
+            progress(done / c.size)
+    return d
+
+
+ENGINES: dict[str, Engine] = {"reference": _reference_matmul, "numpy": numpy_engine.matmul}
+"""Every engine: all give the same bits."""
+
+
+def check_engine(engine: str) -> str:
+    """Resolve ``"auto"`` to the fastest engine that is installed.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For an engine that does not exist.
+    """
+    if engine == "auto":
+        return "numpy"
+    if not isinstance(engine, str) or engine not in ENGINES:
+        raise UnsupportedInstructionError(
+            f"there is no engine {engine!r}; the engines are 'auto', {', '.join(map(repr, ENGINES))}"
+        )
+    return engine
+
+
+def matmul(
+    product: DotProduct,
+    a: Bits,
+    b: Bits,
+    c: Bits,
+    engine: str = "auto",
+    progress: numpy_engine.Progress | None = None,
+) -> Bits:
+    """Compute D = A B + C on bit patterns, with the model of one instruction on one chip.
+
+    Parameters
+    ----------
+    product : DotProduct
+    a : unsigned integer array, shape (..., M, K)
+    b : unsigned integer array, shape (..., K, N)
+    c : unsigned integer array, shape (..., M, N)
+        Patterns of the product's formats. Leading axes broadcast as in `numpy.matmul`. K is the instruction's k
+        or, where D can be the next instruction's C, a multiple of it: instructions follow one another over
+        ascending k.
+    engine : {"auto", "reference", "numpy"}
+    progress : callable, optional
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    unsigned integer array, shape (..., M, N)
+
+    Examples
+    --------
+    >>> from wmma_emu.arithmetic import dot_product_of, matmul
+    >>> from wmma_emu.instructions import lookup
+    >>> p = dot_product_of(lookup("m16n8k32.s32.s8.s8.s32"), "sm_90")
+    >>> ones = np.ones((32, 32), np.uint8)
+    >>> hex(matmul(p, ones[:16], ones[:, :8], np.zeros((16, 8), np.uint32))[0, 0])
+    '0x20'
+    """
+    run = ENGINES[check_engine(engine)]
+    k = a.shape[-1]
+    if k % product.k or (k != product.k and not product.chains):
+        raise FragmentMismatchError(
+            f"K = {k} is not {product.k}" + (", nor a multiple of it" if product.chains else "")
+        )
+    require_ieee_subnormals()
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
+    operands = [np.broadcast_to(x, batch + x.shape[-2:]).reshape(-1, *x.shape[-2:]) for x in (a, b, c)]
+    return run(product, *operands, progress).reshape(batch + c.shape[-2:])

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""What is known of one matrix unit's arithmetic, as one frozen row; and a row applied to one instruction."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from wmma_emu.formats import Format, Overflow, Rounding, format_of
+from wmma_emu.instructions import Instruction
+
+__all__ = ["E8M13", "DotModel", "DotProduct"]
+
+E8M13 = Format(
+    "e8m13", "float", 32, True, exponent_bits=8, fraction_bits=13, bias=127, has_infinity=True, nan="ieee",
+    ignored_low_bits=10, canonical_nan=0x7FFF_FFFF,
+    source="recorded on Ada GPUs (FP8 mma.sync) and measured on an NVIDIA H200 (FP8 wgmma)", status="recorded",
+)  # fmt: skip
+"""What Ada's FP8 unit keeps of a float32 result: 13 fraction bits, in a float32 register."""
+
+
+@dataclass(frozen=True, slots=True)
+class DotModel:
+    """How one chip computes one kind of dot product: a row of the table of models.
+
+    Parameters
+    ----------
+    arch : str
+        The chip, ``"sm_90"``.
+    families, shapes, inputs : tuple of str
+        The instructions that the row serves: PTX families, shapes, formats of A.
+    accumulator : str
+        Format of what one step hands to the next.
+    lowering : str
+        ``"native"``; or, where the compiler expands the instruction, which compiler's sequence this is.
+    arithmetic : {"aligned_sum", "fma_chain", "integer", "popcount"}
+        An aligned sum of exact products, rounded once a step; a chain of fused multiply-adds over ascending k;
+        an exact integer sum; a population count.
+    terms_per_step : int
+        Products that one rounding step takes.
+    unit_terms : int
+        Products that the unit holds. An instruction with fewer adds products that are +0, which shows in
+        the sign of a zero sum alone.
+    fraction_bits : int
+        F: bits kept below the largest exponent when terms are aligned.
+    min_exponent : int
+        The alignment exponent never falls below it.
+    output : str
+        What each step rounds to: the accumulator's format, or ``"e8m13"``.
+    rounding : {"RZ", "RNE"}
+        Of each step.
+    operand_format : str
+        Format that A and B are converted to first (exactly); ``""`` if they are read as they are.
+    k_order : {"ascending", "byte_pairs"}
+        Products of one step: consecutive k; or, for FP8 run as f16, first the k with ``k % 4 < 2`` (bytes 0
+        and 1 of each register), then the others.
+    c_joins : {"first_step", "last_add"}
+        Whether c is a term of the first step, or is added, rounded to nearest, after all steps, which then
+        start from +0.
+    partial_sums : {"chained", "added"}
+        Whether a step takes the result of the step before it as a term; or starts from +0, the results being
+        added, rounded to nearest.
+    source, status, note : str
+        Provenance: ``measured``, ``recorded``, ``literature``, ``documented`` or ``inferred``; and what is
+        not known.
+    """
+
+    arch: str
+    families: tuple[str, ...]
+    shapes: tuple[str, ...]
+    inputs: tuple[str, ...]
+    accumulator: str
+    arithmetic: Literal["aligned_sum", "fma_chain", "integer", "popcount"]
+    source: str
+    status: str
+    terms_per_step: int = 1
+    unit_terms: int = 1
+    fraction_bits: int = 0
+    min_exponent: int = 0
+    output: str = ""
+    rounding: Literal["RZ", "RNE"] = "RNE"
+    operand_format: str = ""
+    k_order: Literal["ascending", "byte_pairs"] = "ascending"
+    c_joins: Literal["first_step", "last_add"] = "first_step"
+    partial_sums: Literal["chained", "added"] = "chained"
+    lowering: str = "native"
+    note: str = ""
+
+    @property
+    def output_format(self) -> Format:
+        """What each step rounds to."""
+        return E8M13 if self.output == "e8m13" else format_of(self.output or self.accumulator)
+
+    @property
+    def accumulator_format(self) -> Format:
+        """Format of the register that holds a step's result."""
+        return format_of(self.accumulator)
+
+    @property
+    def parameters(self) -> tuple[object, ...]:
+        """Everything that decides bits, nothing of provenance: equal for rows that compute alike."""
+        return (
+            self.accumulator, self.arithmetic, self.terms_per_step, self.unit_terms, self.fraction_bits,
+            self.min_exponent, self.output, self.rounding, self.operand_format, self.k_order, self.c_joins,
+            self.partial_sums,
+        )  # fmt: skip
+
+    def describe(self) -> str:
+        """Say in one sentence what the row computes."""
+        match self.arithmetic:
+            case "integer":
+                return "exact integer sum of the products and c, wrapped or (.satfinite) clamped once to 32 bits"
+            case "popcount":
+                return "population count of the bitwise operation, added to c, wrapped to 32 bits"
+            case "fma_chain":
+                join = "from c" if self.c_joins == "first_step" else "from +0, then c added (RNE)"
+                return f"{self.accumulator} fused multiply-adds, k ascending, {join}"
+        text = f"steps of {self.terms_per_step} exact products"
+        if self.operand_format:
+            text += f" of operands converted to {self.operand_format}"
+        if self.c_joins == "first_step":
+            text += " and c"
+        text += (f", aligned to the largest exponent (at least {self.min_exponent}), cut toward zero to "
+                 f"{self.fraction_bits} fraction bits, summed exactly, rounded {self.rounding} to {self.output_format}")
+        if self.k_order == "byte_pairs":
+            text += "; k % 4 < 2 first, then the others"
+        if self.partial_sums == "added":
+            text += "; the steps' results added (RNE)"
+        if self.c_joins == "last_add":
+            text += "; c added last (RNE)"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class DotProduct:
+    """A `DotModel` applied to one instruction: everything that one element of D is computed from.
+
+    Parameters
+    ----------
+    model : DotModel
+    a, b, c, d : Format
+    k : int
+        Products of one instruction.
+    satfinite : bool
+        Clamp an integer total instead of wrapping it.
+    bit_operation : {"", "xor", "and"}
+    rounding : str
+        Of a chain of fused multiply-adds.
+    """
+
+    model: DotModel
+    a: Format
+    b: Format
+    c: Format
+    d: Format
+    k: int
+    satfinite: bool = False
+    bit_operation: Literal["", "xor", "and"] = ""
+    rounding: Rounding = "RNE"
+
+    @classmethod
+    def of(cls, model: DotModel, instruction: Instruction) -> "DotProduct":
+        """Apply a model to an instruction."""
+        modifiers = instruction.modifiers
+        popc = next((x.split(".")[0] for x in modifiers if x.endswith(".popc")), "")
+        rounding: dict[str, Rounding] = {"rn": "RNE", "rz": "RZ", "rm": "RD", "rp": "RU"}
+        return cls(
+            model, *(instruction.format(x) for x in ("a", "b", "c", "d")), instruction.k,  # type: ignore[arg-type]
+            satfinite="satfinite" in modifiers,
+            bit_operation=popc,  # type: ignore[arg-type]
+            rounding=next((rounding[x] for x in modifiers if x in rounding), "RNE"),
+        )  # fmt: skip
+
+    @property
+    def operand_formats(self) -> tuple[Format, Format]:
+        """Formats in which A and B enter the unit."""
+        if self.model.operand_format:
+            return format_of(self.model.operand_format), format_of(self.model.operand_format)
+        return self.a, self.b
+
+    @property
+    def steps(self) -> tuple[tuple[int, ...], ...]:
+        """The k of each rounding step, in the order in which the unit takes them."""
+        order = list(range(self.k))
+        if self.model.k_order == "byte_pairs":
+            order.sort(key=lambda k: k % 4 >= 2)
+            halves = [order[: self.k // 2], order[self.k // 2 :]]
+        else:
+            halves = [order]
+        n = self.model.terms_per_step
+        return tuple(tuple(half[i : i + n]) for half in halves for i in range(0, len(half), n))
+
+    @property
+    def pads_with_zero(self) -> bool:
+        """Whether the unit holds more products than a step of this instruction fills."""
+        return len(self.steps[0]) < self.model.unit_terms
+
+    @property
+    def chains(self) -> bool:
+        """Whether D of one instruction can be C of the next."""
+        return self.c.name == self.d.name
+
+    @property
+    def overflow(self) -> Overflow:
+        """Beyond the largest finite value the unit gives infinity, under RZ too."""
+        return "infinity"

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""What each chip computes: one row for each (chip, kind of instruction), with its source.
+
+Sources in short: A = bits recorded on a GPU and published by F. A. Khattak and M. Mikaitis with their models
+(MATLAB-tensor-core, BSD-2-Clause), reproduced here without a mismatch; B = measured on an NVIDIA H200 (driver
+580.159.03, CUDA 13.0, 2026-11-20), raw registers in and out, no mismatch; C = the public models MMA-Sim
+(arXiv 2511.10909) and MATLAB-tensor-core, not checked against bits; D = machine code that ptxas 12.4, 12.8 and
+13.0 emit.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from wmma_emu.arithmetic.model import DotModel, DotProduct
+from wmma_emu.formats import format_of
+
+__all__ = ["FMA_F32", "MODELS"]
+
+_H200 = "NVIDIA H200, driver 580.159.03, CUDA 13.0, 2026-11-20: raw registers, no mismatch"
+_DATA = "published recordings of MATLAB-tensor-core (BSD-2-Clause), no mismatch: "
+_LITERATURE = "MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core agree"
+_SIM = "MMA-Sim (arXiv 2511.10909) alone"
+
+_Evidence = dict[str, tuple[str, str, str]]
+"""For each chip: status, source, note."""
+
+_F16_MMA = ("m16n8k8", "m16n8k16")
+_F16_WMMA = ("m16n16k16", "m32n8k16", "m8n32k16")
+_FP8 = ("e4m3", "e5m2")
+_BOTH = ("mma.sync", "wmma.mma")
+_ZERO_SIGN = "sign of zero sums and order of the two steps inferred: the recordings do not show them"
+
+
+def _rows(evidence: _Evidence, **parameters: Any) -> Iterator[DotModel]:
+    for arch, (status, source, note) in evidence.items():
+        yield DotModel(arch=arch, source=source, status=status, note=note, **parameters)
+
+
+def _aligned(evidence: _Evidence, accumulator: str, **parameters: Any) -> Iterator[DotModel]:
+    """Rows of aligned sums: f32 results are truncated, f16 results rounded to nearest, on every chip."""
+    rounding = "RZ" if accumulator == "f32" else "RNE"
+    fraction_bits = parameters["fraction_bits"]
+    # All measured and fitted values follow emin - 5 - (F - 23) of the accumulator; below F = 23 nothing shows it.
+    emin = -126 if accumulator == "f32" else -14
+    min_exponent = emin - 5 - max(fraction_bits - 23, 0)
+    yield from _rows(evidence, arithmetic="aligned_sum", accumulator=accumulator, rounding=rounding,
+                     **{"min_exponent": min_exponent, **parameters})  # fmt: skip
+
+
+def _volta() -> Iterator[DotModel]:
+    evidence = {
+        "sm_70": ("recorded", _DATA + "V100, 10,000 f16 dot products", "sign of zero sums inferred"),
+        "sm_72": ("inferred", "the same machine code as sm_70 (HMMA.884, ptxas 12.4)", ""),
+    }
+    for accumulator in ("f32", "f16"):
+        yield from _aligned(evidence, accumulator, families=_BOTH, shapes=("m8n8k4", *_F16_WMMA), inputs=("f16",),
+                            terms_per_step=4, unit_terms=4, fraction_bits=23)  # fmt: skip
+
+
+def _turing() -> Iterator[DotModel]:
+    note = "another study (arXiv 2502.15999) reads Turing as four products a step"
+    evidence = {"sm_75": ("literature", _SIM, note)}
+    for accumulator in ("f32", "f16"):
+        yield from _aligned(evidence, accumulator, families=_BOTH, shapes=("m16n8k8", *_F16_WMMA), inputs=("f16",),
+                            terms_per_step=8, unit_terms=8, fraction_bits=24)  # fmt: skip
+        yield from _aligned(evidence, accumulator, families=("mma.sync",), shapes=("m8n8k4",), inputs=("f16",),
+                            terms_per_step=4, unit_terms=4, fraction_bits=24)  # fmt: skip
+
+
+def _ampere_and_ada() -> Iterator[DotModel]:
+    gpus = {"sm_80": "A100", "sm_86": "A2", "sm_89": "Ada RTX 1000 and L40S"}
+    evidence = {arch: ("recorded", f"{_DATA}{gpu}", _ZERO_SIGN) for arch, gpu in gpus.items()}
+    shapes = (*_F16_MMA, *_F16_WMMA)
+    for accumulator in ("f32", "f16"):
+        yield from _aligned(evidence, accumulator, families=_BOTH, shapes=shapes, inputs=("f16",),
+                            terms_per_step=8, unit_terms=8, fraction_bits=24)  # fmt: skip
+    yield from _aligned(evidence, "f32", families=_BOTH, shapes=shapes, inputs=("bf16",),
+                        terms_per_step=8, unit_terms=8, fraction_bits=24)  # fmt: skip
+    yield from _aligned(evidence, "f32", families=_BOTH, shapes=("m16n8k4", "m16n8k8", "m16n16k8"),
+                        inputs=("tf32",), terms_per_step=4, unit_terms=4, fraction_bits=24)  # fmt: skip
+    ada = {"sm_89": ("recorded", _DATA + "Ada RTX 1000 and L40S, m16n8k32", "sign of zero sums inferred")}
+    for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
+        yield from _aligned(ada, accumulator, output=output, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+                            inputs=_FP8, terms_per_step=16, unit_terms=16, fraction_bits=13)  # fmt: skip
+
+
+def _hopper_and_blackwell() -> Iterator[DotModel]:
+    inherits = "sign of zero sums inferred from sm_90"
+    evidence = {
+        "sm_90": ("measured", _H200, ""),
+        "sm_100": ("recorded", _DATA + "B200", inherits),
+        "sm_120": ("literature", _LITERATURE, inherits),
+    }
+    shapes = (*_F16_MMA, *_F16_WMMA)
+    for accumulator in ("f32", "f16"):
+        yield from _aligned(evidence, accumulator, families=_BOTH, shapes=shapes, inputs=("f16",),
+                            terms_per_step=16, unit_terms=16, fraction_bits=25)  # fmt: skip
+    yield from _aligned(evidence, "f32", families=_BOTH, shapes=shapes, inputs=("bf16",),
+                        terms_per_step=16, unit_terms=16, fraction_bits=25)  # fmt: skip
+    # Even m16n8k8 turns an all -0 sum into +0, so the unit holds more tf32 products than any instruction gives it.
+    yield from _aligned(evidence, "f32", families=("mma.sync",), shapes=("m16n8k4", "m16n8k8"), inputs=("tf32",),
+                        terms_per_step=8, unit_terms=16, fraction_bits=25)  # fmt: skip
+    wmma = {arch: (status, source + "; four k4 HMMAs (ptxas)", note) for arch, (status, source, note) in evidence.items()}
+    yield from _aligned(wmma, "f32", families=("wmma.mma",), shapes=("m16n16k8",), inputs=("tf32",),
+                        terms_per_step=4, unit_terms=16, fraction_bits=25)  # fmt: skip
+
+
+def _fp8_as_f16() -> Iterator[DotModel]:
+    """FP8 `mma.sync` on chips whose warp-level unit has no FP8: converted to f16, two HMMAs, c added last."""
+    lowerings = (
+        ("ptxas-12.8", "chained", {
+            "sm_90": ("measured", _H200 + " (ptxas 13.0 emits the sequence of 12.8)", ""),
+            "sm_100": ("recorded", _DATA + "B200, m16n8k32", "sequence of ptxas 12.8"),
+        }),
+        ("ptxas-12.4", "added", {
+            "sm_90": ("inferred", "machine code of ptxas 12.4 over the measured HMMA", ""),
+            "sm_100": ("inferred", "the order of ptxas 12.4 on sm_90, carried over", "ptxas 12.4 does not know sm_100"),
+        }),
+    )  # fmt: skip
+    for lowering, partial_sums, evidence in lowerings:
+        for accumulator in ("f32", "f16"):
+            yield from _aligned(evidence, accumulator, lowering=lowering, partial_sums=partial_sums,
+                                families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"), inputs=_FP8,
+                                terms_per_step=16, unit_terms=16, fraction_bits=25,
+                                operand_format="f16", k_order="byte_pairs", c_joins="last_add")  # fmt: skip
+
+
+def _fp8_on_sm_120() -> Iterator[DotModel]:
+    evidence = {"sm_120": ("literature", _LITERATURE, "f16 results: MMA-Sim alone; sign of zero sums inferred")}
+    for accumulator in ("f32", "f16"):
+        yield from _aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+                            inputs=_FP8, terms_per_step=32, unit_terms=32, fraction_bits=25)  # fmt: skip
+
+
+_AFTER_TURING = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+_SOFTWARE = "shuffles and an FFMA chain in the machine code (ptxas 12.4 and 12.8), as measured on sm_90"
+
+
+def _m8n8k4_after_turing() -> Iterator[DotModel]:
+    evidence: _Evidence = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
+    evidence["sm_90"] = ("measured", _H200, "")
+    # One row for every accumulator: c is widened exactly, the sum converted (RNE) to f16 where d is f16.
+    yield from _rows(evidence, arithmetic="fma_chain", families=("mma.sync",), shapes=("m8n8k4",),
+                     inputs=("f16",), accumulator="f32", c_joins="last_add")  # fmt: skip
+
+
+def _f64() -> Iterator[DotModel]:
+    evidence: _Evidence = {arch: ("literature", _SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
+    evidence["sm_90"] = ("measured", _H200, "rounding modifiers other than .rn: documented, not measured")
+    shapes = ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16")
+    yield from _rows(evidence, arithmetic="fma_chain", families=_BOTH, shapes=shapes, inputs=("f64",),
+                     accumulator="f64")  # fmt: skip
+
+
+def _integers() -> Iterator[DotModel]:
+    text = "PTX ISA 9.1: integer mma wraps, or clamps to the range with .satfinite; exact sums"
+    archs = ("sm_72", "sm_75", *_AFTER_TURING)
+    evidence: _Evidence = {arch: ("documented", text, "one clamp of the exact total: measured on sm_90") for arch in archs}
+    evidence["sm_90"] = ("measured", _H200, "")
+    shapes = ("m8n8k16", "m16n8k16", "m16n8k32", "m8n8k32", "m16n8k64", *_F16_WMMA)
+    yield from _rows(evidence, arithmetic="integer", families=_BOTH, shapes=shapes, inputs=("s8", "u8", "s4", "u4"),
+                     accumulator="s32")  # fmt: skip
+    bits = {arch: row for arch, row in evidence.items() if arch != "sm_72"}
+    yield from _rows(bits, arithmetic="popcount", families=_BOTH, shapes=("m8n8k128", "m16n8k128", "m16n8k256"),
+                     inputs=("b1",), accumulator="s32")  # fmt: skip
+
+
+MODELS: tuple[DotModel, ...] = (
+    *_volta(), *_turing(), *_ampere_and_ada(), *_hopper_and_blackwell(), *_fp8_as_f16(), *_fp8_on_sm_120(),
+    *_m8n8k4_after_turing(), *_f64(), *_integers(),
+)  # fmt: skip
+"""Every row. `wmma_emu.arithmetic.lookup.model_for` finds the one that serves an instruction on a chip."""
+
+FMA_F32 = DotProduct(
+    DotModel(arch="every chip", families=("fma",), shapes=(), inputs=("f32",), accumulator="f32",
+             arithmetic="fma_chain", source="IEEE 754-2019 fusedMultiplyAdd; PTX ISA 9.1 fma.rn.f32",
+             status="documented"),
+    format_of("f32"), format_of("f32"), format_of("f32"), format_of("f32"), k=1,
+)  # fmt: skip
+"""The baseline of the CUDA cores: one fused multiply-add for each k, from c, k ascending."""

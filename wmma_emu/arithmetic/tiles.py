@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""Aligned sums for a tile of elements at once, on float32 and int32, exactly; the fast engine.
+
+The idea, for one rounding step of every element (i, j) of a tile. Operands arrive scaled by the largest exponent
+of their row of A or column of B (`wmma_emu.arithmetic.operands`), so that products of at most 11 + 11 significand
+bits are exact in float32. One pass over the step's products finds the largest exponent; a second multiplies by a
+power of two that puts the bit 2**(exponent - F) at 1, converts to int32, which is the cut toward zero, and adds.
+The sum and its rounding are exact in float64.
+
+Elements for which an argument of that chain fails (infinities and NaN, exponents far apart, subnormal results,
+sums of zeros alone) are marked and done again on integers by `wmma_emu.arithmetic.aligned`.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.arithmetic import aligned
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.operands import Operand
+from wmma_emu.formats import encode
+from wmma_emu.formats.codec import Bits
+
+__all__ = ["TileAccumulator", "largest_exact_step"]
+
+Float32s = NDArray[np.float32]
+
+_LOWEST_MAXIMUM = -50
+"""A largest relative exponent above this one was not clipped, and every operand that `prepare` flushed to zero is
+cut anyway: 2**-124 < 2**(-50 - F)."""
+
+_LOWEST_EXPONENT = -100
+"""Above this alignment exponent no result is a float32 subnormal: 2**(-100 - F) > 2**-127 for F < 27."""
+
+
+def largest_exact_step(product: DotProduct) -> int:
+    """How many cut products add up in int32 without overflow."""
+    a, b = product.operand_formats
+    largest = (2 - 2.0**-a.fraction_bits) * (2 - 2.0**-b.fraction_bits) * 2.0**product.model.fraction_bits
+    return int((2**31 - 1) // largest)
+
+
+class TileAccumulator:
+    """The running sums of a tile: takes rounding steps, holds float32 values in the accumulator's format.
+
+    Parameters
+    ----------
+    product : DotProduct
+        Of arithmetic ``"aligned_sum"``.
+    shape : tuple of int
+        Of the tile.
+    """
+
+    def __init__(self, product: DotProduct, shape: tuple[int, ...]) -> None:
+        self._product = product
+        self._model = product.model
+        self._in_int32 = largest_exact_step(product)
+        self._exponent = np.empty(shape, np.int8)
+        self._exponent_k = np.empty(shape, np.int8)
+        self._term = np.empty(shape, np.float32)
+        self._cut = np.empty(shape, np.int32)
+        self._sum = np.empty(shape, np.int32)
+
+    def step(self, a: Operand, b: Operand, index: int, c: Float32s) -> Float32s:
+        """One rounding step, number ``index`` of the prepared ones, on top of c; returns the new sums."""
+        with np.errstate(all="ignore"):
+            largest = self._largest_exponent(a, b, index)
+            base = a.top[index] + b.top[index]
+            exponent = largest + base
+            careful = (largest <= _LOWEST_MAXIMUM) | (exponent < _LOWEST_EXPONENT) | ~np.isfinite(c)
+            careful |= a.special[index] | b.special[index]
+            np.maximum(exponent, self._exponent_of(c), out=exponent)
+            np.maximum(exponent, self._model.min_exponent, out=exponent)
+            total = self._sum_of_products(a, b, index, exponent - base)
+            total += np.trunc(c * _power_of_two(self._model.fraction_bits - exponent))
+            result = self._round(total, exponent)
+        if careful.any():
+            self._repair(careful, a, b, index, c, result)
+        return result
+
+    def add(self, c: Float32s, partial: Float32s) -> Float32s:
+        """Add two sums, rounded once to nearest in the accumulator's format."""
+        with np.errstate(all="ignore"):
+            if self._model.accumulator == "f32":
+                return c + partial
+            return _round_to_f16(c.astype(np.float64) + partial)
+
+    def _largest_exponent(self, a: Operand, b: Operand, index: int) -> NDArray[np.int8]:
+        """Largest of the products' exponents, relative to the tops; zero products stay far below."""
+        largest, candidate = self._exponent, self._exponent_k
+        x, y = a.exponent[index], b.exponent[index]
+        np.add(x[0], y[0], out=largest)
+        for k in range(1, len(x)):
+            np.add(x[k], y[k], out=candidate)
+            np.maximum(largest, candidate, out=largest)
+        return largest
+
+    def _sum_of_products(
+        self, a: Operand, b: Operand, index: int, exponent: NDArray[np.int16]
+    ) -> NDArray[np.float64]:
+        """Every product cut toward zero at 2**(exponent - F), and their exact sum in that unit."""
+        scale = _power_of_two(self._model.fraction_bits - exponent)
+        term, cut, in_int32 = self._term, self._cut, self._sum
+        x, y = a.value[index], b.value[index]
+        total: NDArray[np.float64] | None = None
+        for start in range(0, len(x), self._in_int32):
+            in_int32[...] = 0
+            for k in range(start, min(start + self._in_int32, len(x))):
+                np.multiply(x[k], scale, out=term)
+                np.multiply(term, y[k], out=term)
+                np.copyto(cut, term, casting="unsafe")
+                np.add(in_int32, cut, out=in_int32)
+            part = in_int32.astype(np.float64)
+            total = part if total is None else np.add(total, part, out=total)
+        assert total is not None  # noqa: S101  a step has at least one product
+        return total
+
+    def _exponent_of(self, c: Float32s) -> NDArray[np.int16]:
+        """Exponent of each running sum; that of a zero is below every floor."""
+        exponent = ((c.view(np.int32) >> 23) & 0xFF).astype(np.int16) - 127
+        if self._model.accumulator == "f16":
+            exponent = np.where(c == 0, np.int16(-127), np.maximum(exponent, -14))
+        return exponent
+
+    def _round(self, total: NDArray[np.float64], exponent: NDArray[np.int16]) -> Float32s:
+        """Round the exact total once to the output format; zero is +0."""
+        scale = (exponent + np.int64(1023 - self._model.fraction_bits)) << 52
+        if self._model.rounding == "RNE":
+            return _round_to_f16(total * scale.view(np.float64))
+        # Toward zero: clear what lies below the kept fraction bits of a normal number.
+        kept = self._model.output_format.fraction_bits
+        word = total.view(np.int64)
+        word &= np.int64(-1 << (52 - kept))
+        total *= scale.view(np.float64)
+        return total.astype(np.float32)
+
+    def _repair(
+        self, careful: NDArray[np.bool_], a: Operand, b: Operand, index: int, c: Float32s, result: Float32s
+    ) -> None:
+        """Do the marked elements again on integers."""
+        where = np.nonzero(careful)
+        chunk = 1 << 14
+        for start in range(0, len(where[0]), chunk):
+            element = tuple(axis[start : start + chunk] for axis in where)
+            result[element] = self._careful_step(a, b, index, c, element)
+
+    def _careful_step(self, a: Operand, b: Operand, index: int, c: Float32s, element: tuple[Any, ...]) -> Float32s:
+        a_format, b_format = self._product.operand_formats
+        c_bits = to_accumulator_bits(c[element], self._product)
+        bits = aligned.fused_step(
+            self._model, _gather(a.bits[index], element), a_format, _gather(b.bits[index], element), b_format,
+            c_bits, self._product.pads_with_zero,
+        )  # fmt: skip
+        return from_accumulator_bits(bits, self._product)
+
+
+def to_accumulator_bits(values: Float32s, product: DotProduct) -> Bits:
+    """Bits of sums that the accumulator's format holds exactly; NaN becomes the canonical one."""
+    accumulator = product.model.accumulator_format
+    if accumulator.name == "f32":
+        bits = np.ascontiguousarray(values).view(np.uint32)
+        return np.where(np.isnan(values), np.uint32(accumulator.canonical_nan), bits)
+    with np.errstate(invalid="ignore"):  # a signalling NaN of the user's
+        return encode(values.astype(np.float64), accumulator)
+
+
+def from_accumulator_bits(bits: Bits, product: DotProduct) -> Float32s:
+    """Values of accumulator patterns in float32, exactly."""
+    if product.model.accumulator == "f32":
+        return np.ascontiguousarray(bits).view(np.float32)
+    with np.errstate(invalid="ignore"):
+        return np.ascontiguousarray(bits.astype(np.uint16)).view(np.float16).astype(np.float32)
+
+
+def _power_of_two(exponent: NDArray[np.int16]) -> Float32s:
+    """2**exponent in float32; beyond its range the nearest power that it holds."""
+    word = (np.clip(exponent, -126, 127) + np.int16(127)).astype(np.int32)
+    word <<= 23
+    return word.view(np.float32)
+
+
+def _round_to_f16(values: NDArray[np.float64]) -> Float32s:
+    """Round to the nearest f16, ties to even, by adding and taking away 1.5 * 2**52 units in the last place."""
+    field = (values.view(np.int64) >> 52) & 0x7FF
+    np.clip(field, 1023 - 14, 1023 + 64, out=field)
+    magic = ((field + 42) << 52).view(np.float64) * 1.5
+    rounded = ((values + magic) - magic).astype(np.float32)
+    return np.where(np.abs(rounded) >= 65536, np.copysign(np.float32(np.inf), rounded), rounded)
+
+
+def _gather(bits: Bits, element: tuple[Any, ...]) -> Bits:
+    """Patterns of the step's products for some elements of the tile; operands broadcast along axes of length 1."""
+    index = tuple(axis if size > 1 else np.zeros_like(axis) for axis, size in zip(element, bits.shape[1:], strict=True))
+    return bits[(slice(None), *index)]

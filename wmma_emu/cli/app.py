@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""From a command line to an exit status: what goes wrong becomes one line, never a traceback."""
+
+import os
+import sys
+import warnings
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from wmma_emu.cli.options import parse_arguments
+from wmma_emu.cli.terminal import Terminal, say_on_stderr
+from wmma_emu.errors import UnspecifiedBehaviourWarning, UnverifiedModelWarning, WmmaEmuError
+
+__all__ = ["main"]
+
+_USER_ERROR = 2
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+"""What a shell reports for a program that a closed pipe (SIGPIPE) ends."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit status.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments, the program's name left out; those of the process by default.
+
+    Returns
+    -------
+    int
+        0; 2 after an error, which is one line on standard error; 130 after an interrupt; 141 when the reader
+        of standard output has gone.
+    """
+    try:
+        with _warnings_as_lines():
+            _run(parse_arguments(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except SystemExit as done:  # --help and --version
+        return _finish(done)
+    except BrokenPipeError:
+        _discard_output()
+        return _BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except (WmmaEmuError, OSError, MemoryError) as error:
+        return _fail(error)
+    return 0
+
+
+def _run(arguments: Namespace) -> None:
+    """Import what a command needs, and only that."""
+    terminal = Terminal()
+    if arguments.command == "list":
+        from wmma_emu.cli.listing import run
+    elif arguments.command == "show":
+        from wmma_emu.cli.show import run
+    else:
+        from wmma_emu.cli.product import run
+    run(arguments, terminal)
+
+
+def _fail(error: Exception) -> int:
+    text = str(error)
+    if isinstance(error, MemoryError):
+        text = f"not enough memory; multiply smaller matrices ({text})" if text else "not enough memory"
+    elif isinstance(error, OSError) and not isinstance(error, WmmaEmuError):
+        what = error.filename if error.filename is not None else "standard output"
+        text = f"{what}: {error.strerror or error}"
+        if error.filename is None:
+            _discard_output()
+    say_on_stderr(f"wmma-emu: error: {text}")
+    return _USER_ERROR
+
+
+def _finish(done: SystemExit) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        return _BROKEN_PIPE
+    except OSError as error:
+        return _fail(error)
+    return done.code if isinstance(done.code, int) else 0
+
+
+def _discard_output() -> None:
+    """Send what is still buffered nowhere, so that the interpreter's own flush at exit cannot fail."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):  # a standard output that is no file
+        pass
+
+
+@contextmanager
+def _warnings_as_lines() -> Iterator[None]:
+    """Show each of the package's warnings as one line, once."""
+    said: set[str] = set()
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int,
+        file: TextIO | None = None, line: str | None = None,
+    ) -> None:  # fmt: skip
+        text = str(message)
+        if not issubclass(category, (UnverifiedModelWarning, UnspecifiedBehaviourWarning)):
+            before(message, category, filename, lineno, file, line)
+        elif text not in said:
+            said.add(text)
+            say_on_stderr(f"warning: {text}")
+
+    with warnings.catch_warnings():
+        before = warnings.showwarning
+        for ours in (UnverifiedModelWarning, UnspecifiedBehaviourWarning):
+            warnings.simplefilter("always", ours)
+        warnings.showwarning = show
+        yield

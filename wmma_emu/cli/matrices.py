@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""Matrices in ``.npy`` files: read without unpickling anything, written whole or not at all."""
+
+import ast
+import os
+import stat
+import struct
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.cli.usage import UsageError
+
+__all__ = ["check_output", "read_matrix", "write_matrix"]
+
+_MAGIC = b"\x93NUMPY"
+_LONGEST_HEADER = 10_000
+_LARGEST_SIZE = 2**62
+
+E5M2_DESCR = "<f1"
+"""What NumPy writes for ml_dtypes.float8_e5m2, and cannot read back."""
+
+
+class _Header(NamedTuple):
+    """What stands before the elements of a ``.npy`` file."""
+
+    dtype: np.dtype[Any]
+    is_e5m2: bool
+    fortran_order: bool
+    shape: tuple[int, ...]
+    offset: int
+
+
+def read_matrix(path: str) -> tuple[NDArray[Any], str | None]:
+    """Map a ``.npy`` file into memory.
+
+    Returns
+    -------
+    array
+        Read-only. Elements of ml_dtypes formats are void: the file does not say which format they have.
+    str or None
+        ``"e5m2"`` where the file does say so.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be opened, is no ``.npy`` file, is damaged, or holds Python objects or records.
+    """
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UsageError(f"{path}: not a regular file; save the matrix with numpy.save")
+            size = os.fstat(file.fileno()).st_size
+            header = _read_header(path, file, size)
+            return _map(file, header), "e5m2" if header.is_e5m2 else None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:  # a name with a null character
+        raise UsageError(f"{path!r}: {error}") from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a named pipe would wait for its writer
+
+
+def _map(file: BinaryIO, header: _Header) -> NDArray[Any]:
+    order = "F" if header.fortran_order else "C"
+    if not all(header.shape) or not header.dtype.itemsize:
+        return np.empty(header.shape, header.dtype, order)  # type: ignore[call-overload,no-any-return]
+    return np.asarray(np.memmap(file, header.dtype, "r", header.offset, header.shape, order))  # type: ignore[call-overload]
+
+
+def _read_header(path: str, file: BinaryIO, size: int) -> _Header:
+    """Parse what `numpy.lib.format` describes, and check that the elements are there."""
+    damaged = f"{path}: not a whole .npy file"
+    start = file.read(8)
+    if not start:
+        raise UsageError(f"{path}: the file is empty; save the matrix with numpy.save")
+    if start.startswith(b"PK\x03\x04"):
+        raise UsageError(f"{path}: an archive (.npz) holds many arrays; save one matrix with numpy.save")
+    if not start.startswith(_MAGIC):
+        raise UsageError(f"{path}: not a .npy file (nothing else is read or unpickled); save the matrix with numpy.save")
+    if len(start) < 8 or start[6] not in (1, 2, 3):
+        raise UsageError(f"{damaged}: unknown version")
+    width = 2 if start[6] == 1 else 4
+    prefix = file.read(width)
+    length = struct.unpack("<H" if width == 2 else "<I", prefix)[0] if len(prefix) == width else 0
+    if not 0 < length <= _LONGEST_HEADER:
+        raise UsageError(f"{damaged}: its header has {length} bytes")
+    text = file.read(length)
+    try:
+        fields = ast.literal_eval(text.decode("utf-8" if start[6] == 3 else "latin-1"))
+        descr, fortran_order, shape = (fields[x] for x in ("descr", "fortran_order", "shape"))
+    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
+        raise UsageError(f"{damaged}: its header cannot be read") from None
+    dtype = _dtype(path, descr)
+    if type(shape) is not tuple or not all(type(x) is int and 0 <= x <= _LARGEST_SIZE for x in shape):
+        raise UsageError(f"{damaged}: its shape is {shape!r:.80}")
+    count = dtype.itemsize
+    for x in shape:
+        count *= x
+    present = size - file.tell()
+    if present < count:
+        raise UsageError(f"{damaged}: shape {shape} of {dtype} takes {count} bytes, {present} are there")
+    return _Header(dtype, descr == E5M2_DESCR, bool(fortran_order), shape, file.tell())
+
+
+def _dtype(path: str, descr: object) -> np.dtype[Any]:
+    if descr == E5M2_DESCR:
+        return np.dtype("V1")
+    try:
+        dtype = np.dtype(descr)  # type: ignore[call-overload]
+    except (TypeError, ValueError, SyntaxError):
+        raise UsageError(f"{path}: NumPy has no dtype {descr!r:.80}") from None
+    if dtype.hasobject:
+        raise UsageError(f"{path}: it holds pickled Python objects, which are never read; save a matrix of numbers")
+    if dtype.names is not None or dtype.subdtype is not None:
+        raise UsageError(f"{path}: its elements are records ({descr!r:.80}); save one field as a matrix of numbers")
+    return dtype
+
+
+def check_output(path: str, inputs: Iterable[str]) -> None:
+    """Check that a file can be written, before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        If its directory does not exist or cannot be written to, if it is no regular file, or one of the inputs.
+    """
+    try:
+        target = Path(path)
+        if not path or target.is_dir():
+            raise UsageError(f"{path or repr(path)}: a directory; name the file to write, such as {target / 'D.npy'}")
+        folder = Path(os.path.realpath(target)).parent
+        if not folder.is_dir():
+            raise UsageError(f"{path}: there is no directory {folder}; make it first")
+        if target.exists() and not target.is_file():
+            raise UsageError(f"{path}: not a regular file; name one to write, such as D.npy")
+        for other in inputs:
+            if target.exists() and Path(other).exists() and os.path.samefile(target, other):
+                raise UsageError(f"{path}: an input; name another file to write")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise UsageError(f"{path}: no permission to write in {folder}")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise UsageError(f"{path!r}: {error}") from None
+
+
+def write_matrix(path: str, matrix: NDArray[Any]) -> None:
+    """Write a ``.npy`` file under a temporary name beside it, then give it its own.
+
+    Raises
+    ------
+    UsageError
+        If the system refuses; then nothing is left behind.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
+    try:
+        file = open(temporary, "xb")
+        try:
+            with file:
+                np.save(file, matrix, allow_pickle=False)
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Which commands and options there are."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from wmma_emu import __version__
+from wmma_emu.cli.usage import UsageError, did_you_mean
+
+__all__ = ["parse_arguments"]
+
+_DESCRIPTION = "NVIDIA's matrix instructions, bit for bit, on a machine with no GPU."
+
+_EXAMPLES = """examples:
+  wmma-emu list --type bf16 --arch h200
+  wmma-emu show m16n8k16.f32.bf16.bf16.f32
+  wmma-emu gemm A.npy B.npy -o D.npy --arch a100
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are exceptions: the caller writes them, in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="wmma-emu", description=_DESCRIPTION, epilog=_EXAMPLES, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"wmma-emu {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
+    for name, (add_options, summary, description) in _COMMANDS.items():
+        add_options(commands.add_parser(name, allow_abbrev=False, help=summary, description=description))
+    return parser
+
+
+def _add_list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--type", metavar="T", help="format of A or B (f32 and s32: of C or D), as in bf16")
+    parser.add_argument("--shape", metavar="S", help="as in m16n8k16")
+    parser.add_argument("--arch", metavar="CHIP", help="a target or a product, as in sm_90, h200; adds what is known there")
+    parser.add_argument("--family", metavar="F", help="mma.sync or wmma.mma")
+    parser.add_argument("--format", metavar="F", default="table", help="table (default), csv, json or markdown")
+
+
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("instruction", metavar="INSTR", help="its PTX mnemonic, as in m16n8k16.f32.f16.f16.f32")
+    parser.add_argument("--arch", metavar="CHIP", help="this chip alone")
+
+
+def _add_gemm(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("a", metavar="A.npy", help="(..., M, K)")
+    parser.add_argument("b", metavar="B.npy", help="(..., K, N)")
+    parser.add_argument("-o", "--output", metavar="D.npy", required=True, help="(..., M, N), written")
+    parser.add_argument("--c", metavar="C.npy", help="(..., M, N); +0 if left out")
+    parser.add_argument("--instr", metavar="INSTR", help="the instruction to repeat; the chip's widest if left out")
+    parser.add_argument("--arch", metavar="CHIP", help="a target or a product, as in sm_90 (default), h200, a100")
+    parser.add_argument("--a-format", metavar="F", help="format of A where the file does not say it, as in bf16, e4m3")
+    parser.add_argument("--b-format", metavar="F", help="format of B likewise")
+    parser.add_argument("--out-format", metavar="F", help="round D once more, to nearest even")
+    parser.add_argument("--lowering", metavar="L", help="which compiler's sequence, where the chip runs software")
+    parser.add_argument("--engine", metavar="E", default="auto", help="auto (default), numpy or reference")
+
+
+_COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
+    "list": (_add_list, "the instructions, by type, shape and chip",
+             "List the matrix instructions; filters combine."),
+    "show": (_add_show, "one instruction: operands, chips, arithmetic, machine code",
+             "Show one instruction: its operands, and for each chip what it computes and who says so."),
+    "gemm": (_add_gemm, "multiply two .npy matrices with a tensor core's bits",
+             "Multiply matrices of any size with a tensor core's bits: D = A B + C."),
+}  # fmt: skip
+
+
+def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
+    """Read a command line.
+
+    Raises
+    ------
+    UsageError
+        For commands and options that do not exist, are incomplete or lack a value.
+    """
+    legal = f"the commands are {', '.join(_COMMANDS)}"
+    if not argv:
+        raise UsageError(f"no command is given; {legal} (wmma-emu --help says more)")
+    if not argv[0].startswith("-") and argv[0] not in _COMMANDS:
+        raise UsageError(f"there is no command {argv[0][:80]!r}; {legal}{did_you_mean(argv[0], _COMMANDS)}")
+    parser = _parser()
+    arguments, rest = parser.parse_known_args(argv)
+    if rest:
+        options = _options_of(arguments.command)
+        if rest[0].startswith("-"):
+            name = rest[0].split("=")[0]
+            raise UsageError(f"{arguments.command} has no option {name[:80]!r}; it has {', '.join(options)}"
+                             f"{did_you_mean(name, options)}")
+        raise UsageError(f"{arguments.command} takes no further argument {rest[0][:80]!r}")
+    return arguments
+
+
+def _options_of(command: str) -> list[str]:
+    probe = _Parser()
+    _COMMANDS[command][0](probe)
+    return [x for action in probe._actions for x in action.option_strings if x.startswith("--")]

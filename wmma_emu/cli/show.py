@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""``wmma-emu show``: one instruction, its operands, and for each chip what it computes and who says so."""
+
+from argparse import Namespace
+
+from wmma_emu.arithmetic import DotModel, model_for
+from wmma_emu.cli.tables import Column, table_lines
+from wmma_emu.cli.terminal import Styled, Terminal
+from wmma_emu.instructions import ARCHS, OPERANDS, Arch, Instruction, arch_of, lookup, lowerings, machine_instructions
+from wmma_emu.layouts import layout_for
+
+__all__ = ["run"]
+
+_PARAMETERS = {
+    "aligned_sum": ("terms_per_step", "unit_terms", "fraction_bits", "min_exponent", "output", "rounding",
+                    "operand_format", "k_order", "c_joins", "partial_sums"),
+    "fma_chain": ("accumulator", "c_joins"),
+}  # fmt: skip
+"""The parameters of a model that its kind of arithmetic reads; the other kinds have none."""
+
+
+def run(arguments: Namespace, terminal: Terminal) -> None:
+    """Show an instruction.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If there is no such instruction or chip, or the chip does not have it.
+    """
+    only = None if arguments.arch is None else arch_of(arguments.arch)
+    row = lookup(arguments.instruction, only)
+    chips = [ARCHS[name] for name in row.archs if only is None or name == only.name]
+    terminal.line(Styled(row.mnemonic, "title"))
+    terminal.fields([
+        ("in short", row.short_mnemonic),
+        ("chips", " ".join(row.archs)),
+        ("known from", f"{row.source} ({row.status})"),
+    ])
+    terminal.line()
+    _operands(row, chips[0], terminal)
+    computed: dict[tuple[object, ...], str] = {}
+    for chip in chips:
+        for lowering in lowerings(row, chip):
+            terminal.line()
+            _chip(row, chip, lowering, computed, terminal)
+
+
+def _operands(row: Instruction, chip: Arch, terminal: Terminal) -> None:
+    columns = [Column(x) for x in ("operand", "format", "matrix", "layout", "registers a lane", "elements a lane")]
+    cells = []
+    for operand in OPERANDS:
+        layout = layout_for(row, operand, chip)
+        stored = {"a": row.a_layout, "b": row.b_layout}.get(operand, "-")
+        copies = "" if layout.is_bijection else f" (each element {layout.multiplicity} times)"
+        cells.append([
+            operand.upper(), str(row.format(operand)), " x ".join(str(x) for x in layout.matrix_shape), stored,
+            f"{layout.num_registers} of {layout.register_bits} bits", f"{layout.num_elements}{copies}",
+        ])  # fmt: skip
+    for line in table_lines(columns, cells, None):
+        terminal.line("  ", *line)
+
+
+def _chip(
+    row: Instruction, chip: Arch, lowering: str, computed: dict[tuple[object, ...], str], terminal: Terminal
+) -> None:
+    """One chip and one lowering; what an earlier one computes alike is not said twice."""
+    model = model_for(row, chip.name, lowering)
+    code = machine_instructions(row, chip, lowering)
+    name = chip.name if lowering == "native" else f"{chip.name}, {lowering}"
+    default = lowering == lowerings(row, chip)[0]
+    how = "" if lowering == "native" else f", lowering {lowering}" + " (default)" * default
+    terminal.line(Styled(f"{chip} ({chip.generation})", "title"), f"{how}: ", Styled(model.status, model.status))
+    like = computed.setdefault(model.parameters, name)
+    fields = [("computes", f"as on {like}")] if like != name else [
+        ("computes", model.describe()), ("parameters", _parameters(model)),
+    ]  # fmt: skip
+    fields += [("known from", model.source), ("note", model.note)]
+    fields += [("machine code", f"{code.text}" + (f" ({code.note})" if code.note else "")),
+               ("code from", f"{code.source} ({code.status})"), ("layouts from", _layouts(row, chip))]  # fmt: skip
+    terminal.fields([(label, text) for label, text in fields if text])
+
+
+def _parameters(model: DotModel) -> str:
+    names = _PARAMETERS.get(model.arithmetic, ())
+    values = {name: str(getattr(model, name)) for name in names} | {"output": str(model.output_format)}
+    return ", ".join(f"{name} {values[name]}" for name in names if values[name])
+
+
+def _layouts(row: Instruction, chip: Arch) -> str:
+    """Who says where the elements live; operands of which the same is known together."""
+    layouts: dict[str, list[str]] = {}
+    for operand in OPERANDS:
+        layout = layout_for(row, operand, chip)
+        layouts.setdefault(f"{layout.source} ({layout.status})", []).append(operand.upper())
+    if len(layouts) == 1:
+        return next(iter(layouts))
+    return "; ".join(f"{' '.join(names)}: {text}" for text, names in layouts.items())

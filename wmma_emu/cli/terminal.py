@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""How lines reach the reader: styled on a terminal where `rich` is installed, plain everywhere else."""
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TextIO
+
+from wmma_emu.cli.usage import one_line
+
+__all__ = ["Line", "Styled", "Terminal", "say_on_stderr"]
+
+_STYLES = {
+    "title": "bold",
+    "heading": "bold",
+    "label": "cyan",
+    "measured": "green",
+    "recorded": "green",
+    "documented": "blue",
+    "literature": "yellow",
+    "inferred": "yellow",
+}
+"""What a style looks like. The statuses of a fact are styles of their own: green is backed by hardware."""
+
+_WIDTH_OF_FILES = 100
+_NARROWEST = 40
+
+
+class Styled(NamedTuple):
+    """A piece of a line and the name of its style; a name that has no look is plain."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Styled, ...]
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    """Replace what the stream's encoding lacks by escapes."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def say_on_stderr(text: str) -> None:
+    """Write one line on standard error, if there is one."""
+    if sys.stderr is not None:
+        print(_encodable(one_line(text), sys.stderr), file=sys.stderr, flush=True)
+
+
+class Terminal:
+    """Standard output.
+
+    Attributes
+    ----------
+    width : int or None
+        Columns of the terminal; None for a file or a pipe.
+    """
+
+    def __init__(self) -> None:
+        self._stream = sys.stdout
+        is_terminal = self._stream.isatty()
+        self.width = max(shutil.get_terminal_size().columns, _NARROWEST) if is_terminal else None
+        self._console = _console(self._stream) if is_terminal and not os.environ.get("NO_COLOR") else None
+
+    def line(self, *pieces: str | Styled) -> None:
+        """Write a line of pieces."""
+        styled = [Styled(x) if isinstance(x, str) else x for x in pieces]
+        if self._console is None:
+            print(_encodable("".join(x.text for x in styled), self._stream), file=self._stream)
+            return
+        from rich.text import Text
+
+        texts = ((_encodable(x.text, self._stream), _STYLES.get(x.style, "")) for x in styled)
+        self._console.print(Text.assemble(*texts), soft_wrap=True)
+
+    def lines(self, lines: Iterable[Line]) -> None:
+        """Write lines."""
+        for line in lines:
+            self.line(*line)
+
+    def raw(self, text: str) -> None:
+        """Write text that a program will read, as it is."""
+        self._stream.write(_encodable(text, self._stream))
+
+    def fields(self, pairs: Iterable[tuple[str, str | Styled]], indent: int = 2) -> None:
+        """Write labels and their texts below each other; long texts continue under their beginning."""
+        pairs = [(label, Styled(text) if isinstance(text, str) else text) for label, text in pairs]
+        column = max((len(label) for label, _ in pairs), default=0) + 2
+        room = (self.width or _WIDTH_OF_FILES) - indent - column
+        for label, text in pairs:
+            parts = textwrap.wrap(text.text, max(room, 20), break_long_words=False, break_on_hyphens=False) or [""]
+            for name, part in zip([label, *[""] * (len(parts) - 1)], parts, strict=True):
+                self.line(" " * indent, Styled(f"{name:<{column}}", "label"), Styled(part, text.style))
+
+
+def _console(stream: TextIO) -> Any:
+    """A `rich` console, or None where `rich` is not installed."""
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
+    return Console(file=stream, highlight=False, markup=False, emoji=False)

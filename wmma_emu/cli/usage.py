@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""What is wrong with a command line, in one line: what was given, what is legal, what comes nearest."""
+
+import difflib
+from collections.abc import Iterable
+
+from wmma_emu.errors import WmmaEmuError
+
+__all__ = ["UsageError", "check_choice", "did_you_mean", "one_line"]
+
+_LONGEST_LINE = 1000
+
+
+class UsageError(WmmaEmuError):
+    """A command line that cannot be carried out: an option, a value or a file."""
+
+
+def did_you_mean(given: str, legal: Iterable[str]) -> str:
+    """Name the legal word nearest to what was given, as the end of a sentence; nothing if none is near."""
+    near = difflib.get_close_matches(given.casefold(), list(legal), n=1, cutoff=0.5) if len(given) < 100 else []
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def check_choice(option: str, given: str | None, legal: Iterable[str]) -> str | None:
+    """Return what was given if it is legal, in any case of letters, or left out.
+
+    Raises
+    ------
+    UsageError
+        With everything that is legal and the nearest.
+
+    Examples
+    --------
+    >>> check_choice("--format", "JSON", ("csv", "json"))
+    'json'
+    >>> check_choice("--format", "jsn", ("csv", "json"))
+    Traceback (most recent call last):
+        ...
+    wmma_emu.cli.usage.UsageError: --format 'jsn' is not one of csv, json; did you mean json?
+    """
+    legal = tuple(dict.fromkeys(legal))
+    if given is None:
+        return None
+    for word in legal:
+        if word.casefold() == given.strip().casefold():
+            return word
+    raise UsageError(f"{option} {given[:80]!r} is not one of {', '.join(legal)}{did_you_mean(given, legal)}")
+
+
+def one_line(message: str) -> str:
+    """Put a message on one line: spaces for line breaks, escapes for what cannot be printed."""
+    text = " ".join(message.split())
+    if len(text) > _LONGEST_LINE:
+        text = text[:_LONGEST_LINE] + "..."
+    return "".join(x if x.isprintable() else ascii(x)[1:-1] for x in text)

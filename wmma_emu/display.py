@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""How work in progress shows itself: a line on a terminal for what takes longer than a second."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["progress_bar"]
+
+_DELAY = 1.0
+_INTERVAL = 0.2
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
+    """Show how far a computation is, on standard error, if that is a terminal and it runs longer than a second.
+
+    Yields a function that takes the share of the work that is done; or None where nothing would be shown.
+
+    Examples
+    --------
+    >>> with progress_bar("gemm") as progress:
+    ...     if progress is not None:
+    ...         progress(0.5)
+    """
+    if not _is_terminal():
+        yield None
+        return
+    line = _Line(title)
+    try:
+        yield line.update
+    finally:
+        line.clear()
+
+
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr is not None and sys.stderr.isatty()
+    except ValueError:  # standard error is closed
+        return False
+
+
+class _Line:
+    """One line that is written again and again, then wiped."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._start = time.monotonic()
+        self._next = self._start + _DELAY
+        self._width = 0
+
+    def update(self, share: float) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _INTERVAL
+        elapsed = now - self._start
+        left = f", {elapsed / share - elapsed:.0f} s left" if share > 0 else ""
+        filled = int(share * 30)
+        text = f"{self._title} [{'=' * filled}{' ' * (30 - filled)}] {share:4.0%}{left}"
+        print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
+        self._width = len(text)
+
+    def clear(self) -> None:
+        if self._width:
+            print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)

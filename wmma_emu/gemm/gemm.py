@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""Matrices of any size, by one instruction repeated over ascending k, as a plain kernel does."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from wmma_emu.arithmetic import FMA_F32, DotProduct, check_engine, matmul
+from wmma_emu.display import progress_bar
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.formats import Format
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits
+from wmma_emu.gemm.operands import DEFAULT_ARCH, bind
+from wmma_emu.instructions import Arch, arch_of
+from wmma_emu.scalar import convert
+from wmma_emu.warp import matrix_bits
+
+__all__ = ["gemm"]
+
+
+def gemm(
+    A: ArrayLike,
+    B: ArrayLike,
+    C: ArrayLike | None = None,
+    *,
+    instr: str | None = None,
+    arch: str | Arch = DEFAULT_ARCH,
+    out_dtype: DTypeLike | None = None,
+    engine: str = "auto",
+    lowering: str | None = None,
+    a_format: str | None = None,
+    b_format: str | None = None,
+) -> NDArray[Any]:
+    """Multiply matrices of any size with a tensor core's bits: D = A B + C.
+
+    Each element of D is what a kernel computes that walks over k in ascending order, one instruction after
+    another, D of one being C of the next. K is padded with +0 to a multiple of the instruction's k.
+
+    Parameters
+    ----------
+    A : array, shape (..., M, K)
+        The dtype says the format: float16, ml_dtypes.bfloat16, float8_e4m3fn, float8_e5m2, int8, uint8, int4,
+        uint4, bool (b1), float64; float32 only with ``instr`` named. Unsigned arrays of the element's width are
+        raw bits, where ``instr`` is named.
+    B : array, shape (..., K, N)
+    C : array, shape (..., M, N), optional
+        In the accumulator's format; +0 if left out. Leading axes broadcast as in `numpy.matmul`.
+    instr : str, optional
+        A PTX mnemonic; ``"fma.f32"`` for the CUDA cores' float32 multiply-adds. By default the `mma.sync` of
+        the chip with the widest k and the widest accumulator.
+    arch : str
+        The chip: ``"sm_80"``, ``"h200"``, ...
+    out_dtype : dtype, optional
+        Round the result once more, to nearest even, as an epilogue does.
+    engine : {"auto", "reference", "numpy"}
+    lowering : str, optional
+        Which compiler's sequence, where the chip runs the instruction as software.
+    a_format, b_format : str, optional
+        Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
+
+    Returns
+    -------
+    array, shape (..., M, N)
+        Fresh, in the dtype of D or ``out_dtype``.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For shapes, ranks and dtypes that do not fit.
+    UnsupportedInstructionError
+        For instructions and chips that do not exist, and float32 without ``instr``.
+
+    Examples
+    --------
+    A hundred ones, and then one too small for the 25 bits that a Hopper GPU aligns to:
+
+    >>> import numpy as np, wmma_emu as we
+    >>> A = np.full((1, 17), 2.0**-13, np.float16); A[0, 0] = 1
+    >>> B = np.full((17, 1), 2.0**-13, np.float16); B[0, 0] = 1
+    >>> we.gemm(A, B, arch="h200").view(np.uint32), (A.astype("f4") @ B.astype("f4")).view(np.uint32)
+    (array([[1065353216]], dtype=uint32), array([[1065353218]], dtype=uint32))
+    """
+    check_engine(engine)
+    product = _product(A, B, instr, arch, lowering, a_format, b_format)
+    result_format = _result_format(product, out_dtype)
+    a = matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format)
+    b = matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format)
+    shape = _result_shape(a, b)
+    if C is None:
+        c: Bits = np.broadcast_to(np.zeros((), product.c.storage), shape)
+    else:
+        c = matrix_bits(C, product.c, "C")
+        shape = _check_c(c, shape)
+    a, b = _pad_k(a, b, product)
+    if b.ndim == 2 and a.ndim > 2:
+        # One B for all: the batch is more rows.
+        a, c, batched = a.reshape(-1, a.shape[-1]), np.broadcast_to(c, shape).reshape(-1, shape[-1]), shape
+    else:
+        batched = None
+    title = f"gemm {shape[-2]} x {shape[-1]} x {a.shape[-1]}"
+    with progress_bar(title) as progress:
+        d = matmul(product, a, b, c, engine=engine, progress=progress)
+    d = d if batched is None else d.reshape(batched)
+    return from_bits(d if result_format == product.d else convert(d, product.d, result_format), result_format)
+
+
+def _product(
+    A: ArrayLike,
+    B: ArrayLike,
+    instr: str | None,
+    arch: str | Arch,
+    lowering: str | None,
+    a_format: str | None,
+    b_format: str | None,
+) -> DotProduct:
+    if instr != "fma.f32":
+        return bind(A, B, instr, arch, lowering, a_format, b_format).product
+    arch_of(arch)
+    if lowering is not None:
+        raise UnsupportedInstructionError(f"fma.f32 has no lowerings; lowering={lowering!r} was given")
+    return FMA_F32
+
+
+def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
+    if out_dtype is None:
+        return product.d
+    try:
+        fmt = format_of_dtype(np.dtype(out_dtype))
+    except TypeError:
+        fmt = None
+    if fmt is None or not (fmt.is_float or fmt == product.d):
+        raise FragmentMismatchError(
+            f"out_dtype={out_dtype!r} is not a dtype that {product.d} results are rounded to; use {dtype_of(product.d)}, "
+            "or a floating-point dtype of NumPy or ml_dtypes"
+        )
+    return fmt
+
+
+def _result_shape(a: Bits, b: Bits) -> tuple[int, ...]:
+    for name, matrix, axes in (("A", a, "(..., M, K)"), ("B", b, "(..., K, N)")):
+        if matrix.ndim < 2:
+            raise FragmentMismatchError(f"{name} has shape {matrix.shape}; gemm takes {axes}: add an axis of length 1")
+    if a.shape[-1] != b.shape[-2]:
+        fix = "; B.T would fit" if a.shape[-1] == b.shape[-1] else ""
+        raise FragmentMismatchError(
+            f"A has shape {a.shape} and B {b.shape}: K is {a.shape[-1]} in A and {b.shape[-2]} in B{fix}"
+        )
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise FragmentMismatchError(
+            f"the leading axes of A {a.shape} and B {b.shape} do not broadcast"
+        ) from None
+    return (*batch, a.shape[-2], b.shape[-1])
+
+
+def _check_c(c: Bits, shape: tuple[int, ...]) -> tuple[int, ...]:
+    if c.ndim < 2 or c.shape[-2:] != shape[-2:]:
+        raise FragmentMismatchError(f"C has shape {c.shape}; A B has shape {shape}")
+    try:
+        return (*np.broadcast_shapes(c.shape[:-2], shape[:-2]), *shape[-2:])
+    except ValueError:
+        raise FragmentMismatchError(f"the leading axes of C {c.shape} do not broadcast to those of A B {shape}") from None
+
+
+def _pad_k(a: Bits, b: Bits, product: DotProduct) -> tuple[Bits, Bits]:
+    """Fill the last instruction with products of +0, as a kernel does."""
+    k = a.shape[-1]
+    missing = -k % product.k
+    if k + missing > product.k and not product.chains:
+        raise FragmentMismatchError(
+            f"C is {product.c} and D is {product.d}, so D of one instruction cannot be C of the next, and K = {k} "
+            f"takes more than one (k = {product.k}); use the instruction whose C and D are both {product.d}"
+        )
+    if not missing:
+        return a, b
+    a = np.concatenate([a, np.zeros((*a.shape[:-1], missing), a.dtype)], axis=-1)
+    b = np.concatenate([b, np.zeros((*b.shape[:-2], missing, b.shape[-1]), b.dtype)], axis=-2)
+    return a, b

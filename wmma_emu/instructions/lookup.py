@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Which row a mnemonic means, which rows a question means, and which one is taken when none is named."""
+
+from collections.abc import Iterable
+from functools import cache
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats import Format, format_of
+from wmma_emu.instructions.arch import ARCHS, arch_of
+from wmma_emu.instructions.parse import Parts, parse
+from wmma_emu.instructions.spec import Arch, Instruction
+from wmma_emu.instructions.suggest import absence, refusal
+from wmma_emu.instructions.table import INSTRUCTIONS
+
+__all__ = ["default_instruction", "instructions_of", "lookup"]
+
+_Key = tuple[str, str, tuple[str, ...], tuple[str, ...], frozenset[str]]
+
+
+@cache
+def _rows() -> dict[_Key, Instruction]:
+    """Every row by what its mnemonic says, whatever the order of the parts."""
+    return {_key(parse(name)): row for name, row in INSTRUCTIONS.items()}
+
+
+def _key(parts: Parts) -> _Key:
+    layouts = parts.layouts or ("row", "col")
+    return parts.family, ".".join(parts.shapes), layouts, parts.types, frozenset(parts.modifiers)
+
+
+def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> Instruction:
+    """Find the row of an instruction by its PTX mnemonic.
+
+    Parameters
+    ----------
+    mnemonic : str
+        The full mnemonic, in upper or lower case. ``sync``, ``aligned`` and ``row.col`` may be left out; for
+        `mma.sync` all of the prefix. Modifiers may stand anywhere, as the assembler allows. An `Instruction`
+        is returned as it is.
+    arch : str or Arch, optional
+        A chip that must have it.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If there is no such instruction, or not on this chip; the message says what is wrong with it and names
+        the three nearest that exist.
+
+    Examples
+    --------
+    >>> print(lookup("m16n8k16.f32.bf16.bf16.f32", arch="sm_80"))
+    mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+    >>> print(lookup("wmma.mma.m16n16k16.f32.f16"))
+    wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16
+    >>> lookup("m16n8k16.f16.bf16.bf16.f16")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: there is no 'm16n8k16.f16.bf16.bf16.f16': no mma.sync
+    combines f16.bf16.bf16.f16 (d.a.b.c); with bf16 operands there is f32.bf16.bf16.f32. Nearest:
+    m16n8k16.f32.bf16.bf16.f32, m16n8k8.f32.bf16.bf16.f32, m16n8k16.f16.f16.f16.f16
+    """
+    chip = None if arch is None else arch_of(arch)
+    if isinstance(mnemonic, Instruction):
+        row, parts = mnemonic, parse(mnemonic.mnemonic)
+    else:
+        parts = parse(mnemonic)
+        found = None if parts.unknown or _repeats(parts.modifiers) else _rows().get(_key(parts))
+        if found is None:
+            raise UnsupportedInstructionError(refusal(parts, chip))
+        row = found
+    if chip is not None and chip.name not in row.archs:
+        raise UnsupportedInstructionError(absence(parts, row, chip))
+    return row
+
+
+def _repeats(words: Iterable[str]) -> bool:
+    words = tuple(words)
+    return len(set(words)) != len(words)
+
+
+def instructions_of(
+    arch: "str | Arch | None" = None,
+    family: str | None = None,
+    shape: str | None = None,
+    a: "str | Format | None" = None,
+    b: "str | Format | None" = None,
+    c: "str | Format | None" = None,
+    d: "str | Format | None" = None,
+) -> tuple[Instruction, ...]:
+    """List the rows that have everything asked for, in the order of the table.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a chip, a family, a shape or a format that occurs nowhere.
+
+    Examples
+    --------
+    >>> [row.shape for row in instructions_of("sm_90", family="mma.sync", a="f16", d="f16", shape="m16n8k16")]
+    ['m16n8k16']
+    """
+    rows: Iterable[Instruction] = INSTRUCTIONS.values()
+    if arch is not None:
+        chip = arch_of(arch)
+        rows = [row for row in rows if chip.name in row.archs]
+    if family is not None:
+        _known("family", family, {row.family: None for row in INSTRUCTIONS.values()})
+        rows = [row for row in rows if row.family == family]
+    if shape is not None:
+        _known("shape", shape, {row.shape: None for row in INSTRUCTIONS.values()})
+        rows = [row for row in rows if row.shape == shape]
+    for operand, wanted in (("a", a), ("b", b), ("c", c), ("d", d)):
+        if wanted is not None:
+            name = format_of(wanted).name
+            rows = [row for row in rows if getattr(row, operand) == name]
+    return tuple(rows)
+
+
+def _known(what: str, given: object, legal: Iterable[str]) -> None:
+    legal = tuple(legal)
+    if given not in legal:
+        shown = repr(given)[:80]
+        raise UnsupportedInstructionError(f"there is no {what} {shown}; there is {', '.join(legal)}")
+
+
+def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch") -> Instruction:
+    """Choose the instruction for operands whose instruction nobody named.
+
+    It is the `mma.sync` of the chip with the largest m, then the largest k, then the widest accumulator,
+    without modifiers; for b1 the one with xor.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For float32, where the choice is the user's; for formats that no `mma.sync` multiplies, or none of
+        this chip.
+
+    Examples
+    --------
+    >>> print(default_instruction("e4m3", "e5m2", "sm_89"))
+    mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32
+    >>> print(default_instruction("f64", "f64", "sm_80"))
+    mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64
+    """
+    chip, a_format, b_format = arch_of(arch), format_of(a), format_of(b)
+    names = f"{a_format.name} times {b_format.name}"
+    if "f32" in (a_format.name, b_format.name):
+        raise UnsupportedInstructionError(
+            f"{names} is no single instruction; name one: instr='m16n8k8.f32.tf32.tf32.f32' reads 19 of the "
+            "32 bits, instr='fma.f32' is the CUDA-core baseline"
+        )
+    everywhere = [
+        row
+        for row in instructions_of(family="mma.sync", a=a_format, b=b_format)
+        if row.modifiers in ((), ("xor.popc",)) and (row.a_layout, row.b_layout) == ("row", "col")
+    ]
+    here = [row for row in everywhere if chip.name in row.archs]
+    if here:
+        return max(here, key=lambda row: (row.m, row.k, row.format("d").bits, row.format("c").bits))
+    if everywhere:
+        first = next(name for name in ARCHS if any(name in row.archs for row in everywhere))
+        others = instructions_of(chip, a=a_format, b=b_format)
+        hint = f"; on {chip} name instr={others[0].short_mnemonic!r}" if others else ""
+        raise UnsupportedInstructionError(
+            f"{chip} has no mma.sync that multiplies {names}; the first chip that has one is {first}{hint}"
+        )
+    partners = sorted({row.b for row in instructions_of(family="mma.sync", a=a_format)})
+    legal = " or ".join(partners) if partners else "nothing in any instruction modelled so far"
+    raise UnsupportedInstructionError(f"no mma.sync multiplies {names}; {a_format.name} multiplies {legal}")

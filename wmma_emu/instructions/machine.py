@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""What a matrix instruction becomes in machine code, which decides what is computed where it is several."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions.arch import ARCHS, arch_of
+from wmma_emu.instructions.lookup import lookup
+from wmma_emu.instructions.machine_table import LOWERINGS, M8N8K4_COUNTS, MACHINE_CODE, CodeRow
+from wmma_emu.instructions.spec import Arch, Instruction
+
+__all__ = ["MachineCode", "lowerings", "machine_instructions"]
+
+_CHIPS = list(ARCHS)
+_FP8 = ("e4m3", "e5m2")
+_FP8_IN_SOFTWARE = ("sm_90", "sm_100")
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """The machine instructions of one matrix instruction on one chip.
+
+    Parameters
+    ----------
+    text : str
+        Counts and SASS opcodes, ``"2x HMMA.16816.F32"``.
+    lowering : str
+        ``"native"``, or the name of the toolchain where different ones give different results.
+    note : str
+        How the instructions share the work; may be empty.
+    source, status : str
+    """
+
+    text: str
+    lowering: str
+    note: str
+    source: str
+    status: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str, ...]:
+    """Name the ways in which toolchains lower an instruction on a chip, the newest first.
+
+    Where they all compute the same there is one, ``"native"``.
+
+    Examples
+    --------
+    >>> lowerings("m16n8k32.f32.e4m3.e4m3.f32", "sm_90")
+    ('ptxas-12.8', 'ptxas-12.4')
+    >>> lowerings("m16n8k32.f32.e4m3.e4m3.f32", "sm_89")
+    ('native',)
+    """
+    chip = arch_of(arch)
+    row = lookup(instruction, chip)
+    if row.a in _FP8 and chip.name in _FP8_IN_SOFTWARE:
+        return tuple(x.name for x in LOWERINGS)
+    return ("native",)
+
+
+def machine_instructions(
+    instruction: "str | Instruction", arch: "str | Arch", lowering: str | None = None
+) -> MachineCode:
+    """Say what an instruction becomes on a chip.
+
+    Parameters
+    ----------
+    instruction : str or Instruction
+    arch : str or Arch
+    lowering : str, optional
+        One of `lowerings`; the newest if it is not given.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If the chip has no such instruction, or no toolchain lowers it so.
+
+    Examples
+    --------
+    >>> print(machine_instructions("wmma.mma.m16n16k16.f32.f32", "sm_80"))
+    2x HMMA.16816.F32
+    >>> print(machine_instructions("m16n8k16.s32.s8.s8.s32.satfinite", "sm_90"))
+    1x IMMA.16816.S8.S8.SAT
+    >>> machine_instructions("m16n8k32.f32.e4m3.e4m3.f32", "sm_90", "ptxas-12.4").note.split("; ")[0]
+    'd = c + (H(lo, 0) + H(hi, 0))'
+    """
+    chip = arch_of(arch)
+    row = lookup(instruction, chip)
+    names = lowerings(row, chip)
+    chosen = names[0] if lowering is None else lowering
+    if chosen not in names:
+        raise UnsupportedInstructionError(
+            f"{row.mnemonic} on {chip} has no lowering {repr(lowering)[:80]}; "
+            f"it has {', '.join(map(repr, names))}"
+        )
+    code = _code_row(row, chip.name)
+    text = code.code.format(**_fields(row, chip.name))
+    if chosen == "native":
+        return MachineCode(text, chosen, code.note, code.source, code.status)
+    order = next(x for x in LOWERINGS if x.name == chosen)
+    # ptxas 12.4 takes only k32 with f32 accumulators, and no sm_100: elsewhere its order is carried over.
+    seen = chosen != "ptxas-12.4" or (chip.name == "sm_90" and row.k == 32 and row.d == "f32")
+    source = order.source + ", cubins disassembled, 2026-11-20"
+    return MachineCode(
+        text, chosen, f"{order.formula}; {code.note}", source, code.status if seen else "inferred"
+    )
+
+
+def _code_row(row: Instruction, chip: str) -> CodeRow:
+    """Find the row of the table of machine code that covers an instruction on a chip."""
+    operand = row.a
+    for code in _by_shape().get(row.shape, ()):
+        operands = code.operands.split()
+        if (
+            code.family in ("any", row.family)
+            and (operand in operands or f"{operand}:{_operation(row)}" in operands)
+            and code.accumulators in ("", f"{row.d}.{row.c}")
+            and _CHIPS.index(code.chips[0]) <= _CHIPS.index(chip) <= _CHIPS.index(code.chips[1])
+        ):
+            return code
+    raise UnsupportedInstructionError(f"the machine code of {row.mnemonic} on {chip} is not known")
+
+
+@cache
+def _by_shape() -> dict[str, list[CodeRow]]:
+    shapes: dict[str, list[CodeRow]] = {}
+    for code in MACHINE_CODE:
+        for shape in code.shapes.split():
+            shapes.setdefault(shape, []).append(code)
+    return shapes
+
+
+def _operation(row: Instruction) -> str:
+    """``"xor"`` or ``"and"`` for b1, else nothing."""
+    return next((x.removesuffix(".popc") for x in row.modifiers if x.endswith(".popc")), "")
+
+
+def _fields(row: Instruction, chip: str) -> dict[str, object]:
+    """Fill the blanks of a row of the table."""
+    rounding = next((x for x in row.modifiers if x in ("rz", "rm", "rp")), "")
+    return {
+        "D": row.d.upper(), "A": row.a.upper(), "B": row.b.upper(),
+        "A8": row.a.upper().replace("4", "8"), "B8": row.b.upper().replace("4", "8"),
+        "F": "F32" if "f32" in (row.d, row.c) else "F16",
+        "OP": _operation(row).upper(),
+        "SAT": ".SAT" if "satfinite" in row.modifiers else "",
+        "RND": f".{rounding.upper()}" if rounding else "",
+        "N": M8N8K4_COUNTS.get(f"{row.a_layout}.{row.b_layout}.{row.d}.{row.c}", {}).get(chip, 0),
+    }  # fmt: skip

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""Which machine (SASS) instructions a matrix instruction becomes on each chip, as the assembler lowers it.
+
+Read from disassembled cubins: every instruction in every layout, on sm_75 and later from ptxas 13.0, most of
+them from ptxas 12.8 too, which agrees; on sm_70 and sm_72, which ptxas 13 no longer knows, from ptxas 12.4.
+The layouts matter to nothing but the software of m8n8k4.
+"""
+
+from typing import NamedTuple
+
+__all__ = ["LOWERINGS", "M8N8K4_COUNTS", "MACHINE_CODE", "CodeRow", "LoweringRow"]
+
+_NEW = "ptxas 13.0 and 12.8, cubins disassembled, 2026-11-20"
+_OLD = "ptxas 12.4, cubins disassembled, 2026-11-20"
+
+
+class CodeRow(NamedTuple):
+    """Instructions that become the same machine code, but for types that are filled in.
+
+    ``operands`` are the formats of a (b is one of them too), ``"b1:xor"`` is b1 with xor. ``accumulators``
+    are written d.c, empty for all. ``chips`` is first and last. In ``code``, ``{D}``, ``{A}``, ``{B}`` are the
+    types, ``{F}`` is F32 if c or d is f32, ``{A8}``, ``{B8}`` are the 8-bit types for 4-bit ones, ``{OP}`` is
+    XOR or AND, ``{SAT}`` and ``{RND}`` the modifiers, ``{N}`` a count that has its own table.
+    """
+
+    family: str
+    shapes: str
+    operands: str
+    chips: tuple[str, str]
+    code: str
+    accumulators: str = ""
+    note: str = ""
+    source: str = _NEW
+    status: str = "measured"
+
+
+def _steps(count: int, name: str, steps: int) -> str:
+    return " + ".join(f"{count}x {name}.STEP{i}" for i in range(steps))
+
+
+_VOLTA = ("sm_70", "sm_72")
+_TURING = ("sm_75", "sm_75")
+_AMPERE_ON = ("sm_80", "sm_120")
+_WMMA_16 = "m16n16k16 m32n8k16 m8n32k16"
+_FP8 = "e4m3 e5m2"
+
+_QUADS = "a software routine: no matrix instruction is left"
+_HALVES = "operands converted to f16; lo is bytes 0 and 1 of every register, hi bytes 2 and 3"
+_NIBBLES = "operands widened to 8 bits; saturation, where asked for, in further instructions"
+_BITS_90 = "popc(a xor b) as the difference of and-products"
+_BITS_100 = "bits spread to bytes"
+_HALF = "eight of the sixteen rows unused"
+_TILES = "tiles of 8 rows, k ascending"
+
+MACHINE_CODE = (
+    # mma.sync, floating point
+    *(
+        CodeRow("mma.sync", "m8n8k4", "f16", chips, _steps(1, name, steps), accumulators, source=source)
+        for chips, source in ((_VOLTA, _OLD), (_TURING, _NEW))
+        for accumulators, name, steps in (
+            ("f32.f32", "HMMA.884.F32.F32", 4),
+            ("f32.f16", "HMMA.884.F32.F16", 4),
+            ("f16.f16", "HMMA.884.F16.F16", 2),
+        )
+    ),
+    CodeRow("mma.sync", "m8n8k4", "f16", _AMPERE_ON, "no MMA: shuffles and an FFMA chain ({N} instructions)",
+            note=_QUADS, source="ptxas 12.8 (sm_86: 12.4), cubins disassembled, 2026-11-20"),
+    CodeRow("mma.sync", "m16n8k8", "f16", ("sm_75", "sm_120"), "1x HMMA.1688.{D}"),
+    CodeRow("mma.sync", "m16n8k16", "f16", _AMPERE_ON, "1x HMMA.16816.{D}"),
+    CodeRow("mma.sync", "m16n8k8", "bf16", _AMPERE_ON, "1x HMMA.1688.F32.BF16"),
+    CodeRow("mma.sync", "m16n8k16", "bf16", _AMPERE_ON, "1x HMMA.16816.F32.BF16"),
+    CodeRow("mma.sync", "m16n8k4", "tf32", _AMPERE_ON, "1x HMMA.1684.F32.TF32"),
+    CodeRow("mma.sync", "m16n8k8", "tf32", _AMPERE_ON, "1x HMMA.1688.F32.TF32"),
+    CodeRow("mma.sync", "m16n8k16", _FP8, ("sm_89", "sm_89"), "1x QMMA.16816.{D}.{A}.{B}"),
+    CodeRow("mma.sync", "m16n8k32", _FP8, ("sm_89", "sm_89"), "1x QMMA.16832.{D}.{A}.{B}"),
+    CodeRow("mma.sync", "m16n8k16", _FP8, ("sm_90", "sm_100"), "2x HMMA.1688.{D}", note=_HALVES),
+    CodeRow("mma.sync", "m16n8k32", _FP8, ("sm_90", "sm_100"), "2x HMMA.16816.{D}", note=_HALVES),
+    CodeRow("mma.sync", "m16n8k16", _FP8, ("sm_120", "sm_120"), "1x QMMA.16816.{D}.{A}.{B}"),
+    CodeRow("mma.sync", "m16n8k32", _FP8, ("sm_120", "sm_120"), "1x QMMA.16832.{D}.{A}.{B}"),
+    # f64; .rn is the default and leaves no trace
+    CodeRow("any", "m8n8k4", "f64", ("sm_80", "sm_89"), "1x DMMA.884{RND}"),
+    CodeRow("any", "m8n8k4", "f64", ("sm_90", "sm_120"), "1x DMMA.8x8x4{RND}"),
+    CodeRow("mma.sync", "m16n8k4", "f64", ("sm_90", "sm_90"), "1x DMMA.16x8x4{RND}"),
+    CodeRow("mma.sync", "m16n8k8", "f64", ("sm_90", "sm_90"), "1x DMMA.16x8x8{RND}"),
+    CodeRow("mma.sync", "m16n8k16", "f64", ("sm_90", "sm_90"), "1x DMMA.16x8x16{RND}"),
+    CodeRow("mma.sync", "m16n8k4", "f64", ("sm_100", "sm_120"), "2x DMMA.8x8x4{RND}", note=_TILES),
+    CodeRow("mma.sync", "m16n8k8", "f64", ("sm_100", "sm_120"), "4x DMMA.8x8x4{RND}", note=_TILES),
+    CodeRow("mma.sync", "m16n8k16", "f64", ("sm_100", "sm_120"), "8x DMMA.8x8x4{RND}", note=_TILES),
+    # mma.sync, integers and bits
+    CodeRow("mma.sync", "m8n8k16", "s8 u8", ("sm_75", "sm_90"), "1x IMMA.8816.{A}.{B}{SAT}"),
+    CodeRow("mma.sync", "m8n8k16", "s8 u8", ("sm_100", "sm_120"), "1x IMMA.16816.{A}.{B}{SAT}", note=_HALF),
+    CodeRow("mma.sync", "m16n8k16", "s8 u8", _AMPERE_ON, "1x IMMA.16816.{A}.{B}{SAT}"),
+    CodeRow("mma.sync", "m16n8k32", "s8 u8", _AMPERE_ON, "1x IMMA.16832.{A}.{B}{SAT}"),
+    CodeRow("any", "m8n8k32", "s4 u4", ("sm_75", "sm_89"), "1x IMMA.8832.{A}.{B}{SAT}"),
+    CodeRow("any", "m8n8k32", "s4 u4", ("sm_90", "sm_90"), "2x IMMA.8816.{A8}.{B8}", note=_NIBBLES),
+    CodeRow("any", "m8n8k32", "s4 u4", ("sm_100", "sm_120"), "2x IMMA.16816.{A8}.{B8}", note=_NIBBLES),
+    CodeRow("mma.sync", "m16n8k32", "s4 u4", ("sm_80", "sm_89"), "1x IMMA.16832.{A}.{B}{SAT}"),
+    CodeRow("mma.sync", "m16n8k32", "s4 u4", ("sm_90", "sm_120"), "2x IMMA.16816.{A8}.{B8}", note=_NIBBLES),
+    CodeRow("mma.sync", "m16n8k64", "s4 u4", ("sm_80", "sm_89"), "1x IMMA.16864.{A}.{B}{SAT}"),
+    CodeRow("mma.sync", "m16n8k64", "s4 u4", ("sm_90", "sm_120"), "2x IMMA.16832.{A8}.{B8}", note=_NIBBLES),
+    *(
+        row
+        for shape, name, count in (
+            ("m8n8k128", "88128", 4), ("m16n8k128", "168128", 4), ("m16n8k256", "168256", 8),
+        )
+        for row in (
+            CodeRow("any", shape, "b1", ("sm_75", "sm_89"), f"1x BMMA.{name}.{{OP}}.POPC"),
+            CodeRow("any", shape, "b1:xor", ("sm_90", "sm_90"), f"2x BMMA.{name}.AND.POPC", note=_BITS_90),
+            CodeRow("any", shape, "b1:and", ("sm_90", "sm_90"), f"1x BMMA.{name}.AND.POPC"),
+            CodeRow("any", shape, "b1", ("sm_100", "sm_120"), f"{count}x IMMA.16832.U8.U8", note=_BITS_100),
+        )
+    ),
+    # wmma.mma
+    CodeRow("wmma.mma", _WMMA_16, "f16", _VOLTA, _steps(4, "HMMA.884.F32.F32", 4), "f32.f32", source=_OLD),
+    CodeRow("wmma.mma", _WMMA_16, "f16", _VOLTA,
+            _steps(1, "HMMA.884.F32.F16", 4) + " + " + _steps(3, "HMMA.884.F32.F32", 4), "f32.f16",
+            "the first of the four sets of k reads c as f16", _OLD),
+    CodeRow("wmma.mma", _WMMA_16, "f16", _VOLTA, _steps(4, "HMMA.884.F32.F32", 4), "f16.f32",
+            "the f32 sums are converted to f16 at the end", _OLD),
+    CodeRow("wmma.mma", _WMMA_16, "f16", _VOLTA, _steps(4, "HMMA.884.F16.F16", 2), "f16.f16", source=_OLD),
+    CodeRow("wmma.mma", _WMMA_16, "f16", _TURING, "4x HMMA.1688.{F}",
+            note="k = 0 to 7 of both tiles, then k = 8 to 15"),
+    CodeRow("wmma.mma", _WMMA_16, "f16", _AMPERE_ON, "2x HMMA.16816.{F}"),
+    CodeRow("wmma.mma", _WMMA_16, "bf16", _AMPERE_ON, "2x HMMA.16816.F32.BF16"),
+    CodeRow("wmma.mma", "m16n16k8", "tf32", _AMPERE_ON, "4x HMMA.1684.F32.TF32",
+            note="k = 0 to 3 of both tiles, then k = 4 to 7"),
+    CodeRow("wmma.mma", _WMMA_16, "s8 u8", ("sm_72", "sm_72"), "4x IMMA.8816.{A}.{B}{SAT}", source=_OLD),
+    CodeRow("wmma.mma", _WMMA_16, "s8 u8", _TURING, "4x IMMA.8816.{A}.{B}{SAT}"),
+    CodeRow("wmma.mma", _WMMA_16, "s8 u8", _AMPERE_ON, "2x IMMA.16816.{A}.{B}{SAT}"),
+)  # fmt: skip
+"""The machine code of every instruction on every chip that has it."""
+
+_COUNTED_ON = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+
+M8N8K4_COUNTS: dict[str, dict[str, int]] = {
+    name: dict(zip(_COUNTED_ON, counts, strict=True))
+    for name, counts in {
+        "row.col.f32.f32": (64, 64, 64, 64, 64, 64),
+        "row.row.f32.f32": (168, 160, 160, 160, 160, 152),
+        "col.row.f32.f32": (176, 176, 176, 168, 168, 168),
+        "col.col.f32.f32": (128, 128, 128, 120, 120, 120),
+        "row.col.f32.f16": (88, 88, 88, 80, 80, 80),
+        "row.row.f32.f16": (184, 184, 184, 176, 176, 176),
+        "col.row.f32.f16": (200, 192, 192, 184, 184, 184),
+        "col.col.f32.f16": (144, 144, 144, 136, 136, 128),
+        "row.col.f16.f16": (80, 80, 80, 72, 72, 72),
+        "row.row.f16.f16": (192, 200, 200, 184, 184, 192),
+        "col.row.f16.f16": (200, 200, 200, 192, 192, 200),
+        "col.col.f16.f16": (120, 120, 120, 112, 112, 112),
+    }.items()
+}
+"""Instructions of the m8n8k4 routine by layouts and d.c, in a kernel of its own: an order of magnitude."""
+
+
+class LoweringRow(NamedTuple):
+    """One way to order the machine instructions, where the choice is the toolchain's."""
+
+    name: str
+    formula: str
+    source: str
+
+
+LOWERINGS = (
+    LoweringRow("ptxas-12.8", "d = c + H(hi, H(lo, 0))", "ptxas 12.8 and 13.0"),
+    LoweringRow("ptxas-12.4", "d = c + (H(lo, 0) + H(hi, 0))", "ptxas 12.4"),
+)
+"""FP8 `mma.sync` on sm_90 and sm_100, the newest first. H is an HMMA over half of k, + an addition in the
+format of d."""

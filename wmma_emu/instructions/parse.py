@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""What a mnemonic says: its parts sorted into family, shape, layouts, types and modifiers.
+
+The assembler does not mind where a modifier stands (``.satfinite`` before the types or after them, ``.rn``
+after the shape or last: ptxas 13.0 takes them all); it minds the order of the types among themselves, of the
+layouts, and of ``.xor.popc``. So does this.
+"""
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats import FORMATS
+
+__all__ = ["Parts", "parse"]
+
+_LONGEST_MNEMONIC = 200
+
+_SHAPE = re.compile(r"m[0-9]{1,4}n[0-9]{1,4}k[0-9]{1,4}", re.ASCII)
+
+_OPERANDS = re.compile(r"[\s{}%\[\],]")
+
+_FAMILIES = {"mma": "mma.sync", "wmma": "wmma.mma"}
+
+_ELSEWHERE = {
+    "mma.sp": "sparse matrix instructions are not modelled yet",
+    "mma.sp::ordered_metadata": "sparse matrix instructions are not modelled yet",
+    "wgmma": "wgmma is not modelled yet",
+    "tcgen05": "tcgen05 is not modelled yet",
+    "wmma.load": "it moves data; only wmma.mma and mma.sync multiply",
+    "wmma.store": "it moves data; only wmma.mma and mma.sync multiply",
+    "ldmatrix": "it moves data; only wmma.mma and mma.sync multiply",
+    "stmatrix": "it moves data; only wmma.mma and mma.sync multiply",
+    "movmatrix": "it moves data; only wmma.mma and mma.sync multiply",
+    "fma": "it is no matrix instruction; 'fma.f32' stands for the CUDA-core baseline of whole products",
+}
+
+_MODIFIERS = (
+    *("satfinite", "rn", "rz", "rm", "rp", "xor.popc", "and.popc", "or.popc"),
+    *("kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4", "block_scale"),
+)
+_WORDS = ("sync", "aligned", "row", "col", "xor", "and", "or", "popc", *FORMATS, *_MODIFIERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a mnemonic, each as it was written, nothing completed but the family.
+
+    ``full`` says whether ``sync`` was spelled out; ``unknown`` are the words that belong to no mnemonic, each
+    with the word nearest to it, empty if none is near.
+    """
+
+    text: str
+    family: str
+    family_given: bool
+    full: bool
+    shapes: tuple[str, ...]
+    layouts: tuple[str, ...]
+    types: tuple[str, ...]
+    modifiers: tuple[str, ...]
+    unknown: tuple[tuple[str, str], ...]
+
+
+def parse(text: object) -> Parts:
+    """Sort a mnemonic's parts.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If it is not a string, empty, too long, or names an instruction of another kind.
+    """
+    if not isinstance(text, str):
+        raise UnsupportedInstructionError(
+            f"an instruction is named by its PTX mnemonic, such as 'm16n8k16.f32.f16.f16.f32', "
+            f"not by {type(text).__name__} {repr(text)[:80]}"
+        )
+    given = text[: 2 * _LONGEST_MNEMONIC].strip().rstrip(";").rstrip().lower()
+    if len(given) > _LONGEST_MNEMONIC or len(text) > 2 * _LONGEST_MNEMONIC:
+        raise UnsupportedInstructionError(
+            f"no mnemonic has {len(text)} characters (this begins with {text[:40]!a}); give the PTX mnemonic "
+            f"alone, such as 'm16n8k16.f32.f16.f16.f32'"
+        )
+    if not given:
+        raise UnsupportedInstructionError(
+            "an empty string names no instruction; give a PTX mnemonic such as 'm16n8k16.f32.f16.f16.f32'"
+        )
+    if not given.isascii():
+        raise UnsupportedInstructionError(f"{text.strip()!a} has characters that no PTX mnemonic has")
+    if found := _OPERANDS.search(given):
+        raise UnsupportedInstructionError(
+            f"{text.strip()!r} is more than a mnemonic; leave the operands out: {given[: found.start()]!r}"
+        )
+    words = given.split(".")
+    for name, reason in _ELSEWHERE.items():
+        if given == name or given.startswith(name + "."):
+            raise UnsupportedInstructionError(f"{text.strip()!r} cannot be looked up here: {reason}")
+    return _sort(text.strip(), words)
+
+
+def _sort(text: str, words: list[str]) -> Parts:
+    """Put every word where it belongs."""
+    family_given = words[0] in _FAMILIES
+    family = _FAMILIES.get(words[0], "mma.sync")
+    rest = words[2 if words[:2] == ["wmma", "mma"] else 1 if family_given else 0 :]
+    shapes: list[str] = []
+    layouts: list[str] = []
+    types: list[str] = []
+    modifiers: list[str] = []
+    unknown: list[tuple[str, str]] = []
+    if words[0] == "wmma" and words[1:2] != ["mma"]:
+        unknown.append(("wmma", "wmma.mma"))
+    operation = [x for x in rest if x in ("xor", "and", "or", "popc")]
+    if len(operation) == 2 and operation[1] == "popc":
+        modifiers.append(".".join(operation))
+    else:
+        modifiers.extend(operation)
+    for word in rest:
+        if _SHAPE.fullmatch(word):
+            shapes.append(word)
+        elif word in ("row", "col"):
+            layouts.append(word)
+        elif word in FORMATS:
+            types.append(word)
+        elif word in _MODIFIERS or word.startswith("scale_vec::"):
+            modifiers.append(word)
+        elif word not in ("sync", "aligned", "xor", "and", "or", "popc"):
+            near = difflib.get_close_matches(word, _WORDS, n=1, cutoff=0.5) if len(word) < 30 else []
+            unknown.append((word, near[0] if near else ""))
+            types.extend(x for x in near if x in FORMATS)
+    full = family_given and "sync" in rest
+    return Parts(
+        text, family, family_given, full,
+        tuple(shapes), tuple(layouts), tuple(types), tuple(modifiers), tuple(unknown),
+    )  # fmt: skip

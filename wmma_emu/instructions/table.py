@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""Which dense matrix instructions exist: a few rows, multiplied out."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Literal, NamedTuple
+
+from wmma_emu.formats import format_of
+from wmma_emu.instructions.arch import ARCHS
+from wmma_emu.instructions.spec import Instruction
+
+__all__ = ["INSTRUCTIONS"]
+
+Layout = Literal["row", "col"]
+
+_MMA = "PTX ISA 9.1, section 9.7.14.5 (mma)"
+_WMMA = "PTX ISA 9.1, section 9.7.14.4 (wmma.mma)"
+_ASSEMBLED = "; chips and register counts as ptxas 13.0 accepts them (.version 9.0), 2026-11-20"
+
+_ROW_COL: tuple[tuple[Layout, Layout], ...] = (("row", "col"),)
+_ANY: tuple[tuple[Layout, Layout], ...] = (("row", "col"), ("row", "row"), ("col", "row"), ("col", "col"))
+
+_PLAIN = ("",)
+_SATURATE = ("", "satfinite")
+_ROUNDED = ("", "rn", "rz", "rm", "rp")
+
+
+class _Group(NamedTuple):
+    """Instructions that one product of shapes, types, modifiers and layouts describes.
+
+    ``types`` are written d.a.b.c. ``since`` is the first chip: every later one accepts them too.
+    """
+
+    family: Literal["mma.sync", "wmma.mma"]
+    since: str
+    shapes: str
+    types: str
+    modifiers: tuple[str, ...] = _PLAIN
+    layouts: tuple[tuple[Layout, Layout], ...] = _ROW_COL
+
+
+def _mixes(d: str, first: str, second: str) -> str:
+    """All four products of two operand formats that may be mixed, with each accumulator of ``d``."""
+    return " ".join(f"{x}.{a}.{b}.{x}" for a, b, x in product((first, second), (first, second), d.split()))
+
+
+_FP8 = _mixes("f32 f16", "e4m3", "e5m2")
+_INT8 = _mixes("s32", "s8", "u8")
+_INT4 = _mixes("s32", "s4", "u4")
+_F64 = "f64.f64.f64.f64"
+_B1 = "s32.b1.b1.s32"
+_TALL = "m16n16k16 m32n8k16 m8n32k16"
+_F16_ANY = "f32.f16.f16.f32 f32.f16.f16.f16 f16.f16.f16.f32 f16.f16.f16.f16"
+
+_GROUPS = (
+    _Group("mma.sync", "sm_70", "m8n8k4", "f32.f16.f16.f32 f32.f16.f16.f16 f16.f16.f16.f16", layouts=_ANY),
+    _Group("mma.sync", "sm_75", "m16n8k8", "f32.f16.f16.f32 f16.f16.f16.f16"),
+    _Group("mma.sync", "sm_80", "m16n8k16", "f32.f16.f16.f32 f16.f16.f16.f16"),
+    _Group("mma.sync", "sm_80", "m16n8k8 m16n8k16", "f32.bf16.bf16.f32"),
+    _Group("mma.sync", "sm_80", "m16n8k4 m16n8k8", "f32.tf32.tf32.f32"),
+    _Group("mma.sync", "sm_89", "m16n8k16 m16n8k32", _FP8),
+    _Group("mma.sync", "sm_100", "m16n8k32", _FP8, ("kind::f8f6f4",)),
+    _Group("mma.sync", "sm_80", "m8n8k4", _F64, _ROUNDED),
+    _Group("mma.sync", "sm_90", "m16n8k4 m16n8k8 m16n8k16", _F64, _ROUNDED),
+    _Group("mma.sync", "sm_75", "m8n8k16", _INT8, _SATURATE),
+    _Group("mma.sync", "sm_80", "m16n8k16 m16n8k32", _INT8, _SATURATE),
+    _Group("mma.sync", "sm_75", "m8n8k32", _INT4, _SATURATE),
+    _Group("mma.sync", "sm_80", "m16n8k32 m16n8k64", _INT4, _SATURATE),
+    _Group("mma.sync", "sm_75", "m8n8k128", _B1, ("xor.popc",)),
+    _Group("mma.sync", "sm_80", "m8n8k128", _B1, ("and.popc",)),
+    _Group("mma.sync", "sm_80", "m16n8k128 m16n8k256", _B1, ("xor.popc", "and.popc")),
+    _Group("wmma.mma", "sm_70", _TALL, _F16_ANY, layouts=_ANY),
+    _Group("wmma.mma", "sm_80", _TALL, "f32.bf16.bf16.f32", layouts=_ANY),
+    _Group("wmma.mma", "sm_80", "m16n16k8", "f32.tf32.tf32.f32", layouts=_ANY),
+    _Group("wmma.mma", "sm_80", "m8n8k4", _F64, _ROUNDED, _ANY),
+    _Group("wmma.mma", "sm_72", _TALL, "s32.s8.s8.s32 s32.u8.u8.s32", _SATURATE, _ANY),
+    _Group("wmma.mma", "sm_75", "m8n8k32", "s32.s4.s4.s32 s32.u4.u4.s32", _SATURATE),
+    _Group("wmma.mma", "sm_75", "m8n8k128", _B1, ("xor.popc",)),
+    _Group("wmma.mma", "sm_80", "m8n8k128", _B1, ("and.popc",)),
+)  # fmt: skip
+
+
+def _registers(elements: int, format_name: str) -> int:
+    """Count the registers a lane that hold a warp's elements: 64-bit ones for f64, else 32-bit ones."""
+    bits = format_of(format_name).bits
+    return elements // 32 * bits // max(bits, 32)
+
+
+def _expand(group: _Group) -> Iterator[Instruction]:
+    """Multiply a group out, shape by shape."""
+    names = list(ARCHS)
+    archs = tuple(names[names.index(group.since) :])
+    source = (_MMA if group.family == "mma.sync" else _WMMA) + _ASSEMBLED
+    for shape, types, modifier, (a_layout, b_layout) in product(
+        group.shapes.split(), group.types.split(), group.modifiers, group.layouts
+    ):
+        m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
+        d, a, b, c = types.split(".")
+        a_elements, b_elements, c_elements = m * k, k * n, m * n
+        if a == "f16" and group.family == "wmma.mma":
+            a_elements = b_elements = 32 * 16  # 16 elements a lane, duplicates where fewer differ
+        elif a == "f16" and shape == "m8n8k4":
+            a_elements, b_elements, c_elements = 4 * m * k, 4 * k * n, 4 * m * n  # one product a quad pair
+        yield Instruction(
+            group.family, m, n, k, a_layout, b_layout, d, a, b, c,
+            modifiers=(modifier,) if modifier else (),
+            num_registers=(
+                _registers(a_elements, a), _registers(b_elements, b),
+                _registers(c_elements, c), _registers(c_elements, d),
+            ),
+            archs=archs, source=source, status="documented",
+        )  # fmt: skip
+
+
+INSTRUCTIONS: dict[str, Instruction] = {row.mnemonic: row for group in _GROUPS for row in _expand(group)}
+"""Every dense `mma.sync` and `wmma.mma` by its full PTX mnemonic: the type of the operands first (f16, bf16,
+tf32, FP8, f64, integers, bits), then shapes from small to large."""

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""Layouts of `mma.sync`, from the PTX ISA: one tiling rule, and quad pairs for `m8n8k4` of f16."""
+
+from functools import cache
+
+import numpy as np
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions.arch import arch_of
+from wmma_emu.instructions.spec import Arch, Instruction, Operand
+from wmma_emu.layouts import quad_pairs
+from wmma_emu.layouts.spec import LANES, LaneMap
+from wmma_emu.layouts.tiling import Tiling
+
+__all__ = ["MMA_SECTIONS", "mma_layout"]
+
+_SECTION_ROWS = (
+    ("9.7.14.5.1", "m8n8k4", "f16"),
+    ("9.7.14.5.2", "m8n8k4", "f64"),
+    ("9.7.14.5.3", "m8n8k16", "s8 u8"),
+    ("9.7.14.5.4", "m8n8k32", "s4 u4"),
+    ("9.7.14.5.5", "m8n8k128", "b1"),
+    ("9.7.14.5.6", "m16n8k4", "tf32 f64"),
+    ("9.7.14.5.7", "m16n8k8", "f16 bf16 tf32 f64"),
+    ("9.7.14.5.8", "m16n8k16", "f16 bf16 f64"),
+    ("9.7.14.5.9", "m16n8k16", "s8 u8 e4m3 e5m2"),
+    ("9.7.14.5.10", "m16n8k32", "s8 u8 e4m3 e5m2 s4 u4"),
+    ("9.7.14.5.11", "m16n8k64", "s4 u4"),
+    ("9.7.14.5.12", "m16n8k128", "b1"),
+    ("9.7.14.5.13", "m16n8k256", "b1"),
+)
+
+MMA_SECTIONS: dict[tuple[str, str], str] = {
+    (shape, name): section for section, shape, formats in _SECTION_ROWS for name in formats.split()
+}
+"""The section of the PTX ISA 9.1 with the figures of a shape, by the format of A."""
+
+_MEASURED = {"sm_90": "measured on an NVIDIA H200, one element at a time, driver 580.159.03, 2026-11-20"}
+"""Chips on which the documented layouts were probed. Other chips have them from the document alone."""
+
+
+def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -> LaneMap:
+    """Return the layout of an operand of `mma.sync`.
+
+    Every chip has the same one; the chip decides only how well it is known.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions.table import INSTRUCTIONS
+    >>> volta = INSTRUCTIONS["mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32"]
+    >>> mma_layout(volta, "d", "sm_70")
+    <LaneMap 4 x 8x8: 8 elements of 32 bits a lane in 8 registers, documented>
+    >>> mma_layout(volta, "d", "sm_70").locate(5, 6, matrix=2)
+    (Location(lane=27, register=4, bit=0, element=4),)
+    """
+    m, n, k = instruction.m, instruction.n, instruction.k
+    bits = instruction.format(operand).bits
+    source, status = _provenance(instruction, arch_of(arch).name)
+    if (instruction.shape, instruction.a) == ("m8n8k4", "f16"):
+        along_k = {"a": instruction.a_layout == "row", "b": instruction.b_layout == "col"}.get(operand, False)
+        return _quad_pair_layout(operand, bits, along_k, source, status)
+    run = max(1, 32 // bits)
+    tiling = {
+        "a": Tiling.over(m, k, run),
+        "b": Tiling.over(n, k, run, transposed=True),
+    }.get(operand, Tiling.over(m, n, 2))
+    return _tiled_layout(tiling, bits, source, status)
+
+
+def _provenance(instruction: Instruction, arch: str) -> tuple[str, str]:
+    """Return source and status of the layouts of an instruction on a chip."""
+    section = MMA_SECTIONS.get((instruction.shape, instruction.a))
+    if section is None:
+        shapes = [shape for shape, name in MMA_SECTIONS if name == instruction.a]
+        raise UnsupportedInstructionError(
+            f"no layout is modelled for mma.sync of {instruction.shape} in {instruction.a}; "
+            f"shapes in {instruction.a} are {', '.join(shapes) or 'none'}"
+        )
+    source = f"PTX ISA 9.1, section {section}"
+    if arch in _MEASURED:
+        return f"{source}; {_MEASURED[arch]}", "measured"
+    return source, "documented"
+
+
+@cache
+def _tiled_layout(tiling: Tiling, bits: int, source: str, status: str) -> LaneMap:
+    """Build a layout once for all instructions that share it."""
+    return LaneMap(tiling.coords(), *tiling.shape, bits, tiling.num_elements, source, status)
+
+
+@cache
+def _quad_pair_layout(operand: Operand, bits: int, along_k: bool, source: str, status: str) -> LaneMap:
+    """Build the layout of four independent 8x8x4 products, each within its quad pair."""
+    element = np.arange(4 if operand in ("a", "b") else 8)[:, None]
+    lane = np.arange(LANES)
+    if operand in ("a", "b"):
+        outer, k = quad_pairs.multiplicand(element, lane, along_k)
+        coords = np.stack((outer, k) if operand == "a" else (k, outer), axis=-1)
+        rows, cols = (8, 4) if operand == "a" else (4, 8)
+    else:
+        coords = np.stack(quad_pairs.accumulator(element, lane, bits), axis=-1)
+        rows, cols = 8, 8
+    return LaneMap(coords, rows, cols, bits, len(coords), source, status, quad_pairs.QUAD_PAIR_OF_LANE)

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""What a layout is: for every element of every lane, the row and column that it holds, and the way back."""
+
+import math
+import operator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError
+
+__all__ = ["LANES", "Ints", "LaneMap", "Location"]
+
+Ints = NDArray[np.int64]
+
+LANES = 32
+"""Lanes of a warp."""
+
+_Scalar = TypeVar("_Scalar", bound="np.generic[Any]")
+
+
+class Location(NamedTuple):
+    """One place that holds a matrix element: the lane, its register, the lowest bit, the element's number."""
+
+    lane: int
+    register: int
+    bit: int
+    element: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LaneMap:
+    """Where every element of one operand lives in the registers of a warp.
+
+    Parameters
+    ----------
+    coords : int array, (num_elements, 32, 2)
+        Row and column of element i of lane l. Elements count from register 0 upward and, inside a register,
+        from the least significant bits up. With several matrices: within the lane's own one.
+    rows, cols : int
+        Shape of the matrix.
+    element_bits : int
+    read_elements : int
+        So many leading elements of every lane are read by the instruction. Those after them are duplicates:
+        editing them changes nothing.
+    source, status : str
+    matrix_of_lane : int array, (32,)
+        Which of the independent products a lane belongs to; 0 everywhere but in `m8n8k4` of f16.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions.table import INSTRUCTIONS
+    >>> from wmma_emu.layouts import layout_for
+    >>> ins = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
+    >>> a = layout_for(ins, "a", "sm_90")
+    >>> a
+    <LaneMap 16x16: 8 elements of 16 bits a lane in 4 registers, measured>
+    >>> a.coords[:, 5].tolist()                                    # the eight elements of lane 5
+    [[1, 2], [1, 3], [9, 2], [9, 3], [1, 10], [1, 11], [9, 10], [9, 11]]
+    >>> a.locate(9, 3)
+    (Location(lane=5, register=1, bit=16, element=3),)
+    >>> a.element_at(lane=5, register=1, bit=16)
+    (9, 3)
+    """
+
+    coords: Ints
+    rows: int
+    cols: int
+    element_bits: int
+    read_elements: int
+    source: str
+    status: str
+    matrix_of_lane: Ints = field(default_factory=lambda: np.zeros(LANES, np.int64))
+
+    def __post_init__(self) -> None:
+        for name in ("coords", "matrix_of_lane"):
+            array = np.array(getattr(self, name), np.int64)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        if self.coords.ndim != 3 or self.coords.shape[1:] != (LANES, 2):
+            raise FragmentMismatchError(f"coords are (num_elements, 32, 2), not {self.coords.shape}")
+        if (self.coords < 0).any() or (self.coords >= (self.rows, self.cols)).any():
+            raise FragmentMismatchError(f"coords leave the {self.rows} x {self.cols} matrix")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LaneMap):
+            return NotImplemented
+        return self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        shape = f"{self.num_matrices} x " * (self.num_matrices > 1) + f"{self.rows}x{self.cols}"
+        copies = "" if self.is_bijection else f", each held {self.multiplicity} times"
+        return (
+            f"<LaneMap {shape}: {self.num_elements} elements of {self.element_bits} bits a lane in "
+            f"{self.num_registers} registers{copies}, {self.status}>"
+        )
+
+    @property
+    def num_elements(self) -> int:
+        """Elements a lane, duplicates included."""
+        return int(self.coords.shape[0])
+
+    @property
+    def register_bits(self) -> int:
+        """Width of a register: 64 for f64, else 32."""
+        return max(self.element_bits, 32)
+
+    @property
+    def elements_per_register(self) -> int:
+        """Elements that share a register."""
+        return self.register_bits // self.element_bits
+
+    @property
+    def num_registers(self) -> int:
+        """Registers a lane."""
+        return self.num_elements // self.elements_per_register
+
+    @property
+    def num_matrices(self) -> int:
+        """Independent products that the warp computes at once."""
+        return int(self.matrix_of_lane.max()) + 1
+
+    @property
+    def matrix_shape(self) -> tuple[int, ...]:
+        """``(rows, cols)``, or ``(num_matrices, rows, cols)`` where there are several."""
+        several = (self.num_matrices,) if self.num_matrices > 1 else ()
+        return (*several, self.rows, self.cols)
+
+    @property
+    def multiplicity(self) -> int:
+        """How often each matrix element is held, 1 without duplicates."""
+        return self.num_elements * LANES // math.prod(self.matrix_shape)
+
+    @property
+    def reads_copies(self) -> bool:
+        """Whether the instruction reads an element from several lanes: WMMA in f16 on Volta."""
+        return self.read_elements * LANES > math.prod(self.matrix_shape)
+
+    @property
+    def is_bijection(self) -> bool:
+        """Whether every matrix element is held exactly once."""
+        return bool((self.copies() == 1).all())
+
+    def copies(self) -> Ints:
+        """Count the holders of every matrix element: an array of ``matrix_shape``, all 1 for a bijection."""
+        count = np.bincount(self._cells.ravel(), minlength=math.prod(self.matrix_shape))
+        return count.reshape(self.matrix_shape)
+
+    def register_of(self, element: int) -> int:
+        """Return the register that holds an element."""
+        return _within("element", element, self.num_elements) // self.elements_per_register
+
+    def bit_of(self, element: int) -> int:
+        """Return the lowest bit of an element in its register."""
+        return _within("element", element, self.num_elements) % self.elements_per_register * self.element_bits
+
+    def locate(self, row: int, col: int, matrix: int = 0) -> tuple[Location, ...]:
+        """Find every place that holds a matrix element, the first one read by the instruction first.
+
+        Raises
+        ------
+        OutOfBoundsError
+            For a row, a column or a matrix that does not exist.
+        """
+        row = _within("row", row, self.rows)
+        col = _within("column", col, self.cols)
+        matrix = _within("matrix", matrix, self.num_matrices)
+        held = self._holders[(matrix * self.rows + row) * self.cols + col]
+        places = ((int(h) // LANES, int(h) % LANES) for h in held)
+        return tuple(Location(lane, self.register_of(i), self.bit_of(i), i) for i, lane in places)
+
+    def element_at(self, lane: int, register: int, bit: int = 0) -> tuple[int, int]:
+        """Return row and column of the element that a bit of a lane's register belongs to.
+
+        Raises
+        ------
+        OutOfBoundsError
+            For a lane, a register or a bit that does not exist.
+        """
+        lane = _within("lane", lane, LANES)
+        register = _within("register", register, self.num_registers)
+        bit = _within("bit", bit, self.register_bits)
+        row, col = self.coords[register * self.elements_per_register + bit // self.element_bits, lane]
+        return int(row), int(col)
+
+    def gather(self, matrix: NDArray[_Scalar]) -> NDArray[_Scalar]:
+        """Hand a matrix out to the lanes: ``(*batch, rows, cols)`` to ``(num_elements, *batch, 32)``.
+
+        Where there are several matrices, their axis stands right before the rows.
+        """
+        inner = self.matrix_shape
+        batch = matrix.shape[: matrix.ndim - len(inner)]
+        if matrix.shape != batch + inner:
+            raise FragmentMismatchError(f"a matrix of shape {matrix.shape} does not end in {inner}")
+        flat = matrix.reshape(*batch, math.prod(inner))
+        return np.ascontiguousarray(np.moveaxis(np.take(flat, self._cells, axis=-1), -2, 0))
+
+    def scatter(self, elements: NDArray[_Scalar]) -> NDArray[_Scalar]:
+        """Put a matrix together from the lanes: the inverse of `gather`.
+
+        Of duplicates the first one that the instruction reads is taken.
+        """
+        if elements.ndim < 2 or (elements.shape[0], elements.shape[-1]) != (self.num_elements, LANES):
+            raise FragmentMismatchError(
+                f"elements of shape {elements.shape} are not ({self.num_elements}, *batch, {LANES})"
+            )
+        batch = elements.shape[1:-1]
+        flat = np.moveaxis(elements, 0, -2).reshape(*batch, self.num_elements * LANES)
+        return np.take(flat, self._holders[:, 0], axis=-1).reshape(*batch, *self.matrix_shape)
+
+    def agree(self, elements: NDArray[_Scalar]) -> NDArray[np.bool_]:
+        """Say for each warp whether all copies that the instruction reads are equal, as after any load.
+
+        Where they are not, no single matrix stands for the fragment: each copy serves another part of the
+        product.
+        """
+        read = self.gather(self.scatter(elements))[: self.read_elements] == elements[: self.read_elements]
+        agreed: NDArray[np.bool_] = read.all(axis=(0, -1))
+        return agreed
+
+    @cached_property
+    def _cells(self) -> Ints:
+        """(num_elements, 32): the matrix element that is held, counted along rows, matrix after matrix."""
+        row = self.matrix_of_lane * self.rows + self.coords[..., 0]
+        cells: Ints = row * self.cols + self.coords[..., 1]
+        return cells
+
+    @cached_property
+    def _holders(self) -> Ints:
+        """(matrix elements, multiplicity): who holds each, as element * 32 + lane, ascending."""
+        if not (self.copies() == self.multiplicity).all():
+            raise FragmentMismatchError(
+                f"not every element of the matrix is held {self.multiplicity} times; copies() shows which"
+            )
+        return np.argsort(self._cells, axis=None, kind="stable").reshape(-1, self.multiplicity)
+
+    @cached_property
+    def _key(self) -> tuple[object, ...]:
+        arrays = (self.coords.tobytes(), self.matrix_of_lane.tobytes())
+        return (self.rows, self.cols, self.element_bits, self.read_elements, *arrays)
+
+
+def _within(name: str, value: int, stop: int) -> int:
+    """Check an index against its range; negative ones do not count from the end here."""
+    index = operator.index(value)
+    if not 0 <= index < stop:
+        raise OutOfBoundsError(f"there is no {name} {index}; legal are 0 to {stop - 1}")
+    return index

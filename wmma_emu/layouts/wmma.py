@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""The layout of a WMMA fragment on a chip: the table's row, or what the chip's generation does otherwise."""
+
+from functools import cache
+
+import numpy as np
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats import Format, format_of
+from wmma_emu.instructions.arch import ARCHS, arch_of
+from wmma_emu.instructions.spec import Arch
+from wmma_emu.layouts.spec import LaneMap
+from wmma_emu.layouts.tiling import Tiling
+from wmma_emu.layouts.wmma_table import (
+    DIFFERENT,
+    FRAGMENTS,
+    PADDED,
+    USES,
+    WMMA_CHIPS,
+    Fragment,
+    MemoryLayout,
+    Use,
+)
+
+__all__ = ["fragment_layout"]
+
+
+def fragment_layout(
+    use: Use,
+    m: int,
+    n: int,
+    k: int,
+    fmt: "str | Format",
+    memory_layout: MemoryLayout | None,
+    arch: "str | Arch",
+) -> LaneMap:
+    """Return where the elements of a WMMA fragment live.
+
+    Parameters
+    ----------
+    use : {"matrix_a", "matrix_b", "accumulator"}
+    m, n, k : int
+        Shape of the product.
+    fmt : str or Format
+        Of the elements: ``"f16"``, ``"s8"``, ``"tf32"``.
+    memory_layout : {"row", "col", None}
+        How the matrix is stored: it matters on Volta only. None for an accumulator.
+    arch : str or Arch
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a fragment that `mma.h` or the chip does not have.
+
+    Notes
+    -----
+    On Volta a quad pair multiplies its own copies of A and B: all elements are read, and each copy serves one
+    8x8 block of the product. Since Turing copies lie in the same lane and only the first are read.
+
+    Examples
+    --------
+    >>> fragment_layout("matrix_a", 16, 16, 16, "f16", "row", "sm_75")
+    <LaneMap 16x16: 16 elements of 16 bits a lane in 8 registers, each held 2 times, inferred>
+    >>> fragment_layout("matrix_a", 16, 16, 16, "f16", "row", "sm_75").locate(0, 1)
+    (Location(lane=0, register=0, bit=16, element=1), Location(lane=0, register=4, bit=16, element=9))
+    >>> fragment_layout("matrix_a", 16, 16, 16, "f16", "row", "sm_70").locate(0, 1)
+    (Location(lane=0, register=0, bit=16, element=1), Location(lane=8, register=0, bit=16, element=1))
+    """
+    chip, name, shape = arch_of(arch), format_of(fmt).name, f"m{m}n{n}k{k}"
+    row = FRAGMENTS.get((shape, use, name))
+    if row is None:
+        raise UnsupportedInstructionError(
+            f"WMMA has no {use} fragment of {shape} in {name}; {_legal(shape, use)}"
+        )
+    if chip.number < ARCHS[row.since].number:
+        raise UnsupportedInstructionError(
+            f"WMMA has {use} fragments of {shape} in {name} from {row.since} on, not on {chip.name}"
+        )
+    if use == "accumulator":
+        if memory_layout is not None:
+            raise UnsupportedInstructionError(
+                f"an accumulator fragment has no memory layout, {memory_layout!r} was given; pass None"
+            )
+    elif memory_layout not in row.stored.split():
+        legal = " or ".join(repr(x) for x in row.stored.split())
+        raise UnsupportedInstructionError(
+            f"a {use} fragment of {shape} in {name} is stored as {legal}, not {memory_layout!r}"
+        )
+    return _fragment_layout(row, name, memory_layout, chip.name)
+
+
+@cache
+def _fragment_layout(row: Fragment, name: str, memory_layout: MemoryLayout | None, arch: str) -> LaneMap:
+    """Build a layout once: the generation's own rule if it has one, duplicates behind it."""
+    chip = WMMA_CHIPS[arch]
+    rule = DIFFERENT[chip.generation].get((row.shape, row.use, name), row.tiling)
+    bits = format_of(name).bits
+    if isinstance(rule, Tiling):
+        coords = rule.coords()
+    else:
+        along_k = memory_layout == ("row" if row.use == "matrix_a" else "col")
+        coords = rule.coords(row.use, bits, along_k)
+    repeats = PADDED.get((row.use, name), len(coords)) // len(coords)
+    rows, cols = row.tiling.shape
+    return LaneMap(np.tile(coords, (repeats, 1, 1)), rows, cols, bits, len(coords), chip.source, chip.status)
+
+
+def _legal(shape: str, use: str) -> str:
+    """Say what would have been legal in place of a fragment that is not."""
+    if use not in USES:
+        return f"uses are {', '.join(USES)}"
+    shapes = list(dict.fromkeys(s for s, _, _ in FRAGMENTS))
+    if shape not in shapes:
+        return f"shapes are {', '.join(shapes)}"
+    return f"formats are {', '.join(name for s, u, name in FRAGMENTS if (s, u) == (shape, use))}"

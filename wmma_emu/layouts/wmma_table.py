@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Which WMMA fragments exist and where their elements live, which NVIDIA leaves unspecified: rows only."""
+
+from typing import Literal, NamedTuple, get_args
+
+from wmma_emu.layouts.quad_pairs import Octets
+from wmma_emu.layouts.tiling import Tiling
+
+__all__ = ["DIFFERENT", "FRAGMENTS", "PADDED", "USES", "WMMA_CHIPS", "Fragment", "MemoryLayout", "Use"]
+
+Use = Literal["matrix_a", "matrix_b", "accumulator"]
+MemoryLayout = Literal["row", "col"]
+
+USES: tuple[Use, ...] = get_args(Use)
+
+
+class Fragment(NamedTuple):
+    """One fragment: where its elements live, the first chip with it, the memory layouts to load it from."""
+
+    shape: str
+    use: Use
+    formats: str
+    tiling: Tiling
+    since: str
+    stored: str = "row col"
+
+
+_ROWS = (
+    Fragment("m16n16k16", "matrix_a", "f16", Tiling(2, "da"), "sm_70"),
+    Fragment("m16n16k16", "matrix_b", "f16", Tiling(2, "ad", True), "sm_70"),
+    Fragment("m16n16k16", "matrix_a", "bf16", Tiling(2, "da"), "sm_80"),
+    Fragment("m16n16k16", "matrix_b", "bf16", Tiling(2, "ad", True), "sm_80"),
+    Fragment("m16n16k16", "matrix_a", "s8 u8", Tiling(4, "d"), "sm_72"),
+    Fragment("m16n16k16", "matrix_b", "s8 u8", Tiling(4, "d", True), "sm_72"),
+    Fragment("m16n16k16", "accumulator", "f16 f32", Tiling(2, "da"), "sm_70"),
+    Fragment("m16n16k16", "accumulator", "s32", Tiling(2, "da"), "sm_72"),
+    Fragment("m32n8k16", "matrix_a", "f16", Tiling(2, "dad"), "sm_70"),
+    Fragment("m32n8k16", "matrix_b", "f16", Tiling(2, "a", True), "sm_70"),
+    Fragment("m32n8k16", "matrix_a", "bf16", Tiling(2, "dad"), "sm_80"),
+    Fragment("m32n8k16", "matrix_b", "bf16", Tiling(2, "a", True), "sm_80"),
+    Fragment("m32n8k16", "matrix_a", "s8 u8", Tiling(4, "dd"), "sm_72"),
+    Fragment("m32n8k16", "matrix_b", "s8 u8", Tiling(4, "", True), "sm_72"),
+    Fragment("m32n8k16", "accumulator", "f16 f32", Tiling(2, "dd"), "sm_70"),
+    Fragment("m32n8k16", "accumulator", "s32", Tiling(2, "dd"), "sm_72"),
+    # m8n32k16 runs as its transpose, so it mirrors m32n8k16: accumulator pairs run down columns.
+    Fragment("m8n32k16", "matrix_a", "f16", Tiling(2, "a"), "sm_70"),
+    Fragment("m8n32k16", "matrix_b", "f16", Tiling(2, "dad", True), "sm_70"),
+    Fragment("m8n32k16", "matrix_a", "bf16", Tiling(2, "a"), "sm_80"),
+    Fragment("m8n32k16", "matrix_b", "bf16", Tiling(2, "dad", True), "sm_80"),
+    Fragment("m8n32k16", "matrix_a", "s8 u8", Tiling(4), "sm_72"),
+    Fragment("m8n32k16", "matrix_b", "s8 u8", Tiling(4, "dd", True), "sm_72"),
+    Fragment("m8n32k16", "accumulator", "f16 f32", Tiling(2, "dd", True), "sm_70"),
+    Fragment("m8n32k16", "accumulator", "s32", Tiling(2, "dd", True), "sm_72"),
+    Fragment("m16n16k8", "matrix_a", "tf32", Tiling(1, "da"), "sm_80"),
+    Fragment("m16n16k8", "matrix_b", "tf32", Tiling(1, "ad", True), "sm_80"),
+    Fragment("m16n16k8", "accumulator", "f32", Tiling(2, "da"), "sm_80"),
+    Fragment("m8n8k4", "matrix_a", "f64", Tiling(1), "sm_80"),
+    Fragment("m8n8k4", "matrix_b", "f64", Tiling(1, "", True), "sm_80"),
+    Fragment("m8n8k4", "accumulator", "f64", Tiling(2), "sm_80"),
+    Fragment("m8n8k32", "matrix_a", "s4 u4", Tiling(8), "sm_75", "row"),
+    Fragment("m8n8k32", "matrix_b", "s4 u4", Tiling(8, "", True), "sm_75", "col"),
+    Fragment("m8n8k32", "accumulator", "s32", Tiling(2), "sm_75"),
+    Fragment("m8n8k128", "matrix_a", "b1", Tiling(32), "sm_75", "row"),
+    Fragment("m8n8k128", "matrix_b", "b1", Tiling(32, "", True), "sm_75", "col"),
+    Fragment("m8n8k128", "accumulator", "s32", Tiling(2), "sm_75"),
+)
+
+FRAGMENTS = {(row.shape, row.use, name): row for row in _ROWS for name in row.formats.split()}
+"""Every fragment by shape, use and element format."""
+
+_TURING = {("m8n32k16", "accumulator", "s32"): Tiling(2, "aa")}
+"""Until Turing the integer product was not transposed."""
+
+_VOLTA = {
+    (shape, use, name): Octets(down)
+    for shape, down in (("m16n16k16", 2), ("m32n8k16", 4), ("m8n32k16", 1))
+    for use, names in (("matrix_a", "f16"), ("matrix_b", "f16"), ("accumulator", "f16 f32"))
+    for name in names.split()
+}
+
+DIFFERENT: dict[str, dict[tuple[str, str, str], Tiling | Octets]] = {
+    "ampere": {},
+    "turing": {**_TURING},
+    "volta": {**_TURING, **_VOLTA},
+}
+"""What each layout generation does otherwise than the table."""
+
+PADDED = {("matrix_a", "f16"): 16, ("matrix_b", "f16"): 16}
+"""`mma.h` gives these so many elements in every shape: where fewer are distinct, they repeat."""
+
+
+class _Chip(NamedTuple):
+    """Which generation of layouts a chip has, and who says so."""
+
+    generation: Literal["volta", "turing", "ampere"]
+    status: str
+    source: str
+
+
+_SASS = "read off the SASS of wmma.load and wmma.mma, ptxas 12.4"
+_PAPERS = "; m16n16k16 as in Raihan et al., arXiv:1811.08309, tables II and III, and in wmma_extension"
+_PROBED = "; measured on an NVIDIA H200, one element at a time, driver 580.159.03, CUDA 13.0, 2026-11-20"
+_COUNTED = "as on sm_80: ptxas 12.8 lowers wmma.mma to as many HMMA and IMMA as there"
+
+WMMA_CHIPS = {
+    "sm_70": _Chip("volta", "inferred", _SASS + _PAPERS),
+    "sm_72": _Chip("volta", "inferred", _SASS + _PAPERS),
+    "sm_75": _Chip("turing", "inferred", _SASS),
+    "sm_80": _Chip("ampere", "inferred", _SASS),
+    "sm_86": _Chip("ampere", "inferred", _SASS),
+    "sm_89": _Chip("ampere", "inferred", _SASS),
+    "sm_90": _Chip("ampere", "measured", _SASS + _PROBED),
+    "sm_100": _Chip("ampere", "inferred", _COUNTED),
+    "sm_120": _Chip("ampere", "inferred", _COUNTED),
+}
+"""Every chip's generation of WMMA layouts, with status and source."""

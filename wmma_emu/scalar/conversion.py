@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""What the chip's conversion instructions give, for whole arrays, between any two formats."""
+
+import numpy as np
+
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.formats import Format, Overflow, Rounding, format_of, round_pack, unpack
+from wmma_emu.formats.codec import UnpackedArray, with_specials
+from wmma_emu.formats.rounding import Bits, Int64s, rounds_up
+from wmma_emu.formats.spec import check_modes
+from wmma_emu.scalar.reference import nan_integer
+
+__all__ = ["convert"]
+
+
+def convert(
+    bits: Bits,
+    source: Format | str,
+    target: Format | str,
+    rounding: Rounding = "RNE",
+    overflow: Overflow = "ieee",
+) -> Bits:
+    """Convert patterns of one format to another, rounding once, as PTX's ``cvt`` does.
+
+    Parameters
+    ----------
+    bits : unsigned integer array
+        Patterns of the source format.
+    source, target : Format or str
+        Any two formats, integers and b1 (an unsigned integer of one bit) included.
+    rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
+        To an integer, these are ``.rni``, ``.rzi``, ``.rmi``, ``.rpi`` and two that PTX lacks.
+    overflow : {"ieee", "infinity", "saturate"}
+        Into a float: ``"saturate"`` is ``.satfinite``. Between integers: ``"saturate"`` is ``.sat``, the
+        others keep the low bits. From a float to an integer the value is clamped in any case.
+
+    Returns
+    -------
+    unsigned integer array of ``target.storage``
+
+    Notes
+    -----
+    PTX ISA 9.1, ``cvt``: "For float-to-integer conversions, the result is clamped to the destination range by
+    default". NaN becomes zero in an integer, but from f64 the pattern with only its top bit set. Into e2m1,
+    e2m3 and e3m2 "NaN results are converted to positive MAX_NORM"; elsewhere the result is NaN, here the
+    canonical one. What is beyond MAX_NORM becomes, with ``.satfinite``, "sign-preserved MAX_NORM of the
+    destination format and a positive MAX_NORM in .ue8m0x2 for which the destination sign is not supported".
+    ue8m0 takes the absolute value, rounds it to a power of two, and clips at 2**-127 (``cuda_fp8.h`` of CUDA
+    13.5). PTX has no conversion to e4m3 without ``.satfinite``; ``cuda_fp8.h`` makes its overflow NaN, as
+    here, although its host code leaves the sign on it. Between equal formats the bits stay as they are, NaN
+    included.
+
+    Examples
+    --------
+    >>> convert(np.array([0x7F800000, 0xC3E80000], np.uint32), "f32", "e4m3", overflow="saturate")
+    array([126, 254], dtype=uint8)
+    >>> convert(np.array([0x3FC0, 0x4020, 0xC320], np.uint16), "bf16", "s8").view(np.int8)
+    array([   2,    2, -128], dtype=int8)
+    """
+    source, target = format_of(source), format_of(target)
+    check_modes(rounding, overflow)
+    if getattr(getattr(bits, "dtype", None), "kind", "") != "u":
+        given = getattr(bits, "dtype", type(bits).__name__)
+        raise FragmentMismatchError(
+            f"convert takes {source} patterns as unsigned integers of {source.storage}, not {given}; "
+            "wmma_emu.formats.to_bits makes them from other arrays"
+        )
+    if source == target and overflow != "saturate":
+        mask = source.storage.type(source.mask)
+        return np.asarray(bits.astype(source.storage) & mask)
+    word = np.atleast_1d(bits)
+    if source.is_float:
+        result = _from_float(word, source, target, rounding, overflow)
+    else:
+        result = _from_integer(word, source, target, rounding, overflow)
+    return result.reshape(bits.shape)
+
+
+def _from_float(bits: Bits, source: Format, target: Format, rounding: Rounding, overflow: Overflow) -> Bits:
+    u = unpack(bits, source)
+    if not target.is_float:
+        return _to_integer(u, source, target, rounding)
+    word = round_pack(u.sign, u.significand, u.exponent - source.fraction_bits, target, rounding, overflow)
+    return with_specials(word, u.sign, u.is_infinity, u.is_nan, target, overflow)
+
+
+def _from_integer(bits: Bits, source: Format, target: Format, rounding: Rounding, overflow: Overflow) -> Bits:
+    value = bits.astype(np.int64) & source.mask
+    value = np.where(value & source.sign_mask, value - (1 << source.bits), value)
+    if target.is_float:
+        return round_pack(value < 0, np.abs(value), np.zeros_like(value), target, rounding, overflow)
+    return _pack_integer(_clamp(value, target) if overflow == "saturate" else value, target)
+
+
+def _to_integer(u: UnpackedArray, source: Format, target: Format, rounding: Rounding) -> Bits:
+    exponent = u.exponent - source.fraction_bits
+    # Beyond 2**33 every integer format clamps; below it, at most 32 places to the left lose nothing.
+    beyond = u.is_infinity | ((u.exponent > 32) & (u.significand != 0))
+    magnitude = u.significand << np.clip(exponent, 0, 32)
+    right = np.clip(-exponent, 0, 63)
+    whole = magnitude >> right
+    remainder = magnitude - (whole << right)
+    whole = whole + rounds_up(whole, remainder, right, u.sign, rounding)
+    value = np.where(u.sign, -whole, whole)
+    value = np.where(beyond, np.where(u.sign, target.min_integer, target.max_integer), _clamp(value, target))
+    return _pack_integer(np.where(u.is_nan, nan_integer(source, target), value), target)
+
+
+def _clamp(value: Int64s, target: Format) -> Int64s:
+    return np.clip(value, target.min_integer, target.max_integer)
+
+
+def _pack_integer(value: Int64s, target: Format) -> Bits:
+    return (value & target.mask).astype(target.storage)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""Fused multiply-add of f64 arrays: a fast path on floats where that is exact, 128 bits for the rest.
+
+The fast path is Boldo and Melquiond's ("Emulation of FMA and correctly rounded sums: proved algorithms using
+rounding to odd", IEEE Transactions on Computers 57, 2008): the product as an exact sum of two floats, the
+three summed without error, the two small parts added with rounding to odd, and one last addition that rounds.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.formats import Format, Overflow, Rounding, format_of, round_pack, unpack
+from wmma_emu.formats.codec import UnpackedArray
+from wmma_emu.formats.rounding import Bits, Int64s
+from wmma_emu.scalar.reference import NaNOutput
+from wmma_emu.scalar.specials import combine_specials, propagate_nan, sign_of_zero
+from wmma_emu.scalar.wide import Wide, add_signed, length, multiply, shift_left, shift_right_with_sticky
+
+__all__ = ["fma", "mul"]
+
+Floats = NDArray[np.float64]
+
+_F64 = format_of("f64")
+_EXPONENT_MASK = np.uint64(0x7FF)
+_FRACTION_BITS = np.uint64(52)
+_LOW_HALF = np.uint64(1 << 27)
+_NO_EXPONENT = -(1 << 20)
+
+# With factors of exponents -450 .. 450 and an addend of -900 .. 900, every float that the fast path forms is
+# zero or a multiple of 2**-1004 below 2**1000: nothing overflows, and nothing is subnormal, so that the path
+# is right even in a thread that flushes subnormals.
+_FACTOR_LIMIT = 450
+_ADDEND_LIMIT = 900
+
+
+def fma(
+    target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits
+) -> Bits:
+    """Compute ``a * b + c`` of flat arrays of f64 patterns, rounded once to the target.
+
+    Examples
+    --------
+    >>> one = np.array([0x3FF0000000000001], np.uint64)      # 1 + 2**-52, and minus (1 + 2**-51)
+    >>> hex(fma(_F64, "RNE", "canonical", "ieee", one, one, np.array([0xBFF0000000000002], np.uint64))[0])
+    '0x3970000000000000'
+    """
+    a, b, c = (operand.astype(np.uint64, copy=False) for operand in (a, b, c))
+    if rounding != "RNE" or target != _F64:
+        return _exact(target, rounding, nan, overflow, a, b, c)
+    safe = _in_range(a, _FACTOR_LIMIT) & _in_range(b, _FACTOR_LIMIT) & _in_range(c, _ADDEND_LIMIT)
+    if safe.all():
+        return _on_floats(a, b, c)
+    if not safe.any():
+        return _exact(target, rounding, nan, overflow, a, b, c)
+    rest = ~safe
+    result = np.empty(a.shape, np.uint64)
+    result[safe] = _on_floats(a[safe], b[safe], c[safe])
+    result[rest] = _exact(target, rounding, nan, overflow, a[rest], b[rest], c[rest])
+    return result
+
+
+def mul(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits) -> Bits:
+    """Compute ``a * b`` of flat arrays of f64 patterns, rounded once to the target."""
+    # A zero of the product's own sign changes nothing, not even the sign of a zero product.
+    zero = ((a ^ b) & np.uint64(_F64.sign_mask)).astype(np.uint64)
+    return fma(target, rounding, nan, overflow, a, b, zero)
+
+
+def _in_range(bits: Bits, limit: int) -> NDArray[np.bool_]:
+    biased = (bits >> _FRACTION_BITS) & _EXPONENT_MASK
+    is_zero = bits << np.uint64(1) == 0
+    # Unsigned, so that exponents below the range wrap to far above it.
+    inside: NDArray[np.bool_] = biased - np.uint64(_F64.bias - limit) <= np.uint64(2 * limit)
+    inside |= is_zero
+    return inside
+
+
+def _on_floats(a: Bits, b: Bits, c: Bits) -> Bits:
+    x, y, z = a.view(np.float64), b.view(np.float64), c.view(np.float64)
+    product, product_error = _two_product(x, y)
+    small_sum, small_error = _two_sum(z, product_error)
+    large_sum, large_error = _two_sum(product, small_sum)
+    result = large_sum + _add_to_odd(small_error, large_error)
+    word: Bits = result.view(np.uint64)
+    is_zero = result == 0
+    if is_zero.any():
+        sign = _F64.sign_mask
+        product_sign, addend_sign = ((a ^ b) & np.uint64(sign)) != 0, (c & np.uint64(sign)) != 0
+        zero = sign_of_zero(product_sign, addend_sign, "RNE").astype(np.uint64) << np.uint64(63)
+        word = np.where(is_zero, zero, word)
+    return word
+
+
+def _two_sum(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Sum and its rounding error, exactly (Knuth)."""
+    total = x + y
+    y_part = total - x
+    return total, (x - (total - y_part)) + (y - y_part)
+
+
+def _two_product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Product and its rounding error, exactly (Dekker)."""
+    product = x * y
+    x_high, y_high = _high_half(x), _high_half(y)
+    x_low, y_low = x - x_high, y - y_high
+    error = x_high * y_high - product
+    error += x_high * y_low
+    error += x_low * y_high
+    error += x_low * y_low
+    return product, error
+
+
+def _high_half(x: Floats) -> Floats:
+    """Round to 26 bits, on the pattern; what is left then has 26 bits too, and a sign."""
+    word = x.view(np.uint64) + (_LOW_HALF >> np.uint64(1))
+    word &= ~(_LOW_HALF - np.uint64(1))
+    return word.view(np.float64)
+
+
+def _add_to_odd(x: Floats, y: Floats) -> Floats:
+    """Sum, rounded to odd: of an inexact sum's two neighbours, the one whose last bit is 1."""
+    total, error = _two_sum(x, y)
+    word = total.view(np.int64)
+    # One step in magnitude toward the exact sum: up where the error has the sign of the sum.
+    step = ((word ^ error.view(np.int64)) >> 63) | 1
+    step *= (error != 0) & (word & 1 == 0)
+    return (word + step).view(np.float64)
+
+
+def _exact(
+    target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits
+) -> Bits:
+    x, y, z = unpack(a, _F64), unpack(b, _F64), unpack(c, _F64)
+    sign, significand, exponent = _multiply_add(x, y, z, rounding)
+    word = round_pack(sign, significand, exponent, target, rounding, overflow)
+    word = combine_specials(word, x, y, z, target, overflow)
+    return propagate_nan(word, _F64, (b, y), (c, z), (a, x)) if nan == "propagate" else word
+
+
+def _multiply_add(
+    x: UnpackedArray, y: UnpackedArray, z: UnpackedArray, rounding: Rounding
+) -> tuple[NDArray[np.bool_], Int64s, Int64s]:
+    """Sign, significand (its last bit sticky) and exponent of x * y + z of finite numbers.
+
+    As `wmma_emu.scalar.fused` does it, with 126 bits in the place of 61.
+    """
+    product = multiply(x.significand.view(np.uint64), y.significand.view(np.uint64))
+    addend = (np.zeros_like(product[0]), z.significand.view(np.uint64))
+    product_exponent = x.exponent + y.exponent - 2 * _F64.fraction_bits
+    addend_exponent = z.exponent - _F64.fraction_bits
+    tops = [
+        np.where(bits == 0, _NO_EXPONENT, bits + exponent)
+        for bits, exponent in ((length(product), product_exponent), (length(addend), addend_exponent))
+    ]
+    low = np.maximum(*tops) - 126
+    product = _place(product, product_exponent - low)
+    addend = _place(addend, addend_exponent - low)
+    product_sign = x.sign ^ y.sign
+    total, negative = add_signed(product, addend, product_sign ^ z.sign)
+    bits = length(total)
+    surplus = np.maximum(bits - 61, 0)
+    _, significand = shift_right_with_sticky(total, surplus)
+    sign = np.where(bits == 0, sign_of_zero(product_sign, z.sign, rounding), product_sign ^ negative)
+    return sign, significand.view(np.int64), low + surplus
+
+
+def _place(x: Wide, places: Int64s) -> Wide:
+    return shift_left(shift_right_with_sticky(x, np.clip(-places, 0, 127)), np.clip(places, 0, 127))

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""One instruction on one chip, ready to run: on registers, as the hardware sees it, or on matrices."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.arithmetic import DotModel, check_engine, dot_product_of, matmul
+from wmma_emu.errors import FragmentMismatchError, UnverifiedModelWarning
+from wmma_emu.formats import Format
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.instructions import Arch, Instruction, machine_instructions
+from wmma_emu.warp.registers import BoundOperand
+
+__all__ = ["BoundInstruction", "matrix_bits"]
+
+
+class BoundInstruction:
+    """A matrix instruction as one chip executes it.
+
+    Made by `wmma_emu.instruction`. Calling it multiplies matrices; `execute` works on the registers of whole
+    warps, lanes last.
+
+    Parameters
+    ----------
+    instruction : Instruction
+        Row of the instruction table.
+    arch : Arch
+        The chip.
+    lowering : str, optional
+        Which compiler's sequence, where the chip runs the instruction as software.
+
+    Attributes
+    ----------
+    a, b, c, d : BoundOperand
+        Layout, format, number of registers, ``pack`` and ``unpack`` of each operand.
+    model : DotModel
+        What is computed, and how that is known.
+
+    Examples
+    --------
+    >>> import numpy as np, wmma_emu as we
+    >>> ins = we.instruction("m16n8k8.f32.tf32.tf32.f32", arch="sm_80")
+    >>> ins.a.num_registers, ins.b.num_registers, ins.d.num_registers
+    (4, 2, 4)
+    >>> A, B = np.ones((16, 8), np.float32), np.ones((8, 8), np.float32)
+    >>> d = ins.execute(ins.a.pack(A), ins.b.pack(B), ins.c.pack(np.zeros((16, 8), np.float32)))
+    >>> d.shape, hex(d[0, 0])
+    ((4, 32), '0x41000000')
+    """
+
+    def __init__(self, instruction: Instruction, arch: Arch, lowering: str | None = None) -> None:
+        self.instruction = instruction
+        self.arch = arch
+        self.product = dot_product_of(instruction, arch.name, lowering)
+        self.a, self.b, self.c, self.d = (BoundOperand(instruction, x, arch.name) for x in ("a", "b", "c", "d"))
+        if self.model.status in ("literature", "inferred"):
+            warnings.warn(
+                f"{instruction.mnemonic} on {arch}: the arithmetic is {self.model.status}, with no recording behind "
+                f"it ({self.model.source})",
+                UnverifiedModelWarning,
+                stacklevel=3,
+            )
+
+    def __repr__(self) -> str:
+        lowering = "" if self.model.lowering == "native" else f", lowering={self.model.lowering!r}"
+        return f"<{self.mnemonic} on {self.arch}{lowering}, {self.model.status}>"
+
+    @property
+    def mnemonic(self) -> str:
+        """The full PTX mnemonic."""
+        return self.instruction.mnemonic
+
+    @property
+    def model(self) -> DotModel:
+        """What is computed, and how that is known."""
+        return self.product.model
+
+    @property
+    def machine(self) -> str:
+        """The machine instructions that it becomes on this chip."""
+        return str(machine_instructions(self.instruction, self.arch.name, self.model.lowering))
+
+    def execute(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], *, engine: str = "auto") -> NDArray[Any]:
+        """Execute the instruction on the registers of one or many warps.
+
+        Parameters
+        ----------
+        a, b, c : uint32 arrays, shape (num_registers, *warps, 32)
+            Registers of every lane (uint64 for f64). The warps' axes broadcast.
+        engine : {"auto", "reference", "numpy"}
+
+        Returns
+        -------
+        uint32 array, shape (num_registers, *warps, 32)
+            Fresh registers of D.
+
+        Raises
+        ------
+        FragmentMismatchError
+            If the registers are too many, too few, of another dtype, or not 32 lanes wide.
+        """
+        check_engine(engine)
+        operands = zip((self.a, self.b, self.c), (a, b, c), strict=True)
+        matrices = [operand.unpack_bits(registers) for operand, registers in operands]
+        try:
+            np.broadcast_shapes(*(x.shape[:-2] for x in matrices))
+        except ValueError:
+            given = ", ".join(f"{name}: {np.shape(x)[1:-1]}" for name, x in zip("abc", (a, b, c), strict=True))
+            raise FragmentMismatchError(f"the warps' axes of the registers do not broadcast: {given}") from None
+        return self.d.pack_bits(matmul(self.product, *matrices, engine=engine))
+
+    def __call__(
+        self,
+        A: ArrayLike,
+        B: ArrayLike,
+        C: ArrayLike | None = None,
+        *,
+        a_format: str | None = None,
+        b_format: str | None = None,
+        engine: str = "auto",
+    ) -> NDArray[Any]:
+        """Multiply matrices of exactly the instruction's shape: D = A B + C.
+
+        Parameters
+        ----------
+        A : array, shape (..., M, K)
+        B : array, shape (..., K, N)
+        C : array, shape (..., M, N), optional
+            +0 if left out. Leading axes broadcast as in `numpy.matmul`.
+        a_format, b_format : str, optional
+            Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
+        engine : {"auto", "reference", "numpy"}
+
+        Returns
+        -------
+        array, shape (..., M, N)
+            In the dtype of D.
+
+        Raises
+        ------
+        FragmentMismatchError
+            If a shape or dtype is not the instruction's.
+
+        Examples
+        --------
+        >>> import numpy as np, wmma_emu as we
+        >>> ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
+        >>> D = ins(np.ones((16, 16), np.float16), np.ones((16, 8), np.float16))
+        >>> D[0, 0], D.dtype
+        (np.float32(16.0), dtype('float32'))
+        """
+        check_engine(engine)
+        product = self.product
+        a = matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format)
+        b = matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format)
+        if C is None:
+            batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if _broadcast(a, b) else ()
+            c: Bits = np.zeros((*batch, self.instruction.m, self.instruction.n), product.c.storage)
+        else:
+            c = matrix_bits(C, product.c, "C")
+        for name, operand, matrix in (("A", self.a, a), ("B", self.b, b), ("C", self.c, c)):
+            _check_matrix(self, name, operand, matrix)
+        if not _broadcast(a, b, c):
+            raise FragmentMismatchError(
+                f"the leading axes do not broadcast: A {a.shape[:-2]}, B {b.shape[:-2]}, C {c.shape[:-2]}"
+            )
+        return from_bits(matmul(product, a, b, c, engine=engine), product.d)
+
+
+def matrix_bits(
+    matrix: ArrayLike, fmt: Format, name: str, packed_axis: int | None = None, named: str | None = None
+) -> Bits:
+    """Turn a user's matrix into patterns of a format; ``named`` is the format that the user gave by name."""
+    if named is None:
+        return to_bits(matrix, fmt, name)
+    if named != fmt.name:
+        raise FragmentMismatchError(
+            f"{name.lower()}_format={named!r} was given, but {name} of this instruction is {fmt.name}"
+        )
+    packs = fmt.bits in (1, 4) and np.asarray(matrix).dtype == np.uint8
+    return to_bits(matrix, fmt, name, packed_axis=packed_axis if packs else None)
+
+
+def _broadcast(*matrices: Bits) -> bool:
+    try:
+        np.broadcast_shapes(*(x.shape[:-2] for x in matrices))
+    except ValueError:
+        return False
+    return True
+
+
+def _check_matrix(ins: BoundInstruction, name: str, operand: BoundOperand, matrix: Bits) -> None:
+    legal = (operand.layout.rows, operand.layout.cols)
+    if matrix.ndim >= 2 and matrix.shape[-2:] == legal:
+        return
+    fix = "wmma_emu.gemm takes any shape"
+    if matrix.ndim >= 2 and matrix.shape[:-3:-1] == legal:
+        fix = f"pass {name}.T, or its last two axes exchanged"
+    raise FragmentMismatchError(
+        f"{name} has shape {matrix.shape}; {ins.mnemonic} takes (..., {legal[0]}, {legal[1]}); {fix}"
+    )

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""One operand of an instruction on a chip: from a matrix to the registers of whole warps, and back."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.formats import Format
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.packing import pack_words, unpack_words
+from wmma_emu.instructions.spec import Instruction, Operand
+from wmma_emu.layouts import LaneMap, layout_for
+from wmma_emu.layouts.spec import LANES
+
+__all__ = ["BoundOperand"]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundOperand:
+    """An operand of an instruction on a chip.
+
+    Registers are ``uint32`` arrays (``uint64`` for f64) of shape ``(num_registers, *warps, 32)``. `m8n8k4` of
+    f16 multiplies four matrices at once, one a quad pair: theirs is the axis right before the rows.
+
+    Parameters
+    ----------
+    instruction : Instruction
+    operand : {"a", "b", "c", "d"}
+    arch : str
+        Name of a chip that has the instruction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wmma_emu.instructions.table import INSTRUCTIONS
+    >>> ins = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
+    >>> a = BoundOperand(ins, "a", "sm_90")
+    >>> a
+    <A of mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90: 16x16 f16 in 4 registers>
+    >>> A = np.arange(256).reshape(16, 16).astype(np.float16)
+    >>> registers = a.pack(A)
+    >>> registers.shape, hex(registers[0, 0]), A[0, :2].view(np.uint16).tolist() == [0x0000, 0x3C00]
+    ((4, 32), '0x3c000000', True)
+    >>> np.array_equal(a.unpack(registers), A)
+    True
+    """
+
+    instruction: Instruction
+    operand: Operand
+    arch: str
+
+    def __post_init__(self) -> None:
+        layout_for(self.instruction, self.operand, self.arch)
+
+    def __repr__(self) -> str:
+        shape = "x".join(str(x) for x in self.layout.matrix_shape)
+        return (
+            f"<{self.name} of {self.instruction.mnemonic} on {self.arch}: {shape} {self.format} in "
+            f"{self.num_registers} registers>"
+        )
+
+    @property
+    def name(self) -> str:
+        """The operand's letter as a matrix: ``"A"``."""
+        return self.operand.upper()
+
+    @property
+    def layout(self) -> LaneMap:
+        """Where every element lives."""
+        return layout_for(self.instruction, self.operand, self.arch)
+
+    @property
+    def format(self) -> Format:
+        """Format of the elements."""
+        return self.instruction.format(self.operand)
+
+    @property
+    def num_registers(self) -> int:
+        """Registers a lane."""
+        return self.layout.num_registers
+
+    @property
+    def num_elements(self) -> int:
+        """Elements a lane, duplicates included."""
+        return self.layout.num_elements
+
+    @property
+    def register_dtype(self) -> np.dtype[np.unsignedinteger[Any]]:
+        """``uint32``, or ``uint64`` for f64."""
+        return np.dtype(f"u{self.layout.register_bits // 8}")
+
+    def pack(self, matrix: ArrayLike) -> NDArray[Any]:
+        """Hand a matrix out to the registers of the lanes, as a load of the fragment does.
+
+        Parameters
+        ----------
+        matrix : array, shape (*warps, rows, cols)
+            In the operand's dtype, or raw bits.
+
+        Returns
+        -------
+        uint32 array, shape (num_registers, *warps, 32)
+
+        Raises
+        ------
+        FragmentMismatchError
+            If the shape or dtype is not the operand's.
+        """
+        return self.pack_bits(to_bits(matrix, self.format, self.name))
+
+    def unpack(self, registers: NDArray[Any]) -> NDArray[Any]:
+        """Put the matrix together again: the inverse of `pack`, in the dtype of the format.
+
+        Of duplicates the ones that the instruction reads are taken.
+
+        Raises
+        ------
+        FragmentMismatchError
+            If the registers are not of this operand, or hold copies of an element that differ although the
+            instruction reads them all (WMMA on Volta).
+        """
+        return from_bits(self.unpack_bits(registers), self.format)
+
+    def pack_bits(self, bits: Bits) -> NDArray[Any]:
+        """`pack` of bit patterns, one an entry."""
+        self._check_matrix(bits.shape)
+        return pack_words(self.layout.gather(bits), self.format)
+
+    def unpack_bits(self, registers: NDArray[Any]) -> Bits:
+        """`unpack` to bit patterns, one an entry."""
+        registers = np.asarray(registers)
+        self._check_registers(registers)
+        layout = self.layout
+        elements = unpack_words(registers, self.format)
+        if layout.reads_copies and not layout.agree(elements).all():
+            raise FragmentMismatchError(
+                f"copies of an element of {self.name} differ between lanes; on {self.arch} each serves "
+                f"another block of D, so that no one matrix stands for them; change all copies alike: "
+                f"layout.locate(row, col) finds them"
+            )
+        return layout.scatter(elements)
+
+    def _check_matrix(self, shape: tuple[int, ...]) -> None:
+        legal = self.layout.matrix_shape
+        if shape[max(0, len(shape) - len(legal)) :] == legal:
+            return
+        wanted = f"(..., {', '.join(str(x) for x in legal)})"
+        fix = f"pad with zeros or cut to {legal[-2]} x {legal[-1]}"
+        if shape[-2:] == legal[-2:]:
+            fix = f"a warp multiplies {legal[0]}: stack {legal[0]} matrices in the axis before the rows"
+        elif shape[-2:] == legal[:-3:-1]:
+            fix = f"this looks like the transpose: pass {self.name}.swapaxes(-1, -2)"
+        raise FragmentMismatchError(
+            f"{self.name} has shape {shape}; {self.instruction.mnemonic} takes {wanted}; {fix}"
+        )
+
+    def _check_registers(self, registers: NDArray[Any]) -> None:
+        legal, dtype = (self.num_registers, LANES), self.register_dtype
+        given = f"registers of {self.name} are {registers.dtype} of shape {registers.shape}"
+        wanted = f"{self.instruction.mnemonic} takes {dtype} of shape ({legal[0]}, *warps, {legal[1]})"
+        fix = None
+        if registers.dtype != dtype:
+            fix = f"pack() gives {dtype} registers"
+            if not registers.dtype.isnative:
+                fix = f"store them as {dtype} in native byte order"
+            elif registers.dtype.itemsize == dtype.itemsize:
+                fix = f"reinterpret with .view(np.{dtype})"
+        elif registers.ndim < 2 or registers.shape[-1] != LANES:
+            fix = "lanes come last"
+            if registers.ndim >= 2 and registers.shape[0] == LANES:
+                fix = "registers come first, lanes last: move axis 0 to the end"
+        elif registers.shape[0] != legal[0]:
+            fix = f"this operand has {legal[0]} registers a lane, not {registers.shape[0]}"
+        if fix is not None:
+            raise FragmentMismatchError(f"{given}; {wanted}; {fix}")
