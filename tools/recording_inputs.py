@@ -36,11 +36,7 @@ def families_of(instruction: Instruction) -> tuple[str, ...]:
 
 
 def random_words(key: str, count: int) -> Patterns:
-    """Return 64-bit words of the SHAKE-128 stream of a key.
-
-    >>> hex(random_words("a key", 1)[0])
-    '0xc9e8463f7a5149b4'
-    """
+    """Return 64-bit words of the SHAKE-128 stream of a key."""
     stream = hashlib.shake_128(key.encode()).digest(8 * count)
     return np.frombuffer(stream, "<u8").astype(np.uint64)
 
@@ -228,12 +224,13 @@ def _cancel(draw: _Draw) -> Patterns:
 def _ties(draw: _Draw) -> Patterns:
     """Terms around half a unit in the last place of c, and below it."""
     out = format_of(draw.instruction.d)
+    smallest = min(x.fraction_bits - x.emin for x in map(draw.instruction.format, ("a", "b")))
+    half = min((out.fraction_bits + 1) // 2, smallest - 1)
     if draw.operand == "c":
-        ulp = 2.0**-draw.fmt.fraction_bits
-        return draw.one_of([1.0, 1.0, 1.0 + ulp, 2.0 - ulp, 1.0 + 3.0 * ulp, 0.0, 2.0, 1.0])
-    half = (out.fraction_bits + 1) // 2
-    ladder = [0.0, 0.0, 0.0, 2.0**-half, 2.0**-half, 2.0 ** -(half + 1), 2.0 ** -(half + 1), 2.0 ** -(2 * half)]
-    return draw.one_of(ladder)
+        ulp, scale = 2.0**-draw.fmt.fraction_bits, 2.0 ** max(0, out.fraction_bits - 2 * half)
+        return draw.one_of([scale * x for x in (1.0, 1.0, 1.0 + ulp, 2.0 - ulp, 1.0 + 3.0 * ulp, 0.0, 2.0, 1.0)])
+    last = min(2 * half, smallest)
+    return draw.one_of([0.0, 0.0, 0.0, 2.0**-half, 2.0**-half, 2.0 ** -(half + 1), 2.0 ** -(half + 1), 2.0**-last])
 
 
 def _zeros(draw: _Draw) -> Patterns:
@@ -263,7 +260,7 @@ def _integer(draw: _Draw, family: str) -> Patterns:
         return ((draw.payload & np.uint64((1 << 21) - 1)) - np.uint64(1 << 20)) & mask
     multiplicand = draw.instruction.format("a")
     largest = max(multiplicand.max_integer, -multiplicand.min_integer) ** 2 * draw.instruction.k
-    distance = (draw.payload >> np.uint64(8)) % np.uint64(largest + 1)
+    distance = (draw.payload >> np.uint64(8)) % np.uint64(largest + 1) >> draw.bits(34, 2)
     near_max = np.uint64(fmt.max_integer) - distance
     near_min = (np.uint64(1 << 31) + distance) & mask
     return np.where(draw.sign != 0, near_min, near_max)

@@ -1,4 +1,53 @@
 # SPDX-License-Identifier: MIT
-"""A bit-exact functional emulator of NVIDIA's matrix instructions, in Python on NumPy."""
+"""A bit-exact functional emulator of NVIDIA's matrix instructions, in Python on NumPy.
+
+>>> import numpy as np, wmma_emu as we
+>>> A, B = np.eye(16, dtype=np.float16), np.eye(16, 8, dtype=np.float16)
+>>> we.mma(A, B, arch="sm_90").view(np.uint32)[0, 0] == 0x3F800000
+np.True_
+"""
+
+from wmma_emu.api import instruction, mma
+from wmma_emu.arithmetic import DotModel
+from wmma_emu.errors import (
+    AlignmentError,
+    BackendUnavailableError,
+    DivergenceError,
+    FragmentMismatchError,
+    OutOfBoundsError,
+    UnspecifiedBehaviourWarning,
+    UnsupportedInstructionError,
+    UnverifiedModelWarning,
+    WmmaEmuError,
+)
+from wmma_emu.formats import Format, format_of
+from wmma_emu.gemm import gemm
+from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Instruction
+from wmma_emu.layouts import LaneMap
+from wmma_emu.warp import BoundInstruction
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "ARCHS",
+    "INSTRUCTIONS",
+    "AlignmentError",
+    "BackendUnavailableError",
+    "BoundInstruction",
+    "DivergenceError",
+    "DotModel",
+    "Format",
+    "FragmentMismatchError",
+    "Instruction",
+    "LaneMap",
+    "OutOfBoundsError",
+    "UnspecifiedBehaviourWarning",
+    "UnsupportedInstructionError",
+    "UnverifiedModelWarning",
+    "WmmaEmuError",
+    "__version__",
+    "format_of",
+    "gemm",
+    "instruction",
+    "mma",
+]

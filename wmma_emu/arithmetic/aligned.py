@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""One rounding step of an aligned sum for many elements at once, on integers: any operands, specials included.
+"""One rounding step of an aligned sum for many elements at once: any operands, specials included.
 
-`wmma_emu.arithmetic.reference.fused_step` is the same thing for one element.
+`wmma_emu.arithmetic.reference.fused_step` is the same thing for one element. Here float64 carries the terms,
+exactly: a product has at most 22 significand bits and an exponent within float64's range, and cut terms are integers
+whose sums stay below 2**53. Infinities and NaN need no case of their own, float64 treats them as the unit does.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic.model import DotModel
-from wmma_emu.formats import Format, round_pack, unpack
-from wmma_emu.formats.codec import Bits, Int64s, UnpackedArray
+from wmma_emu.formats import Format, decode, round_pack, unpack
+from wmma_emu.formats.codec import Bits
 
-__all__ = ["Terms", "fused_step", "multiply"]
+__all__ = ["fused_step"]
 
-_NO_EXPONENT = -(1 << 20)
+_NO_EXPONENT = -(1 << 14)
 """Exponent of a zero: it never is the largest."""
 
 
-class Terms(NamedTuple):
-    """Terms of many sums, the first axis counting the terms of one sum."""
+class _Decoded(NamedTuple):
+    """Value and exponent of every pattern of a format, as far as the hardware reads it."""
 
-    sign: NDArray[np.bool_]
-    exponent: Int64s
-    significand: Int64s
-    is_infinity: NDArray[np.bool_]
-    is_nan: NDArray[np.bool_]
+    value: NDArray[np.float64]
+    exponent: NDArray[np.int16]
 
 
 def fused_step(
@@ -38,7 +38,7 @@ def fused_step(
     ----------
     model : DotModel
     a, b : unsigned integer arrays, shape (terms, ...)
-        Patterns of the step's operands.
+        Patterns of the step's operands, of at most 11 significand bits.
     c : unsigned integer array, shape (...)
         Patterns in the accumulator's format.
     pads_with_zero : bool
@@ -50,51 +50,40 @@ def fused_step(
         Patterns in the accumulator's format.
     """
     out = model.output_format
-    products = multiply(unpack(a, a_format), unpack(b, b_format))
-    c_term = unpack(c, model.accumulator_format)
-    c_fraction_bits = model.accumulator_format.fraction_bits
-    is_zero = (products.significand == 0).all(0) & (c_term.significand == 0)
-    exponent = np.maximum(_participating(products).max(0), model.min_exponent)
-    exponent = np.maximum(exponent, np.where(c_term.significand != 0, c_term.exponent, _NO_EXPONENT))
-    shift = model.fraction_bits - a_format.fraction_bits - b_format.fraction_bits
-    total = _cut(products.sign, products.significand, products.exponent - exponent + shift).sum(0)
-    total += _cut(c_term.sign, c_term.significand, c_term.exponent - exponent + model.fraction_bits - c_fraction_bits)
-    result = round_pack(total < 0, np.abs(total), exponent - model.fraction_bits, out, model.rounding, "infinity")
+    with np.errstate(all="ignore"):
+        (x, x_exponent), (y, y_exponent) = _look_up(a, a_format), _look_up(b, b_format)
+        x *= y
+        x_exponent += y_exponent
+        z, z_exponent = _decode_c(c, model.accumulator_format)
+        minus_zero = (np.signbit(x).all(0) & np.signbit(z)) & (z == 0) & (x == 0).all(0)
+        exponent = np.maximum(np.maximum(x_exponent.max(0), z_exponent), model.min_exponent).astype(np.int64)
+        scale = ((model.fraction_bits - exponent + 1023) << 52).view(np.float64)
+        x *= scale
+        total = np.trunc(x, out=x).sum(0) + np.trunc(z * scale)
+        finite = np.isfinite(total)
+        whole = np.where(finite, total, 0).astype(np.int64)
+    bits = round_pack(whole < 0, np.abs(whole), exponent - model.fraction_bits, out, model.rounding, "infinity")
     # A sum that cancels, or rounds to zero from either side, is +0; -0 needs every term to be -0.
-    result = np.where(result == out.sign_mask, 0, result)
+    bits = np.where(bits == out.sign_mask, 0, bits)
     if not pads_with_zero:
-        result = np.where(is_zero & products.sign.all(0) & c_term.sign, out.sign_mask, result)
-    return _specials(products, c_term, out, result).astype(out.storage)
+        bits = np.where(minus_zero, out.sign_mask, bits)
+    special = np.where(np.isnan(total), out.canonical_nan, np.where(total < 0, out.infinity | out.sign_mask, out.infinity))
+    return np.where(finite, bits, special).astype(out.storage)
 
 
-def multiply(a: UnpackedArray, b: UnpackedArray) -> Terms:
-    """Multiply exactly; significands, in [0, 4), are not normalised."""
-    x, y = Terms(*a), Terms(*b)
-    x_zero = (x.significand == 0) & ~x.is_infinity & ~x.is_nan
-    y_zero = (y.significand == 0) & ~y.is_infinity & ~y.is_nan
-    infinite = x.is_infinity | y.is_infinity
-    is_nan = x.is_nan | y.is_nan | (infinite & (x_zero | y_zero))
-    return Terms(x.sign ^ y.sign, x.exponent + y.exponent, x.significand * y.significand, infinite & ~is_nan, is_nan)
+def _look_up(bits: Bits, fmt: Format) -> _Decoded:
+    table = _decoded(fmt)
+    index = bits >> fmt.ignored_low_bits if fmt.ignored_low_bits else bits
+    return _Decoded(table.value[index], table.exponent[index])
 
 
-def _participating(terms: Terms) -> Int64s:
-    """Exponents for the alignment; zero terms do not take part."""
-    return np.where(terms.significand != 0, terms.exponent, _NO_EXPONENT)
+def _decode_c(bits: Bits, fmt: Format) -> _Decoded:
+    u = unpack(bits, fmt)
+    return _Decoded(decode(bits, fmt), np.where(u.significand != 0, u.exponent, _NO_EXPONENT).astype(np.int16))
 
 
-def _cut(sign: NDArray[np.bool_], significand: Int64s, shift: Int64s) -> Int64s:
-    """Shift to the common exponent, cutting toward zero."""
-    magnitude = np.where(
-        shift >= 0, significand << np.clip(shift, 0, 62), significand >> np.clip(-shift, 0, 63)
-    )  # fmt: skip
-    return np.where(sign, -magnitude, magnitude)
-
-
-def _specials(products: Terms, c: UnpackedArray, out: Format, result: Bits) -> Bits:
-    """NaN if any term is, or if infinities of both signs meet; else the infinity, if there is one."""
-    c_term = Terms(*c)
-    is_nan = products.is_nan.any(0) | c_term.is_nan
-    plus = (products.is_infinity & ~products.sign).any(0) | (c_term.is_infinity & ~c_term.sign)
-    minus = (products.is_infinity & products.sign).any(0) | (c_term.is_infinity & c_term.sign)
-    result = np.where(plus, out.infinity, np.where(minus, out.infinity | out.sign_mask, result))
-    return np.where(is_nan | (plus & minus), out.canonical_nan, result)
+@cache
+def _decoded(fmt: Format) -> _Decoded:
+    width = fmt.bits - fmt.ignored_low_bits
+    codes = np.arange(1 << width, dtype=np.uint64) << np.uint64(fmt.ignored_low_bits)
+    return _decode_c(codes, fmt)

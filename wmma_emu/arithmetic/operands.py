@@ -12,11 +12,11 @@ from wmma_emu.formats.codec import Bits
 
 __all__ = ["LOWEST", "ZERO", "Operand", "prepare"]
 
-LOWEST = -63
-"""Relative exponents are clipped here: such an operand cannot be the largest term of a tile-engine step."""
+LOWEST = -31
+"""Relative exponents are clipped here: a sum of two above it holds no clipped one."""
 
 ZERO = -64
-"""Relative exponent of a zero: the sum of two still fits int8."""
+"""Relative exponent of a zero. A sum of two exponents is at most this just where a factor is zero, and fits int8."""
 
 _SPECIAL = 1 << 12
 _NONE = -(1 << 12)

@@ -3,7 +3,7 @@
 
 Sources in short: A = bits recorded on a GPU and published by F. A. Khattak and M. Mikaitis with their models
 (MATLAB-tensor-core, BSD-2-Clause), reproduced here without a mismatch; B = measured on an NVIDIA H200 (driver
-580.159.03, CUDA 13.0, 2026-11-20), raw registers in and out, no mismatch; C = the public models MMA-Sim
+580.159.04, CUDA 13.0, 2026-11-20), raw registers in and out, no mismatch; C = the public models MMA-Sim
 (arXiv 2511.10909) and MATLAB-tensor-core, not checked against bits; D = machine code that ptxas 12.4, 12.8 and
 13.0 emit.
 """
@@ -16,7 +16,7 @@ from wmma_emu.formats import format_of
 
 __all__ = ["FMA_F32", "MODELS"]
 
-_H200 = "NVIDIA H200, driver 580.159.03, CUDA 13.0, 2026-11-20: raw registers, no mismatch"
+_H200 = "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-20: raw registers, no mismatch"
 _DATA = "published recordings of MATLAB-tensor-core (BSD-2-Clause), no mismatch: "
 _LITERATURE = "MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core agree"
 _SIM = "MMA-Sim (arXiv 2511.10909) alone"

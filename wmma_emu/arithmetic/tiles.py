@@ -8,7 +8,7 @@ power of two that puts the bit 2**(exponent - F) at 1, converts to int32, which 
 The sum and its rounding are exact in float64.
 
 Elements for which an argument of that chain fails (infinities and NaN, exponents far apart, subnormal results,
-sums of zeros alone) are marked and done again on integers by `wmma_emu.arithmetic.aligned`.
+sums of zeros alone) are marked and done again by `wmma_emu.arithmetic.aligned`.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import aligned
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.arithmetic.operands import Operand
+from wmma_emu.arithmetic.operands import LOWEST, ZERO, Operand
 from wmma_emu.formats import encode
 from wmma_emu.formats.codec import Bits
 
@@ -26,9 +26,9 @@ __all__ = ["TileAccumulator", "largest_exact_step"]
 
 Float32s = NDArray[np.float32]
 
-_LOWEST_MAXIMUM = -50
+_LOWEST_MAXIMUM = LOWEST
 """A largest relative exponent above this one was not clipped, and every operand that `prepare` flushed to zero is
-cut anyway: 2**-124 < 2**(-50 - F)."""
+cut anyway: 2**-124 < 2**(-31 - F)."""
 
 _LOWEST_EXPONENT = -100
 """Above this alignment exponent no result is a float32 subnormal: 2**(-100 - F) > 2**-127 for F < 27."""
@@ -68,15 +68,16 @@ class TileAccumulator:
             largest = self._largest_exponent(a, b, index)
             base = a.top[index] + b.top[index]
             exponent = largest + base
-            careful = (largest <= _LOWEST_MAXIMUM) | (exponent < _LOWEST_EXPONENT) | ~np.isfinite(c)
-            careful |= a.special[index] | b.special[index]
+            special = a.special[index] | b.special[index] | ~np.isfinite(c)
+            careful = (largest <= _LOWEST_MAXIMUM) | (exponent < _LOWEST_EXPONENT) | special
             np.maximum(exponent, self._exponent_of(c), out=exponent)
             np.maximum(exponent, self._model.min_exponent, out=exponent)
             total = self._sum_of_products(a, b, index, exponent - base)
             total += np.trunc(c * _power_of_two(self._model.fraction_bits - exponent))
             result = self._round(total, exponent)
-        if careful.any():
-            self._repair(careful, a, b, index, c, result)
+            if careful.any():
+                careful &= ~self._keep_c(careful & (largest <= ZERO) & ~special, c, result)
+                self._repair(careful, a, b, index, c, result)
         return result
 
     def add(self, c: Float32s, partial: Float32s) -> Float32s:
@@ -135,12 +136,21 @@ class TileAccumulator:
         total *= scale.view(np.float64)
         return total.astype(np.float32)
 
+    def _keep_c(self, no_product: NDArray[np.bool_], c: Float32s, result: Float32s) -> NDArray[np.bool_]:
+        """Where every product is zero, c goes through; returns where. A -0 depends on the products' signs."""
+        settled = no_product & ((c != 0) | ~np.signbit(c) | self._product.pads_with_zero)
+        kept = c + np.float32(0)
+        if self._model.output_format != self._model.accumulator_format:
+            kept = (kept.view(np.int32) & (-1 << self._model.output_format.ignored_low_bits)).view(np.float32)
+        np.copyto(result, kept, where=settled)
+        return settled
+
     def _repair(
         self, careful: NDArray[np.bool_], a: Operand, b: Operand, index: int, c: Float32s, result: Float32s
     ) -> None:
-        """Do the marked elements again on integers."""
+        """Do the marked elements again, with the step that takes any operands."""
         where = np.nonzero(careful)
-        chunk = 1 << 14
+        chunk = 1 << 12
         for start in range(0, len(where[0]), chunk):
             element = tuple(axis[start : start + chunk] for axis in where)
             result[element] = self._careful_step(a, b, index, c, element)

@@ -2,9 +2,9 @@
 """From a command line to an exit status: what goes wrong becomes one line, never a traceback."""
 
 import os
+import re
 import sys
 import warnings
-from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
@@ -19,6 +19,10 @@ _USER_ERROR = 2
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 """What a shell reports for a program that a closed pipe (SIGPIPE) ends."""
+
+
+_KEYWORD = re.compile(r"\b(instr|arch|engine|lowering|a_format|b_format)=")
+"""Keywords of the library that are options here: its messages name them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,10 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         with _warnings_as_lines():
-            _run(parse_arguments(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
-    except SystemExit as done:  # --help and --version
-        return _finish(done)
+            _run(sys.argv[1:] if argv is None else argv)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()
         return _BROKEN_PIPE
@@ -51,8 +54,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(arguments: Namespace) -> None:
+def _run(argv: Sequence[str]) -> None:
     """Import what a command needs, and only that."""
+    try:
+        arguments = parse_arguments(argv)
+    except SystemExit:  # --help and --version have been written
+        return
     terminal = Terminal()
     if arguments.command == "list":
         from wmma_emu.cli.listing import run
@@ -64,7 +71,7 @@ def _run(arguments: Namespace) -> None:
 
 
 def _fail(error: Exception) -> int:
-    text = str(error)
+    text = _KEYWORD.sub(lambda found: f"--{found[1].replace('_', '-')} ", str(error))
     if isinstance(error, MemoryError):
         text = f"not enough memory; multiply smaller matrices ({text})" if text else "not enough memory"
     elif isinstance(error, OSError) and not isinstance(error, WmmaEmuError):
@@ -76,23 +83,12 @@ def _fail(error: Exception) -> int:
     return _USER_ERROR
 
 
-def _finish(done: SystemExit) -> int:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
-        return _BROKEN_PIPE
-    except OSError as error:
-        return _fail(error)
-    return done.code if isinstance(done.code, int) else 0
-
-
 def _discard_output() -> None:
     """Send what is still buffered nowhere, so that the interpreter's own flush at exit cannot fail."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
-    except (OSError, ValueError):  # a standard output that is no file
+    except (AttributeError, OSError, ValueError):  # a standard output that is no file
         pass
 
 

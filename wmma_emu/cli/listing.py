@@ -29,7 +29,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     if output in ("csv", "json"):
         records = [_record(row, chip) for row in rows]
         keys = list(_record(next(iter(INSTRUCTIONS.values())), None))
-        keys += ["arithmetic_status", "lowerings"] if chip else []
+        keys += ["arithmetic", "lowerings"] if chip else []
         terminal.raw(json_text(records) if output == "json" else csv_text(records, keys))
         return
     columns = [Column("instruction"), Column("shape", True), Column("types", True), Column("layouts", True),
@@ -70,8 +70,8 @@ def _record(row: Instruction, chip: Arch | None) -> Record:
     record.update({f"{x}_registers": row.registers(x) for x in OPERANDS})
     record.update({"archs": row.archs, "source": row.source, "status": row.status})
     if chip is not None:
-        models = models_for(row, chip.name)
-        record.update({"arithmetic_status": models[0].status if models else "", "lowerings": [x.lowering for x in models]})
+        record["arithmetic"] = _status(row, chip)
+        record["lowerings"] = [x.lowering for x in models_for(row, chip.name)]
     return record
 
 
@@ -86,15 +86,20 @@ def _cells(row: Instruction, chip: Arch | None) -> list[str]:
         _chips(row.archs),
     ]
     if chip is not None:
-        models = models_for(row, chip.name)
-        cells.append(models[0].status if models else "not modelled")
+        cells.append(_status(row, chip))
     return cells
+
+
+def _status(row: Instruction, chip: Arch) -> str:
+    """How well the arithmetic is known on a chip."""
+    models = models_for(row, chip.name)
+    return models[0].status if models else "not modelled"
 
 
 def _chips(archs: Sequence[str]) -> str:
     """Chips in short: ``sm_80+`` is sm_80 and every later one."""
     names = list(ARCHS)
-    later = names[names.index(archs[0]):]
+    later = names[names.index(archs[0]) :]
     return f"{archs[0]}+" if list(archs) == later and len(later) > 1 else " ".join(archs)
 
 

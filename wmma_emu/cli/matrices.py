@@ -83,7 +83,9 @@ def _read_header(path: str, file: BinaryIO, size: int) -> _Header:
     if start.startswith(b"PK\x03\x04"):
         raise UsageError(f"{path}: an archive (.npz) holds many arrays; save one matrix with numpy.save")
     if not start.startswith(_MAGIC):
-        raise UsageError(f"{path}: not a .npy file (nothing else is read or unpickled); save the matrix with numpy.save")
+        raise UsageError(
+            f"{path}: not a .npy file, and nothing else is read; save the matrix with numpy.save"
+        )
     if len(start) < 8 or start[6] not in (1, 2, 3):
         raise UsageError(f"{damaged}: unknown version")
     width = 2 if start[6] == 1 else 4
@@ -113,13 +115,13 @@ def _dtype(path: str, descr: object) -> np.dtype[Any]:
     if descr == E5M2_DESCR:
         return np.dtype("V1")
     try:
-        dtype = np.dtype(descr)  # type: ignore[call-overload]
+        dtype: np.dtype[Any] = np.dtype(descr)  # type: ignore[call-overload]
     except (TypeError, ValueError, SyntaxError):
         raise UsageError(f"{path}: NumPy has no dtype {descr!r:.80}") from None
     if dtype.hasobject:
-        raise UsageError(f"{path}: it holds pickled Python objects, which are never read; save a matrix of numbers")
+        raise UsageError(f"{path}: it holds pickled objects, which are never read; save a matrix of numbers")
     if dtype.names is not None or dtype.subdtype is not None:
-        raise UsageError(f"{path}: its elements are records ({descr!r:.80}); save one field as a matrix of numbers")
+        raise UsageError(f"{path}: its elements are records ({descr!r:.80}); save one field alone")
     return dtype
 
 
@@ -129,12 +131,14 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
     Raises
     ------
     UsageError
-        If its directory does not exist or cannot be written to, if it is no regular file, or one of the inputs.
+        If its directory does not exist or is not writable, if it is no regular file, or one of the inputs.
     """
     try:
         target = Path(path)
         if not path or target.is_dir():
-            raise UsageError(f"{path or repr(path)}: a directory; name the file to write, such as {target / 'D.npy'}")
+            raise UsageError(
+                f"{path or repr(path)}: a directory; name a file in it, such as {target / 'D.npy'}"
+            )
         folder = Path(os.path.realpath(target)).parent
         if not folder.is_dir():
             raise UsageError(f"{path}: there is no directory {folder}; make it first")

@@ -39,30 +39,33 @@ def _parser() -> _Parser:
 
 
 def _add_list(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--type", metavar="T", help="format of A or B (f32 and s32: of C or D), as in bf16")
-    parser.add_argument("--shape", metavar="S", help="as in m16n8k16")
-    parser.add_argument("--arch", metavar="CHIP", help="a target or a product, as in sm_90, h200; adds what is known there")
-    parser.add_argument("--family", metavar="F", help="mma.sync or wmma.mma")
-    parser.add_argument("--format", metavar="F", default="table", help="table (default), csv, json or markdown")
+    add = parser.add_argument
+    add("--type", metavar="T", help="format of A or B (f32 and s32: of C or D), as in bf16")
+    add("--shape", metavar="S", help="as in m16n8k16")
+    add("--arch", metavar="CHIP", help="a target or a product, as in sm_90, h200; says how well it is known")
+    add("--family", metavar="F", help="mma.sync or wmma.mma")
+    add("--format", metavar="F", default="table", help="table (default), csv, json or markdown")
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("instruction", metavar="INSTR", help="its PTX mnemonic, as in m16n8k16.f32.f16.f16.f32")
-    parser.add_argument("--arch", metavar="CHIP", help="this chip alone")
+    add = parser.add_argument
+    add("instruction", metavar="INSTR", help="PTX mnemonic, as in m16n8k16.f32.f16.f16.f32")
+    add("--arch", metavar="CHIP", help="this chip alone")
 
 
 def _add_gemm(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", metavar="A.npy", help="(..., M, K)")
-    parser.add_argument("b", metavar="B.npy", help="(..., K, N)")
-    parser.add_argument("-o", "--output", metavar="D.npy", required=True, help="(..., M, N), written")
-    parser.add_argument("--c", metavar="C.npy", help="(..., M, N); +0 if left out")
-    parser.add_argument("--instr", metavar="INSTR", help="the instruction to repeat; the chip's widest if left out")
-    parser.add_argument("--arch", metavar="CHIP", help="a target or a product, as in sm_90 (default), h200, a100")
-    parser.add_argument("--a-format", metavar="F", help="format of A where the file does not say it, as in bf16, e4m3")
-    parser.add_argument("--b-format", metavar="F", help="format of B likewise")
-    parser.add_argument("--out-format", metavar="F", help="round D once more, to nearest even")
-    parser.add_argument("--lowering", metavar="L", help="which compiler's sequence, where the chip runs software")
-    parser.add_argument("--engine", metavar="E", default="auto", help="auto (default), numpy or reference")
+    add = parser.add_argument
+    add("a", metavar="A.npy", help="(..., M, K)")
+    add("b", metavar="B.npy", help="(..., K, N)")
+    add("-o", "--output", metavar="D.npy", required=True, help="(..., M, N), written")
+    add("--c", metavar="C.npy", help="(..., M, N); +0 if left out")
+    add("--instr", metavar="INSTR", help="the instruction to repeat; the chip's widest if left out")
+    add("--arch", metavar="CHIP", help="a target or a product, as in sm_90 (default), h200, a100")
+    add("--a-format", metavar="F", help="format of A where the file does not say it, as in bf16, e4m3")
+    add("--b-format", metavar="F", help="format of B likewise")
+    add("--out-format", metavar="F", help="round D once more, to nearest even")
+    add("--lowering", metavar="L", help="which compiler's sequence, where the chip runs software")
+    add("--engine", metavar="E", default="auto", help="auto (default), numpy or reference")
 
 
 _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
@@ -94,8 +97,10 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         options = _options_of(arguments.command)
         if rest[0].startswith("-"):
             name = rest[0].split("=")[0]
-            raise UsageError(f"{arguments.command} has no option {name[:80]!r}; it has {', '.join(options)}"
-                             f"{did_you_mean(name, options)}")
+            raise UsageError(
+                f"{arguments.command} has no option {name[:80]!r}; it has {', '.join(options)}"
+                f"{did_you_mean(name, options)}"
+            )
         raise UsageError(f"{arguments.command} takes no further argument {rest[0][:80]!r}")
     return arguments
 

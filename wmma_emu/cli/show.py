@@ -6,7 +6,16 @@ from argparse import Namespace
 from wmma_emu.arithmetic import DotModel, model_for
 from wmma_emu.cli.tables import Column, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
-from wmma_emu.instructions import ARCHS, OPERANDS, Arch, Instruction, arch_of, lookup, lowerings, machine_instructions
+from wmma_emu.instructions import (
+    ARCHS,
+    OPERANDS,
+    Arch,
+    Instruction,
+    arch_of,
+    lookup,
+    lowerings,
+    machine_instructions,
+)
 from wmma_emu.layouts import layout_for
 
 __all__ = ["run"]
@@ -31,11 +40,13 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     row = lookup(arguments.instruction, only)
     chips = [ARCHS[name] for name in row.archs if only is None or name == only.name]
     terminal.line(Styled(row.mnemonic, "title"))
-    terminal.fields([
-        ("in short", row.short_mnemonic),
-        ("chips", " ".join(row.archs)),
-        ("known from", f"{row.source} ({row.status})"),
-    ])
+    terminal.fields(
+        [
+            ("in short", row.short_mnemonic),
+            ("chips", " ".join(row.archs)),
+            ("known from", f"{row.source} ({row.status})"),
+        ]
+    )
     terminal.line()
     _operands(row, chips[0], terminal)
     computed: dict[tuple[object, ...], str] = {}
@@ -46,17 +57,17 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 
 
 def _operands(row: Instruction, chip: Arch, terminal: Terminal) -> None:
-    columns = [Column(x) for x in ("operand", "format", "matrix", "layout", "registers a lane", "elements a lane")]
+    headings = ("operand", "format", "matrix", "layout", "registers a lane", "elements a lane")
     cells = []
     for operand in OPERANDS:
         layout = layout_for(row, operand, chip)
         stored = {"a": row.a_layout, "b": row.b_layout}.get(operand, "-")
         copies = "" if layout.is_bijection else f" (each element {layout.multiplicity} times)"
-        cells.append([
-            operand.upper(), str(row.format(operand)), " x ".join(str(x) for x in layout.matrix_shape), stored,
-            f"{layout.num_registers} of {layout.register_bits} bits", f"{layout.num_elements}{copies}",
-        ])  # fmt: skip
-    for line in table_lines(columns, cells, None):
+        matrix = " x ".join(str(x) for x in layout.matrix_shape)
+        registers = f"{layout.num_registers} of {layout.register_bits} bits"
+        elements = f"{layout.num_elements}{copies}"
+        cells.append([operand.upper(), row.format(operand).name, matrix, stored, registers, elements])
+    for line in table_lines([Column(x) for x in headings], cells, None):
         terminal.line("  ", *line)
 
 
@@ -69,14 +80,19 @@ def _chip(
     name = chip.name if lowering == "native" else f"{chip.name}, {lowering}"
     default = lowering == lowerings(row, chip)[0]
     how = "" if lowering == "native" else f", lowering {lowering}" + " (default)" * default
-    terminal.line(Styled(f"{chip} ({chip.generation})", "title"), f"{how}: ", Styled(model.status, model.status))
+    title = Styled(f"{chip} ({chip.generation})", "title")
+    terminal.line(title, f"{how}: ", Styled(model.status, model.status))
     like = computed.setdefault(model.parameters, name)
     fields = [("computes", f"as on {like}")] if like != name else [
         ("computes", model.describe()), ("parameters", _parameters(model)),
     ]  # fmt: skip
-    fields += [("known from", model.source), ("note", model.note)]
-    fields += [("machine code", f"{code.text}" + (f" ({code.note})" if code.note else "")),
-               ("code from", f"{code.source} ({code.status})"), ("layouts from", _layouts(row, chip))]  # fmt: skip
+    fields += [
+        ("known from", model.source),
+        ("note", model.note),
+        ("machine code", f"{code.text}" + (f" ({code.note})" if code.note else "")),
+        ("code from", f"{code.source} ({code.status})"),
+        ("layouts from", _layouts(row, chip)),
+    ]
     terminal.fields([(label, text) for label, text in fields if text])
 
 

@@ -23,7 +23,9 @@ class Column(NamedTuple):
     optional: bool = False
 
 
-def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> Iterator[Line]:
+def table_lines(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None
+) -> Iterator[Line]:
     """Lay a table out; optional columns, the last first, are dropped until it fits the width.
 
     A cell is styled by its own text, so statuses show as what they are.
@@ -31,7 +33,8 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], width:
     widths = [max(len(x) for x in cells) for cells in zip([c.heading for c in columns], *rows, strict=True)]
     kept = list(range(len(columns)))
     for i in reversed(range(len(columns))):
-        if width is not None and sum(widths[j] + len(_GAP) for j in kept) - len(_GAP) > width and columns[i].optional:
+        needed = sum(widths[j] + len(_GAP) for j in kept) - len(_GAP)
+        if width is not None and needed > width and columns[i].optional:
             kept.remove(i)
     yield _row([columns[i].heading.upper() for i in kept], [widths[i] for i in kept], "heading")
     for row in rows:
@@ -51,7 +54,7 @@ def _cell(value: str | int | Sequence[str]) -> str:
 
 
 def csv_text(records: Sequence[Record], keys: Sequence[str]) -> str:
-    """Records as CSV with a line of headings; lists are joined by spaces.
+    """Write records as CSV with a line of headings; lists are joined by spaces.
 
     Examples
     --------
@@ -67,7 +70,7 @@ def csv_text(records: Sequence[Record], keys: Sequence[str]) -> str:
 
 
 def json_text(records: Sequence[Record]) -> str:
-    """Records as a JSON list, one record a line; numbers and lists stay what they are."""
+    """Write records as a JSON list, one record a line; numbers and lists stay what they are."""
     if not records:
         return "[]\n"
     return "[\n" + ",\n".join(json.dumps(dict(record)) for record in records) + "\n]\n"

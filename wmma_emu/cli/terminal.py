@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How lines reach the reader: styled on a terminal where `rich` is installed, plain everywhere else."""
 
+import io
 import os
 import shutil
 import sys
@@ -38,6 +39,10 @@ class Styled(NamedTuple):
 Line = tuple[Styled, ...]
 
 
+def _styled(piece: str | Styled) -> Styled:
+    return piece if isinstance(piece, Styled) else Styled(piece)
+
+
 def _encodable(text: str, stream: TextIO) -> str:
     """Replace what the stream's encoding lacks by escapes."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
@@ -60,14 +65,14 @@ class Terminal:
     """
 
     def __init__(self) -> None:
-        self._stream = sys.stdout
+        self._stream: TextIO = sys.stdout if sys.stdout is not None else io.StringIO()  # closed: nobody reads
         is_terminal = self._stream.isatty()
         self.width = max(shutil.get_terminal_size().columns, _NARROWEST) if is_terminal else None
         self._console = _console(self._stream) if is_terminal and not os.environ.get("NO_COLOR") else None
 
     def line(self, *pieces: str | Styled) -> None:
         """Write a line of pieces."""
-        styled = [Styled(x) if isinstance(x, str) else x for x in pieces]
+        styled = [_styled(x) for x in pieces]
         if self._console is None:
             print(_encodable("".join(x.text for x in styled), self._stream), file=self._stream)
             return
@@ -87,17 +92,17 @@ class Terminal:
 
     def fields(self, pairs: Iterable[tuple[str, str | Styled]], indent: int = 2) -> None:
         """Write labels and their texts below each other; long texts continue under their beginning."""
-        pairs = [(label, Styled(text) if isinstance(text, str) else text) for label, text in pairs]
-        column = max((len(label) for label, _ in pairs), default=0) + 2
-        room = (self.width or _WIDTH_OF_FILES) - indent - column
-        for label, text in pairs:
-            parts = textwrap.wrap(text.text, max(room, 20), break_long_words=False, break_on_hyphens=False) or [""]
+        styled = [(label, _styled(text)) for label, text in pairs]
+        column = max((len(label) for label, _ in styled), default=0) + 2
+        room = max((self.width or _WIDTH_OF_FILES) - indent - column, _NARROWEST // 2)
+        for label, (text, style) in styled:
+            parts = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
             for name, part in zip([label, *[""] * (len(parts) - 1)], parts, strict=True):
-                self.line(" " * indent, Styled(f"{name:<{column}}", "label"), Styled(part, text.style))
+                self.line(" " * indent, Styled(f"{name:<{column}}", "label"), Styled(part, style))
 
 
 def _console(stream: TextIO) -> Any:
-    """A `rich` console, or None where `rich` is not installed."""
+    """Make a `rich` console, or None where `rich` is not installed."""
     try:
         from rich.console import Console
     except ImportError:

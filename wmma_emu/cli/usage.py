@@ -17,7 +17,7 @@ class UsageError(WmmaEmuError):
 
 def did_you_mean(given: str, legal: Iterable[str]) -> str:
     """Name the legal word nearest to what was given, as the end of a sentence; nothing if none is near."""
-    near = difflib.get_close_matches(given.casefold(), list(legal), n=1, cutoff=0.5) if len(given) < 100 else []
+    near = difflib.get_close_matches(given[:100].casefold(), list(legal), n=1, cutoff=0.5)
     return f"; did you mean {near[0]}?" if near else ""
 
 

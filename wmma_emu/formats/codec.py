@@ -16,7 +16,7 @@ from wmma_emu.formats.table import format_of
 
 __all__ = ["Bits", "Int64s", "UnpackedArray", "decode", "encode", "round_pack", "unpack", "with_specials"]
 
-_F64 = format_of("f64")
+_NUMPY_FLOATS = {np.float64: format_of("f64"), np.float32: format_of("f32"), np.float16: format_of("f16")}
 
 
 class UnpackedArray(NamedTuple):
@@ -115,7 +115,7 @@ def encode(
     Parameters
     ----------
     values : array_like of float64, float32 or float16
-        Anything else, such as integers, might be rounded on its way to float64, and raises.
+        Anything else, such as integers, might be rounded on its way there, and raises.
     fmt : Format
     rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
     overflow : {"ieee", "infinity", "saturate"}
@@ -133,13 +133,16 @@ def encode(
     '0x3f81'
     """
     given = np.asarray(values)
-    if given.dtype.type not in (np.float64, np.float32, np.float16):
+    source = _NUMPY_FLOATS.get(given.dtype.type)
+    if source is None:
         raise FragmentMismatchError(
             f"encode takes float64, float32 or float16 values, not {given.dtype}; "
             "pass values.astype(numpy.float64) if that is exact, or use wmma_emu.scalar.convert on bits"
         )
-    u = unpack(given.astype(np.float64).view(np.uint64), _F64)
-    word = round_pack(u.sign, u.significand, u.exponent - _F64.fraction_bits, fmt, rounding, overflow)
+    # On patterns, and not by way of float64: the processor may be set to take subnormal float32 for zero.
+    native = given.astype(given.dtype.newbyteorder("="), copy=False)
+    u = unpack(native.view(source.storage), source)
+    word = round_pack(u.sign, u.significand, u.exponent - source.fraction_bits, fmt, rounding, overflow)
     return with_specials(word, u.sign, u.is_infinity, u.is_nan, fmt, overflow)
 
 

@@ -11,7 +11,7 @@ _PTX = "PTX ISA 9.1, section 5.2.3 (alternate floating-point formats)"
 _OFP8 = "OCP 8-bit Floating Point Specification 1.0, table 1"
 _MX = "OCP Microscaling Formats 1.0, section 5.3"
 _PTX_INT = "PTX ISA 9.1, section 5.2.1 (fundamental types) and 9.7.14 (sub-byte operands of mma)"
-_NAN_16_32 = "; canonical NaN measured on an NVIDIA H200, driver 580.159.03, 2026-11-20"
+_NAN_16_32 = "; canonical NaN measured on an NVIDIA H200, driver 580.159.04, 2026-11-20"
 
 
 def _float(name: str, bits: int, exponent_bits: int, fraction_bits: int, bias: int, **rest: object) -> Format:

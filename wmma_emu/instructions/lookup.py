@@ -57,7 +57,7 @@ def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> I
         ...
     wmma_emu.errors.UnsupportedInstructionError: there is no 'm16n8k16.f16.bf16.bf16.f16': no mma.sync
     combines f16.bf16.bf16.f16 (d.a.b.c); with bf16 operands there is f32.bf16.bf16.f32. Nearest:
-    m16n8k16.f32.bf16.bf16.f32, m16n8k8.f32.bf16.bf16.f32, m16n8k16.f16.f16.f16.f16
+    m16n8k16.f32.bf16.bf16.f32, m16n8k8.f32.bf16.bf16.f32, wmma.mma.m16n16k16.f32.bf16.bf16.f32
     """
     chip = None if arch is None else arch_of(arch)
     if isinstance(mnemonic, Instruction):

@@ -18,8 +18,8 @@ class CodeRow(NamedTuple):
     """Instructions that become the same machine code, but for types that are filled in.
 
     ``operands`` are the formats of a (b is one of them too), ``"b1:xor"`` is b1 with xor. ``accumulators``
-    are written d.c, empty for all. ``chips`` is first and last. In ``code``, ``{D}``, ``{A}``, ``{B}`` are the
-    types, ``{F}`` is F32 if c or d is f32, ``{A8}``, ``{B8}`` are the 8-bit types for 4-bit ones, ``{OP}`` is
+    are written d.c, empty for all. ``chips`` is first and last. In ``code``, ``{D}``, ``{A}``, ``{B}`` are
+    the types, ``{F}`` is F32 if c or d is f32, ``{A8}``, ``{B8}`` are 8-bit types for 4-bit ones, ``{OP}`` is
     XOR or AND, ``{SAT}`` and ``{RND}`` the modifiers, ``{N}`` a count that has its own table.
     """
 

@@ -75,7 +75,7 @@ def parse(text: object) -> Parts:
             f"an instruction is named by its PTX mnemonic, such as 'm16n8k16.f32.f16.f16.f32', "
             f"not by {type(text).__name__} {repr(text)[:80]}"
         )
-    given = text[: 2 * _LONGEST_MNEMONIC].strip().rstrip(";").rstrip().lower()
+    given = text[: 2 * _LONGEST_MNEMONIC].strip().rstrip(";").rstrip()
     if len(given) > _LONGEST_MNEMONIC or len(text) > 2 * _LONGEST_MNEMONIC:
         raise UnsupportedInstructionError(
             f"no mnemonic has {len(text)} characters (this begins with {text[:40]!a}); give the PTX mnemonic "
@@ -91,6 +91,7 @@ def parse(text: object) -> Parts:
         raise UnsupportedInstructionError(
             f"{text.strip()!r} is more than a mnemonic; leave the operands out: {given[: found.start()]!r}"
         )
+    given = given.lower()
     words = given.split(".")
     for name, reason in _ELSEWHERE.items():
         if given == name or given.startswith(name + "."):
@@ -110,11 +111,11 @@ def _sort(text: str, words: list[str]) -> Parts:
     unknown: list[tuple[str, str]] = []
     if words[0] == "wmma" and words[1:2] != ["mma"]:
         unknown.append(("wmma", "wmma.mma"))
-    operation = [x for x in rest if x in ("xor", "and", "or", "popc")]
-    if len(operation) == 2 and operation[1] == "popc":
-        modifiers.append(".".join(operation))
-    else:
-        modifiers.extend(operation)
+    operations = [x for x in rest if x in ("xor", "and", "or", "popc")]
+    while operations:  # .xor.popc is one modifier of two words
+        length = 2 if operations[0] != "popc" and operations[1:2] == ["popc"] else 1
+        modifiers.append(".".join(operations[:length]))
+        del operations[:length]
     for word in rest:
         if _SHAPE.fullmatch(word):
             shapes.append(word)

@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 
-from wmma_emu.formats import FORMATS, format_of
+from wmma_emu.formats import format_of
 from wmma_emu.instructions.parse import Parts
 from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
@@ -181,7 +181,5 @@ def _distance(parts: Parts, types: tuple[str, ...], row: Instruction) -> float:
 
 def _operand_distance(given: str, has: str) -> float:
     """Two formats are the nearer the more they share: the kind, then the width."""
-    if given not in FORMATS:
-        return 6.0
     x, y = format_of(given), format_of(has)
-    return 3.0 + 4.0 * (x.kind != y.kind) + abs(math.log2(x.bits / y.bits))
+    return 3.5 + 4.0 * (x.kind != y.kind) + abs(math.log2(x.bits / y.bits))

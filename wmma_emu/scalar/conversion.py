@@ -63,7 +63,7 @@ def convert(
         given = getattr(bits, "dtype", type(bits).__name__)
         raise FragmentMismatchError(
             f"convert takes {source} patterns as unsigned integers of {source.storage}, not {given}; "
-            "wmma_emu.formats.to_bits makes them from other arrays"
+            "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
         )
     if source == target and overflow != "saturate":
         mask = source.storage.type(source.mask)

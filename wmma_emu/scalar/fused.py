@@ -139,7 +139,7 @@ def _in_blocks(core: Callable[..., Bits], fmt: Format, target: Format, operands:
             given = type(array).__name__ if kind is None else f"an array of {kind}"
             raise FragmentMismatchError(
                 f"{name} holds {fmt} patterns as unsigned integers of {fmt.storage}, not {given}; "
-                "wmma_emu.formats.to_bits makes them from other arrays"
+                "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
             )
     try:
         arrays = np.broadcast_arrays(*operands.values())

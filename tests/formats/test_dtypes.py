@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""The edge where users' arrays become bits."""
+
+import io
+import re
+import sys
+import types
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import wmma_emu
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.formats import FORMATS, encode, format_of
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, reinterpret_void, to_bits
+
+ALL_DTYPES = sorted({dtype_of(name) for name in FORMATS}, key=str) + [
+    np.dtype(t) for t in (np.uint16, np.uint32, np.uint64, np.int16, np.int64, np.complex64, "U1", "O", "M8[s]", "V2")
+]
+
+
+def legal(name):
+    """Names of the dtypes that the design allows for a format."""
+    rows = {
+        "f64": "float64 uint64",
+        "f32": "float32 uint32",
+        "tf32": "float32 uint32",
+        "bf16": "bfloat16 uint16",
+        "f16": "float16 uint16",
+        "e4m3": "float8_e4m3fn uint8",
+        "e5m2": "float8_e5m2 uint8",
+        "e3m2": "float6_e3m2fn uint8",
+        "e2m3": "float6_e2m3fn uint8",
+        "e2m1": "float4_e2m1fn uint4",
+        "ue8m0": "float8_e8m0fnu uint8",
+        "ue4m3": "uint8 float8_e4m3fn",
+        "s32": "int32 uint32",
+        "s8": "int8 uint8",
+        "u8": "uint8",
+        "s4": "int4 uint4",
+        "u4": "uint4",
+        "b1": "bool",
+    }
+    return rows[name].split()
+
+
+def all_patterns(name):
+    fmt = format_of(name)
+    if fmt.bits <= 16:
+        return np.arange(1 << fmt.bits, dtype=fmt.storage)
+    return np.random.default_rng(2).integers(0, fmt.mask, 4096, np.uint64, endpoint=True).astype(fmt.storage)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_pattern_survives_the_way_out_and_back(name):
+    bits = all_patterns(name)
+    array = from_bits(bits, name)
+    assert array.dtype == dtype_of(name) and not np.shares_memory(array, bits)
+    back = to_bits(array, name)
+    assert np.array_equal(back, bits) and back.dtype == format_of(name).storage
+    assert not np.shares_memory(back, array)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
+def test_only_the_formats_own_dtype_and_its_raw_bits_are_taken(name, dtype):
+    array = np.zeros((2, 2), dtype)
+    if str(dtype) in legal(name):
+        assert not to_bits(array, name).any()
+        return
+    with pytest.raises(FragmentMismatchError) as caught:
+        to_bits(array, name, "B")
+    message = str(caught.value)
+    assert message.startswith(f"B is an array of {dtype}, and {name} is wanted: {dtype_of(name)}")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "fix"),
+    [
+        ("bf16", np.float64, r"from_bits\(encode\(A, format_of\('bf16'\)\), 'bf16'\).*twice, through float32"),
+        ("e4m3", np.float32, r"from_bits\(encode\(A, format_of\('e4m3'\)\), 'e4m3'\)$"),
+        ("u8", np.int8, r"A.view\(numpy.uint8\) takes the same bits, A.astype\(numpy.uint8\) the values"),
+        ("s8", np.int64, r"astype\(int8\) wraps or rounds; wmma_emu.scalar.convert"),
+        ("s4", np.uint8, "2 elements a byte along k, say so with a_format='s4'; else .* as int4"),
+        ("b1", np.uint8, "8 elements a byte along k, say so with a_format='b1'; else .* as bool"),
+        ("bf16", "V2", r"numpy.save loses ml_dtypes dtypes: reinterpret_void\(A, 'bf16'\)"),
+        ("f16", ml_dtypes.bfloat16, "wmma_emu.scalar.convert rounds patterns once"),
+    ],
+)
+def test_the_error_names_the_fix(name, dtype, fix):
+    with pytest.raises(FragmentMismatchError, match=fix):
+        to_bits(np.zeros(4, dtype), name)
+
+
+def test_the_fix_for_float64_is_right():
+    values, fmt = np.array([1 + 2**-8 + 2**-40]), format_of("bf16")
+    assert to_bits(from_bits(encode(values, fmt), fmt), fmt)[0] == 0x3F81
+    assert to_bits(values.astype(ml_dtypes.bfloat16), fmt)[0] == 0x3F80
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "bits"),
+    [
+        ("tf32", np.array([0x3F801FFF], np.uint32).view(np.float32), [0x3F801FFF]),
+        ("f32", np.array([0x7F800001], np.uint32).view(np.float32), [0x7F800001]),
+        ("b1", np.array([True, False]), [1, 0]),
+        ("s8", np.array([-1, -128], np.int8), [0xFF, 0x80]),
+        ("u8", np.array([255], np.uint8), [255]),
+        ("s4", np.array([-1, -8, 7], ml_dtypes.int4), [15, 8, 7]),
+        ("s4", np.array([15, 8], ml_dtypes.uint4), [15, 8]),
+        ("e2m1", np.array([15, 8], ml_dtypes.uint4), [15, 8]),
+        ("s4", np.array([0xFF, 0x18], np.uint8).view(ml_dtypes.int4), [15, 8]),
+        ("e4m3", np.array([0xFF], np.uint8), [0xFF]),
+        ("ue4m3", np.array([448.0], ml_dtypes.float8_e4m3fn), [0x7E]),
+        ("ue8m0", np.array([1.0], ml_dtypes.float8_e8m0fnu), [0x7F]),
+    ],
+)
+def test_row_becomes_bits(name, array, bits):
+    assert to_bits(array, name).tolist() == bits
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("e3m2", 0x40), ("e2m3", 0x80)]
+)
+def test_raw_bits_outside_the_format_are_refused(name, word):
+    with pytest.raises(FragmentMismatchError, match=f"raw bits outside the 6 of {name}, such as {word:#x}"):
+        to_bits(np.array([0x3F, word], np.uint8), name)
+
+
+def test_a_negative_scale_is_refused():
+    with pytest.raises(FragmentMismatchError, match="negative e4m3 numbers, such as 0xb8"):
+        to_bits(np.array([-1.0], ml_dtypes.float8_e4m3fn), "ue4m3", "scale_a")
+
+
+def test_packed_bytes_open_where_the_format_is_named():
+    packed = np.array([[0x21, 0x43], [0x65, 0x87]], np.uint8)
+    assert to_bits(packed, "u4", packed_axis=-1).tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+    assert to_bits(packed, "e2m1", packed_axis=-2).tolist() == [[1, 3], [2, 4], [5, 7], [6, 8]]
+    assert to_bits(np.array([[0x81]], np.uint8), "b1", packed_axis=-1).tolist() == [[1, 0, 0, 0, 0, 0, 0, 1]]
+    assert to_bits(np.array([[1, -1]], ml_dtypes.int4), "s4", packed_axis=-1).tolist() == [[1, 15]]
+    assert to_bits(np.array([[7]], np.uint8), "u8", packed_axis=-1).tolist() == [[7]]
+
+
+def test_byte_order_strides_and_read_only_do_not_matter():
+    bits = np.array([[0x7F800001, 0x12345678], [0x80000001, 0xFFC00001]], np.uint32)
+    for array in (bits.view(np.float32), bits):
+        foreign = array.astype(array.dtype.newbyteorder(">")) if array is bits else bits.byteswap().view(">f4")
+        assert np.array_equal(to_bits(foreign, "f32"), bits)
+        assert np.array_equal(to_bits(array.T[::-1], "f32"), bits.T[::-1])
+    frozen = bits.copy()
+    frozen.flags.writeable = False
+    result = to_bits(frozen, "f32")
+    result[:] = 0
+    assert np.array_equal(frozen, bits)
+    assert to_bits(np.float32(1), "f32").shape == () and to_bits(np.zeros((0, 2), np.float16), "f16").shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("array", "match"),
+    [
+        ([1.0, 2.0], "A is a Python list, which has no dtype; pass numpy.array"),
+        (1.5, "A is a Python float"),
+        ([[1], [2, 3]], "A is a Python list"),
+        (None, r"A is None \(NoneType\), which is no array"),
+        ("1.0", r"A is '1.0' \(str\), which is no array"),
+        (np.ma.masked_array([1.0], [True]), r"masked array; pass A.filled\(value\)"),
+        (np.array([None]), "A is an array of object"),
+        (np.array(["x"]), "A is an array of <U1"),
+    ],
+)
+def test_what_is_no_array_is_refused(array, match):
+    with pytest.raises(FragmentMismatchError, match=match):
+        to_bits(array, "f16")
+
+
+class Tensor:
+    """Stands for a tensor of another library."""
+
+    __module__ = "wmma_emu_test_torch.nn"
+
+    def __init__(self, data, dtype):
+        self.data, self.dtype = data, dtype
+
+    def __array__(self, dtype=None, copy=None):
+        if "bfloat16" in self.dtype or "cuda" in self.dtype:
+            raise TypeError("Got unsupported ScalarType")
+        return self.data
+
+    def view(self, dtype):
+        assert dtype == "torch's uint16"
+        return Tensor(self.data, "torch.uint16")
+
+    def cpu(self):
+        return self
+
+
+def test_tensors_come_through_the_array_interface_and_torch_bf16_as_raw_bits(monkeypatch):
+    library = types.SimpleNamespace(uint16="torch's uint16")
+    monkeypatch.setitem(sys.modules, "wmma_emu_test_torch", library)
+    bits = np.array([0x3FC0, 0x7FC1], np.uint16)
+    assert np.array_equal(to_bits(Tensor(bits.view(np.float16), "torch.float16"), "f16"), bits)
+    assert np.array_equal(to_bits(Tensor(bits, "torch.bfloat16"), "bf16"), bits)
+    with pytest.raises(FragmentMismatchError, match="A is an array of bfloat16, and f16 is wanted"):
+        to_bits(Tensor(bits, "torch.bfloat16"), "f16")
+    with pytest.raises(FragmentMismatchError, match=r"cannot read: Got unsupported .*A.detach\(\).cpu\(\)"):
+        to_bits(Tensor(bits, "cuda"), "f16")
+
+
+def test_dlpack_is_enough():
+    class Exporter:
+        def __init__(self, data):
+            self.data = data
+
+        def __dlpack__(self, **kwargs):
+            return self.data.__dlpack__(**kwargs)
+
+        def __dlpack_device__(self):
+            return self.data.__dlpack_device__()
+
+    assert to_bits(Exporter(np.array([1.0], np.float32)), "f32").tolist() == [0x3F800000]
+
+
+def test_a_cupy_array_names_get():
+    class Device:
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+        def get(self):
+            return None
+
+    with pytest.raises(FragmentMismatchError, match=r"Bring it to the host: C.get\(\)"):
+        to_bits(Device(), "f16", "C")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_dtype_means_the_format_that_has_it(name):
+    meant = {"tf32": "f32", "ue4m3": "u8"}.get(name, name)
+    assert format_of_dtype(dtype_of(name)).name == meant
+
+
+def test_other_dtypes_mean_no_format():
+    assert [format_of_dtype(t) for t in (np.int64, np.uint16, "V2", object)] == [None] * 4
+    assert format_of_dtype(">f4") is format_of("f32")
+
+
+def test_a_saved_array_gets_its_dtype_back():
+    for name in ("bf16", "e4m3", "s4"):
+        array = from_bits(np.arange(8, dtype=format_of(name).storage), name)
+        file = io.BytesIO()
+        np.save(file, array)
+        file.seek(0)
+        loaded = np.load(file)
+        assert loaded.dtype.kind == "V"
+        assert np.array_equal(to_bits(reinterpret_void(loaded, name), name), np.arange(8))
+    with pytest.raises(FragmentMismatchError, match=r"\|V2 does not hold e4m3"):
+        reinterpret_void(np.zeros(2, "V2"), "e4m3")
+    with pytest.raises(FragmentMismatchError, match="an array of bfloat16 says what it holds"):
+        reinterpret_void(np.zeros(2, ml_dtypes.bfloat16), "bf16")
+
+
+def test_one_file_of_the_package_knows_ml_dtypes():
+    package = Path(wmma_emu.__file__).parent
+    uses = re.compile(r"^\s*(import|from) ml_dtypes", re.MULTILINE)
+    assert [p.name for p in package.rglob("*.py") if uses.search(p.read_text("utf-8"))] == ["dtypes.py"]

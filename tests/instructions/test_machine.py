@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""The machine code of every instruction against disassembled cubins."""
+
+from pathlib import Path
+
+import pytest
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lowerings, machine_instructions
+from wmma_emu.instructions.machine_table import MACHINE_CODE
+
+DATA = Path(__file__).parent / "data" / "machine_code.txt"
+
+
+def recorded() -> dict[tuple[str, str], str]:
+    found = {}
+    for line in DATA.read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        mnemonic, *groups = line.split()
+        for group in groups:
+            chips, code = group.split("=")
+            for chip in chips.split(","):
+                found[mnemonic, chip] = code
+    return found
+
+
+def compact(text: str) -> str:
+    prefix = "no MMA: shuffles and an FFMA chain ("
+    if text.startswith(prefix):
+        return "software:" + text.removeprefix(prefix).removesuffix(" instructions)")
+    return text.replace("x ", "x").replace(" + ", "+")
+
+
+def test_every_instruction_on_every_chip_is_what_the_disassembler_showed():
+    table = {(name, chip): compact(str(machine_instructions(row, chip)))
+             for name, row in INSTRUCTIONS.items() for chip in row.archs}  # fmt: skip
+    assert len(table) == 1727
+    assert table == recorded()
+
+
+def test_every_row_of_the_machine_table_is_used_and_has_provenance():
+    used = {machine_instructions(row, chip).text for row in INSTRUCTIONS.values() for chip in row.archs}
+    assert len(used) > len(MACHINE_CODE)
+    for code in MACHINE_CODE:
+        assert code.source.startswith("ptxas") and code.status == "measured"
+        first, last = (list(ARCHS).index(chip) for chip in code.chips)
+        assert first <= last
+
+
+@pytest.mark.parametrize("chip", ARCHS)
+def test_exactly_one_row_covers_each_instruction(chip: str):
+    names = list(ARCHS)
+    for row in INSTRUCTIONS.values():
+        covering = [
+            code for code in MACHINE_CODE
+            if row.shape in code.shapes.split() and code.family in ("any", row.family)
+            and (row.a in code.operands.split()
+                 or any(f"b1:{x.removesuffix('.popc')}" in code.operands.split() for x in row.modifiers))
+            and code.accumulators in ("", f"{row.d}.{row.c}")
+            and names.index(code.chips[0]) <= names.index(chip) <= names.index(code.chips[1])
+        ]  # fmt: skip
+        assert len(covering) <= 1, row
+        assert len(covering) == 1 or chip not in row.archs, row
+
+
+def test_only_fp8_on_hopper_and_blackwell_depends_on_the_toolchain():
+    for row in INSTRUCTIONS.values():
+        for chip in row.archs:
+            software = row.a in ("e4m3", "e5m2") and chip in ("sm_90", "sm_100")
+            expected = ("ptxas-12.8", "ptxas-12.4") if software else ("native",)
+            assert lowerings(row, chip) == expected
+            for name in expected:
+                assert machine_instructions(row, chip, name).lowering == name
+            assert machine_instructions(row, chip).lowering == expected[0]
+
+
+def test_the_older_lowering_is_measured_only_where_that_toolchain_takes_the_instruction():
+    old = machine_instructions("m16n8k32.f32.e4m3.e4m3.f32", "sm_90", "ptxas-12.4")
+    assert (old.status, old.source[:10]) == ("measured", "ptxas 12.4")
+    assert old.note.startswith("d = c + (H(lo, 0) + H(hi, 0))")
+    for text, chip in (("m16n8k16.f32.e4m3.e4m3.f32", "sm_90"), ("m16n8k32.f16.e4m3.e4m3.f16", "sm_90"),
+                       ("m16n8k32.f32.e4m3.e4m3.f32", "sm_100")):  # fmt: skip
+        assert machine_instructions(text, chip, "ptxas-12.4").status == "inferred"
+    new = machine_instructions("m16n8k32.f32.e4m3.e4m3.f32", "sm_90")
+    assert new.note.startswith("d = c + H(hi, H(lo, 0))")
+    assert (new.status, str(new)) == ("measured", "2x HMMA.16816.F32")
+
+
+@pytest.mark.parametrize(
+    ("text", "chip", "lowering", "message"),
+    [
+        ("m16n8k16.f32.f16.f16.f32", "sm_90", "ptxas-12.4", "has no lowering 'ptxas-12.4'; it has 'native'"),
+        ("m16n8k32.f32.e4m3.e4m3.f32", "sm_90", "native", "it has 'ptxas-12.8', 'ptxas-12.4'"),
+        ("m16n8k32.f32.e4m3.e4m3.f32", "sm_80", None, "the first chip that has it is sm_89"),
+        ("m16n8k99.f32.e4m3.e4m3.f32", "sm_90", None, "has no shape m16n8k99"),
+        ("m16n8k16.f32.f16.f16.f32", "sm_87", None, "sm_86"),
+    ],
+)
+def test_what_does_not_exist_is_refused(text: str, chip: str, lowering: str | None, message: str):
+    with pytest.raises(UnsupportedInstructionError) as caught:
+        machine_instructions(text, chip, lowering)
+    assert message in str(caught.value)

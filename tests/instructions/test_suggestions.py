@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""What is said of a mnemonic that names nothing: why, and the three nearest that exist."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup
+
+
+def complaint(text: object, arch: str | None = None) -> str:
+    with pytest.raises(UnsupportedInstructionError) as caught:
+        lookup(text, arch)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+CASES = [
+    ("m16n8k16.f16.bf16.bf16.f16", None,
+     "no mma.sync combines f16.bf16.bf16.f16 (d.a.b.c); with bf16 operands there is f32.bf16.bf16.f32.",
+     ("m16n8k16.f32.bf16.bf16.f32", "m16n8k8.f32.bf16.bf16.f32",
+      "wmma.mma.m16n16k16.f32.bf16.bf16.f32")),
+    ("m16n8k32.f32.e2m1.e2m1.f32", None, "e2m1 operands (FP6, FP4) are not modelled yet.",
+     ("m16n8k32.f32.e4m3.e4m3.f32", "m16n8k32.f32.e4m3.e5m2.f32", "m16n8k32.f32.e5m2.e4m3.f32")),
+    ("m16n8k32.kind::f8f6f4.f32.e3m2.e2m3.f32", "sm_120",
+     "e3m2 and e2m3 operands (FP6, FP4) are not modelled yet.",
+     ("m16n8k32.kind::f8f6f4.f32.e4m3.e4m3.f32", "m16n8k32.kind::f8f6f4.f32.e4m3.e5m2.f32",
+      "m16n8k32.kind::f8f6f4.f32.e5m2.e4m3.f32")),
+    ("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0", "sm_120",
+     ".kind::mxf8f6f4: block-scaled instructions are not modelled yet.",
+     ("m16n8k32.f32.e4m3.e4m3.f32", "m16n8k32.f16.e4m3.e4m3.f16", "m16n8k16.f32.e4m3.e4m3.f32")),
+    ("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sm_75", "sm_75 (Turing) has no "
+     "'mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32': the first chip that has it is sm_80.",
+     ("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32",
+      "wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32",
+      "wmma.mma.sync.aligned.row.col.m32n8k16.s32.s8.s8.s32")),
+    ("m16n8k16.f32.f16.f16.f16", None, "f32.f16.f16.f16 comes in m8n8k4, not in m16n8k16.",
+     ("m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k8.f32.f16.f16.f32")),
+    ("m16n8k8.row.row.f32.f16.f16.f32", None,
+     "with these types m16n8k8 comes as row.col only, not as row.row.",
+     ("m16n8k8.f32.f16.f16.f32", "m16n8k8.f16.f16.f16.f16", "m8n8k4.row.row.f32.f16.f16.f32")),
+    ("m16n8k16.f32.f16.f16.f32.satfinite", None,
+     ".satfinite is not legal here: with these types m16n8k16 takes no modifier.",
+     ("m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k8.f32.f16.f16.f32")),
+    ("m16n8k16.s32.s8.s8.s32.rn", None, ".rn is not legal here; legal is .satfinite, or none.",
+     ("m16n8k16.s32.s8.s8.s32", "m8n8k16.s32.s8.s8.s32", "m16n8k32.s32.s8.s8.s32")),
+    ("wmma.mma.m16n16k16.f32.f16.f16.f32", None,
+     "with f16 operands wmma.mma names the types of d and c only.",
+     ("wmma.mma.m16n16k16.f32.f32", "wmma.mma.m16n16k16.f32.f16", "wmma.mma.m16n16k16.f16.f32")),
+    ("wmma.mma.m16n16k16.s32.s8.u8.s32", None,
+     "no wmma.mma combines s32.s8.u8.s32 (d.a.b.c); none has s8 and u8 operands.",
+     ("wmma.mma.m16n16k16.s32.s8.s8.s32", "wmma.mma.m16n16k16.s32.u8.u8.s32", "m16n8k16.s32.s8.u8.s32")),
+    ("m16n16k16.f32.f16.f16.f32", None, "mma.sync has no shape m16n16k16; wmma.mma has.",
+     ("wmma.mma.m16n16k16.f32.f32", "wmma.mma.m16n16k16.f32.f16", "wmma.mma.m16n16k16.f16.f32")),
+    ("m8n8k128.s32.b1.b1.s32", None, "one of .xor.popc and .and.popc is needed.",
+     ("m8n8k128.s32.b1.b1.s32.xor.popc", "m8n8k128.s32.b1.b1.s32.and.popc",
+      "wmma.mma.xor.popc.m8n8k128.s32.b1.b1.s32")),
+    ("m8n8k128.s32.b1.b1.s32.or.popc", None, ".or.popc is not legal here; legal is .xor.popc and .and.popc.",
+     ("m8n8k128.s32.b1.b1.s32.xor.popc", "m8n8k128.s32.b1.b1.s32.and.popc",
+      "wmma.mma.xor.popc.m8n8k128.s32.b1.b1.s32")),
+    ("m16n8k8.f32.f32.f32.f32", None,
+     "no mma.sync combines f32.f32.f32.f32 (d.a.b.c); none has f32 operands.",
+     ("m16n8k8.f32.tf32.tf32.f32", "m16n8k8.f32.f16.f16.f32", "m16n8k8.f32.bf16.bf16.f32")),
+    ("m16n8k16.f32.tf32.tf32.f32", None, "f32.tf32.tf32.f32 comes in m16n8k4 and m16n8k8, not in m16n8k16.",
+     ("m16n8k8.f32.tf32.tf32.f32", "m16n8k4.f32.tf32.tf32.f32", "wmma.mma.m16n16k8.f32.tf32.tf32.f32")),
+    ("m16n8k16.f32.f16.f16.f23", None, "'f23' is no part of any mnemonic; did you mean 'f32'?",
+     ("m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k8.f32.f16.f16.f32")),
+    ("m16n8k16", None, "it names no types, not four in the order d, a, b, c.",
+     ("m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k16.f32.bf16.bf16.f32")),
+    ("m16n8k4.f64.f64.f64.f64", "a100", "the first chip that has it is sm_90.",
+     ("m8n8k4.f64.f64.f64.f64", "wmma.mma.m8n8k4.f64.f64.f64.f64", "m8n8k4.f64.f64.f64.f64.rn")),
+    ("m16n8k16.f32.f16.f16.f32", "t4", "the first chip that has it is sm_80.",
+     ("m16n8k8.f32.f16.f16.f32", "wmma.mma.m16n16k16.f32.f32", "wmma.mma.m32n8k16.f32.f32")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "chip", "reason", "nearest"), CASES, ids=[case[0] for case in CASES])
+def test_an_illegal_form_is_told_why_and_the_three_nearest(
+    text: str, chip: str | None, reason: str, nearest: tuple[str, ...]
+):
+    message = complaint(text, chip)
+    assert text in message
+    assert reason in message
+    assert message.partition("Nearest")[2].partition(": ")[2].split(", ") == list(nearest)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("m17n8k16.f32.f16.f16.f32", "mma.sync has no shape m17n8k16, it has m8n8k4, m8n8k16, "),
+        ("f32.f16.f16.f32", "it names no shape; mma.sync has m8n8k4, "),
+        ("m16n8k16.m16n8k8.f32.f16.f16.f32", "it names 2 shapes, m16n8k16 and m16n8k8"),
+        ("m16n8k16.f32", "it names one type, not four"),
+        ("wmma.mma.m16n16k16.f32", "not four in the order d, a, b, c (or d and c, where a and b are f16)"),
+        ("m16n8k16.row.f32.f16.f16.f32", "it names one layout, not two (of a and of b)"),
+        ("m8n8k4.f64.f64.f64.f64.rn.rz", ".rn.rz is not legal here; legal is .rn, .rz, .rm and .rp, or none"),
+        ("m8n8k16.s32.s8.s8.s32.satfinite.satfinite", ".satfinite is given twice"),
+        ("m8n8k128.s32.b1.b1.s32.popc.xor", "is not legal here; legal is .xor.popc and .and.popc"),
+        ("wmma.m16n16k16.f32.f32", "did you mean 'wmma.mma'?"),
+        ("wmma.mma.m16n16k16.f32.f32.satfinite", ".satfinite is not legal here"),
+        ("mma.sync.aligned.m8n8k16.row.col.s32.s8.s4.s32", "none has s8 and s4 operands"),
+        ("m16n8k16..f32.f16.f16.f32", "a part between two dots is empty"),
+        ("m16n8k16.f32.f16.f16.f32 {%r0};",
+         "is more than a mnemonic; leave the operands out: 'm16n8k16.f32.f16.f16.f32'"),
+        ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", "wgmma is not modelled yet"),
+        ("tcgen05.mma.cta_group::1.kind::f16", "tcgen05 is not modelled yet"),
+        ("mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
+         "sparse matrix instructions are not modelled yet"),
+        ("mma.sp::ordered_metadata.sync.aligned.m16n8k16", "sparse matrix instructions are not modelled yet"),
+        ("ldmatrix.sync.aligned.m8n8.x4.shared.b16", "it moves data"),
+        ("wmma.load.a.sync.aligned.row.m16n16k16.f16", "it moves data"),
+        ("fma.f32", "'fma.f32' stands for the CUDA-core baseline"),
+        ("", "an empty string names no instruction"),
+        (" ;\n", "an empty string names no instruction"),
+        (3, "not by int 3"),
+        (None, "not by NoneType None"),
+        (b"m16n8k16", "not by bytes"),
+    ],
+)  # fmt: skip
+def test_the_reason_is_as_precise_as_can_be(text: object, reason: str):
+    assert reason in complaint(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 10**6, "." * 10**6, " " * 10**6, ";" * 10**6, "m16n8k16." * 10**5, "m9" * 99, "." * 199,
+        "q" * 199,
+        ".".join(["f32"] * 50), ".".join(["qqqqqq"] * 28), "m9999n9999k9999.f32.f16.f16.f32",
+        "m0n0k0.f16.f16.f16.f16",
+        "m16n8k16.f32.f16.f16.f\N{SUPERSCRIPT THREE}2", "m16n8k16.\N{LATIN SMALL LETTER LONG S}32", "\0" * 50,
+        "M16N8\N{KELVIN SIGN}16.f32.f16.f16.f32", "m\N{ARABIC-INDIC DIGIT ONE}n8k16", "\ud800",
+        "\N{OGHAM SPACE MARK}",
+        "m16n8k" + "1" * 150, "kind::" * 30, "row.col." * 20, "xor.popc." * 20,
+    ],
+    ids=lambda text: ascii(text[:12]) + str(len(text)),
+)  # fmt: skip
+def test_hostile_text_is_refused_at_once_and_in_few_words(text: str):
+    start = time.perf_counter()
+    message = complaint(text)
+    assert time.perf_counter() - start < 0.5
+    assert len(message) < 1200
+    message.encode()  # nothing unprintable came through
+
+
+def test_suggestions_are_never_repeated_and_always_legal():
+    for chip in (None, *ARCHS):
+        message = complaint("m16n8k77.f32.f16.f16.f32", chip)
+        names = message.partition("Nearest")[2].partition(": ")[2].split(", ")
+        assert len(names) == len(set(names)) == 3
+        assert all(lookup(name, chip) for name in names)
+
+
+WORDS = [
+    *sorted({word for name in INSTRUCTIONS for word in name.split(".")}),
+    *("", "or", "e2m1", "f17", "m7n7k7"),
+]
+
+
+@pytest.mark.property
+@given(st.lists(st.sampled_from(WORDS), max_size=14), st.sampled_from([None, *ARCHS]))
+def test_any_words_give_a_row_or_the_one_error(words: list[str], chip: str | None):
+    try:
+        row = lookup(".".join(words), chip)
+    except UnsupportedInstructionError as error:
+        assert len(str(error)) < 2000
+    else:
+        assert chip is None or chip in row.archs
+
+
+@pytest.mark.property
+@given(st.text(max_size=60))
+def test_any_text_gives_the_one_error(text: str):
+    with pytest.raises(UnsupportedInstructionError):
+        lookup(text)
+
+
+def test_one_superfluous_or_wrong_part_leaves_the_row_itself_the_nearest():
+    for name, row in INSTRUCTIONS.items():
+        wrong = [f"{name}.or.popc", f"{name}.block_scale", f"{name}.zz", name.replace("sync", "synk", 1)]
+        if row.family == "mma.sync" and "f16" not in (row.a, row.b):
+            wrong += [name.replace("row.col", "col.row"), name.replace("row.col", "col.col")]
+        for text in wrong:
+            nearest = complaint(text).partition("Nearest: ")[2].split(", ")[0]
+            assert nearest in (name, row.short_mnemonic), text

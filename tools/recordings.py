@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Files of recordings: arrays with equal ones stored once, where they come from, and the readers of each kind."""
+
+import datetime
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.recording_inputs import VERSION, families_of, regenerate_inputs
+from wmma_emu.instructions import INSTRUCTIONS
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One family of one instruction: registers in and out, (registers, tiles, 32)."""
+
+    mnemonic: str
+    family: str
+    a: Array
+    b: Array
+    c: Array
+    d: Array
+
+
+def save_arrays(path: str | Path, arrays: dict[str, Array], **metadata: Any) -> None:
+    """Write arrays to an npz file, equal ones once, with metadata as JSON in the array ``metadata``."""
+    stored: dict[str, Array] = {}
+    first: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+    same: list[tuple[str, str]] = []
+    for key, array in arrays.items():
+        identity = (array.dtype.str, array.shape, hashlib.sha256(np.ascontiguousarray(array).tobytes()).digest())
+        if identity in first:
+            same.append((key, first[identity]))
+        else:
+            first[identity] = key
+            stored[key] = array
+    text = np.array(json.dumps(metadata, sort_keys=True))
+    pairs = np.array(same).reshape(-1, 2)
+    np.savez_compressed(path, metadata=text, same=pairs, **stored)
+
+
+def load_arrays(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Read what `save_arrays` wrote; of any other npz file all arrays, and no metadata."""
+    with np.load(path) as file:
+        arrays = {key: file[key] for key in file.files}
+    metadata = json.loads(str(arrays.pop("metadata"))) if "metadata" in arrays else {}
+    for key, stored in arrays.pop("same", np.empty((0, 2), np.str_)).tolist():
+        arrays[key] = arrays[stored]
+    return arrays, metadata
+
+
+def add_source(path: str | Path, **entry: Any) -> None:
+    """Say in ``sources.json`` beside a file where it comes from, with its SHA-256 and today's date."""
+    path = Path(path)
+    index = path.parent / "sources.json"
+    sources = json.loads(index.read_text()) if index.exists() else {}
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    sources[path.name] = {"date": datetime.date.today().isoformat(), "sha256": digest, **entry}
+    index.write_text(json.dumps(sources, indent=2, sort_keys=True) + "\n")
+
+
+def inputs_checksum(a: Array, b: Array, c: Array) -> int:
+    """Checksum of an instruction's inputs, so that a generator that has changed is noticed."""
+    return zlib.crc32(b"".join(x.astype(x.dtype.newbyteorder("<")).tobytes() for x in (a, b, c)))
+
+
+def save_registers(
+    path: str | Path, results: dict[str, Array], families: tuple[str, ...], seed: int, tiles: int, **metadata: Any
+) -> None:
+    """Write the D registers of instructions, the tiles of their families one after another."""
+    checksums = {x: inputs_checksum(*all_inputs(x, families, seed, tiles)) for x in results}
+    save_arrays(
+        path, {f"{mnemonic}|D": d for mnemonic, d in results.items()}, version=VERSION, seed=seed, tiles=tiles,
+        families=families, inputs=checksums, **metadata,
+    )  # fmt: skip
+
+
+def all_inputs(mnemonic: str, families: tuple[str, ...], seed: int, tiles: int) -> tuple[Array, ...]:
+    """Draw A, B and C of all families that an instruction has of these, side by side."""
+    row = INSTRUCTIONS[mnemonic]
+    drawn = [regenerate_inputs(row, x, seed, tiles) for x in families_of(row) if x in families]
+    return tuple(np.concatenate(parts, axis=1) for parts in zip(*drawn, strict=True))
+
+
+def read_registers(path: str | Path) -> Iterator[Case]:
+    """Read register recordings: those of `tools.record_registers`, or ones that hold their inputs.
+
+    The latter have keys ``instruction|family|A`` (B, C, D), names without their prefix, and arrays
+    [tile, register, lane]; sparse and warpgroup instructions among them are skipped.
+
+    Raises
+    ------
+    ValueError
+        If the generator of inputs is not the one that the recording was made with.
+    """
+    arrays, metadata = load_arrays(path)
+    if not metadata:
+        yield from _with_inputs(arrays)
+        return
+    if metadata["version"] != VERSION:
+        raise ValueError(f"{path} was recorded with version {metadata['version']} of the inputs, this is {VERSION}")
+    seed, tiles, families = metadata["seed"], metadata["tiles"], tuple(metadata["families"])
+    for mnemonic, checksum in metadata["inputs"].items():
+        a, b, c = all_inputs(mnemonic, families, seed, tiles)
+        if inputs_checksum(a, b, c) != checksum:
+            raise ValueError(f"{path}: the inputs of {mnemonic} are no longer those of the recording")
+        d = arrays[f"{mnemonic}|D"]
+        names = [x for x in families_of(INSTRUCTIONS[mnemonic]) if x in families]
+        for i, family in enumerate(names):
+            part = np.s_[:, i * tiles : (i + 1) * tiles]
+            yield Case(mnemonic, family, a[part], b[part], c[part], d[part])
+
+
+def _with_inputs(arrays: dict[str, Array]) -> Iterator[Case]:
+    for key in arrays:
+        name, _, rest = key.partition("|")
+        if not rest.endswith("|D") or name.startswith(("sp.", "wgmma.")):
+            continue
+        mnemonic = name if name in INSTRUCTIONS else f"mma.sync.aligned.{name}"
+        family = rest.removesuffix("|D")
+        a, b, c, d = (np.moveaxis(arrays[f"{name}|{family}|{x}"], 1, 0) for x in "ABCD")
+        yield Case(mnemonic, family, a, b, c, d)

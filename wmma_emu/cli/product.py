@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""``wmma-emu gemm``: two files in, one out, and a few lines about what was computed."""
+
+import hashlib
+from argparse import Namespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.arithmetic import FMA_F32, DotProduct, check_engine
+from wmma_emu.cli.matrices import check_output, read_matrix, write_matrix
+from wmma_emu.cli.terminal import Styled, Terminal
+from wmma_emu.cli.usage import UsageError, check_choice
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.formats import FORMATS, Format
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, reinterpret_void, to_bits
+from wmma_emu.gemm import DEFAULT_ARCH, bind, gemm
+from wmma_emu.instructions import INSTRUCTIONS, arch_of, lookup
+
+__all__ = ["run"]
+
+_BASELINE = "fma.f32"
+
+_LARGEST_COMPARISON = 256**3
+"""Multiply-adds up to which the result is compared with NumPy's."""
+
+
+def run(arguments: Namespace, terminal: Terminal) -> None:
+    """Multiply two files.
+
+    Raises
+    ------
+    WmmaEmuError
+        For files, formats, shapes, names that do not fit; then nothing is written.
+    """
+    chip = arch_of(arguments.arch or DEFAULT_ARCH)
+    check_engine(arguments.engine)
+    check_output(arguments.output, [x for x in (arguments.a, arguments.b, arguments.c) if x is not None])
+    row = None if arguments.instr in (None, _BASELINE) else lookup(arguments.instr, chip)
+    operands = ("f32", *(name for x in INSTRUCTIONS.values() for name in (x.a, x.b)))
+    a_format = check_choice("--a-format", arguments.a_format, operands)
+    b_format = check_choice("--b-format", arguments.b_format, operands)
+    anything_goes = arguments.instr is not None
+    a = _operand(arguments.a, "--a-format", a_format, row.a if row else "", anything_goes)
+    b = _operand(arguments.b, "--b-format", b_format, row.b if row else "", anything_goes)
+    c = None if arguments.c is None else _operand(arguments.c, "", None, "", True)
+    product, name = FMA_F32, _BASELINE
+    if arguments.instr != _BASELINE:
+        bound = bind(a, b, arguments.instr, chip, arguments.lowering, a_format, b_format)
+        product, name = bound.product, bound.mnemonic
+    out = _out_format(arguments.out_format, product)
+    d = gemm(
+        a, b, c, instr=name, arch=chip, out_dtype=dtype_of(out), engine=arguments.engine,
+        lowering=arguments.lowering, a_format=a_format, b_format=b_format,
+    )  # fmt: skip
+    stored = d if d.dtype.isbuiltin == 1 else d.view(f"u{d.dtype.itemsize}")
+    write_matrix(arguments.output, stored)
+    raw = "" if stored is d else f", the raw bits of {out} (NumPy has no such dtype)"
+    terminal.fields([
+        ("A", f"{arguments.a}: {_shape(a)} {product.a}"),
+        ("B", f"{arguments.b}: {_shape(b)} {product.b}"),
+        *([] if c is None else [("C", f"{arguments.c}: {_shape(c)} {product.c}")]),
+        ("D", f"{arguments.output}: {_shape(d)} {stored.dtype}{raw}"),
+        ("computed by", f"{name} on {chip} ({chip.generation})"),
+        ("known from", Styled(f"{product.model.source} ({product.model.status})", product.model.status)),
+        *(_comparison(a, b, c, d, product) if out == product.d.name else []),
+        ("sha256", hashlib.sha256(np.ascontiguousarray(stored).data).hexdigest()),
+    ], indent=0)  # fmt: skip
+
+
+def _operand(
+    path: str, option: str, named: str | None, in_instruction: str, anything_goes: bool
+) -> NDArray[Any]:
+    """Read a matrix, and give elements that NumPy saved without their format the format that is named."""
+    matrix, in_file = read_matrix(path)
+    if matrix.dtype.kind == "V":
+        # f16 and integers keep their dtype in a file: an instruction of those cannot mean void elements.
+        implied = in_instruction if in_instruction and dtype_of(in_instruction).isbuiltin != 1 else None
+        name = in_file or named or implied
+        if name is None:
+            width = matrix.dtype.itemsize
+            fitting = "bf16" if width == 2 else "e4m3, s4 or u4" if width == 1 else ""
+            fix = f"name it: {option} {fitting}" if option and fitting else "save it as a dtype of NumPy"
+            raise UsageError(f"{path}: the file does not say the format of its {width}-byte elements; {fix}")
+        try:
+            return reinterpret_void(matrix, name)
+        except FragmentMismatchError as error:
+            raise UsageError(f"{path}: {error}") from None
+    if named is None and not anything_goes and matrix.dtype.kind == "u" and matrix.dtype.itemsize > 1:
+        fitting = {2: "bf16 or f16", 4: "tf32"}.get(matrix.dtype.itemsize, "f64")
+        raise UsageError(
+            f"{path}: {matrix.dtype} elements are raw bits of a format; name it: {option} {fitting}"
+        )
+    return matrix
+
+
+def _out_format(given: str | None, product: DotProduct) -> str:
+    """Name the format of D: floating-point ones that have a dtype of their own, and the instruction's."""
+    floats = [name for name, fmt in FORMATS.items() if fmt.is_float and fmt.signed]
+    legal = [name for name in floats if format_of_dtype(dtype_of(name)) == FORMATS[name]]
+    return check_choice("--out-format", given, (*legal, product.d.name)) or product.d.name
+
+
+def _shape(matrix: NDArray[Any]) -> str:
+    return " x ".join(str(x) for x in matrix.shape)
+
+
+def _comparison(
+    a: NDArray[Any], b: NDArray[Any], c: NDArray[Any] | None, d: NDArray[Any], product: DotProduct
+) -> list[tuple[str, str]]:
+    """How NumPy's product differs, where that is a product of floats of D's width, and small."""
+    if product.d.name not in ("f32", "f64") or not 0 < d.size * a.shape[-1] <= _LARGEST_COMPARISON:
+        return []
+
+    def values(matrix: NDArray[Any], fmt: Format) -> NDArray[Any]:
+        return from_bits(to_bits(matrix, fmt), fmt).astype(d.dtype)
+
+    with np.errstate(all="ignore"):
+        other = np.matmul(values(a, product.a), values(b, product.b))
+        other = other if c is None else other + values(c, product.c)
+    bits, others = d.view(f"u{d.itemsize}"), np.broadcast_to(other, d.shape).view(f"u{d.itemsize}")
+    differing = np.argwhere(bits != others)
+    label = "A @ B" if c is None else "A @ B + C"
+    if not len(differing):
+        return [(label, f"in {d.dtype}: the same bits in all {d.size} elements")]
+    where = tuple(differing[0].tolist())
+    digits = 2 + 2 * d.itemsize
+    ours, theirs = (f"{int(x[where]):#0{digits}x}" for x in (bits, others))
+    return [
+        (
+            label,
+            f"in {d.dtype}: {len(differing)} of {d.size} elements differ; D{list(where)} is {ours}, not {theirs}",
+        )
+    ]

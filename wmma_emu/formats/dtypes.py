@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""Where users' arrays become bits, and bits arrays: the one file that knows ml_dtypes."""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.packing import unpack_axis
+from wmma_emu.formats.rounding import Bits
+from wmma_emu.formats.spec import Format
+from wmma_emu.formats.table import FORMATS, format_of
+
+__all__ = ["dtype_of", "format_of_dtype", "from_bits", "reinterpret_void", "to_bits"]
+
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "f64": np.dtype(np.float64),
+    "f32": np.dtype(np.float32),
+    "tf32": np.dtype(np.float32),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f16": np.dtype(np.float16),
+    "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "e3m2": np.dtype(ml_dtypes.float6_e3m2fn),
+    "e2m3": np.dtype(ml_dtypes.float6_e2m3fn),
+    "e2m1": np.dtype(ml_dtypes.float4_e2m1fn),
+    "ue8m0": np.dtype(ml_dtypes.float8_e8m0fnu),
+    "ue4m3": np.dtype(np.uint8),
+    "s32": np.dtype(np.int32),
+    "s8": np.dtype(np.int8),
+    "u8": np.dtype(np.uint8),
+    "s4": np.dtype(ml_dtypes.int4),
+    "u4": np.dtype(ml_dtypes.uint4),
+    "b1": np.dtype(np.bool_),
+}
+_UINT4 = np.dtype(ml_dtypes.uint4)
+_MEANINGS = {_DTYPES[name]: name for name in FORMATS if name not in ("tf32", "ue4m3")}
+
+
+def dtype_of(fmt: Format | str) -> np.dtype[Any]:
+    """Return the dtype that arrays of a format have; tf32 travels in float32, ue4m3 as raw uint8.
+
+    Examples
+    --------
+    >>> dtype_of("tf32"), dtype_of("e2m1")
+    (dtype('float32'), dtype(float4_e2m1fn))
+    """
+    return _DTYPES[format_of(fmt).name]
+
+
+def format_of_dtype(dtype: DTypeLike) -> Format | None:
+    """Return what a dtype means where nothing else says it; None where it means no format.
+
+    Examples
+    --------
+    >>> print(format_of_dtype(np.float32), format_of_dtype(bool), format_of_dtype(np.int64))
+    f32 b1 None
+    """
+    given = np.dtype(dtype)
+    name = _MEANINGS.get(given if given.isnative else given.newbyteorder("="))
+    return None if name is None else format_of(name)
+
+
+def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int | None = None) -> Bits:
+    """Read a user's array as the patterns of a format, one element an entry; no value is ever changed.
+
+    Parameters
+    ----------
+    array : array, or anything with ``__array__`` or DLPack
+        Of the format's own dtype; or, for a float or signed format, of the unsigned dtype of the element's
+        width, which holds raw bits (ml_dtypes.uint4 for s4 and e2m1).
+    fmt : Format or str
+    name : str
+        What error messages call the array.
+    packed_axis : {None, -1, -2}
+        The axis of k, if the user named a 4-bit or 1-bit format: a uint8 array is then packed along it, 2 or
+        8 elements a byte, the lowest k in the lowest bits.
+
+    Returns
+    -------
+    unsigned integer array of ``fmt.storage``
+        A new array.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For any other dtype, raw bits that the format does not have, or what is no array.
+
+    Examples
+    --------
+    >>> to_bits(np.array([1.5, -2], ml_dtypes.bfloat16), "bf16")
+    array([16320, 49152], dtype=uint16)
+    >>> to_bits(np.array([[0x21, 0xF3]], np.uint8), "s4", packed_axis=-1)
+    array([[ 1,  2,  3, 15]], dtype=uint8)
+    """
+    fmt = format_of(fmt)
+    given, format_name = as_numpy(array, name)
+    dtype = given.dtype if format_name is None else _DTYPES[format_name]
+    if packed_axis is not None and fmt.bits in (1, 4) and dtype == np.uint8:
+        return unpack_axis(given, fmt, packed_axis, name)
+    if dtype == _DTYPES[fmt.name]:
+        return _own_bits(given, fmt)
+    if fmt.name == "ue4m3" and dtype == _DTYPES["e4m3"]:
+        return _checked(given.view(np.uint8), fmt, name, 0x7F, "negative e4m3 numbers")
+    raw = _raw_dtype(fmt)
+    if raw is not None and dtype == raw:
+        word = given.view(fmt.storage)
+        return _checked(word, fmt, name, fmt.mask, f"raw bits outside the {fmt.bits} of {fmt}")
+    legal = [str(_DTYPES[fmt.name])] + ([f"{raw} (raw bits)"] if raw is not None else [])
+    raise FragmentMismatchError(
+        f"{name} is an array of {dtype}, and {fmt} is wanted: {' or '.join(legal)}. {_fix(dtype, fmt, name)}"
+    )
+
+
+def from_bits(bits: Bits, fmt: Format | str) -> NDArray[Any]:
+    """Turn patterns into a new array of the format's dtype, without rounding.
+
+    Examples
+    --------
+    >>> from_bits(np.array([0x0F, 0x07], np.uint8), "s4"), from_bits(np.array([0x3FC0], np.uint16), "bf16")
+    (array([-1, 7], dtype=int4), array([1.5], dtype=bfloat16))
+    """
+    fmt = format_of(fmt)
+    word = np.array(bits.astype(fmt.storage) & fmt.storage.type(fmt.mask))
+    dtype = _DTYPES[fmt.name]
+    return word != 0 if dtype == np.bool_ else word.view(dtype)
+
+
+def reinterpret_void(array: NDArray[Any], fmt: Format | str) -> NDArray[Any]:
+    r"""Give an array its ml_dtypes dtype back after ``numpy.save`` and ``numpy.load`` left it as void.
+
+    Only on request: a void array does not say which of the formats of its width it holds.
+
+    Raises
+    ------
+    FragmentMismatchError
+        If the array is not void, or of another width.
+
+    Examples
+    --------
+    >>> reinterpret_void(np.array([b"\xc0\x3f"], "V2"), "bf16")
+    array([1.5], dtype=bfloat16)
+    """
+    fmt = format_of(fmt)
+    dtype = _DTYPES[fmt.name]
+    if array.dtype.kind != "V" or array.dtype.names is not None or array.dtype in _MEANINGS:
+        raise FragmentMismatchError(f"an array of {array.dtype} says what it holds; void arrays do not")
+    if array.dtype.itemsize != dtype.itemsize:
+        raise FragmentMismatchError(
+            f"{array.dtype} does not hold {fmt}, whose dtype {dtype} takes {dtype.itemsize} bytes"
+        )
+    return array.view(dtype)
+
+
+def _own_bits(given: NDArray[Any], fmt: Format) -> Bits:
+    if fmt.name == "b1":
+        return given.astype(fmt.storage)
+    # int4 and the six-bit floats lie in a byte each, whose upper bits mean nothing.
+    return np.array(given.view(fmt.storage) & fmt.storage.type(fmt.mask))
+
+
+def _checked(bits: Bits, fmt: Format, name: str, mask: int, what: str) -> Bits:
+    outside = bits & ~fmt.storage.type(mask)
+    if outside.any():
+        first = hex(bits[outside != 0].flat[0])
+        raise FragmentMismatchError(f"{name} holds {what}, such as {first}; the largest is {mask:#x}")
+    return np.array(bits)
+
+
+def _raw_dtype(fmt: Format) -> np.dtype[Any] | None:
+    if not (fmt.is_float or fmt.signed):
+        return None
+    return _UINT4 if fmt.bits == 4 else fmt.storage
+
+
+def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
+    wanted = _DTYPES[fmt.name]
+    if dtype == np.uint8 and fmt.bits in (1, 4):
+        return (
+            f"If it is packed, {8 // fmt.bits} elements a byte along k, say so with "
+            f"{name.lower()}_format={fmt.name!r}; else give one element an entry as {wanted}"
+        )
+    if dtype.kind == "V" and dtype not in _MEANINGS:
+        return f"numpy.save loses ml_dtypes dtypes: reinterpret_void({name}, {fmt.name!r}) gives it back"
+    if dtype.kind == "f" and dtype.type in (np.float16, np.float32, np.float64) and fmt.is_float:
+        twice = " (astype of ml_dtypes rounds float64 twice, through float32)" if dtype.itemsize == 8 else ""
+        call = f"from_bits(encode({name}, format_of({fmt.name!r})), {fmt.name!r})"
+        return f"Round it yourself: wmma_emu.formats has encode, and dtypes.from_bits: {call}{twice}"
+    if dtype.kind in "iu" and not fmt.is_float and dtype.itemsize == wanted.itemsize:
+        return f"{name}.view(numpy.{wanted}) takes the same bits, {name}.astype(numpy.{wanted}) the values"
+    if dtype in _MEANINGS or dtype.kind in "biuf":
+        return f"astype({wanted}) wraps or rounds; wmma_emu.scalar.convert rounds patterns once"
+    return "Nothing of that kind is converted"
