@@ -78,7 +78,10 @@ def main() -> None:
     machine = {"processor": platform.processor() or platform.machine(), "python": platform.python_version(),
                "numpy": np.__version__, "date": time.strftime("%Y-%m-%d")}  # fmt: skip
     print(", ".join(f"{key} {value}" for key, value in machine.items()))
-    report: dict[str, object] = {"machine": machine, "cases": measure(args.sizes, args.formats, args.arch, args.repeats)}
+    report: dict[str, object] = {
+        "machine": machine,
+        "cases": measure(args.sizes, args.formats, args.arch, args.repeats),
+    }
     if args.memory:
         report["peak_bytes"] = peak_memory(args.memory, args.arch)
         print(f"peak memory beyond the matrices at {args.memory}: {report['peak_bytes'] / 2**20:.0f} MiB")

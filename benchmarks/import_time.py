@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How long `import wmma_emu` takes once NumPy is there, and how long the command line takes to start.
 
-    python benchmarks/import_time.py [--repeats 9]
+python benchmarks/import_time.py [--repeats 9]
 """
 
 import argparse
@@ -10,13 +10,13 @@ import subprocess
 import sys
 import time
 
-IMPORT = (
-    "import time, numpy; start = time.perf_counter(); import wmma_emu; print((time.perf_counter() - start) * 1000)"
-)
+IMPORT = "import time, numpy; start = time.perf_counter(); import wmma_emu; print((time.perf_counter() - start) * 1000)"
 
 
 def import_milliseconds() -> float:
-    return float(subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True).stdout)
+    return float(
+        subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True).stdout
+    )
 
 
 def command_milliseconds(*arguments: str) -> float:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Print the README's support matrix from the tables: chips by families, with the status of the arithmetic.
 
-    python tools/support_matrix.py
+python tools/support_matrix.py
 """
 
 from wmma_emu.arithmetic import models_for
@@ -30,7 +30,9 @@ def status(family: str, arch: str) -> str:
 def matrix() -> str:
     """Return the whole table as Markdown."""
     lines = ["| | " + " | ".join(ARCHS) + " |", "|---" * (len(ARCHS) + 1) + "|"]
-    lines += [f"| {family} | " + " | ".join(status(family, arch) for arch in ARCHS) + " |" for family in FAMILIES]
+    lines += [
+        f"| {family} | " + " | ".join(status(family, arch) for arch in ARCHS) + " |" for family in FAMILIES
+    ]
     return "\n".join(lines)
 
 

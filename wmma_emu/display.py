@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How work in progress shows itself: a line on a terminal for what takes longer than a second."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ _INTERVAL = 0.2
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
-    """Show how far a computation is, on standard error, if that is a terminal and it runs longer than a second.
+    """Show how far a computation is, on a terminal, on standard error, if it runs longer than a second.
 
     Yields a function that takes the share of the work that is done; or None where nothing would be shown.
 
@@ -41,6 +42,20 @@ def _is_terminal() -> bool:
         return False
 
 
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def _duration(seconds: float) -> str:
+    """Render a time to wait: seconds, then minutes, then hours."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
 class _Line:
     """One line that is written again and again, then wiped."""
 
@@ -56,9 +71,11 @@ class _Line:
             return
         self._next = now + _INTERVAL
         elapsed = now - self._start
-        left = f", {elapsed / share - elapsed:.0f} s left" if share > 0 else ""
+        share = min(max(share, 0.0), 1.0)
+        left = f", {_duration(elapsed / share - elapsed)} left" if share > 0 else ""
         filled = int(share * 30)
         text = f"{self._title} [{'=' * filled}{' ' * (30 - filled)}] {share:4.0%}{left}"
+        text = text[: _columns() - 1]  # a line that wrapped could not be written over
         print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
         self._width = len(text)
 

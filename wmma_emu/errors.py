@@ -43,7 +43,8 @@ class DivergenceError(WmmaEmuError, RuntimeError):
 
 class BackendUnavailableError(WmmaEmuError, ImportError):
     """Something outside the package is missing: a library, a driver, a GPU; or unfit, as a thread that
-    flushes subnormal numbers."""
+    flushes subnormal numbers.
+    """
 
 
 class UnverifiedModelWarning(UserWarning):

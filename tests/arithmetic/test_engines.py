@@ -21,7 +21,15 @@ def interesting(fmt: Format) -> list[int]:
         return sorted({0, 1, fmt.mask, fmt.mask >> 1, (fmt.mask >> 1) + 1})
     one = fmt.bias << (fmt.fraction_bits + fmt.ignored_low_bits)
     low = 1 << fmt.ignored_low_bits
-    codes = [0, low, one, one + low, one + (one >> 1), fmt.max_finite, 1 << (fmt.fraction_bits + fmt.ignored_low_bits)]
+    codes = [
+        0,
+        low,
+        one,
+        one + low,
+        one + (one >> 1),
+        fmt.max_finite,
+        1 << (fmt.fraction_bits + fmt.ignored_low_bits),
+    ]
     if fmt.nan != "none":
         codes.append(fmt.canonical_nan)
     if fmt.has_infinity:
@@ -34,10 +42,14 @@ def mixture(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> np
     raw = rng.integers(0, fmt.mask, shape, np.uint64, endpoint=True)
     if fmt.is_float:
         field = ((1 << fmt.exponent_bits) - 1) << (fmt.fraction_bits + fmt.ignored_low_bits)
-        near = (raw & np.uint64(fmt.mask & ~field)) | np.uint64((fmt.bias << (fmt.fraction_bits + fmt.ignored_low_bits)) & field)
+        near = (raw & np.uint64(fmt.mask & ~field)) | np.uint64(
+            (fmt.bias << (fmt.fraction_bits + fmt.ignored_low_bits)) & field
+        )
         edges = np.array(interesting(fmt), np.uint64)
         kind = rng.random(shape)
-        raw = np.where(kind < 0.75, near, np.where(kind < 0.9, raw, edges[rng.integers(0, len(edges), shape)]))
+        raw = np.where(
+            kind < 0.75, near, np.where(kind < 0.9, raw, edges[rng.integers(0, len(edges), shape)])
+        )
         # Most rows hold no specials at all, so that sums are seldom NaN.
         raw = np.where(rng.random((shape[0], 1)) < 0.7, near, raw)
     return raw.astype(fmt.storage)
@@ -48,7 +60,10 @@ def assert_engines_agree(product: DotProduct, a: np.ndarray, b: np.ndarray, c: n
     for name in OTHERS:
         found = matmul(product, a, b, c, engine=name)
         different = np.argwhere(found != expected)
-        assert not len(different), (name, [(hex(found[tuple(i)]), hex(expected[tuple(i)])) for i in different[:4]])
+        assert not len(different), (
+            name,
+            [(hex(found[tuple(i)]), hex(expected[tuple(i)])) for i in different[:4]],
+        )
 
 
 @pytest.mark.parametrize("mnemonic", INSTRUCTIONS)
@@ -113,7 +128,10 @@ def test_a_batch_of_small_tiles_equals_one_tile_at_a_time(name):
 def test_an_unknown_engine_is_refused_by_name():
     product = next(iter(PRODUCTS.values()))
     z = np.zeros((1, product.k), product.a.storage)
-    with pytest.raises(UnsupportedInstructionError, match="there is no engine 'cuda'; the engines are 'auto', 'reference', 'numpy'"):
+    with pytest.raises(
+        UnsupportedInstructionError,
+        match="there is no engine 'cuda'; the engines are 'auto', 'reference', 'numpy'",
+    ):
         matmul(product, z, z.T, np.zeros((1, 1), product.c.storage), engine="cuda")
 
 

@@ -83,9 +83,7 @@ def test_a_tf32_nan_whose_payload_is_not_read_is_an_infinity():
     assert dot(TF32, "sm_90", ["0x7FC00000"], [1.0]) == 0x7FFF_FFFF
 
 
-@pytest.mark.parametrize(
-    ("mnemonic", "nan"), [(F16, 0x7FFF_FFFF), ("m16n8k16.f16.f16.f16.f16", 0x7FFF)]
-)
+@pytest.mark.parametrize(("mnemonic", "nan"), [(F16, 0x7FFF_FFFF), ("m16n8k16.f16.f16.f16.f16", 0x7FFF)])
 def test_nan_is_canonical_whatever_went_in(mnemonic, nan):
     assert dot(mnemonic, "sm_90", ["0xFE01"], [1.0]) == nan
     assert dot(mnemonic, "sm_90", ["0x7C00"], [0.0]) == nan
@@ -214,7 +212,9 @@ def test_m8n8k4_after_turing_is_a_chain_of_float32_fmas_with_c_added_last():
     assert dot(m8, "sm_90", [1.0, 2.0], [1.0, 1.0], TWO_24) == f32(TWO_24 + 4)
     assert dot(m8, "sm_70", [1.0, 2.0], [1.0, 1.0], TWO_24) == f32(TWO_24 + 2)
     assert dot(m8, "sm_90", [1.0], [1.0], TWO_24) == f32(TWO_24)
-    assert dot(m8.replace("f32.f16.f16.f32", "f16.f16.f16.f16"), "sm_90", [1.0, 2.0**-11], [1.0, 1.0]) == f16(1.0)
+    assert dot(m8.replace("f32.f16.f16.f32", "f16.f16.f16.f16"), "sm_90", [1.0, 2.0**-11], [1.0, 1.0]) == f16(
+        1.0
+    )
 
 
 def test_f64_is_a_chain_of_fmas_from_c():

@@ -24,7 +24,9 @@ def test_every_model_serves_an_instruction():
     assert [model for model in MODELS if id(model) not in used] == []
 
 
-@pytest.mark.parametrize("model", [*MODELS, FMA_F32.model], ids=lambda m: f"{m.arch}-{m.inputs[0]}-{m.accumulator}-{m.lowering}")
+@pytest.mark.parametrize(
+    "model", [*MODELS, FMA_F32.model], ids=lambda m: f"{m.arch}-{m.inputs[0]}-{m.accumulator}-{m.lowering}"
+)
 def test_every_model_names_its_source_and_status(model):
     assert model.status in STATUSES
     assert len(model.source) > 10
@@ -34,12 +36,20 @@ def test_every_model_names_its_source_and_status(model):
 
 
 def test_no_two_rows_serve_the_same_instruction_with_different_arithmetic():
-    rows = {(m.arch, f, s, i, m.accumulator, m.lowering) for m in MODELS for f in m.families for s in m.shapes for i in m.inputs}
+    rows = {
+        (m.arch, f, s, i, m.accumulator, m.lowering)
+        for m in MODELS
+        for f in m.families
+        for s in m.shapes
+        for i in m.inputs
+    }
     assert len(rows) == sum(len(m.families) * len(m.shapes) * len(m.inputs) for m in MODELS)
 
 
 def test_an_unknown_lowering_is_refused_by_name():
-    with pytest.raises(UnsupportedInstructionError, match=r"no lowering 'ptxas-11'; it has 'ptxas-12.8', 'ptxas-12.4'"):
+    with pytest.raises(
+        UnsupportedInstructionError, match=r"no lowering 'ptxas-11'; it has 'ptxas-12.8', 'ptxas-12.4'"
+    ):
         model_for(lookup("m16n8k32.f32.e4m3.e4m3.f32"), "sm_90", "ptxas-11")
 
 

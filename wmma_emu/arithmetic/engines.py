@@ -2,6 +2,7 @@
 """The engines by name, and the one call through which every product goes."""
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
@@ -97,5 +98,7 @@ def matmul(
         )
     require_ieee_subnormals()
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
-    operands = [np.broadcast_to(x, batch + x.shape[-2:]).reshape(-1, *x.shape[-2:]) for x in (a, b, c)]
-    return run(product, *operands, progress).reshape(batch + c.shape[-2:])
+    a, b, c = (
+        np.broadcast_to(x, batch + x.shape[-2:]).reshape(prod(batch), *x.shape[-2:]) for x in (a, b, c)
+    )
+    return run(product, a, b, c, progress).reshape(batch + c.shape[-2:])

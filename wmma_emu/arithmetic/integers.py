@@ -38,9 +38,12 @@ def popcount_matmul(product: DotProduct, a: Bits, b: Bits, c: Bits) -> Bits:
 
 def _sum_of_products(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
     """Sum over the first axis, exactly: axes (K, M, 1[, lanes]) and (K, 1, N[, lanes])."""
+    total: NDArray[np.float64]
     if x.ndim == 3:
-        return np.matmul(x[:, :, 0].T, y[:, 0]).astype(np.int64)
-    return np.matmul(x[:, :, 0].transpose(2, 1, 0), y[:, 0].transpose(2, 0, 1)).transpose(1, 2, 0).astype(np.int64)
+        total = np.matmul(x[:, :, 0].T, y[:, 0])
+    else:
+        total = np.matmul(x[:, :, 0].transpose(2, 1, 0), y[:, 0].transpose(2, 0, 1)).transpose(1, 2, 0)
+    return total.astype(np.int64)
 
 
 def _exact_depth(product: DotProduct) -> int:

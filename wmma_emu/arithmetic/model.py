@@ -8,6 +8,7 @@ from wmma_emu.formats import Format, Overflow, Rounding, format_of
 from wmma_emu.instructions import Instruction
 
 __all__ = ["E8M13", "DotModel", "DotProduct"]
+BitOperation = Literal["", "xor", "and"]
 
 E8M13 = Format(
     "e8m13", "float", 32, True, exponent_bits=8, fraction_bits=13, bias=127, has_infinity=True, nan="ieee",
@@ -90,6 +91,11 @@ class DotModel:
         return E8M13 if self.output == "e8m13" else format_of(self.output or self.accumulator)
 
     @property
+    def nan(self) -> Literal["canonical", "propagate"]:
+        """What a fused multiply-add makes of NaN: f64 units keep sign and payload, the others do not."""
+        return "propagate" if self.accumulator == "f64" else "canonical"
+
+    @property
     def accumulator_format(self) -> Format:
         """Format of the register that holds a step's result."""
         return format_of(self.accumulator)
@@ -107,7 +113,9 @@ class DotModel:
         """Say in one sentence what the row computes."""
         match self.arithmetic:
             case "integer":
-                return "exact integer sum of the products and c, wrapped or (.satfinite) clamped once to 32 bits"
+                return (
+                    "exact integer sum of the products and c, wrapped or (.satfinite) clamped once to 32 bits"
+                )
             case "popcount":
                 return "population count of the bitwise operation, added to c, wrapped to 32 bits"
             case "fma_chain":
@@ -118,8 +126,10 @@ class DotModel:
             text += f" of operands converted to {self.operand_format}"
         if self.c_joins == "first_step":
             text += " and c"
-        text += (f", aligned to the largest exponent (at least {self.min_exponent}), cut toward zero to "
-                 f"{self.fraction_bits} fraction bits, summed exactly, rounded {self.rounding} to {self.output_format}")
+        text += (
+            f", aligned to the largest exponent (at least {self.min_exponent}), cut toward zero to "
+            f"{self.fraction_bits} fraction bits, summed exactly, rounded {self.rounding} to {self.output_format}"
+        )
         if self.k_order == "byte_pairs":
             text += "; k % 4 < 2 first, then the others"
         if self.partial_sums == "added":
@@ -153,21 +163,26 @@ class DotProduct:
     d: Format
     k: int
     satfinite: bool = False
-    bit_operation: Literal["", "xor", "and"] = ""
+    bit_operation: BitOperation = ""
     rounding: Rounding = "RNE"
 
     @classmethod
     def of(cls, model: DotModel, instruction: Instruction) -> "DotProduct":
         """Apply a model to an instruction."""
         modifiers = instruction.modifiers
-        popc = next((x.split(".")[0] for x in modifiers if x.endswith(".popc")), "")
+        popc: dict[str, BitOperation] = {"xor.popc": "xor", "and.popc": "and"}
         rounding: dict[str, Rounding] = {"rn": "RNE", "rz": "RZ", "rm": "RD", "rp": "RU"}
         return cls(
-            model, *(instruction.format(x) for x in ("a", "b", "c", "d")), instruction.k,  # type: ignore[arg-type]
+            model,
+            instruction.format("a"),
+            instruction.format("b"),
+            instruction.format("c"),
+            instruction.format("d"),
+            instruction.k,
             satfinite="satfinite" in modifiers,
-            bit_operation=popc,  # type: ignore[arg-type]
+            bit_operation=next((popc[x] for x in modifiers if x in popc), ""),
             rounding=next((rounding[x] for x in modifiers if x in rounding), "RNE"),
-        )  # fmt: skip
+        )
 
     @property
     def operand_formats(self) -> tuple[Format, Format]:

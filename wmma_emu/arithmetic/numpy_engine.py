@@ -118,13 +118,12 @@ def _fma_chain(product: DotProduct, a: Bits, b: Bits, c: Bits, right: object) ->
     accumulator = product.model.accumulator_format
     a, b = convert(a, product.a, accumulator), convert(b, product.b, accumulator)
     result = c
-    nan = "propagate" if accumulator.name == "f64" else "canonical"
     last = product.model.c_joins == "last_add"
     for start in range(0, len(a), product.k):
         running = convert(result, product.c, accumulator)
         chain = np.zeros_like(running) if last else running
         for k in range(start, start + product.k):
-            chain = fma(a[k], b[k], chain, accumulator, rounding=product.rounding, nan=nan)
+            chain = fma(a[k], b[k], chain, accumulator, rounding=product.rounding, nan=product.model.nan)
         running = add(running, chain, accumulator) if last else chain
         result = convert(running, accumulator, product.d)
     return result, right

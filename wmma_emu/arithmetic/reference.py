@@ -152,10 +152,9 @@ def _fma_chain(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
     b = [widen(x, product.b, accumulator) for x in b]
     c = widen(c, product.c, accumulator)
     last = product.model.c_joins == "last_add"
-    nan = "propagate" if accumulator.name == "f64" else "canonical"
     running = 0 if last else c
     for x, y in zip(a, b, strict=True):
-        running = scalar.fma(x, y, running, accumulator, product.rounding, nan)
+        running = scalar.fma(x, y, running, accumulator, product.rounding, product.model.nan)
     if last:
         running = scalar.add(c, running, accumulator)
     return scalar.convert(running, accumulator, product.d) if accumulator != product.d else running

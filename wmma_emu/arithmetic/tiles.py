@@ -138,7 +138,7 @@ class TileAccumulator:
 
     def _keep_c(self, no_product: NDArray[np.bool_], c: Float32s, result: Float32s) -> NDArray[np.bool_]:
         """Where every product is zero, c goes through; returns where. A -0 depends on the products' signs."""
-        settled = no_product & ((c != 0) | ~np.signbit(c) | self._product.pads_with_zero)
+        settled: NDArray[np.bool_] = no_product & ((c != 0) | ~np.signbit(c) | self._product.pads_with_zero)
         kept = c + np.float32(0)
         if self._model.output_format != self._model.accumulator_format:
             kept = (kept.view(np.int32) & (-1 << self._model.output_format.ignored_low_bits)).view(np.float32)
@@ -155,7 +155,9 @@ class TileAccumulator:
             element = tuple(axis[start : start + chunk] for axis in where)
             result[element] = self._careful_step(a, b, index, c, element)
 
-    def _careful_step(self, a: Operand, b: Operand, index: int, c: Float32s, element: tuple[Any, ...]) -> Float32s:
+    def _careful_step(
+        self, a: Operand, b: Operand, index: int, c: Float32s, element: tuple[Any, ...]
+    ) -> Float32s:
         a_format, b_format = self._product.operand_formats
         c_bits = to_accumulator_bits(c[element], self._product)
         bits = aligned.fused_step(
@@ -201,5 +203,7 @@ def _round_to_f16(values: NDArray[np.float64]) -> Float32s:
 
 def _gather(bits: Bits, element: tuple[Any, ...]) -> Bits:
     """Patterns of the step's products for some elements of the tile; operands broadcast along axes of length 1."""
-    index = tuple(axis if size > 1 else np.zeros_like(axis) for axis, size in zip(element, bits.shape[1:], strict=True))
+    index = tuple(
+        axis if size > 1 else np.zeros_like(axis) for axis, size in zip(element, bits.shape[1:], strict=True)
+    )
     return bits[(slice(None), *index)]

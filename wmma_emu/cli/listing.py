@@ -43,7 +43,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         terminal.lines(table_lines(columns, cells, terminal.width))
         terminal.line()
     for text in _summary(rows, chip):
-        terminal.line(text)
+        terminal.text(text)
 
 
 def _filtered(arguments: Namespace, chip: Arch | None) -> tuple[Instruction, ...]:

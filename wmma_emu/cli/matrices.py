@@ -135,10 +135,10 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
     """
     try:
         target = Path(path)
-        if not path or target.is_dir():
-            raise UsageError(
-                f"{path or repr(path)}: a directory; name a file in it, such as {target / 'D.npy'}"
-            )
+        if not path:
+            raise UsageError("-o '' names no file; name one to write, such as D.npy")
+        if target.is_dir():
+            raise UsageError(f"{path}: a directory; name a file in it, such as {target / 'D.npy'}")
         folder = Path(os.path.realpath(target)).parent
         if not folder.is_dir():
             raise UsageError(f"{path}: there is no directory {folder}; make it first")

@@ -127,9 +127,5 @@ def _comparison(
     where = tuple(differing[0].tolist())
     digits = 2 + 2 * d.itemsize
     ours, theirs = (f"{int(x[where]):#0{digits}x}" for x in (bits, others))
-    return [
-        (
-            label,
-            f"in {d.dtype}: {len(differing)} of {d.size} elements differ; D{list(where)} is {ours}, not {theirs}",
-        )
-    ]
+    count = f"{len(differing)} of {d.size} elements differ"
+    return [(label, f"in {d.dtype}: {count}; D{list(where)} is {ours}, not {theirs}")]

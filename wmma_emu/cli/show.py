@@ -99,7 +99,7 @@ def _chip(
 def _parameters(model: DotModel) -> str:
     names = _PARAMETERS.get(model.arithmetic, ())
     values = {name: str(getattr(model, name)) for name in names} | {"output": str(model.output_format)}
-    return ", ".join(f"{name} {values[name]}" for name in names if values[name])
+    return ", ".join(f"{name}={values[name]}" for name in names if values[name])
 
 
 def _layouts(row: Instruction, chip: Arch) -> str:

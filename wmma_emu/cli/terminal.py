@@ -86,6 +86,11 @@ class Terminal:
         for line in lines:
             self.line(*line)
 
+    def text(self, text: str) -> None:
+        """Write a sentence, on as many lines as it takes."""
+        for part in textwrap.wrap(text, self.width or _WIDTH_OF_FILES, break_on_hyphens=False):
+            self.line(part)
+
     def raw(self, text: str) -> None:
         """Write text that a program will read, as it is."""
         self._stream.write(_encodable(text, self._stream))

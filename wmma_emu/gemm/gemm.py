@@ -141,7 +141,9 @@ def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
 def _result_shape(a: Bits, b: Bits) -> tuple[int, ...]:
     for name, matrix, axes in (("A", a, "(..., M, K)"), ("B", b, "(..., K, N)")):
         if matrix.ndim < 2:
-            raise FragmentMismatchError(f"{name} has shape {matrix.shape}; gemm takes {axes}: add an axis of length 1")
+            raise FragmentMismatchError(
+                f"{name} has shape {matrix.shape}; gemm takes {axes}: add an axis of length 1"
+            )
     if a.shape[-1] != b.shape[-2]:
         fix = "; B.T would fit" if a.shape[-1] == b.shape[-1] else ""
         raise FragmentMismatchError(
@@ -162,7 +164,9 @@ def _check_c(c: Bits, shape: tuple[int, ...]) -> tuple[int, ...]:
     try:
         return (*np.broadcast_shapes(c.shape[:-2], shape[:-2]), *shape[-2:])
     except ValueError:
-        raise FragmentMismatchError(f"the leading axes of C {c.shape} do not broadcast to those of A B {shape}") from None
+        raise FragmentMismatchError(
+            f"the leading axes of C {c.shape} do not broadcast to those of A B {shape}"
+        ) from None
 
 
 def _pad_k(a: Bits, b: Bits, product: DotProduct) -> tuple[Bits, Bits]:

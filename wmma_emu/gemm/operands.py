@@ -26,7 +26,8 @@ def operand_format(matrix: ArrayLike, name: str, named: str | None) -> Format:
         fmt = format_of_dtype(np.asarray(matrix).dtype) if dtype is not None else None
     if fmt is None:
         raise FragmentMismatchError(
-            f"{name} is {type(matrix).__name__}" + (f" of dtype {dtype}" if dtype is not None else "")
+            f"{name} is {type(matrix).__name__}"
+            + (f" of dtype {dtype}" if dtype is not None else "")
             + ", which does not say a format; pass an array whose dtype does (float16, ml_dtypes.bfloat16, int8, "
             "...), or name the instruction with instr="
         )

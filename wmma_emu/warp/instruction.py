@@ -56,7 +56,9 @@ class BoundInstruction:
         self.instruction = instruction
         self.arch = arch
         self.product = dot_product_of(instruction, arch.name, lowering)
-        self.a, self.b, self.c, self.d = (BoundOperand(instruction, x, arch.name) for x in ("a", "b", "c", "d"))
+        self.a, self.b, self.c, self.d = (
+            BoundOperand(instruction, x, arch.name) for x in ("a", "b", "c", "d")
+        )
         if self.model.status in ("literature", "inferred"):
             warnings.warn(
                 f"{instruction.mnemonic} on {arch}: the arithmetic is {self.model.status}, with no recording behind "
@@ -84,7 +86,9 @@ class BoundInstruction:
         """The machine instructions that it becomes on this chip."""
         return str(machine_instructions(self.instruction, self.arch.name, self.model.lowering))
 
-    def execute(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], *, engine: str = "auto") -> NDArray[Any]:
+    def execute(
+        self, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], *, engine: str = "auto"
+    ) -> NDArray[Any]:
         """Execute the instruction on the registers of one or many warps.
 
         Parameters
@@ -104,14 +108,11 @@ class BoundInstruction:
             If the registers are too many, too few, of another dtype, or not 32 lanes wide.
         """
         check_engine(engine)
-        operands = zip((self.a, self.b, self.c), (a, b, c), strict=True)
-        matrices = [operand.unpack_bits(registers) for operand, registers in operands]
-        try:
-            np.broadcast_shapes(*(x.shape[:-2] for x in matrices))
-        except ValueError:
-            given = ", ".join(f"{name}: {np.shape(x)[1:-1]}" for name, x in zip("abc", (a, b, c), strict=True))
-            raise FragmentMismatchError(f"the warps' axes of the registers do not broadcast: {given}") from None
-        return self.d.pack_bits(matmul(self.product, *matrices, engine=engine))
+        x, y, z = self.a.unpack_bits(a), self.b.unpack_bits(b), self.c.unpack_bits(c)
+        if not _broadcast(x, y, z):
+            warps = ", ".join(f"{name} {np.shape(r)[1:-1]}" for name, r in zip("abc", (a, b, c), strict=True))
+            raise FragmentMismatchError(f"the warps' axes of the registers do not broadcast: {warps}")
+        return self.d.pack_bits(matmul(self.product, x, y, z, engine=engine))
 
     def __call__(
         self,
