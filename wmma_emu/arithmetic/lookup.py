@@ -16,6 +16,7 @@ def accumulator_of(instruction: Instruction) -> str:
     return "f32" if "f32" in (instruction.c, instruction.d) else instruction.d
 
 
+@cache
 def models_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
     """Every row that serves an instruction on a chip: one for each lowering, the newest first."""
     accumulator = accumulator_of(instruction)
@@ -30,7 +31,6 @@ def models_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
     )
 
 
-@cache
 def model_for(instruction: Instruction, arch: str, lowering: str | None = None) -> DotModel:
     """Find the row that serves an instruction on a chip.
 
@@ -70,7 +70,6 @@ def model_for(instruction: Instruction, arch: str, lowering: str | None = None) 
     )
 
 
-@cache
 def dot_product_of(instruction: Instruction, arch: str, lowering: str | None = None) -> DotProduct:
     """The model of an instruction on a chip, applied to its formats, k and modifiers."""
     return DotProduct.of(model_for(instruction, arch, lowering), instruction)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+import csv
+import io
+import json
+
+import pytest
+
+from wmma_emu.instructions import INSTRUCTIONS, instructions_of
+
+
+def test_list_without_filters_has_a_line_for_every_instruction(run):
+    status, out, err = run("list")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].split() == ["INSTRUCTION", "SHAPE", "TYPES", "LAYOUTS", "REGISTERS", "CHIPS"]
+    assert [x.split()[0] for x in lines[1 : 1 + len(INSTRUCTIONS)]] == [
+        row.short_mnemonic for row in INSTRUCTIONS.values()
+    ]
+    assert f"{len(INSTRUCTIONS)} instructions." in lines
+
+
+def test_a_line_names_shape_types_layouts_registers_and_chips(run):
+    out = run("list", "--type", "tf32", "--shape", "m16n8k8").out
+    assert out.splitlines()[1].split() == [
+        "m16n8k8.f32.tf32.tf32.f32", "m16n8k8", "f32.tf32.tf32.f32", "row.col", "4", "2", "4", "4", "sm_80+",
+    ]  # fmt: skip
+    assert out.splitlines()[3:] == [
+        "1 instruction.",
+        "Registers are those of a lane, of A, B, C and D. Types are written D.A.B.C.",
+        "sm_80+ is sm_80 and every later chip.",
+    ]
+
+
+def test_an_arch_adds_how_well_the_arithmetic_is_known(run):
+    out = run("list", "--type", "tf32", "--shape", "m16n8k8", "--arch", "RTX 5090").out
+    assert out.splitlines()[1].split()[-1] == "literature"
+    assert "1 instruction on sm_120 (Blackwell, GB20x)." in out
+
+
+@pytest.mark.parametrize("wanted", ["f16", "bf16", "e4m3", "e5m2", "s8", "u4", "b1"])
+def test_a_type_is_the_format_of_a_or_b(run, wanted):
+    rows = json.loads(run("list", "--type", wanted, "--format", "json").out)
+    names = [row.mnemonic for row in INSTRUCTIONS.values() if wanted in (row.a, row.b)]
+    assert [row["mnemonic"] for row in rows] == names
+
+
+@pytest.mark.parametrize("wanted", ["f32", "s32"])
+def test_a_type_that_is_never_multiplied_is_that_of_c_or_d(run, wanted):
+    rows = json.loads(run("list", "--type", wanted, "--format", "json").out)
+    names = [row.mnemonic for row in INSTRUCTIONS.values() if wanted in (row.c, row.d)]
+    assert [row["mnemonic"] for row in rows] == names
+
+
+def test_filters_combine_and_do_not_mind_the_case(run):
+    out = run("list", "--type", "S8", "--family", "WMMA.mma", "--shape", "M8N32K16", "--arch", "Xavier",
+              "--format", "JSON").out  # fmt: skip
+    rows = instructions_of("sm_72", family="wmma.mma", shape="m8n32k16", a="s8")
+    assert [x["mnemonic"] for x in json.loads(out)] == [row.mnemonic for row in rows]
+    assert rows
+
+
+def test_csv_has_every_column_and_every_instruction(run):
+    rows = list(csv.DictReader(io.StringIO(run("list", "--format", "csv").out)))
+    assert [x["mnemonic"] for x in rows] == list(INSTRUCTIONS)
+    row, has = rows[0], next(iter(INSTRUCTIONS.values()))
+    assert (row["m"], row["a_registers"], row["archs"]) == ("8", str(has.num_registers[0]), " ".join(has.archs))
+    assert all(x["source"] and x["status"] for x in rows)
+
+
+def test_csv_of_a_chip_says_status_and_lowerings(run):
+    out = run("list", "--format", "csv", "--arch", "h200", "--type", "e4m3").out
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert {x["arithmetic"] for x in rows} == {"measured"}
+    assert {x["lowerings"] for x in rows} == {"ptxas-12.8 ptxas-12.4"}
+
+
+def test_json_keeps_numbers_and_lists(run):
+    row = json.loads(run("list", "--format", "json", "--type", "tf32", "--shape", "m16n8k8").out)[0]
+    assert (row["m"], row["n"], row["k"], row["d_registers"]) == (16, 8, 8, 4)
+    assert row["archs"] == ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+    assert (row["modifiers"], row["a_layout"], row["b_layout"]) == ([], "row", "col")
+
+
+def test_markdown_is_a_table_of_equal_rows(run):
+    lines = run("list", "--format", "markdown", "--type", "bf16").out.splitlines()
+    assert lines[0].startswith("| instruction |") and lines[1].replace("| --- ", "") == "|"
+    assert {x.count("|") for x in lines} == {7}
+    assert len(lines) == 2 + sum(row.a == "bf16" for row in INSTRUCTIONS.values())
+
+
+@pytest.mark.parametrize(("form", "empty"), [
+    ("table", "no instruction on sm_70 (Volta) has all of that; leave a filter out\n"),
+    ("json", "[]\n"),
+])  # fmt: skip
+def test_filters_that_leave_nothing_say_so(run, form, empty):
+    assert run("list", "--type", "bf16", "--arch", "v100", "--format", form) == (0, empty, "")
+
+
+def test_csv_of_nothing_still_has_its_headings(run):
+    out = run("list", "--type", "bf16", "--arch", "v100", "--format", "csv").out
+    assert out.startswith("mnemonic,") and out.count("\n") == 1
+    assert out.strip().split(",") == run("list", "--arch", "v100", "--format", "csv").out.split("\n")[0].split(",")
+
+
+def test_every_chip_can_be_listed_in_every_format(run):
+    for chip in ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"):
+        for form in ("table", "csv", "json", "markdown"):
+            outcome = run("list", "--arch", chip, "--format", form)
+            assert (outcome.status, outcome.err) == (0, "") and "not modelled" not in outcome.out

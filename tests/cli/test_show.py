@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+import pytest
+
+from wmma_emu.arithmetic import model_for
+from wmma_emu.instructions import INSTRUCTIONS, lowerings, machine_instructions
+
+F16 = "m16n8k16.f32.f16.f16.f32"
+FP8 = "m16n8k32.f32.e4m3.e4m3.f32"
+
+
+def joined(text: str) -> str:
+    """Undo the wrapping of lines."""
+    return " ".join(text.split())
+
+
+def test_show_names_operands_with_shapes_layouts_registers_and_elements(run):
+    lines = [x.split() for x in run("show", F16).out.splitlines()]
+    assert lines[0] == ["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
+    assert ["A", "f16", "16", "x", "16", "row", "4", "of", "32", "bits", "8"] in lines
+    assert ["B", "f16", "16", "x", "8", "col", "2", "of", "32", "bits", "4"] in lines
+    assert ["D", "f32", "16", "x", "8", "-", "4", "of", "32", "bits", "4"] in lines
+
+
+def test_show_says_for_each_chip_what_is_computed_and_who_says_so(run):
+    row = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
+    for chip in row.archs:
+        out = joined(run("show", F16, "--arch", chip).out)
+        model, code = model_for(row, chip), machine_instructions(row, chip)
+        assert f"): {model.status}" in out
+        for text in (model.describe(), model.source, model.note, f"fraction_bits={model.fraction_bits},", code.text):
+            assert joined(text) in out
+
+
+def test_show_without_an_arch_has_all_chips_and_repeats_no_arithmetic(run):
+    out = joined(run("show", F16).out)
+    for title in ("sm_80 (Ampere): recorded", "sm_90 (Hopper): measured", "sm_120 (Blackwell, GB20x): literature"):
+        assert title in out
+    assert out.count("fraction_bits=24") == 1 and out.count("computes as on sm_80 ") == 2
+    assert out.count("fraction_bits=25") == 1 and out.count("computes as on sm_90 ") == 2
+
+
+def test_show_has_a_part_for_each_lowering_with_its_machine_code(run):
+    out = joined(run("show", FP8, "--arch", "h200").out)
+    assert "sm_90 (Hopper), lowering ptxas-12.8 (default): measured" in out
+    assert "sm_90 (Hopper), lowering ptxas-12.4: inferred" in out
+    assert out.count("machine code 2x HMMA.16816.F32") == 2
+    assert "sm_89" in out and "sm_89 (Ada" not in out
+
+
+def test_show_counts_duplicated_elements_and_independent_products(run):
+    assert "16 (each element 2 times)" in run("show", "wmma.mma.m16n16k16.f32.f32").out
+    assert "4 x 8 x 4" in run("show", "m8n8k4.f32.f16.f16.f32", "--arch", "v100").out
+    assert "2 of 64 bits" in run("show", "m8n8k4.f64.f64.f64.f64", "--arch", "a100").out
+
+
+@pytest.mark.parametrize("mnemonic", INSTRUCTIONS)
+def test_every_instruction_can_be_shown(run, mnemonic):
+    status, out, err = run("show", mnemonic)
+    row = INSTRUCTIONS[mnemonic]
+    assert (status, err) == (0, "")
+    assert out.startswith(mnemonic + "\n")
+    parts = sum(len(lowerings(row, chip)) for chip in row.archs)
+    for label in ("computes", "known from", "machine code", "code from", "layouts from"):
+        given = sum(line.startswith(f"  {label}  ") for line in out.splitlines())
+        assert given == parts + (label == "known from")
