@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.arithmetic.helpers import distinct_products
-from wmma_emu.arithmetic import ENGINES, FMA_F32, DotProduct, matmul, models_for
+from wmma_emu.arithmetic import ENGINES, FMA_F32, DotProduct, matmul, models_for, numpy_engine
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats import Format
 from wmma_emu.instructions import INSTRUCTIONS
@@ -142,3 +142,16 @@ def test_a_k_that_is_no_multiple_is_refused():
     z = np.zeros((1, 17), other.a.storage)
     with pytest.raises(FragmentMismatchError, match="K = 17 is not 16, nor a multiple of it"):
         matmul(other, z, z.T, np.zeros((1, 1), other.c.storage))
+
+
+@pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.chains][::7])
+def test_panels_tiles_and_depth_of_the_numpy_engine_do_not_show(name, monkeypatch):
+    product = PRODUCTS[name]
+    rng = np.random.default_rng(3)
+    a = mixture(product.a, (13, 4 * product.k), rng)
+    b = mixture(product.b, (21, 4 * product.k), rng).T
+    c = mixture(product.c, (13, 21), rng)
+    whole = matmul(product, a, b, c)
+    for constant, value in (("_TILE_COLUMNS", 8), ("_TILE_ELEMENTS", 24), ("_MAX_DEPTH", 2 * product.k)):
+        monkeypatch.setattr(numpy_engine, constant, value)
+    np.testing.assert_array_equal(matmul(product, a, b, c), whole)

@@ -53,7 +53,7 @@ def test_the_summary_counts_elements_that_numpy_computes_otherwise(run, here):
     a[0, 1:] = b[1:, 0] = 2.0**-13
     np.save("a.npy", a), np.save("b.npy", b)
     out = run("gemm", "a.npy", "b.npy", "-o", "d.npy", "--arch", "h200").out
-    assert field(out, "A @ B") == "in float32: 1 of 1 elements differ; D[0, 0] is 0x3f800001, not 0x3f800002"
+    assert field(out, "A @ B") == "in float32: 1 of 1 elements differ; D[0, 0] is 0x3f800000, not 0x3f800002"
 
 
 def test_the_summary_says_when_all_bits_are_numpys(run, here):

@@ -62,9 +62,7 @@ def fused_step(
         total = np.trunc(x, out=x).sum(0) + np.trunc(z * scale)
         finite = np.isfinite(total)
         whole = np.where(finite, total, 0).astype(np.int64)
-    bits = round_pack(
-        whole < 0, np.abs(whole), exponent - model.fraction_bits, out, model.rounding, "infinity"
-    )
+    bits = round_pack(whole < 0, np.abs(whole), exponent - model.fraction_bits, out, model.rounding, "infinity")
     # A sum that cancels, or rounds to zero from either side, is +0; -0 needs every term to be -0.
     bits = np.where(bits == out.sign_mask, 0, bits)
     if not pads_with_zero:
@@ -83,9 +81,7 @@ def _look_up(bits: Bits, fmt: Format) -> _Decoded:
 
 def _decode_c(bits: Bits, fmt: Format) -> _Decoded:
     u = unpack(bits, fmt)
-    return _Decoded(
-        decode(bits, fmt), np.where(u.significand != 0, u.exponent, _NO_EXPONENT).astype(np.int16)
-    )
+    return _Decoded(decode(bits, fmt), np.where(u.significand != 0, u.exponent, _NO_EXPONENT).astype(np.int16))
 
 
 @cache

@@ -98,7 +98,5 @@ def matmul(
         )
     require_ieee_subnormals()
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
-    a, b, c = (
-        np.broadcast_to(x, batch + x.shape[-2:]).reshape(prod(batch), *x.shape[-2:]) for x in (a, b, c)
-    )
+    a, b, c = (np.broadcast_to(x, batch + x.shape[-2:]).reshape(prod(batch), *x.shape[-2:]) for x in (a, b, c))
     return run(product, a, b, c, progress).reshape(batch + c.shape[-2:])

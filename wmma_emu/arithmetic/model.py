@@ -113,9 +113,7 @@ class DotModel:
         """Say in one sentence what the row computes."""
         match self.arithmetic:
             case "integer":
-                return (
-                    "exact integer sum of the products and c, wrapped or (.satfinite) clamped once to 32 bits"
-                )
+                return "exact integer sum of the products and c, wrapped or (.satfinite) clamped once to 32 bits"
             case "popcount":
                 return "population count of the bitwise operation, added to c, wrapped to 32 bits"
             case "fma_chain":

@@ -21,9 +21,14 @@ __all__ = ["Progress", "matmul"]
 Progress = Callable[[float], None]
 """Called now and then with the share of the work that is done."""
 
+Tile = Callable[[Bits, Bits], Bits]
+"""From the rows of a and the elements of c of one tile to its elements of d."""
+
 _TILE_COLUMNS = 512
 _TILE_ELEMENTS = 1 << 16
-_SMALL_TILE = 1 << 12
+_SMALL_MATRIX = 1 << 12
+_MAX_DEPTH = 1 << 13
+"""Beyond this k a panel of B, made ready, would take more than some 30 MB."""
 
 
 def matmul(product: DotProduct, a: Bits, b: Bits, c: Bits, progress: Progress | None = None) -> Bits:
@@ -41,101 +46,122 @@ def matmul(product: DotProduct, a: Bits, b: Bits, c: Bits, progress: Progress | 
     -------
     unsigned integer array, shape (batch, M, N)
     """
-    d = np.empty(c.shape, product.d.storage)
-    kernel = _KERNELS[product.model.arithmetic]
-    done, total = 0, max(c.size, 1)
-    for batch, columns in _panels(c.shape):
-        right: object = None
-        for rows in _row_tiles(c.shape, batch):
-            x, y, z = a[batch, rows], b[batch, :, columns], c[batch, rows, columns]
-            # Axes (k, row or 1, 1 or column[, lane]): a batch of small tiles comes last, where it is contiguous.
-            x, y, z = x.T, np.moveaxis(y, -2, 0), np.moveaxis(z, 0, -1) if z.ndim == 3 else z
-            if z.ndim == 3:
-                y = np.moveaxis(y, 1, -1)
-            result, right = kernel(product, x[:, :, None], y[:, None], z, right)
-            d[batch, rows, columns] = np.moveaxis(result, -1, 0) if z.ndim == 3 else result
-            done += z.size
+    batch, m, n = c.shape
+    d = np.array(c) if product.chains else np.empty(c.shape, product.d.storage)
+    depth = max(_MAX_DEPTH // product.k, 1) * product.k
+    starts = range(0, a.shape[-1], depth)
+    many_small = m * n <= _SMALL_MATRIX and batch >= 16
+    for done, k in enumerate(starts):
+        x, y = a[..., k : k + depth], b[:, k : k + depth]
+        for share in _batched(product, x, y, c, d) if many_small else _tiled(product, x, y, c, d):
             if progress is not None:
-                progress(done / total)
+                progress((done + share) / len(starts))
+        c = d
     return d
 
 
-def _panels(shape: tuple[int, ...]) -> Iterator[tuple[int | slice, slice]]:
-    """Column panels of each matrix; or batches of whole matrices where these are small."""
-    batch, m, n = shape
-    if m * n <= _SMALL_TILE and batch >= 16:
-        lanes = max(_TILE_ELEMENTS // max(m * n, 1), 1)
-        for start in range(0, batch, lanes):
-            yield slice(start, start + lanes), slice(None)
-        return
+def _tiled(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterator[float]:
+    """Matrix after matrix, in column panels of B, each made ready once for all of its row tiles.
+
+    Axes of a tile: (k, row, 1) of a, (k, 1, column) of b, (row, column) of c and d. Yields the share done.
+    """
+    batch, m, n = c.shape
+    rows = max(_TILE_ELEMENTS // min(max(n, 1), _TILE_COLUMNS), 1)
     for index in range(batch):
         for column in range(0, n, _TILE_COLUMNS):
-            yield index, slice(column, column + _TILE_COLUMNS)
+            columns = slice(column, column + _TILE_COLUMNS)
+            tile = _KERNELS[product.model.arithmetic](product, b[index, :, None, columns])
+            for row in range(0, m, rows):
+                here = index, slice(row, row + rows), columns
+                d[here] = tile(a[index, row : row + rows].T[:, :, None], c[here])
+                yield (index + (column + (row + rows) / m * _TILE_COLUMNS) / n) / batch
 
 
-def _row_tiles(shape: tuple[int, ...], batch: int | slice) -> Iterator[slice]:
-    if isinstance(batch, slice):
-        yield slice(None)
-        return
-    rows = max(_TILE_ELEMENTS // min(shape[2], _TILE_COLUMNS), 1)
-    for row in range(0, shape[1], rows):
-        yield slice(row, row + rows)
+def _batched(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterator[float]:
+    """Many small matrices side by side: the batch is the last axis of a tile, where it is contiguous.
+
+    Axes of a tile: (k, row, 1, lane) of a, (k, 1, column, lane) of b, (row, column, lane) of c and d.
+    """
+    batch, m, n = c.shape
+    lanes = max(_TILE_ELEMENTS // max(m * n, 1), 1)
+    for start in range(0, batch, lanes):
+        here = slice(start, start + lanes)
+        tile = _KERNELS[product.model.arithmetic](product, b[here].transpose(1, 2, 0)[:, None])
+        result = tile(a[here].transpose(2, 1, 0)[:, :, None], c[here].transpose(1, 2, 0))
+        d[here] = result.transpose(2, 0, 1)
+        yield min((start + lanes) / batch, 1.0)
 
 
-def _aligned_sum(product: DotProduct, a: Bits, b: Bits, c: Bits, right: object) -> tuple[Bits, object]:
-    """Rounding steps over all of K. ``right`` is the prepared b of the panel, once it has been prepared."""
+def _aligned_sum(product: DotProduct, b: Bits) -> Tile:
+    """Rounding steps over all of k."""
     model = product.model
     accumulator = model.accumulator_format
-    x = _prepared(product, a, product.a, product.operand_formats[0])
-    y = right if isinstance(right, Operand) else _prepared(product, b, product.b, product.operand_formats[1])
-    sums = TileAccumulator(product, c.shape)
-    running = from_accumulator_bits(convert(c, product.c, accumulator), product)
-    zero = np.zeros(c.shape, np.float32)
+    a_format, b_format = product.operand_formats
+    right = _prepared(product, b, product.b, b_format)
     per_instruction = len(product.steps)
-    for start in range(0, len(x.bits), per_instruction):
-        indices = range(start, start + per_instruction)
-        if model.c_joins == "first_step":
-            for index in indices:
-                running = sums.step(x, y, index, running)
-            continue
-        partial = sums.step(x, y, start, zero)
-        for index in indices[1:]:
-            if model.partial_sums == "chained":
-                partial = sums.step(x, y, index, partial)
-            else:
-                partial = sums.add(partial, sums.step(x, y, index, zero))
-        running = sums.add(running, partial)
-    return convert(to_accumulator_bits(running, product), accumulator, product.d), y
+
+    def tile(a: Bits, c: Bits) -> Bits:
+        left = _prepared(product, a, product.a, a_format)
+        sums = TileAccumulator(product, c.shape)
+        running = from_accumulator_bits(convert(c, product.c, accumulator), product)
+        zero = np.zeros(c.shape, np.float32)
+        for start in range(0, len(left.bits), per_instruction):
+            steps = range(start, start + per_instruction)
+            if model.c_joins == "first_step":
+                for index in steps:
+                    running = sums.step(left, right, index, running)
+                continue
+            partial = sums.step(left, right, start, zero)
+            for index in steps[1:]:
+                if model.partial_sums == "chained":
+                    partial = sums.step(left, right, index, partial)
+                else:
+                    partial = sums.add(partial, sums.step(left, right, index, zero))
+            running = sums.add(running, partial)
+        return convert(to_accumulator_bits(running, product), accumulator, product.d)
+
+    return tile
 
 
 def _prepared(product: DotProduct, bits: Bits, source: Format, fmt: Format) -> Operand:
+    """Operands of every step of every instruction, in the order in which the unit takes them."""
     steps = [[k + i for i in step] for k in range(0, len(bits), product.k) for step in product.steps]
     return prepare(convert(bits, source, fmt)[steps], fmt)
 
 
-def _fma_chain(product: DotProduct, a: Bits, b: Bits, c: Bits, right: object) -> tuple[Bits, object]:
+def _fma_chain(product: DotProduct, b: Bits) -> Tile:
     """Chains of fused multiply-adds over ascending k; software ones start from +0 and add c last."""
     accumulator = product.model.accumulator_format
-    a, b = convert(a, product.a, accumulator), convert(b, product.b, accumulator)
-    result = c
     last = product.model.c_joins == "last_add"
-    for start in range(0, len(a), product.k):
-        running = convert(result, product.c, accumulator)
-        chain = np.zeros_like(running) if last else running
-        for k in range(start, start + product.k):
-            chain = fma(a[k], b[k], chain, accumulator, rounding=product.rounding, nan=product.model.nan)
-        running = add(running, chain, accumulator) if last else chain
-        result = convert(running, accumulator, product.d)
-    return result, right
+    y = convert(b, product.b, accumulator)
+
+    def tile(a: Bits, c: Bits) -> Bits:
+        x = convert(a, product.a, accumulator)
+        d = c
+        for start in range(0, len(x), product.k):
+            running = convert(d, product.c, accumulator)
+            chain = np.zeros_like(running) if last else running
+            for k in range(start, start + product.k):
+                chain = fma(x[k], y[k], chain, accumulator, rounding=product.rounding, nan=product.model.nan)
+            running = add(running, chain, accumulator) if last else chain
+            d = convert(running, accumulator, product.d)
+        return d
+
+    return tile
 
 
-def _integer(product: DotProduct, a: Bits, b: Bits, c: Bits, right: object) -> tuple[Bits, object]:
-    return integer_matmul(product, a, b, c), right
+def _integer(product: DotProduct, b: Bits) -> Tile:
+    return lambda a, c: integer_matmul(product, a, b, c)
 
 
-def _popcount(product: DotProduct, a: Bits, b: Bits, c: Bits, right: object) -> tuple[Bits, object]:
-    return popcount_matmul(product, a, b, c), right
+def _popcount(product: DotProduct, b: Bits) -> Tile:
+    return lambda a, c: popcount_matmul(product, a, b, c)
 
 
-_KERNELS = {"aligned_sum": _aligned_sum, "fma_chain": _fma_chain, "integer": _integer, "popcount": _popcount}
-"""One tile, all of K. The first axis of a and b is k; the others broadcast to the shape of c."""
+_KERNELS: dict[str, Callable[[DotProduct, Bits], Tile]] = {
+    "aligned_sum": _aligned_sum,
+    "fma_chain": _fma_chain,
+    "integer": _integer,
+    "popcount": _popcount,
+}
+"""From the columns of b of a panel, first axis k, to the function of its tiles."""

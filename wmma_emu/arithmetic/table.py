@@ -101,8 +101,7 @@ def _hopper_and_blackwell() -> Iterator[DotModel]:
     yield from _aligned(evidence, "f32", families=("mma.sync",), shapes=("m16n8k4", "m16n8k8"), inputs=("tf32",),
                         terms_per_step=8, unit_terms=16, fraction_bits=25)  # fmt: skip
     wmma = {
-        arch: (status, source + "; four k4 HMMAs (ptxas)", note)
-        for arch, (status, source, note) in evidence.items()
+        arch: (status, source + "; four k4 HMMAs (ptxas)", note) for arch, (status, source, note) in evidence.items()
     }
     yield from _aligned(wmma, "f32", families=("wmma.mma",), shapes=("m16n16k8",), inputs=("tf32",),
                         terms_per_step=4, unit_terms=16, fraction_bits=25)  # fmt: skip
@@ -129,9 +128,7 @@ def _fp8_as_f16() -> Iterator[DotModel]:
 
 
 def _fp8_on_sm_120() -> Iterator[DotModel]:
-    evidence = {
-        "sm_120": ("literature", _LITERATURE, "f16 results: MMA-Sim alone; sign of zero sums inferred")
-    }
+    evidence = {"sm_120": ("literature", _LITERATURE, "f16 results: MMA-Sim alone; sign of zero sums inferred")}
     for accumulator in ("f32", "f16"):
         yield from _aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
                             inputs=_FP8, terms_per_step=32, unit_terms=32, fraction_bits=25)  # fmt: skip
@@ -150,9 +147,7 @@ def _m8n8k4_after_turing() -> Iterator[DotModel]:
 
 
 def _f64() -> Iterator[DotModel]:
-    evidence: _Evidence = {
-        arch: ("literature", _SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING
-    }
+    evidence: _Evidence = {arch: ("literature", _SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", _H200, "rounding modifiers other than .rn: documented, not measured")
     shapes = ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16")
     yield from _rows(evidence, arithmetic="fma_chain", families=_BOTH, shapes=shapes, inputs=("f64",),

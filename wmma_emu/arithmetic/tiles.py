@@ -97,9 +97,7 @@ class TileAccumulator:
             np.maximum(largest, candidate, out=largest)
         return largest
 
-    def _sum_of_products(
-        self, a: Operand, b: Operand, index: int, exponent: NDArray[np.int16]
-    ) -> NDArray[np.float64]:
+    def _sum_of_products(self, a: Operand, b: Operand, index: int, exponent: NDArray[np.int16]) -> NDArray[np.float64]:
         """Every product cut toward zero at 2**(exponent - F), and their exact sum in that unit."""
         scale = _power_of_two(self._model.fraction_bits - exponent)
         term, cut, in_int32 = self._term, self._cut, self._sum
@@ -155,9 +153,7 @@ class TileAccumulator:
             element = tuple(axis[start : start + chunk] for axis in where)
             result[element] = self._careful_step(a, b, index, c, element)
 
-    def _careful_step(
-        self, a: Operand, b: Operand, index: int, c: Float32s, element: tuple[Any, ...]
-    ) -> Float32s:
+    def _careful_step(self, a: Operand, b: Operand, index: int, c: Float32s, element: tuple[Any, ...]) -> Float32s:
         a_format, b_format = self._product.operand_formats
         c_bits = to_accumulator_bits(c[element], self._product)
         bits = aligned.fused_step(
@@ -203,7 +199,5 @@ def _round_to_f16(values: NDArray[np.float64]) -> Float32s:
 
 def _gather(bits: Bits, element: tuple[Any, ...]) -> Bits:
     """Patterns of the step's products for some elements of the tile; operands broadcast along axes of length 1."""
-    index = tuple(
-        axis if size > 1 else np.zeros_like(axis) for axis, size in zip(element, bits.shape[1:], strict=True)
-    )
+    index = tuple(axis if size > 1 else np.zeros_like(axis) for axis, size in zip(element, bits.shape[1:], strict=True))
     return bits[(slice(None), *index)]

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TextIO
 
-from wmma_emu.cli.usage import one_line
+from wmma_emu.cli.usage import one_line, printable
 
 __all__ = ["Line", "Styled", "Terminal", "say_on_stderr"]
 
@@ -72,13 +72,13 @@ class Terminal:
 
     def line(self, *pieces: str | Styled) -> None:
         """Write a line of pieces."""
-        styled = [_styled(x) for x in pieces]
+        styled = [(_encodable(printable(text), self._stream), style) for text, style in map(_styled, pieces)]
         if self._console is None:
-            print(_encodable("".join(x.text for x in styled), self._stream), file=self._stream)
+            print("".join(text for text, _ in styled), file=self._stream)
             return
         from rich.text import Text
 
-        texts = ((_encodable(x.text, self._stream), _STYLES.get(x.style, "")) for x in styled)
+        texts = [(text, _STYLES.get(style, "")) for text, style in styled]
         self._console.print(Text.assemble(*texts), soft_wrap=True)
 
     def lines(self, lines: Iterable[Line]) -> None:

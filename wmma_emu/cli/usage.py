@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from wmma_emu.errors import WmmaEmuError
 
-__all__ = ["UsageError", "check_choice", "did_you_mean", "one_line"]
+__all__ = ["UsageError", "check_choice", "did_you_mean", "one_line", "printable"]
 
 _LONGEST_LINE = 1000
 
@@ -52,4 +52,9 @@ def one_line(message: str) -> str:
     text = " ".join(message.split())
     if len(text) > _LONGEST_LINE:
         text = text[:_LONGEST_LINE] + "..."
-    return "".join(x if x.isprintable() else ascii(x)[1:-1] for x in text)
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """Escape what a terminal would not print but obey."""
+    return text if text.isprintable() else "".join(x if x.isprintable() else ascii(x)[1:-1] for x in text)

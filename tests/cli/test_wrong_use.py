@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""Every wrong use is one line on standard error, exit status 2, and no file."""
+
+import os
+import pickle
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+HEADER = b"\x93NUMPY\x01\x00v\x00"
+SHAPES = (
+    "m8n8k4, m16n8k8, m16n8k16, m16n8k4, m16n8k32, m8n8k16, m8n8k32, m16n8k64, m8n8k128, m16n8k128, m16n8k256, "
+    "m16n16k16, m32n8k16, m8n32k16, m16n16k8"
+)
+OPERANDS = "f32, f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, b1"
+CHIPS = "the chips are sm_70, sm_72, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120"
+
+
+def npy(fields: str, data: bytes = b"") -> bytes:
+    return HEADER + fields.encode().ljust(117) + b"\n" + data
+
+
+@pytest.fixture
+def files(here):
+    """Fill the directory with files of every kind that is no matrix."""
+    f16 = (here / "a.npy").read_bytes()
+    np.save("objects.npy", np.array([[1, None]], object), allow_pickle=True)
+    np.savez("archive.npz", a=np.ones((2, 2)))
+    np.save("records.npy", np.zeros((2, 2), [("x", "f4")]))
+    np.save("vector.npy", np.ones(5, np.float16))
+    np.save("text.npy", np.full((6, 5), "x"))
+    np.save("double.npy", np.ones((5, 7)))
+    np.save("float.npy", np.ones((5, 7), np.float32))
+    np.save("int64.npy", np.ones((6, 5), np.int64))
+    np.save("bytes.npy", np.ones((6, 5), np.uint16))
+    np.save("bfloat.npy", np.ones((6, 5), ml_dtypes.bfloat16))
+    np.save("fp8.npy", np.ones((6, 5), ml_dtypes.float8_e4m3fn))
+    np.save("tall.npy", np.ones((1 << 20, 1), np.float16))
+    np.save("wide.npy", np.ones((1, 1 << 23), np.float16))
+    contents = {
+        "empty.npy": b"",
+        "words.npy": b"hello, world",
+        "pickle.npy": pickle.dumps([1]),
+        "cut.npy": f16[:-5],
+        "header.npy": f16[:40],
+        "magic.npy": f16[:7],
+        "version.npy": f16[:6] + b"\x09" + f16[7:],
+        "long.npy": b"\x93NUMPY\x02\x00\xff\xff\xff\xff",
+        "negative.npy": npy("{'descr': '<f2', 'fortran_order': False, 'shape': (-6, 5), }"),
+        "dtype.npy": npy("{'descr': '<q9', 'fortran_order': False, 'shape': (6, 5), }"),
+        "huge.npy": npy("{'descr': '<f2', 'fortran_order': False, 'shape': (1000000, 1000000), }"),
+        "fields.npy": npy("{'descr': '<f2'}"),
+    }
+    for name, content in contents.items():
+        (here / name).write_bytes(content)
+    (here / "folder").mkdir()
+    os.mkfifo("pipe.npy")
+    os.symlink("a.npy", "link.npy")
+    return here
+
+
+def gemm(text: str) -> list[str]:
+    return ["gemm", *text.split(), "-o", "d.npy"]
+
+
+WRONG = [
+    # the command line
+    ([], "no command is given; the commands are list, show, gemm (wmma-emu --help says more)"),
+    (["shwo"], "there is no command 'shwo'; the commands are list, show, gemm; did you mean show?"),
+    (["--arch"], "the following arguments are required: COMMAND"),
+    (["list", "x"], "list takes no further argument 'x'"),
+    (["list", "--typ", "f16"], "list has no option '--typ'; it has --help, --type, --shape, --arch, --family, "
+     "--format; did you mean --type?"),
+    (["list", "--type"], "argument --type: expected one argument"),
+    (["show"], "the following arguments are required: INSTR"),
+    (["gemm", "a.npy", "-o", "d.npy"], "the following arguments are required: B.npy"),
+    (["gemm", "a.npy", "b.npy"], "the following arguments are required: -o/--output"),
+    (["gemm", "a.npy", "b.npy", "-o", "d.npy", "--out_format=f16"], "gemm has no option '--out_format'; it has "
+     "--help, --output, --c, --instr, --arch, --a-format, --b-format, --out-format, --lowering, --engine; "
+     "did you mean --out-format?"),
+    # filters and names
+    (["list", "--type", "fp16"], "--type 'fp16' is not one of f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, "
+     "b1, f32, s32; did you mean f16?"),
+    (["list", "--shape", "m16n8k15"], f"--shape 'm16n8k15' is not one of {SHAPES}; did you mean m16n8k16?"),
+    (["list", "--shape", "?"], f"--shape '?' is not one of {SHAPES}"),
+    (["list", "--family", "wmma"], "--family 'wmma' is not one of mma.sync, wmma.mma; did you mean wmma.mma?"),
+    (["list", "--format", "xml"], "--format 'xml' is not one of table, csv, json, markdown"),
+    (["list", "--arch", "hoper"], f"there is no chip 'hoper'; did you mean 'hopper' (sm_90)? {CHIPS}"),
+    (["show", "m16n8k16.f32.f16.f16.f32", "--arch", "sm_61"], "there is no chip 'sm_61'; tensor cores begin with "
+     f"sm_70. {CHIPS}"),
+    (["show", "m16n8k16.f16.bf16.bf16.f16"], "there is no 'm16n8k16.f16.bf16.bf16.f16': no mma.sync combines "
+     "f16.bf16.bf16.f16 (d.a.b.c); with bf16 operands there is f32.bf16.bf16.f32. Nearest: "
+     "m16n8k16.f32.bf16.bf16.f32, m16n8k8.f32.bf16.bf16.f32, m16n8k16.f16.f16.f16.f16"),
+    (["show", "m16n8k16.f32.bf16.bf16.f32", "--arch", "t4"], "sm_75 (Turing) has no 'm16n8k16.f32.bf16.bf16.f32': "
+     "the first chip that has it is sm_80. Nearest on sm_75: m16n8k8.f32.f16.f16.f32, m8n8k4.f32.f16.f16.f32, "
+     "m8n8k4.row.row.f32.f16.f16.f32"),
+    (["show", ""], "an empty string names no instruction; give a PTX mnemonic such as 'm16n8k16.f32.f16.f16.f32'"),
+    # files
+    (gemm("none.npy b.npy"), "none.npy: No such file or directory"),
+    (gemm("a.npy none/b.npy"), "none/b.npy: No such file or directory"),
+    (gemm("a.npy b.npy --c none.npy"), "none.npy: No such file or directory"),
+    (["gemm", "a\0.npy", "b.npy", "-o", "d.npy"], "'a\\x00.npy': embedded null byte"),
+    (gemm("folder b.npy"), "folder: Is a directory"),
+    (gemm("pipe.npy b.npy"), "pipe.npy: not a regular file; save the matrix with numpy.save"),
+    (gemm("empty.npy b.npy"), "empty.npy: the file is empty; save the matrix with numpy.save"),
+    (gemm("words.npy b.npy"), "words.npy: not a .npy file, and nothing else is read; save the matrix with numpy.save"),
+    (gemm("pickle.npy b.npy"), "pickle.npy: not a .npy file, and nothing else is read; save the matrix with "
+     "numpy.save"),
+    (gemm("archive.npz b.npy"), "archive.npz: an archive (.npz) holds many arrays; save one matrix with numpy.save"),
+    (gemm("objects.npy b.npy"), "objects.npy: it holds pickled objects, which are never read; save a matrix of "
+     "numbers"),
+    (gemm("records.npy b.npy"), "records.npy: its elements are records ([('x', '<f4')]); save one field alone"),
+    (gemm("cut.npy b.npy"), "cut.npy: not a whole .npy file: shape (6, 5) of float16 takes 60 bytes, 55 are there"),
+    (gemm("huge.npy b.npy"), "huge.npy: not a whole .npy file: shape (1000000, 1000000) of float16 takes "
+     "2000000000000 bytes, 0 are there"),
+    (gemm("header.npy b.npy"), "header.npy: not a whole .npy file: its header cannot be read"),
+    (gemm("fields.npy b.npy"), "fields.npy: not a whole .npy file: its header cannot be read"),
+    (gemm("magic.npy b.npy"), "magic.npy: not a whole .npy file: unknown version"),
+    (gemm("version.npy b.npy"), "version.npy: not a whole .npy file: unknown version"),
+    (gemm("long.npy b.npy"), "long.npy: not a whole .npy file: its header has 4294967295 bytes"),
+    (gemm("negative.npy b.npy"), "negative.npy: not a whole .npy file: its shape is (-6, 5)"),
+    (gemm("dtype.npy b.npy"), "dtype.npy: NumPy has no dtype '<q9'"),
+    # what the files hold
+    (gemm("a.npy a.npy"), "A has shape (6, 5) and B (6, 5): K is 5 in A and 6 in B; B.T would fit"),
+    (gemm("vector.npy b.npy"), "A has shape (5,); gemm takes (..., M, K): add an axis of length 1"),
+    (gemm("a.npy b.npy --c b.npy"), "C is an array of float16, and f32 is wanted: float32 or uint32 (raw bits). "
+     "Round it yourself: wmma_emu.formats has encode, and dtypes.from_bits: "
+     "from_bits(encode(C, format_of('f32')), 'f32')"),
+    (gemm("a.npy b.npy --c float.npy"), "C has shape (5, 7); A B has shape (6, 7)"),
+    (gemm("a.npy b.npy --c bfloat.npy"), "bfloat.npy: the file does not say the format of its 2-byte elements; "
+     "save it as a dtype of NumPy"),
+    (gemm("bfloat.npy b.npy"), "bfloat.npy: the file does not say the format of its 2-byte elements; name it: "
+     "--a-format bf16"),
+    (gemm("bfloat.npy b.npy --instr m16n8k16.f32.f16.f16.f32"), "bfloat.npy: the file does not say the format of "
+     "its 2-byte elements; name it: --a-format bf16"),
+    (gemm("a.npy fp8.npy"), "fp8.npy: the file does not say the format of its 1-byte elements; name it: "
+     "--b-format e4m3, s4 or u4"),
+    (gemm("fp8.npy b.npy --a-format bf16"), "fp8.npy: |V1 does not hold bf16, whose dtype bfloat16 takes 2 bytes"),
+    (gemm("bytes.npy b.npy"), "bytes.npy: uint16 elements are raw bits of a format; name it: --a-format bf16 or f16"),
+    (gemm("a.npy double.npy"), "no mma.sync multiplies f16 times f64; f16 multiplies f16"),
+    # what is asked of them
+    (gemm("a.npy b.npy --a-format fp8"), f"--a-format 'fp8' is not one of {OPERANDS}"),
+    (gemm("a.npy b.npy --b-format bfloat16"), f"--b-format 'bfloat16' is not one of {OPERANDS}; did you mean bf16?"),
+    (gemm("a.npy b.npy --out-format tf32"), "--out-format 'tf32' is not one of f64, f32, bf16, f16, e4m3, e5m2, "
+     "e3m2, e2m3, e2m1; did you mean f32?"),
+    (gemm("a.npy b.npy --arch pascal"), f"there is no chip 'pascal'; nothing is near it. {CHIPS}"),
+    (gemm("a.npy b.npy --engine cuda"), "there is no engine 'cuda'; the engines are 'auto', 'reference', 'numpy'"),
+    (gemm("a.npy b.npy --lowering x"), "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 has no lowering "
+     "'x'; it has 'native'"),
+    (gemm("tall.npy wide.npy"), "not enough memory; multiply smaller matrices (Unable to allocate 32.0 TiB for an "
+     "array with shape (1, 1048576, 8388608) and data type uint32)"),
+    # where the result goes
+    (["gemm", "a.npy", "b.npy", "-o", "a.npy"], "a.npy: an input; name another file to write"),
+    (["gemm", "a.npy", "b.npy", "-o", "link.npy"], "link.npy: an input; name another file to write"),
+    (["gemm", "a.npy", "b.npy", "--c", "c.npy", "-o", "./b.npy"], "./b.npy: an input; name another file to write"),
+    (["gemm", "a.npy", "b.npy", "-o", "folder"], "folder: a directory; name a file in it, such as folder/D.npy"),
+    (["gemm", "a.npy", "b.npy", "-o", ""], "-o '' names no file; name one to write, such as D.npy"),
+    (["gemm", "a.npy", "b.npy", "-o", "pipe.npy"], "pipe.npy: not a regular file; name one to write, such as D.npy"),
+    (["gemm", "a.npy", "b.npy", "-o", "/dev/null"], "/dev/null: not a regular file; name one to write, such as "
+     "D.npy"),
+    (["gemm", "a.npy", "b.npy", "-o", "d\0.npy"], "'d\\x00.npy': embedded null byte"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("argv", "line"), WRONG, ids=lambda x: " ".join(x)[:60] if isinstance(x, list) else "")
+def test_wrong_use_is_one_line_and_status_two(run, files, argv, line):
+    before = sorted(os.listdir())
+    assert run(*argv) == (2, "", f"wmma-emu: error: {line}\n")
+    assert sorted(os.listdir()) == before
+
+
+def test_a_missing_directory_is_named_in_full(run, here):
+    status, _, err = run("gemm", "a.npy", "b.npy", "-o", "none/d.npy")
+    assert (status, err) == (
+        2,
+        f"wmma-emu: error: none/d.npy: there is no directory {here.resolve()}/none; make it first\n",
+    )
+
+
+def test_float32_has_to_name_its_instruction(run, files):
+    _, out, err = run("gemm", "float.npy", "float.npy", "-o", "d.npy")
+    assert out == "" and err.count("\n") == 1
+    assert "--instr 'm16n8k8.f32.tf32.tf32.f32'" in err.replace('"', "'") and "instr=" not in err
+
+
+def test_a_file_that_cannot_be_read_is_an_error(run, here, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("wmma_emu.cli.matrices.os.open", refuse)
+    assert run("gemm", "a.npy", "b.npy", "-o", "d.npy") == (2, "", "wmma-emu: error: a.npy: Permission denied\n")
+
+
+def test_a_directory_that_cannot_be_written_to_is_an_error(run, here, monkeypatch):
+    monkeypatch.setattr("wmma_emu.cli.matrices.os.access", lambda *_: False)
+    assert run("gemm", "a.npy", "b.npy", "-o", "d.npy") == (
+        2, "", f"wmma-emu: error: d.npy: no permission to write in {here.resolve()}\n",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "status", "line"), [
+    (OSError(28, "No space left on device"), 2, "wmma-emu: error: d.npy: No space left on device\n"),
+    (KeyboardInterrupt(), 130, ""),
+    (MemoryError(), 2, "wmma-emu: error: not enough memory\n"),
+])  # fmt: skip
+@pytest.mark.parametrize("where", ["numpy.save", "os.replace"])
+def test_no_file_is_left_when_writing_fails(run, here, monkeypatch, where, error, status, line):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(where, fail)
+    assert run("gemm", "a.npy", "b.npy", "-o", "d.npy") == (status, "", line)
+    assert sorted(os.listdir()) == ["a.npy", "b.npy"]
+
+
+def test_an_older_result_survives_a_failure(run, here, monkeypatch):
+    (here / "d.npy").write_bytes(b"old")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(5, "Input/output error")))
+    assert run("gemm", "a.npy", "b.npy", "-o", "d.npy").status == 2
+    assert (here / "d.npy").read_bytes() == b"old" and len(os.listdir()) == 3
+
+
+@pytest.mark.parametrize("when", ["wmma_emu.cli.product.gemm", "wmma_emu.cli.product.read_matrix"])
+def test_an_interrupt_is_quiet_and_leaves_nothing(run, here, monkeypatch, when):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(when, interrupt)
+    assert run("gemm", "a.npy", "b.npy", "-o", "d.npy") == (130, "", "")
+    assert sorted(os.listdir()) == ["a.npy", "b.npy"]
