@@ -33,12 +33,12 @@ def seconds(run: Callable[[], object]) -> float:
 
 
 def measure(sizes: list[int], formats: list[str], arch: str, repeats: int) -> list[dict[str, object]]:
-    dtypes = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
-              "s8": np.dtype(np.int8)}  # fmt: skip
+    dtypes = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn,
+              "s8": np.int8}  # fmt: skip
     cases = []
     for size in sizes:
         for name in formats:
-            A, B = operands(size, dtypes[name])
+            A, B = operands(size, np.dtype(dtypes[name]))
             A32, B32 = A.astype(np.float32), B.astype(np.float32)
             we.gemm(A[:64, :64], B[:64, :64], arch=arch)  # tables that are built once
             ours, theirs = [], []

@@ -14,9 +14,7 @@ IMPORT = "import time, numpy; start = time.perf_counter(); import wmma_emu; prin
 
 
 def import_milliseconds() -> float:
-    return float(
-        subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True).stdout
-    )
+    return float(subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True).stdout)
 
 
 def command_milliseconds(*arguments: str) -> float:

@@ -39,7 +39,11 @@ WRONG = {
     "a chip without bf16": (lambda: ins("m16n8k16.f32.bf16.bf16.f32", arch="sm_75"), UNSUPPORTED, "first chip.*sm_80"),
     "a made-up engine": (lambda: we.gemm(z(2, 2), z(2, 2), engine="cuda"), UNSUPPORTED, "'reference', 'numpy'"),
     "an engine that is no name": (lambda: we.gemm(z(2, 2), z(2, 2), engine=["numpy"]), UNSUPPORTED, "'numpy'"),
-    "an engine of execute": (lambda: ins().execute(u32(4, 32), u32(2, 32), u32(4, 32), engine=0), UNSUPPORTED, "engine 0"),
+    "an engine of execute": (
+        lambda: ins().execute(u32(4, 32), u32(2, 32), u32(4, 32), engine=0),
+        UNSUPPORTED,
+        "engine 0",
+    ),
     "a made-up lowering": (lambda: ins("m16n8k32.f32.e4m3.e4m3.f32", lowering="ptxas-1"), UNSUPPORTED, "'ptxas-12.8'"),
     "a lowering of a native one": (lambda: ins(lowering="ptxas-12.8"), UNSUPPORTED, "'native'"),
     "a lowering that is no name": (lambda: ins(lowering=[]), UNSUPPORTED, "native"),
@@ -51,8 +55,16 @@ WRONG = {
     # dtypes
     "float64 into an f16 instruction": (lambda: ins()(z(16, 16, dtype=float), z(16, 8)), MISMATCH, "float64"),
     "bf16 into an f16 instruction": (lambda: ins()(z(16, 16, dtype=BF16), z(16, 8)), MISMATCH, "bfloat16"),
-    "A and B of different dtypes": (lambda: we.gemm(z(2, 2), z(2, 2, dtype=BF16)), (UNSUPPORTED, MISMATCH), "f16.*bf16"),
-    "float32 without an instruction": (lambda: we.gemm(z(2, 2, dtype="f4"), z(2, 2, dtype="f4")), UNSUPPORTED, "fma.f32"),
+    "A and B of different dtypes": (
+        lambda: we.gemm(z(2, 2), z(2, 2, dtype=BF16)),
+        (UNSUPPORTED, MISMATCH),
+        "f16.*bf16",
+    ),
+    "float32 without an instruction": (
+        lambda: we.gemm(z(2, 2, dtype="f4"), z(2, 2, dtype="f4")),
+        UNSUPPORTED,
+        "fma.f32",
+    ),
     "complex": (lambda: we.gemm(z(2, 2, dtype=complex), z(2, 2)), MISMATCH, "complex128"),
     "objects": (lambda: we.gemm(z(2, 2, dtype=object), z(2, 2)), MISMATCH, "object"),
     "strings": (lambda: we.gemm(np.array([["a"]]), z(1, 1)), MISMATCH, "<U1|str"),
@@ -93,6 +105,11 @@ WRONG = {
     "C of another shape": (lambda: we.gemm(z(4, 4), z(4, 4), z(4, 5, dtype="f4")), MISMATCH, r"C has shape \(4, 5\)"),
     "C that would have to broadcast": (lambda: we.gemm(z(4, 4), z(4, 4), z(1, 4, dtype="f4")), MISMATCH, "C has shape"),
     "C with one axis": (lambda: we.gemm(z(4, 4), z(4, 4), z(4, dtype="f4")), MISMATCH, "C has shape"),
+    "a result beyond any memory": (
+        lambda: we.gemm(np.empty((2**40, 0), F16), np.empty((0, 2**40), F16)),
+        MISMATCH,
+        "more than any memory",
+    ),
     "a batch of C that differs": (
         lambda: we.gemm(z(2, 4, 4), z(4, 4), z(3, 4, 4, dtype="f4")),
         MISMATCH,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Compare recorded registers with the emulator, through `execute` and through matrices; exit status 1 on a mismatch.
 
-    python -m tools.check_registers tests/data/sm90_registers.npz [--engine reference] [--quiet]
+python -m tools.check_registers tests/data/sm90_registers.npz [--engine reference] [--quiet]
 """
 
 import argparse

@@ -134,7 +134,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{given.out}: {outputs} registers, {given.out.stat().st_size} bytes, {time.monotonic() - started:.1f} s")
 
 
-
-
 if __name__ == "__main__":
     main()

@@ -33,7 +33,19 @@ _TYPES = {
 }  # fmt: skip
 """For each format: the type of a fragment's elements, and of those in memory."""
 
-_BITS = {"f16": 16, "bf16": 16, "f32": 32, "tf32": 32, "f64": 64, "s8": 8, "u8": 8, "s32": 32, "s4": 4, "u4": 4, "b1": 1}
+_BITS = {
+    "f16": 16,
+    "bf16": 16,
+    "f32": 32,
+    "tf32": 32,
+    "f64": 64,
+    "s8": 8,
+    "u8": 8,
+    "s32": 32,
+    "s4": 4,
+    "u4": 4,
+    "b1": 1,
+}
 
 _TALL = ((16, 16, 16), (32, 8, 16), (8, 32, 16))
 

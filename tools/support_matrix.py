@@ -30,9 +30,7 @@ def status(family: str, arch: str) -> str:
 def matrix() -> str:
     """Return the whole table as Markdown."""
     lines = ["| | " + " | ".join(ARCHS) + " |", "|---" * (len(ARCHS) + 1) + "|"]
-    lines += [
-        f"| {family} | " + " | ".join(status(family, arch) for arch in ARCHS) + " |" for family in FAMILIES
-    ]
+    lines += [f"| {family} | " + " | ".join(status(family, arch) for arch in ARCHS) + " |" for family in FAMILIES]
     return "\n".join(lines)
 
 

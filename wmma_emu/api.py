@@ -12,9 +12,7 @@ from wmma_emu.warp import BoundInstruction
 __all__ = ["instruction", "mma"]
 
 
-def instruction(
-    mnemonic: str, *, arch: str | Arch = DEFAULT_ARCH, lowering: str | None = None
-) -> BoundInstruction:
+def instruction(mnemonic: str, *, arch: str | Arch = DEFAULT_ARCH, lowering: str | None = None) -> BoundInstruction:
     """Look up a matrix instruction and bind it to a chip.
 
     Parameters

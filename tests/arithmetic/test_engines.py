@@ -47,9 +47,7 @@ def mixture(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> np
         )
         edges = np.array(interesting(fmt), np.uint64)
         kind = rng.random(shape)
-        raw = np.where(
-            kind < 0.75, near, np.where(kind < 0.9, raw, edges[rng.integers(0, len(edges), shape)])
-        )
+        raw = np.where(kind < 0.75, near, np.where(kind < 0.9, raw, edges[rng.integers(0, len(edges), shape)]))
         # Most rows hold no specials at all, so that sums are seldom NaN.
         raw = np.where(rng.random((shape[0], 1)) < 0.7, near, raw)
     return raw.astype(fmt.storage)

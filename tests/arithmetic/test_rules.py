@@ -212,9 +212,7 @@ def test_m8n8k4_after_turing_is_a_chain_of_float32_fmas_with_c_added_last():
     assert dot(m8, "sm_90", [1.0, 2.0], [1.0, 1.0], TWO_24) == f32(TWO_24 + 4)
     assert dot(m8, "sm_70", [1.0, 2.0], [1.0, 1.0], TWO_24) == f32(TWO_24 + 2)
     assert dot(m8, "sm_90", [1.0], [1.0], TWO_24) == f32(TWO_24)
-    assert dot(m8.replace("f32.f16.f16.f32", "f16.f16.f16.f16"), "sm_90", [1.0, 2.0**-11], [1.0, 1.0]) == f16(
-        1.0
-    )
+    assert dot(m8.replace("f32.f16.f16.f32", "f16.f16.f16.f16"), "sm_90", [1.0, 2.0**-11], [1.0, 1.0]) == f16(1.0)
 
 
 def test_f64_is_a_chain_of_fmas_from_c():

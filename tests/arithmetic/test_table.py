@@ -47,9 +47,7 @@ def test_no_two_rows_serve_the_same_instruction_with_different_arithmetic():
 
 
 def test_an_unknown_lowering_is_refused_by_name():
-    with pytest.raises(
-        UnsupportedInstructionError, match=r"no lowering 'ptxas-11'; it has 'ptxas-12.8', 'ptxas-12.4'"
-    ):
+    with pytest.raises(UnsupportedInstructionError, match=r"no lowering 'ptxas-11'; it has 'ptxas-12.8', 'ptxas-12.4'"):
         model_for(lookup("m16n8k32.f32.e4m3.e4m3.f32"), "sm_90", "ptxas-11")
 
 

@@ -193,9 +193,7 @@ def test_a_sticky_bit_stands_for_a_value_between_two_significands(mode):
     fmt = format_of("e5m2")
     significand = np.arange(1 << 7, 1 << 8)
     for exponent in (-3, -20, -24, 8, 9):
-        got = round_pack(
-            np.zeros(128, bool), significand, np.full(128, exponent), fmt, mode, sticky=np.ones(128, bool)
-        )
+        got = round_pack(np.zeros(128, bool), significand, np.full(128, exponent), fmt, mode, sticky=np.ones(128, bool))
         exact = round_pack(np.zeros(128, bool), 2 * significand + 1, np.full(128, exponent - 1), fmt, mode)
         assert np.array_equal(got, exact)
 

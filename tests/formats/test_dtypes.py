@@ -122,9 +122,7 @@ def test_row_becomes_bits(name, array, bits):
     assert to_bits(array, name).tolist() == bits
 
 
-@pytest.mark.parametrize(
-    ("name", "word"), [("e3m2", 0x40), ("e2m3", 0x80)]
-)
+@pytest.mark.parametrize(("name", "word"), [("e3m2", 0x40), ("e2m3", 0x80)])
 def test_raw_bits_outside_the_format_are_refused(name, word):
     with pytest.raises(FragmentMismatchError, match=f"raw bits outside the 6 of {name}, such as {word:#x}"):
         to_bits(np.array([0x3F, word], np.uint8), name)

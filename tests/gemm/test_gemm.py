@@ -24,9 +24,7 @@ def test_each_element_is_the_chain_of_instructions_over_ascending_k(arch):
     A, B = normal((7, 70), seed=1), normal((70, 5), seed=2)
     C = normal((7, 5), np.float32, seed=3)
     D = we.gemm(A, B, C, arch=arch)
-    name = (
-        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32" if arch == "sm_70" else "m16n8k16.f32.f16.f16.f32"
-    )
+    name = "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32" if arch == "sm_70" else "m16n8k16.f32.f16.f16.f32"
     p = dot_product_of(lookup(name), arch)
     a = np.pad(A.view(np.uint16), ((0, 0), (0, -70 % p.k)))
     b = np.pad(B.view(np.uint16), ((0, -70 % p.k), (0, 0)))
@@ -130,9 +128,7 @@ def test_packed_four_bit_matrices_give_the_bits_of_unpacked_ones():
     packed_b = (b[::2] | b[1::2] << 4).astype(np.uint8)
     expected = A.astype(np.int64) @ B.astype(np.int64)
     np.testing.assert_array_equal(we.gemm(A, B, arch="sm_80"), expected)
-    np.testing.assert_array_equal(
-        we.gemm(packed_a, packed_b, arch="sm_80", a_format="s4", b_format="s4"), expected
-    )
+    np.testing.assert_array_equal(we.gemm(packed_a, packed_b, arch="sm_80", a_format="s4", b_format="s4"), expected)
 
 
 def test_one_bit_matrices_count_xor():

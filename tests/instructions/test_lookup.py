@@ -48,9 +48,7 @@ def test_a_row_is_found_on_its_chips_and_refused_on_the_others(chip: str):
             assert lookup(row, ARCHS[chip]) is row
         else:
             for given in (name, row):
-                with pytest.raises(
-                    UnsupportedInstructionError, match=f"first chip that has it is {row.archs[0]}"
-                ):
+                with pytest.raises(UnsupportedInstructionError, match=f"first chip that has it is {row.archs[0]}"):
                     lookup(given, chip)
 
 
@@ -80,9 +78,7 @@ def test_filters_combine_and_keep_the_order_of_the_table():
     assert instructions_of() == tuple(INSTRUCTIONS.values())
     rows = instructions_of("h200", family="mma.sync", shape="m16n8k16", a="f16")
     assert [row.d for row in rows] == ["f32", "f16"]
-    assert instructions_of("sm_72", a="s8") == instructions_of(
-        "sm_72", family="wmma.mma", b="s8", c="s32", d="s32"
-    )
+    assert instructions_of("sm_72", a="s8") == instructions_of("sm_72", family="wmma.mma", b="s8", c="s32", d="s32")
     assert instructions_of(a="e2m1") == ()
     for chip in ARCHS:
         assert instructions_of(chip) == tuple(row for row in INSTRUCTIONS.values() if chip in row.archs)

@@ -39,9 +39,7 @@ def test_short_mnemonics_are_distinct_too():
 
 
 def test_no_two_groups_give_the_same_instruction():
-    count = sum(
-        len(g.shapes.split()) * len(g.types.split()) * len(g.modifiers) * len(g.layouts) for g in _GROUPS
-    )
+    count = sum(len(g.shapes.split()) * len(g.types.split()) * len(g.modifiers) * len(g.layouts) for g in _GROUPS)
     assert count == len(INSTRUCTIONS)
 
 
@@ -71,9 +69,7 @@ def test_registers_hold_a_warps_share_of_the_matrix(row: Instruction):
 
 
 def test_four_products_only_in_the_f16_m8n8k4():
-    several = {
-        row.short_mnemonic.split(".")[0] + "." + row.a for row in INSTRUCTIONS.values() if row.products == 4
-    }
+    several = {row.short_mnemonic.split(".")[0] + "." + row.a for row in INSTRUCTIONS.values() if row.products == 4}
     assert several == {"m8n8k4.f16"}
 
 

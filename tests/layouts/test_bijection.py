@@ -18,7 +18,9 @@ COPIES = {"m16n16k16": {"a": 2, "b": 2}, "m32n8k16": {"a": 1, "b": 4}, "m8n32k16
 def distinct_layouts() -> list[LaneMap]:
     found = {
         layout_for(row, operand, arch): None
-        for row in INSTRUCTIONS.values() for arch in row.archs for operand in OPERANDS
+        for row in INSTRUCTIONS.values()
+        for arch in row.archs
+        for operand in OPERANDS
     }
     return list(found)
 

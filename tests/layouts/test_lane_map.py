@@ -11,10 +11,14 @@ from wmma_emu.instructions.spec import OPERANDS
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import fragment_layout, layout_for
 
-LAYOUTS = list({
-    layout_for(row, operand, arch): None
-    for row in INSTRUCTIONS.values() for arch in row.archs for operand in OPERANDS
-})
+LAYOUTS = list(
+    {
+        layout_for(row, operand, arch): None
+        for row in INSTRUCTIONS.values()
+        for arch in row.archs
+        for operand in OPERANDS
+    }
+)
 A = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "a", "sm_90")
 QUAD_PAIRS = layout_for(INSTRUCTIONS["mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32"], "b", "sm_70")
 
@@ -72,17 +76,20 @@ def test_copies_that_disagree_are_noticed_on_volta():
     assert layout.agree(elements).tolist() == [True, False]
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: A.locate(16, 0), "no row 16; legal are 0 to 15"),
-    (lambda: A.locate(0, -1), "no column -1; legal are 0 to 15"),
-    (lambda: A.locate(0, 0, matrix=1), "no matrix 1; legal are 0 to 0"),
-    (lambda: A.element_at(32, 0, 0), "no lane 32; legal are 0 to 31"),
-    (lambda: A.element_at(0, 4, 0), "no register 4; legal are 0 to 3"),
-    (lambda: A.element_at(0, 0, 32), "no bit 32; legal are 0 to 31"),
-    (lambda: A.register_of(8), "no element 8; legal are 0 to 7"),
-    (lambda: A.bit_of(-1), "no element -1; legal are 0 to 7"),
-    (lambda: QUAD_PAIRS.locate(0, 0, 4), "no matrix 4; legal are 0 to 3"),
-])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: A.locate(16, 0), "no row 16; legal are 0 to 15"),
+        (lambda: A.locate(0, -1), "no column -1; legal are 0 to 15"),
+        (lambda: A.locate(0, 0, matrix=1), "no matrix 1; legal are 0 to 0"),
+        (lambda: A.element_at(32, 0, 0), "no lane 32; legal are 0 to 31"),
+        (lambda: A.element_at(0, 4, 0), "no register 4; legal are 0 to 3"),
+        (lambda: A.element_at(0, 0, 32), "no bit 32; legal are 0 to 31"),
+        (lambda: A.register_of(8), "no element 8; legal are 0 to 7"),
+        (lambda: A.bit_of(-1), "no element -1; legal are 0 to 7"),
+        (lambda: QUAD_PAIRS.locate(0, 0, 4), "no matrix 4; legal are 0 to 3"),
+    ],
+)
 def test_an_index_that_does_not_exist_raises_an_index_error_with_the_legal_range(call, message):
     with pytest.raises(OutOfBoundsError, match=message):
         call()

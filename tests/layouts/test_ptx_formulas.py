@@ -138,7 +138,8 @@ def test_quad_pairs_are_lanes_sixteen_apart():
     matrix_of_lane = layout_for(row, "a", "sm_70").matrix_of_lane
     for q in range(4):
         assert [lane for lane in range(32) if matrix_of_lane[lane] == q] == [
-            *range(4 * q, 4 * q + 4), *range(16 + 4 * q, 20 + 4 * q)
+            *range(4 * q, 4 * q + 4),
+            *range(16 + 4 * q, 20 + 4 * q),
         ]
 
 

@@ -213,19 +213,22 @@ def test_volta_steps_through_k_in_register_pairs_of_m8n8k4():
     quad_pairs = of(row, "a")
     wmma = fragment_layout("matrix_a", 8, 32, 16, "f16", "col", "sm_70").coords
     for s in range(4):
-        assert np.array_equal(wmma[4 * s: 4 * s + 4], moved(quad_pairs, 0, 4 * s))
+        assert np.array_equal(wmma[4 * s : 4 * s + 4], moved(quad_pairs, 0, 4 * s))
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (("matrix_a", 16, 16, 16, "e4m3", "row", "sm_90"), "formats are f16, bf16, s8, u8"),
-    (("matrix_a", 16, 8, 16, "f16", "row", "sm_90"), "shapes are m16n16k16, m32n8k16, m8n32k16"),
-    (("matrix_c", 16, 16, 16, "f16", "row", "sm_90"), "uses are matrix_a, matrix_b, accumulator"),
-    (("matrix_a", 16, 16, 16, "bf16", "row", "sm_75"), "from sm_80 on, not on sm_75"),
-    (("matrix_a", 16, 16, 16, "s8", "row", "v100"), "from sm_72 on, not on sm_70"),
-    (("matrix_a", 16, 16, 16, "f16", None, "sm_90"), "stored as 'row' or 'col', not None"),
-    (("matrix_b", 8, 8, 32, "s4", "row", "sm_90"), "stored as 'col', not 'row'"),
-    (("accumulator", 16, 16, 16, "f32", "row", "sm_90"), "pass None"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("matrix_a", 16, 16, 16, "e4m3", "row", "sm_90"), "formats are f16, bf16, s8, u8"),
+        (("matrix_a", 16, 8, 16, "f16", "row", "sm_90"), "shapes are m16n16k16, m32n8k16, m8n32k16"),
+        (("matrix_c", 16, 16, 16, "f16", "row", "sm_90"), "uses are matrix_a, matrix_b, accumulator"),
+        (("matrix_a", 16, 16, 16, "bf16", "row", "sm_75"), "from sm_80 on, not on sm_75"),
+        (("matrix_a", 16, 16, 16, "s8", "row", "v100"), "from sm_72 on, not on sm_70"),
+        (("matrix_a", 16, 16, 16, "f16", None, "sm_90"), "stored as 'row' or 'col', not None"),
+        (("matrix_b", 8, 8, 32, "s4", "row", "sm_90"), "stored as 'col', not 'row'"),
+        (("accumulator", 16, 16, 16, "f32", "row", "sm_90"), "pass None"),
+    ],
+)
 def test_a_fragment_that_does_not_exist_raises_and_says_what_does(arguments, message):
     with pytest.raises(UnsupportedInstructionError, match=message):
         fragment_layout(*arguments)

@@ -13,7 +13,7 @@ import pytest
 from tests.formats.second_path import ROWS
 from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.formats import decode, encode, format_of
-from wmma_emu.scalar import add, convert, fma, mul, require_ieee_subnormals
+from wmma_emu.scalar import add, convert, double, fma, mul, require_ieee_subnormals
 
 FLUSH_TO_ZERO, DENORMALS_ARE_ZERO = 0x8000, 0x0040
 LOAD, STORE = b"\x0f\xae\x17\xc3", b"\x0f\xae\x1f\xc3"  # ldmxcsr [rdi]; ret and stmxcsr [rdi]; ret
@@ -76,6 +76,21 @@ def everything():
         if name == "f32":
             results.append(encode(a.view(np.float32), format_of("f64")))
     return results
+
+
+@pytest.mark.parametrize("edge", [-1, 1])
+def test_the_range_of_the_float_path_keeps_clear_of_what_is_flushed(control, edge):
+    rng = np.random.default_rng(22)
+    size = 40_000
+    factors = rng.integers(440, 460, (2, size)) * edge
+    addend = rng.integers(880, 1022, size) * edge
+    exponent = np.stack([*factors, addend]) + 1023
+    bits = rng.integers(0, 1 << 52, (3, size), np.uint64) | exponent.astype(np.uint64) << np.uint64(52)
+    a, b, c = bits | rng.integers(0, 2, (3, size), np.uint64) << np.uint64(63)
+    want = double._exact(format_of("f64"), "RNE", "canonical", "ieee", a, b, c)
+    assert np.array_equal(fma(a, b, c, "f64"), want)
+    with flags(control, FLUSH_TO_ZERO | DENORMALS_ARE_ZERO):
+        assert np.array_equal(fma(a, b, c, "f64"), want)
 
 
 def test_results_are_the_same_in_a_thread_that_flushes(control):

@@ -217,6 +217,23 @@ def test_fast_and_exact_paths_of_f64_agree():
     assert np.array_equal(floats, wide) and np.array_equal(fma(a, b, c, "f64"), wide)
 
 
+def test_f64_products_that_miss_a_tie_by_less_than_the_last_bit_of_their_tail():
+    # a * b = 2**-53 * (1 + r * 2**-105) beside c = 1 or 1 + 2**-52: the small parts, 2**-53 and the rest, have to be
+    # added with rounding to odd, both where that moves the last bit and where it must not.
+    rng = np.random.default_rng(9)
+    fmt, rows = format_of("f64"), []
+    for a in rng.integers(1 << 52, 1 << 53, 300).tolist():
+        for b in ((1 << 105) // a, (1 << 105) // a + 1):
+            if b >> 52 != 1:
+                continue
+            for sign in (0, 1 << 63):
+                for c in (0x3FF0000000000000, 0x3FF0000000000001, 0xBFF0000000000001):
+                    rows.append((a - (1 << 52) + (1023 << 52) | sign, b - (1 << 52) + (969 << 52), c))
+    got = fma(*np.array(rows, np.uint64).T, fmt).tolist()
+    assert len(rows) > 2000
+    assert got == [reference.fma(*row, fmt) for row in rows]
+
+
 def test_shapes_broadcast_and_large_arrays_are_cut_into_blocks():
     rng = np.random.default_rng(6)
     a = rng.integers(0, 0x7C00, (3, 1, 7000), np.uint16)

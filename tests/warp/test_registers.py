@@ -74,7 +74,7 @@ def test_pack_takes_values_of_the_dtype_or_raw_bits():
     a = BoundOperand(F16, "a", "sm_90")
     matrix = np.arange(256).reshape(16, 16).astype(np.float16)
     assert np.array_equal(a.pack(matrix), a.pack(matrix.view(np.uint16)))
-    assert a.pack(matrix)[1, 5] == 0x5898_5890                             # A[9, 2:4]: 146, 147
+    assert a.pack(matrix)[1, 5] == 0x5898_5890  # A[9, 2:4]: 146, 147
 
 
 def test_m8n8k4_of_f16_takes_four_matrices_a_warp():
@@ -111,12 +111,15 @@ def test_copies_that_differ_on_volta_are_refused_because_each_is_read():
         a.unpack_bits(registers)
 
 
-@pytest.mark.parametrize(("shape", "message"), [
-    ((16, 8), r"\(\.\.\., 16, 16\); pad with zeros or cut to 16 x 16"),
-    ((16,), "pad with zeros or cut"),
-    ((), "pad with zeros or cut"),
-    ((16, 16, 3), "pad with zeros or cut"),
-])
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((16, 8), r"\(\.\.\., 16, 16\); pad with zeros or cut to 16 x 16"),
+        ((16,), "pad with zeros or cut"),
+        ((), "pad with zeros or cut"),
+        ((16, 16, 3), "pad with zeros or cut"),
+    ],
+)
 def test_a_matrix_of_another_shape_is_refused_with_the_legal_one(shape, message):
     with pytest.raises(FragmentMismatchError, match=message):
         BoundOperand(F16, "a", "sm_90").pack(np.zeros(shape, np.float16))
@@ -127,16 +130,19 @@ def test_a_transposed_matrix_is_recognised():
         BoundOperand(F16, "b", "sm_90").pack(np.zeros((7, 8, 16), np.float16))
 
 
-@pytest.mark.parametrize(("registers", "message"), [
-    (np.zeros((4, 32), np.int32), r"\.view\(np\.uint32\)"),
-    (np.zeros((4, 32), np.float32), r"\.view\(np\.uint32\)"),
-    (np.zeros((4, 32), np.uint64), "uint32 of shape"),
-    (np.zeros((4, 32), ">u4"), "in native byte order"),
-    (np.zeros((32, 4), np.uint32), "move axis 0 to the end"),
-    (np.zeros((4, 31), np.uint32), "lanes come last"),
-    (np.zeros(32, np.uint32), "lanes come last"),
-    (np.zeros((2, 5, 32), np.uint32), "has 4 registers a lane, not 2"),
-])
+@pytest.mark.parametrize(
+    ("registers", "message"),
+    [
+        (np.zeros((4, 32), np.int32), r"\.view\(np\.uint32\)"),
+        (np.zeros((4, 32), np.float32), r"\.view\(np\.uint32\)"),
+        (np.zeros((4, 32), np.uint64), "uint32 of shape"),
+        (np.zeros((4, 32), ">u4"), "in native byte order"),
+        (np.zeros((32, 4), np.uint32), "move axis 0 to the end"),
+        (np.zeros((4, 31), np.uint32), "lanes come last"),
+        (np.zeros(32, np.uint32), "lanes come last"),
+        (np.zeros((2, 5, 32), np.uint32), "has 4 registers a lane, not 2"),
+    ],
+)
 def test_registers_of_another_dtype_or_shape_are_refused(registers, message):
     with pytest.raises(FragmentMismatchError, match=message):
         BoundOperand(F16, "a", "sm_90").unpack(registers)

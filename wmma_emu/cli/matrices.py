@@ -83,9 +83,7 @@ def _read_header(path: str, file: BinaryIO, size: int) -> _Header:
     if start.startswith(b"PK\x03\x04"):
         raise UsageError(f"{path}: an archive (.npz) holds many arrays; save one matrix with numpy.save")
     if not start.startswith(_MAGIC):
-        raise UsageError(
-            f"{path}: not a .npy file, and nothing else is read; save the matrix with numpy.save"
-        )
+        raise UsageError(f"{path}: not a .npy file, and nothing else is read; save the matrix with numpy.save")
     if len(start) < 8 or start[6] not in (1, 2, 3):
         raise UsageError(f"{damaged}: unknown version")
     width = 2 if start[6] == 1 else 4

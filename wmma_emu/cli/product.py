@@ -69,9 +69,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     ], indent=0)  # fmt: skip
 
 
-def _operand(
-    path: str, option: str, named: str | None, in_instruction: str, anything_goes: bool
-) -> NDArray[Any]:
+def _operand(path: str, option: str, named: str | None, in_instruction: str, anything_goes: bool) -> NDArray[Any]:
     """Read a matrix, and give elements that NumPy saved without their format the format that is named."""
     matrix, in_file = read_matrix(path)
     if matrix.dtype.kind == "V":
@@ -89,9 +87,7 @@ def _operand(
             raise UsageError(f"{path}: {error}") from None
     if named is None and not anything_goes and matrix.dtype.kind == "u" and matrix.dtype.itemsize > 1:
         fitting = {2: "bf16 or f16", 4: "tf32"}.get(matrix.dtype.itemsize, "f64")
-        raise UsageError(
-            f"{path}: {matrix.dtype} elements are raw bits of a format; name it: {option} {fitting}"
-        )
+        raise UsageError(f"{path}: {matrix.dtype} elements are raw bits of a format; name it: {option} {fitting}")
     return matrix
 
 

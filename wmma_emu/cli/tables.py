@@ -23,9 +23,7 @@ class Column(NamedTuple):
     optional: bool = False
 
 
-def table_lines(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None
-) -> Iterator[Line]:
+def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> Iterator[Line]:
     """Lay a table out; optional columns, the last first, are dropped until it fits the width.
 
     A cell is styled by its own text, so statuses show as what they are.

@@ -80,8 +80,7 @@ def _foreign(array: Any, name: str) -> tuple[NDArray[Any], str | None]:
             f"{name} is a {library} {kind} that NumPy cannot read: {error}. {_fix(array, name)}"
         ) from error
     raise FragmentMismatchError(
-        f"{name} is {array!r:.40} ({kind}), which is no array; "
-        "pass a NumPy array, or one with __array__ or DLPack"
+        f"{name} is {array!r:.40} ({kind}), which is no array; pass a NumPy array, or one with __array__ or DLPack"
     )
 
 

@@ -110,13 +110,13 @@ def rounds_up(
     if rounding in directed:
         always: NDArray[np.bool_] = inexact & directed[rounding]
         return always
-    # A significand of at most 62 bits shifted by 63 is wholly below one half; unshifted, nothing is cut off.
+    # Unshifted, nothing is lost and "half" is above it; shifted by 63, all of a 62-bit significand is below it.
     half = np.int64(1) << np.maximum(shift - 1, 0)
     tie_goes_up = odd if sticky is None else odd | sticky
     if rounding == "RNA":
         tie_goes_up = np.ones(kept.shape, np.bool_)
     up: NDArray[np.bool_] = (remainder > half) | ((remainder == half) & tie_goes_up)
-    return up & (shift > 0)
+    return up
 
 
 def bit_length(x: Int64s) -> Int64s:
@@ -143,9 +143,7 @@ def _assemble(kept: Int64s, leading: Int64s, fmt: Format) -> Int64s:
     return field << fmt.ignored_low_bits
 
 
-def _overflow_magnitude(
-    sign: NDArray[np.bool_], fmt: Format, rounding: Rounding, overflow: Overflow
-) -> Int64s:
+def _overflow_magnitude(sign: NDArray[np.bool_], fmt: Format, rounding: Rounding, overflow: Overflow) -> Int64s:
     infinity = fmt.max_finite if fmt.nan == "none" else fmt.canonical_nan
     if fmt.has_infinity:
         infinity = fmt.infinity

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Matrices of any size, by one instruction repeated over ascending k, as a plain kernel does."""
 
+import sys
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -88,15 +90,21 @@ def gemm(
     a = matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format)
     b = matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format)
     shape = _result_shape(a, b)
-    if C is None:
-        c: Bits = np.broadcast_to(np.zeros((), product.c.storage), shape)
-    else:
+    c: Bits = np.zeros((1, 1), product.c.storage)
+    if C is not None:
         c = matrix_bits(C, product.c, "C")
         shape = _check_c(c, shape)
+    _check_size(shape, product)
     a, b = _pad_k(a, b, product)
+    c = np.broadcast_to(c, shape)
     if b.ndim == 2 and a.ndim > 2:
         # One B for all: the batch is more rows.
-        a, c, batched = a.reshape(-1, a.shape[-1]), np.broadcast_to(c, shape).reshape(-1, shape[-1]), shape
+        rows = prod(shape[:-1])
+        a, c, batched = (
+            np.broadcast_to(a, (*shape[:-1], a.shape[-1])).reshape(rows, a.shape[-1]),
+            c.reshape(rows, shape[-1]),
+            shape,
+        )
     else:
         batched = None
     title = f"gemm {shape[-2]} x {shape[-1]} x {a.shape[-1]}"
@@ -141,9 +149,7 @@ def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
 def _result_shape(a: Bits, b: Bits) -> tuple[int, ...]:
     for name, matrix, axes in (("A", a, "(..., M, K)"), ("B", b, "(..., K, N)")):
         if matrix.ndim < 2:
-            raise FragmentMismatchError(
-                f"{name} has shape {matrix.shape}; gemm takes {axes}: add an axis of length 1"
-            )
+            raise FragmentMismatchError(f"{name} has shape {matrix.shape}; gemm takes {axes}: add an axis of length 1")
     if a.shape[-1] != b.shape[-2]:
         fix = "; B.T would fit" if a.shape[-1] == b.shape[-1] else ""
         raise FragmentMismatchError(
@@ -152,9 +158,7 @@ def _result_shape(a: Bits, b: Bits) -> tuple[int, ...]:
     try:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        raise FragmentMismatchError(
-            f"the leading axes of A {a.shape} and B {b.shape} do not broadcast"
-        ) from None
+        raise FragmentMismatchError(f"the leading axes of A {a.shape} and B {b.shape} do not broadcast") from None
     return (*batch, a.shape[-2], b.shape[-1])
 
 
@@ -167,6 +171,11 @@ def _check_c(c: Bits, shape: tuple[int, ...]) -> tuple[int, ...]:
         raise FragmentMismatchError(
             f"the leading axes of C {c.shape} do not broadcast to those of A B {shape}"
         ) from None
+
+
+def _check_size(shape: tuple[int, ...], product: DotProduct) -> None:
+    if prod(shape) * product.d.storage.itemsize > sys.maxsize:
+        raise FragmentMismatchError(f"D would have shape {shape}, more than any memory holds")
 
 
 def _pad_k(a: Bits, b: Bits, product: DotProduct) -> tuple[Bits, Bits]:

@@ -93,8 +93,7 @@ def machine_instructions(
     chosen = names[0] if lowering is None else lowering
     if chosen not in names:
         raise UnsupportedInstructionError(
-            f"{row.mnemonic} on {chip} has no lowering {repr(lowering)[:80]}; "
-            f"it has {', '.join(map(repr, names))}"
+            f"{row.mnemonic} on {chip} has no lowering {repr(lowering)[:80]}; it has {', '.join(map(repr, names))}"
         )
     code = _code_row(row, chip.name)
     text = code.code.format(**_fields(row, chip.name))
@@ -104,9 +103,7 @@ def machine_instructions(
     # ptxas 12.4 takes only k32 with f32 accumulators, and no sm_100: elsewhere its order is carried over.
     seen = chosen != "ptxas-12.4" or (chip.name == "sm_90" and row.k == 32 and row.d == "f32")
     source = order.source + ", cubins disassembled, 2026-11-20"
-    return MachineCode(
-        text, chosen, f"{order.formula}; {code.note}", source, code.status if seen else "inferred"
-    )
+    return MachineCode(text, chosen, f"{order.formula}; {code.note}", source, code.status if seen else "inferred")
 
 
 def _code_row(row: Instruction, chip: str) -> CodeRow:

@@ -94,9 +94,7 @@ def _type_reasons(parts: Parts) -> Iterator[str]:
         operands = _distinct(".".join(_types(row)) for row in family if (row.a, row.b) == types[1:3])
         names = types[1] if types[1] == types[2] else f"{types[1]} and {types[2]}"
         yield f"no {parts.family} combines {wanted} (d.a.b.c)" + (
-            f"; with {names} operands there is {_list(operands)}"
-            if operands
-            else f"; none has {names} operands"
+            f"; with {names} operands there is {_list(operands)}" if operands else f"; none has {names} operands"
         )
     elif parts.shapes and all(row.shape != parts.shapes[0] for row in having):
         yield f"{wanted} comes in {_list(_shapes(having))}, not in {parts.shapes[0]}"
@@ -166,9 +164,7 @@ def _distance(parts: Parts, types: tuple[str, ...], row: Instruction) -> float:
         total += 2.5 if parts.family_given else 1.5
     if parts.shapes and parts.shapes[0] != row.shape:
         sizes = [int(x) for x in re.findall("[0-9]+", parts.shapes[0])]
-        total += 2.0 + sum(
-            abs(math.log2(max(x, 1) / y)) for x, y in zip(sizes, (row.m, row.n, row.k), strict=True)
-        )
+        total += 2.0 + sum(abs(math.log2(max(x, 1) / y)) for x, y in zip(sizes, (row.m, row.n, row.k), strict=True))
     for given, has, is_operand in zip(types, _types(row), (False, True, True, False), strict=True):
         if given and given != has:
             total += _operand_distance(given, has) if is_operand else 1.0

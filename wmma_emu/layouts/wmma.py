@@ -69,9 +69,7 @@ def fragment_layout(
     chip, name, shape = arch_of(arch), format_of(fmt).name, f"m{m}n{n}k{k}"
     row = FRAGMENTS.get((shape, use, name))
     if row is None:
-        raise UnsupportedInstructionError(
-            f"WMMA has no {use} fragment of {shape} in {name}; {_legal(shape, use)}"
-        )
+        raise UnsupportedInstructionError(f"WMMA has no {use} fragment of {shape} in {name}; {_legal(shape, use)}")
     if chip.number < ARCHS[row.since].number:
         raise UnsupportedInstructionError(
             f"WMMA has {use} fragments of {shape} in {name} from {row.since} on, not on {chip.name}"

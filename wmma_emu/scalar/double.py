@@ -33,9 +33,7 @@ _FACTOR_LIMIT = 450
 _ADDEND_LIMIT = 900
 
 
-def fma(
-    target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits
-) -> Bits:
+def fma(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits) -> Bits:
     """Compute ``a * b + c`` of flat arrays of f64 patterns, rounded once to the target.
 
     Examples
@@ -127,9 +125,7 @@ def _add_to_odd(x: Floats, y: Floats) -> Floats:
     return (word + step).view(np.float64)
 
 
-def _exact(
-    target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits
-) -> Bits:
+def _exact(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits) -> Bits:
     x, y, z = unpack(a, _F64), unpack(b, _F64), unpack(c, _F64)
     sign, significand, exponent = _multiply_add(x, y, z, rounding)
     word = round_pack(sign, significand, exponent, target, rounding, overflow)

@@ -86,9 +86,7 @@ def mul(
     return _multiply_add(x, y, zero, fmt, out or fmt, rounding, overflow)
 
 
-def convert(
-    bits: int, source: Format, target: Format, rounding: Rounding = "RNE", overflow: Overflow = "ieee"
-) -> int:
+def convert(bits: int, source: Format, target: Format, rounding: Rounding = "RNE", overflow: Overflow = "ieee") -> int:
     """Convert one pattern to another format; see `wmma_emu.scalar.convert` for the rules.
 
     Examples

@@ -56,9 +56,7 @@ class BoundInstruction:
         self.instruction = instruction
         self.arch = arch
         self.product = dot_product_of(instruction, arch.name, lowering)
-        self.a, self.b, self.c, self.d = (
-            BoundOperand(instruction, x, arch.name) for x in ("a", "b", "c", "d")
-        )
+        self.a, self.b, self.c, self.d = (BoundOperand(instruction, x, arch.name) for x in ("a", "b", "c", "d"))
         if self.model.status in ("literature", "inferred"):
             warnings.warn(
                 f"{instruction.mnemonic} on {arch}: the arithmetic is {self.model.status}, with no recording behind "
@@ -86,9 +84,7 @@ class BoundInstruction:
         """The machine instructions that it becomes on this chip."""
         return str(machine_instructions(self.instruction, self.arch.name, self.model.lowering))
 
-    def execute(
-        self, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], *, engine: str = "auto"
-    ) -> NDArray[Any]:
+    def execute(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], *, engine: str = "auto") -> NDArray[Any]:
         """Execute the instruction on the registers of one or many warps.
 
         Parameters

@@ -154,9 +154,7 @@ class BoundOperand:
             fix = f"a warp multiplies {legal[0]}: stack {legal[0]} matrices in the axis before the rows"
         elif shape[-2:] == legal[:-3:-1]:
             fix = f"this looks like the transpose: pass {self.name}.swapaxes(-1, -2)"
-        raise FragmentMismatchError(
-            f"{self.name} has shape {shape}; {self.instruction.mnemonic} takes {wanted}; {fix}"
-        )
+        raise FragmentMismatchError(f"{self.name} has shape {shape}; {self.instruction.mnemonic} takes {wanted}; {fix}")
 
     def _check_registers(self, registers: NDArray[Any]) -> None:
         legal, dtype = (self.num_registers, LANES), self.register_dtype

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Record everything on this machine's GPU, check it against the emulator, run the tests that need a GPU.
+#
+#     OUT=out bash tools/on_gpu.sh
+#
+# Writes the recordings, sources.json and log.txt under $OUT (out). Each step has a time limit, and the next one runs
+# whatever became of it. Needs nvcc, NumPy and ml_dtypes; PyTorch for the products of cuBLAS; pytest for the tests.
+# PYTHON=... names another interpreter. Takes about three minutes.
+set -u
+cd "$(dirname "$0")/.."
+out=${OUT:-out}
+python=${PYTHON:-python3}
+mkdir -p "$out"
+log="$out/log.txt"
+: > "$log"
+export PYTHONPATH=. PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+table=""
+failed=0
+
+step() { # name, seconds, command...
+    local name=$1 limit=$2 started=$SECONDS status
+    shift 2
+    echo "=== $name" | tee -a "$log"
+    timeout -k 10 "$limit" "$@" > "$out/step.txt" 2>&1
+    status=$?
+    cat "$out/step.txt" >> "$log"
+    tail -n "${show:-12}" "$out/step.txt" | cut -c 1-200
+    rm -f "$out/step.txt"
+    [ "$status" -eq 0 ] || failed=1
+    table+=$(printf '%-28s status %3d, %4d s' "$name" "$status" $((SECONDS - started)))$'\n'
+}
+
+versions() {
+    nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader
+    nvcc --version | tail -n 2
+    "$python" --version
+    "$python" - <<'PY'
+from importlib import metadata
+for name in ("numpy", "ml_dtypes", "torch", "cupy-cuda13x", "pytest", "hypothesis"):
+    try:
+        print(name, metadata.version(name))
+    except metadata.PackageNotFoundError:
+        print(name, "is not installed")
+PY
+}
+export -f versions
+export python
+
+step "versions" 60 bash -c versions
+step "record registers" 120 "$python" -m tools.record_registers --out "$out/sm90_registers.npz"
+step "record WMMA layouts" 90 "$python" -m tools.record_wmma_layouts --out "$out/sm90_wmma_layouts.npz" \
+    --compare tests/data/sm90_wmma_layouts.npz
+step "record cuBLAS" 120 "$python" -m tools.record_cublas --out "$out/sm90_cublas.npz"
+step "check registers, numpy" 60 "$python" -m tools.check_registers "$out/sm90_registers.npz" --quiet
+show=36 step "check cuBLAS" 120 "$python" -m tools.check_cublas "$out/sm90_cublas.npz"
+step "check registers, reference" 90 "$python" -m tools.check_registers "$out/sm90_registers.npz" --quiet \
+    --engine reference --first-tiles 1
+gpu_tests() { # no test that is marked is no failure
+    "$python" -m pytest -m gpu -q -p no:cacheprovider --continue-on-collection-errors
+    local status=$?
+    [ "$status" -eq 5 ] || return "$status"
+}
+export -f gpu_tests
+step "tests that need a GPU" 60 bash -c gpu_tests
+echo
+ls -l "$out"
+printf '%s' "$table" | tee -a "$log"
+exit "$failed"
