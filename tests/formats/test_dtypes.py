@@ -64,6 +64,13 @@ def test_every_pattern_survives_the_way_out_and_back(name):
     assert not np.shares_memory(back, array)
 
 
+def test_patterns_may_come_in_a_wider_dtype_and_from_any_strides():
+    wide = np.array([[0x3C00, 0], [0xC000, 0]], np.uint64)
+    assert from_bits(wide[:, 0], "f16").tolist() == [1.0, -2.0]
+    assert from_bits(np.uint32(0xF9), "s4").shape == () and int(from_bits(np.uint32(0xF9), "s4")) == -7
+    assert from_bits(np.array([2, 1, 0], np.uint8), "b1").tolist() == [False, True, False]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
 def test_only_the_formats_own_dtype_and_its_raw_bits_are_taken(name, dtype):

@@ -140,8 +140,8 @@ def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
         fmt = None
     if fmt is None or not (fmt.is_float or fmt == product.d):
         raise FragmentMismatchError(
-            f"out_dtype={out_dtype!r} is not a dtype that {product.d} results are rounded to; use {dtype_of(product.d)}, "
-            "or a floating-point dtype of NumPy or ml_dtypes"
+            f"out_dtype={out_dtype!r} is not a dtype that {product.d} results are rounded to; "
+            f"use {dtype_of(product.d)}, or a floating-point dtype of NumPy or ml_dtypes"
         )
     return fmt
 

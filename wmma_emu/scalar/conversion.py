@@ -47,7 +47,7 @@ def convert(
     destination format and a positive MAX_NORM in .ue8m0x2 for which the destination sign is not supported".
     ue8m0 takes the absolute value, rounds it to a power of two, and clips at 2**-127 (``cuda_fp8.h`` of CUDA
     13.5). PTX has no conversion to e4m3 without ``.satfinite``; ``cuda_fp8.h`` makes its overflow NaN, as
-    here, although its host code leaves the sign on it. Between equal formats the bits stay as they are, NaN
+    here. Between equal formats the bits stay as they are, NaN
     included.
 
     Examples
