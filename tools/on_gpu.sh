@@ -14,7 +14,7 @@ python=${PYTHON:-python3}
 mkdir -p "$out"
 log="$out/log.txt"
 : > "$log"
-export PYTHONPATH=. PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=.${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 table=""
 failed=0
 

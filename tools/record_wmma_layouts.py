@@ -28,7 +28,8 @@ from tools.recordings import add_source
 _TYPES = {
     "f16": ("half", "half"), "bf16": ("__nv_bfloat16", "__nv_bfloat16"), "f32": ("float", "float"),
     "tf32": ("wmma::precision::tf32", "float"), "f64": ("double", "double"), "s8": ("signed char", "signed char"),
-    "u8": ("unsigned char", "unsigned char"), "s32": ("int", "int"), "s4": ("wmma::experimental::precision::s4", "void"),
+    "u8": ("unsigned char", "unsigned char"), "s32": ("int", "int"),
+    "s4": ("wmma::experimental::precision::s4", "void"),
     "u4": ("wmma::experimental::precision::u4", "void"), "b1": ("wmma::experimental::precision::b1", "void"),
 }  # fmt: skip
 """For each format: the type of a fragment's elements, and of those in memory."""

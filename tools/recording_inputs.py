@@ -6,23 +6,28 @@ NumPy. A change to anything here that changes a bit needs a new `VERSION`, and n
 """
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.formats import Format, encode, format_of
 from wmma_emu.instructions import Instruction
+from wmma_emu.instructions.spec import Operand
+from wmma_emu.layouts import layout_for
 
 VERSION = 1
 
-FLOAT_FAMILIES = ("normal", "wide", "special", "tiny", "cancel", "ties", "zeros", "zero_times_huge", "raw")
+FLOAT_FAMILIES = ("normal", "wide", "special", "tiny", "cancel", "ties", "edges", "zeros", "zero_times_huge", "raw")
 """normal, wide: random significands, exponents in a narrow or a wide band. special: infinities, NaN with payloads,
 zeros, subnormals, ones, largest numbers among ordinary ones. tiny: products and c at the smallest exponents, with
-subnormal results. cancel: a few magnitudes of both signs. ties: terms at the last bits that are kept. zeros: mostly
-zeros of both signs; the even tiles have products that are all -0. zero_times_huge: zeros meet huge numbers beside small
-terms. raw: uniform bits."""
+subnormal results. cancel: a few magnitudes of both signs. ties: terms at the last bits that are kept. edges: a tie of
+the output, or a last place of the subnormals (even tiles), and single bits around the last that an aligned sum keeps.
+zeros: mostly zeros of both signs; the even tiles have products that are all -0. zero_times_huge: zeros meet huge
+numbers beside small terms. raw: uniform bits."""
 
 INTEGER_FAMILIES = ("normal", "limits", "raw")
 """normal: any elements, a moderate c. limits: extreme elements, c near the ends of its range. raw: uniform bits."""
@@ -43,7 +48,7 @@ def random_words(key: str, count: int) -> Patterns:
 
 def regenerate_inputs(
     instruction: Instruction, family: str, seed: int, tiles: int
-) -> tuple[NDArray[np.unsignedinteger], ...]:
+) -> tuple[NDArray[Any], ...]:
     """Draw the registers of A, B and C of one family: three arrays (registers, tiles, 32), uint64 for f64.
 
     Memory layouts and modifiers are not part of the key: instructions that differ in them alone get equal registers.
@@ -53,23 +58,34 @@ def regenerate_inputs(
         raise ValueError(f"{instruction.mnemonic} has no family {family!r}: {', '.join(families_of(instruction))}")
     types = ".".join((instruction.d, instruction.a, instruction.b, instruction.c))
     name = f"wmma_emu inputs {VERSION}|{seed}|{family}|{instruction.family}|{instruction.shape}|{types}"
-    return tuple(_registers(instruction, operand, family, f"{name}|{operand}", tiles) for operand in ("a", "b", "c"))
+    operands: tuple[Operand, ...] = ("a", "b", "c")
+    return tuple(_registers(instruction, operand, family, f"{name}|{operand}", tiles) for operand in operands)
 
 
-def _registers(instruction: Instruction, operand: str, family: str, key: str, tiles: int):
+def _registers(instruction: Instruction, operand: Operand, family: str, key: str, tiles: int) -> NDArray[Any]:
     fmt, registers = instruction.format(operand), instruction.registers(operand)
     width = max(fmt.bits, 32)
-    per_register = width // fmt.bits
-    shape = (registers, per_register, tiles, 32)
-    count = registers * per_register * tiles * 32
-    control, payload = random_words(key, 2 * count).reshape(2, *shape)
-    odd_tile = np.broadcast_to(np.arange(tiles)[:, None] % 2 == 1, shape)
-    draw = _Draw(fmt, instruction, operand, control, payload, odd_tile)
-    patterns = (_float if fmt.is_float else _integer)(draw, family)
+    shape = (registers, width // fmt.bits, tiles, 32)
+    if family == "edges":
+        layout = layout_for(instruction, operand, instruction.archs[-1])
+        matrices = _edges(_draw(instruction, operand, key, (tiles, *layout.matrix_shape), tile_axis=0))
+        patterns = layout.gather(matrices).reshape(shape)
+    else:
+        patterns = (_float if fmt.is_float else _integer)(
+            _draw(instruction, operand, key, shape, tile_axis=2), family
+        )
     word = np.zeros((registers, tiles, 32), np.uint64)
-    for i in range(per_register):
+    for i in range(shape[1]):
         word |= patterns[:, i] << np.uint64(i * fmt.bits)
     return word.astype(f"u{width // 8}")
+
+
+def _draw(instruction: Instruction, operand: Operand, key: str, shape: tuple[int, ...], tile_axis: int) -> "_Draw":
+    """Draw the random words of an operand's elements."""
+    control, payload = random_words(key, 2 * math.prod(shape)).reshape(2, *shape)
+    tile = np.indices(shape, sparse=True)[tile_axis]
+    odd_tile = np.broadcast_to(tile % 2 == 1, shape)
+    return _Draw(instruction.format(operand), instruction, operand, control, payload, odd_tile)
 
 
 @dataclass(frozen=True)
@@ -82,7 +98,7 @@ class _Draw:
 
     fmt: Format
     instruction: Instruction
-    operand: str
+    operand: Operand
     control: Patterns
     payload: Patterns
     odd_tile: NDArray[np.bool_]
@@ -231,6 +247,43 @@ def _ties(draw: _Draw) -> Patterns:
         return draw.one_of([scale * x for x in (1.0, 1.0, 1.0 + ulp, 2.0 - ulp, 1.0 + 3.0 * ulp, 0.0, 2.0, 1.0)])
     last = min(2 * half, smallest)
     return draw.one_of([0.0, 0.0, 0.0, 2.0**-half, 2.0**-half, 2.0 ** -(half + 1), 2.0 ** -(half + 1), 2.0**-last])
+
+
+def _edges(draw: _Draw) -> Patterns:
+    """Matrices whose products are, by k: a large number, half of its last place, and around the last bit kept.
+
+    So the sign of what is cut off, or whether it is, decides a rounding. In even tiles the large numbers are the last
+    places of the accumulator's subnormals, where a floor under the alignment exponent shows.
+    """
+    fmt, out = draw.fmt, format_of(draw.instruction.d)
+    scale = 4 if draw.instruction.format("a").name == "e4m3" or draw.instruction.format("b").name == "e4m3" else 0
+    half = 2 * scale - out.fraction_bits - 1
+    last = 2 * scale - (53 if out.name == "f64" else 24)
+    if draw.operand == "c":
+        odd = draw.one_of([0.0, 0.0, 2.0 ** (2 * scale), 2.0**half])
+        return np.where(draw.odd_tile, odd, draw.zero())
+    is_a = draw.operand == "a"
+    if is_a:
+        odd_levels = ([2.0**scale], [2.0 ** (half // 2)], [2.0 ** (last // 2), 2.0 ** (last // 2 - 1)])
+    else:
+        tails = [2.0 ** (last - last // 2 - i) for i in range(3)]
+        odd_levels = ([2.0**scale], [2.0 ** (half - half // 2)], tails)
+    if fmt.name == "f64":
+        coarse, tails = 2.0**-537, [2.0**-538, 2.0**-539, 2.0**-560]
+    elif fmt.exponent_bits == 8:
+        coarse = 2.0**-74 if is_a else 2.0**-75
+        tails = [2.0**-78, 2.0**-79] if is_a else [2.0**-79, 2.0**-80, 2.0**-81]
+    else:
+        smallest = 2.0 ** (fmt.emin - fmt.fraction_bits)
+        coarse = max(2.0 ** (fmt.emin + 3), 2.0**-11) if is_a else 2.0**fmt.emin
+        tails = [smallest, 2 * smallest] if is_a else [smallest, 2 * smallest, 3 * smallest]
+    k = np.indices(draw.control.shape, sparse=True)[-1 if is_a else -2]
+    present = draw.bits(1, 16) < np.where(k == 0, _ALL, np.where(k == 1, _ALL * 3 // 4, _ALL // 2)).astype(np.uint64)
+    levels = []
+    for large, middle, small in (odd_levels, ([coarse], [coarse], tails)):
+        rest = np.where(k == 1, draw.one_of(middle), draw.one_of(small))
+        levels.append(np.where(k == 0, draw.one_of(large), rest))
+    return np.where(present, np.where(draw.odd_tile, levels[0], levels[1]), draw.zero())
 
 
 def _zeros(draw: _Draw) -> Patterns:

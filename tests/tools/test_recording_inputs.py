@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The inputs of recordings come out of a seed alike for ever: recordings are worthless otherwise."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from tools.recording_inputs import FLOAT_FAMILIES, VERSION, families_of, random_words, regenerate_inputs
 from tools.recordings import inputs_checksum
+from wmma_emu.api import instruction
+from wmma_emu.arithmetic import matmul
 from wmma_emu.formats import decode
 from wmma_emu.instructions import INSTRUCTIONS
 
@@ -14,24 +18,24 @@ BF16 = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"]
 
 CHECKSUMS = {
     "m16n8k16.f16.f16.f16.f16": [
-        0xd3062b52, 0x54b0e5f3, 0xd1de16dc, 0x6942b1e4, 0x391aa75b, 0x82dd1591,
-        0x863cc643, 0xeb3800e7, 0x4bbbe1d7,
+        0xd3062b52, 0x54b0e5f3, 0xd1de16dc, 0x6942b1e4, 0x391aa75b,
+        0x82dd1591, 0xaa588d1a, 0x863cc643, 0xeb3800e7, 0x4bbbe1d7,
     ],
     "m16n8k16.f32.bf16.bf16.f32": [
-        0xa34ffb10, 0x4e3b6dcf, 0xd6def76e, 0xb56effd2, 0x07fe9fb1, 0xfdb1c3cb,
-        0x62da9f02, 0xfe1da4ba, 0x3ec552bc,
+        0xa34ffb10, 0x4e3b6dcf, 0xd6def76e, 0xb56effd2, 0x07fe9fb1,
+        0xfdb1c3cb, 0x0a049619, 0x62da9f02, 0xfe1da4ba, 0x3ec552bc,
     ],
     "m16n8k8.f32.tf32.tf32.f32": [
-        0xeba97e42, 0x9362aa32, 0x176270c2, 0xa4874ad9, 0x482873ce, 0xe322dc7e,
-        0x65ffb646, 0xfbc9fa4a, 0x6a5a5210,
+        0xeba97e42, 0x9362aa32, 0x176270c2, 0xa4874ad9, 0x482873ce,
+        0xe322dc7e, 0x373ff452, 0x65ffb646, 0xfbc9fa4a, 0x6a5a5210,
     ],
     "m16n8k32.f32.e4m3.e5m2.f32": [
-        0x545149fc, 0x6c9d3be6, 0xeac2a238, 0xe5144ad4, 0x81731e7c, 0x0c56084d,
-        0xff196140, 0xed903f48, 0x0691a895,
+        0x545149fc, 0x6c9d3be6, 0xeac2a238, 0xe5144ad4, 0x81731e7c,
+        0x0c56084d, 0x37189aa1, 0xff196140, 0xed903f48, 0x0691a895,
     ],
     "m16n8k4.f64.f64.f64.f64": [
-        0x7268013f, 0x8656c75b, 0x7e3abdb0, 0x1654bea5, 0x1cffae68, 0x2ae20eb1,
-        0xccfe8639, 0xafb32f1d, 0x5eb50636,
+        0x7268013f, 0x8656c75b, 0x7e3abdb0, 0x1654bea5, 0x1cffae68,
+        0x2ae20eb1, 0xc80645ba, 0xccfe8639, 0xafb32f1d, 0x5eb50636,
     ],
     "m16n8k32.satfinite.s32.s8.u8.s32": [
         0x8830d107, 0x7380fbd3, 0x3ca2a014,
@@ -43,8 +47,8 @@ CHECKSUMS = {
         0xb2338818, 0x835e9b54, 0x58a5e141,
     ],
     "wmma.mma.m32n8k16.f32.f16": [
-        0x4110f161, 0x858be788, 0x6c009a7f, 0xb18c66d5, 0x15121bb2, 0xb92496e7,
-        0x3a03a71e, 0x6c3dd3c8, 0x62edca51,
+        0x4110f161, 0x858be788, 0x6c009a7f, 0xb18c66d5, 0x15121bb2,
+        0xb92496e7, 0x2403eac9, 0x3a03a71e, 0x6c3dd3c8, 0x62edca51,
     ],
 }
 
@@ -91,7 +95,7 @@ def test_memory_layouts_and_modifiers_share_inputs_and_seeds_do_not():
 
 
 def test_the_normal_family_has_no_specials_and_the_special_one_all():
-    for family in ("normal", "wide", "tiny", "cancel", "ties", "zeros", "zero_times_huge"):
+    for family in ("normal", "wide", "tiny", "cancel", "ties", "edges", "zeros", "zero_times_huge"):
         for operand, registers in zip("abc", regenerate_inputs(BF16, family, 1, 8), strict=True):
             assert np.isfinite(values(BF16, operand, registers)).all(), (family, operand)
     a = values(BF16, "a", regenerate_inputs(BF16, "special", 1, 8)[0])
@@ -113,3 +117,16 @@ def test_e4m3_never_gets_nan_outside_special_and_raw():
     for family in set(FLOAT_FAMILIES) - {"special", "raw"}:
         for operand, registers in zip("ab", regenerate_inputs(row, family, 1, 8)[:2], strict=True):
             assert np.isfinite(values(row, operand, registers)).all(), family
+
+
+@pytest.mark.parametrize("step", [1, -1])
+@pytest.mark.parametrize("name", ["min_exponent", "fraction_bits"])
+@pytest.mark.parametrize("row", [F16, BF16], ids=str)
+def test_the_edges_family_tells_models_apart_that_differ_in_one_bit(row, name, step):
+    ins = instruction(row.mnemonic, arch="sm_90")
+    other = dataclasses.replace(ins.model, **{name: getattr(ins.model, name) + step})
+    registers = regenerate_inputs(row, "edges", 1, 2)
+    a, b, c = (x.unpack_bits(y) for x, y in zip((ins.a, ins.b, ins.c), registers, strict=True))
+    products = ins.product, dataclasses.replace(ins.product, model=other)
+    right, wrong = (matmul(x, a, b, c) for x in products)
+    assert np.count_nonzero(right != wrong) >= 5

@@ -40,15 +40,12 @@ def convert(
 
     Notes
     -----
-    PTX ISA 9.1, ``cvt``: "For float-to-integer conversions, the result is clamped to the destination range by
-    default". NaN becomes zero in an integer, but from f64 the pattern with only its top bit set. Into e2m1,
-    e2m3 and e3m2 "NaN results are converted to positive MAX_NORM"; elsewhere the result is NaN, here the
-    canonical one. What is beyond MAX_NORM becomes, with ``.satfinite``, "sign-preserved MAX_NORM of the
-    destination format and a positive MAX_NORM in .ue8m0x2 for which the destination sign is not supported".
-    ue8m0 takes the absolute value, rounds it to a power of two, and clips at 2**-127 (``cuda_fp8.h`` of CUDA
-    13.5). PTX has no conversion to e4m3 without ``.satfinite``; ``cuda_fp8.h`` makes its overflow NaN, as
-    here. Between equal formats the bits stay as they are, NaN
-    included.
+    As PTX ISA 9.1 has it (``cvt``). A float beyond an integer's range is clamped to it. NaN becomes 0 in an
+    integer, but from f64 the pattern with only its top bit set. NaN becomes the largest number in e2m1, e2m3 and
+    e3m2, which have no NaN, and the canonical one elsewhere. With ``.satfinite`` what is too large becomes the
+    largest number of its sign. ue8m0 takes the absolute value, rounds it to a power of two, and clips at 2**-127
+    (``cuda_fp8.h`` of CUDA 13.5). PTX has no conversion to e4m3 without ``.satfinite``; ``cuda_fp8.h`` makes its
+    overflow NaN, as here. Between equal formats the bits stay as they are, NaN included.
 
     Examples
     --------
