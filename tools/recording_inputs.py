@@ -46,9 +46,7 @@ def random_words(key: str, count: int) -> Patterns:
     return np.frombuffer(stream, "<u8").astype(np.uint64)
 
 
-def regenerate_inputs(
-    instruction: Instruction, family: str, seed: int, tiles: int
-) -> tuple[NDArray[Any], ...]:
+def regenerate_inputs(instruction: Instruction, family: str, seed: int, tiles: int) -> tuple[NDArray[Any], ...]:
     """Draw the registers of A, B and C of one family: three arrays (registers, tiles, 32), uint64 for f64.
 
     Memory layouts and modifiers are not part of the key: instructions that differ in them alone get equal registers.
@@ -71,9 +69,7 @@ def _registers(instruction: Instruction, operand: Operand, family: str, key: str
         matrices = _edges(_draw(instruction, operand, key, (tiles, *layout.matrix_shape), tile_axis=0))
         patterns = layout.gather(matrices).reshape(shape)
     else:
-        patterns = (_float if fmt.is_float else _integer)(
-            _draw(instruction, operand, key, shape, tile_axis=2), family
-        )
+        patterns = (_float if fmt.is_float else _integer)(_draw(instruction, operand, key, shape, tile_axis=2), family)
     word = np.zeros((registers, tiles, 32), np.uint64)
     for i in range(shape[1]):
         word |= patterns[:, i] << np.uint64(i * fmt.bits)

@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
-from wmma_emu.formats.dtypes import from_bits, to_bits
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.instructions.spec import OPERANDS
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.warp.registers import BoundOperand

@@ -29,9 +29,7 @@ class _Decoded(NamedTuple):
     exponent: NDArray[np.int16]
 
 
-def fused_step(
-    model: DotModel, a: Bits, a_format: Format, b: Bits, b_format: Format, c: Bits, pads_with_zero: bool
-) -> Bits:
+def fused_step(model: DotModel, a: Bits, a_format: Format, b: Bits, b_format: Format, c: Bits) -> Bits:
     """One rounding step of the unit for each element: align the terms, cut, add, round once.
 
     Parameters
@@ -41,8 +39,6 @@ def fused_step(
         Patterns of the step's operands, of at most 11 significand bits.
     c : unsigned integer array, shape (...)
         Patterns in the accumulator's format.
-    pads_with_zero : bool
-        Whether the unit adds products that are +0.
 
     Returns
     -------
@@ -55,7 +51,6 @@ def fused_step(
         x *= y
         x_exponent += y_exponent
         z, z_exponent = _decode_c(c, model.accumulator_format)
-        minus_zero = (np.signbit(x).all(0) & np.signbit(z)) & (z == 0) & (x == 0).all(0)
         exponent = np.maximum(np.maximum(x_exponent.max(0), z_exponent), model.min_exponent).astype(np.int64)
         scale = ((model.fraction_bits - exponent + 1023) << 52).view(np.float64)
         x *= scale
@@ -63,10 +58,8 @@ def fused_step(
         finite = np.isfinite(total)
         whole = np.where(finite, total, 0).astype(np.int64)
     bits = round_pack(whole < 0, np.abs(whole), exponent - model.fraction_bits, out, model.rounding, "infinity")
-    # A sum that cancels, or rounds to zero from either side, is +0; -0 needs every term to be -0.
+    # A zero sum is +0: of -0 terms alone, after cancellation, and rounded to zero from either side.
     bits = np.where(bits == out.sign_mask, 0, bits)
-    if not pads_with_zero:
-        bits = np.where(minus_zero, out.sign_mask, bits)
     special = np.where(
         np.isnan(total), out.canonical_nan, np.where(total < 0, out.infinity | out.sign_mask, out.infinity)
     )

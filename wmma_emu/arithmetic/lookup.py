@@ -27,7 +27,7 @@ def models_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
         and instruction.family in row.families
         and instruction.shape in row.shapes
         and instruction.a in row.inputs
-        and (row.accumulator == accumulator or row.arithmetic == "fma_chain")
+        and row.accumulator == accumulator
     )
 
 

@@ -33,13 +33,10 @@ class DotModel:
     lowering : str
         ``"native"``; or, where the compiler expands the instruction, which compiler's sequence this is.
     arithmetic : {"aligned_sum", "fma_chain", "integer", "popcount"}
-        An aligned sum of exact products, rounded once a step; a chain of fused multiply-adds over ascending k;
+        An aligned sum of exact products, rounded once a step; chains of fused multiply-adds over ascending k;
         an exact integer sum; a population count.
     terms_per_step : int
-        Products that one rounding step takes.
-    unit_terms : int
-        Products that the unit holds. An instruction with fewer adds products that are +0, which shows in
-        the sign of a zero sum alone.
+        Products that one rounding step, or one chain, takes.
     fraction_bits : int
         F: bits kept below the largest exponent when terms are aligned.
     min_exponent : int
@@ -49,13 +46,14 @@ class DotModel:
     rounding : {"RZ", "RNE"}
         Of each step.
     operand_format : str
-        Format that A and B are converted to first (exactly); ``""`` if they are read as they are.
+        Format that A and B are converted to first (exactly), and in which chains compute; ``""`` if they are read
+        as they are.
     k_order : {"ascending", "byte_pairs"}
         Products of one step: consecutive k; or, for FP8 run as f16, first the k with ``k % 4 < 2`` (bytes 0
         and 1 of each register), then the others.
-    c_joins : {"first_step", "last_add"}
-        Whether c is a term of the first step, or is added, rounded to nearest, after all steps, which then
-        start from +0.
+    c_joins : {"first_step", "last_add", "each_add"}
+        Whether c is a term of the first step; or is added, rounded to nearest, after all steps, which then
+        start from +0; or each chain's sum, begun by a plain product, is added to it in turn.
     partial_sums : {"chained", "added"}
         Whether a step takes the result of the step before it as a term; or starts from +0, the results being
         added, rounded to nearest.
@@ -73,14 +71,13 @@ class DotModel:
     source: str
     status: str
     terms_per_step: int = 1
-    unit_terms: int = 1
     fraction_bits: int = 0
     min_exponent: int = 0
     output: str = ""
     rounding: Literal["RZ", "RNE"] = "RNE"
     operand_format: str = ""
     k_order: Literal["ascending", "byte_pairs"] = "ascending"
-    c_joins: Literal["first_step", "last_add"] = "first_step"
+    c_joins: Literal["first_step", "last_add", "each_add"] = "first_step"
     partial_sums: Literal["chained", "added"] = "chained"
     lowering: str = "native"
     note: str = ""
@@ -96,6 +93,11 @@ class DotModel:
         return "propagate" if self.accumulator == "f64" else "canonical"
 
     @property
+    def chain_format(self) -> Format:
+        """Format in which chains of fused multiply-adds compute."""
+        return format_of(self.operand_format or self.accumulator)
+
+    @property
     def accumulator_format(self) -> Format:
         """Format of the register that holds a step's result."""
         return format_of(self.accumulator)
@@ -104,7 +106,7 @@ class DotModel:
     def parameters(self) -> tuple[object, ...]:
         """Everything that decides bits, nothing of provenance: equal for rows that compute alike."""
         return (
-            self.accumulator, self.arithmetic, self.terms_per_step, self.unit_terms, self.fraction_bits,
+            self.accumulator, self.arithmetic, self.terms_per_step, self.fraction_bits,
             self.min_exponent, self.output, self.rounding, self.operand_format, self.k_order, self.c_joins,
             self.partial_sums,
         )  # fmt: skip
@@ -117,8 +119,15 @@ class DotModel:
             case "popcount":
                 return "population count of the bitwise operation, added to c, wrapped to 32 bits"
             case "fma_chain":
-                join = "from c" if self.c_joins == "first_step" else "from +0, then c added (RNE)"
-                return f"{self.accumulator} fused multiply-adds, k ascending, {join}"
+                join = {
+                    "first_step": "from c",
+                    "last_add": "from +0, then c added (RNE)",
+                    "each_add": f"{self.terms_per_step} products a chain, each chain's sum added to c in turn (RNE)",
+                }[self.c_joins]
+                last = (
+                    f", rounded RNE to {self.accumulator}" if self.operand_format not in ("", self.accumulator) else ""
+                )
+                return f"{self.chain_format} fused multiply-adds, k ascending, {join}{last}"
         text = f"steps of {self.terms_per_step} exact products"
         if self.operand_format:
             text += f" of operands converted to {self.operand_format}"
@@ -200,11 +209,6 @@ class DotProduct:
             halves = [order]
         n = self.model.terms_per_step
         return tuple(tuple(half[i : i + n]) for half in halves for i in range(0, len(half), n))
-
-    @property
-    def pads_with_zero(self) -> bool:
-        """Whether the unit holds more products than a step of this instruction fills."""
-        return len(self.steps[0]) < self.model.unit_terms
 
     @property
     def chains(self) -> bool:

@@ -14,7 +14,7 @@ from wmma_emu.arithmetic.operands import Operand, prepare
 from wmma_emu.arithmetic.tiles import TileAccumulator, from_accumulator_bits, to_accumulator_bits
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
-from wmma_emu.scalar import add, convert, fma
+from wmma_emu.scalar import add, convert, fma, mul
 
 __all__ = ["Progress", "matmul"]
 
@@ -130,24 +130,35 @@ def _prepared(product: DotProduct, bits: Bits, source: Format, fmt: Format) -> O
 
 
 def _fma_chain(product: DotProduct, b: Bits) -> Tile:
-    """Chains of fused multiply-adds over ascending k; software ones start from +0 and add c last."""
-    accumulator = product.model.accumulator_format
-    last = product.model.c_joins == "last_add"
-    y = convert(b, product.b, accumulator)
+    """Chains of fused multiply-adds over ascending k."""
+    fmt = product.model.chain_format
+    y = convert(b, product.b, fmt)
 
     def tile(a: Bits, c: Bits) -> Bits:
-        x = convert(a, product.a, accumulator)
+        x = convert(a, product.a, fmt)
         d = c
         for start in range(0, len(x), product.k):
-            running = convert(d, product.c, accumulator)
-            chain = np.zeros_like(running) if last else running
-            for k in range(start, start + product.k):
-                chain = fma(x[k], y[k], chain, accumulator, rounding=product.rounding, nan=product.model.nan)
-            running = add(running, chain, accumulator) if last else chain
-            d = convert(running, accumulator, product.d)
+            end = start + product.k
+            d = convert(_chain(product, x[start:end], y[start:end], convert(d, product.c, fmt)), fmt, product.d)
         return d
 
     return tile
+
+
+def _chain(product: DotProduct, x: Bits, y: Bits, c: Bits) -> Bits:
+    """The chains of one instruction, in the format in which they compute, and the way in which c joins."""
+    model, fmt = product.model, product.model.chain_format
+    if model.c_joins == "each_add":
+        for step in product.steps:
+            chain = mul(x[step[0]], y[step[0]], fmt)
+            for k in step[1:]:
+                chain = fma(x[k], y[k], chain, fmt)
+            c = add(c, chain, fmt)
+        return c
+    running = np.zeros_like(c) if model.c_joins == "last_add" else c
+    for k in range(len(x)):
+        running = fma(x[k], y[k], running, fmt, rounding=product.rounding, nan=model.nan)
+    return add(c, running, fmt) if model.c_joins == "last_add" else running
 
 
 def _integer(product: DotProduct, b: Bits) -> Tile:

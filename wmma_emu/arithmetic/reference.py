@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from wmma_emu.arithmetic.model import DotModel, DotProduct
 from wmma_emu.formats import Format, format_of
-from wmma_emu.formats.reference import pack_infinity, pack_nan, pack_zero, round_pack, unpack
+from wmma_emu.formats.reference import pack_infinity, pack_nan, round_pack, unpack
 from wmma_emu.scalar import reference as scalar
 
 __all__ = ["Term", "alignment_exponent", "cut", "dot", "fused_step", "multiply", "special_result", "widen"]
@@ -74,7 +74,7 @@ def _aligned_sum(product: DotProduct, a: list[int], b: list[int], c: int) -> int
     running = c if model.c_joins == "first_step" else 0
     for step in product.steps:
         terms = [multiply(a[k], a_format, b[k], b_format) for k in step]
-        running = fused_step(model, terms, running, product.pads_with_zero)
+        running = fused_step(model, terms, running)
         if model.partial_sums == "added":
             sums.append(running)
             running = 0
@@ -85,18 +85,16 @@ def _aligned_sum(product: DotProduct, a: list[int], b: list[int], c: int) -> int
     return scalar.convert(running, accumulator, product.d) if accumulator != product.d else running
 
 
-def fused_step(model: DotModel, products: list[Term], c: int, pads_with_zero: bool = False) -> int:
+def fused_step(model: DotModel, products: list[Term], c: int) -> int:
     """One rounding step of the unit: align the terms, cut, add, round once."""
     terms = [*products, _term(c, model.accumulator_format)]
     if any(t.is_special for t in terms):
         return special_result(model, terms)
     exponent = alignment_exponent(model, terms)
     total = sum(cut(t, exponent, model.fraction_bits) for t in terms)
-    if all(t.kind == "zero" and t.sign for t in terms) and not pads_with_zero:
-        return pack_zero(1, model.output_format)
     result = round_pack(int(total < 0), abs(total), exponent - model.fraction_bits, model.output_format,
                         model.rounding, "infinity")  # fmt: skip
-    # A sum that cancels, or rounds to zero from either side, is +0.
+    # A zero sum is +0: of -0 terms alone, after cancellation, and rounded to zero from either side.
     return 0 if result == model.output_format.sign_mask else result
 
 
@@ -147,17 +145,23 @@ def _term(bits: int, fmt: Format) -> Term:
 
 def _fma_chain(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
     """Fused multiply-adds over ascending k, each rounded once."""
-    accumulator = product.model.accumulator_format
-    a = [widen(x, product.a, accumulator) for x in a]
-    b = [widen(x, product.b, accumulator) for x in b]
-    c = widen(c, product.c, accumulator)
-    last = product.model.c_joins == "last_add"
-    running = 0 if last else c
+    model, fmt = product.model, product.model.chain_format
+    a = [widen(x, product.a, fmt) for x in a]
+    b = [widen(x, product.b, fmt) for x in b]
+    c = widen(c, product.c, fmt)
+    if model.c_joins == "each_add":
+        for step in product.steps:
+            chain = scalar.mul(a[step[0]], b[step[0]], fmt)
+            for k in step[1:]:
+                chain = scalar.fma(a[k], b[k], chain, fmt)
+            c = scalar.add(c, chain, fmt)
+        return scalar.convert(c, fmt, product.d)
+    running = 0 if model.c_joins == "last_add" else c
     for x, y in zip(a, b, strict=True):
-        running = scalar.fma(x, y, running, accumulator, product.rounding, product.model.nan)
-    if last:
-        running = scalar.add(c, running, accumulator)
-    return scalar.convert(running, accumulator, product.d) if accumulator != product.d else running
+        running = scalar.fma(x, y, running, fmt, product.rounding, model.nan)
+    if model.c_joins == "last_add":
+        running = scalar.add(c, running, fmt)
+    return scalar.convert(running, fmt, product.d) if fmt != product.d else running
 
 
 def _integer(product: DotProduct, a: list[int], b: list[int], c: int) -> int:

@@ -28,7 +28,7 @@ _F16_MMA = ("m16n8k8", "m16n8k16")
 _F16_WMMA = ("m16n16k16", "m32n8k16", "m8n32k16")
 _FP8 = ("e4m3", "e5m2")
 _BOTH = ("mma.sync", "wmma.mma")
-_ZERO_SIGN = "sign of zero sums and order of the two steps inferred: the recordings do not show them"
+_UNSEEN = "no specials, no zero sums recorded, nothing near min_exponent, nor where the order of the two steps shows"
 
 
 def _rows(evidence: _Evidence, **parameters: Any) -> Iterator[DotModel]:
@@ -49,12 +49,16 @@ def _aligned(evidence: _Evidence, accumulator: str, **parameters: Any) -> Iterat
 
 def _volta() -> Iterator[DotModel]:
     evidence = {
-        "sm_70": ("recorded", _DATA + "V100, 10,000 f16 dot products", "sign of zero sums inferred"),
+        "sm_70": (
+            "recorded",
+            _DATA + "V100, 10,000 f16 dot products",
+            "no specials and no zero sums recorded",
+        ),
         "sm_72": ("inferred", "the same machine code as sm_70 (HMMA.884, ptxas 12.4)", ""),
     }
     for accumulator in ("f32", "f16"):
         yield from _aligned(evidence, accumulator, families=_BOTH, shapes=("m8n8k4", *_F16_WMMA), inputs=("f16",),
-                            terms_per_step=4, unit_terms=4, fraction_bits=23)  # fmt: skip
+                            terms_per_step=4, fraction_bits=23)  # fmt: skip
 
 
 def _turing() -> Iterator[DotModel]:
@@ -62,49 +66,54 @@ def _turing() -> Iterator[DotModel]:
     evidence = {"sm_75": ("literature", _SIM, note)}
     for accumulator in ("f32", "f16"):
         yield from _aligned(evidence, accumulator, families=_BOTH, shapes=("m16n8k8", *_F16_WMMA), inputs=("f16",),
-                            terms_per_step=8, unit_terms=8, fraction_bits=24)  # fmt: skip
+                            terms_per_step=8, fraction_bits=24)  # fmt: skip
         yield from _aligned(evidence, accumulator, families=("mma.sync",), shapes=("m8n8k4",), inputs=("f16",),
-                            terms_per_step=4, unit_terms=4, fraction_bits=24)  # fmt: skip
+                            terms_per_step=4, fraction_bits=24)  # fmt: skip
 
 
 def _ampere_and_ada() -> Iterator[DotModel]:
     gpus = {"sm_80": "A100", "sm_86": "A2", "sm_89": "Ada RTX 1000 and L40S"}
-    evidence = {arch: ("recorded", f"{_DATA}{gpu}", _ZERO_SIGN) for arch, gpu in gpus.items()}
+    evidence = {arch: ("recorded", f"{_DATA}{gpu}", _UNSEEN) for arch, gpu in gpus.items()}
     shapes = (*_F16_MMA, *_F16_WMMA)
     for accumulator in ("f32", "f16"):
         yield from _aligned(evidence, accumulator, families=_BOTH, shapes=shapes, inputs=("f16",),
-                            terms_per_step=8, unit_terms=8, fraction_bits=24)  # fmt: skip
+                            terms_per_step=8, fraction_bits=24)  # fmt: skip
     yield from _aligned(evidence, "f32", families=_BOTH, shapes=shapes, inputs=("bf16",),
-                        terms_per_step=8, unit_terms=8, fraction_bits=24)  # fmt: skip
+                        terms_per_step=8, fraction_bits=24)  # fmt: skip
     yield from _aligned(evidence, "f32", families=_BOTH, shapes=("m16n8k4", "m16n8k8", "m16n16k8"),
-                        inputs=("tf32",), terms_per_step=4, unit_terms=4, fraction_bits=24)  # fmt: skip
-    ada = {"sm_89": ("recorded", _DATA + "Ada RTX 1000 and L40S, m16n8k32", "sign of zero sums inferred")}
+                        inputs=("tf32",), terms_per_step=4, fraction_bits=24)  # fmt: skip
+    ada = {
+        "sm_89": (
+            "recorded",
+            _DATA + "Ada RTX 1000 and L40S, m16n8k32",
+            "no specials and no zero sums recorded",
+        )
+    }
     for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
         yield from _aligned(ada, accumulator, output=output, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
-                            inputs=_FP8, terms_per_step=16, unit_terms=16, fraction_bits=13)  # fmt: skip
+                            inputs=_FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
 
 
 def _hopper_and_blackwell() -> Iterator[DotModel]:
-    inherits = "sign of zero sums inferred from sm_90"
+    unseen = "no specials, no zero sums recorded, nothing near min_exponent; as on sm_90"
     evidence = {
         "sm_90": ("measured", _H200, ""),
-        "sm_100": ("recorded", _DATA + "B200", inherits),
-        "sm_120": ("literature", _LITERATURE, inherits),
+        "sm_100": ("recorded", _DATA + "B200", unseen),
+        "sm_120": ("literature", _LITERATURE, ""),
     }
     shapes = (*_F16_MMA, *_F16_WMMA)
     for accumulator in ("f32", "f16"):
         yield from _aligned(evidence, accumulator, families=_BOTH, shapes=shapes, inputs=("f16",),
-                            terms_per_step=16, unit_terms=16, fraction_bits=25)  # fmt: skip
+                            terms_per_step=16, fraction_bits=25)  # fmt: skip
     yield from _aligned(evidence, "f32", families=_BOTH, shapes=shapes, inputs=("bf16",),
-                        terms_per_step=16, unit_terms=16, fraction_bits=25)  # fmt: skip
-    # Even m16n8k8 turns an all -0 sum into +0, so the unit holds more tf32 products than any instruction gives it.
+                        terms_per_step=16, fraction_bits=25)  # fmt: skip
     yield from _aligned(evidence, "f32", families=("mma.sync",), shapes=("m16n8k4", "m16n8k8"), inputs=("tf32",),
-                        terms_per_step=8, unit_terms=16, fraction_bits=25)  # fmt: skip
+                        terms_per_step=8, fraction_bits=25)  # fmt: skip
     wmma = {
         arch: (status, source + "; four k4 HMMAs (ptxas)", note) for arch, (status, source, note) in evidence.items()
     }
     yield from _aligned(wmma, "f32", families=("wmma.mma",), shapes=("m16n16k8",), inputs=("tf32",),
-                        terms_per_step=4, unit_terms=16, fraction_bits=25)  # fmt: skip
+                        terms_per_step=4, fraction_bits=25)  # fmt: skip
 
 
 def _fp8_as_f16() -> Iterator[DotModel]:
@@ -123,27 +132,39 @@ def _fp8_as_f16() -> Iterator[DotModel]:
         for accumulator in ("f32", "f16"):
             yield from _aligned(evidence, accumulator, lowering=lowering, partial_sums=partial_sums,
                                 families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"), inputs=_FP8,
-                                terms_per_step=16, unit_terms=16, fraction_bits=25,
+                                terms_per_step=16, fraction_bits=25,
                                 operand_format="f16", k_order="byte_pairs", c_joins="last_add")  # fmt: skip
 
 
 def _fp8_on_sm_120() -> Iterator[DotModel]:
-    evidence = {"sm_120": ("literature", _LITERATURE, "f16 results: MMA-Sim alone; sign of zero sums inferred")}
+    evidence = {"sm_120": ("literature", _LITERATURE, "f16 results: MMA-Sim alone")}
     for accumulator in ("f32", "f16"):
         yield from _aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
-                            inputs=_FP8, terms_per_step=32, unit_terms=32, fraction_bits=25)  # fmt: skip
+                            inputs=_FP8, terms_per_step=32, fraction_bits=25)  # fmt: skip
 
 
 _AFTER_TURING = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-_SOFTWARE = "shuffles and an FFMA chain in the machine code (ptxas 12.4 and 12.8), as measured on sm_90"
+_SOFTWARE = (
+    "FMUL, FFMA and FADD in the machine code of ptxas 13.0, in the same order as on sm_90, where they are measured"
+)
 
 
 def _m8n8k4_after_turing() -> Iterator[DotModel]:
+    """Float32 arithmetic: one chain of four with c last; or, for f16 results, c + (p0 + p1) + (p2 + p3)."""
     evidence: _Evidence = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", _H200, "")
-    # One row for every accumulator: c is widened exactly, the sum converted (RNE) to f16 where d is f16.
-    yield from _rows(evidence, arithmetic="fma_chain", families=("mma.sync",), shapes=("m8n8k4",),
-                     inputs=("f16",), accumulator="f32", c_joins="last_add")  # fmt: skip
+    for accumulator, terms, c_joins in (("f32", 4, "last_add"), ("f16", 2, "each_add")):
+        yield from _rows(
+            evidence,
+            arithmetic="fma_chain",
+            families=("mma.sync",),
+            shapes=("m8n8k4",),
+            inputs=("f16",),
+            accumulator=accumulator,
+            operand_format="f32",
+            terms_per_step=terms,
+            c_joins=c_joins,
+        )
 
 
 def _f64() -> Iterator[DotModel]:

@@ -76,8 +76,9 @@ class TileAccumulator:
             total += np.trunc(c * _power_of_two(self._model.fraction_bits - exponent))
             result = self._round(total, exponent)
             if careful.any():
-                careful &= ~self._keep_c(careful & (largest <= ZERO) & ~special, c, result)
-                self._repair(careful, a, b, index, c, result)
+                no_product = (largest <= ZERO) & ~special
+                self._keep_c(no_product, c, result)
+                self._repair(careful & ~no_product, a, b, index, c, result)
         return result
 
     def add(self, c: Float32s, partial: Float32s) -> Float32s:
@@ -134,14 +135,12 @@ class TileAccumulator:
         total *= scale.view(np.float64)
         return total.astype(np.float32)
 
-    def _keep_c(self, no_product: NDArray[np.bool_], c: Float32s, result: Float32s) -> NDArray[np.bool_]:
-        """Where every product is zero, c goes through; returns where. A -0 depends on the products' signs."""
-        settled: NDArray[np.bool_] = no_product & ((c != 0) | ~np.signbit(c) | self._product.pads_with_zero)
+    def _keep_c(self, no_product: NDArray[np.bool_], c: Float32s, result: Float32s) -> None:
+        """Where every product is zero, c goes through; -0 becomes +0."""
         kept = c + np.float32(0)
         if self._model.output_format != self._model.accumulator_format:
             kept = (kept.view(np.int32) & (-1 << self._model.output_format.ignored_low_bits)).view(np.float32)
-        np.copyto(result, kept, where=settled)
-        return settled
+        np.copyto(result, kept, where=no_product)
 
     def _repair(
         self, careful: NDArray[np.bool_], a: Operand, b: Operand, index: int, c: Float32s, result: Float32s
@@ -158,7 +157,7 @@ class TileAccumulator:
         c_bits = to_accumulator_bits(c[element], self._product)
         bits = aligned.fused_step(
             self._model, _gather(a.bits[index], element), a_format, _gather(b.bits[index], element), b_format,
-            c_bits, self._product.pads_with_zero,
+            c_bits,
         )  # fmt: skip
         return from_accumulator_bits(bits, self._product)
 

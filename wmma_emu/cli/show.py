@@ -21,7 +21,7 @@ from wmma_emu.layouts import layout_for
 __all__ = ["run"]
 
 _PARAMETERS = {
-    "aligned_sum": ("terms_per_step", "unit_terms", "fraction_bits", "min_exponent", "output", "rounding",
+    "aligned_sum": ("terms_per_step", "fraction_bits", "min_exponent", "output", "rounding",
                     "operand_format", "k_order", "c_joins", "partial_sums"),
     "fma_chain": ("accumulator", "c_joins"),
 }  # fmt: skip
