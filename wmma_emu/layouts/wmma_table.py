@@ -99,7 +99,7 @@ class _Chip(NamedTuple):
 
 _SASS = "read off the SASS of wmma.load and wmma.mma, ptxas 12.4"
 _PAPERS = "; m16n16k16 as in Raihan et al., arXiv:1811.08309, tables II and III, and in wmma_extension"
-_PROBED = "; measured on an NVIDIA H200, one element at a time, driver 580.159.04, CUDA 13.0, 2026-11-20"
+_PROBED = "; measured on an NVIDIA H200, one element at a time, driver 580.159.04, CUDA 13.0, 2026-11-21"
 _COUNTED = "as on sm_80: ptxas 12.8 lowers wmma.mma to as many HMMA and IMMA as there"
 
 WMMA_CHIPS = {
