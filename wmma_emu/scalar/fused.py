@@ -16,7 +16,7 @@ from wmma_emu.formats import Format, Overflow, Rounding, format_of, round_pack, 
 from wmma_emu.formats.codec import UnpackedArray
 from wmma_emu.formats.rounding import Bits, Int64s, bit_length
 from wmma_emu.formats.spec import check_modes
-from wmma_emu.scalar import double
+from wmma_emu.scalar import double, single
 from wmma_emu.scalar.reference import NaNOutput, check_nan_output, one
 from wmma_emu.scalar.specials import combine_specials, propagate_nan, sign_of_zero, zero_like
 
@@ -69,7 +69,7 @@ def fma(
     """
     fmt = format_of(fmt)
     target = _check(fmt, out, rounding, nan, overflow)
-    core = double.fma if fmt.name == "f64" else partial(_fma_block, fmt)
+    core = {"f64": double.fma, "f32": _fma_single}.get(fmt.name, partial(_fma_block, fmt))
     return _in_blocks(partial(core, target, rounding, nan, overflow), fmt, target, {"a": a, "b": b, "c": c})
 
 
@@ -155,6 +155,21 @@ def _in_blocks(core: Callable[..., Bits], fmt: Format, target: Format, operands:
         piece = slice(start, start + _BLOCK)
         result[piece] = core(*(array[piece] for array in flat))
     return result.reshape(shape)
+
+
+def _fma_single(
+    target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits
+) -> Bits:
+    """On float64 where that is exact, element by element; on integers for the rest."""
+    fmt = format_of("f32")
+    if rounding != "RNE" or target != fmt or overflow == "saturate":
+        return _fma_block(fmt, target, rounding, nan, overflow, a, b, c)
+    safe = single.in_range(a, b, c)
+    result, valid = single.fma(*(np.where(safe, word, np.uint32(0)) for word in (a, b, c)))
+    rest = ~(safe & valid)
+    if rest.any():
+        result[rest] = _fma_block(fmt, target, rounding, nan, overflow, a[rest], b[rest], c[rest])
+    return result
 
 
 def _fma_block(
