@@ -10,7 +10,6 @@ from wmma_emu.arithmetic import numpy_engine, reference
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats.codec import Bits
-from wmma_emu.scalar.environment import require_ieee_subnormals
 
 __all__ = ["ENGINES", "check_engine", "matmul"]
 
@@ -96,7 +95,6 @@ def matmul(
         raise FragmentMismatchError(
             f"K = {k} is not {product.k}" + (", nor a multiple of it" if product.chains else "")
         )
-    require_ieee_subnormals()
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
     a, b, c = (np.broadcast_to(x, batch + x.shape[-2:]).reshape(prod(batch), *x.shape[-2:]) for x in (a, b, c))
     return run(product, a, b, c, progress).reshape(batch + c.shape[-2:])

@@ -14,7 +14,7 @@ from wmma_emu.arithmetic.operands import Operand, prepare
 from wmma_emu.arithmetic.tiles import TileAccumulator, from_accumulator_bits, to_accumulator_bits
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
-from wmma_emu.scalar import add, convert, fma, mul
+from wmma_emu.scalar import add, convert, fma, mul, require_ieee_subnormals
 
 __all__ = ["Progress", "matmul"]
 
@@ -46,6 +46,7 @@ def matmul(product: DotProduct, a: Bits, b: Bits, c: Bits, progress: Progress | 
     -------
     unsigned integer array, shape (batch, M, N)
     """
+    require_ieee_subnormals()
     batch, m, n = c.shape
     d = np.array(c) if product.chains else np.empty(c.shape, product.d.storage)
     depth = max(_MAX_DEPTH // product.k, 1) * product.k
