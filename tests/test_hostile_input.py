@@ -1,5 +1,8 @@
 """Hostile input to every public function: a clear error of the right class, never a wrong number, inputs untouched."""
 
+import sys
+import types
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -19,6 +22,46 @@ def z(*shape, dtype=F16):
 
 def u32(*shape):
     return np.zeros(shape, np.uint32)
+
+
+class Foreign:
+    """A tensor of another library, as far as NumPy can see it."""
+
+    def __init__(self, data=None, error=None, dtype=None):
+        self.data, self.error = data, error
+        if dtype is not None:
+            self.dtype = dtype
+
+    def __array__(self, dtype=None, copy=None):
+        if self.error is not None:
+            raise self.error
+        return self.data
+
+
+class Exporter:
+    """An array that speaks DLPack alone."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __dlpack__(self, **kwargs):
+        return self.data.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self):
+        return self.data.__dlpack_device__()
+
+
+class NoDtype:
+    @property
+    def dtype(self):
+        raise RuntimeError("no dtype\ntoday")
+
+
+BF16_TENSOR = Foreign(error=TypeError("Got unsupported ScalarType BFloat16"), dtype="bfloat16")
+ON_DEVICE = Foreign(error=TypeError("can't convert cuda:0 device type tensor to numpy"), dtype="float16")
+NEEDS_GRADIENT = Foreign(error=RuntimeError("Can't call numpy() on Tensor that requires grad"), dtype="float16")
+TWO_LINES = Foreign(error=ValueError("boom\nline2"))
+S4 = "m16n8k64.s32.s4.s4.s32"
 
 
 def ins(name=H, **options):
@@ -91,6 +134,36 @@ WRONG = {
     ),
     "a made-up out_dtype": (lambda: we.gemm(z(2, 2), z(2, 2), out_dtype="f3"), MISMATCH, "out_dtype"),
     "an integer out_dtype": (lambda: we.gemm(z(2, 2), z(2, 2), out_dtype=np.int8), MISMATCH, "out_dtype"),
+    "a bfloat16 tensor that NumPy refuses": (lambda: we.gemm(BF16_TENSOR, z(2, 2)), MISMATCH, "ScalarType BFloat16"),
+    "a tensor on a device": (lambda: we.gemm(z(2, 2), ON_DEVICE), MISMATCH, "B is a .*cuda:0"),
+    "a tensor that requires grad": (lambda: we.gemm(NEEDS_GRADIENT, z(2, 2)), MISMATCH, "requires grad"),
+    "a dtype that raises": (lambda: we.gemm(NoDtype(), z(2, 2)), MISMATCH, r"no dtype\\ntoday"),
+    "an __array__ that raises two lines": (lambda: we.gemm(TWO_LINES, z(2, 2)), MISMATCH, r"boom\\nline2"),
+    "two lines, with a_format": (
+        lambda: ins(S4, arch="sm_80")(TWO_LINES, z(64, 8), a_format="s4"),
+        MISMATCH,
+        r"boom\\nline2",
+    ),
+    "ragged lists with a_format": (
+        lambda: ins(S4, arch="sm_80")([[1], [2, 3]], z(64, 8), a_format="s4"),
+        MISMATCH,
+        "A is a Python list",
+    ),
+    "an array for a_format": (
+        lambda: we.gemm(z(2, 2), z(2, 2), instr=H, a_format=np.array(["s4", "u4"])),
+        MISMATCH,
+        "a_format=array",
+    ),
+    "int8 for a 4-bit operand": (
+        lambda: ins(S4, arch="sm_80")(z(16, 64, dtype="i1"), z(64, 8, dtype="i1")),
+        MISMATCH,
+        r"A\.view\(ml_dtypes\.int4\)",
+    ),
+    "a dtype of a thousand fields": (
+        lambda: ins()(z(16, 16, dtype=[(f"f{i}", "f2") for i in range(1000)]), z(16, 8)),
+        MISMATCH,
+        r"'f0'.*\.\.\.",
+    ),
     "a masked array": (lambda: we.gemm(np.ma.masked_array(z(2, 2), mask=True), z(2, 2)), MISMATCH, "masked"),
     # shapes
     "A transposed": (lambda: we.mma(z(8, 16), z(16, 8), instr=H), MISMATCH, r"\(8, 16\).*16, 16"),
@@ -101,6 +174,14 @@ WRONG = {
     "K of A and B differ": (lambda: we.gemm(z(4, 5), z(6, 7)), MISMATCH, "K is 5 in A and 6 in B"),
     "K differs, and B.T would fit": (lambda: we.gemm(z(4, 5), z(7, 5)), MISMATCH, "B.T would fit"),
     "batches differ": (lambda: we.gemm(z(2, 4, 4), z(3, 4, 4)), MISMATCH, "do not broadcast"),
+    "33 axes": (lambda: we.mma(z(*(1,) * 31, 16, 16), z(16, 8)), MISMATCH, "A has 33 axes; at most 32"),
+    "64 axes": (lambda: we.gemm(z(4, 4), z(*(1,) * 62, 4, 4)), MISMATCH, "B has 64 axes; at most 32"),
+    "64 axes to pack": (lambda: ins().a.pack(z(*(1,) * 62, 16, 16)), MISMATCH, "A has 64 axes; at most 32"),
+    "42 axes of registers": (
+        lambda: ins().execute(u32(4, 32), u32(2, *(1,) * 40, 32), u32(4, 32)),
+        MISMATCH,
+        "b has 42 axes; at most 32",
+    ),
     "batches differ in mma": (lambda: we.mma(z(2, 16, 16), z(3, 16, 8)), MISMATCH, "do not broadcast"),
     "C of another shape": (lambda: we.gemm(z(4, 4), z(4, 4), z(4, 5, dtype="f4")), MISMATCH, r"C has shape \(4, 5\)"),
     "C that would have to broadcast": (lambda: we.gemm(z(4, 4), z(4, 4), z(1, 4, dtype="f4")), MISMATCH, "C has shape"),
@@ -129,7 +210,17 @@ WRONG = {
         "do not broadcast",
     ),
     "registers as a list": (lambda: ins().execute([1], u32(2, 32), u32(4, 32)), MISMATCH, "list|shape"),
-    "no registers": (lambda: ins().execute(None, u32(2, 32), u32(4, 32)), MISMATCH, "object"),
+    "no registers": (lambda: ins().execute(None, u32(2, 32), u32(4, 32)), MISMATCH, "a is None"),
+    "masked registers": (
+        lambda: ins().execute(u32(4, 32), np.ma.masked_array(u32(2, 32), True), u32(4, 32)),
+        MISMATCH,
+        r"b is a masked array; pass b\.filled",
+    ),
+    "ragged registers": (lambda: ins().execute([[1], [2, 3]], u32(2, 32), u32(4, 32)), MISMATCH, "a is a Python list"),
+    "registers on a device": (lambda: ins().execute(u32(4, 32), u32(2, 32), ON_DEVICE), MISMATCH, "c is a .*cuda:0"),
+    "registers that raise, to unpack": (lambda: ins().a.unpack(TWO_LINES), MISMATCH, r"boom\\nline2"),
+    "a row that is no integer": (lambda: ins().a.layout.locate(1.5, 0), MISMATCH, "the row is 1.5"),
+    "a lane that is no integer": (lambda: ins().a.layout.element_at(None, 0), MISMATCH, "the lane is None"),
     "a matrix to pack of another shape": (lambda: ins().a.pack(z(8, 16)), MISMATCH, r"\(8, 16\)"),
     "a matrix to pack of another dtype": (lambda: ins().a.pack(z(16, 16, dtype="f4")), MISMATCH, "float32"),
     "registers to unpack, too many": (lambda: ins().d.unpack(u32(5, 32)), MISMATCH, "5"),
@@ -160,6 +251,39 @@ def test_errors_have_a_built_in_second_base():
     assert issubclass(we.BackendUnavailableError, ImportError)
 
 
+@pytest.mark.parametrize("wrap", [Foreign, Exporter])
+def test_matrices_and_registers_of_other_libraries_are_read(wrap):
+    rng = np.random.default_rng(1)
+    A, B = rng.standard_normal((16, 16)).astype(F16), rng.standard_normal((16, 8)).astype(F16)
+    np.testing.assert_array_equal(we.gemm(wrap(A), wrap(B)).view(np.uint32), we.gemm(A, B).view(np.uint32))
+    np.testing.assert_array_equal(we.mma(wrap(A), wrap(B)).view(np.uint32), we.mma(A, B).view(np.uint32))
+    i = ins()
+    registers = i.a.pack(A), i.b.pack(B), u32(4, 32)
+    np.testing.assert_array_equal(i.execute(*map(wrap, registers)), i.execute(*registers))
+
+
+def test_a_bfloat16_tensor_of_torch_says_its_format(monkeypatch):
+    class Tensor(Foreign):
+        __module__ = "wmma_emu_test_torch"
+
+        def view(self, dtype):
+            return Foreign(self.data.view(dtype))
+
+    monkeypatch.setitem(sys.modules, "wmma_emu_test_torch", types.SimpleNamespace(uint16=np.uint16))
+    A = np.random.default_rng(3).standard_normal((4, 4)).astype(BF16)
+    tensor = Tensor(A, error=TypeError("Got unsupported ScalarType BFloat16"), dtype="torch.bfloat16")
+    np.testing.assert_array_equal(we.gemm(tensor, tensor).view(np.uint32), we.gemm(A, A).view(np.uint32))
+
+
+def test_thirty_leading_axes_are_as_good_as_one():
+    rng = np.random.default_rng(2)
+    A, B = rng.standard_normal((2, 16, 16)).astype(F16), rng.standard_normal((2, 16, 8)).astype(F16)
+    many = (1,) * 29
+    found = we.gemm(A.reshape(2, *many, 16, 16), B.reshape(2, *many, 16, 8))
+    assert found.shape == (2, *many, 16, 8)
+    np.testing.assert_array_equal(found.reshape(2, 16, 8).view(np.uint32), we.gemm(A, B).view(np.uint32))
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_inputs_are_left_alone(order):
     rng = np.random.default_rng(0)
@@ -186,6 +310,20 @@ def test_big_endian_input_is_read_as_its_values():
     except we.FragmentMismatchError:
         return
     np.testing.assert_array_equal(D, we.mma(A, B))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: we.instruction("m8n8k4.f32.f16.f16.f32", arch="a100"),
+        lambda: we.mma(np.zeros((16, 8), F16), np.zeros((8, 8), F16), arch="t4"),
+        lambda: we.gemm(np.zeros((2, 2), F16), np.zeros((2, 2), F16), arch="sm_120"),
+    ],
+)
+def test_the_warning_points_at_the_callers_line(use):
+    with pytest.warns(we.UnverifiedModelWarning) as caught:
+        use()
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_an_unrecorded_model_warns_and_names_itself():

@@ -44,14 +44,17 @@ class Case(NamedTuple):
 _SQUARES = tuple((x, x, x) for x in (16, 64, 128, 256, 512, 1024))
 _RECTANGLES = ((64, 96, 1024), (256, 128, 512), (1024, 1024, 2048))
 _OTHER = {
-    (33, 65, 130): "an odd size: the library takes another kernel, which for f16 accumulates in f16",
+    (33, 65, 130): "K is no multiple of 16: the library's kernel takes the partial tile of k first",
     (64, 128, 8192): "few tiles and a long k: the library splits k among blocks and adds their sums",
 }
 
 
 def _cases(fmt: str) -> list[Case]:
     cases = [Case(fmt, *shape) for shape in (*_SQUARES, *_RECTANGLES)]
-    cases += [Case(fmt, *shape, why_not=reason) for shape, reason in _OTHER.items()]
+    for shape, reason in _OTHER.items():
+        # The order shows in no bit of this bf16 product.
+        same = (fmt, shape) == ("bf16", (33, 65, 130))
+        cases.append(Case(fmt, *shape, why_not="" if same else reason))
     cases += [Case(fmt, *shape, transposed=x) for shape in ((128, 128, 128), (256, 128, 512)) for x in ("NT", "TN")]
     cases += [Case(fmt, x, x, x, strict=False) for x in (256, 1024)]
     return cases

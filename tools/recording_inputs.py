@@ -21,13 +21,15 @@ from wmma_emu.layouts import layout_for
 
 VERSION = 1
 
-FLOAT_FAMILIES = ("normal", "wide", "special", "tiny", "cancel", "ties", "edges", "zeros", "zero_times_huge", "raw")
+FLOAT_FAMILIES = ("normal", "wide", "special", "tiny", "cancel", "ties", "edges", "zeros", "zero_times_huge", "raw",
+                  "extremes")  # fmt: skip
 """normal, wide: random significands, exponents in a narrow or a wide band. special: infinities, NaN with payloads,
 zeros, subnormals, ones, largest numbers among ordinary ones. tiny: products and c at the smallest exponents, with
 subnormal results. cancel: a few magnitudes of both signs. ties: terms at the last bits that are kept. edges: a tie of
 the output, or a last place of the subnormals (even tiles), and single bits around the last that an aligned sum keeps.
 zeros: mostly zeros of both signs; the even tiles have products that are all -0. zero_times_huge: zeros meet huge
-numbers beside small terms. raw: uniform bits."""
+numbers beside small terms. raw: uniform bits. extremes: the largest products, cancelling, beside a large c; in odd
+tiles products around the last place of the smallest numbers beside a small subnormal c."""
 
 INTEGER_FAMILIES = ("normal", "limits", "raw")
 """normal: any elements, a moderate c. limits: extreme elements, c near the ends of its range. raw: uniform bits."""
@@ -195,6 +197,8 @@ def _float(draw: _Draw, family: str) -> Patterns:
             return _ties(draw)
         case "zeros":
             return _zeros(draw)
+        case "extremes":
+            return _extremes(draw)
         case "zero_times_huge":
             small = draw.normal(-10, -8)
             if is_c:
@@ -231,6 +235,23 @@ def _cancel(draw: _Draw) -> Patterns:
     magnitudes = draw.one_of([1.0, 1.0, 1.0, 1.0, 1.0 + ulp, 1.5, 2.0**-6, 0.0])
     large = draw.one_of([64.0, 64.0, 64.0, 64.0 + 64.0 * ulp, 1.0, 2.0**-3, 2.0**-6, 0.0])
     return np.where(draw.odd_tile, large, magnitudes)
+
+
+def _extremes(draw: _Draw) -> Patterns:
+    """The largest products, few enough to cancel, and a large c; in odd tiles the smallest sums and a small c."""
+    fmt, out = draw.fmt, format_of(draw.instruction.d)
+    if draw.operand == "c":
+        few = draw.field(np.zeros_like(draw.control), draw.fraction & np.uint64(7))
+        return np.where(
+            draw.odd_tile, few, draw.mix((_ALL // 8, draw.zero()), rest=draw.normal(fmt.emax - 2, fmt.emax))
+        )
+    top = 2.0 ** (fmt.emax - (fmt.nan == "all_ones"))
+    weight = _ALL // 2 if draw.operand == "a" else min(_ALL * 3 // draw.instruction.k, _ALL)
+    even = draw.mix((weight, draw.one_of([top, top, top, top / 2])), rest=draw.zero())
+    half = max((out.emin - out.fraction_bits) // 2, fmt.emin - fmt.fraction_bits)
+    levels = [2.0 ** max(half - shift, fmt.emin - fmt.fraction_bits) for shift in (-1, 0, 0, 1, 4, 8)]
+    odd = draw.mix((_ALL // 2, draw.one_of(levels)), rest=draw.zero())
+    return np.where(draw.odd_tile, odd, even)
 
 
 def _ties(draw: _Draw) -> Patterns:

@@ -4,6 +4,9 @@
 Each class has a built-in second base, so that ``except ValueError`` and kin work as a caller expects.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 __all__ = [
     "AlignmentError",
     "BackendUnavailableError",
@@ -14,7 +17,10 @@ __all__ = [
     "UnsupportedInstructionError",
     "UnverifiedModelWarning",
     "WmmaEmuError",
+    "shorten",
 ]
+
+_LIMIT = 80
 
 
 class WmmaEmuError(Exception):
@@ -53,3 +59,25 @@ class UnverifiedModelWarning(UserWarning):
 
 class UnspecifiedBehaviourWarning(UserWarning):
     """The documentation leaves this open, or the hardware does something else than it says."""
+
+
+def shorten(value: object, text: Callable[[Any], str] = repr) -> str:
+    r"""Show a user's value in an error message: on one line, in 80 characters at most, whatever it is.
+
+    Parameters
+    ----------
+    value : object
+    text : callable
+        ``repr``, or ``str`` for exceptions and dtypes; where it raises, the value's type is shown.
+
+    Examples
+    --------
+    >>> print(shorten("f17"), shorten(ValueError("two\nlines"), str), len(shorten("m" * 10**6)))
+    'f17' two\nlines 80
+    """
+    try:
+        shown = text(value)[: _LIMIT + 1]
+    except Exception:
+        shown = f"<{type(value).__name__}>"
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+    return shown if len(shown) <= _LIMIT else shown[: _LIMIT - 3] + "..."

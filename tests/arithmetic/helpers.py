@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wmma_emu.arithmetic import ENGINES, DotProduct, dot_product_of, matmul
+from wmma_emu.arithmetic import ENGINES, DotProduct, dot_product_of, matmul, models_for
 from wmma_emu.formats import Format, decode, encode, format_of
 from wmma_emu.instructions import INSTRUCTIONS, lookup
 
@@ -46,10 +46,8 @@ def distinct_products() -> dict[str, DotProduct]:
     found: dict[tuple, tuple[str, DotProduct]] = {}
     for instruction in INSTRUCTIONS.values():
         for arch in instruction.archs:
-            from wmma_emu.arithmetic import models_for
-
             for model in models_for(instruction, arch):
                 p = DotProduct.of(model, instruction)
                 key = (*model.parameters, p.a, p.b, p.c, p.d, p.k, p.satfinite, p.bit_operation, p.rounding)
-                found.setdefault(key, (f"{arch}-{model.lowering}-{instruction.mnemonic}", p))
+                found.setdefault(key, (f"{arch}|{model.lowering}|{instruction.mnemonic}", p))
     return dict(found.values())

@@ -266,3 +266,61 @@ def test_one_bit_products_count_xor_or_and():
     assert dot(xor, "sm_80", a, b, 5) == 7
     assert dot(both, "sm_80", a, b, 5) == 6
     assert dot(xor, "sm_90", a, b, "0xFFFFFFFF") == 1
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize(("c", "d"), [(2.0**127, 0), (-(2.0**127), 0), (2.0**125, 0)])
+def test_a_large_c_is_cut_beside_products_that_are_larger_still_and_cancel(arch, c, d):
+    # 2**254 - 2**254 + c: c lies below the last place kept. An NVIDIA H200 agrees (family "extremes").
+    assert dot(BF16, arch, [2.0**127, -(2.0**127)], [2.0**127, 2.0**127], c) == d
+
+
+def test_an_infinite_sum_of_a_huge_product_is_infinity_though_another_product_is_zero():
+    assert dot(BF16, "sm_90", [2.0**127, 2.0**60], [0.0, 2.0**100]) == 0x7F80_0000
+
+
+def test_a_zero_beside_the_largest_number_does_not_lift_the_floor():
+    terms = [2.0**e for e in range(-150, -159, -1)] + [2.0**-158, 0.0]
+    ones = [2.0**-60] * 10 + [2.0**127]
+    assert dot(BF16, "sm_90", [t * 2.0**60 for t in terms], ones) == 0x0000_0001
+
+
+def test_a_subnormal_f16_c_is_aligned_at_the_smallest_normal_exponent():
+    # -42 is 22 below the exponent of c's format, and 17 below that of its leading bit: it is kept, and breaks the tie.
+    h = "m16n8k16.f16.f16.f16.f16"
+    assert dot(h, "sm_90", [2.0**-12, 2.0**-21], [2.0**-13, 2.0**-21], "0x0002") == 0x0002
+
+
+@pytest.mark.parametrize("c", ["0x80000001", "0x800003FF"])
+def test_ada_fp8_cuts_a_small_negative_c_to_plus_zero(c):
+    assert dot("m16n8k16.f32.e4m3.e4m3.f32", "sm_89", [], [], c) == 0
+
+
+def test_ada_fp8_keeps_the_last_place_of_the_subnormals():
+    assert dot("m16n8k16.f32.e4m3.e4m3.f32", "sm_89", [], [], "0x00000400") == 0x0000_0400
+
+
+@pytest.mark.parametrize(("fmt", "value", "d"), [("e4m3", 1.875, 0x42E1_0000), ("e5m2", 1.75, 0x42C4_0000)])
+def test_the_largest_significands_of_32_products_add_up(fmt, value, d):
+    assert dot(f"m16n8k32.f32.{fmt}.{fmt}.f32", "sm_120", [value] * 32, [value] * 32) == d
+
+
+def test_volta_m8n8k4_and_turing_m8n8k4_cut_at_different_places():
+    m8 = "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32"
+    a, b = [1.0, 2.0**-12, 2.0**-12], [1.0, 2.0**-12, 2.0**-12]
+    assert dot(m8, "sm_70", a, b) == f32(1.0)
+    assert dot(m8, "sm_75", a, b) == f32(1 + 2.0**-23)
+
+
+def test_ampere_tf32_takes_four_products_a_step():
+    a = [1.0, 0.0, 0.0, 0.0, 1.0]
+    assert dot(TF32, "sm_80", a, a, TWO_24) == f32(TWO_24)
+    assert dot("m16n8k4.f32.tf32.tf32.f32", "sm_80", [1.0, 1.0], [1.0, 1.0], TWO_24) == f32(TWO_24 + 2)
+
+
+def test_sm_120_takes_all_32_fp8_products_in_one_step_and_keeps_25_bits():
+    a = [1.0, *[0.0] * 15, 1.0]
+    assert dot(E4M3, "sm_120", a, a, TWO_24) == f32(TWO_24 + 2)
+    assert dot("m16n8k32.f32.e5m2.e5m2.f32", "sm_120", [1.0, *[2.0**-13] * 4], [1.0, *[2.0**-12] * 4]) == f32(
+        1 + 2.0**-23
+    )

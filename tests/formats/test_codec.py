@@ -283,6 +283,13 @@ def test_unknown_names_are_refused():
         encode(one, format_of("s8"))
     with pytest.raises(UnsupportedInstructionError, match="there is no format 'fp16'; the formats are f64"):
         format_of("fp16")
+    for name in (np.array(["RNE", "RZ"]), ["RNE"], None):
+        with pytest.raises(UnsupportedInstructionError, match="the roundings are RNE"):
+            encode(one, format_of("f16"), name)
+        with pytest.raises(UnsupportedInstructionError, match="the rules are ieee"):
+            encode(one, format_of("f16"), overflow=name)
+        with pytest.raises(UnsupportedInstructionError, match="the formats are f64"):
+            format_of(name)
 
 
 def test_the_table_agrees_with_the_second_path():

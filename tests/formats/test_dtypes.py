@@ -90,9 +90,10 @@ def test_only_the_formats_own_dtype_and_its_raw_bits_are_taken(name, dtype):
         ("bf16", np.float64, r"from_bits\(encode\(A, format_of\('bf16'\)\), 'bf16'\).*twice, through float32"),
         ("e4m3", np.float32, r"from_bits\(encode\(A, format_of\('e4m3'\)\), 'e4m3'\)$"),
         ("u8", np.int8, r"A.view\(numpy.uint8\) takes the same bits, A.astype\(numpy.uint8\) the values"),
-        ("s8", np.int64, r"astype\(int8\) wraps or rounds; wmma_emu.scalar.convert"),
-        ("s4", np.uint8, "2 elements a byte along k, say so with a_format='s4'; else .* as int4"),
-        ("b1", np.uint8, "8 elements a byte along k, say so with a_format='b1'; else .* as bool"),
+        ("s8", np.int64, r"A.astype\(numpy.int8\) wraps or rounds; wmma_emu.scalar.convert"),
+        ("s4", np.int8, r"A.view\(ml_dtypes.int4\) takes its low 4 bits, A.astype\(ml_dtypes.int4\) the values"),
+        ("s4", np.uint8, "2 elements a byte along k, say so with a_format='s4'; else .* as ml_dtypes.int4"),
+        ("b1", np.uint8, "8 elements a byte along k, say so with a_format='b1'; else .* as numpy.bool"),
         ("bf16", "V2", r"numpy.save loses ml_dtypes dtypes: reinterpret_void\(A, 'bf16'\)"),
         ("f16", ml_dtypes.bfloat16, "wmma_emu.scalar.convert rounds patterns once"),
     ],
@@ -100,6 +101,20 @@ def test_only_the_formats_own_dtype_and_its_raw_bits_are_taken(name, dtype):
 def test_the_error_names_the_fix(name, dtype, fix):
     with pytest.raises(FragmentMismatchError, match=fix):
         to_bits(np.zeros(4, dtype), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("u8", np.int8), ("s32", np.uint8), ("s4", np.int8), ("u4", np.int8), ("s8", ml_dtypes.int4), ("b1", np.int8)],
+)
+def test_the_code_that_an_error_gives_for_integers_runs(name, dtype):
+    A = np.array([1, 0], dtype)
+    with pytest.raises(FragmentMismatchError) as caught:
+        to_bits(A, name)
+    advice = re.findall(r"A\.\w+\([\w.]+\)", str(caught.value))
+    assert advice
+    for code in advice:
+        assert to_bits(eval(code, {"A": A, "numpy": np, "ml_dtypes": ml_dtypes}), name).tolist() == [1, 0]
 
 
 def test_the_fix_for_float64_is_right():
@@ -163,6 +178,31 @@ def test_byte_order_strides_and_read_only_do_not_matter():
     assert to_bits(np.float32(1), "f32").shape == () and to_bits(np.zeros((0, 2), np.float16), "f16").shape == (0, 2)
 
 
+class Raising:
+    """An array whose bridge to NumPy raises."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __array__(self, dtype=None, copy=None):
+        raise self.error
+
+
+class NoDtype:
+    """Something whose dtype cannot be asked for."""
+
+    @property
+    def dtype(self):
+        raise RuntimeError("no dtype today")
+
+
+class Unprintable:
+    """Something that cannot be shown."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr today")
+
+
 @pytest.mark.parametrize(
     ("array", "match"),
     [
@@ -174,11 +214,21 @@ def test_byte_order_strides_and_read_only_do_not_matter():
         (np.ma.masked_array([1.0], [True]), r"masked array; pass A.filled\(value\)"),
         (np.array([None]), "A is an array of object"),
         (np.array(["x"]), "A is an array of <U1"),
+        (
+            np.zeros(1, [(f"field {i}", "f2") for i in range(99)]),
+            r"A is an array of \[\('field 0', '<f2'\).{,70}\.\.\., ",
+        ),
+        (np.zeros((1,) * 33, np.float16), "A has 33 axes; at most 32 are taken: reshape the leading ones into one"),
+        (Raising(ValueError("boom\nline 2")), r"NumPy cannot read: boom\\nline 2\. Pass"),
+        (Raising(ValueError("m" * 999)), r"NumPy cannot read: m{77}\.\.\.\. Pass"),
+        (NoDtype(), "NumPy cannot read: no dtype today. Pass"),
+        (Unprintable(), r"A is <Unprintable> \(Unprintable\), which is no array"),
     ],
 )
 def test_what_is_no_array_is_refused(array, match):
-    with pytest.raises(FragmentMismatchError, match=match):
+    with pytest.raises(FragmentMismatchError, match=match) as caught:
         to_bits(array, "f16")
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 400
 
 
 class Tensor:

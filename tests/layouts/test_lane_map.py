@@ -95,6 +95,29 @@ def test_an_index_that_does_not_exist_raises_an_index_error_with_the_legal_range
         call()
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: A.locate(1.5, 0), "the row is 1.5, which is no integer; legal are 0 to 15"),
+        (lambda: A.locate("a", 0), "the row is 'a', which is no integer"),
+        (lambda: A.locate(None, None), "the row is None, which is no integer"),
+        (lambda: A.locate(0, float("nan")), "the column is nan, which is no integer"),
+        (lambda: A.locate(np.zeros(2, int), 0), r"the row is array\(\[0, 0\]\), which is no integer"),
+        (lambda: A.element_at([0], 0), r"the lane is \[0\], which is no integer; legal are 0 to 31"),
+        (lambda: A.element_at(0, 0.0), "the register is 0.0, which is no integer; legal are 0 to 3"),
+        (lambda: A.bit_of("x" * 999), "the element is 'x{76}..., which is no integer"),
+    ],
+)
+def test_an_index_that_is_no_integer_is_refused(call, message):
+    with pytest.raises(FragmentMismatchError, match=message):
+        call()
+
+
+def test_an_index_too_long_to_print_is_refused_all_the_same():
+    with pytest.raises(OutOfBoundsError, match="there is no row <int>; legal are 0 to 15"):
+        A.locate(10**9999, 0)
+
+
 def test_wrong_shapes_are_refused():
     with pytest.raises(FragmentMismatchError, match=r"does not end in \(16, 16\)"):
         A.gather(np.zeros((16, 8), np.uint16))
@@ -125,6 +148,8 @@ def test_lookups_that_name_nothing_say_what_exists():
     row = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
     with pytest.raises(UnsupportedInstructionError, match="operands are a, b, c, d"):
         layout_for(row, "e", "sm_90")
+    with pytest.raises(UnsupportedInstructionError, match=r"there is no operand \['a'\]; operands are a, b, c, d"):
+        layout_for(row, ["a"], "sm_90")
     with pytest.raises(UnsupportedInstructionError, match="not exist on sm_75; chips that have it are sm_80"):
         layout_for(row, "a", "sm_75")
     miscounted = dataclasses.replace(row, num_registers=(2, 1, 4, 4))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A thread that flushes subnormals: noticed where it matters, and harmless everywhere else."""
+"""A thread that flushes subnormals, or rounds otherwise: noticed where it matters, and harmless everywhere else."""
 
 import contextlib
 import ctypes
@@ -13,9 +13,10 @@ import pytest
 from tests.formats.second_path import ROWS
 from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.formats import decode, encode, format_of
-from wmma_emu.scalar import add, convert, double, fma, mul, require_ieee_subnormals
+from wmma_emu.scalar import add, convert, double, fma, mul, require_ieee_subnormals, require_round_to_nearest
 
 FLUSH_TO_ZERO, DENORMALS_ARE_ZERO = 0x8000, 0x0040
+ROUND_DOWN, ROUND_UP, ROUND_TO_ZERO = 0x2000, 0x4000, 0x6000
 LOAD, STORE = b"\x0f\xae\x17\xc3", b"\x0f\xae\x1f\xc3"  # ldmxcsr [rdi]; ret and stmxcsr [rdi]; ret
 
 
@@ -50,6 +51,7 @@ def flags(control, bits):
 def test_a_thread_that_flushes_is_refused(control, bits):
     require_ieee_subnormals()
     with flags(control, bits):
+        require_round_to_nearest()
         with pytest.raises(BackendUnavailableError, match="flushes subnormal numbers to zero"):
             require_ieee_subnormals()
         flushed = np.array([2.0**-1022]) * 0.5, np.array([2.0**-1074]) * 2.0**52
@@ -57,8 +59,63 @@ def test_a_thread_that_flushes_is_refused(control, bits):
     require_ieee_subnormals()
 
 
-def test_the_check_is_cheap():
-    assert min(timeit.repeat(require_ieee_subnormals, number=1000, repeat=5)) < 5e-6 * 1000
+@pytest.mark.parametrize(
+    ("bits", "ulps"),
+    [
+        (0, [2, -2, 2, -2]),
+        (ROUND_DOWN, [1, -2, 2, -3]),
+        (ROUND_UP, [2, -1, 3, -2]),
+        (ROUND_TO_ZERO, [1, -1, 2, -2]),
+    ],
+    ids=["nearest", "down", "up", "to zero"],
+)
+def test_a_thread_that_rounds_otherwise_is_refused(control, bits, ulps):
+    x = np.array([1 + 2.0**-52] * 4)
+    y = np.array([1.5, -1.5, 1 + 2.0**-52, -1 - 2.0**-52])
+    with flags(control, bits):
+        product = x * y
+        raised = []
+        for check in (require_round_to_nearest, require_ieee_subnormals):
+            try:
+                check()
+            except BackendUnavailableError as error:
+                raised.append(str(error))
+    beyond = np.abs(product) - [1.5, 1.5, 1.0, 1.0]
+    assert (np.sign(product) * beyond * 2.0**52).tolist() == ulps  # the mode is really on
+    assert len(raised) == (2 if bits else 0)
+    assert all("does not round to nearest even" in text and "fesetround(FE_TONEAREST)" in text for text in raised)
+    require_ieee_subnormals()
+
+
+@pytest.mark.parametrize("bits", [ROUND_DOWN, ROUND_UP, ROUND_TO_ZERO], ids=hex)
+@pytest.mark.parametrize("name", ROWS)
+def test_in_a_thread_that_rounds_otherwise_results_are_the_same_or_refused(control, bits, name):
+    fmt = format_of(name)
+    rng = np.random.default_rng(23)
+    a, b, c = rng.integers(0, fmt.mask, (3, 1000), np.uint64, endpoint=True).astype(fmt.storage)
+    works = {
+        "fma": lambda: fma(a, b, c, fmt),
+        "add": lambda: add(a, c, fmt),
+        "mul": lambda: mul(a, b, fmt),
+        "fma down": lambda: fma(a, b, c, fmt, "RD"),
+        "convert": lambda: convert(a, fmt, "f16"),
+        "encode": lambda: encode(decode(a, fmt), fmt),
+    }
+    want = {work: function() for work, function in works.items()}
+    refused = set()
+    with flags(control, bits):
+        for work, function in works.items():
+            try:
+                assert np.array_equal(function(), want[work]), work
+            except BackendUnavailableError:
+                refused.add(work)
+    on_floats = {"f64": {"fma", "add", "mul"}, "f32": {"fma", "add"}}
+    assert refused == on_floats.get(name, set())
+
+
+@pytest.mark.parametrize("check", [require_ieee_subnormals, require_round_to_nearest])
+def test_the_check_is_cheap(check):
+    assert min(timeit.repeat(check, number=1000, repeat=5)) < 5e-6 * 1000
 
 
 def everything():

@@ -28,6 +28,7 @@ CHECKSUMS = {
         0x863CC643,
         0xEB3800E7,
         0x4BBBE1D7,
+        0xA380A917,
     ],
     "m16n8k16.f32.bf16.bf16.f32": [
         0xA34FFB10,
@@ -40,6 +41,7 @@ CHECKSUMS = {
         0x62DA9F02,
         0xFE1DA4BA,
         0x3EC552BC,
+        0x01ABFA3A,
     ],
     "m16n8k8.f32.tf32.tf32.f32": [
         0xEBA97E42,
@@ -52,6 +54,7 @@ CHECKSUMS = {
         0x65FFB646,
         0xFBC9FA4A,
         0x6A5A5210,
+        0x6715EA43,
     ],
     "m16n8k32.f32.e4m3.e5m2.f32": [
         0x545149FC,
@@ -64,6 +67,7 @@ CHECKSUMS = {
         0xFF196140,
         0xED903F48,
         0x0691A895,
+        0x8D04544C,
     ],
     "m16n8k4.f64.f64.f64.f64": [
         0x7268013F,
@@ -76,6 +80,7 @@ CHECKSUMS = {
         0xCCFE8639,
         0xAFB32F1D,
         0x5EB50636,
+        0xFB72A66D,
     ],
     "m16n8k32.satfinite.s32.s8.u8.s32": [
         0x8830D107,
@@ -103,6 +108,7 @@ CHECKSUMS = {
         0x3A03A71E,
         0x6C3DD3C8,
         0x62EDCA51,
+        0xE5B87741,
     ],
 }
 

@@ -12,7 +12,10 @@ FILE = Path(__file__).parents[1] / "data" / "recorded_dot_products.npz"
 ARRAYS = load_arrays(FILE)[0]
 GROUPS = sorted({tuple(key.split("|")[:2]) for key in ARRAYS})
 
-pytestmark = pytest.mark.vectors
+pytestmark = [
+    pytest.mark.vectors,
+    pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning"),
+]
 
 
 def test_all_eight_gpus_are_there_with_their_licence():

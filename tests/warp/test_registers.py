@@ -136,7 +136,10 @@ def test_a_transposed_matrix_is_recognised():
         (np.zeros((4, 32), np.int32), r"\.view\(np\.uint32\)"),
         (np.zeros((4, 32), np.float32), r"\.view\(np\.uint32\)"),
         (np.zeros((4, 32), np.uint64), "uint32 of shape"),
-        (np.zeros((4, 32), ">u4"), "in native byte order"),
+        (np.zeros((4, 32), [("a long name " * 20, "u4")]), r"\.\.\. of shape"),
+        (np.ma.masked_array(np.zeros((4, 32), np.uint32), False), r"masked array; pass registers\.filled\(value\)"),
+        (np.zeros((4, *(1,) * 30, 32), np.uint32)[None], "registers has 33 axes; at most 32"),
+        ([[1], [2, 3]], "registers is a Python list"),
         (np.zeros((32, 4), np.uint32), "move axis 0 to the end"),
         (np.zeros((4, 31), np.uint32), "lanes come last"),
         (np.zeros(32, np.uint32), "lanes come last"),
@@ -146,6 +149,15 @@ def test_a_transposed_matrix_is_recognised():
 def test_registers_of_another_dtype_or_shape_are_refused(registers, message):
     with pytest.raises(FragmentMismatchError, match=message):
         BoundOperand(F16, "a", "sm_90").unpack(registers)
+
+
+def test_registers_of_the_other_byte_order_or_with_thirty_axes_of_warps_are_read():
+    bound = BoundOperand(F16, "a", "sm_90")
+    bits = random_bits(bound, *(1,) * 30)
+    registers = bound.pack_bits(bits)
+    assert registers.ndim == 32
+    assert np.array_equal(bound.unpack_bits(registers), bits)
+    assert np.array_equal(bound.unpack_bits(registers.astype(">u4")), bits)
 
 
 def test_an_operand_of_a_chip_without_the_instruction_cannot_be_made():

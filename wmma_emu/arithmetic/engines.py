@@ -8,7 +8,7 @@ import numpy as np
 
 from wmma_emu.arithmetic import numpy_engine, reference
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
 
 __all__ = ["ENGINES", "check_engine", "matmul"]
@@ -48,7 +48,7 @@ def check_engine(engine: str) -> str:
         return "numpy"
     if not isinstance(engine, str) or engine not in ENGINES:
         raise UnsupportedInstructionError(
-            f"there is no engine {engine!r}; the engines are 'auto', {', '.join(map(repr, ENGINES))}"
+            f"there is no engine {shorten(engine)}; the engines are 'auto', {', '.join(map(repr, ENGINES))}"
         )
     return engine
 
@@ -96,5 +96,22 @@ def matmul(
             f"K = {k} is not {product.k}" + (", nor a multiple of it" if product.chains else "")
         )
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
-    a, b, c = (np.broadcast_to(x, batch + x.shape[-2:]).reshape(prod(batch), *x.shape[-2:]) for x in (a, b, c))
-    return run(product, a, b, c, progress).reshape(batch + c.shape[-2:])
+    shape = (*batch, *c.shape[-2:])
+    if prod(b.shape[:-2]) == 1:
+        # One B for all: the batch is more rows.
+        a, c = _rows_of_all(a, batch), _rows_of_all(c, batch)
+        return run(product, a, b.reshape(1, *b.shape[-2:]), c, progress).reshape(shape)
+    a, b, c = (_one_batch_axis(x, batch) for x in (a, b, c))
+    return run(product, a, b, c, progress).reshape(shape)
+
+
+def _rows_of_all(x: Bits, batch: tuple[int, ...]) -> Bits:
+    """Put the matrices of a batch one below the other."""
+    return np.broadcast_to(x, batch + x.shape[-2:]).reshape(1, prod(batch) * x.shape[-2], x.shape[-1])
+
+
+def _one_batch_axis(x: Bits, batch: tuple[int, ...]) -> Bits:
+    """Broadcast and flatten the leading axes; a matrix that all products share is not copied."""
+    if prod(x.shape[:-2]) == 1:
+        return np.broadcast_to(x.reshape(x.shape[-2:]), (prod(batch), *x.shape[-2:]))
+    return np.broadcast_to(x, batch + x.shape[-2:]).reshape(prod(batch), *x.shape[-2:])

@@ -14,11 +14,12 @@ __all__ = ["integer_matmul", "popcount_matmul"]
 def integer_matmul(product: DotProduct, a: Bits, b: Bits, c: Bits) -> Bits:
     """Exact totals, wrapped to 32 bits; or, with .satfinite, clamped once an instruction.
 
-    Wrapping may wait until the end of K; clamping may not.
+    Wrapping may wait until the end of k; clamping may not. A panel is at most some thousands of products deep, far
+    from the 2**53 / 255**2 that float64 adds exactly.
     """
     x, y = decode(a, product.a), decode(b, product.b)
     total = _signed(c, product.c)
-    step = product.k if product.satfinite else _exact_depth(product)
+    step = product.k if product.satfinite else max(len(x), 1)
     for k in range(0, len(x), step):
         total = total + _sum_of_products(x[k : k + step], y[k : k + step])
         if product.satfinite:
@@ -44,14 +45,6 @@ def _sum_of_products(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[
     else:
         total = np.matmul(x[:, :, 0].transpose(2, 1, 0), y[:, 0].transpose(2, 0, 1)).transpose(1, 2, 0)
     return total.astype(np.int64)
-
-
-def _exact_depth(product: DotProduct) -> int:
-    """Products that float64 adds without rounding: a multiple of the instruction's k."""
-    largest = max(abs(product.a.min_integer), product.a.max_integer) * max(
-        abs(product.b.min_integer), product.b.max_integer
-    )
-    return (2**53 // largest) // product.k * product.k
 
 
 def _signed(bits: Bits, fmt: Format) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from functools import cache
 
 from wmma_emu.arithmetic.model import DotModel, DotProduct
 from wmma_emu.arithmetic.table import MODELS
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.instructions import Instruction
 
 __all__ = ["dot_product_of", "model_for", "models_for"]
@@ -65,7 +65,7 @@ def model_for(instruction: Instruction, arch: str, lowering: str | None = None) 
         if row.lowering == lowering:
             return row
     raise UnsupportedInstructionError(
-        f"{instruction.mnemonic} on {arch} has no lowering {lowering!r}; "
+        f"{instruction.mnemonic} on {arch} has no lowering {shorten(lowering)}; "
         f"it has {', '.join(repr(row.lowering) for row in rows)}"
     )
 

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from wmma_emu.formats import Format, Overflow, Rounding, format_of
+from wmma_emu.formats import Format, Rounding, format_of
 from wmma_emu.instructions import Instruction
 
 __all__ = ["E8M13", "DotModel", "DotProduct"]
@@ -13,7 +13,7 @@ BitOperation = Literal["", "xor", "and"]
 E8M13 = Format(
     "e8m13", "float", 32, True, exponent_bits=8, fraction_bits=13, bias=127, has_infinity=True, nan="ieee",
     ignored_low_bits=10, canonical_nan=0x7FFF_FFFF,
-    source="recorded on Ada GPUs (FP8 mma.sync) and measured on an NVIDIA H200 (FP8 wgmma)", status="recorded",
+    source="recorded on Ada GPUs (FP8 mma.sync), H100 and H200 (FP8 wgmma)", status="recorded",
 )  # fmt: skip
 """What Ada's FP8 unit keeps of a float32 result: 13 fraction bits, in a float32 register."""
 
@@ -214,8 +214,3 @@ class DotProduct:
     def chains(self) -> bool:
         """Whether D of one instruction can be C of the next."""
         return self.c.name == self.d.name
-
-    @property
-    def overflow(self) -> Overflow:
-        """Beyond the largest finite value the unit gives infinity, under RZ too."""
-        return "infinity"

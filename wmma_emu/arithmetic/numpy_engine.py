@@ -24,11 +24,20 @@ Progress = Callable[[float], None]
 Tile = Callable[[Bits, Bits], Bits]
 """From the rows of a and the elements of c of one tile to its elements of d."""
 
-_TILE_COLUMNS = 512
 _TILE_ELEMENTS = 1 << 16
+"""Elements of a tile of D: its float32 arrays stay in the second-level cache."""
+
+_TILE_COLUMNS = 512
+"""Columns of a tile, more where there are few rows."""
+
+_FEW_COLUMNS = 64
 _SMALL_MATRIX = 1 << 12
-_MAX_DEPTH = 1 << 13
-"""Beyond this k a panel of B, made ready, would take more than some 30 MB."""
+
+_MAX_DEPTH = 1 << 10
+"""Products that are made ready at once; a longer K is taken in several parts."""
+
+_PANEL_ELEMENTS = 1 << 21
+"""Elements of A or B that are made ready at once, some 20 bytes each while that lasts."""
 
 
 def matmul(product: DotProduct, a: Bits, b: Bits, c: Bits, progress: Progress | None = None) -> Bits:
@@ -51,14 +60,23 @@ def matmul(product: DotProduct, a: Bits, b: Bits, c: Bits, progress: Progress | 
     d = np.array(c) if product.chains else np.empty(c.shape, product.d.storage)
     depth = max(_MAX_DEPTH // product.k, 1) * product.k
     starts = range(0, a.shape[-1], depth)
-    many_small = m * n <= _SMALL_MATRIX and batch >= 16
+    walk = _walk(product, batch, m, n)
     for done, k in enumerate(starts):
         x, y = a[..., k : k + depth], b[:, k : k + depth]
-        for share in _batched(product, x, y, c, d) if many_small else _tiled(product, x, y, c, d):
+        for share in walk(product, x, y, c, d):
             if progress is not None:
                 progress((done + share) / len(starts))
         c = d
     return d
+
+
+def _walk(product: DotProduct, batch: int, m: int, n: int) -> Callable[..., Iterator[float]]:
+    """Choose the way through D whose last axis is long, because NumPy's inner loops run along it."""
+    if m * n <= _SMALL_MATRIX and batch >= 16:
+        return _batched
+    if n < _FEW_COLUMNS <= m and product.model.arithmetic in ("aligned_sum", "fma_chain"):
+        return _narrow
+    return _tiled
 
 
 def _tiled(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterator[float]:
@@ -67,15 +85,32 @@ def _tiled(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterator[
     Axes of a tile: (k, row, 1) of a, (k, 1, column) of b, (row, column) of c and d. Yields the share done.
     """
     batch, m, n = c.shape
-    rows = max(_TILE_ELEMENTS // min(max(n, 1), _TILE_COLUMNS), 1)
+    depth = max(a.shape[-1], 1)
+    width = min(max(_TILE_COLUMNS, _TILE_ELEMENTS // max(m, 1)), _PANEL_ELEMENTS // depth)
+    rows = max(_TILE_ELEMENTS // max(min(n, width), 1), 1)
     for index in range(batch):
-        for column in range(0, n, _TILE_COLUMNS):
-            columns = slice(column, column + _TILE_COLUMNS)
+        for column in range(0, n, width):
+            columns = slice(column, column + width)
             tile = _KERNELS[product.model.arithmetic](product, b[index, :, None, columns])
             for row in range(0, m, rows):
                 here = index, slice(row, row + rows), columns
                 d[here] = tile(a[index, row : row + rows].T[:, :, None], c[here])
-                yield (index + (column + (row + rows) / m * _TILE_COLUMNS) / n) / batch
+                yield (index + (column + min(row + rows, m) / m * min(width, n - column)) / n) / batch
+
+
+def _narrow(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterator[float]:
+    """Matrices of few columns: as `_tiled`, the tiles lying on their side.
+
+    Axes of a tile: (k, 1, row) of a, (k, column, 1) of b, (column, row) of c and d.
+    """
+    batch, m, n = c.shape
+    rows = min(_TILE_ELEMENTS // max(n, 1), _PANEL_ELEMENTS // max(a.shape[-1], 1))
+    for index in range(batch):
+        tile = _KERNELS[product.model.arithmetic](product, b[index, :, :, None])
+        for row in range(0, m, rows):
+            here = index, slice(row, row + rows)
+            d[here] = tile(a[here].T[:, None], c[here].T).T
+            yield (index + min(row + rows, m) / m) / batch
 
 
 def _batched(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterator[float]:

@@ -15,7 +15,7 @@ from wmma_emu.formats import format_of
 
 __all__ = ["FMA_F32", "MODELS"]
 
-_H200 = "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21: no mismatch in 67 million outputs of 248 instructions"
+_H200 = "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21: no mismatch in 98 million outputs of 248 instructions"
 _DATA = "published recordings of MATLAB-tensor-core (BSD-2-Clause), no mismatch: "
 _LITERATURE = "MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core agree"
 _SIM = "MMA-Sim (arXiv 2511.10909) alone"
@@ -27,7 +27,8 @@ _F16_MMA = ("m16n8k8", "m16n8k16")
 _F16_WMMA = ("m16n16k16", "m32n8k16", "m8n32k16")
 _FP8 = ("e4m3", "e5m2")
 _BOTH = ("mma.sync", "wmma.mma")
-_UNSEEN = "no specials, no zero sums recorded, nothing near min_exponent, nor where the order of the two steps shows"
+_THROUGH_WMMA = "recorded through wmma, where mma.sync is the same machine instruction; "
+_UNSEEN = "; specials, zero sums and min_exponent: literature"
 
 
 def _rows(evidence: _Evidence, **parameters: Any) -> Iterator[DotModel]:
@@ -47,12 +48,9 @@ def _aligned(evidence: _Evidence, accumulator: str, **parameters: Any) -> Iterat
 
 
 def _volta() -> Iterator[DotModel]:
+    note = _THROUGH_WMMA + "4 of 16 products not zero, so the order of the four steps: literature" + _UNSEEN
     evidence = {
-        "sm_70": (
-            "recorded",
-            _DATA + "V100, 10,000 f16 dot products",
-            "no specials and no zero sums recorded",
-        ),
+        "sm_70": ("recorded", _DATA + "V100, 10,000 f16 dot products", note),
         "sm_72": ("inferred", "the same machine code as sm_70 (HMMA.884, ptxas 12.4)", ""),
     }
     for accumulator in ("f32", "f16"):
@@ -72,45 +70,39 @@ def _turing() -> Iterator[DotModel]:
 
 def _ampere_and_ada() -> Iterator[DotModel]:
     gpus = {"sm_80": "A100", "sm_86": "A2", "sm_89": "Ada RTX 1000 and L40S"}
-    evidence = {arch: ("recorded", f"{_DATA}{gpu}", _UNSEEN) for arch, gpu in gpus.items()}
+
+    def evidence(products: str) -> _Evidence:
+        note = f"{_THROUGH_WMMA}{products} products not zero, so that there are two steps of k: literature{_UNSEEN}"
+        return {arch: ("recorded", _DATA + gpu, note) for arch, gpu in gpus.items()}
+
     shapes = (*_F16_MMA, *_F16_WMMA)
-    for accumulator in ("f32", "f16"):
-        yield from _aligned(evidence, accumulator, families=_BOTH, shapes=shapes, inputs=("f16",),
+    for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32")):
+        yield from _aligned(evidence("8 of 16"), accumulator, families=_BOTH, shapes=shapes, inputs=(fmt,),
                             terms_per_step=8, fraction_bits=24)  # fmt: skip
-    yield from _aligned(evidence, "f32", families=_BOTH, shapes=shapes, inputs=("bf16",),
-                        terms_per_step=8, fraction_bits=24)  # fmt: skip
-    yield from _aligned(evidence, "f32", families=_BOTH, shapes=("m16n8k4", "m16n8k8", "m16n16k8"),
+    yield from _aligned(evidence("4 of 8"), "f32", families=_BOTH, shapes=("m16n8k4", "m16n8k8", "m16n16k8"),
                         inputs=("tf32",), terms_per_step=4, fraction_bits=24)  # fmt: skip
-    ada = {
-        "sm_89": (
-            "recorded",
-            _DATA + "Ada RTX 1000 and L40S, m16n8k32",
-            "no specials and no zero sums recorded",
-        )
-    }
+    note = "recorded: m16n8k32, A and B of one format; m16n8k16 and mixed formats: literature" + _UNSEEN
+    ada = {"sm_89": ("recorded", _DATA + "Ada RTX 1000 and L40S, m16n8k32", note)}
     for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
         yield from _aligned(ada, accumulator, output=output, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
                             inputs=_FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
 
 
 def _hopper_and_blackwell() -> Iterator[DotModel]:
-    unseen = "no specials, no zero sums recorded, nothing near min_exponent; as on sm_90"
-    evidence = {
-        "sm_90": ("measured", _H200, ""),
-        "sm_100": ("recorded", _DATA + "B200", unseen),
-        "sm_120": ("literature", _LITERATURE, ""),
-    }
+    b200 = ("recorded", _DATA + "B200", _THROUGH_WMMA + "all 16 products not zero" + _UNSEEN)
+    evidence = {"sm_90": ("measured", _H200, ""), "sm_100": b200, "sm_120": ("literature", _LITERATURE, "")}
     shapes = (*_F16_MMA, *_F16_WMMA)
-    for accumulator in ("f32", "f16"):
-        yield from _aligned(evidence, accumulator, families=_BOTH, shapes=shapes, inputs=("f16",),
+    for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32")):
+        yield from _aligned(evidence, accumulator, families=_BOTH, shapes=shapes, inputs=(fmt,),
                             terms_per_step=16, fraction_bits=25)  # fmt: skip
-    yield from _aligned(evidence, "f32", families=_BOTH, shapes=shapes, inputs=("bf16",),
-                        terms_per_step=16, fraction_bits=25)  # fmt: skip
-    yield from _aligned(evidence, "f32", families=("mma.sync",), shapes=("m16n8k4", "m16n8k8"), inputs=("tf32",),
+    # What was recorded of the B200 is wmma, four k4 HMMAs; the recordings cannot tell eight products a step from four.
+    literature = ("literature", _LITERATURE, "")
+    tf32 = {"sm_90": ("measured", _H200, ""), "sm_100": literature, "sm_120": literature}
+    yield from _aligned(tf32, "f32", families=("mma.sync",), shapes=("m16n8k4", "m16n8k8"), inputs=("tf32",),
                         terms_per_step=8, fraction_bits=25)  # fmt: skip
-    wmma = {
-        arch: (status, source + "; four k4 HMMAs (ptxas)", note) for arch, (status, source, note) in evidence.items()
-    }
+    hmma = "; four k4 HMMAs in the machine code"
+    b200 = ("recorded", _DATA + "B200" + hmma, "4 of 8 products not zero" + _UNSEEN)
+    wmma = {"sm_90": ("measured", _H200, ""), "sm_100": b200, "sm_120": ("literature", _LITERATURE + hmma, "")}
     yield from _aligned(wmma, "f32", families=("wmma.mma",), shapes=("m16n16k8",), inputs=("tf32",),
                         terms_per_step=4, fraction_bits=25)  # fmt: skip
 
@@ -120,10 +112,12 @@ def _fp8_as_f16() -> Iterator[DotModel]:
     lowerings = (
         ("ptxas-12.8", "chained", {
             "sm_90": ("measured", _H200 + " (ptxas 13.0 emits the sequence of 12.8)", ""),
-            "sm_100": ("recorded", _DATA + "B200, m16n8k32", "sequence of ptxas 12.8"),
+            "sm_100": ("recorded", _DATA + "B200, m16n8k32",
+                       "sequence of ptxas 12.8; m16n8k16 and mixed formats: the same machine code" + _UNSEEN),
         }),
         ("ptxas-12.4", "added", {
-            "sm_90": ("inferred", "machine code of ptxas 12.4 over the measured HMMA", ""),
+            "sm_90": ("inferred", "machine code of ptxas 12.4 over the measured HMMA",
+                      "m16n8k16 and f16 accumulators, which ptxas 12.4 refuses: carried over"),
             "sm_100": ("inferred", "the order of ptxas 12.4 on sm_90, carried over", "ptxas 12.4 does not know sm_100"),
         }),
     )  # fmt: skip
@@ -143,9 +137,7 @@ def _fp8_on_sm_120() -> Iterator[DotModel]:
 
 
 _AFTER_TURING = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-_SOFTWARE = (
-    "FMUL, FFMA and FADD in the machine code of ptxas 13.0, in the same order as on sm_90, where they are measured"
-)
+_SOFTWARE = "as many FMUL, FFMA and FADD in the machine code of ptxas 13.0 as on sm_90, where the sums are measured"
 
 
 def _m8n8k4_after_turing() -> Iterator[DotModel]:

@@ -31,7 +31,8 @@ _LOWEST_MAXIMUM = LOWEST
 cut anyway: 2**-124 < 2**(-31 - F)."""
 
 _LOWEST_EXPONENT = -100
-"""Above this alignment exponent no result is a float32 subnormal: 2**(-100 - F) > 2**-127 for F < 27."""
+"""From this alignment exponent on no result is a float32 subnormal: a sum is a multiple of 2**(-100 - F), and F is at
+most 26. Lower ones would do; this one is comfortable."""
 
 
 def largest_exact_step(product: DotProduct) -> int:
@@ -56,6 +57,8 @@ class TileAccumulator:
         self._product = product
         self._model = product.model
         self._in_int32 = largest_exact_step(product)
+        # Above it the power of two by which c is scaled is no normal float32.
+        self._highest_exponent = product.model.fraction_bits + 126
         self._exponent = np.empty(shape, np.int8)
         self._exponent_k = np.empty(shape, np.int8)
         self._term = np.empty(shape, np.float32)
@@ -69,7 +72,8 @@ class TileAccumulator:
             base = a.top[index] + b.top[index]
             exponent = largest + base
             special = a.special[index] | b.special[index] | ~np.isfinite(c)
-            careful = (largest <= _LOWEST_MAXIMUM) | (exponent < _LOWEST_EXPONENT) | special
+            careful = (largest <= _LOWEST_MAXIMUM) | special
+            careful |= (exponent < _LOWEST_EXPONENT) | (exponent > self._highest_exponent)
             np.maximum(exponent, self._exponent_of(c), out=exponent)
             np.maximum(exponent, self._model.min_exponent, out=exponent)
             total = self._sum_of_products(a, b, index, exponent - base)
@@ -101,20 +105,22 @@ class TileAccumulator:
     def _sum_of_products(self, a: Operand, b: Operand, index: int, exponent: NDArray[np.int16]) -> NDArray[np.float64]:
         """Every product cut toward zero at 2**(exponent - F), and their exact sum in that unit."""
         scale = _power_of_two(self._model.fraction_bits - exponent)
-        term, cut, in_int32 = self._term, self._cut, self._sum
-        x, y = a.value[index], b.value[index]
-        total: NDArray[np.float64] | None = None
-        for start in range(0, len(x), self._in_int32):
-            in_int32[...] = 0
-            for k in range(start, min(start + self._in_int32, len(x))):
-                np.multiply(x[k], scale, out=term)
-                np.multiply(term, y[k], out=term)
-                np.copyto(cut, term, casting="unsafe")
-                np.add(in_int32, cut, out=in_int32)
-            part = in_int32.astype(np.float64)
-            total = part if total is None else np.add(total, part, out=total)
-        assert total is not None  # noqa: S101  a step has at least one product
+        x, y, at_once = a.value[index], b.value[index], self._in_int32
+        total = self._sum_in_int32(x[:at_once], y[:at_once], scale)
+        for start in range(at_once, len(x), at_once):
+            total += self._sum_in_int32(x[start : start + at_once], y[start : start + at_once], scale)
         return total
+
+    def _sum_in_int32(self, x: Float32s, y: Float32s, scale: Float32s) -> NDArray[np.float64]:
+        """Sum of as many cut products as int32 holds; the conversion to int32 is the cut."""
+        term, cut, total = self._term, self._cut, self._sum
+        total[...] = 0
+        for k in range(len(x)):
+            np.multiply(x[k], scale, out=term)
+            np.multiply(term, y[k], out=term)
+            np.copyto(cut, term, casting="unsafe")
+            np.add(total, cut, out=total)
+        return total.astype(np.float64)
 
     def _exponent_of(self, c: Float32s) -> NDArray[np.int16]:
         """Exponent of each running sum; that of a zero is below every floor."""
@@ -136,11 +142,11 @@ class TileAccumulator:
         return total.astype(np.float32)
 
     def _keep_c(self, no_product: NDArray[np.bool_], c: Float32s, result: Float32s) -> None:
-        """Where every product is zero, c goes through; -0 becomes +0."""
-        kept = c + np.float32(0)
+        """Where every product is zero, c goes through; -0, and what is cut to it, becomes +0."""
+        kept = c
         if self._model.output_format != self._model.accumulator_format:
             kept = (kept.view(np.int32) & (-1 << self._model.output_format.ignored_low_bits)).view(np.float32)
-        np.copyto(result, kept, where=no_product)
+        np.copyto(result, kept + np.float32(0), where=no_product)
 
     def _repair(
         self, careful: NDArray[np.bool_], a: Operand, b: Operand, index: int, c: Float32s, result: Float32s
@@ -181,7 +187,7 @@ def from_accumulator_bits(bits: Bits, product: DotProduct) -> Float32s:
 
 
 def _power_of_two(exponent: NDArray[np.int16]) -> Float32s:
-    """2**exponent in float32; beyond its range the nearest power that it holds."""
+    """2**exponent in float32, clipped to its normal range: where that matters, the element is done again."""
     word = (np.clip(exponent, -126, 127) + np.int16(127)).astype(np.int32)
     word <<= 23
     return word.view(np.float32)

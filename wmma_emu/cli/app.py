@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """From a command line to an exit status: what goes wrong becomes one line, never a traceback."""
 
-import os
 import re
 import sys
 import warnings
@@ -10,13 +9,12 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from wmma_emu.cli.options import parse_arguments
-from wmma_emu.cli.terminal import Terminal, say_on_stderr
+from wmma_emu.cli.terminal import Terminal, discard_output, say_on_stderr
 from wmma_emu.errors import UnspecifiedBehaviourWarning, UnverifiedModelWarning, WmmaEmuError
 
-__all__ = ["main"]
+__all__ = ["run"]
 
 _USER_ERROR = 2
-_INTERRUPTED = 130
 _BROKEN_PIPE = 141
 """What a shell reports for a program that a closed pipe (SIGPIPE) ends."""
 
@@ -24,36 +22,22 @@ _KEYWORD = re.compile(r"\b(instr|arch|engine|lowering|a_format|b_format)=")
 """Keywords of the library that are options here: its messages name them."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit status.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments, the program's name left out; those of the process by default.
-
-    Returns
-    -------
-    int
-        0; 2 after an error, which is one line on standard error; 130 after an interrupt; 141 when the reader
-        of standard output has gone.
-    """
+def run(argv: Sequence[str]) -> int:
+    """Run a command line and return its exit status: 0, 2 or 141; `wmma_emu.cli.main` says which is which."""
     try:
         with _warnings_as_lines():
-            _run(sys.argv[1:] if argv is None else argv)
+            _run_command(argv)
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        _discard_output()
+        discard_output(sys.stdout)
         return _BROKEN_PIPE
-    except KeyboardInterrupt:
-        return _INTERRUPTED
     except (WmmaEmuError, OSError, MemoryError) as error:
         return _fail(error)
     return 0
 
 
-def _run(argv: Sequence[str]) -> None:
+def _run_command(argv: Sequence[str]) -> None:
     """Import what a command needs, and only that."""
     try:
         arguments = parse_arguments(argv)
@@ -77,18 +61,9 @@ def _fail(error: Exception) -> int:
         what = error.filename if error.filename is not None else "standard output"
         text = f"{what}: {error.strerror or error}"
         if error.filename is None:
-            _discard_output()
+            discard_output(sys.stdout)
     say_on_stderr(f"wmma-emu: error: {text}")
     return _USER_ERROR
-
-
-def _discard_output() -> None:
-    """Send what is still buffered nowhere, so that the interpreter's own flush at exit cannot fail."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-    except (AttributeError, OSError, ValueError):  # a standard output that is no file
-        pass
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 """Matrices in ``.npy`` files: read without unpickling anything, written whole or not at all."""
 
 import ast
+import math
 import os
+import shutil
 import stat
 import struct
 from collections.abc import Iterable
@@ -19,6 +21,7 @@ __all__ = ["check_output", "read_matrix", "write_matrix"]
 
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 10_000
+_MOST_AXES = 32
 _LARGEST_SIZE = 2**62
 
 E5M2_DESCR = "<f1"
@@ -50,6 +53,8 @@ def read_matrix(path: str) -> tuple[NDArray[Any], str | None]:
     UsageError
         If it cannot be opened, is no ``.npy`` file, is damaged, or holds Python objects or records.
     """
+    if not path:
+        raise UsageError("'' names no file; name one to read, such as A.npy")
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -98,22 +103,28 @@ def _read_header(path: str, file: BinaryIO, size: int) -> _Header:
     except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
         raise UsageError(f"{damaged}: its header cannot be read") from None
     dtype = _dtype(path, descr)
+    if type(fortran_order) is not bool:
+        raise UsageError(f"{damaged}: its fortran_order is {fortran_order!r:.80}, neither True nor False")
     if type(shape) is not tuple or not all(type(x) is int and 0 <= x <= _LARGEST_SIZE for x in shape):
         raise UsageError(f"{damaged}: its shape is {shape!r:.80}")
-    count = dtype.itemsize
-    for x in shape:
-        count *= x
+    if len(shape) > _MOST_AXES:
+        raise UsageError(f"{path}: it has {len(shape)} axes; save a matrix of at most {_MOST_AXES}")
+    count = dtype.itemsize * math.prod(shape)
     present = size - file.tell()
     if present < count:
         raise UsageError(f"{damaged}: shape {shape} of {dtype} takes {count} bytes, {present} are there")
-    return _Header(dtype, descr == E5M2_DESCR, bool(fortran_order), shape, file.tell())
+    if max(dtype.itemsize, 1) * math.prod(x or 1 for x in shape) > _LARGEST_SIZE:
+        raise UsageError(f"{path}: shape {shape!r:.80} is empty, with axes too long for any array")
+    return _Header(dtype, descr == E5M2_DESCR, fortran_order, shape, file.tell())
 
 
 def _dtype(path: str, descr: object) -> np.dtype[Any]:
     if descr == E5M2_DESCR:
         return np.dtype("V1")
     try:
-        dtype: np.dtype[Any] = np.dtype(descr)  # type: ignore[call-overload]
+        if not isinstance(descr, (list, tuple)) and not (isinstance(descr, str) and descr.isprintable()):
+            raise TypeError  # NumPy takes None for float64, and a control character for the number of a type
+        dtype: np.dtype[Any] = np.dtype(descr)  # type: ignore[arg-type]
     except (TypeError, ValueError, SyntaxError):
         raise UsageError(f"{path}: NumPy has no dtype {descr!r:.80}") from None
     if dtype.hasobject:
@@ -143,7 +154,7 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         if target.exists() and not target.is_file():
             raise UsageError(f"{path}: not a regular file; name one to write, such as D.npy")
         for other in inputs:
-            if target.exists() and Path(other).exists() and os.path.samefile(target, other):
+            if target.exists() and os.path.exists(other) and os.path.samefile(target, other):
                 raise UsageError(f"{path}: an input; name another file to write")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise UsageError(f"{path}: no permission to write in {folder}")
@@ -156,6 +167,8 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
 def write_matrix(path: str, matrix: NDArray[Any]) -> None:
     """Write a ``.npy`` file under a temporary name beside it, then give it its own.
 
+    A file that is replaced hands its permissions on.
+
     Raises
     ------
     UsageError
@@ -167,6 +180,8 @@ def write_matrix(path: str, matrix: NDArray[Any]) -> None:
         file = open(temporary, "xb")
         try:
             with file:
+                with suppress(FileNotFoundError):
+                    shutil.copymode(target, temporary)
                 np.save(file, matrix, allow_pickle=False)
             os.replace(temporary, target)
         except BaseException:

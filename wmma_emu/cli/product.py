@@ -34,7 +34,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     WmmaEmuError
         For files, formats, shapes, names that do not fit; then nothing is written.
     """
-    chip = arch_of(arguments.arch or DEFAULT_ARCH)
+    chip = arch_of(DEFAULT_ARCH if arguments.arch is None else arguments.arch)
     check_engine(arguments.engine)
     check_output(arguments.output, [x for x in (arguments.a, arguments.b, arguments.c) if x is not None])
     row = None if arguments.instr in (None, _BASELINE) else lookup(arguments.instr, chip)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TextIO
 
 from wmma_emu.cli.usage import one_line, printable
 
-__all__ = ["Line", "Styled", "Terminal", "say_on_stderr"]
+__all__ = ["Line", "Styled", "Terminal", "discard_output", "say_on_stderr"]
 
 _STYLES = {
     "title": "bold",
@@ -50,9 +50,22 @@ def _encodable(text: str, stream: TextIO) -> str:
 
 
 def say_on_stderr(text: str) -> None:
-    """Write one line on standard error, if there is one."""
-    if sys.stderr is not None:
+    """Write one line on standard error, if there is one and it takes it."""
+    if sys.stderr is None:
+        return
+    try:
         print(_encodable(one_line(text), sys.stderr), file=sys.stderr, flush=True)
+    except OSError:  # nowhere is left to say it; the exit status does
+        discard_output(sys.stderr)
+
+
+def discard_output(stream: TextIO | None) -> None:
+    """Send what a stream still buffers nowhere, so that the interpreter's own flush at exit cannot fail."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())  # type: ignore[union-attr]
+    except (AttributeError, OSError, ValueError):  # a stream that is no file
+        pass
 
 
 class Terminal:

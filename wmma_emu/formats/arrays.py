@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import FragmentMismatchError, shorten
 
-__all__ = ["as_numpy"]
+__all__ = ["MAX_AXES", "as_numpy"]
+
+MAX_AXES = 32
+"""More axes than these NumPy does not broadcast, and some of its functions do not take."""
 
 _TORCH_RAW = {
     "torch.bfloat16": ("bf16", "uint16"),
@@ -40,7 +43,8 @@ def as_numpy(array: object, name: str = "A") -> tuple[NDArray[Any], str | None]:
     Raises
     ------
     FragmentMismatchError
-        For what is no array: lists and Python numbers, which have no dtype; masked arrays; None; text.
+        For what is no array: lists and Python numbers, which have no dtype; masked arrays; None; text; and for
+        more than 32 axes.
 
     Examples
     --------
@@ -53,21 +57,25 @@ def as_numpy(array: object, name: str = "A") -> tuple[NDArray[Any], str | None]:
         given, format_name = np.asarray(array), None
     else:
         given, format_name = _foreign(array, name)
+    if given.ndim > MAX_AXES:
+        raise FragmentMismatchError(
+            f"{name} has {given.ndim} axes; at most {MAX_AXES} are taken: reshape the leading ones into one"
+        )
     if not given.dtype.isnative:
         given = given.astype(given.dtype.newbyteorder("="))
     return given, format_name
 
 
 def _foreign(array: Any, name: str) -> tuple[NDArray[Any], str | None]:
-    kind = type(array).__name__
-    library = type(array).__module__.partition(".")[0]
+    kind = shorten(type(array).__name__, str)
+    library = shorten(type(array).__module__, str).partition(".")[0]
     if isinstance(array, list | tuple | int | float | complex):
         raise FragmentMismatchError(
             f"{name} is a Python {kind}, which has no dtype; "
             f"pass numpy.array({name}, dtype=...) with the dtype that is meant"
         )
-    raw = _TORCH_RAW.get(str(getattr(array, "dtype", "")))
     try:
+        raw = _TORCH_RAW.get(str(getattr(array, "dtype", "")))
         if raw is not None and library in sys.modules:
             format_name, view = raw
             return np.asarray(array.view(getattr(sys.modules[library], view))), format_name
@@ -77,16 +85,16 @@ def _foreign(array: Any, name: str) -> tuple[NDArray[Any], str | None]:
             return np.from_dlpack(array), None
     except Exception as error:
         raise FragmentMismatchError(
-            f"{name} is a {library} {kind} that NumPy cannot read: {error}. {_fix(array, name)}"
+            f"{name} is a {library} {kind} that NumPy cannot read: {shorten(error, str)}. {_fix(array, name)}"
         ) from error
     raise FragmentMismatchError(
-        f"{name} is {array!r:.40} ({kind}), which is no array; pass a NumPy array, or one with __array__ or DLPack"
+        f"{name} is {shorten(array)} ({kind}), which is no array; pass a NumPy array, or one with __array__ or DLPack"
     )
 
 
 def _fix(array: object, name: str) -> str:
-    if hasattr(array, "get"):
+    if hasattr(type(array), "get"):
         return f"Bring it to the host: {name}.get()"
-    if hasattr(array, "cpu"):
+    if hasattr(type(array), "cpu"):
         return f"Bring it to the host: {name}.detach().cpu()"
-    return f"Pass numpy.asarray of it, or its bits in an unsigned array named {name}"
+    return "Pass a NumPy array of its values, or of its bits as unsigned integers"

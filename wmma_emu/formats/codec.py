@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats.rounding import Bits, Int64s, round_pack
 from wmma_emu.formats.spec import Format, Overflow, Rounding
 from wmma_emu.formats.table import format_of
@@ -136,7 +136,7 @@ def encode(
     source = _NUMPY_FLOATS.get(given.dtype.type)
     if source is None:
         raise FragmentMismatchError(
-            f"encode takes float64, float32 or float16 values, not {given.dtype}; "
+            f"encode takes float64, float32 or float16 values, not {shorten(given.dtype, str)}; "
             "pass values.astype(numpy.float64) if that is exact, or use wmma_emu.scalar.convert on bits"
         )
     # On patterns, and not by way of float64: the processor may be set to take subnormal float32 for zero.

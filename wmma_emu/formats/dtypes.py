@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.packing import unpack_axis
 from wmma_emu.formats.rounding import Bits
@@ -111,7 +111,8 @@ def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int 
         return _checked(word, fmt, name, fmt.mask, f"raw bits outside the {fmt.bits} of {fmt}")
     legal = [str(_DTYPES[fmt.name])] + ([f"{raw} (raw bits)"] if raw is not None else [])
     raise FragmentMismatchError(
-        f"{name} is an array of {dtype}, and {fmt} is wanted: {' or '.join(legal)}. {_fix(dtype, fmt, name)}"
+        f"{name} is an array of {shorten(dtype, str)}, and {fmt} is wanted: {' or '.join(legal)}. "
+        f"{_fix(dtype, fmt, name)}"
     )
 
 
@@ -147,7 +148,7 @@ def reinterpret_void(array: NDArray[Any], fmt: Format | str) -> NDArray[Any]:
     fmt = format_of(fmt)
     dtype = _DTYPES[fmt.name]
     if array.dtype.kind != "V" or array.dtype.names is not None or array.dtype in _MEANINGS:
-        raise FragmentMismatchError(f"an array of {array.dtype} says what it holds; void arrays do not")
+        raise FragmentMismatchError(f"an array of {shorten(array.dtype, str)} says what it holds; void arrays do not")
     if array.dtype.itemsize != dtype.itemsize:
         raise FragmentMismatchError(
             f"{array.dtype} does not hold {fmt}, whose dtype {dtype} takes {dtype.itemsize} bytes"
@@ -177,7 +178,7 @@ def _raw_dtype(fmt: Format) -> np.dtype[Any] | None:
 
 
 def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
-    wanted = _DTYPES[fmt.name]
+    wanted = _spelled(_DTYPES[fmt.name])
     if dtype == np.uint8 and fmt.bits in (1, 4):
         return (
             f"If it is packed, {8 // fmt.bits} elements a byte along k, say so with "
@@ -189,8 +190,14 @@ def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
         twice = " (astype of ml_dtypes rounds float64 twice, through float32)" if dtype.itemsize == 8 else ""
         call = f"from_bits(encode({name}, format_of({fmt.name!r})), {fmt.name!r})"
         return f"Round it yourself: wmma_emu.formats has encode, and dtypes.from_bits: {call}{twice}"
-    if dtype.kind in "iu" and not fmt.is_float and dtype.itemsize == wanted.itemsize:
-        return f"{name}.view(numpy.{wanted}) takes the same bits, {name}.astype(numpy.{wanted}) the values"
+    if dtype.kind in "iu" and fmt.kind == "integer" and dtype.itemsize == _DTYPES[fmt.name].itemsize:
+        bits = f"its low {fmt.bits} bits" if fmt.bits < 8 else "the same bits"
+        return f"{name}.view({wanted}) takes {bits}, {name}.astype({wanted}) the values"
     if dtype in _MEANINGS or dtype.kind in "biuf":
-        return f"astype({wanted}) wraps or rounds; wmma_emu.scalar.convert rounds patterns once"
+        return f"{name}.astype({wanted}) wraps or rounds; wmma_emu.scalar.convert rounds patterns once"
     return "Nothing of that kind is converted"
+
+
+def _spelled(dtype: np.dtype[Any]) -> str:
+    """A dtype as code names it: ``numpy.int8``, ``ml_dtypes.int4``."""
+    return f"{dtype.type.__module__}.{dtype.name}"

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnsupportedInstructionError, shorten
 
 __all__ = ["OVERFLOWS", "ROUNDINGS", "Format", "NaNRule", "Overflow", "Rounding", "check_modes"]
 
@@ -24,13 +24,13 @@ OVERFLOWS: tuple[Overflow, ...] = ("ieee", "infinity", "saturate")
 
 def check_modes(rounding: str, overflow: str) -> None:
     """Raise `UnsupportedInstructionError` unless both names exist."""
-    if rounding not in ROUNDINGS:
+    if not isinstance(rounding, str) or rounding not in ROUNDINGS:
         raise UnsupportedInstructionError(
-            f"there is no rounding {rounding!r}; the roundings are {', '.join(ROUNDINGS)}"
+            f"there is no rounding {shorten(rounding)}; the roundings are {', '.join(ROUNDINGS)}"
         )
-    if overflow not in OVERFLOWS:
+    if not isinstance(overflow, str) or overflow not in OVERFLOWS:
         raise UnsupportedInstructionError(
-            f"there is no overflow rule {overflow!r}; the rules are {', '.join(OVERFLOWS)}"
+            f"there is no overflow rule {shorten(overflow)}; the rules are {', '.join(OVERFLOWS)}"
         )
 
 

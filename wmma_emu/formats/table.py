@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which formats exist: one row each, with its source."""
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats.spec import Format
 
 __all__ = ["FORMATS", "format_of"]
@@ -11,7 +11,7 @@ _PTX = "PTX ISA 9.1, section 5.2.3 (alternate floating-point formats)"
 _OFP8 = "OCP 8-bit Floating Point Specification 1.0, table 1"
 _MX = "OCP Microscaling Formats 1.0, section 5.3"
 _PTX_INT = "PTX ISA 9.1, section 5.2.1 (fundamental types) and 9.7.14 (sub-byte operands of mma)"
-_NAN_16_32 = "; canonical NaN measured on an NVIDIA H200, driver 580.159.04, 2026-11-20"
+_MEASURED_NAN = "; canonical NaN measured on an NVIDIA H200, driver 580.159.04, 2026-11-20"
 
 
 def _float(name: str, bits: int, exponent_bits: int, fraction_bits: int, bias: int, **rest: object) -> Format:
@@ -25,8 +25,8 @@ def _integer(name: str, bits: int, signed: bool) -> Format:
 
 
 _ROWS = (
-    _float("f64", 64, 11, 52, 1023, canonical_nan=0xFFF8_0000_0000_0000, source=_IEEE + _NAN_16_32),
-    _float("f32", 32, 8, 23, 127, canonical_nan=0x7FFF_FFFF, source=_IEEE + _NAN_16_32),
+    _float("f64", 64, 11, 52, 1023, canonical_nan=0xFFF8_0000_0000_0000, source=_IEEE + _MEASURED_NAN),
+    _float("f32", 32, 8, 23, 127, canonical_nan=0x7FFF_FFFF, source=_IEEE + _MEASURED_NAN),
     _float(
         "tf32",
         32,
@@ -38,7 +38,7 @@ _ROWS = (
         source=_PTX + "; the low 13 bits are not read: measured on an NVIDIA H200, 2026-11-20",
     ),
     _float("bf16", 16, 8, 7, 127, canonical_nan=0x7FFF, source=_PTX),
-    _float("f16", 16, 5, 10, 15, canonical_nan=0x7FFF, source=_IEEE + _NAN_16_32),
+    _float("f16", 16, 5, 10, 15, canonical_nan=0x7FFF, source=_IEEE + _MEASURED_NAN),
     _float("e4m3", 8, 4, 3, 7, has_infinity=False, nan="all_ones", canonical_nan=0x7F, source=_OFP8),
     _float("e5m2", 8, 5, 2, 15, canonical_nan=0x7F, source=_OFP8),
     _float("e3m2", 6, 3, 2, 3, has_infinity=False, nan="none", source=_MX),
@@ -97,9 +97,6 @@ def format_of(name: "str | Format") -> Format:
     """
     if isinstance(name, Format):
         return name
-    try:
-        return FORMATS[name]
-    except (KeyError, TypeError):
-        raise UnsupportedInstructionError(
-            f"there is no format {name!r}; the formats are {', '.join(FORMATS)}"
-        ) from None
+    if not isinstance(name, str) or name not in FORMATS:
+        raise UnsupportedInstructionError(f"there is no format {shorten(name)}; the formats are {', '.join(FORMATS)}")
+    return FORMATS[name]

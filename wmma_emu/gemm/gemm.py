@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from wmma_emu.arithmetic import FMA_F32, DotProduct, check_engine, matmul
 from wmma_emu.display import progress_bar
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits
@@ -76,7 +76,7 @@ def gemm(
 
     Examples
     --------
-    A hundred ones, and then one too small for the 25 bits that a Hopper GPU aligns to:
+    A one, and sixteen products of 2**-26, which a Hopper GPU cuts one by one as they meet it:
 
     >>> import numpy as np, wmma_emu as we
     >>> A = np.full((1, 17), 2.0**-13, np.float16); A[0, 0] = 1
@@ -97,20 +97,9 @@ def gemm(
     _check_size(shape, product)
     a, b = _pad_k(a, b, product)
     c = np.broadcast_to(c, shape)
-    if b.ndim == 2 and a.ndim > 2:
-        # One B for all: the batch is more rows.
-        rows = prod(shape[:-1])
-        a, c, batched = (
-            np.broadcast_to(a, (*shape[:-1], a.shape[-1])).reshape(rows, a.shape[-1]),
-            c.reshape(rows, shape[-1]),
-            shape,
-        )
-    else:
-        batched = None
     title = f"gemm {shape[-2]} x {shape[-1]} x {a.shape[-1]}"
     with progress_bar(title) as progress:
         d = matmul(product, a, b, c, engine=engine, progress=progress)
-    d = d if batched is None else d.reshape(batched)
     return from_bits(d if result_format == product.d else convert(d, product.d, result_format), result_format)
 
 
@@ -127,7 +116,7 @@ def _product(
         return bind(A, B, instr, arch, lowering, a_format, b_format).product
     arch_of(arch)
     if lowering is not None:
-        raise UnsupportedInstructionError(f"fma.f32 has no lowerings; lowering={lowering!r} was given")
+        raise UnsupportedInstructionError(f"fma.f32 has no lowerings; lowering={shorten(lowering)} was given")
     return FMA_F32
 
 
@@ -140,7 +129,7 @@ def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
         fmt = None
     if fmt is None or not (fmt.is_float or fmt == product.d):
         raise FragmentMismatchError(
-            f"out_dtype={out_dtype!r} is not a dtype that {product.d} results are rounded to; "
+            f"out_dtype={shorten(out_dtype)} is not a dtype that {product.d} results are rounded to; "
             f"use {dtype_of(product.d)}, or a floating-point dtype of NumPy or ml_dtypes"
         )
     return fmt

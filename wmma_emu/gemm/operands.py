@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """From a user's matrices to the instruction that multiplies them."""
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats import Format, format_of
+from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import format_of_dtype
 from wmma_emu.instructions import Arch, arch_of, default_instruction, lookup
 from wmma_emu.warp import BoundInstruction
@@ -20,16 +20,12 @@ def operand_format(matrix: ArrayLike, name: str, named: str | None) -> Format:
     """Format of a user's matrix: the one that is named, or what the dtype means."""
     if named is not None:
         return format_of(named)
-    dtype = getattr(matrix, "dtype", None)
-    fmt = format_of_dtype(dtype) if isinstance(dtype, np.dtype) else None
-    if fmt is None:
-        fmt = format_of_dtype(np.asarray(matrix).dtype) if dtype is not None else None
+    array, format_name = as_numpy(matrix, name)
+    fmt = format_of_dtype(array.dtype) if format_name is None else format_of(format_name)
     if fmt is None:
         raise FragmentMismatchError(
-            f"{name} is {type(matrix).__name__}"
-            + (f" of dtype {dtype}" if dtype is not None else "")
-            + ", which does not say a format; pass an array whose dtype does (float16, ml_dtypes.bfloat16, int8, "
-            "...), or name the instruction with instr="
+            f"{name} is an array of {shorten(array.dtype, str)}, which does not say a format; pass one whose dtype "
+            "does (float16, ml_dtypes.bfloat16, int8, ...), or name the instruction with instr="
         )
     return fmt
 

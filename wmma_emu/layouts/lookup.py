@@ -3,7 +3,7 @@
 
 from functools import cache
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.spec import OPERANDS, Arch, Instruction, Operand
 from wmma_emu.layouts.mma import mma_layout
@@ -40,14 +40,14 @@ def layout_for(instruction: Instruction, operand: Operand, arch: "str | Arch") -
     sm_75 [[0, 2], [0, 3], [0, 10], [0, 11]]
     sm_80 [[2, 0], [3, 0], [2, 8], [3, 8]]
     """
+    if not isinstance(operand, str) or operand not in OPERANDS:
+        legal = ", ".join(OPERANDS)
+        raise UnsupportedInstructionError(f"there is no operand {shorten(operand)}; operands are {legal}")
     return _layout_for(instruction, operand, arch_of(arch))
 
 
 @cache
 def _layout_for(instruction: Instruction, operand: Operand, chip: Arch) -> LaneMap:
-    if operand not in OPERANDS:
-        legal = ", ".join(OPERANDS)
-        raise UnsupportedInstructionError(f"there is no operand {operand!r}; operands are {legal}")
     if chip.name not in instruction.archs:
         raise UnsupportedInstructionError(
             f"{instruction.mnemonic} does not exist on {chip.name}; chips that have it are "

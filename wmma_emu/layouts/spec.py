@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError
+from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
 
 __all__ = ["LANES", "Ints", "LaneMap", "Location"]
 
@@ -167,6 +167,8 @@ class LaneMap:
         ------
         OutOfBoundsError
             For a row, a column or a matrix that does not exist.
+        FragmentMismatchError
+            For what is no integer.
         """
         row = _within("row", row, self.rows)
         col = _within("column", col, self.cols)
@@ -182,6 +184,8 @@ class LaneMap:
         ------
         OutOfBoundsError
             For a lane, a register or a bit that does not exist.
+        FragmentMismatchError
+            For what is no integer.
         """
         lane = _within("lane", lane, LANES)
         register = _within("register", register, self.num_registers)
@@ -248,7 +252,12 @@ class LaneMap:
 
 def _within(name: str, value: int, stop: int) -> int:
     """Check an index against its range; negative ones do not count from the end here."""
-    index = operator.index(value)
+    try:
+        index = operator.index(value)
+    except Exception:
+        raise FragmentMismatchError(
+            f"the {name} is {shorten(value)}, which is no integer; legal are 0 to {stop - 1}"
+        ) from None
     if not 0 <= index < stop:
-        raise OutOfBoundsError(f"there is no {name} {index}; legal are 0 to {stop - 1}")
+        raise OutOfBoundsError(f"there is no {name} {shorten(index)}; legal are 0 to {stop - 1}")
     return index

@@ -5,14 +5,45 @@ import numpy as np
 
 from wmma_emu.errors import BackendUnavailableError
 
-__all__ = ["require_ieee_subnormals"]
+__all__ = ["require_ieee_subnormals", "require_round_to_nearest"]
 
-_TINY = np.array([2.0**-1022, 2.0**-1022, 2.0**-1074])
-_HALF = np.array([0.5, 1.0, 1.0])
+# Patterns, because this module may be imported by a thread that flushes. The first product, of 1 + 2**-52 and 1.5,
+# is a tie whose even neighbour is above: it is cut under RZ and RD. The second, (1 + 2**-52)**2, lies just above a
+# float64: it goes up under RU. Then a subnormal result of normal operands, a normal number, and a subnormal one.
+_X = np.array([0x3FF0 << 48 | 1, 0x3FF0 << 48 | 1, 1 << 52, 1 << 52, 1], np.uint64).view(np.float64)
+_Y = np.array([0x3FF8 << 48, 0x3FF0 << 48 | 1, 0x3FE0 << 48, 0x3FF0 << 48, 0x3FF0 << 48], np.uint64).view(np.float64)
+_EXPECTED = np.array([0x3FF8 << 48 | 2, 0x3FF0 << 48 | 2, 1 << 51, 1 << 52, 1], np.uint64)
+
+_ROUNDED_X, _ROUNDED_Y, _ROUNDED = _X[:2], _Y[:2], _EXPECTED[:2].tobytes()
+_ALL = _EXPECTED.tobytes()
+
+
+def require_round_to_nearest() -> None:
+    """Raise unless float64 arithmetic rounds to nearest even in this thread.
+
+    C's ``fesetround`` changes that for the thread that calls it, and a library may forget to change it back.
+    Code of this package that computes with floats, and rounds, calls this first; it takes about a microsecond.
+
+    Raises
+    ------
+    BackendUnavailableError
+        Under any other rounding mode.
+
+    Examples
+    --------
+    >>> require_round_to_nearest()
+    """
+    # The bits decide, because a comparison of floats would itself take subnormals for zero.
+    if (_ROUNDED_X * _ROUNDED_Y).tobytes() != _ROUNDED:
+        raise BackendUnavailableError(
+            "this thread's floating-point unit does not round to nearest even, so that float64 arithmetic gives "
+            "other bits; a library probably called fesetround and left it so. Call fesetround(FE_TONEAREST) in the "
+            "thread, or use engine='reference' where there is a choice"
+        )
 
 
 def require_ieee_subnormals() -> None:
-    """Raise unless subnormal float64 operands and results survive in this thread.
+    """Raise unless float64 arithmetic is IEEE 754's in this thread: to nearest, subnormals and all.
 
     Processors have two switches a thread, flush-to-zero for results and denormals-are-zero for operands, and
     libraries built with ``-ffast-math`` are known to set both when they are loaded. Code of this package that
@@ -21,21 +52,17 @@ def require_ieee_subnormals() -> None:
     Raises
     ------
     BackendUnavailableError
-        If either switch is on.
+        If either switch is on, or the thread does not round to nearest even.
 
     Examples
     --------
     >>> require_ieee_subnormals()
     """
-    # A subnormal result of normal operands, and two whose operand or result is subnormal: the bits decide,
-    # because a comparison of floats would itself take subnormals for zero.
-    bits = (_TINY * _HALF).tobytes()
-    if bits != _EXPECTED:
-        raise BackendUnavailableError(
-            "this thread's floating-point unit flushes subnormal numbers to zero, so that float64 arithmetic "
-            "is not IEEE 754; a library compiled with -ffast-math probably switched that on when it was "
-            "imported. Clear FTZ and DAZ in the thread, import that library later, or use engine='reference'"
-        )
-
-
-_EXPECTED = np.array([1 << 51, 1 << 52, 1], np.uint64).tobytes()
+    if (_X * _Y).tobytes() == _ALL:
+        return
+    require_round_to_nearest()
+    raise BackendUnavailableError(
+        "this thread's floating-point unit flushes subnormal numbers to zero, so that float64 arithmetic "
+        "is not IEEE 754; a library compiled with -ffast-math probably switched that on when it was "
+        "imported. Clear FTZ and DAZ in the thread, import that library later, or use engine='reference'"
+    )

@@ -148,7 +148,7 @@ def _in_blocks(core: Callable[..., Bits], fmt: Format, target: Format, operands:
         raise FragmentMismatchError(f"the shapes do not broadcast together: {shapes}") from None
     shape, size = arrays[0].shape, arrays[0].size
     if size <= _BLOCK:
-        return core(*arrays)
+        return core(*arrays).reshape(shape)
     flat = [array.reshape(-1) for array in arrays]
     result = np.empty(size, target.storage)
     for start in range(0, size, _BLOCK):

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """One instruction on one chip, ready to run: on registers, as the hardware sees it, or on matrices."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import DotModel, check_engine, dot_product_of, matmul
-from wmma_emu.errors import FragmentMismatchError, UnverifiedModelWarning
+from wmma_emu.display import warn_caller
+from wmma_emu.errors import FragmentMismatchError, UnverifiedModelWarning, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
@@ -58,11 +58,10 @@ class BoundInstruction:
         self.product = dot_product_of(instruction, arch.name, lowering)
         self.a, self.b, self.c, self.d = (BoundOperand(instruction, x, arch.name) for x in ("a", "b", "c", "d"))
         if self.model.status in ("literature", "inferred"):
-            warnings.warn(
+            warn_caller(
                 f"{instruction.mnemonic} on {arch}: the arithmetic is {self.model.status}, with no recording behind "
                 f"it ({self.model.source})",
                 UnverifiedModelWarning,
-                stacklevel=3,
             )
 
     def __repr__(self) -> str:
@@ -104,9 +103,10 @@ class BoundInstruction:
             If the registers are too many, too few, of another dtype, or not 32 lanes wide.
         """
         check_engine(engine)
-        x, y, z = self.a.unpack_bits(a), self.b.unpack_bits(b), self.c.unpack_bits(c)
+        x, y, z = self.a.unpack_bits(a, "a"), self.b.unpack_bits(b, "b"), self.c.unpack_bits(c, "c")
         if not _broadcast(x, y, z):
-            warps = ", ".join(f"{name} {np.shape(r)[1:-1]}" for name, r in zip("abc", (a, b, c), strict=True))
+            inner = len(self.a.layout.matrix_shape)
+            warps = ", ".join(f"{name} {r.shape[:-inner]}" for name, r in zip("abc", (x, y, z), strict=True))
             raise FragmentMismatchError(f"the warps' axes of the registers do not broadcast: {warps}")
         return self.d.pack_bits(matmul(self.product, x, y, z, engine=engine))
 
@@ -174,12 +174,11 @@ def matrix_bits(
     """Turn a user's matrix into patterns of a format; ``named`` is the format that the user gave by name."""
     if named is None:
         return to_bits(matrix, fmt, name)
-    if named != fmt.name:
+    if not isinstance(named, str) or named != fmt.name:
         raise FragmentMismatchError(
-            f"{name.lower()}_format={named!r} was given, but {name} of this instruction is {fmt.name}"
+            f"{name.lower()}_format={shorten(named)} was given, but {name} of this instruction is {fmt.name}"
         )
-    packs = fmt.bits in (1, 4) and np.asarray(matrix).dtype == np.uint8
-    return to_bits(matrix, fmt, name, packed_axis=packed_axis if packs else None)
+    return to_bits(matrix, fmt, name, packed_axis=packed_axis)
 
 
 def _broadcast(*matrices: Bits) -> bool:

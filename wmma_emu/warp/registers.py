@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats import Format
+from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.packing import pack_words, unpack_words
@@ -130,9 +131,9 @@ class BoundOperand:
         self._check_matrix(bits.shape)
         return pack_words(self.layout.gather(bits), self.format)
 
-    def unpack_bits(self, registers: NDArray[Any]) -> Bits:
-        """`unpack` to bit patterns, one an entry."""
-        registers = np.asarray(registers)
+    def unpack_bits(self, registers: NDArray[Any], name: str = "registers") -> Bits:
+        """`unpack` to bit patterns, one an entry; ``name`` is what error messages call the registers."""
+        registers, _ = as_numpy(registers, name)
         self._check_registers(registers)
         layout = self.layout
         elements = unpack_words(registers, self.format)
@@ -158,14 +159,12 @@ class BoundOperand:
 
     def _check_registers(self, registers: NDArray[Any]) -> None:
         legal, dtype = (self.num_registers, LANES), self.register_dtype
-        given = f"registers of {self.name} are {registers.dtype} of shape {registers.shape}"
+        given = f"registers of {self.name} are {shorten(registers.dtype, str)} of shape {registers.shape}"
         wanted = f"{self.instruction.mnemonic} takes {dtype} of shape ({legal[0]}, *warps, {legal[1]})"
         fix = None
         if registers.dtype != dtype:
             fix = f"pack() gives {dtype} registers"
-            if not registers.dtype.isnative:
-                fix = f"store them as {dtype} in native byte order"
-            elif registers.dtype.itemsize == dtype.itemsize:
+            if registers.dtype.itemsize == dtype.itemsize:
                 fix = f"reinterpret with .view(np.{dtype})"
         elif registers.ndim < 2 or registers.shape[-1] != LANES:
             fix = "lanes come last"
