@@ -44,7 +44,7 @@ class Case(NamedTuple):
 _SQUARES = tuple((x, x, x) for x in (16, 64, 128, 256, 512, 1024))
 _RECTANGLES = ((64, 96, 1024), (256, 128, 512), (1024, 1024, 2048))
 _OTHER = {
-    (33, 65, 130): "K is no multiple of 16: the library's kernel takes the partial tile of k first",
+    (33, 65, 130): "K is no multiple of 16: consistent with a kernel that takes the partial tile of k first",
     (64, 128, 8192): "few tiles and a long k: the library splits k among blocks and adds their sums",
 }
 

@@ -57,7 +57,7 @@ show=36 step "check cuBLAS" 120 "$python" -m tools.check_cublas "$out/sm90_cubla
 step "check registers, reference" 90 "$python" -m tools.check_registers "$out/sm90_registers.npz" --quiet \
     --engine reference --first-tiles 1
 gpu_tests() { # no test that is marked is no failure
-    "$python" -m pytest -m gpu -q -p no:cacheprovider --continue-on-collection-errors
+    "$python" -m pytest -m gpu -q -p no:cacheprovider tests/gpu
     local status=$?
     [ "$status" -eq 5 ] || return "$status"
 }

@@ -37,11 +37,13 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
 def process() -> Callable[..., Outcome]:
     """Run a command line in a process of its own, from a checkout on the path."""
 
-    def run_it(*argv: object, stdout: object = subprocess.PIPE, **environment: str) -> Outcome:
+    def run_it(
+        *argv: object, stdout: object = subprocess.PIPE, stderr: object = subprocess.PIPE, **environment: str
+    ) -> Outcome:
         command = [sys.executable, "-m", "wmma_emu", *(str(x) for x in argv)]
         env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-        done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=env, timeout=60)
-        return Outcome(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
+        done = subprocess.run(command, stdout=stdout, stderr=stderr, env=env, timeout=60)
+        return Outcome(done.returncode, (done.stdout or b"").decode(), (done.stderr or b"").decode())
 
     return run_it
 

@@ -190,6 +190,16 @@ def test_d_has_the_permissions_of_any_new_file(run, here):
     assert stat.S_IMODE(os.stat("d.npy").st_mode) == stat.S_IMODE(os.stat("other").st_mode)
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+@pytest.mark.parametrize("name", ["d.npy", "link.npy"])
+def test_d_keeps_the_permissions_of_the_file_that_it_replaces(run, here, mode, name):
+    (here / "d.npy").write_bytes(b"old")
+    (here / "d.npy").chmod(mode)
+    os.symlink("d.npy", "link.npy")
+    assert run("gemm", "a.npy", "b.npy", "-o", name).status == 0
+    assert np.load("d.npy").shape == (6, 7) and stat.S_IMODE(os.stat("d.npy").st_mode) == mode
+
+
 def test_inputs_are_never_changed(run, here):
     before = {x: (here / x).read_bytes() for x in ("a.npy", "b.npy")}
     run("gemm", "a.npy", "b.npy", "-o", "d.npy")

@@ -55,6 +55,33 @@ def test_a_full_disk_under_standard_output_is_an_error(process):
     assert outcome == (2, "", "wmma-emu: error: standard output: No space left on device\n")
 
 
+@LINUX
+def test_a_full_disk_under_standard_error_changes_no_exit_status(process, here):
+    with open("/dev/full", "wb") as full:
+        assert process("list", "--arch", "pascal", stderr=full) == (2, "", "")
+        assert process("list", stdout=full, stderr=full).status == 2
+        assert process("gemm", "a.npy", "b.npy", "-o", "d.npy", "--arch", "t4", stderr=full).status == 0
+    assert np.load("d.npy").shape == (6, 7)
+
+
+@pytest.mark.parametrize("module", ["wmma_emu.cli.app", "wmma_emu.cli.options", "wmma_emu.cli.listing"])
+def test_an_interrupt_during_the_commands_imports_is_quiet(module):
+    program = f"""
+import sys, wmma_emu.cli
+
+class Interrupt:
+    def find_spec(name, *_):
+        if name == "{module}":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt)
+sys.exit(wmma_emu.cli.main(["list"]))
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_listing_into_a_pipe_imports_neither_rich_nor_another_command():
     program = (
         "import sys, wmma_emu.cli; status = wmma_emu.cli.main(['list']); "

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
+from dataclasses import fields
+from typing import get_args, get_type_hints
+
 import pytest
 
-from wmma_emu.arithmetic import model_for
+from wmma_emu.arithmetic import MODELS, DotModel, model_for
+from wmma_emu.cli.show import _PARAMETERS, _parameters
 from wmma_emu.instructions import INSTRUCTIONS, lowerings, machine_instructions
 
 F16 = "m16n8k16.f32.f16.f16.f32"
@@ -51,6 +55,18 @@ def test_show_counts_duplicated_elements_and_independent_products(run):
     assert "16 (each element 2 times)" in run("show", "wmma.mma.m16n16k16.f32.f32").out
     assert "4 x 8 x 4" in run("show", "m8n8k4.f32.f16.f16.f32", "--arch", "v100").out
     assert "2 of 64 bits" in run("show", "m8n8k4.f64.f64.f64.f64", "--arch", "a100").out
+
+
+def test_every_parameter_that_show_prints_is_a_field_of_a_model():
+    names = {x.name for x in fields(DotModel)}
+    assert set(_PARAMETERS) <= set(get_args(get_type_hints(DotModel)["arithmetic"]))
+    for kind, parameters in _PARAMETERS.items():
+        assert set(parameters) <= names, kind
+
+
+def test_models_that_compute_differently_are_shown_differently():
+    shown = {(x.arithmetic, x.describe(), _parameters(x)) for x in MODELS}
+    assert len(shown) == len({x.parameters for x in MODELS})
 
 
 @pytest.mark.parametrize("mnemonic", INSTRUCTIONS)

@@ -54,7 +54,15 @@ def files(here):
         "negative.npy": npy("{'descr': '<f2', 'fortran_order': False, 'shape': (-6, 5), }"),
         "dtype.npy": npy("{'descr': '<q9', 'fortran_order': False, 'shape': (6, 5), }"),
         "huge.npy": npy("{'descr': '<f2', 'fortran_order': False, 'shape': (1000000, 1000000), }"),
+        "c.npy": f16,
         "fields.npy": npy("{'descr': '<f2'}"),
+        "order.npy": npy("{'descr': '<f2', 'fortran_order': 'False', 'shape': (6, 5), }", bytes(60)),
+        "number.npy": npy("{'descr': '<f2', 'fortran_order': 0, 'shape': (6, 5), }", bytes(60)),
+        "typeless.npy": npy("{'descr': None, 'fortran_order': False, 'shape': (6, 5), }", bytes(240)),
+        "newline.npy": npy(r"{'descr': '\n', 'fortran_order': False, 'shape': (6, 5), }", bytes(240)),
+        "raw.npy": npy("{'descr': b'<f2', 'fortran_order': False, 'shape': (6, 5), }", bytes(60)),
+        "axes.npy": npy(f"{{'descr':'<f2','fortran_order':False,'shape':({'1,' * 33})}}", bytes(2)),
+        "void.npy": npy(f"{{'descr': '<f2', 'fortran_order': False, 'shape': ({2**62}, 0), }}"),
     }
     for name, content in contents.items():
         (here / name).write_bytes(content)
@@ -120,6 +128,18 @@ WRONG = [
     (gemm("long.npy b.npy"), "long.npy: not a whole .npy file: its header has 4294967295 bytes"),
     (gemm("negative.npy b.npy"), "negative.npy: not a whole .npy file: its shape is (-6, 5)"),
     (gemm("dtype.npy b.npy"), "dtype.npy: NumPy has no dtype '<q9'"),
+    (gemm("order.npy b.npy"), "order.npy: not a whole .npy file: its fortran_order is 'False', neither True nor "
+     "False"),
+    (gemm("number.npy b.npy"), "number.npy: not a whole .npy file: its fortran_order is 0, neither True nor False"),
+    (gemm("typeless.npy b.npy"), "typeless.npy: NumPy has no dtype None"),
+    (gemm("newline.npy b.npy"), "newline.npy: NumPy has no dtype '\\n'"),
+    (gemm("raw.npy b.npy"), "raw.npy: NumPy has no dtype b'<f2'"),
+    (gemm("axes.npy b.npy"), "axes.npy: it has 33 axes; save a matrix of at most 32"),
+    (gemm("void.npy b.npy"), "void.npy: shape (4611686018427387904, 0) is empty, with axes too long for any array"),
+    (["gemm", "", "b.npy", "-o", "d.npy"], "'' names no file; name one to read, such as A.npy"),
+    (["gemm", "a.npy", "", "-o", "c.npy"], "'' names no file; name one to read, such as A.npy"),
+    (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", ""], "'' names no file; name one to read, such as A.npy"),
+    (["gemm", "a\0.npy", "b.npy", "-o", "c.npy"], "'a\\x00.npy': embedded null byte"),
     # what the files hold
     (gemm("a.npy a.npy"), "A has shape (6, 5) and B (6, 5): K is 5 in A and 6 in B; B.T would fit"),
     (gemm("vector.npy b.npy"), "A has shape (5,); gemm takes (..., M, K): add an axis of length 1"),
@@ -142,6 +162,7 @@ WRONG = [
     (gemm("a.npy b.npy --out-format tf32"), "--out-format 'tf32' is not one of f64, f32, bf16, f16, e4m3, e5m2, "
      "e3m2, e2m3, e2m1; did you mean f32?"),
     (gemm("a.npy b.npy --arch pascal"), lambda: arch_of("pascal")),
+    (["gemm", "a.npy", "b.npy", "-o", "d.npy", "--arch", ""], lambda: arch_of("")),
     (gemm("a.npy b.npy --engine cuda"), lambda: check_engine("cuda")),
     (gemm("a.npy b.npy --lowering x"), "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 has no lowering "
      "'x'; it has 'native'"),
@@ -229,4 +250,16 @@ def test_an_interrupt_is_quiet_and_leaves_nothing(run, here, monkeypatch, when):
 
     monkeypatch.setattr(when, interrupt)
     assert run("gemm", "a.npy", "b.npy", "-o", "d.npy") == (130, "", "")
+    assert sorted(os.listdir()) == ["a.npy", "b.npy"]
+
+
+@pytest.mark.parametrize("text", ["", "Unable to allocate 1 TiB", "two\nlines\x1b"])
+def test_memory_that_the_library_lacks_is_one_line_and_status_two(run, here, monkeypatch, text):
+    def fail(*_, **__):
+        raise MemoryError(text)
+
+    monkeypatch.setattr("wmma_emu.cli.product.gemm", fail)
+    status, out, err = run("gemm", "a.npy", "b.npy", "-o", "d.npy")
+    assert (status, out) == (2, "") and err.count("\n") == 1
+    assert err.startswith("wmma-emu: error: not enough memory") and err.rstrip("\n").isprintable()
     assert sorted(os.listdir()) == ["a.npy", "b.npy"]

@@ -37,7 +37,7 @@ def test_a_product_that_the_library_adds_up_in_another_order_differs(case):
 
 
 @pytest.mark.parametrize("fmt", ["f16", "bf16"])
-def test_a_k_that_is_no_multiple_of_the_tile_begins_with_the_partial_tile(fmt):
+def test_a_k_that_is_no_multiple_of_the_tile_is_explained_by_the_partial_tile_first(fmt):
     case = next(case for case in CASES if case[:4] == (fmt, 33, 65, 130))
     dtype = dtype_of(format_of(fmt))
     A, B = (x.view(dtype) for x in inputs(case, METADATA["seed"]))

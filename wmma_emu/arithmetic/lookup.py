@@ -55,9 +55,13 @@ def model_for(instruction: Instruction, arch: str, lowering: str | None = None) 
     (16, 25, 'RZ', 'measured')
     """
     rows = models_for(instruction, arch)
-    if arch not in instruction.archs or not rows:
+    if arch not in instruction.archs:
         raise UnsupportedInstructionError(
             f"{instruction.mnemonic} is not legal on {arch}; it is on {', '.join(instruction.archs)}"
+        )
+    if not rows:
+        raise UnsupportedInstructionError(
+            f"the table of models has no row for {instruction.mnemonic} on {arch}; see 'Add a chip' in CONTRIBUTING.md"
         )
     if lowering is None:
         return rows[0]

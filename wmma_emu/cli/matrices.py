@@ -124,7 +124,7 @@ def _dtype(path: str, descr: object) -> np.dtype[Any]:
     try:
         if not isinstance(descr, (list, tuple)) and not (isinstance(descr, str) and descr.isprintable()):
             raise TypeError  # NumPy takes None for float64, and a control character for the number of a type
-        dtype: np.dtype[Any] = np.dtype(descr)  # type: ignore[arg-type]
+        dtype: np.dtype[Any] = np.dtype(descr)
     except (TypeError, ValueError, SyntaxError):
         raise UsageError(f"{path}: NumPy has no dtype {descr!r:.80}") from None
     if dtype.hasobject:

@@ -23,7 +23,7 @@ __all__ = ["run"]
 _PARAMETERS = {
     "aligned_sum": ("terms_per_step", "fraction_bits", "min_exponent", "output", "rounding",
                     "operand_format", "k_order", "c_joins", "partial_sums"),
-    "fma_chain": ("accumulator", "c_joins"),
+    "fma_chain": ("accumulator", "operand_format", "c_joins"),
 }  # fmt: skip
 """The parameters of a model that its kind of arithmetic reads; the other kinds have none."""
 

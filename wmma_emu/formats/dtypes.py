@@ -177,6 +177,12 @@ def _raw_dtype(fmt: Format) -> np.dtype[Any] | None:
     return _UINT4 if fmt.bits == 4 else fmt.storage
 
 
+def _widens(source: Format, target: Format) -> bool:
+    """Whether every number of one floating-point format is one of the other."""
+    fits = target.fraction_bits >= source.fraction_bits and target.exponent_bits >= source.exponent_bits
+    return source.is_float and source != target and fits
+
+
 def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
     wanted = _spelled(_DTYPES[fmt.name])
     if dtype == np.uint8 and fmt.bits in (1, 4):
@@ -186,6 +192,9 @@ def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
         )
     if dtype.kind == "V" and dtype not in _MEANINGS:
         return f"numpy.save loses ml_dtypes dtypes: reinterpret_void({name}, {fmt.name!r}) gives it back"
+    given = _MEANINGS.get(dtype)
+    if given is not None and fmt in (format_of("f32"), format_of("f64")) and _widens(format_of(given), fmt):
+        return f"{name}.astype({wanted}) is exact"
     if dtype.kind == "f" and dtype.type in (np.float16, np.float32, np.float64) and fmt.is_float:
         twice = " (astype of ml_dtypes rounds float64 twice, through float32)" if dtype.itemsize == 8 else ""
         call = f"from_bits(encode({name}, format_of({fmt.name!r})), {fmt.name!r})"

@@ -95,9 +95,10 @@ def gemm(
         c = matrix_bits(C, product.c, "C")
         shape = _check_c(c, shape)
     _check_size(shape, product)
+    k = a.shape[-1]
     a, b = _pad_k(a, b, product)
     c = np.broadcast_to(c, shape)
-    title = f"gemm {shape[-2]} x {shape[-1]} x {a.shape[-1]}"
+    title = f"gemm {shape[-2]} x {shape[-1]} x {k}"
     with progress_bar(title) as progress:
         d = matmul(product, a, b, c, engine=engine, progress=progress)
     return from_bits(d if result_format == product.d else convert(d, product.d, result_format), result_format)

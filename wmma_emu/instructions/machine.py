@@ -102,7 +102,9 @@ def machine_instructions(
     order = next(x for x in LOWERINGS if x.name == chosen)
     # ptxas 12.4 takes only k32 with f32 accumulators, and no sm_100: elsewhere its order is carried over.
     seen = chosen != "ptxas-12.4" or (chip.name == "sm_90" and row.k == 32 and row.d == "f32")
-    source = order.source + ", cubins disassembled, 2026-11-20"
+    source = (
+        order.source + ", cubins disassembled, 2026-11-20" + ("" if seen else "; carried over from sm_90, k32, f32")
+    )
     return MachineCode(text, chosen, f"{order.formula}; {code.note}", source, code.status if seen else "inferred")
 
 
