@@ -217,3 +217,14 @@ def test_a_file_name_that_cannot_be_printed_is_escaped(run, here):
     assert run("gemm", "no" + name, "b.npy", "-o", "d.npy").err == (
         "wmma-emu: error: non\\udcff\\x1b .npy: No such file or directory\n"
     )
+
+
+def test_packed_files_are_shown_with_the_elements_that_they_hold(run, here):
+    save("packed_a.npy", np.full((4, 32), 0xFF, np.uint8))
+    save("packed_b.npy", np.full((32, 4), 0xFF, np.uint8))
+    words = "gemm packed_a.npy packed_b.npy -o d.npy --a-format s4 --b-format s4 --arch a100"
+    status, out, _ = run(*words.split())
+    assert status == 0
+    assert field(out, "A") == "packed_a.npy: 4 x 64 s4 (packed, 2 a byte along k)"
+    assert field(out, "B") == "packed_b.npy: 64 x 4 s4 (packed, 2 a byte along k)"
+    assert (np.load("d.npy") == 64).all()

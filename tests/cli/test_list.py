@@ -26,7 +26,7 @@ def test_a_line_names_shape_types_layouts_registers_and_chips(run):
     ]  # fmt: skip
     assert out.splitlines()[3:] == [
         "1 instruction.",
-        "Registers are those of a lane, of A, B, C and D. Types are written D.A.B.C.",
+        "Registers are those of a lane, of A, B, C and D. Types, in names too, are in the order D, A, B, C.",
         "sm_80+ is sm_80 and every later chip.",
     ]
 

@@ -107,7 +107,7 @@ WRONG = [
     (gemm("none.npy b.npy"), "none.npy: No such file or directory"),
     (gemm("a.npy none/b.npy"), "none/b.npy: No such file or directory"),
     (gemm("a.npy b.npy --c none.npy"), "none.npy: No such file or directory"),
-    (["gemm", "a\0.npy", "b.npy", "-o", "d.npy"], "'a\\x00.npy': embedded null byte"),
+    (["gemm", "a\0.npy", "b.npy", "-o", "d.npy"], "'a\\x00.npy' names no file; name one to read, such as A.npy"),
     (gemm("folder b.npy"), "folder: Is a directory"),
     (gemm("pipe.npy b.npy"), "pipe.npy: not a regular file; save the matrix with numpy.save"),
     (gemm("empty.npy b.npy"), "empty.npy: the file is empty; save the matrix with numpy.save"),
@@ -139,7 +139,7 @@ WRONG = [
     (["gemm", "", "b.npy", "-o", "d.npy"], "'' names no file; name one to read, such as A.npy"),
     (["gemm", "a.npy", "", "-o", "c.npy"], "'' names no file; name one to read, such as A.npy"),
     (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", ""], "'' names no file; name one to read, such as A.npy"),
-    (["gemm", "a\0.npy", "b.npy", "-o", "c.npy"], "'a\\x00.npy': embedded null byte"),
+    (["gemm", "a\0.npy", "b.npy", "-o", "c.npy"], "'a\\x00.npy' names no file; name one to read, such as A.npy"),
     # what the files hold
     (gemm("a.npy a.npy"), "A has shape (6, 5) and B (6, 5): K is 5 in A and 6 in B; B.T would fit"),
     (gemm("vector.npy b.npy"), "A has shape (5,); gemm takes (..., M, K): add an axis of length 1"),
@@ -157,7 +157,7 @@ WRONG = [
     (gemm("bytes.npy b.npy"), "bytes.npy: uint16 elements are raw bits of a format; name it: --a-format bf16 or f16"),
     (gemm("a.npy double.npy"), "no mma.sync multiplies f16 times f64; f16 multiplies f16"),
     # what is asked of them
-    (gemm("a.npy b.npy --a-format fp8"), f"--a-format 'fp8' is not one of {OPERANDS}"),
+    (gemm("a.npy b.npy --a-format fp8"), f"--a-format 'fp8' is not one of {OPERANDS}; did you mean e4m3 or e5m2?"),
     (gemm("a.npy b.npy --b-format bfloat16"), f"--b-format 'bfloat16' is not one of {OPERANDS}; did you mean bf16?"),
     (gemm("a.npy b.npy --out-format tf32"), "--out-format 'tf32' is not one of f64, f32, bf16, f16, e4m3, e5m2, "
      "e3m2, e2m3, e2m1; did you mean f32?"),
@@ -173,11 +173,11 @@ WRONG = [
     (["gemm", "a.npy", "b.npy", "-o", "link.npy"], "link.npy: an input; name another file to write"),
     (["gemm", "a.npy", "b.npy", "--c", "c.npy", "-o", "./b.npy"], "./b.npy: an input; name another file to write"),
     (["gemm", "a.npy", "b.npy", "-o", "folder"], "folder: a directory; name a file in it, such as folder/D.npy"),
-    (["gemm", "a.npy", "b.npy", "-o", ""], "-o '' names no file; name one to write, such as D.npy"),
+    (["gemm", "a.npy", "b.npy", "-o", ""], "'' names no file; name one to write, such as D.npy"),
     (["gemm", "a.npy", "b.npy", "-o", "pipe.npy"], "pipe.npy: not a regular file; name one to write, such as D.npy"),
     (["gemm", "a.npy", "b.npy", "-o", "/dev/null"], "/dev/null: not a regular file; name one to write, such as "
      "D.npy"),
-    (["gemm", "a.npy", "b.npy", "-o", "d\0.npy"], "'d\\x00.npy': embedded null byte"),
+    (["gemm", "a.npy", "b.npy", "-o", "d\0.npy"], "'d\\x00.npy' names no file; name one to write, such as D.npy"),
 ]  # fmt: skip
 
 

@@ -40,8 +40,11 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         terminal.raw(markdown_text(columns, cells))
         return
     if rows:
-        terminal.lines(table_lines(columns, cells, terminal.width))
+        table = list(table_lines(columns, cells, terminal.width))
+        terminal.lines(table)
         terminal.line()
+        if len(table[0]) < len(columns):
+            terminal.text("Columns are left out for want of width; --format csv has everything.")
     for text in _summary(rows, chip):
         terminal.text(text)
 
@@ -109,7 +112,7 @@ def _summary(rows: Sequence[Instruction], chip: Arch | None) -> list[str]:
         return [f"no instruction{place} has all of that; leave a filter out"]
     lines = [
         f"{len(rows)} instruction{'s' * (len(rows) > 1)}{place}.",
-        "Registers are those of a lane, of A, B, C and D. Types are written D.A.B.C.",
+        "Registers are those of a lane, of A, B, C and D. Types, in names too, are in the order D, A, B, C.",
     ]
     shown = {text for text in (_chips(row.archs) for row in rows) if text.endswith("+")}
     if shown:

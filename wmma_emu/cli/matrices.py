@@ -53,8 +53,7 @@ def read_matrix(path: str) -> tuple[NDArray[Any], str | None]:
     UsageError
         If it cannot be opened, is no ``.npy`` file, is damaged, or holds Python objects or records.
     """
-    if not path:
-        raise UsageError("'' names no file; name one to read, such as A.npy")
+    _check_name(path, "one to read, such as A.npy")
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -134,6 +133,12 @@ def _dtype(path: str, descr: object) -> np.dtype[Any]:
     return dtype
 
 
+def _check_name(path: str, fix: str) -> None:
+    """Refuse what no file can be called, in our own words: those of the interpreter change with its version."""
+    if not path or "\0" in path:
+        raise UsageError(f"{path!r} names no file; name {fix}")
+
+
 def check_output(path: str, inputs: Iterable[str]) -> None:
     """Check that a file can be written, before anything is computed.
 
@@ -143,9 +148,8 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         If its directory does not exist or is not writable, if it is no regular file, or one of the inputs.
     """
     try:
+        _check_name(path, "one to write, such as D.npy")
         target = Path(path)
-        if not path:
-            raise UsageError("-o '' names no file; name one to write, such as D.npy")
         if target.is_dir():
             raise UsageError(f"{path}: a directory; name a file in it, such as {target / 'D.npy'}")
         folder = Path(os.path.realpath(target)).parent

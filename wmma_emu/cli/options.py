@@ -49,7 +49,12 @@ def _add_list(parser: argparse.ArgumentParser) -> None:
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("instruction", metavar="INSTR", help="PTX mnemonic, as in m16n8k16.f32.f16.f16.f32")
+    add(
+        "instruction",
+        metavar="INSTR",
+        help="PTX mnemonic, as in m16n8k16.f32.f16.f16.f32 (mma.sync.aligned and "
+        "row.col may be left out) or wmma.mma.m16n16k16.f32.f32; list shows them",
+    )
     add("--arch", metavar="CHIP", help="this chip alone")
 
 
@@ -61,7 +66,12 @@ def _add_gemm(parser: argparse.ArgumentParser) -> None:
     add("--c", metavar="C.npy", help="(..., M, N); +0 if left out")
     add("--instr", metavar="INSTR", help="the instruction to repeat; the chip's widest if left out")
     add("--arch", metavar="CHIP", help="a target or a product, as in sm_90 (default), h200, a100")
-    add("--a-format", metavar="F", help="format of A where the file does not say it, as in bf16, e4m3")
+    add(
+        "--a-format",
+        metavar="F",
+        help="format of A where the file does not say it, as in bf16, e4m3; "
+        "of uint8 files with s4, u4 or b1 the bytes are packed along k, lowest k lowest",
+    )
     add("--b-format", metavar="F", help="format of B likewise")
     add("--out-format", metavar="F", help="round D once more, to nearest even")
     add("--lowering", metavar="L", help="which compiler's sequence, where the chip runs software")

@@ -58,8 +58,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     write_matrix(arguments.output, stored)
     raw = "" if stored is d else f", the raw bits of {out} (NumPy has no such dtype)"
     terminal.fields([
-        ("A", f"{arguments.a}: {_shape(a)} {product.a}"),
-        ("B", f"{arguments.b}: {_shape(b)} {product.b}"),
+        ("A", f"{arguments.a}: {_operand_shape(a, -1, product.a, a_format)}"),
+        ("B", f"{arguments.b}: {_operand_shape(b, -2, product.b, b_format)}"),
         *([] if c is None else [("C", f"{arguments.c}: {_shape(c)} {product.c}")]),
         ("D", f"{arguments.output}: {_shape(d)} {stored.dtype}{raw}"),
         ("computed by", f"{name} on {chip} ({chip.generation})"),
@@ -96,6 +96,15 @@ def _out_format(given: str | None, product: DotProduct) -> str:
     floats = [name for name, fmt in FORMATS.items() if fmt.is_float and fmt.signed]
     legal = [name for name in floats if format_of_dtype(dtype_of(name)) == FORMATS[name]]
     return check_choice("--out-format", given, (*legal, product.d.name)) or product.d.name
+
+
+def _operand_shape(matrix: NDArray[Any], k_axis: int, fmt: Format, named: str | None) -> str:
+    """Shape and format in elements; bytes of a named 4-bit or 1-bit format are packed along k."""
+    if named is None or fmt.bits not in (1, 4) or matrix.dtype != np.uint8:
+        return f"{_shape(matrix)} {fmt}"
+    sizes, packed = list(matrix.shape), 8 // fmt.bits
+    sizes[k_axis] *= packed
+    return f"{' x '.join(map(str, sizes))} {fmt} (packed, {packed} a byte along k)"
 
 
 def _shape(matrix: NDArray[Any]) -> str:

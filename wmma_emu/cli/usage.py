@@ -10,6 +10,21 @@ __all__ = ["UsageError", "check_choice", "did_you_mean", "one_line", "printable"
 
 _LONGEST_LINE = 1000
 
+_FAMILIAR = {
+    "fp8": ("e4m3", "e5m2"),
+    "half": ("f16",),
+    "bfloat16": ("bf16",),
+    "float": ("f32",),
+    "single": ("f32",),
+    "double": ("f64",),
+    "int8": ("s8",),
+    "uint8": ("u8",),
+    "int4": ("s4",),
+    "uint4": ("u4",),
+    "binary": ("b1",),
+}
+"""What other places call the formats."""
+
 
 class UsageError(WmmaEmuError):
     """A command line that cannot be carried out: an option, a value or a file."""
@@ -17,8 +32,9 @@ class UsageError(WmmaEmuError):
 
 def did_you_mean(given: str, legal: Iterable[str]) -> str:
     """Name the legal word nearest to what was given, as the end of a sentence; nothing if none is near."""
-    near = difflib.get_close_matches(given[:100].casefold(), list(legal), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else ""
+    word, legal = given[:100].casefold(), list(legal)
+    near = [x for x in _FAMILIAR.get(word, ()) if x in legal] or difflib.get_close_matches(word, legal, n=1, cutoff=0.5)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def check_choice(option: str, given: str | None, legal: Iterable[str]) -> str | None:
