@@ -29,7 +29,7 @@ def test_the_example_prints_what_the_readme_shows():
 def test_the_example_has_ten_lines_and_shows_different_bits():
     lines = [line for line in block("example").splitlines() if line.strip()]
     assert len(lines) <= 10
-    bits = re.findall(r"^\w+ +(0x[0-9a-f]{8})$", block("output"), re.MULTILINE)
+    bits = re.findall(r"^[\w @]+ +(0x[0-9a-f]{8})$", block("output"), re.MULTILINE)
     assert len(bits) == 4 and len(set(bits)) == 4
 
 

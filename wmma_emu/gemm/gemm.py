@@ -76,12 +76,12 @@ def gemm(
 
     Examples
     --------
-    A one, and sixteen products of 2**-26, which a Hopper GPU cuts one by one as they meet it:
+    A one, and sixteen products of 2**-26: below the last of the 25 bits that a Hopper GPU aligns to, so all are cut:
 
     >>> import numpy as np, wmma_emu as we
     >>> A = np.full((1, 17), 2.0**-13, np.float16); A[0, 0] = 1
     >>> B = np.full((17, 1), 2.0**-13, np.float16); B[0, 0] = 1
-    >>> we.gemm(A, B, arch="h200").view(np.uint32), (A.astype("f4") @ B.astype("f4")).view(np.uint32)
+    >>> we.gemm(A, B, arch="h200").view(np.uint32), (A.astype("f8") @ B).astype("f4").view(np.uint32)
     (array([[1065353216]], dtype=uint32), array([[1065353218]], dtype=uint32))
     """
     check_engine(engine)
