@@ -297,3 +297,16 @@ def test_the_table_agrees_with_the_second_path():
         fmt = format_of(name)
         assert fmt.max_finite == row.max_code << row.low and fmt.sign_mask == row.sign_bit
         assert fmt.canonical_nan == row.nan and fmt.source and fmt.status
+
+
+@pytest.mark.parametrize("read", [decode, unpack])
+@pytest.mark.parametrize("given", [[1], None, 1, "1", np.ones(2), np.array([-1], np.int16), np.array([True])])
+def test_what_is_no_unsigned_array_is_no_pattern(read, given):
+    with pytest.raises(FragmentMismatchError, match="f16 patterns are unsigned integers of NumPy, such as uint16, not"):
+        read(given, format_of("f16"))
+
+
+@pytest.mark.parametrize("given", [[[1.0], [1.0, 2.0]], np.ma.array([1.0], mask=True), None, "1", [1 + 2j]])
+def test_what_is_no_array_of_floats_is_not_encoded(given):
+    with pytest.raises(FragmentMismatchError):
+        encode(given, format_of("f16"))

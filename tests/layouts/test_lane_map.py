@@ -163,3 +163,11 @@ def test_lookups_that_name_nothing_say_what_exists():
 def test_a_layout_is_built_once():
     row = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
     assert layout_for(row, "a", "h200") is layout_for(row, "a", "sm_90")
+
+
+def test_what_is_no_array_is_neither_gathered_nor_scattered():
+    layout = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "a", "sm_90")
+    for use in (layout.gather, layout.scatter):
+        for given in (None, [1], "a"):
+            with pytest.raises(FragmentMismatchError, match="is a NumPy array, not"):
+                use(given)

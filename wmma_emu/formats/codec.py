@@ -4,7 +4,7 @@
 The specification, one number at a time, is `wmma_emu.formats.reference`.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +54,7 @@ def unpack(bits: Bits, fmt: Format) -> UnpackedArray:
     (array([1025,    1,    0]), array([  0, -14]), array([False, False,  True]))
     """
     fmt.require_float()
+    _require_patterns(bits, fmt)
     word = bits.astype(np.uint64)
     sign = (word & np.uint64(fmt.sign_mask)) != 0
     field = (word >> np.uint64(fmt.ignored_low_bits)).view(np.int64)
@@ -88,6 +89,7 @@ def decode(bits: Bits, fmt: Format) -> NDArray[np.float64]:
     >>> decode(np.array([0x7E, 0x01, 0xFF], np.uint8), format_of("e4m3"))
     array([4.480000e+02, 1.953125e-03,          nan])
     """
+    _require_patterns(bits, fmt)
     if not fmt.is_float:
         word = bits.astype(np.int64) & fmt.mask
         if fmt.signed:
@@ -99,6 +101,27 @@ def decode(bits: Bits, fmt: Format) -> NDArray[np.float64]:
     magnitude = np.ldexp(u.significand.astype(np.float64), (u.exponent - fmt.fraction_bits).astype(np.int32))
     magnitude = np.where(u.is_infinity, np.inf, np.where(u.is_nan, np.nan, magnitude))
     return np.where(u.sign, -magnitude, magnitude)
+
+
+def _require_patterns(bits: object, fmt: Format) -> None:
+    """Refuse what is no unsigned array: a float or a signed integer would be taken for another number."""
+    dtype = getattr(bits, "dtype", None)
+    if not isinstance(bits, np.ndarray | np.generic) or dtype is None or dtype.kind != "u":
+        given = type(bits).__name__ if dtype is None else f"an array of {shorten(dtype, str)}"
+        raise FragmentMismatchError(
+            f"{fmt} patterns are unsigned integers of NumPy, such as {fmt.storage}, not {given}; "
+            "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
+        )
+
+
+def _as_floats(values: ArrayLike) -> NDArray[Any]:
+    try:
+        given = np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise FragmentMismatchError(f"values that are no array: {shorten(error, str)}") from None
+    if isinstance(values, np.ma.MaskedArray):
+        raise FragmentMismatchError("a masked array has elements without a value; pass values.filled(...)")
+    return given
 
 
 def encode(
@@ -132,7 +155,7 @@ def encode(
     >>> hex(encode(np.array([1 + 2**-8 + 2**-40]), format_of("bf16"))[0])
     '0x3f81'
     """
-    given = np.asarray(values)
+    given = _as_floats(values)
     source = _NUMPY_FLOATS.get(given.dtype.type)
     if source is None:
         raise FragmentMismatchError(

@@ -198,6 +198,7 @@ class LaneMap:
 
         Where there are several matrices, their axis stands right before the rows.
         """
+        _require_array(matrix, "a matrix to gather")
         inner = self.matrix_shape
         batch = matrix.shape[: matrix.ndim - len(inner)]
         if matrix.shape != batch + inner:
@@ -210,6 +211,7 @@ class LaneMap:
 
         Of duplicates the first one that the instruction reads is taken.
         """
+        _require_array(elements, "elements to scatter")
         if elements.ndim < 2 or (elements.shape[0], elements.shape[-1]) != (self.num_elements, LANES):
             raise FragmentMismatchError(
                 f"elements of shape {elements.shape} are not ({self.num_elements}, *batch, {LANES})"
@@ -248,6 +250,11 @@ class LaneMap:
     def _key(self) -> tuple[object, ...]:
         arrays = (self.coords.tobytes(), self.matrix_of_lane.tobytes())
         return (self.rows, self.cols, self.element_bits, self.read_elements, *arrays)
+
+
+def _require_array(given: object, what: str) -> None:
+    if not isinstance(given, np.ndarray):
+        raise FragmentMismatchError(f"{what} is a NumPy array, not {type(given).__name__}")
 
 
 def _within(name: str, value: int, stop: int) -> int:
