@@ -57,7 +57,7 @@ def test_float16_results_are_rounded_once_and_not_through_float32():
 
 
 def test_zero_products_stay_out_of_the_alignment():
-    # Measured on an NVIDIA H200, 2026-11-20; a zero with the exponent of its huge partner would wipe out 2**-40.
+    # Measured on an NVIDIA H200, 2026-11-21; a zero with the exponent of its huge partner would wipe out 2**-40.
     a, b = [0.0, 2.0**-40 * 1.0078125], [2.0**120, 1.0]
     assert dot(BF16, "sm_90", a, b) == 0x2B81_0000
 

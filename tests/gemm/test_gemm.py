@@ -198,3 +198,8 @@ def test_memory_of_a_product_is_a_few_tiles():
 def test_matrices_full_of_nan_give_nan():
     A, B = np.full((40, 32), np.nan, np.float16), normal((32, 40))
     assert (we.gemm(A, B).view(np.uint32) == 0x7FFF_FFFF).all()
+
+
+def test_no_k_without_a_way_from_c_to_d_is_refused():
+    with pytest.raises(we.FragmentMismatchError, match=r"no products \(K = 0\), and C is f16, D f32"):
+        we.gemm(np.zeros((3, 0), np.float16), np.zeros((0, 4), np.float16), instr="wmma.mma.m16n16k16.f32.f16")

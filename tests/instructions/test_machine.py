@@ -26,7 +26,7 @@ def recorded() -> dict[tuple[str, str], str]:
 
 
 def compact(text: str) -> str:
-    prefix = "no MMA: shuffles and an FFMA chain ("
+    prefix = "no MMA: shuffles and float32 FMUL, FFMA, FADD ("
     if text.startswith(prefix):
         return "software:" + text.removeprefix(prefix).removesuffix(" instructions)")
     return text.replace("x ", "x").replace(" + ", "+")

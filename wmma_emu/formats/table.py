@@ -11,7 +11,7 @@ _PTX = "PTX ISA 9.1, section 5.2.3 (alternate floating-point formats)"
 _OFP8 = "OCP 8-bit Floating Point Specification 1.0, table 1"
 _MX = "OCP Microscaling Formats 1.0, section 5.3"
 _PTX_INT = "PTX ISA 9.1, section 5.2.1 (fundamental types) and 9.7.14 (sub-byte operands of mma)"
-_MEASURED_NAN = "; canonical NaN measured on an NVIDIA H200, driver 580.159.04, 2026-11-20"
+_MEASURED_NAN = "; canonical NaN measured on an NVIDIA H200, driver 580.159.04, 2026-11-21"
 
 
 def _float(name: str, bits: int, exponent_bits: int, fraction_bits: int, bias: int, **rest: object) -> Format:
@@ -35,7 +35,7 @@ _ROWS = (
         127,
         ignored_low_bits=13,
         canonical_nan=0x7FFF_FFFF,
-        source=_PTX + "; the low 13 bits are not read: measured on an NVIDIA H200, 2026-11-20",
+        source=_PTX + "; the low 13 bits are not read: measured on an NVIDIA H200, 2026-11-21",
     ),
     _float("bf16", 16, 8, 7, 127, canonical_nan=0x7FFF, source=_PTX),
     _float("f16", 16, 5, 10, 15, canonical_nan=0x7FFF, source=_IEEE + _MEASURED_NAN),

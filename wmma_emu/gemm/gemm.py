@@ -44,7 +44,8 @@ def gemm(
     ----------
     A : array, shape (..., M, K)
         The dtype says the format: float16, ml_dtypes.bfloat16, float8_e4m3fn, float8_e5m2, int8, uint8, int4,
-        uint4, bool (b1), float64; float32 only with ``instr`` named. Unsigned arrays of the element's width are
+        uint4, float64; bool is b1, of which ``a xor b`` is counted, unless ``instr`` names ``.and.popc``; float32 only
+        with ``instr`` named. Unsigned arrays of the element's width are
         raw bits, where ``instr`` is named.
     B : array, shape (..., K, N)
     C : array, shape (..., M, N), optional
@@ -55,7 +56,8 @@ def gemm(
     arch : str
         The chip: ``"sm_80"``, ``"h200"``, ...
     out_dtype : dtype, optional
-        Round the result once more, to nearest even, as an epilogue does.
+        Round the result once more, to nearest even, as an epilogue does. What is too large becomes infinity; NaN in
+        e4m3, which has none; the largest number in e3m2, e2m3, e2m1.
     engine : {"auto", "reference", "numpy"}
     lowering : str, optional
         Which compiler's sequence, where the chip runs the instruction as software.
@@ -172,6 +174,11 @@ def _pad_k(a: Bits, b: Bits, product: DotProduct) -> tuple[Bits, Bits]:
     """Fill the last instruction with products of +0, as a kernel does."""
     k = a.shape[-1]
     missing = -k % product.k
+    if not k and not product.chains:
+        raise FragmentMismatchError(
+            f"A B has no products (K = 0), and C is {product.c}, D {product.d}, so that C cannot be D; "
+            f"use the instruction whose C and D are both {product.d}"
+        )
     if k + missing > product.k and not product.chains:
         raise FragmentMismatchError(
             f"C is {product.c} and D is {product.d}, so D of one instruction cannot be C of the next, and K = {k} "

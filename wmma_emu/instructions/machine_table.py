@@ -63,8 +63,8 @@ MACHINE_CODE = (
             ("f16.f16", "HMMA.884.F16.F16", 2),
         )
     ),
-    CodeRow("mma.sync", "m8n8k4", "f16", _AMPERE_ON, "no MMA: shuffles and an FFMA chain ({N} instructions)",
-            note=_QUADS, source="ptxas 12.8 (sm_86: 12.4), cubins disassembled, 2026-11-20"),
+    CodeRow("mma.sync", "m8n8k4", "f16", _AMPERE_ON, "no MMA: shuffles and float32 FMUL, FFMA, FADD ({N} instructions)",
+            note=_QUADS, source="ptxas 12.8 (sm_86: 12.4; kinds of operations: 13.0), cubins disassembled, 2026-11-20"),
     CodeRow("mma.sync", "m16n8k8", "f16", ("sm_75", "sm_120"), "1x HMMA.1688.{D}"),
     CodeRow("mma.sync", "m16n8k16", "f16", _AMPERE_ON, "1x HMMA.16816.{D}"),
     CodeRow("mma.sync", "m16n8k8", "bf16", _AMPERE_ON, "1x HMMA.1688.F32.BF16"),

@@ -35,7 +35,9 @@ MMA_SECTIONS: dict[tuple[str, str], str] = {
 }
 """The section of the PTX ISA 9.1 with the figures of a shape, by the format of A."""
 
-_MEASURED = {"sm_90": "measured on an NVIDIA H200, one element at a time, driver 580.159.04, 2026-11-20"}
+_MEASURED = {
+    "sm_90": "measured: raw registers of every instruction reproduced, NVIDIA H200, driver 580.159.04, 2026-11-21"
+}
 """Chips on which the documented layouts were probed. Other chips have them from the document alone."""
 
 

@@ -59,7 +59,7 @@ def fma(
 
     Notes
     -----
-    The order of f64 NaNs was measured with DMMA on an NVIDIA H200, driver 580.159.04, 2026-11-20: 288 of 288.
+    The order of f64 NaNs was measured with DMMA on an NVIDIA H200, driver 580.159.04, 2026-11-21.
 
     Examples
     --------
