@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from tests.scalar.test_environment import DENORMALS_ARE_ZERO, FLUSH_TO_ZERO, control, flags  # noqa: F401
+from tests.control_word import DENORMALS_ARE_ZERO, FLUSH_TO_ZERO, flags
 
 
 @pytest.mark.parametrize("bits", [FLUSH_TO_ZERO, DENORMALS_ARE_ZERO], ids=hex)
-def test_products_are_refused_in_a_thread_that_flushes(control, bits):  # noqa: F811
+def test_products_are_refused_in_a_thread_that_flushes(control, bits):
     A, B = np.full((16, 16), 2.0**-24, np.float16), np.full((16, 8), 2.0**-24, np.float16)
     ins = we.instruction("m16n8k16.f32.f16.f16.f32")
     expected = we.mma(A, B).view(np.uint32)

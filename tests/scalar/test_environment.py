@@ -1,50 +1,16 @@
 # SPDX-License-Identifier: MIT
 """A thread that flushes subnormals, or rounds otherwise: noticed where it matters, and harmless everywhere else."""
 
-import contextlib
-import ctypes
-import mmap
-import platform
 import timeit
 
 import numpy as np
 import pytest
 
+from tests.control_word import DENORMALS_ARE_ZERO, FLUSH_TO_ZERO, ROUND_DOWN, ROUND_TO_ZERO, ROUND_UP, flags
 from tests.formats.second_path import ROWS
 from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.formats import decode, encode, format_of
 from wmma_emu.scalar import add, convert, double, fma, mul, require_ieee_subnormals, require_round_to_nearest
-
-FLUSH_TO_ZERO, DENORMALS_ARE_ZERO = 0x8000, 0x0040
-ROUND_DOWN, ROUND_UP, ROUND_TO_ZERO = 0x2000, 0x4000, 0x6000
-LOAD, STORE = b"\x0f\xae\x17\xc3", b"\x0f\xae\x1f\xc3"  # ldmxcsr [rdi]; ret and stmxcsr [rdi]; ret
-
-
-@pytest.fixture(scope="module")
-def control():
-    """Two functions of a pointer that load and store the thread's floating-point control word."""
-    if platform.machine() not in ("x86_64", "AMD64") or platform.system() == "Windows":
-        pytest.skip("the control word is set with x86-64 code of the System V calling convention")
-    try:
-        memory = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-    except OSError as error:
-        pytest.skip(f"no memory that may be written and executed: {error}")
-    memory.write(LOAD + STORE)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    function = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint32))
-    return memory, function(start), function(start + len(LOAD))
-
-
-@contextlib.contextmanager
-def flags(control, bits):
-    _, load, store = control
-    before = ctypes.c_uint32()
-    store(ctypes.byref(before))
-    load(ctypes.byref(ctypes.c_uint32(before.value | bits)))
-    try:
-        yield
-    finally:
-        load(ctypes.byref(before))
 
 
 @pytest.mark.parametrize("bits", [FLUSH_TO_ZERO, DENORMALS_ARE_ZERO, FLUSH_TO_ZERO | DENORMALS_ARE_ZERO], ids=hex)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+import ctypes
+import mmap
+import platform
+
+import pytest
+
+from tests.control_word import LOAD, STORE
+
+
+@pytest.fixture(scope="module")
+def control():
+    """Two functions of a pointer that load and store the thread's floating-point control word."""
+    if platform.machine() not in ("x86_64", "AMD64") or platform.system() == "Windows":
+        pytest.skip("the control word is set with x86-64 code of the System V calling convention")
+    try:
+        memory = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    except OSError as error:
+        pytest.skip(f"no memory that may be written and executed: {error}")
+    memory.write(LOAD + STORE)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    function = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint32))
+    return memory, function(start), function(start + len(LOAD))
