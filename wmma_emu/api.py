@@ -5,8 +5,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.gemm import DEFAULT_ARCH, bind
-from wmma_emu.instructions import Arch, arch_of, lookup
+from wmma_emu.gemm import bind
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, lookup
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["instruction", "mma"]

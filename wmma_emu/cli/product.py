@@ -15,8 +15,8 @@ from wmma_emu.cli.usage import UsageError, check_choice
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, reinterpret_void, to_bits
-from wmma_emu.gemm import DEFAULT_ARCH, bind, gemm
-from wmma_emu.instructions import INSTRUCTIONS, arch_of, lookup
+from wmma_emu.gemm import bind, gemm
+from wmma_emu.instructions import DEFAULT_ARCH, INSTRUCTIONS, arch_of, lookup
 
 __all__ = ["run"]
 

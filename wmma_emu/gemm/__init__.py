@@ -2,6 +2,6 @@
 """Whole matrices: tiling, padding, the order of k, the final rounding."""
 
 from wmma_emu.gemm.gemm import gemm
-from wmma_emu.gemm.operands import DEFAULT_ARCH, bind
+from wmma_emu.gemm.operands import bind
 
-__all__ = ["DEFAULT_ARCH", "bind", "gemm"]
+__all__ = ["bind", "gemm"]

@@ -14,8 +14,8 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits
-from wmma_emu.gemm.operands import DEFAULT_ARCH, bind
-from wmma_emu.instructions import Arch, arch_of
+from wmma_emu.gemm.operands import bind
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.scalar import convert
 from wmma_emu.warp import matrix_bits
 

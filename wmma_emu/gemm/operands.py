@@ -10,10 +10,7 @@ from wmma_emu.formats.dtypes import format_of_dtype
 from wmma_emu.instructions import Arch, arch_of, default_instruction, lookup
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["DEFAULT_ARCH", "bind", "operand_format"]
-
-DEFAULT_ARCH = "sm_90"
-"""The best-measured chip."""
+__all__ = ["bind", "operand_format"]
 
 
 def operand_format(matrix: ArrayLike, name: str, named: str | None) -> Format:

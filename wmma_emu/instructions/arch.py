@@ -8,7 +8,10 @@ from functools import cache
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions.spec import Arch
 
-__all__ = ["ARCHS", "arch_of"]
+__all__ = ["ARCHS", "DEFAULT_ARCH", "arch_of"]
+
+DEFAULT_ARCH = "sm_90"
+"""The best-measured chip."""
 
 _SOURCE = "CUDA C++ Programming Guide 13.0, compute capabilities; PTX ISA 9.0, .target; NVIDIA, CUDA GPUs"
 

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""`mma.h` in Python, letter by letter: fragments, loads, stores and products of a warp."""
