@@ -44,6 +44,9 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
 
+FILLS = (0xA5, 0x3C)
+"""Bytes that the output of a kernel holds before its two launches."""
+
 
 class CudaError(RuntimeError):
     """A call of the driver that failed, or a compiler or a driver that is not there."""
@@ -94,12 +97,31 @@ class Device:
         shape: tuple[int, ...],
         dtype: DTypeLike,
         *scalars: int,
-        blocks: int = 1,
-        threads: int = 32,
+        blocks: int | tuple[int, ...] = 1,
+        threads: int | tuple[int, ...] = 32,
     ) -> NDArray[Any]:
         """Launch a kernel that takes pointers to the inputs, a pointer to the output, and 32-bit scalars.
 
         It runs twice over memory that was filled differently, so that an element that it does not write is noticed.
+        """
+        one, other = self.run_twice(kernel, inputs, shape, dtype, *scalars, blocks=blocks, threads=threads)
+        if one.tobytes() != other.tobytes():
+            raise CudaError(f"{kernel} did not write all of its output, or two launches of it differ")
+        return one
+
+    def run_twice(
+        self,
+        kernel: str,
+        inputs: Sequence[NDArray[Any]],
+        shape: tuple[int, ...],
+        dtype: DTypeLike,
+        *scalars: int,
+        blocks: int | tuple[int, ...] = 1,
+        threads: int | tuple[int, ...] = 32,
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Launch a kernel over an output of bytes `FILLS[0]`, and again over one of bytes `FILLS[1]`.
+
+        Blocks and threads are numbers, or up to three of them: x, y, z.
         """
         function = self._function(kernel)
         buffers = [self._upload(x) for x in inputs]
@@ -107,20 +129,19 @@ class Device:
         buffers.append(self._allocate(out.nbytes))
         values = [*(c_uint64(x) for x in buffers), *(c_uint(x) for x in scalars)]
         arguments = (c_void_p * len(values))(*(ctypes.addressof(x) for x in values))
+        size = (*three(blocks), *three(threads))
         results = []
         try:
-            for fill in (0xA5, 0x3C):
+            for fill in FILLS:
                 self._call("cuMemsetD8_v2", buffers[-1], fill, out.nbytes)
-                self._call("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, 0, None, arguments, None)
+                self._call("cuLaunchKernel", function, *size, 0, None, arguments, None)
                 self._call("cuCtxSynchronize")
                 self._call("cuMemcpyDtoH_v2", out.ctypes.data, buffers[-1], out.nbytes)
                 results.append(out.copy())
         finally:
             for buffer in buffers:
                 self._call("cuMemFree_v2", buffer)
-        if results[0].tobytes() != results[1].tobytes():
-            raise CudaError(f"{kernel} did not write all of its output, or two launches of it differ")
-        return results[0]
+        return results[0], results[1]
 
     def close(self) -> None:
         """Give the context back."""
@@ -150,6 +171,12 @@ class Device:
             text = c_char_p()
             self._cuda.cuGetErrorString(status, byref(text))
             raise CudaError(f"{name} returned {status}: {(text.value or b'unknown error').decode()}")
+
+
+def three(size: int | tuple[int, ...]) -> tuple[int, ...]:
+    """Return x, y, z of a grid or a block, as ``dim3`` has them: 1 where they are left out."""
+    given = (size,) if isinstance(size, int) else size
+    return (*given, 1, 1, 1)[:3]
 
 
 def _library() -> ctypes.CDLL:

@@ -6,7 +6,7 @@
 #
 # Writes the recordings, sources.json and log.txt under $OUT (out). Each step has a time limit, and the next one runs
 # whatever became of it. Needs nvcc, NumPy and ml_dtypes; PyTorch for the products of cuBLAS; pytest for the tests.
-# PYTHON=... names another interpreter. Takes about three minutes.
+# PYTHON=... names another interpreter. Takes about four minutes.
 set -u
 cd "$(dirname "$0")/.."
 out=${OUT:-out}
@@ -47,10 +47,29 @@ PY
 export -f versions
 export python
 
+compare() { # the committed file of this name, if there is one
+    [ ! -e "tests/data/$1" ] || echo "--compare tests/data/$1"
+}
+
 step "versions" 60 bash -c versions
 step "record registers" 120 "$python" -m tools.record_registers --out "$out/sm90_registers.npz"
 step "record WMMA layouts" 90 "$python" -m tools.record_wmma_layouts --out "$out/sm90_wmma_layouts.npz" \
     --compare tests/data/sm90_wmma_layouts.npz
+step "record WMMA products" 240 "$python" -m tools.record_wmma_products --out "$out/sm90_wmma_products.npz" \
+    $(compare sm90_wmma_products.npz)
+step "record examples" 60 "$python" -m tools.record_examples --out "$out/sm90_examples.npz" \
+    $(compare sm90_examples.npz)
+cuda_examples() {
+    local folder file failed=0
+    folder=$(mktemp -d)
+    for file in examples/*.cu; do
+        nvcc -arch=native "$file" -o "$folder/example" && "$folder/example" || failed=1
+    done
+    rm -r "$folder"
+    return "$failed"
+}
+export -f cuda_examples
+step "run examples" 90 bash -c cuda_examples
 step "record cuBLAS" 120 "$python" -m tools.record_cublas --out "$out/sm90_cublas.npz"
 step "check registers, numpy" 60 "$python" -m tools.check_registers "$out/sm90_registers.npz" --quiet
 show=36 step "check cuBLAS" 120 "$python" -m tools.check_cublas "$out/sm90_cublas.npz"

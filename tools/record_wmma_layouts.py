@@ -63,13 +63,15 @@ _GROUPS: tuple[tuple[tuple[tuple[int, int, int], ...], str, tuple[str, ...], int
 )
 """Shapes, format of the multiplicands, formats of the accumulators, and the first chip (compute capability)."""
 
-_HEAD = """// SPDX-License-Identifier: MIT
+INCLUDES = """// SPDX-License-Identifier: MIT
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
 
 using namespace nvcuda;
+"""
 
+_DUMP = """
 // out: num_elements, bytes of x, then eight 32-bit words of x as [word][lane], 0 where it has fewer.
 template <class F, class T, class... Layout>
 __device__ void dump(const T* in, unsigned* out, unsigned ldm, Layout... layout)
@@ -127,15 +129,24 @@ class Fragment(NamedTuple):
         return max(self.shape[1] if self.is_row_major else self.shape[0], 128 // _BITS[self.element])
 
     @property
+    def memory_type(self) -> str:
+        """Type of the elements in memory, in C++."""
+        return _TYPES[self.element][1]
+
+    @property
+    def declared(self) -> str:
+        """The fragment's type in C++."""
+        fixed = "" if self.use == "accumulator" else f", wmma::{self.memory_layout}"
+        return f"wmma::fragment<wmma::{self.use}, {self.m}, {self.n}, {self.k}, {_TYPES[self.element][0]}{fixed}>"
+
+    @property
     def source(self) -> str:
         """The kernel."""
-        element, memory = _TYPES[self.element]
-        fixed = "" if self.use == "accumulator" else f", wmma::{self.memory_layout}"
         given = f", wmma::{self.memory_layout}" if self.use == "accumulator" else ""
         return f"""
-extern "C" __global__ void {self.kernel}(const {memory}* in, unsigned* out, unsigned ldm)
+extern "C" __global__ void {self.kernel}(const {self.memory_type}* in, unsigned* out, unsigned ldm)
 {{
-    dump<wmma::fragment<wmma::{self.use}, {self.m}, {self.n}, {self.k}, {element}{fixed}>>(in, out, ldm{given});
+    dump<{self.declared}>(in, out, ldm{given});
 }}
 """
 
@@ -231,7 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     device = Device()
     asked = fragments(device.capability)
     with tempfile.TemporaryDirectory() as folder:
-        files = {f"part{i}.cu": _HEAD + "".join(x.source for x in asked[i::8]) for i in range(8)}
+        files = {f"part{i}.cu": INCLUDES + _DUMP + "".join(x.source for x in asked[i::8]) for i in range(8)}
         for cubin in compile_cubins(files, Path(folder), target_of(device.capability)):
             device.load(cubin)
     probed = {x.key: probe(x, device.run) for x in asked}

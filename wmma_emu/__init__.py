@@ -7,8 +7,10 @@
 np.True_
 """
 
-from wmma_emu.api import instruction, mma
+from wmma_emu import wmma
+from wmma_emu.api import compare_archs, explain, instruction, mma
 from wmma_emu.arithmetic import DotModel
+from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.errors import (
     AlignmentError,
     BackendUnavailableError,
@@ -21,9 +23,11 @@ from wmma_emu.errors import (
     WmmaEmuError,
 )
 from wmma_emu.formats import Format, format_of
-from wmma_emu.gemm import gemm
+from wmma_emu.gemm import Comparison, gemm
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Instruction
+from wmma_emu.kernels import kernel
 from wmma_emu.layouts import LaneMap
+from wmma_emu.memory import Pointer
 from wmma_emu.warp import BoundInstruction
 
 __version__ = "0.1.0"
@@ -34,20 +38,27 @@ __all__ = [
     "AlignmentError",
     "BackendUnavailableError",
     "BoundInstruction",
+    "Comparison",
     "DivergenceError",
     "DotModel",
+    "Explanation",
     "Format",
     "FragmentMismatchError",
     "Instruction",
     "LaneMap",
     "OutOfBoundsError",
+    "Pointer",
     "UnspecifiedBehaviourWarning",
     "UnsupportedInstructionError",
     "UnverifiedModelWarning",
     "WmmaEmuError",
     "__version__",
+    "compare_archs",
+    "explain",
     "format_of",
     "gemm",
     "instruction",
+    "kernel",
     "mma",
+    "wmma",
 ]

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The thin public face: names to instructions, arrays to products."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.gemm import bind
-from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, lookup
+from wmma_emu.arithmetic.explanation import Explanation
+from wmma_emu.gemm import Comparison, bind, compare_chips, explain_element
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["instruction", "mma"]
+__all__ = ["compare_archs", "explain", "instruction", "mma"]
 
 
 def instruction(mnemonic: str, *, arch: str | Arch = DEFAULT_ARCH, lowering: str | None = None) -> BoundInstruction:
@@ -79,3 +81,104 @@ def mma(
     """
     bound = bind(A, B, instr, arch, lowering, a_format, b_format)
     return bound(A, B, C, a_format=a_format, b_format=b_format, engine=engine)
+
+
+def explain(
+    ins: BoundInstruction | Instruction | str | None,
+    A: ArrayLike,
+    B: ArrayLike,
+    C: ArrayLike | None = None,
+    *,
+    row: int,
+    col: int,
+    arch: str | Arch | None = None,
+    lowering: str | None = None,
+    a_format: str | None = None,
+    b_format: str | None = None,
+) -> Explanation:
+    """Say why one element of D = A B + C has its bits: every term, shift, cut, sum and rounding.
+
+    Parameters
+    ----------
+    ins : BoundInstruction, str or None
+        An instruction bound to a chip; or a mnemonic, or ``"fma.f32"``; None is the default for the matrices.
+    A : array, shape (M, K)
+    B : array, shape (K, N)
+    C : array, shape (M, N), optional
+        Any sizes, as for `wmma_emu.gemm`: K is filled with +0, and instructions follow one another over k.
+    row, col : int
+        The element of D.
+    arch, lowering
+        The chip and the compiler's sequence, if ``ins`` is not bound to one.
+    a_format, b_format : str, optional
+        Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
+
+    Returns
+    -------
+    Explanation
+        Data; ``str()`` of it is the explanation as text.
+
+    Raises
+    ------
+    OutOfBoundsError
+        If D has no such element.
+    FragmentMismatchError
+        For shapes and dtypes that do not fit, and batches: one matrix is explained at a time.
+
+    Examples
+    --------
+    >>> import numpy as np, wmma_emu as we
+    >>> A, B = np.array([[1.5, 2**-13]], np.float16), np.array([[1.5], [2**-13]], np.float16)
+    >>> e = we.explain("m16n8k8.f32.f16.f16.f32", A, B, row=0, col=0, arch="a100")
+    >>> [(t.name, t.exponent, t.shift, t.kept, t.cut_bits) for t in e.steps[0].terms if t.kind == "finite"]
+    [('k=0', 0, 0, 37748736, 0), ('k=1', -26, 26, 0, 22)]
+    >>> hex(e.result)
+    '0x40100000'
+    """
+    return explain_element(ins, A, B, C, row, col, arch, lowering, a_format, b_format)
+
+
+def compare_archs(
+    A: ArrayLike,
+    B: ArrayLike,
+    C: ArrayLike | None = None,
+    *,
+    instr: str | None = None,
+    archs: Iterable[str | Arch] | None = None,
+    reference: str | Arch | None = None,
+    engine: str = "auto",
+    a_format: str | None = None,
+    b_format: str | None = None,
+) -> Comparison:
+    """Multiply matrices on several chips, and say where the bits differ and how far.
+
+    Parameters
+    ----------
+    A, B, C : arrays
+        Of any size, as for `wmma_emu.gemm`.
+    instr : str, optional
+        A mnemonic; by default each chip's own default for the matrices.
+    archs : list of str, optional
+        Chips; one that lacks the instruction raises. By default all that have it, in the order of their numbers.
+    reference : str, optional
+        The chip against which the others are held; the first by default.
+    engine, a_format, b_format
+        As for `wmma_emu.gemm`.
+
+    Returns
+    -------
+    Comparison
+        ``results`` and ``ulps`` by chip; ``str()`` of it is a table.
+
+    Examples
+    --------
+    >>> import numpy as np, wmma_emu as we
+    >>> A, B = np.full((1, 16), 1.75 * 2**-12, np.float16), np.full((16, 1), 2**-12, np.float16)
+    >>> A[0, 0] = B[0, 0] = 1
+    >>> found = we.compare_archs(A, B, archs=["a100", "h100"])
+    >>> found.differing, found.ulps["sm_90"]
+    ({'sm_80': 0, 'sm_90': 1}, array([[4]], dtype=uint64))
+    >>> found.largest("sm_90")
+    (4, (0, 0))
+    """
+    return compare_chips(A, B, C, instr, archs, reference, engine, a_format, b_format)

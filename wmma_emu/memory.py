@@ -1,2 +1,285 @@
 # SPDX-License-Identifier: MIT
 """What a pointer reaches: elements of an array from an offset on, with bounds and alignment checked."""
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import AlignmentError, FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.dtypes import dtype_of
+
+__all__ = ["Pointer", "as_memory", "bits_from_owner", "require_aligned", "require_writable"]
+
+Ints = NDArray[np.int64]
+
+_FARTHEST = 1 << 60
+"""Offsets beyond this would overflow when an index is added; no array is that large."""
+
+
+class Pointer:
+    """An address in an array: where one warp's tile begins, or one address for each warp of a batch.
+
+    Nothing wraps: a position before the array's first element or behind its last is out of bounds.
+
+    Parameters
+    ----------
+    buffer : array, 1-D, contiguous
+        The memory that may be reached; a slice ends where the slice ends.
+    offset : int or int array of shape (*warps)
+        In elements of ``buffer``.
+
+    Examples
+    --------
+    >>> memory = np.arange(64, dtype=np.float16)
+    >>> Pointer(memory, 16) + 32
+    <Pointer to element 48 of 64 float16>
+    >>> Pointer(memory, np.array([0, 16])).gather(np.array([0, 1]))
+    array([[ 0.,  1.],
+           [16., 17.]], dtype=float16)
+    >>> Pointer(memory, 60).gather(np.arange(8))
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.OutOfBoundsError: element 4 of the access lies at position 64 of mem, which has 64
+    elements: the access needs 8 elements from the pointer on, 4 are there; pad the array
+    """
+
+    __slots__ = ("buffer", "offset")
+    __array_ufunc__ = None  # so that `array + pointer` is the pointer's to answer
+
+    def __init__(self, buffer: object, offset: object = 0) -> None:
+        self.buffer: NDArray[Any] = as_memory(buffer, "mem")
+        self.offset: int | Ints = _offset(offset)
+        if self.buffer.ndim != 1 or not self.buffer.flags.c_contiguous:
+            raise FragmentMismatchError(_no_pointer(self.buffer))
+
+    def __repr__(self) -> str:
+        where = f"element {self.offset}"
+        if not isinstance(self.offset, int):
+            where = f"elements {shorten(self.offset.tolist())} ({self.offset.size} warps)"
+        return f"<Pointer to {where} of {self.buffer.size} {self.buffer.dtype}>"
+
+    def __add__(self, elements: object) -> "Pointer":
+        try:
+            moved = self.offset + _offset(elements)
+        except ValueError:
+            raise FragmentMismatchError(
+                f"{shorten(elements)} cannot be added to the offsets of {self.warps} warps: the shapes do not broadcast"
+            ) from None
+        return Pointer(self.buffer, moved)
+
+    __radd__ = __add__
+
+    def __sub__(self, elements: object) -> "Pointer":
+        return self + -_offset(elements)
+
+    @property
+    def warps(self) -> tuple[int, ...]:
+        """Shape of the batch of warps: ``()`` for one address."""
+        return () if isinstance(self.offset, int) else self.offset.shape
+
+    def gather(self, indices: NDArray[np.integer[Any]], what: str = "the access") -> NDArray[Any]:
+        """Read elements, counted from the pointer.
+
+        Parameters
+        ----------
+        indices : int array
+        what : str
+            What error messages call the whole of the indices: ``"the 16 x 16 tile"``.
+
+        Returns
+        -------
+        array, shape (*warps, *indices.shape)
+
+        Raises
+        ------
+        OutOfBoundsError
+            If any element lies outside the array.
+        """
+        return self.buffer[self._positions(indices, what)]
+
+    def scatter(self, indices: NDArray[np.integer[Any]], values: NDArray[Any], what: str = "the access") -> None:
+        """Write elements, counted from the pointer: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        indices : int array
+            No two alike.
+        values : array, shape (*warps, *indices.shape)
+            In the dtype of the buffer.
+        what : str
+
+        Raises
+        ------
+        OutOfBoundsError
+            If any element lies outside the array.
+        AlignmentError
+            If two warps write the same element: a race on a GPU.
+        FragmentMismatchError
+            If the buffer is read-only, or the values do not fit.
+        """
+        require_writable(self.buffer)
+        positions = self._positions(indices, what)
+        if values.dtype != self.buffer.dtype or values.shape != positions.shape:
+            raise FragmentMismatchError(
+                f"{values.dtype} values of shape {values.shape} for {positions.shape} elements of {self.buffer.dtype}"
+            )
+        self._require_distinct(positions)
+        self.buffer[positions] = values
+
+    def require_aligned(self, legal_bytes: int, entry_bits: int | None = None) -> None:
+        """Check that the address is a multiple of some bytes, the owning buffer's start being one.
+
+        Parameters
+        ----------
+        legal_bytes : int
+        entry_bits : int, optional
+            Bits that an entry of the buffer stands for, where they are fewer than it takes.
+
+        Raises
+        ------
+        AlignmentError
+        """
+        bits = entry_bits or 8 * self.buffer.itemsize
+        require_aligned(bits_from_owner(self.buffer, bits) + np.asarray(self.offset) * bits, legal_bytes, bits)
+
+    def _positions(self, indices: NDArray[np.integer[Any]], what: str) -> Ints:
+        """Where the elements lie in the buffer, none outside."""
+        start = np.asarray(self.offset, np.int64)
+        positions: Ints = start.reshape(*start.shape, *(1 for _ in indices.shape)) + indices
+        if positions.size and not (0 <= positions.min() and positions.max() < self.buffer.size):
+            raise OutOfBoundsError(self._outside(positions, indices, what))
+        return positions
+
+    def _outside(self, positions: Ints, indices: NDArray[np.integer[Any]], what: str) -> str:
+        outside = (positions < 0) | (positions >= self.buffer.size)
+        first = tuple(int(x) for x in np.unravel_index(int(outside.argmax()), outside.shape))
+        warp, element = first[: len(self.warps)], first[len(self.warps) :]
+        offset = int(np.asarray(self.offset)[warp])
+        of_warp = f" of warp {_index(warp)}" if warp else ""
+        text = (
+            f"element {_index(element)} of {what}{of_warp} lies at position {positions[first]} of mem, which has "
+            f"{self.buffer.size} elements: "
+        )
+        if offset < 0:
+            return text + f"the pointer lies {-offset} before the first; positions do not count from the end"
+        needed, there = int(indices.max()) + 1, max(0, self.buffer.size - offset)
+        return text + f"{what} needs {needed} elements from the pointer on, {there} are there; pad the array"
+
+    def _require_distinct(self, positions: Ints) -> None:
+        """Refuse warps that write the same element."""
+        if positions.size == 0 or np.asarray(self.offset).size == 1:
+            return
+        flat = positions.ravel()
+        order = np.argsort(flat, kind="stable")
+        again = np.flatnonzero(np.diff(flat[order]) == 0)
+        if not len(again):
+            return
+        pair = order[again[0] : again[0] + 2]
+        warps = [np.unravel_index(int(x), positions.shape)[: len(self.warps)] for x in pair]
+        first, second = (_index(tuple(int(i) for i in warp)) for warp in warps)
+        raise AlignmentError(
+            f"warps {first} and {second} both write element {flat[pair[0]]} of mem: a race on a GPU; move "
+            "their pointers apart, so that what they write does not overlap"
+        )
+
+
+def as_memory(array: object, name: str) -> NDArray[Any]:
+    """Read an array as memory: never a copy, so that what is written there arrives.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For what is no array, and for arrays in the other byte order.
+    """
+    given, format_name = as_numpy(array, name)
+    if isinstance(array, np.ndarray) and not array.dtype.isnative:
+        raise FragmentMismatchError(
+            f"{name} is byte-swapped ({array.dtype.str}), as no GPU's memory is; "
+            f"{name}.astype({name}.dtype.newbyteorder('=')) has the same values"
+        )
+    return given if format_name is None else given.view(dtype_of(format_name))
+
+
+def require_writable(array: NDArray[Any]) -> None:
+    """Refuse memory that NumPy would not write to."""
+    if not array.flags.writeable:
+        raise FragmentMismatchError("mem is read-only; store to an array of your own, or to mem.copy()")
+
+
+def bits_from_owner(array: NDArray[Any], entry_bits: int) -> int:
+    """Distance of an array's first entry from the start of the buffer that owns the memory.
+
+    Examples
+    --------
+    >>> memory = np.zeros(64, np.float16)
+    >>> bits_from_owner(memory[8:][4:], 16)
+    192
+    """
+    owner: Any = array
+    while hasattr(getattr(owner, "base", None), "__array_interface__"):
+        owner = owner.base
+    distance: int = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return distance * entry_bits // array.itemsize
+
+
+def require_aligned(bits: int | Ints, legal_bytes: int, entry_bits: int) -> None:
+    """Refuse addresses, given in bits from an aligned buffer's start, that are no multiple of some bytes."""
+    address, legal = np.asarray(bits), 8 * legal_bytes
+    wrong = address % legal != 0
+    if not wrong.any():
+        return
+    warp = tuple(int(x) for x in np.unravel_index(int(wrong.argmax()), wrong.shape))
+    first = int(address[warp])
+    behind = first % legal
+    of_warp = f" of warp {_index(warp)}" if warp else ""
+    fix = "copy the array, a new one begins aligned"
+    if behind % entry_bits == 0:
+        back, forward = behind // entry_bits, (legal - behind) // entry_bits
+        fix = f"move it by -{back} or +{forward} elements"
+    raise AlignmentError(
+        f"the pointer{of_warp} lies {_bytes(first)} bytes from the start of its buffer; legal are multiples of "
+        f"{legal_bytes} bytes ({legal // entry_bits} elements): {fix}"
+    )
+
+
+def _bytes(bits: int) -> str:
+    return str(bits // 8) if bits % 8 == 0 else str(bits / 8)
+
+
+def _index(index: tuple[int, ...]) -> str:
+    """One number, or several in brackets."""
+    return str(index[0]) if len(index) == 1 else str(index)
+
+
+def _offset(given: object) -> int | Ints:
+    """Read an offset: anything that is one integer, or a plain array with an integer for each warp."""
+    if type(given) is np.ndarray and given.ndim > 0:
+        if given.dtype.kind not in "iu":
+            raise FragmentMismatchError(f"offsets are integers, not {shorten(given.dtype, str)}")
+        far = given.size > 0 and max(abs(int(given.min())), abs(int(given.max()))) > _FARTHEST
+        offsets: int | Ints = given.astype(np.int64)
+    else:
+        try:
+            offsets = operator.index(given)  # type: ignore[arg-type]
+        except TypeError:
+            raise FragmentMismatchError(
+                f"an offset is an integer, or an integer array with one for each warp, not {shorten(given)}"
+            ) from None
+        far = abs(offsets) > _FARTHEST
+    if far:
+        raise OutOfBoundsError(f"no array reaches as far as the offset {shorten(given)}")
+    return offsets
+
+
+def _no_pointer(buffer: NDArray[Any]) -> str:
+    """Say why an array is nothing to point into."""
+    if buffer.ndim == 1:
+        return (
+            f"mem is a strided slice: {buffer.strides[0]} bytes from entry to entry of {buffer.itemsize}; a pointer "
+            "goes into contiguous memory: pass the slice without a step, and the distance of rows as ldm"
+        )
+    fix = "pass mem.reshape(-1)" if buffer.flags.c_contiguous else "pass np.ascontiguousarray(mem).reshape(-1)"
+    return f"mem has {buffer.ndim} axes, shape {buffer.shape}; a pointer goes into a 1-D array: {fix}"

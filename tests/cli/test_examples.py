@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
+import re
 import runpy
+import shlex
 import sys
 
 import ml_dtypes
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
+from wmma_emu.cli.options import _EXAMPLES, parse_arguments
 
 from .conftest import ROOT
 
@@ -53,3 +56,19 @@ def test_the_bf16_example_runs_as_its_readme_says(run, tmp_path):
     assert run("gemm", *inputs, "-o", d, *formats).status == 0
     a, b = (np.load(x).view(ml_dtypes.bfloat16) for x in inputs)
     assert np.load(d).tobytes() == we.gemm(a, b, arch="a100").tobytes()
+
+
+def test_every_command_in_the_readme_runs(run, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    commands = re.findall(r"`wmma-emu ([^`]+)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert {x.split()[0] for x in commands} >= {"list", "show", "layout", "where", "what", "explain"}
+    for command in commands:
+        words = shlex.split(command.replace("INSTR", "m16n8k16.f32.f16.f16.f32"))
+        if len(words) > 1:
+            assert run(*words).status == 0, command
+
+
+def test_every_command_in_the_help_is_a_command_line_that_parses():
+    _, _, examples = _EXAMPLES.partition("examples:\n")
+    for line in examples.splitlines():
+        assert parse_arguments(shlex.split(line)[1:]).command in line

@@ -20,7 +20,11 @@ def test_version_is_that_of_the_package(process):
     assert process("--version") == (0, f"wmma-emu {wmma_emu.__version__}\n", "")
 
 
-@pytest.mark.parametrize("argv", [["--help"], ["list", "-h"], ["show", "-h"], ["gemm", "-h"]])
+@pytest.mark.parametrize(
+    "argv",
+    [["--help"], *([x, "-h"] for x in ("list", "show", "layout", "where", "what", "gemm", "explain"))],
+    ids=lambda x: x[0],
+)
 def test_help_goes_to_standard_output(process, argv):
     status, out, err = process(*argv)
     assert (status, err) == (0, "") and out.startswith("usage: wmma-emu")
@@ -93,7 +97,10 @@ def test_listing_into_a_pipe_imports_neither_rich_nor_another_command():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("argv", [["--version"], ["list"], ["show", "m16n8k16.f32.f16.f16.f32"]])
+@pytest.mark.parametrize("argv", [
+    ["--version"], ["list"], ["show", "m16n8k16.f32.f16.f16.f32"],
+    ["layout", "m16n8k16.f32.f16.f16.f32", "--operand", "A"],
+])  # fmt: skip
 def test_the_command_starts_in_half_a_second(process, argv):
     times = []
     for _ in range(5):

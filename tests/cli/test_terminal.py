@@ -13,7 +13,11 @@ ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 COMMANDS = [
     ["list", "--type", "tf32", "--arch", "h100"],
     ["show", "m16n8k32.f32.e4m3.e4m3.f32"],
+    ["layout", "m8n8k4.f32.f16.f16.f32", "--operand", "c"],
+    ["where", "wmma.mma.m16n16k16.f32.f32", "--operand", "a", "--row", "3", "--col", "5", "--arch", "v100"],
+    ["what", "m16n8k32.s32.s8.s8.s32", "--operand", "b", "--lane", "5", "--register", "1"],
     ["gemm", "a.npy", "b.npy", "-o", "d.npy"],
+    ["explain", "a.npy", "b.npy", "--row", "3", "--col", "5"],
 ]
 
 

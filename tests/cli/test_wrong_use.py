@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import wmma_emu as we
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.formats.dtypes import to_bits
@@ -18,6 +19,7 @@ SHAPES = (
     "m8n8k4, m16n8k8, m16n8k16, m16n8k4, m16n8k32, m8n8k16, m8n8k32, m16n8k64, m8n8k128, m16n8k128, m16n8k256, "
     "m16n16k16, m32n8k16, m8n32k16, m16n16k8"
 )
+COMMANDS = "list, show, layout, where, what, gemm, explain"
 OPERANDS = "f32, f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, b1"
 
 
@@ -76,10 +78,21 @@ def gemm(text: str) -> list[str]:
     return ["gemm", *text.split(), "-o", "d.npy"]
 
 
+F16, VOLTA = "m16n8k16.f32.f16.f16.f32", "m8n8k4.f32.f16.f16.f32"
+
+
+def where(text: str, instruction: str = F16) -> list[str]:
+    return ["where", instruction, "--operand", "A", *text.split()]
+
+
+def what(text: str) -> list[str]:
+    return ["what", F16, "--operand", "A", *text.split()]
+
+
 WRONG = [
     # the command line
-    ([], "no command is given; the commands are list, show, gemm (wmma-emu --help says more)"),
-    (["shwo"], "there is no command 'shwo'; the commands are list, show, gemm; did you mean show?"),
+    ([], f"no command is given; the commands are {COMMANDS} (wmma-emu --help says more)"),
+    (["shwo"], f"there is no command 'shwo'; the commands are {COMMANDS}; did you mean show?"),
     (["--arch"], "the following arguments are required: COMMAND"),
     (["list", "x"], "list takes no further argument 'x'"),
     (["list", "--typ", "f16"], "list has no option '--typ'; it has --help, --type, --shape, --arch, --family, "
@@ -89,7 +102,7 @@ WRONG = [
     (["gemm", "a.npy", "-o", "d.npy"], "the following arguments are required: B.npy"),
     (["gemm", "a.npy", "b.npy"], "the following arguments are required: -o/--output"),
     (["gemm", "a.npy", "b.npy", "-o", "d.npy", "--out_format=f16"], "gemm has no option '--out_format'; it has "
-     "--help, --output, --c, --instr, --arch, --a-format, --b-format, --out-format, --lowering, --engine; "
+     "--help, --output, --c, --instr, --arch, --a-format, --b-format, --lowering, --out-format, --engine; "
      "did you mean --out-format?"),
     # filters and names
     (["list", "--type", "fp16"], "--type 'fp16' is not one of f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, "
@@ -103,6 +116,37 @@ WRONG = [
     (["show", "m16n8k16.f16.bf16.bf16.f16"], lambda: lookup("m16n8k16.f16.bf16.bf16.f16")),
     (["show", "m16n8k16.f32.bf16.bf16.f32", "--arch", "t4"], lambda: lookup("m16n8k16.f32.bf16.bf16.f32", "t4")),
     (["show", ""], lambda: lookup("")),
+    # places of elements
+    (["layout"], "the following arguments are required: INSTR, --operand"),
+    (["layout", F16], "the following arguments are required: --operand"),
+    (["layout", F16, "--operand", "E"], "--operand 'E' is not one of A, B, C, D"),
+    (["layout", F16, "--operand", ""], "--operand '' is not one of A, B, C, D"),
+    (["layout", F16, "--operand", "A", "--format", "picture"],
+     "--format 'picture' is not one of grid, table, csv, json, markdown"),
+    (["layout", F16, "--operand", "A", "--lane", "32"], "--lane '32': a warp has 32 lanes; legal are 0 to 31"),
+    (["layout", F16, "--operand", "A", "--lane=-1"], "--lane '-1': a warp has 32 lanes; legal are 0 to 31"),
+    (["layout", F16, "--operand", "A", "--row", "1"], "layout has no option '--row'; it has --help, --operand, --arch, "
+     "--lane, --format; did you mean --arch?"),
+    (["layout", "m16n8k16.f16.bf16.bf16.f16", "--operand", "A"], lambda: lookup("m16n8k16.f16.bf16.bf16.f16")),
+    (["layout", F16, "--operand", "A", "--arch", "t4"], lambda: lookup(F16, "t4")),
+    (["layout", F16, "--operand", "A", "--arch", "sm_61"], lambda: arch_of("sm_61")),
+    (["where", F16, "--operand", "A", "--row", "1"], "the following arguments are required: --col"),
+    (where("--row 16 --col 3"), "--row '16': A has 16 rows; legal are 0 to 15"),
+    (where("--row 9 --col 16"), "--col '16': A has 16 columns; legal are 0 to 15"),
+    (where("--row -1 --col 0"), "--row '-1': A has 16 rows; legal are 0 to 15"),
+    (where("--row x --col 0"), "--row 'x': A has 16 rows; legal are 0 to 15"),
+    (where("--row 1.0 --col 0"), "--row '1.0': A has 16 rows; legal are 0 to 15"),
+    (where(f"--row {'9' * 5000} --col 0"), f"--row '{'9' * 80}': A has 16 rows; legal are 0 to 15"),
+    (where("--row \u0663 --col 0"), "--row '\u0663': A has 16 rows; legal are 0 to 15"),
+    (where("--row 0 --col 0 --matrix 1"), f"--matrix '1': {F16} computes a single product; legal is 0"),
+    (where("--row 0 --col 0 --matrix 4", VOLTA), f"--matrix '4': {VOLTA} computes 4 independent products; legal are "
+     "0 to 3"),
+    (where("--row 0 --col 0 --format grid"), "--format 'grid' is not one of table, csv, json, markdown"),
+    (what("--lane 5"), "the following arguments are required: --register"),
+    (what("--lane 99 --register 0"), "--lane '99': a warp has 32 lanes; legal are 0 to 31"),
+    (what("--lane 5 --register 4"), "--register '4': a lane holds A in 4 registers; legal are 0 to 3"),
+    (["what", "m16n8k4.f32.tf32.tf32.f32", "--operand", "b", "--lane", "5", "--register", "1"],
+     "--register '1': a lane holds B in 1 register; legal is 0"),
     # files
     (gemm("none.npy b.npy"), "none.npy: No such file or directory"),
     (gemm("a.npy none/b.npy"), "none/b.npy: No such file or directory"),
@@ -142,7 +186,7 @@ WRONG = [
     (["gemm", "a\0.npy", "b.npy", "-o", "c.npy"], "'a\\x00.npy' names no file; name one to read, such as A.npy"),
     # what the files hold
     (gemm("a.npy a.npy"), "A has shape (6, 5) and B (6, 5): K is 5 in A and 6 in B; B.T would fit"),
-    (gemm("vector.npy b.npy"), "A has shape (5,); gemm takes (..., M, K): add an axis of length 1"),
+    (gemm("vector.npy b.npy"), lambda: we.gemm(np.ones(5, np.float16), np.ones((5, 7), np.float16))),
     (gemm("a.npy b.npy --c b.npy"), lambda: to_bits(np.ones(1, np.float16), "f32", "C")),
     (gemm("a.npy b.npy --c float.npy"), "C has shape (5, 7); A B has shape (6, 7)"),
     (gemm("a.npy b.npy --c bfloat.npy"), "bfloat.npy: the file does not say the format of its 2-byte elements; "
@@ -243,7 +287,7 @@ def test_an_older_result_survives_a_failure(run, here, monkeypatch):
     assert (here / "d.npy").read_bytes() == b"old" and len(os.listdir()) == 3
 
 
-@pytest.mark.parametrize("when", ["wmma_emu.cli.product.gemm", "wmma_emu.cli.product.read_matrix"])
+@pytest.mark.parametrize("when", ["wmma_emu.cli.product.gemm", "wmma_emu.cli.inputs.read_matrix"])
 def test_an_interrupt_is_quiet_and_leaves_nothing(run, here, monkeypatch, when):
     def interrupt(*_, **__):
         raise KeyboardInterrupt

@@ -40,7 +40,7 @@ ROWS = {
     for row in (
         Row("f64", 11, 52, 1023, nan=0xFFF8000000000000),
         Row("f32", 8, 23, 127, nan=0x7FFFFFFF),
-        Row("tf32", 8, 10, 127, low=13, nan=0x7FFFFFFF),
+        Row("tf32", 8, 10, 127, low=13, nan=0x7FFFE000),
         Row("bf16", 8, 7, 127, nan=0x7FFF),
         Row("f16", 5, 10, 15, nan=0x7FFF),
         Row("e4m3", 4, 3, 7, "one_nan", nan=0x7F),

@@ -12,7 +12,10 @@ from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.reference import pack_infinity, pack_nan, round_pack, unpack
 from wmma_emu.scalar import reference as scalar
 
-__all__ = ["Term", "alignment_exponent", "cut", "dot", "fused_step", "multiply", "special_result", "widen"]
+__all__ = [
+    "UNIT", "Term", "Unit", "alignment_exponent", "combine_bits", "cut", "dot", "fused_step", "integer_sum",
+    "multiply", "popcount", "signed", "special_result", "step_terms",
+]  # fmt: skip
 
 
 class Term(NamedTuple):
@@ -30,7 +33,43 @@ class Term(NamedTuple):
         return self.kind in ("infinity", "nan")
 
 
-def dot(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+class Unit:
+    """The operations that a dot product is made of. An explanation puts a unit in its place that takes notes."""
+
+    def convert(self, bits: int, source: Format, target: Format) -> int:
+        """Convert a number, rounded to nearest even."""
+        return scalar.convert(bits, source, target)
+
+    def fused_step(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+        """One rounding step of an aligned sum."""
+        return fused_step(product, a, b, c)
+
+    def fma(self, product: DotProduct, a: int, b: int, c: int) -> int:
+        """One fused multiply-add of a chain."""
+        model = product.model
+        return scalar.fma(a, b, c, model.chain_format, product.rounding, model.nan)
+
+    def mul(self, a: int, b: int, fmt: Format) -> int:
+        """Multiply, rounded to nearest even."""
+        return scalar.mul(a, b, fmt)
+
+    def add(self, a: int, b: int, fmt: Format) -> int:
+        """Add, rounded to nearest even."""
+        return scalar.add(a, b, fmt)
+
+    def integer_sum(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+        """All products of an integer instruction, and c."""
+        return integer_sum(product, a, b, c)
+
+    def popcount(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+        """The population count of a b1 instruction, and c."""
+        return popcount(product, a, b, c)
+
+
+UNIT = Unit()
+
+
+def dot(product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit = UNIT) -> int:
     """Compute the bits of one element of D.
 
     Parameters
@@ -40,6 +79,8 @@ def dot(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
         Patterns of the row of A and the column of B, ``product.k`` of each.
     c : int
         Pattern of the element of C.
+    unit : Unit
+        What carries out the operations.
 
     Examples
     --------
@@ -53,41 +94,43 @@ def dot(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
     """
     match product.model.arithmetic:
         case "aligned_sum":
-            return _aligned_sum(product, a, b, c)
+            return _aligned_sum(product, a, b, c, unit)
         case "fma_chain":
-            return _fma_chain(product, a, b, c)
+            return _fma_chain(product, a, b, c, unit)
         case "integer":
-            return _integer(product, a, b, c)
+            return unit.integer_sum(product, a, b, c)
         case "popcount":
-            return _popcount(product, a, b, c)
+            return unit.popcount(product, a, b, c)
 
 
-def _aligned_sum(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+def _aligned_sum(product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit) -> int:
     """All rounding steps of one instruction, and the way in which c and their results come together."""
     model = product.model
     accumulator = model.accumulator_format
     a_format, b_format = product.operand_formats
-    a = [scalar.convert(x, product.a, a_format) for x in a]
-    b = [scalar.convert(x, product.b, b_format) for x in b]
-    c = widen(c, product.c, accumulator)
+    a = _converted(a, product.a, a_format, unit)
+    b = _converted(b, product.b, b_format, unit)
+    # c enters the unit in the accumulator's format, exactly.
+    [c] = _converted([c], product.c, accumulator, unit)
     sums = []
     running = c if model.c_joins == "first_step" else 0
     for step in product.steps:
-        terms = [multiply(a[k], a_format, b[k], b_format) for k in step]
-        running = fused_step(model, terms, running)
+        running = unit.fused_step(product, [a[k] for k in step], [b[k] for k in step], running)
         if model.partial_sums == "added":
             sums.append(running)
             running = 0
     if sums:
-        running = reduce(lambda x, y: scalar.add(x, y, accumulator), sums)
+        running = reduce(lambda x, y: unit.add(x, y, accumulator), sums)
     if model.c_joins == "last_add":
-        running = scalar.add(c, running, accumulator)
-    return scalar.convert(running, accumulator, product.d) if accumulator != product.d else running
+        running = unit.add(c, running, accumulator)
+    [d] = _converted([running], accumulator, product.d, unit)
+    return d
 
 
-def fused_step(model: DotModel, products: list[Term], c: int) -> int:
-    """One rounding step of the unit: align the terms, cut, add, round once."""
-    terms = [*products, _term(c, model.accumulator_format)]
+def fused_step(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+    """One rounding step of the unit: form the terms, align them, cut, add, round once."""
+    model = product.model
+    terms = step_terms(product, a, b, c)
     if any(t.is_special for t in terms):
         return special_result(model, terms)
     exponent = alignment_exponent(model, terms)
@@ -96,6 +139,15 @@ def fused_step(model: DotModel, products: list[Term], c: int) -> int:
                         model.rounding, "infinity")  # fmt: skip
     # A zero sum is +0: of -0 terms alone, after cancellation, and rounded to zero from either side.
     return 0 if result == model.output_format.sign_mask else result
+
+
+def step_terms(product: DotProduct, a: list[int], b: list[int], c: int) -> list[Term]:
+    """The terms of one step: its exact products, then c."""
+    a_format, b_format = product.operand_formats
+    accumulator = product.model.accumulator_format
+    u = unpack(c, accumulator)
+    addend = Term(u.kind, u.sign, u.exponent, u.significand, accumulator.fraction_bits)
+    return [*(multiply(x, a_format, y, b_format) for x, y in zip(a, b, strict=True)), addend]
 
 
 def multiply(x: int, x_format: Format, y: int, y_format: Format) -> Term:
@@ -133,52 +185,53 @@ def special_result(model: DotModel, terms: list[Term]) -> int:
     return pack_infinity(signs.pop(), model.output_format)
 
 
-def widen(bits: int, source: Format, target: Format) -> int:
-    """c enters the unit in the accumulator's format, exactly."""
-    return bits if source == target else scalar.convert(bits, source, target)
+def _converted(bits: list[int], source: Format, target: Format, unit: Unit) -> list[int]:
+    return bits if source == target else [unit.convert(x, source, target) for x in bits]
 
 
-def _term(bits: int, fmt: Format) -> Term:
-    u = unpack(bits, fmt)
-    return Term(u.kind, u.sign, u.exponent, u.significand, fmt.fraction_bits)
-
-
-def _fma_chain(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+def _fma_chain(product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit) -> int:
     """Fused multiply-adds over ascending k, each rounded once."""
     model, fmt = product.model, product.model.chain_format
-    a = [widen(x, product.a, fmt) for x in a]
-    b = [widen(x, product.b, fmt) for x in b]
-    c = widen(c, product.c, fmt)
+    a = _converted(a, product.a, fmt, unit)
+    b = _converted(b, product.b, fmt, unit)
+    [c] = _converted([c], product.c, fmt, unit)
     if model.c_joins == "each_add":
         for step in product.steps:
-            chain = scalar.mul(a[step[0]], b[step[0]], fmt)
+            chain = unit.mul(a[step[0]], b[step[0]], fmt)
             for k in step[1:]:
-                chain = scalar.fma(a[k], b[k], chain, fmt)
-            c = scalar.add(c, chain, fmt)
-        return scalar.convert(c, fmt, product.d)
-    running = 0 if model.c_joins == "last_add" else c
-    for x, y in zip(a, b, strict=True):
-        running = scalar.fma(x, y, running, fmt, product.rounding, model.nan)
-    if model.c_joins == "last_add":
-        running = scalar.add(c, running, fmt)
-    return scalar.convert(running, fmt, product.d) if fmt != product.d else running
+                chain = unit.fma(product, a[k], b[k], chain)
+            c = unit.add(c, chain, fmt)
+        running = c
+    else:
+        running = 0 if model.c_joins == "last_add" else c
+        for x, y in zip(a, b, strict=True):
+            running = unit.fma(product, x, y, running)
+        if model.c_joins == "last_add":
+            running = unit.add(c, running, fmt)
+    [d] = _converted([running], fmt, product.d, unit)
+    return d
 
 
-def _integer(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+def integer_sum(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
     """The exact total, wrapped or clamped once."""
-    total = _signed(c, product.c)
-    total += sum(_signed(x, product.a) * _signed(y, product.b) for x, y in zip(a, b, strict=True))
+    total = signed(c, product.c)
+    total += sum(signed(x, product.a) * signed(y, product.b) for x, y in zip(a, b, strict=True))
     if product.satfinite:
         total = min(max(total, product.d.min_integer), product.d.max_integer)
     return total & product.d.mask
 
 
-def _popcount(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+def popcount(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
     """Bits set in ``a op b``, added to c."""
-    pairs = zip(a, b, strict=True)
-    count = sum(x ^ y if product.bit_operation == "xor" else x & y for x, y in pairs)
+    count = sum(combine_bits(product, a, b))
     return (c + count) & format_of("s32").mask
 
 
-def _signed(bits: int, fmt: Format) -> int:
+def combine_bits(product: DotProduct, a: list[int], b: list[int]) -> list[int]:
+    """Combine the bits of a and b as the instruction says, one by one."""
+    return [x ^ y if product.bit_operation == "xor" else x & y for x, y in zip(a, b, strict=True)]
+
+
+def signed(bits: int, fmt: Format) -> int:
+    """The value of an integer pattern."""
     return bits - (1 << fmt.bits) if bits & fmt.sign_mask else bits

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TextIO
 
 from wmma_emu.cli.options import parse_arguments
@@ -13,6 +14,9 @@ from wmma_emu.cli.terminal import Terminal, discard_output, say_on_stderr
 from wmma_emu.errors import UnspecifiedBehaviourWarning, UnverifiedModelWarning, WmmaEmuError
 
 __all__ = ["run"]
+
+_MODULES = {"list": "listing", "gemm": "product"}
+"""Modules that are not called as their command is."""
 
 _USER_ERROR = 2
 _BROKEN_PIPE = 141
@@ -43,14 +47,8 @@ def _run_command(argv: Sequence[str]) -> None:
         arguments = parse_arguments(argv)
     except SystemExit:  # --help and --version have been written
         return
-    terminal = Terminal()
-    if arguments.command == "list":
-        from wmma_emu.cli.listing import run
-    elif arguments.command == "show":
-        from wmma_emu.cli.show import run
-    else:
-        from wmma_emu.cli.product import run
-    run(arguments, terminal)
+    command = import_module(f"wmma_emu.cli.{_MODULES.get(arguments.command, arguments.command)}")
+    command.run(arguments, Terminal())
 
 
 def _fail(error: Exception) -> int:

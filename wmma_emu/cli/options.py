@@ -15,8 +15,18 @@ _DESCRIPTION = "NVIDIA's matrix instructions, bit for bit, on a machine with no 
 _EXAMPLES = """examples:
   wmma-emu list --type bf16 --arch h200
   wmma-emu show m16n8k16.f32.bf16.bf16.f32
+  wmma-emu layout m16n8k16.f32.f16.f16.f32 --operand A
+  wmma-emu layout wmma.mma.m16n16k16.f32.f32 --operand B --arch v100 --lane 5
+  wmma-emu where m16n8k16.f32.f16.f16.f32 --operand A --row 9 --col 3
+  wmma-emu what m16n8k16.f32.f16.f16.f32 --operand A --lane 5 --register 1
   wmma-emu gemm A.npy B.npy -o D.npy --arch a100
+  wmma-emu explain A.npy B.npy --row 3 --col 5 --arch a100
 """
+
+_INSTRUCTION = (
+    "PTX mnemonic, as in m16n8k16.f32.f16.f16.f32 (mma.sync.aligned and row.col may be left out) or "
+    "wmma.mma.m16n16k16.f32.f32; list shows them"
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -49,21 +59,76 @@ def _add_list(parser: argparse.ArgumentParser) -> None:
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "instruction",
-        metavar="INSTR",
-        help="PTX mnemonic, as in m16n8k16.f32.f16.f16.f32 (mma.sync.aligned and "
-        "row.col may be left out) or wmma.mma.m16n16k16.f32.f32; list shows them",
-    )
+    add("instruction", metavar="INSTR", help=_INSTRUCTION)
     add("--arch", metavar="CHIP", help="this chip alone")
+
+
+def _add_operand(parser: argparse.ArgumentParser) -> None:
+    """Add what `layout`, `where` and `what` share."""
+    add = parser.add_argument
+    add("instruction", metavar="INSTR", help=_INSTRUCTION)
+    add("--operand", metavar="X", required=True, help="A, B, C or D")
+    add(
+        "--arch",
+        metavar="CHIP",
+        help="a target or a product, as in sm_90, a100; sm_90 if left out, or the first chip that has the instruction",
+    )
+
+
+def _add_places_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", metavar="F", default="table", help="table (default), csv, json or markdown")
+
+
+def _add_layout(parser: argparse.ArgumentParser) -> None:
+    _add_operand(parser)
+    parser.add_argument("--lane", metavar="L", help="this lane alone, 0 to 31")
+    parser.add_argument(
+        "--format",
+        metavar="F",
+        default="grid",
+        help="grid (default): a picture of the matrix; table, csv, json, markdown: a line for every element",
+    )
+
+
+def _add_where(parser: argparse.ArgumentParser) -> None:
+    _add_operand(parser)
+    add = parser.add_argument
+    add("--row", metavar="R", required=True, help="row of the operand's matrix, from 0")
+    add("--col", metavar="C", required=True, help="column of the operand's matrix, from 0")
+    add("--matrix", metavar="I", help="one of the four products of m8n8k4 in f16, 0 to 3; all if left out")
+    _add_places_format(parser)
+
+
+def _add_what(parser: argparse.ArgumentParser) -> None:
+    _add_operand(parser)
+    add = parser.add_argument
+    add("--lane", metavar="L", required=True, help="0 to 31")
+    add("--register", metavar="N", required=True, help="register of the operand, from 0")
+    _add_places_format(parser)
 
 
 def _add_gemm(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("a", metavar="A.npy", help="(..., M, K)")
-    add("b", metavar="B.npy", help="(..., K, N)")
     add("-o", "--output", metavar="D.npy", required=True, help="(..., M, N), written")
-    add("--c", metavar="C.npy", help="(..., M, N); +0 if left out")
+    _add_matrices(parser, "..., ")
+    add("--out-format", metavar="F", help="round D once more, to nearest even")
+    add("--engine", metavar="E", default="auto", help="auto (default), numpy or reference")
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--row", metavar="R", required=True, help="row of the element of D, from 0")
+    add("--col", metavar="C", required=True, help="column of the element of D, from 0")
+    _add_matrices(parser, "")
+    add("--format", metavar="F", default="text", help="text (default) or json")
+
+
+def _add_matrices(parser: argparse.ArgumentParser, batch: str) -> None:
+    """Add what `gemm` and `explain` share; ``batch`` are axes before those of a matrix."""
+    add = parser.add_argument
+    add("a", metavar="A.npy", help=f"({batch}M, K)")
+    add("b", metavar="B.npy", help=f"({batch}K, N)")
+    add("--c", metavar="C.npy", help=f"({batch}M, N); +0 if left out")
     add("--instr", metavar="INSTR", help="the instruction to repeat; the chip's widest if left out")
     add("--arch", metavar="CHIP", help="a target or a product, as in sm_90 (default), h200, a100")
     add(
@@ -73,9 +138,7 @@ def _add_gemm(parser: argparse.ArgumentParser) -> None:
         "of uint8 files with s4, u4 or b1 the bytes are packed along k, lowest k lowest",
     )
     add("--b-format", metavar="F", help="format of B likewise")
-    add("--out-format", metavar="F", help="round D once more, to nearest even")
     add("--lowering", metavar="L", help="which compiler's sequence, where the chip runs software")
-    add("--engine", metavar="E", default="auto", help="auto (default), numpy or reference")
 
 
 _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
@@ -83,8 +146,16 @@ _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]]
              "List the matrix instructions; filters combine."),
     "show": (_add_show, "one instruction: operands, chips, arithmetic, machine code",
              "Show one instruction: its operands, and for each chip what it computes and who says so."),
+    "layout": (_add_layout, "where an operand's elements live, as a picture of the matrix",
+               "Show which lane holds which element of an operand's matrix, in which register and bits."),
+    "where": (_add_where, "the lanes, registers and bits that hold one element",
+              "Find every place that holds an element of an operand's matrix."),
+    "what": (_add_what, "the elements that a lane's register holds",
+             "Show the elements of an operand's matrix that a register of a lane holds."),
     "gemm": (_add_gemm, "multiply two .npy matrices with a tensor core's bits",
              "Multiply matrices of any size with a tensor core's bits: D = A B + C."),
+    "explain": (_add_explain, "how one element of D came about, step by step",
+                "Explain the bits of one element of D = A B + C: every term, the bits cut, the sums, the rounding."),
 }  # fmt: skip
 
 

@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import FMA_F32, DotProduct, check_engine
-from wmma_emu.cli.matrices import check_output, read_matrix, write_matrix
+from wmma_emu.cli.inputs import BASELINE, read_inputs
+from wmma_emu.cli.matrices import check_output, write_matrix
 from wmma_emu.cli.terminal import Styled, Terminal
-from wmma_emu.cli.usage import UsageError, check_choice
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.cli.usage import check_choice
 from wmma_emu.formats import FORMATS, Format
-from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, reinterpret_void, to_bits
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, to_bits
 from wmma_emu.gemm import bind, gemm
-from wmma_emu.instructions import DEFAULT_ARCH, INSTRUCTIONS, arch_of, lookup
+from wmma_emu.instructions import DEFAULT_ARCH, arch_of
 
 __all__ = ["run"]
-
-_BASELINE = "fma.f32"
 
 _LARGEST_COMPARISON = 256**3
 """Multiply-adds up to which the result is compared with NumPy's."""
@@ -37,16 +35,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     chip = arch_of(DEFAULT_ARCH if arguments.arch is None else arguments.arch)
     check_engine(arguments.engine)
     check_output(arguments.output, [x for x in (arguments.a, arguments.b, arguments.c) if x is not None])
-    row = None if arguments.instr in (None, _BASELINE) else lookup(arguments.instr, chip)
-    operands = ("f32", *(name for x in INSTRUCTIONS.values() for name in (x.a, x.b)))
-    a_format = check_choice("--a-format", arguments.a_format, operands)
-    b_format = check_choice("--b-format", arguments.b_format, operands)
-    anything_goes = arguments.instr is not None
-    a = _operand(arguments.a, "--a-format", a_format, row.a if row else "", anything_goes)
-    b = _operand(arguments.b, "--b-format", b_format, row.b if row else "", anything_goes)
-    c = None if arguments.c is None else _operand(arguments.c, "", None, "", True)
-    product, name = FMA_F32, _BASELINE
-    if arguments.instr != _BASELINE:
+    a, b, c, a_format, b_format = read_inputs(arguments, chip)
+    product, name = FMA_F32, BASELINE
+    if arguments.instr != BASELINE:
         bound = bind(a, b, arguments.instr, chip, arguments.lowering, a_format, b_format)
         product, name = bound.product, bound.mnemonic
     out = _out_format(arguments.out_format, product)
@@ -67,28 +58,6 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         *(_comparison(a, b, c, d, product) if out == product.d.name else []),
         ("sha256", hashlib.sha256(np.ascontiguousarray(stored).data).hexdigest()),
     ], indent=0)  # fmt: skip
-
-
-def _operand(path: str, option: str, named: str | None, in_instruction: str, anything_goes: bool) -> NDArray[Any]:
-    """Read a matrix, and give elements that NumPy saved without their format the format that is named."""
-    matrix, in_file = read_matrix(path)
-    if matrix.dtype.kind == "V":
-        # f16 and integers keep their dtype in a file: an instruction of those cannot mean void elements.
-        implied = in_instruction if in_instruction and dtype_of(in_instruction).isbuiltin != 1 else None
-        name = in_file or named or implied
-        if name is None:
-            width = matrix.dtype.itemsize
-            fitting = "bf16" if width == 2 else "e4m3, s4 or u4" if width == 1 else ""
-            fix = f"name it: {option} {fitting}" if option and fitting else "save it as a dtype of NumPy"
-            raise UsageError(f"{path}: the file does not say the format of its {width}-byte elements; {fix}")
-        try:
-            return reinterpret_void(matrix, name)
-        except FragmentMismatchError as error:
-            raise UsageError(f"{path}: {error}") from None
-    if named is None and not anything_goes and matrix.dtype.kind == "u" and matrix.dtype.itemsize > 1:
-        fitting = {2: "bf16 or f16", 4: "tf32"}.get(matrix.dtype.itemsize, "f64")
-        raise UsageError(f"{path}: {matrix.dtype} elements are raw bits of a format; name it: {option} {fitting}")
-    return matrix
 
 
 def _out_format(given: str | None, product: DotProduct) -> str:

@@ -48,6 +48,8 @@ def _row(cells: Sequence[str], widths: Sequence[int], style: str | None = None) 
 
 
 def _cell(value: str | int | Sequence[str]) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()  # as JSON has it
     return value if isinstance(value, str) else str(value) if isinstance(value, int) else " ".join(value)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from wmma_emu.errors import WmmaEmuError
 
-__all__ = ["UsageError", "check_choice", "did_you_mean", "one_line", "printable"]
+__all__ = ["UsageError", "check_choice", "check_number", "did_you_mean", "one_line", "printable"]
 
 _LONGEST_LINE = 1000
 
@@ -61,6 +61,27 @@ def check_choice(option: str, given: str | None, legal: Iterable[str]) -> str | 
         if word.casefold() == given.strip().casefold():
             return word
     raise UsageError(f"{option} {given[:80]!r} is not one of {', '.join(legal)}{did_you_mean(given, legal)}")
+
+
+def check_number(option: str, given: str) -> int:
+    """Return the whole number that an option gives.
+
+    Raises
+    ------
+    UsageError
+        If it is none.
+
+    Examples
+    --------
+    >>> check_number("--row", "1.5")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.cli.usage.UsageError: --row '1.5' is no whole number; the first is 0
+    """
+    try:
+        return int(given)
+    except ValueError:  # of thousands of digits too
+        raise UsageError(f"{option} {given[:80]!r} is no whole number; the first is 0") from None
 
 
 def one_line(message: str) -> str:

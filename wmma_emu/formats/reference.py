@@ -9,7 +9,9 @@ from typing import Literal, NamedTuple
 
 from wmma_emu.formats.spec import Format, Overflow, Rounding, check_modes
 
-__all__ = ["Unpacked", "pack_infinity", "pack_nan", "pack_zero", "round_pack", "unpack"]
+__all__ = [
+    "Rounded", "Unpacked", "pack_infinity", "pack_nan", "pack_zero", "round_pack", "round_significand", "unpack",
+]  # fmt: skip
 
 
 class Unpacked(NamedTuple):
@@ -23,6 +25,21 @@ class Unpacked(NamedTuple):
     sign: int
     exponent: int
     significand: int
+
+
+class Rounded(NamedTuple):
+    """A significand that a format holds, and what was given up for it.
+
+    The value is ``kept * 2**(exponent - fraction_bits)``; ``kept`` is below ``2**fraction_bits`` only for subnormal
+    results. Dropped were the last ``dropped_bits`` bits, as an integer ``dropped``; ``up`` says whether the magnitude
+    was then raised by one unit in the last place.
+    """
+
+    kept: int
+    exponent: int
+    dropped: int
+    dropped_bits: int
+    up: bool
 
 
 def unpack(bits: int, fmt: Format) -> Unpacked:
@@ -76,16 +93,7 @@ def round_pack(
     sign = sign if fmt.signed else 0
     if significand == 0:
         return pack_zero(sign, fmt)
-    leading = max(significand.bit_length() - 1 + exponent, fmt.emin)
-    shift = leading - fmt.fraction_bits - exponent
-    if shift <= 0:
-        kept = significand << -shift
-    else:
-        kept = significand >> shift
-        kept += _rounds_up(kept, significand - (kept << shift), 1 << (shift - 1), sign, rounding)
-    if kept >> (fmt.fraction_bits + 1):
-        kept >>= 1
-        leading += 1
+    kept, leading, *_ = round_significand(sign, significand, exponent, fmt, rounding)
     if kept == 0:
         return pack_zero(sign, fmt)
     if kept >> fmt.fraction_bits:
@@ -96,6 +104,31 @@ def round_pack(
     if magnitude > fmt.max_finite:
         return _pack_overflow(sign, fmt, rounding, overflow)
     return magnitude | (fmt.sign_mask if sign else 0)
+
+
+def round_significand(sign: int, significand: int, exponent: int, fmt: Format, rounding: Rounding) -> Rounded:
+    """Round ``(-1)**sign * significand * 2**exponent``, not zero, to the bits that a format holds of it.
+
+    However large the exponent; where the format ends is not looked at.
+
+    Examples
+    --------
+    >>> from wmma_emu.formats import format_of
+    >>> round_significand(0, 0b1_0000_0000_0011, -11, format_of("f16"), "RNE")
+    Rounded(kept=1025, exponent=1, dropped=3, dropped_bits=2, up=True)
+    """
+    leading = max(significand.bit_length() - 1 + exponent, fmt.emin)
+    shift = leading - fmt.fraction_bits - exponent
+    if shift <= 0:
+        return Rounded(significand << -shift, leading, 0, 0, False)
+    kept = significand >> shift
+    dropped = significand - (kept << shift)
+    up = _rounds_up(kept, dropped, 1 << (shift - 1), sign, rounding)
+    kept += up
+    if kept >> (fmt.fraction_bits + 1):
+        kept >>= 1
+        leading += 1
+    return Rounded(kept, leading, dropped, shift, up)
 
 
 def pack_zero(sign: int, fmt: Format) -> int:

@@ -34,8 +34,9 @@ _ROWS = (
         10,
         127,
         ignored_low_bits=13,
-        canonical_nan=0x7FFF_FFFF,
-        source=_PTX + "; the low 13 bits are not read: measured on an NVIDIA H200, 2026-11-21",
+        canonical_nan=0x7FFF_E000,
+        source=_PTX + "; the low 13 bits are not read, canonical NaN (cvt.rn, cvt.rz): measured on an NVIDIA H200, "
+        "driver 580.159.04, 2026-11-21",
     ),
     _float("bf16", 16, 8, 7, 127, canonical_nan=0x7FFF, source=_PTX),
     _float("f16", 16, 5, 10, 15, canonical_nan=0x7FFF, source=_IEEE + _MEASURED_NAN),

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from wmma_emu.arithmetic import FMA_F32, DotProduct, check_engine, matmul
+from wmma_emu.arithmetic import DotProduct, check_engine, matmul
 from wmma_emu.display import progress_bar
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits
-from wmma_emu.gemm.operands import bind
-from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
+from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape
+from wmma_emu.instructions import DEFAULT_ARCH, Arch
 from wmma_emu.scalar import convert
 from wmma_emu.warp import matrix_bits
 
@@ -87,15 +87,15 @@ def gemm(
     (array([[1065353216]], dtype=uint32), array([[1065353218]], dtype=uint32))
     """
     check_engine(engine)
-    product = _product(A, B, instr, arch, lowering, a_format, b_format)
+    product = product_for(A, B, instr, arch, lowering, a_format, b_format)
     result_format = _result_format(product, out_dtype)
     a = matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format)
     b = matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format)
-    shape = _result_shape(a, b)
+    shape = result_shape(a.shape, b.shape)
     c: Bits = np.zeros((1, 1), product.c.storage)
     if C is not None:
         c = matrix_bits(C, product.c, "C")
-        shape = _check_c(c, shape)
+        shape = check_c(c.shape, shape)
     _check_size(shape, product)
     k = a.shape[-1]
     a, b = _pad_k(a, b, product)
@@ -104,23 +104,6 @@ def gemm(
     with progress_bar(title) as progress:
         d = matmul(product, a, b, c, engine=engine, progress=progress)
     return from_bits(d if result_format == product.d else convert(d, product.d, result_format), result_format)
-
-
-def _product(
-    A: ArrayLike,
-    B: ArrayLike,
-    instr: str | None,
-    arch: str | Arch,
-    lowering: str | None,
-    a_format: str | None,
-    b_format: str | None,
-) -> DotProduct:
-    if instr != "fma.f32":
-        return bind(A, B, instr, arch, lowering, a_format, b_format).product
-    arch_of(arch)
-    if lowering is not None:
-        raise UnsupportedInstructionError(f"fma.f32 has no lowerings; lowering={shorten(lowering)} was given")
-    return FMA_F32
 
 
 def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
@@ -138,33 +121,6 @@ def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
     return fmt
 
 
-def _result_shape(a: Bits, b: Bits) -> tuple[int, ...]:
-    for name, matrix, axes in (("A", a, "(..., M, K)"), ("B", b, "(..., K, N)")):
-        if matrix.ndim < 2:
-            raise FragmentMismatchError(f"{name} has shape {matrix.shape}; gemm takes {axes}: add an axis of length 1")
-    if a.shape[-1] != b.shape[-2]:
-        fix = "; B.T would fit" if a.shape[-1] == b.shape[-1] else ""
-        raise FragmentMismatchError(
-            f"A has shape {a.shape} and B {b.shape}: K is {a.shape[-1]} in A and {b.shape[-2]} in B{fix}"
-        )
-    try:
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError:
-        raise FragmentMismatchError(f"the leading axes of A {a.shape} and B {b.shape} do not broadcast") from None
-    return (*batch, a.shape[-2], b.shape[-1])
-
-
-def _check_c(c: Bits, shape: tuple[int, ...]) -> tuple[int, ...]:
-    if c.ndim < 2 or c.shape[-2:] != shape[-2:]:
-        raise FragmentMismatchError(f"C has shape {c.shape}; A B has shape {shape}")
-    try:
-        return (*np.broadcast_shapes(c.shape[:-2], shape[:-2]), *shape[-2:])
-    except ValueError:
-        raise FragmentMismatchError(
-            f"the leading axes of C {c.shape} do not broadcast to those of A B {shape}"
-        ) from None
-
-
 def _check_size(shape: tuple[int, ...], product: DotProduct) -> None:
     if prod(shape) * product.d.storage.itemsize > sys.maxsize:
         raise FragmentMismatchError(f"D would have shape {shape}, more than any memory holds")
@@ -172,18 +128,7 @@ def _check_size(shape: tuple[int, ...], product: DotProduct) -> None:
 
 def _pad_k(a: Bits, b: Bits, product: DotProduct) -> tuple[Bits, Bits]:
     """Fill the last instruction with products of +0, as a kernel does."""
-    k = a.shape[-1]
-    missing = -k % product.k
-    if not k and not product.chains:
-        raise FragmentMismatchError(
-            f"A B has no products (K = 0), and C is {product.c}, D {product.d}, so that C cannot be D; "
-            f"use the instruction whose C and D are both {product.d}"
-        )
-    if k + missing > product.k and not product.chains:
-        raise FragmentMismatchError(
-            f"C is {product.c} and D is {product.d}, so D of one instruction cannot be C of the next, and K = {k} "
-            f"takes more than one (k = {product.k}); use the instruction whose C and D are both {product.d}"
-        )
+    missing = missing_k(a.shape[-1], product)
     if not missing:
         return a, b
     a = np.concatenate([a, np.zeros((*a.shape[:-1], missing), a.dtype)], axis=-1)

@@ -1,8 +1,33 @@
 # SPDX-License-Identifier: MIT
-"""What one lane's arithmetic gives: correctly rounded fma, sums, products and conversions, on bits."""
+"""What one lane's arithmetic gives: correctly rounded fma, sums, products, conversions, bit operations."""
 
+from wmma_emu.scalar.bitwise import (
+    double_as_longlong,
+    float_as_int,
+    float_as_uint,
+    int_as_float,
+    longlong_as_double,
+    lop3,
+    lop3_lut,
+    uint_as_float,
+)
 from wmma_emu.scalar.conversion import convert
 from wmma_emu.scalar.environment import require_ieee_subnormals, require_round_to_nearest
 from wmma_emu.scalar.fused import add, fma, mul
 
-__all__ = ["add", "convert", "fma", "mul", "require_ieee_subnormals", "require_round_to_nearest"]
+__all__ = [
+    "add",
+    "convert",
+    "double_as_longlong",
+    "float_as_int",
+    "float_as_uint",
+    "fma",
+    "int_as_float",
+    "longlong_as_double",
+    "lop3",
+    "lop3_lut",
+    "mul",
+    "require_ieee_subnormals",
+    "require_round_to_nearest",
+    "uint_as_float",
+]

@@ -45,7 +45,8 @@ def convert(
     e3m2, which have no NaN, and the canonical one elsewhere. With ``.satfinite`` what is too large becomes the
     largest number of its sign. ue8m0 takes the absolute value, rounds it to a power of two, and clips at 2**-127
     (``cuda_fp8.h`` of CUDA 13.5). PTX has no conversion to e4m3 without ``.satfinite``; ``cuda_fp8.h`` makes its
-    overflow NaN, as here. Between equal formats the bits stay as they are, NaN included.
+    overflow NaN, as here. To tf32, NaN becomes 0x7FFFE000, but with RNA (``cvt.rna.tf32.f32``) it only loses its
+    low 13 bits, and is an infinity if no other was set (NVIDIA H200, 2026-11-21). Between equal formats the bits stay as they are, NaN included.
 
     Examples
     --------
@@ -78,7 +79,12 @@ def _from_float(bits: Bits, source: Format, target: Format, rounding: Rounding, 
     if not target.is_float:
         return _to_integer(u, source, target, rounding)
     word = round_pack(u.sign, u.significand, u.exponent - source.fraction_bits, target, rounding, overflow)
-    return with_specials(word, u.sign, u.is_infinity, u.is_nan, target, overflow)
+    word = with_specials(word, u.sign, u.is_infinity, u.is_nan, target, overflow)
+    if (source.name, target.name, rounding) == ("f32", "tf32", "RNA"):
+        # Three integer instructions on every chip: a NaN loses its low bits, and with them perhaps its payload.
+        low = target.storage.type(target.ignored_low_bits)
+        word = np.where(u.is_nan, bits >> low << low, word)
+    return word
 
 
 def _from_integer(bits: Bits, source: Format, target: Format, rounding: Rounding, overflow: Overflow) -> Bits:

@@ -12,7 +12,7 @@ from wmma_emu.formats import Format, Overflow, Rounding
 from wmma_emu.formats.reference import Unpacked, pack_infinity, pack_nan, round_pack, unpack
 from wmma_emu.formats.spec import check_modes
 
-__all__ = ["NaNOutput", "add", "convert", "fma", "mul"]
+__all__ = ["NaNOutput", "add", "convert", "exact_multiply_add", "fma", "mul"]
 
 NaNOutput = Literal["canonical", "propagate"]
 """Which NaN an operation produces: the format's canonical one; or, as NVIDIA's f64 units do (measured on an
@@ -110,7 +110,8 @@ def convert(bits: int, source: Format, target: Format, rounding: Rounding = "RNE
     if not target.is_float:
         return _to_integer(number, source, target, rounding)
     if number.kind == "nan":
-        return pack_nan(target)
+        cut = cut_nan(bits, source, target, rounding)
+        return pack_nan(target) if cut is None else cut
     if number.kind == "infinity":
         return pack_infinity(number.sign, target, overflow)
     exponent = number.exponent - source.fraction_bits
@@ -132,6 +133,16 @@ def one(fmt: Format) -> int:
 def clamp(value: int, target: Format) -> int:
     """Return the pattern of the integer nearest to a value that the format has."""
     return min(max(value, target.min_integer), target.max_integer) & target.mask
+
+
+def cut_nan(bits: int, source: Format, target: Format, rounding: Rounding) -> int | None:
+    """Return what ``cvt.rna.tf32.f32`` makes of a NaN: its upper bits, which may be an infinity; else None.
+
+    Three integer instructions stand for it on every chip: what is not below infinity loses its low 13 bits.
+    """
+    if (source.name, target.name, rounding) != ("f32", "tf32", "RNA"):
+        return None
+    return bits >> target.ignored_low_bits << target.ignored_low_bits
 
 
 def nan_integer(source: Format, target: Format) -> int:
@@ -157,18 +168,23 @@ def _multiply_add(
         return pack_nan(out) if opposed else pack_infinity(product_sign, out, overflow)
     if z.kind == "infinity":
         return pack_infinity(z.sign, out, overflow)
-    product_exponent = x.exponent + y.exponent - 2 * fmt.fraction_bits
-    addend_exponent = z.exponent - fmt.fraction_bits
-    low = min(product_exponent, addend_exponent)
-    product = (x.significand * y.significand) << (product_exponent - low)
-    addend = z.significand << (addend_exponent - low)
-    total = (-product if product_sign else product) + (-addend if z.sign else addend)
+    total, low = exact_multiply_add(x, y, z, fmt)
     if total == 0:
         # Only two zeros of one sign keep it; an exact cancellation is +0, and -0 when rounding down.
         sign = product_sign if product_sign == z.sign else int(rounding == "RD")
     else:
         sign = int(total < 0)
     return round_pack(sign, abs(total), low, out, rounding, overflow)
+
+
+def exact_multiply_add(x: Unpacked, y: Unpacked, z: Unpacked, fmt: Format) -> tuple[int, int]:
+    """Compute ``x * y + z`` of finite numbers exactly: an integer, and the exponent of its last bit."""
+    product_exponent = x.exponent + y.exponent - 2 * fmt.fraction_bits
+    addend_exponent = z.exponent - fmt.fraction_bits
+    low = min(product_exponent, addend_exponent)
+    product = (x.significand * y.significand) << (product_exponent - low)
+    addend = z.significand << (addend_exponent - low)
+    return (-product if x.sign ^ y.sign else product) + (-addend if z.sign else addend), low
 
 
 def _to_integer(number: Unpacked, source: Format, target: Format, rounding: Rounding) -> int:

@@ -12,7 +12,9 @@ from wmma_emu.errors import FragmentMismatchError, UnverifiedModelWarning, short
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.packing import pack_words
 from wmma_emu.instructions import Arch, Instruction, machine_instructions
+from wmma_emu.warp.quad_pairs import per_quad_pair
 from wmma_emu.warp.registers import BoundOperand
 
 __all__ = ["BoundInstruction", "matrix_bits"]
@@ -103,12 +105,26 @@ class BoundInstruction:
             If the registers are too many, too few, of another dtype, or not 32 lanes wide.
         """
         check_engine(engine)
-        x, y, z = self.a.unpack_bits(a, "a"), self.b.unpack_bits(b, "b"), self.c.unpack_bits(c, "c")
+        operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
+        elements = [operand.unpack_elements(registers, name) for operand, registers, name in operands]
+        return pack_words(self.execute_elements(*elements, engine=engine), self.d.format)
+
+    def execute_elements(self, a: Bits, b: Bits, c: Bits, *, engine: str = "auto") -> Bits:
+        """`execute` on elements that are not packed into registers: patterns, (num_elements, *warps, 32).
+
+        Of duplicates in a lane only those count that the instruction reads. Where lanes hold copies of A and B, on
+        Volta, each quad pair multiplies its own.
+        """
+        layouts = [operand.layout for operand in (self.a, self.b, self.c, self.d)]
+        if any(layout.reads_copies for layout in layouts):
+            layouts = [per_quad_pair(layout) for layout in layouts]
+        x, y, z = (layout.scatter(bits) for layout, bits in zip(layouts[:3], (a, b, c), strict=True))
         if not _broadcast(x, y, z):
-            inner = len(self.a.layout.matrix_shape)
-            warps = ", ".join(f"{name} {r.shape[:-inner]}" for name, r in zip("abc", (x, y, z), strict=True))
-            raise FragmentMismatchError(f"the warps' axes of the registers do not broadcast: {warps}")
-        return self.d.pack_bits(matmul(self.product, x, y, z, engine=engine))
+            warps = ", ".join(f"{name} {bits.shape[1:-1]}" for name, bits in zip("abc", (a, b, c), strict=True))
+            raise FragmentMismatchError(
+                f"the warps' axes of the registers do not broadcast: {warps}; give each as many, or 1"
+            )
+        return layouts[3].gather(matmul(self.product, x, y, z, engine=engine))
 
     def __call__(
         self,

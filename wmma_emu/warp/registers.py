@@ -16,6 +16,7 @@ from wmma_emu.formats.packing import pack_words, unpack_words
 from wmma_emu.instructions.spec import Instruction, Operand
 from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.warp.quad_pairs import matrix_of_copies
 
 __all__ = ["BoundOperand"]
 
@@ -133,17 +134,13 @@ class BoundOperand:
 
     def unpack_bits(self, registers: NDArray[Any], name: str = "registers") -> Bits:
         """`unpack` to bit patterns, one an entry; ``name`` is what error messages call the registers."""
+        return matrix_of_copies(self.layout, self.unpack_elements(registers, name), self.name, self.arch)
+
+    def unpack_elements(self, registers: NDArray[Any], name: str = "registers") -> Bits:
+        """Take registers apart into every lane's elements, duplicates included: (num_elements, *warps, 32)."""
         registers, _ = as_numpy(registers, name)
         self._check_registers(registers)
-        layout = self.layout
-        elements = unpack_words(registers, self.format)
-        if layout.reads_copies and not layout.agree(elements).all():
-            raise FragmentMismatchError(
-                f"copies of an element of {self.name} differ between lanes; on {self.arch} each serves "
-                f"another block of D, so that no one matrix stands for them; change all copies alike: "
-                f"layout.locate(row, col) finds them"
-            )
-        return layout.scatter(elements)
+        return unpack_words(registers, self.format)
 
     def _check_matrix(self, shape: tuple[int, ...]) -> None:
         legal = self.layout.matrix_shape

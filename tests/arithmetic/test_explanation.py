@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""Explanations as data and as text, one fact at a time; that all their numbers are right is shown by the replay."""
+
+import dataclasses
+import json
+
+import pytest
+
+from tests.arithmetic.helpers import bits_of
+from wmma_emu.arithmetic import FMA_F32, dot_product_of
+from wmma_emu.arithmetic.explanation import AlignedSum, BitCount, Conversion, IntegerSum, MultiplyAdd, explain_dot
+from wmma_emu.arithmetic.explanation.notation import WIDTH
+from wmma_emu.instructions import lookup
+
+F16 = "m16n8k16.f32.f16.f16.f32"
+E4M3 = "m16n8k32.f32.e4m3.e4m3.f32"
+
+
+def explain(mnemonic, arch, a, b, c=0.0, lowering=None):
+    row = lookup(mnemonic, arch)
+    product = dot_product_of(row, arch, lowering)
+    x, y, z = bits_of(a, product.a).tolist(), bits_of(b, product.b).tolist(), bits_of([c], product.c).tolist()
+    return explain_dot(product, x, y, z[0], instruction=row.mnemonic, arch=arch, row=1, column=2)
+
+
+def test_every_term_has_its_exponent_shift_kept_and_cut_bits():
+    [step] = explain(F16, "sm_90", [1.5, -(2.0**-13), 0.0], [1.5, 2.0**-12 * 1.75, 5.0], 0.25).steps
+    assert isinstance(step, AlignedSum)
+    assert (step.exponent, step.floor, step.aligned_to, step.fraction_bits) == (0, False, "k=0", 25)
+    one, tail, zero, *_, c = step.terms
+    assert (one.kind, one.exponent, one.significand, one.fraction_bits) == ("finite", 0, 0b1001 << 18, 20)
+    assert (one.shift, one.kept, one.cut, one.cut_bits) == (0, 0b1001 << 23, 0, 0)
+    assert (tail.sign, tail.exponent, tail.shift) == (1, -25, 25)
+    assert (tail.kept, tail.cut, tail.cut_bits) == (-1, 0b11 << 18, 20)
+    assert (zero.kind, zero.k, zero.kept, zero.cut_bits) == ("zero", 2, 0, 0)
+    assert (c.name, c.k, c.bits, c.exponent, c.shift, c.kept) == ("c", None, 0x3E80_0000, -2, 2, 1 << 23)
+    assert step.total == (0b1001 << 23) + (1 << 23) - 1
+    assert (step.rounding.mode, step.rounding.dropped, step.rounding.dropped_bits) == ("RZ", 0b111, 3)
+
+
+def test_the_floor_of_the_alignment_is_named():
+    e = explain("m16n8k16.f32.bf16.bf16.f32", "sm_90", [2.0**-70], [2.0**-70])
+    assert e.steps[0].floor and e.steps[0].exponent == -133 and e.steps[0].aligned_to == ""
+    assert "aligned to 2^-133, the lowest that the unit aligns to" in str(e)
+
+
+def test_a_chain_of_steps_says_where_each_addend_comes_from():
+    e = explain(F16, "sm_80", [1.0] * 16, [1.0] * 16)
+    assert [step.terms[-1].name for step in e.steps] == ["c", "step 1"]
+    assert [[t.k for t in step.terms[:-1]] for step in e.steps] == [list(range(8)), list(range(8, 16))]
+
+
+def test_several_instructions_follow_one_another_and_the_last_is_filled():
+    e = explain(F16, "sm_90", [1.0] * 33, [1.0] * 33)
+    assert [(x.first_k, x.last_k, x.c_name) for x in e.executions] == [
+        (0, 15, "c"),
+        (16, 31, "step 1"),
+        (32, 47, "step 2"),
+    ]
+    assert e.k == 33 and len(e.a) == 48 and e.value == "33.0"
+    assert "K = 33, filled with +0 to 48; 3 instructions" in str(e)
+
+
+@pytest.mark.parametrize(
+    ("lowering", "names"),
+    [
+        ("ptxas-12.8", ["+0", "step 1", ("c", "step 2")]),
+        ("ptxas-12.4", ["+0", "+0", ("step 1", "step 2"), ("c", "step 3")]),
+    ],
+)
+def test_fp8_run_as_f16_shows_conversions_steps_and_additions(lowering, names):
+    e = explain(E4M3, "sm_90", [2.0**-9] * 32, [1.0] * 32, 1.0, lowering)
+    conversions = [step for step in e.steps if isinstance(step, Conversion)]
+    assert [(x.operand, x.source, x.target, len(x.numbers)) for x in conversions] == [
+        ("A", "e4m3", "f16", 32),
+        ("B", "e4m3", "f16", 32),
+    ]
+    # The subnormal 2**-9 of e4m3 is a normal number of f16.
+    assert (conversions[0].numbers[0].bits, conversions[0].numbers[0].result) == (0x01, 0x1800)
+    rest = [step for step in e.steps if not isinstance(step, Conversion)]
+    found = [x.terms[-1].name if isinstance(x, AlignedSum) else tuple(n.name for n in x.operands) for x in rest]
+    assert found == names and e.lowering == lowering and f"lowering     {lowering}" in str(e)
+    assert [t.k for t in rest[0].terms[:4]] == [0, 1, 4, 5]
+
+
+def test_m8n8k4_after_turing_is_shown_as_its_float32_sequence():
+    e = explain("m8n8k4.f16.f16.f16.f16", "sm_90", [1.0] * 4, [1.0] * 4, 0.5)
+    operations = [step.operation for step in e.steps if isinstance(step, MultiplyAdd)]
+    assert operations == ["mul", "fma", "add", "mul", "fma", "add"]
+    last = e.steps[-1]
+    assert isinstance(last, Conversion) and (last.number, last.source, last.target) == (7, "f32", "f16")
+
+
+def test_special_terms_name_what_decides():
+    e = explain(F16, "sm_90", ["0x7C00", 1.0, "0x7C00"], [1.0, 1.0, 0.0])
+    special = e.steps[0].special
+    assert (special.result, special.causes) == ("nan", ("k=2",))
+    assert e.steps[0].rounding is None and e.value == "nan"
+    e = explain(F16, "sm_90", ["0x7C00", 1.0], [-1.0, 1.0], "0x7F800000")
+    assert e.steps[0].special.causes == ("k=0", "c") and "infinities of both signs" in str(e)
+    e = explain(F16, "sm_90", ["0x7C00", 1.0], [-1.0, 1.0])
+    assert e.steps[0].special.result == "infinity" and e.value == "-inf"
+
+
+def test_an_f64_nan_is_followed_to_the_operand_that_it_comes_from():
+    e = explain("m8n8k4.f64.f64.f64.f64", "sm_90", ["0x7FF0000000000005", 1.0], ["0xFFF8000000000007", 1.0], 1.0)
+    assert e.steps[0].special.causes == ("b[0]",) and e.steps[1].special.causes == ("step 1",)
+    assert e.result == 0xFFF8_0000_0000_0007
+
+
+def test_integers_show_products_total_and_clamp():
+    e = explain("m16n8k32.s32.s8.s8.s32.satfinite", "sm_90", [-128, 3], [-128, 0], 2**31 - 1)
+    [step] = e.steps
+    assert isinstance(step, IntegerSum)
+    assert (step.terms[0].product, step.total, step.limit, step.result) == (
+        16384,
+        2**31 - 1 + 16384,
+        "highest",
+        0x7FFF_FFFF,
+    )
+    e = explain("m16n8k32.s32.s8.s8.s32", "sm_90", [-128], [-128], 2**31 - 1)
+    assert (e.steps[0].limit, e.value) == ("wrapped", str(2**31 - 1 + 16384 - 2**32))
+
+
+def test_bits_are_shown_as_words():
+    e = explain("m16n8k256.s32.b1.b1.s32.xor.popc", "sm_90", [1, 0, 1] + [0] * 252 + [1], [1, 1] + [0] * 254, 5)
+    [step] = e.steps
+    assert isinstance(step, BitCount)
+    assert (step.words[0].a, step.words[0].b, step.words[0].combined, step.words[0].count) == (5, 3, 6, 2)
+    assert (step.words[7].a, step.count, step.value) == (1 << 31, 3, 8)
+
+
+def test_an_explanation_is_frozen_and_goes_through_json():
+    e = explain(E4M3, "sm_89", [1.0, 0.5], [1.0, 0.25], 2.0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        e.result = 0
+    again = json.loads(json.dumps(e.to_dict()))
+    assert again["result"] == e.result and again["executions"][0]["steps"][0]["step"] == "aligned_sum"
+    assert again["executions"][0]["steps"][0]["terms"][1]["exponent"] == -3
+    assert hash(e) == hash(explain(E4M3, "sm_89", [1.0, 0.5], [1.0, 0.25], 2.0))
+
+
+def test_the_model_its_source_and_its_notes_are_in_the_text():
+    text = " ".join(str(explain(F16, "sm_80", [1.0], [1.0])).split())
+    for part in (
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_80",
+        "status recorded",
+        "MATLAB",
+        "literature",
+    ):
+        assert part in text
+
+
+def test_zero_terms_are_one_line_with_their_bits():
+    text = str(explain(F16, "sm_90", [1.0, 0.0, -0.0, 2.0], [1.0, 3.0, 4.0, 0.0]))
+    assert (
+        "    zero:   k=1 0x0000 x 0x4200,  k=2 0x8000 x 0x4400,  k=3 0x4000 x 0x0000,  k=4..15 0x0000 x 0x0000," in text
+    )
+
+
+def test_cut_bits_stand_behind_a_bar_on_one_ruler():
+    text = str(explain(F16, "sm_90", [1.0, 2.0**-13, 2.0**-20], [1.0, 2.0**-12 * 1.75, 2.0**-20 * 1.5]))
+    rows = [line for line in text.split("\n") if line.startswith("    k=")]
+    assert rows[0].endswith("+ 1.0000000000000000000000000|")
+    assert rows[1].endswith("+ 0.0000000000000000000000001|110(18)")
+    assert rows[2].endswith("+ 0.0000000000000000000000000|0(14)110000000")
+    assert len({line.index("|") for line in text.split("\n") if "|" in line and "k %" not in line}) == 1
+
+
+def test_lines_are_no_wider_than_a_page():
+    a = [1.0 + 2.0**-i for i in range(1, 9)] * 4
+    for mnemonic, arch in ((F16, "sm_90"), ("m16n8k8.f32.tf32.tf32.f32", "sm_80"), ("m8n8k4.f16.f16.f16.f16", "sm_90")):
+        lines = str(explain(mnemonic, arch, a, a[::-1], -1.25)).split("\n")
+        assert max(map(len, lines)) <= WIDTH + 4
+
+
+def test_the_baseline_of_the_cuda_cores_is_one_chain():
+    one = 0x3F80_0000
+    e = explain_dot(FMA_F32, [one] * 5, [one] * 5, one, instruction="fma.f32", arch="every chip")
+    assert [step.operation for step in e.steps] == ["fma"] * 5 and len(e.executions) == 1 and e.value == "6.0"
+
+
+def test_a_product_without_k_is_c():
+    e = explain_dot(FMA_F32, [], [], 0x3F80_0000, instruction="fma.f32", arch="every chip")
+    assert (e.executions, e.value) == ((), "1.0") and "no products: D is C" in str(e)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""From an explanation's text alone, an independent calculation reaches the bits of the engines, for every model."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.arithmetic.helpers import distinct_products
+from tests.arithmetic.replay import Replayed, ReplayError, replay
+from tests.arithmetic.test_engines import PRODUCTS, interesting, mixture
+from tools.recording_inputs import families_of, regenerate_inputs
+from wmma_emu.arithmetic import DotProduct, matmul
+from wmma_emu.arithmetic.explanation import Explanation, explain_dot
+from wmma_emu.formats import Format
+from wmma_emu.formats.packing import unpack_words
+from wmma_emu.instructions import INSTRUCTIONS
+from wmma_emu.layouts import layout_for
+
+CHAINS = [name for name, product in PRODUCTS.items() if product.chains]
+
+
+def explained(name: str, a: np.ndarray, b: np.ndarray, c: int) -> Explanation:
+    arch, instruction = ("every chip", name) if name == "fma.f32" else name.split("|")[::2]
+    return explain_dot(PRODUCTS[name], a.tolist(), b.tolist(), c, instruction=instruction, arch=arch, row=9, column=31)
+
+
+def assert_replayed(name: str, a: np.ndarray, b: np.ndarray, c: int) -> None:
+    """The replay of the text reads the inputs that went in, and reaches the bits of both engines."""
+    product: DotProduct = PRODUCTS[name]
+    explanation = explained(name, a, b, c)
+    found = replay(str(explanation))
+    missing = [0] * (-len(a) % product.k)
+    left, right = ([*x.tolist(), *missing] for x in (a, b))
+    assert found == Replayed(product.model.describe(), 9, 31, len(a), left, right, c, explanation.result)
+    row, column = np.array([left], product.a.storage), np.array([right], product.b.storage).T
+    start = np.array([[c]], product.c.storage)
+    for engine in ("reference", "numpy"):
+        assert found.result == int(matmul(product, row, column, start, engine=engine)[0, 0]), engine
+
+
+def patterns(data: st.DataObject, fmt: Format, count: int) -> np.ndarray:
+    """Few patterns in many places, so that terms meet terms of their size: edges, raw bits, one exponent."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    if data.draw(st.booleans()):
+        return mixture(fmt, (1, count), rng)[0]
+    code = st.sampled_from(interesting(fmt)) | st.integers(0, fmt.mask)
+    drawn = np.array(data.draw(st.lists(code, min_size=1, max_size=6)), np.uint64).astype(fmt.storage)
+    return drawn[rng.integers(0, len(drawn), count)]
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("name", PRODUCTS)
+@settings(max_examples=10, deadline=None, derandomize=True, database=None)
+@given(data=st.data())
+def test_the_text_alone_gives_the_bits_again(name, data):
+    product = PRODUCTS[name]
+    k = product.k - data.draw(st.integers(0, min(3, product.k - 1)))
+    if product.chains and data.draw(st.integers(0, 3)) == 3:
+        k += product.k
+    a, b = patterns(data, product.a, k), patterns(data, product.b, k)
+    assert_replayed(name, a, b, int(patterns(data, product.c, 1)[0]))
+
+
+@pytest.mark.parametrize("name", distinct_products())
+def test_the_text_alone_gives_the_bits_again_on_adversarial_families(name):
+    arch, _, mnemonic = name.split("|")
+    instruction = INSTRUCTIONS[mnemonic]
+    for family in families_of(instruction):
+        registers = regenerate_inputs(instruction, family, 6, 2)
+        operands = []
+        for operand, words in zip(("a", "b", "c"), registers, strict=True):
+            layout = layout_for(instruction, operand, "sm_90" if "sm_90" in instruction.archs else arch)
+            operands.append(layout.scatter(unpack_words(words, instruction.format(operand))))
+        a, b, c = (x.reshape(-1, *x.shape[-2:]) for x in operands)
+        for tile in range(2):
+            assert_replayed(name, a[tile, 1], b[tile, :, 2], int(c[tile, 1, 2]))
+
+
+@pytest.mark.parametrize("name", CHAINS[::5])
+def test_a_long_k_is_replayed_over_all_of_its_instructions(name):
+    product = PRODUCTS[name]
+    rng = np.random.default_rng(4)
+    k = 3 * product.k - 1
+    a, b = mixture(product.a, (1, k), rng)[0], mixture(product.b, (1, k), rng)[0]
+    assert_replayed(name, a, b, int(mixture(product.c, (1, 1), rng)[0, 0]))
+
+
+NAMES = ("  instruction", "  lowering", "  status", "  source", "  note")
+
+
+def digits_of(text: str) -> list[int]:
+    """Positions of all digits, hexadecimal ones included, but for names of instructions and chips, and sources."""
+    places, start, name = [], 0, False
+    for line in text.split("\n"):
+        name = line.startswith(NAMES) or (name and line.startswith(" " * 15))
+        if not name:
+            for found in re.finditer(r"0x[0-9a-f.]+|\d", line):
+                places += [start + i for i in range(*found.span()) if line[i] in "0123456789abcdef"]
+        start += len(line) + 1
+    return places
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_text_with_another_digit_anywhere_is_refused(name):
+    """Twelve digits a model, everywhere in the text: whatever is printed is read."""
+    product = PRODUCTS[name]
+    rng = np.random.default_rng(8)
+    k = max(product.k - 1, 2)
+    a, b = mixture(product.a, (1, k), rng)[0], mixture(product.b, (1, k), rng)[0]
+    text = str(explained(name, a, b, int(mixture(product.c, (1, 1), rng)[0, 0])))
+    right = replay(text)
+    for place in rng.choice(digits_of(text), 12):
+        others = [x for x in ("0123456789" if text[place].isdigit() else "abcdef") if x != text[place]]
+        changed = f"{text[:place]}{rng.choice(others)}{text[place + 1 :]}"
+        try:
+            found = replay(changed)
+        except ReplayError:
+            continue
+        # What decides nothing, such as an operand beside a NaN, is read nevertheless.
+        assert found != right, changed[text.rfind("\n", 0, place) : changed.find("\n", place)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [n for n in PRODUCTS if PRODUCTS[n].model.arithmetic == "aligned_sum"][::4])
+def test_a_text_with_any_other_digit_is_refused(name):
+    product = PRODUCTS[name]
+    rng = np.random.default_rng(9)
+    a, b = mixture(product.a, (1, product.k), rng)[0], mixture(product.b, (1, product.k), rng)[0]
+    text = str(explained(name, a, b, int(mixture(product.c, (1, 1), rng)[0, 0])))
+    right = replay(text)
+    for place in digits_of(text):
+        other = rng.choice([x for x in "0123456789" if x != text[place]])
+        try:
+            assert replay(f"{text[:place]}{other}{text[place + 1 :]}") != right, text[place - 20 : place + 20]
+        except ReplayError:
+            continue
+
+
+def test_a_text_that_lacks_a_line_is_refused():
+    product = next(n for n in PRODUCTS if "m16n8k16.row.col.f32.f16" in n)
+    rng = np.random.default_rng(3)
+    a, b = (mixture(PRODUCTS[product].a, (1, 16), rng)[0] for _ in "ab")
+    lines = str(explained(product, a, b, 0)).split("\n")
+    replay("\n".join(lines))
+    for i in range(lines.index(""), len(lines)):
+        with pytest.raises(ReplayError):
+            replay("\n".join(lines[:i] + lines[i + 1 :]))

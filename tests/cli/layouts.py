@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""One question for each distinct layout, and the answer of the layouts' room to compare with."""
+
+from typing import NamedTuple
+
+from wmma_emu.instructions import INSTRUCTIONS, OPERANDS
+from wmma_emu.layouts import LaneMap, layout_for
+
+
+class Case(NamedTuple):
+    """A command line's words for a layout, and the layout."""
+
+    instruction: str
+    operand: str
+    chip: str
+    layout: LaneMap
+
+    @property
+    def words(self) -> list[str]:
+        return [self.instruction, "--operand", self.operand, "--arch", self.chip]
+
+    def __str__(self) -> str:
+        return f"{self.operand} {self.instruction} {self.chip}"
+
+
+def _distinct() -> list[Case]:
+    found: dict[LaneMap, Case] = {}
+    for row in INSTRUCTIONS.values():
+        for chip in row.archs:
+            for operand in OPERANDS:
+                layout = layout_for(row, operand, chip)
+                found.setdefault(layout, Case(row.short_mnemonic, operand.upper(), chip, layout))
+    return list(found.values())
+
+
+CASES = _distinct()
+"""Every distinct layout once; two layouts are equal if their elements, shapes and copies are."""

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+import json
+import re
+import warnings
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from wmma_emu.cli import main
+
+
+def explain(*args: object, **options: object) -> we.Explanation:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", we.UnverifiedModelWarning)
+        return we.explain(*args, **options)
+
+
+def test_the_text_is_the_librarys(run, here):
+    status, out, err = run("explain", "a.npy", "b.npy", "--row", "3", "--col", "5")
+    assert (status, err) == (0, "")
+    assert out == f"{explain(None, np.load('a.npy'), np.load('b.npy'), row=3, col=5)}\n"
+
+
+def test_json_is_the_data_of_the_explanation(run, here):
+    c = np.arange(42, dtype=np.float32).reshape(6, 7)
+    np.save("c.npy", c)
+    out = run("explain", "a.npy", "b.npy", "--c", "c.npy", "--row", "5", "--col", "6", "--format", "JSON").out
+    expected = explain(None, np.load("a.npy"), np.load("b.npy"), c, row=5, col=6)
+    assert json.loads(out) == json.loads(json.dumps(expected.to_dict())) and out.count("\n") == 1
+    assert json.loads(out)["result"] == expected.result
+
+
+@pytest.mark.parametrize("options", [
+    {"arch": "v100"}, {"arch": "a100"}, {"instr": "m16n8k8.f32.f16.f16.f32", "arch": "t4"},
+    {"instr": "wmma.mma.m16n16k16.f16.f16"}, {"instr": "m8n8k4.f32.f16.f16.f32", "arch": "h100"},
+])  # fmt: skip
+def test_the_bits_are_those_that_gemm_computes(run, here, options):
+    flags = [x for key, value in options.items() for x in (f"--{key}", value)]
+    out = run("explain", "a.npy", "b.npy", "--row", "2", "--col", "1", "--format", "json", *flags).out
+    assert run("gemm", "a.npy", "b.npy", "-o", "d.npy", *flags).status == 0
+    d = np.load("d.npy")
+    assert json.loads(out)["result"] == int(d.view(f"u{d.itemsize}")[2, 1])
+
+
+def test_formats_and_lowerings_reach_the_library(run, here):
+    rng = np.random.default_rng(3)
+    a, b = (rng.standard_normal(x).astype(ml_dtypes.float8_e4m3fn) for x in ((4, 32), (32, 4)))
+    np.save("a.npy", a), np.save("b.npy", b.view(np.uint8))
+    flags = ["--a-format", "e4m3", "--b-format", "e4m3", "--lowering", "ptxas-12.4", "--format", "json"]
+    found = json.loads(run("explain", "a.npy", "b.npy", "--row", "1", "--col", "2", *flags).out)
+    assert found["lowering"] == "ptxas-12.4"
+    expected = explain(None, a, b, row=1, col=2, lowering="ptxas-12.4")
+    assert found["result"] == expected.result
+
+
+KINDS = [
+    ([], np.float16),
+    (["--arch", "v100"], np.float16),
+    (["--instr", "m8n8k4.f32.f16.f16.f32", "--arch", "h100"], np.float16),
+    (["--instr", "m16n8k8.f32.tf32.tf32.f32"], np.float32),
+    (["--instr", "fma.f32"], np.float32),
+    (["--a-format", "e4m3", "--b-format", "e4m3", "--lowering", "ptxas-12.4"], ml_dtypes.float8_e4m3fn),
+    ([], np.float64),
+    ([], np.int8),
+    ([], np.bool_),
+]
+
+
+@pytest.mark.parametrize(("options", "dtype"), KINDS, ids=lambda x: " ".join(x) if isinstance(x, list) else x.__name__)
+def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, run, here, monkeypatch, options, dtype):
+    rng = np.random.default_rng(4)
+    np.save("a.npy", (3 * rng.standard_normal((3, 70))).astype(dtype))
+    np.save("b.npy", (3 * rng.standard_normal((70, 2))).astype(dtype))
+    words = ["explain", "a.npy", "b.npy", "--row", "2", "--col", "1", *options]
+    text = run(*words).out
+    for columns in (40, 60, 80, 120, 500):
+        out = screen(columns)
+        monkeypatch.setenv("NO_COLOR", "1")
+        assert main(words) == 0
+        assert max(map(len, out.text.splitlines())) <= columns
+        assert "".join(out.text.split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(("words", "line"), [
+    ("a.npy b.npy --col 1", "the following arguments are required: --row"),
+    ("a.npy b.npy --row 6 --col 1", "there is no row 6 in D; legal are 0 to 5"),
+    ("a.npy b.npy --row 1 --col 7", "there is no column 7 in D; legal are 0 to 6"),
+    ("a.npy b.npy --row one --col 1", "--row 'one' is no whole number; the first is 0"),
+    ("a.npy b.npy --row 1 --col 1 --format csv", "--format 'csv' is not one of text, json"),
+    ("a.npy a.npy --row 1 --col 1", "A has shape (6, 5) and B (6, 5): K is 5 in A and 6 in B; B.T would fit"),
+    ("none.npy b.npy --row 1 --col 1", "none.npy: No such file or directory"),
+    ("batch.npy b.npy --row 1 --col 1", "A has shape (2, 6, 5); one matrix is explained at a time: index the batch, "
+     "A[i]"),
+    ("empty.npy b.npy --row 0 --col 1", "there is no row 0 in D; legal are none"),
+    ("a.npy b.npy --row 1 --col 1 --lowering x", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 has no "
+     "lowering 'x'; it has 'native'"),
+])  # fmt: skip
+def test_wrong_use_is_one_line_and_status_two(run, here, words, line):
+    np.save("batch.npy", np.ones((2, 6, 5), np.float16)), np.save("empty.npy", np.ones((0, 5), np.float16))
+    assert run("explain", *words.split()) == (2, "", f"wmma-emu: error: {line}\n")
+
+
+@pytest.mark.parametrize(("columns", "column"), [(80, 6), (200, None)])
+def test_the_bits_of_all_terms_stand_below_each_other(screen, here, monkeypatch, columns, column):
+    out = screen(columns)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert main(["explain", "a.npy", "b.npy", "--row", "3", "--col", "5"]) == 0
+    found = {x.start(1) for line in out.text.splitlines() if (x := re.search(r"  ([+-]) [01]+\.[01]{20,}", line))}
+    assert len(found) == 1 and column in (None, *found)

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: MIT
+import csv
+import io
+import json
+import re
+from argparse import Namespace
+
+import numpy as np
+import pytest
+
+from wmma_emu.cli import main
+from wmma_emu.cli.operand import select
+from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, INSTRUCTIONS, OPERANDS
+from wmma_emu.layouts import LaneMap, layout_for
+
+from .layouts import CASES, Case
+
+F16 = "m16n8k16.f32.f16.f16.f32"
+VOLTA = "m8n8k4.f32.f16.f16.f32"
+WMMA = "wmma.mma.m16n16k16.f32.f32"
+B1 = "m16n8k256.s32.b1.b1.s32.xor.popc"
+CELL = re.compile(r"T([\d,]+) x(\d+)(?:-(\d+))?")
+
+
+def joined(text: str) -> str:
+    """Undo the wrapping of lines."""
+    return " ".join(text.split())
+
+
+def numbers(text: str) -> range:
+    """The range that ``4-7`` or ``4`` means."""
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def grid_of(out: str) -> str:
+    """The part below the description."""
+    return out.split("\n\n", 1)[1]
+
+
+def read_grid(picture: str, layout: LaneMap) -> np.ndarray:
+    """Count for every element and lane that the picture names it, at its row and column; wrong ones fail."""
+    seen = np.zeros((layout.num_elements, 32), int)
+    for block in picture.split("\n\n"):
+        lines = block.splitlines()
+        matrices = [int(x) for x in re.findall(r"matrix (\d)", lines[0])] or [0]
+        ruler, *rows = lines[1:] if "matrix" in lines[0] else lines
+        heads = re.findall(r"\d+(?:-\d+)?", ruler)
+        columns = [numbers(x) for x in heads]
+        for line in rows:
+            parts = re.findall(r" *(\d+(?:-\d+)?)((?:\|T[^|]*)+)\|", line)
+            cells = [(numbers(label), CELL.fullmatch(x.strip())) for label, row in parts for x in row[1:].split("|")]
+            assert len(parts) == len(matrices) and len(cells) == len(columns) and all(x for _, x in cells)
+            for i, ((rows_here, cell), cols_here) in enumerate(zip(cells, columns, strict=True)):
+                matrix = matrices[i * len(matrices) // len(columns)]
+                elements = range(int(cell[2]), int(cell[3] or cell[2]) + 1)
+                places = [(r, c) for r in rows_here for c in cols_here]
+                assert len(places) == len(elements)
+                for lane in map(int, cell[1].split(",")):
+                    assert layout.matrix_of_lane[lane] == matrix
+                    assert layout.coords[list(elements), lane].tolist() == [list(x) for x in places]
+                    seen[list(elements), lane] += 1
+    return seen
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120, 300])
+def test_every_grid_fits_the_terminal_and_shows_every_element_that_is_read_once(screen, monkeypatch, columns):
+    for case in CASES:
+        out = screen(columns)
+        monkeypatch.setenv("NO_COLOR", "1")
+        assert main(["layout", *case.words]) == 0
+        assert max(map(len, out.text.splitlines())) <= columns, str(case)
+        seen = read_grid(grid_of(out.text), case.layout)
+        read = case.layout.read_elements
+        assert (seen[:read] == 1).all() and not seen[read:].any(), str(case)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_every_list_fits_the_terminal(screen, monkeypatch, columns):
+    for case in CASES:
+        for words in (["layout", *case.words, "--lane", "31"],
+                      ["where", *case.words, "--row", "3", "--col", "3"],
+                      ["what", *case.words, "--lane", "31", "--register", "0"]):  # fmt: skip
+            out = screen(columns)
+            monkeypatch.setenv("NO_COLOR", "1")
+            assert main(words) == 0
+            assert max(map(len, out.text.splitlines())) <= columns, words
+
+
+def test_no_line_ends_in_spaces(run):
+    for case in CASES:
+        assert not re.search(r" +$", run("layout", *case.words).out, re.MULTILINE), str(case)
+
+
+def test_the_grid_in_a_file_is_the_one_of_a_hundred_columns(run, screen, monkeypatch):
+    in_file = run("layout", "wmma.mma.m8n32k16.f32.f32", "--operand", "C").out
+    out = screen(100)
+    monkeypatch.setenv("NO_COLOR", "1")
+    main(["layout", "wmma.mma.m8n32k16.f32.f32", "--operand", "C"])
+    assert in_file == out.text
+
+
+FIGURES = [
+    # figures of the PTX manual: A, B and accumulators of m16n8k16 and m16n8k8, by rows of the picture
+    (F16, "A", {"0": "T0 x0-1|T1 x0-1|T2 x0-1|T3 x0-1|T0 x4-5|T1 x4-5|T2 x4-5|T3 x4-5",
+                "7": "T28 x0-1|T29 x0-1|T30 x0-1|T31 x0-1|T28 x4-5|T29 x4-5|T30 x4-5|T31 x4-5",
+                "8": "T0 x2-3|T1 x2-3|T2 x2-3|T3 x2-3|T0 x6-7|T1 x6-7|T2 x6-7|T3 x6-7"}),
+    (F16, "B", {"0-1": "T0 x0-1|T4 x0-1|T8 x0-1|T12 x0-1|T16 x0-1|T20 x0-1|T24 x0-1|T28 x0-1",
+                "14-15": "T3 x2-3|T7 x2-3|T11 x2-3|T15 x2-3|T19 x2-3|T23 x2-3|T27 x2-3|T31 x2-3"}),
+    (F16, "C", {"0": "T0 x0|T0 x1|T1 x0|T1 x1|T2 x0|T2 x1|T3 x0|T3 x1",
+                "15": "T28 x2|T28 x3|T29 x2|T29 x3|T30 x2|T30 x3|T31 x2|T31 x3"}),
+    ("m16n8k8.f32.tf32.tf32.f32", "A", {"0": "T0 x0|T1 x0|T2 x0|T3 x0|T0 x2|T1 x2|T2 x2|T3 x2",
+                                        "8": "T0 x1|T1 x1|T2 x1|T3 x1|T0 x3|T1 x3|T2 x3|T3 x3"}),
+    ("m16n8k32.s32.s8.s8.s32", "A", {"0": "T0 x0-3|T1 x0-3|T2 x0-3|T3 x0-3|T0 x8-11|T1 x8-11|T2 x8-11|T3 x8-11"}),
+    ("m8n8k4.f64.f64.f64.f64", "B", {"3": "T3 x0|T7 x0|T11 x0|T15 x0|T19 x0|T23 x0|T27 x0|T31 x0"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("instruction", "operand", "rows"), FIGURES, ids=lambda x: x if isinstance(x, str) else "")
+def test_the_picture_is_the_figure_of_the_manual(run, instruction, operand, rows):
+    lines = grid_of(run("layout", instruction, "--operand", operand).out).splitlines()
+    drawn = {label.strip(): cells for label, _, cells in (x.rstrip("|").partition("|") for x in lines)}
+    for label, cells in rows.items():
+        assert [x.strip() for x in drawn[label].split("|")] == cells.split("|")
+
+
+def test_the_head_says_matrix_chip_registers_and_source(run):
+    out = run("layout", F16, "--operand", "a").out
+    assert out.splitlines()[0] == "A of mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    text = joined(out)
+    layout = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "a", "sm_90")
+    for part in ("matrix 16 x 16 (m x k) f16, row ",
+                 "chip sm_90 (Hopper); the same on sm_80 sm_86 sm_89 sm_100 sm_120 ",
+                 "a lane 8 elements, x0-7, in 4 registers of 32 bits, 2 a register, lowest bits first ",
+                 f"known from {layout.source} ({layout.status}) ",
+                 "a cell T0 x0-1: lane 0, elements 0 to 1, which share a register: 2 neighbouring columns ",
+                 ):  # fmt: skip
+        assert part in text
+    assert "copies" not in text
+
+
+def test_the_head_names_the_chips_where_elements_live_elsewhere(run):
+    text = joined(run("layout", WMMA, "--operand", "d").out)
+    assert "sm_90 (Hopper); the same on sm_75 sm_80 sm_86 sm_89 sm_100 sm_120; other places on sm_70 sm_72 " in text
+    text = joined(run("layout", WMMA, "--operand", "d", "--arch", "Titan V").out)
+    assert "sm_70 (Volta); the same on sm_72; other places on sm_75 sm_80 " in text
+
+
+def test_copies_are_named_where_the_instruction_reads_the_first_ones(run):
+    text = joined(run("layout", WMMA, "--operand", "A").out)
+    assert "each element is held 2 times: x8-15 repeat x0-7; the instruction reads x0-7 alone" in text
+    text = joined(run("layout", "wmma.mma.m32n8k16.f32.f32", "--operand", "B").out)
+    assert "each element is held 4 times: x4-15 repeat x0-3; the instruction reads x0-3 alone" in text
+
+
+def test_copies_in_other_lanes_stand_in_the_cells(run):
+    out = run("layout", WMMA, "--operand", "A", "--arch", "v100").out
+    assert "each element is held by 2 lanes, as A[0, 0] by T0 T8; all are read" in joined(out)
+    assert " 0|T0,8 x0-1 " in out
+
+
+def test_four_products_have_a_picture_each(run):
+    out = run("layout", VOLTA, "--operand", "A", "--arch", "v100").out
+    titles = re.findall(r"matrix \d: (?:T[\d-]+ ?)+", out)
+    assert [x.strip() for x in titles] == [
+        "matrix 0: T0-3 T16-19", "matrix 1: T4-7 T20-23", "matrix 2: T8-11 T24-27", "matrix 3: T12-15 T28-31",
+    ]  # fmt: skip
+    assert "4 x 8 x 4 (independent products x m x k)" in out
+
+
+def test_wide_operands_have_a_cell_for_each_register(run):
+    for operand, ruler, lines in (("A", ["0-31", "32-63", "64-95"], 17), ("B", ["0", "1", "2"], 9)):
+        picture = grid_of(run("layout", B1, "--operand", operand).out).splitlines()
+        assert picture[0].split()[:3] == ruler and len(picture) == lines
+
+
+def test_a_lane_alone_is_a_list_of_its_elements(run):
+    lines = run("layout", F16, "--operand", "A", "--lane", "5").out.splitlines()
+    assert lines[0] == "Lane 5 of A of mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    table = [x.split() for x in lines[lines.index("") + 1 :]]
+    assert table[0] == ["LANE", "REGISTER", "BITS", "ELEMENT", "ROW", "COL"]
+    assert table[1:4] == [["5", "0", "15:0", "x0", "1", "2"], ["5", "0", "31:16", "x1", "1", "3"],
+                          ["5", "1", "15:0", "x2", "9", "2"]]  # fmt: skip
+    assert len(table) == 9
+
+
+def test_bits_of_a_lane_are_listed_by_register(run):
+    out = run("layout", B1, "--operand", "A", "--lane", "5").out
+    table = [x.split() for x in grid_of(out).splitlines()]
+    assert table[1] == ["5", "0", "31:0", "x0-31", "1", "32-63"] and len(table) == 5
+    assert grid_of(run("layout", B1, "--operand", "A", "--lane", "5", "--format", "table").out).count("\n") == 129
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_csv_has_every_element_of_every_lane_as_the_layout_has_it(run, case: Case):
+    status, out, err = run("layout", *case.words, "--format", "csv")
+    assert (status, err) == (0, "")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    layout = case.layout
+    assert len(rows) == 32 * layout.num_elements
+    expected = ["lane", "register", "bit_low", "bit_high", "element", "row", "col"]
+    assert list(rows[0]) == [*expected, *(["matrix"] if layout.num_matrices > 1 else []), "read"]
+    for i, row in enumerate(rows):
+        lane, element = divmod(i, layout.num_elements)
+        number = {key: int(row[key]) for key in expected}
+        assert (number["lane"], number["element"]) == (lane, element)
+        at = (number["lane"], number["register"])
+        assert layout.element_at(*at, number["bit_low"]) == (number["row"], number["col"])
+        assert layout.element_at(*at, number["bit_high"]) == (number["row"], number["col"])
+        assert number["bit_high"] - number["bit_low"] + 1 == layout.element_bits
+        assert number["register"] * layout.elements_per_register + number["bit_low"] // layout.element_bits == element
+        assert row["read"] == ("true" if element < layout.read_elements else "false")
+        assert int(row.get("matrix", 0)) == layout.matrix_of_lane[lane]
+
+
+def test_the_manuals_formula_gives_the_rows_of_the_csv(run):
+    for row in csv.DictReader(io.StringIO(run("layout", F16, "--operand", "A", "--format", "csv").out)):
+        lane, i = int(row["lane"]), int(row["element"])
+        group, thread = lane >> 2, lane % 4
+        assert int(row["row"]) == (group if i in (0, 1, 4, 5) else group + 8)
+        assert int(row["col"]) == thread * 2 + (i & 1) + (8 if i >= 4 else 0)
+
+
+def test_json_has_numbers_and_truth_values(run):
+    records = json.loads(run("layout", WMMA, "--operand", "A", "--lane", "5", "--format", "json").out)
+    assert records[1] == {"lane": 5, "register": 0, "bit_low": 16, "bit_high": 31, "element": 1,
+                          "row": 1, "col": 3, "read": True}  # fmt: skip
+    assert [x["read"] for x in records] == [True] * 8 + [False] * 8
+    assert [x["matrix"] for x in json.loads(run("layout", VOLTA, "--operand", "D", "--format", "json").out)][::8] == [
+        lane % 16 // 4 for lane in range(32)
+    ]
+
+
+@pytest.mark.parametrize("words", [[F16, "--operand", "A"], [WMMA, "--operand", "B"], [VOLTA, "--operand", "D"]])
+def test_markdown_and_table_say_the_same(run, words):
+    markdown = run("layout", *words, "--format", "markdown").out.splitlines()
+    table = grid_of(run("layout", *words, "--format", "table").out).splitlines()
+    assert markdown[1].replace("| --- ", "") == "|"
+    assert [x.strip("| ").split(" | ") for x in markdown[2:]] == [x.split() for x in table[1:]]
+    assert markdown[0].strip("| ").upper().split(" | ") == table[0].split()
+
+
+def test_every_operand_of_every_instruction_on_every_chip_is_the_one_that_is_asked_for():
+    for row in INSTRUCTIONS.values():
+        for chip in row.archs:
+            for operand in OPERANDS:
+                found = select(Namespace(instruction=row.mnemonic, operand=operand, arch=chip))
+                assert found == (row, operand, ARCHS[chip], layout_for(row, operand, chip))
+
+
+def test_without_a_chip_it_is_the_default_one_or_the_first_that_has_the_instruction():
+    for row in INSTRUCTIONS.values():
+        chip = select(Namespace(instruction=row.mnemonic, operand="d", arch=None)).chip.name
+        assert chip == (DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0])
+
+
+def test_operands_instructions_and_chips_do_not_mind_the_case(run):
+    assert run("layout", F16.upper(), "--operand", "b", "--arch", "H100", "--format", "GRID") == run(
+        "layout", F16, "--operand", "B"
+    )

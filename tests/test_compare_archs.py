@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""One product on several chips: results, distances, and the table."""
+
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from wmma_emu.formats.distance import NOT_COMPARABLE
+
+pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
+
+F16, F32 = np.float16, np.float32
+H = "m16n8k16.f32.f16.f16.f32"
+UNSUPPORTED, MISMATCH = we.UnsupportedInstructionError, we.FragmentMismatchError
+RNG = np.random.default_rng(12)
+A, B = RNG.standard_normal((7, 40)).astype(F16), RNG.standard_normal((40, 5)).astype(F16)
+
+
+def one_and_tails():
+    a, b = np.full((1, 16), 1.75 * 2**-12, F16), np.full((16, 1), 2**-12, F16)
+    a[0, 0] = b[0, 0] = 1
+    return a, b
+
+
+def test_every_chip_computes_what_gemm_computes_there():
+    found = we.compare_archs(A, B)
+    assert list(found.results) == list(we.ARCHS)
+    for arch, result in found.results.items():
+        np.testing.assert_array_equal(result.view(np.uint32), we.gemm(A, B, arch=arch).view(np.uint32))
+        apart = np.abs(result.view(np.int32).astype(np.int64) - found.results["sm_70"].view(np.int32))
+        np.testing.assert_array_equal(found.ulps[arch], apart)
+        assert found.differing[arch] == (apart != 0).sum()
+        assert found.models[arch].arch == arch
+
+
+def test_a_named_instruction_is_compared_on_the_chips_that_have_it():
+    assert list(we.compare_archs(A, B, instr=H).results) == ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+    f8 = A.astype(ml_dtypes.float8_e4m3fn), B.astype(ml_dtypes.float8_e4m3fn)
+    assert list(we.compare_archs(*f8).results) == ["sm_89", "sm_90", "sm_100", "sm_120"]
+
+
+def test_the_difference_between_ampere_and_hopper_is_four_last_places():
+    found = we.compare_archs(*one_and_tails(), archs=["h100", "A100"])
+    assert found.reference == "sm_90" and found.largest("a100") == (4, (0, 0)) and found.largest("sm_90") is None
+    assert we.compare_archs(*one_and_tails(), archs=["h100", "A100"], reference="sm_80").largest("sm_90")[0] == 4
+
+
+def test_the_table_shows_the_largest_difference_and_small_matrices_whole():
+    text = str(we.compare_archs(*one_and_tails(), archs=["a100", "h100"]))
+    lines = text.split("\n")
+    assert lines[0] == "D 1 x 1 (f32), 1 element; reference: sm_80"
+    assert re.search(rf"sm_90 +{H} +measured +16 a step.* 1 +4 +\[0, 0\] +0x3f800007 +0x3f80000b$", lines[3])
+    assert lines[-1].split() == ["D[0,", "0]", "0x3f800007", "0x3f80000b*"]
+    assert not any(line.endswith(" ") for line in lines)
+    assert "element" not in str(we.compare_archs(np.tile(A, (2, 1)), B)).split("\n", 1)[1]
+
+
+def test_nan_against_a_number_is_the_sentinel_and_equal_nan_are_not_apart():
+    a, b = np.ones((1, 8), F16), np.ones((8, 1), F16)
+    a[0, 0] = np.nan
+    found = we.compare_archs(a, b, archs=["sm_80", "sm_90"])
+    assert found.ulps["sm_90"][0, 0] == 0 and found.differing["sm_90"] == 0
+    # Ampere's first step of 8 overflows to infinity, which meets -infinity in the second; Hopper has one step.
+    big = np.full((1, 16), 2.0**127, ml_dtypes.bfloat16)
+    factors = np.zeros((16, 1), ml_dtypes.bfloat16)
+    factors[[0, 1, 8], 0] = 1, 1, -np.inf
+    found = we.compare_archs(big, factors, archs=["sm_80", "sm_90"])
+    assert int(found.ulps["sm_90"][0, 0]) == NOT_COMPARABLE and found.differing["sm_90"] == 1
+    assert found.largest("sm_90") == (NOT_COMPARABLE, (0, 0)) and re.search(r" 1 +NaN +\[0, 0\]", str(found))
+
+
+def test_zeros_of_both_signs_differ_in_bits_and_are_no_distance_apart():
+    # -0 + -0 is -0 for the multiply-adds of Hopper's m8n8k4; the unit of Volta gives +0.
+    a, b, c = np.full((1, 4), -0.0, F16), np.ones((4, 1), F16), np.full((1, 1), -0.0, F16)
+    found = we.compare_archs(a, b, c, instr="mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16", archs=["v100", "h100"])
+    assert [int(x.view(np.uint16)[0, 0]) for x in found.results.values()] == [0x0000, 0x8000]
+    assert found.differing["sm_90"] == 1 and found.largest("h100") == (0, (0, 0))
+
+
+def test_integers_and_batches_are_compared_too():
+    a, b = RNG.integers(-8, 8, (2, 3, 40)).astype(np.int8), RNG.integers(-8, 8, (40, 5)).astype(np.int8)
+    found = we.compare_archs(a, b)
+    assert set(found.differing.values()) == {0} and found.format == "s32"
+    assert str(found).startswith("D 2 x 3 x 5 (s32), 30 elements")
+    with_c = we.compare_archs(A[None], B, archs=["sm_70", "sm_90"])
+    assert len(with_c.largest("sm_90")[1]) == 3
+
+
+def test_an_empty_matrix_has_no_differences():
+    found = we.compare_archs(A[:0], B, archs=["sm_80", "sm_90"])
+    assert found.largest("sm_90") is None and str(found).startswith("D 0 x 5 (f32), 0 elements")
+
+
+def test_the_baseline_is_the_same_on_every_chip():
+    found = we.compare_archs(A.astype(F32), B.astype(F32), instr="fma.f32")
+    assert list(found.results) == list(we.ARCHS) and set(found.differing.values()) == {0} and "fma.f32" in str(found)
+
+
+@pytest.mark.filterwarnings("default::wmma_emu.errors.UnverifiedModelWarning")
+def test_unrecorded_models_warn_at_the_callers_line():
+    with pytest.warns(we.UnverifiedModelWarning) as caught:
+        we.compare_archs(A, B, archs=["sm_80", "sm_75", "sm_120"])
+    assert [warning.filename for warning in caught] == [__file__] * 2
+
+
+@pytest.mark.parametrize(
+    ("use", "error", "message"),
+    [
+        (lambda: we.compare_archs(A, B, instr=H, archs=["a100", "v100"]), UNSUPPORTED, "sm_70"),
+        (lambda: we.compare_archs(A, B, archs=["sm_91"]), UNSUPPORTED, "sm_90"),
+        (lambda: we.compare_archs(A, B, archs="sm_90"), UNSUPPORTED, r"archs='sm_90' is one chip; pass a list"),
+        (lambda: we.compare_archs(A, B, archs=[]), UNSUPPORTED, "archs is empty"),
+        (lambda: we.compare_archs(A, B, archs=90), UNSUPPORTED, "archs=90 is no list of chips"),
+        (lambda: we.compare_archs(A, B, archs=[90]), UNSUPPORTED, "sm_90"),
+        (lambda: we.compare_archs(A, B, archs=["h100", "sm_90a"]), UNSUPPORTED, "archs names sm_90 twice"),
+        (lambda: we.compare_archs(A, B, reference="sm_91"), UNSUPPORTED, "sm_90"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"], reference="h100"), UNSUPPORTED, "reference='sm_90'"),
+        (lambda: we.compare_archs(A, B, instr="m16n8k17.f32.f16.f16.f32"), UNSUPPORTED, "m16n8k16"),
+        (lambda: we.compare_archs(A, B, instr=17), UNSUPPORTED, "17"),
+        (lambda: we.compare_archs(A, B, instr=[]), UNSUPPORTED, "list"),
+        (lambda: we.compare_archs(A, B, instr=""), UNSUPPORTED, "empty"),
+        (lambda: we.compare_archs(A.astype(F32), B.astype(F32)), UNSUPPORTED, "fma.f32"),
+        (lambda: we.compare_archs(A.astype(ml_dtypes.float8_e4m3fn), B), UNSUPPORTED, "e4m3"),
+        (lambda: we.compare_archs(A.astype(float), B.astype(float), archs=["v100"]), UNSUPPORTED, "sm_80"),
+        (lambda: we.compare_archs(A, B, engine="cuda"), UNSUPPORTED, "engine"),
+        (lambda: we.compare_archs(A, B[:3]), MISMATCH, "K is 40"),
+        (lambda: we.compare_archs(None, B), MISMATCH, "None"),
+        (lambda: we.compare_archs(A, B, A), MISMATCH, "C"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).largest("sm_90"), UNSUPPORTED, "not compared here"),
+    ],
+)
+def test_wrong_use_gets_a_clear_error(use, error, message):
+    with pytest.raises(error, match=message) as caught:
+        use()
+    assert 20 < len(str(caught.value)) < 600 and "\n" not in str(caught.value)

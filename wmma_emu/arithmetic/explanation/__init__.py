@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Why one element of D has its bits: every term, shift, cut, sum and rounding, as data and as text."""
+
+from wmma_emu.arithmetic.explanation.dot import explain_dot
+from wmma_emu.arithmetic.explanation.explanation import Explanation
+from wmma_emu.arithmetic.explanation.steps import (
+    AlignedSum,
+    AlignedTerm,
+    BitCount,
+    BitWord,
+    Conversion,
+    Converted,
+    Execution,
+    IntegerSum,
+    IntegerTerm,
+    MultiplyAdd,
+    Number,
+    Rounding,
+    Special,
+    Step,
+)
+
+__all__ = [
+    "AlignedSum",
+    "AlignedTerm",
+    "BitCount",
+    "BitWord",
+    "Conversion",
+    "Converted",
+    "Execution",
+    "Explanation",
+    "IntegerSum",
+    "IntegerTerm",
+    "MultiplyAdd",
+    "Number",
+    "Rounding",
+    "Special",
+    "Step",
+    "explain_dot",
+]

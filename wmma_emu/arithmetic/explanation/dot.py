@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""From one row of A, one column of B and one c to the explanation of one element of D."""
+
+from dataclasses import replace
+
+from wmma_emu.arithmetic.explanation.explanation import Explanation
+from wmma_emu.arithmetic.explanation.notation import decimal
+from wmma_emu.arithmetic.explanation.trace import trace
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.table import FMA_F32
+
+__all__ = ["explain_dot"]
+
+
+def explain_dot(
+    product: DotProduct,
+    a: list[int],
+    b: list[int],
+    c: int,
+    *,
+    instruction: str,
+    arch: str,
+    row: int = 0,
+    column: int = 0,
+) -> Explanation:
+    """Explain one element of D.
+
+    Parameters
+    ----------
+    product : DotProduct
+    a, b : list of int
+        Patterns of the row of A and the column of B, as many of each; +0 fills the last instruction.
+    c : int
+    instruction, arch : str
+        Names of what the product belongs to.
+    row, column : int
+        Where the element stands.
+
+    Examples
+    --------
+    >>> from wmma_emu.arithmetic import FMA_F32
+    >>> e = explain_dot(FMA_F32, [0x3F80_0000], [0x4000_0000], 0, instruction="fma.f32", arch="every chip")
+    >>> print(e.executions[0].steps[0].operation, hex(e.result), e.value)
+    fma 0x40000000 2.0
+    """
+    k = len(a)
+    if product == FMA_F32:
+        # One chain, however long.
+        product = replace(product, k=max(k, 1))
+    zeros = [0] * (-k % product.k)
+    left, right = (*a, *zeros), (*b, *zeros)
+    executions = trace(product, list(left), list(right), c)
+    result, model = executions[-1].result if executions else c, product.model
+    return Explanation(
+        instruction=instruction, arch=arch, lowering=model.lowering, model=model.describe(), source=model.source,
+        status=model.status, note=model.note, row=row, column=column, a_format=product.a.name, b_format=product.b.name,
+        c_format=product.c.name, d_format=product.d.name, k=k, a=left, b=right, c=c, executions=executions,
+        result=result, value=decimal(result, product.d),
+    )  # fmt: skip

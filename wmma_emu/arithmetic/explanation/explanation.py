@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Why one element of D has its bits: inputs, the steps of every instruction, the result, and who says so."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from wmma_emu.arithmetic.explanation.notation import paragraph, pattern, shown
+from wmma_emu.arithmetic.explanation.steps import Execution, Step
+from wmma_emu.arithmetic.explanation.text import step_lines
+from wmma_emu.formats import format_of
+from wmma_emu.formats.reference import unpack
+
+__all__ = ["Explanation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why one element of D has its bits. ``str()`` of it is the explanation as text.
+
+    Parameters
+    ----------
+    instruction : str
+        PTX mnemonic, or ``"fma.f32"``.
+    arch, lowering : str
+    model : str
+        What the row of the table of models computes, in a sentence.
+    source, status, note : str
+        How that is known.
+    row, column : int
+        The element of D.
+    a_format, b_format, c_format, d_format : str
+    k : int
+        Products of the matrices; beyond them a and b are filled with +0.
+    a, b : tuple of int
+        Patterns of the row of A and the column of B.
+    c : int
+    executions : tuple of Execution
+        Instructions over ascending k.
+    result : int
+        Pattern of the element of D.
+    value : str
+        Its value, in decimal.
+    """
+
+    instruction: str
+    arch: str
+    lowering: str
+    model: str
+    source: str
+    status: str
+    note: str
+    row: int
+    column: int
+    a_format: str
+    b_format: str
+    c_format: str
+    d_format: str
+    k: int
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    c: int
+    executions: tuple[Execution, ...]
+    result: int
+    value: str
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of all instructions, in order."""
+        return tuple(step for execution in self.executions for step in execution.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return nested dictionaries, tuples, integers and strings; a step's kind is its entry ``"step"``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"D[{self.row}, {self.column}] = {self._result()}", *self._header()]
+        for execution in self.executions:
+            lines += ["", *self._opening(execution)]
+            for step in execution.steps:
+                lines += step_lines(step)
+        if not self.executions:
+            lines += ["", "no products: D is C"]
+        return "\n".join(lines) + f"\n\nD[{self.row}, {self.column}] = {self._result()}"
+
+    def _result(self) -> str:
+        fmt = format_of(self.d_format)
+        value = self.value
+        if fmt.is_float and unpack(self.result, fmt).kind in ("zero", "finite"):
+            value += f" = {shown(self.result, fmt)}"
+        return f"{pattern(self.result, fmt)} ({fmt}) = {value}"
+
+    def _header(self) -> list[str]:
+        """The instruction, its operands, the model, and who says so."""
+        used = (
+            f"row {self.row} of A ({self.a_format}), column {self.column} of B ({self.b_format}), c ({self.c_format})"
+        )
+        count, last = len(self.executions), len(self.a)
+        several = f"; {count} instructions" if count > 1 else ""
+        filled = f", filled with +0 to {last}" if last > self.k else ""
+        rows = [("instruction", f"{self.instruction} on {self.arch}")]
+        if self.lowering != "native":
+            rows.append(("lowering", self.lowering))
+        rows += [
+            ("operands", f"{used}; K = {self.k}{filled}{several}"),
+            ("model", self.model),
+            ("status", self.status),
+            ("source", self.source),
+        ]
+        if self.note:
+            rows.append(("note", self.note))
+        return [line for head, text in rows for line in paragraph(f"  {head}", text, 15)]
+
+    def _opening(self, execution: Execution) -> list[str]:
+        which = f"instruction {execution.number} of {len(self.executions)}, " if len(self.executions) > 1 else ""
+        c = f"{execution.c_name} = {pattern(execution.c, self.c_format)}"
+        if execution.c_name != "c":
+            c = f"c = {c}"
+        if format_of(self.c_format).is_float:
+            c += f" = {shown(execution.c, self.c_format)}"
+        return [f"{which}k = {execution.first_k} .. {execution.last_k}, {c}"]

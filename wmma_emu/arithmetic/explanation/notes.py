@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Single notes for an explanation: a number, a term, a rounding; and bits that know where they come from."""
+
+from wmma_emu.arithmetic import reference
+from wmma_emu.arithmetic.explanation.steps import AlignedTerm, Number, Rounding
+from wmma_emu.formats import Format
+from wmma_emu.formats import Rounding as Mode
+from wmma_emu.formats.reference import round_significand, unpack
+
+__all__ = ["Traced", "aligned_term", "k_of", "name_of", "number", "rounding_note", "stripped", "word"]
+
+
+class Traced(int):
+    """Bits that know where they come from: ``"a[3]"``, ``"c"``, ``"step 2"``."""
+
+    name: str
+    k: int | None
+
+    @classmethod
+    def of(cls, bits: int, name: str, k: int | None = None) -> "Traced":
+        """Tie a name to bits."""
+        self = cls(bits)
+        self.name, self.k = name, k
+        return self
+
+
+def name_of(bits: int) -> str:
+    """Where a number comes from; what the reference itself puts in is +0."""
+    return bits.name if isinstance(bits, Traced) else "+0"
+
+
+def k_of(bits: int) -> int | None:
+    """Which k an operand belongs to."""
+    return bits.k if isinstance(bits, Traced) else None
+
+
+def number(bits: int, name: str, fmt: Format) -> Number:
+    """One operand taken apart."""
+    u = unpack(bits, fmt)
+    return Number(name=name, bits=int(bits), kind=u.kind, sign=u.sign, exponent=u.exponent, significand=u.significand,
+                  fraction_bits=fmt.fraction_bits)  # fmt: skip
+
+
+def aligned_term(
+    term: reference.Term, special: bool, exponent: int, fraction_bits: int, formats: tuple[Format, Format],
+    operands: tuple[int, ...],
+) -> AlignedTerm:  # fmt: skip
+    """One term with what stays and what goes of it; nothing does either of zeros, nor where a special decides."""
+    a, b, kinds = None, None, ("", "")
+    if len(operands) == 2:
+        a, b = operands
+        kinds = unpack(a, formats[0]).kind, unpack(b, formats[1]).kind
+    shift = kept = cut = cut_bits = 0
+    if term.kind == "finite" and not special:
+        shift = exponent - term.exponent
+        kept = reference.cut(term, exponent, fraction_bits)
+        cut_bits = max(term.fraction_bits + shift - fraction_bits, 0)
+        cut = term.significand - (abs(kept) << cut_bits) if cut_bits else 0
+    k = k_of(operands[0]) if b is not None else None
+    finite = term.kind == "finite"
+    return AlignedTerm(
+        name=f"k={k}" if k is not None else name_of(operands[0]), k=k, a=None if a is None else int(a),
+        b=None if b is None else int(b), bits=int(operands[0]) if b is None else None, a_kind=kinds[0], b_kind=kinds[1],
+        kind=term.kind, sign=term.sign, exponent=term.exponent if finite else 0,  # type: ignore[arg-type]
+        significand=term.significand if finite else 0, fraction_bits=term.fraction_bits, shift=shift, kept=kept,
+        cut=cut, cut_bits=cut_bits,
+    )  # fmt: skip
+
+
+def rounding_note(sign: int, significand: int, exponent: int, fmt: Format, mode: Mode) -> Rounding:
+    """How an exact number, not zero, becomes one of a format."""
+    r = round_significand(sign, significand, exponent, fmt, mode)
+    return Rounding(
+        mode=mode, format=fmt.name, sign=sign, significand=significand, exponent=exponent, kept=r.kept,
+        kept_exponent=r.exponent - fmt.fraction_bits, dropped=r.dropped, dropped_bits=r.dropped_bits, up=r.up,
+        subnormal=r.kept < 1 << fmt.fraction_bits, overflow=r.exponent > fmt.emax,
+    )  # fmt: skip
+
+
+def stripped(sign: int, significand: int, exponent: int) -> tuple[int, int, int]:
+    """The same number with an odd significand."""
+    zeros = (significand & -significand).bit_length() - 1 if significand else 0
+    return sign, significand >> zeros, exponent + zeros if significand else 0
+
+
+def word(bits: list[int]) -> int:
+    """Single bits as one word, the first lowest."""
+    return sum(int(bit) << i for i, bit in enumerate(bits))

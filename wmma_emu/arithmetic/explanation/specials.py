@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Which operands made a result an infinity or NaN, and by which rule, in words."""
+
+from wmma_emu.arithmetic.explanation.steps import Special
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.reference import Term
+from wmma_emu.formats import Format
+from wmma_emu.formats.reference import unpack
+
+__all__ = ["Special", "of_multiply_add", "of_terms"]
+
+CANONICAL = "a NaN comes out canonical, whatever went in"
+OPPOSED = "infinities of both signs are NaN"
+INFINITE = "infinities of one sign stay"
+PROPAGATED = "the first NaN among b, addend, a comes out, quieted, with its sign and payload"
+NEW_NAN = "infinity times zero is NaN, the canonical one"
+
+
+def of_terms(product: DotProduct, a: list[int], b: list[int], c: int, terms: list[Term]) -> Special | None:
+    """Explain a step with infinities or NaN among its terms; None for one without."""
+    names = [f"k={getattr(x, 'k', i)}" for i, x in enumerate(a)] + [getattr(c, "name", "+0")]
+    nans = [name for name, term in zip(names, terms, strict=True) if term.kind == "nan"]
+    infinite = [(name, term.sign) for name, term in zip(names, terms, strict=True) if term.kind == "infinity"]
+    if nans:
+        return Special(result="nan", rule=CANONICAL, causes=tuple(nans))
+    if not infinite:
+        return None
+    causes = tuple(name for name, _ in infinite)
+    if len({sign for _, sign in infinite}) == 2:
+        return Special(result="nan", rule=OPPOSED, causes=causes)
+    return Special(result="infinity", rule=INFINITE, causes=causes)
+
+
+def of_multiply_add(bits: tuple[int, int, int], fmt: Format, nan: str, names: tuple[str, str, str]) -> Special | None:
+    """Explain ``a * b + c`` with infinities or NaN among the three; None without."""
+    a, b, c = (unpack(x, fmt) for x in bits)
+    numbers = dict(zip(names, (a, b, c), strict=True))
+    nans = [name for name, u in numbers.items() if u.kind == "nan"]
+    if nans:
+        if nan == "propagate":
+            first = next(name for name in (names[1], names[2], names[0]) if name in nans)
+            return Special(result="nan", rule=PROPAGATED, causes=(first,))
+        return Special(result="nan", rule=CANONICAL, causes=tuple(nans))
+    if {a.kind, b.kind} == {"zero", "infinity"}:
+        return Special(result="nan", rule=NEW_NAN, causes=names[:2])
+    infinite = [name for name, u in numbers.items() if u.kind == "infinity"]
+    if not infinite:
+        return None
+    if c.kind == "infinity" and len(infinite) > 1 and a.sign ^ b.sign != c.sign:
+        return Special(result="nan", rule=OPPOSED, causes=tuple(infinite))
+    return Special(result="infinity", rule=INFINITE, causes=tuple(infinite))

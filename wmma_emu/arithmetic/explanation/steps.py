@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""The steps by which one element of D gets its bits, as data: integers, strings and tuples throughout.
+
+Every class is a frozen dataclass, so that `dataclasses.asdict` gives nested dictionaries that ``json`` takes. A name
+such as ``"c"``, ``"step 3"`` or ``"+0"`` says where a number that goes into a step comes from.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = [
+    "AlignedSum", "AlignedTerm", "BitCount", "BitWord", "Conversion", "Converted", "Execution", "IntegerSum",
+    "IntegerTerm", "MultiplyAdd", "Number", "Rounding", "Special", "Step",
+]  # fmt: skip
+
+Kind = Literal["zero", "finite", "infinity", "nan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A floating-point pattern taken apart: ``(-1)**sign * significand * 2**(exponent - fraction_bits)``."""
+
+    name: str
+    bits: int
+    kind: Kind
+    sign: int
+    exponent: int
+    significand: int
+    fraction_bits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounding:
+    """How an exact number, ``(-1)**sign * significand * 2**exponent``, became one of a format.
+
+    ``kept * 2**kept_exponent`` is what stays; the last ``dropped_bits`` bits, as an integer ``dropped``, go. ``up``
+    says that the magnitude was then raised by one unit in the last place.
+    """
+
+    mode: str
+    format: str
+    sign: int
+    significand: int
+    exponent: int
+    kept: int
+    kept_exponent: int
+    dropped: int
+    dropped_bits: int
+    up: bool
+    subnormal: bool
+    overflow: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Special:
+    """Infinities and NaN decided a step: what came out, by which rule, because of which operands or terms."""
+
+    result: Literal["infinity", "nan"]
+    rule: str
+    causes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """One number before and after a conversion."""
+
+    name: str
+    bits: int
+    result: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """Numbers converted from one format to another, to nearest even; ``number`` is 0 where they go into the unit."""
+
+    step: Literal["conversion"] = "conversion"
+    number: int
+    operand: str
+    source: str
+    target: str
+    numbers: tuple[Converted, ...]
+    rounding: Rounding | None
+    result: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignedTerm:
+    """One term of an aligned sum: a product, or the addend, whose ``k``, ``a`` and ``b`` are None.
+
+    ``(-1)**sign * significand * 2**(exponent - fraction_bits)``, not normalised. ``shift`` places to the right it is
+    aligned; ``kept`` is what stays of it, signed, in units of the sum, and the integer ``cut`` of ``cut_bits`` bits is
+    what goes.
+    """
+
+    name: str
+    k: int | None
+    a: int | None
+    b: int | None
+    bits: int | None
+    a_kind: str
+    b_kind: str
+    kind: Kind
+    sign: int
+    exponent: int
+    significand: int
+    fraction_bits: int
+    shift: int
+    kept: int
+    cut: int
+    cut_bits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignedSum:
+    """One rounding step: terms aligned to ``exponent``, cut to units of ``2**(exponent - fraction_bits)``, added.
+
+    ``floor`` says that the unit's lowest exponent decided the alignment; ``aligned_to`` is the first term that did,
+    where one did. With infinities or NaN among the terms, nothing is aligned: see ``special``.
+    """
+
+    step: Literal["aligned_sum"] = "aligned_sum"
+    number: int
+    a_format: str
+    b_format: str
+    format: str
+    result_format: str
+    terms: tuple[AlignedTerm, ...]
+    fraction_bits: int
+    exponent: int
+    floor: bool
+    aligned_to: str
+    total: int
+    rounding: Rounding | None
+    special: Special | None
+    result: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiplyAdd:
+    """A multiply-add, multiplication or addition, exact and then rounded once.
+
+    ``operands`` are (a, b, addend), (a, b) or (x, y). The exact result is ``(-1)**sign * significand * 2**exponent``.
+    """
+
+    step: Literal["multiply_add"] = "multiply_add"
+    number: int
+    operation: Literal["fma", "mul", "add"]
+    k: int | None
+    format: str
+    mode: str
+    operands: tuple[Number, ...]
+    sign: int
+    significand: int
+    exponent: int
+    rounding: Rounding | None
+    special: Special | None
+    result: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntegerTerm:
+    """One product of integers: bits, values, product."""
+
+    k: int
+    a: int
+    b: int
+    a_value: int
+    b_value: int
+    product: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntegerSum:
+    """All products of an instruction and c, exactly; the total wrapped or clamped to the format once."""
+
+    step: Literal["integer_sum"] = "integer_sum"
+    number: int
+    a_format: str
+    b_format: str
+    format: str
+    terms: tuple[IntegerTerm, ...]
+    c_name: str
+    c: int
+    c_value: int
+    total: int
+    satfinite: bool
+    limit: Literal["none", "wrapped", "lowest", "highest"]
+    result: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BitWord:
+    """Thirty-two bits of a and b from ``k`` on, the lowest k lowest: combined, and counted."""
+
+    k: int
+    a: int
+    b: int
+    combined: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BitCount:
+    """The population count of ``a xor b`` or ``a and b``, added to c and wrapped."""
+
+    step: Literal["bit_count"] = "bit_count"
+    number: int
+    operation: str
+    format: str
+    words: tuple[BitWord, ...]
+    count: int
+    c_name: str
+    c: int
+    c_value: int
+    total: int
+    limit: Literal["none", "wrapped"]
+    result: int
+    value: int
+
+
+Step = Conversion | AlignedSum | MultiplyAdd | IntegerSum | BitCount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One instruction of those that follow one another over k, or a whole chain of scalar multiply-adds."""
+
+    number: int
+    first_k: int
+    last_k: int
+    c_name: str
+    c: int
+    steps: tuple[Step, ...]
+    result: int

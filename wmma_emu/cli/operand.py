@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""Which operand of which instruction on which chip a command line asks about, and what heads the answer."""
+
+import textwrap
+from argparse import Namespace
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from wmma_emu.cli.terminal import Styled, Terminal
+from wmma_emu.cli.usage import UsageError, check_choice
+from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Arch, Instruction, arch_of, lookup
+from wmma_emu.instructions.spec import Operand
+from wmma_emu.layouts import LaneMap, layout_for
+
+__all__ = ["Selection", "check_index", "select", "span"]
+
+_AXES = {"a": "m x k", "b": "k x n", "c": "m x n", "d": "m x n"}
+
+
+class Selection(NamedTuple):
+    """One operand of an instruction on a chip."""
+
+    instruction: Instruction
+    operand: Operand
+    chip: Arch
+    layout: LaneMap
+
+    @property
+    def name(self) -> str:
+        """The operand's letter, as in ``A``."""
+        return self.operand.upper()
+
+    def write_head(self, subject: str, terminal: Terminal, more: Iterable[tuple[str, str]] = ()) -> None:
+        """Write what is shown, of which matrix, on which chip, in which registers, and who says so."""
+        text = f"{subject} of {self.instruction}"
+        width = terminal.width or len(text)
+        if len(text) > width:
+            text = f"{subject} of {self.instruction.short_mnemonic}"
+        for line in textwrap.wrap(text, width, break_on_hyphens=False):
+            terminal.line(Styled(line, "title"))
+        layout = self.layout
+        copies = self.copies()
+        terminal.fields([
+            ("matrix", self._matrix()),
+            ("chip", f"{self.chip} ({self.chip.generation}){self._elsewhere()}"),
+            ("a lane", self._a_lane()),
+            ("known from", Styled(f"{layout.source} ({layout.status})", layout.status)),
+            *([("copies", copies)] if copies else []),
+            *more,
+        ])  # fmt: skip
+        terminal.line()
+
+    def _matrix(self) -> str:
+        row = self.instruction
+        stored = {"a": f", {row.a_layout}", "b": f", {row.b_layout}"}.get(self.operand, "")
+        shape = " x ".join(str(x) for x in self.layout.matrix_shape)
+        several = "independent products x " if self.layout.num_matrices > 1 else ""
+        return f"{shape} ({several}{_AXES[self.operand]}) {row.format(self.operand)}{stored}"
+
+    def _a_lane(self) -> str:
+        """Count elements and registers of a lane."""
+        layout = self.layout
+        elements, registers, packed = layout.num_elements, layout.num_registers, layout.elements_per_register
+        order = f", {packed} a register, lowest bits first" if packed > 1 else ""
+        return (
+            f"{elements} element{'s' * (elements > 1)}, x{span(0, elements)}, "
+            f"in {registers} register{'s' * (registers > 1)} of {layout.register_bits} bits{order}"
+        )
+
+    def copies(self) -> str:
+        """Say which elements are held more than once, and which of them count; nothing if none is."""
+        layout = self.layout
+        if layout.reads_copies:
+            holders = layout.locate(0, 0)
+            return (
+                f"each element is held by {len(holders)} lanes, as {self.name}[0, 0] by "
+                f"{' '.join(f'T{x.lane}' for x in holders)}; all are read, each for another block of the product"
+            )
+        read = layout.read_elements
+        if read == layout.num_elements:
+            return ""
+        return (
+            f"each element is held {layout.multiplicity} times: x{span(read, layout.num_elements - read)} repeat "
+            f"x{span(0, read)}; the instruction reads x{span(0, read)} alone"
+        )
+
+    def _elsewhere(self) -> str:
+        """Name the chips where the elements live in the same places, and those where they do not."""
+        others = [x for x in self.instruction.archs if x != self.chip.name]
+        same = [x for x in others if layout_for(self.instruction, self.operand, x) == self.layout]
+        differing = [x for x in others if x not in same]
+        parts = [f"; the same on {' '.join(same)}"] if same else []
+        parts += [f"; other places on {' '.join(differing)}"] if differing else []
+        return "".join(parts)
+
+
+def select(arguments: Namespace) -> Selection:
+    """Find what INSTR, --operand and --arch name.
+
+    Without --arch it is the default chip, or the first one that has the instruction.
+
+    Raises
+    ------
+    UsageError, UnsupportedInstructionError
+        For names that name nothing, and a chip without the instruction.
+    """
+    chip = None if arguments.arch is None else arch_of(arguments.arch)
+    row = lookup(arguments.instruction, chip)
+    letter = check_choice("--operand", arguments.operand, (x.upper() for x in OPERANDS))
+    operand = next(x for x in OPERANDS if x.upper() == letter)
+    if chip is None:
+        chip = ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]]
+    return Selection(row, operand, chip, layout_for(row, operand, chip))
+
+
+def check_index(option: str, given: str, count: int, of: str) -> int:
+    """Return the number that an option gives.
+
+    Raises
+    ------
+    UsageError
+        If it is no whole number from 0 to ``count - 1``.
+
+    Examples
+    --------
+    >>> check_index("--row", "3", 16, "A has 16 rows")
+    3
+    >>> check_index("--row", "16", 16, "A has 16 rows")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.cli.usage.UsageError: --row '16': A has 16 rows; legal are 0 to 15
+    """
+    text = given.strip()
+    if text.isascii() and text.isdecimal() and len(text) < 10 and int(text) < count:
+        return int(text)
+    legal = f"legal are 0 to {count - 1}" if count > 1 else "legal is 0"
+    raise UsageError(f"{option} {given[:80]!r}: {of}; {legal}")
+
+
+def span(first: int, count: int) -> str:
+    """Write neighbouring numbers in short.
+
+    Examples
+    --------
+    >>> span(4, 2), span(4, 1)
+    ('4-5', '4')
+    """
+    return str(first) if count == 1 else f"{first}-{first + count - 1}"

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""How many representable numbers lie between two patterns of a format."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.formats.codec import Bits, unpack
+from wmma_emu.formats.spec import Format
+from wmma_emu.formats.table import format_of
+
+__all__ = ["NOT_COMPARABLE", "ulp_distance"]
+
+NOT_COMPARABLE = (1 << 64) - 1
+"""The distance between NaN and anything else: the largest uint64, beyond every other distance."""
+
+
+def ulp_distance(x: Bits, y: Bits, fmt: Format | str) -> NDArray[np.uint64]:
+    """Count the steps from one number to the next representable one that lead from x to y.
+
+    Parameters
+    ----------
+    x, y : unsigned integer arrays
+        Patterns of the format, of shapes that broadcast.
+    fmt : Format or str
+        Any format, floating-point or integer.
+
+    Returns
+    -------
+    uint64 array
+        0 for equal numbers, and -0 and +0 are one number. The step after the largest finite number is infinity. NaN
+        against a number, or against a NaN of other bits, is `NOT_COMPARABLE`; two equal NaN are 0 apart. Bits that
+        a format does not read, the low 13 of tf32, do not count. For integers it is the difference.
+
+    Examples
+    --------
+    >>> x, y = np.array([0x3C00, 0x8001, 0x7BFF, 0x8000], np.uint16), np.array([0x3C02, 0x0001, 0x7C00, 0], np.uint16)
+    >>> ulp_distance(x, y, "f16")
+    array([2, 2, 1, 0], dtype=uint64)
+    >>> ulp_distance(np.array([0x7FFF], np.uint16), y[:1], "f16") == NOT_COMPARABLE
+    array([ True])
+    """
+    fmt = format_of(fmt)
+    for name, bits in (("x", x), ("y", y)):
+        if getattr(getattr(bits, "dtype", None), "kind", "") != "u":
+            given = getattr(bits, "dtype", type(bits).__name__)
+            raise FragmentMismatchError(
+                f"{name} holds {fmt} patterns as unsigned integers such as {fmt.storage}, not {given}; "
+                "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
+            )
+    try:
+        left, right = np.broadcast_arrays(x, y)
+    except ValueError:
+        raise FragmentMismatchError(f"x has shape {x.shape} and y {y.shape}, which do not broadcast") from None
+    (x_negative, x_magnitude), (y_negative, y_magnitude) = _split(left, fmt), _split(right, fmt)
+    # Magnitudes are below 2**63, so that no sum reaches 2**64.
+    apart = np.where(
+        x_negative == y_negative,
+        np.maximum(x_magnitude, y_magnitude) - np.minimum(x_magnitude, y_magnitude),
+        x_magnitude + y_magnitude,
+    )
+    if fmt.is_float and fmt.nan != "none":
+        either = unpack(left, fmt).is_nan | unpack(right, fmt).is_nan
+        same = (x_negative == y_negative) & (x_magnitude == y_magnitude)
+        apart = np.where(either & ~same, np.uint64(NOT_COMPARABLE), apart)
+    return apart.astype(np.uint64)
+
+
+def _split(bits: Bits, fmt: Format) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+    """Sign, and how many steps from zero: magnitudes of floating-point patterns are in the order of their values."""
+    word = bits.astype(np.uint64) & np.uint64(fmt.mask)
+    negative = (word & np.uint64(fmt.sign_mask)) != 0
+    if fmt.is_float:
+        fields = np.uint64((1 << fmt.magnitude_bits) - 1)
+        return negative, (word >> np.uint64(fmt.ignored_low_bits)) & fields
+    return negative, np.where(negative, np.uint64(1 << fmt.bits) - word, word)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""One element of a product of matrices: the row and the column that it is made of, and why it has its bits."""
+
+import operator
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.arithmetic import FMA_F32, DotProduct
+from wmma_emu.arithmetic.explanation import Explanation, explain_dot
+from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.dtypes import dtype_of
+from wmma_emu.gemm.operands import bind, check_c, missing_k, product_for, result_shape
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
+from wmma_emu.warp import BoundInstruction, matrix_bits
+
+__all__ = ["explain_element"]
+
+
+def explain_element(
+    ins: BoundInstruction | Instruction | str | None,
+    A: ArrayLike,
+    B: ArrayLike,
+    C: ArrayLike | None,
+    row: int,
+    col: int,
+    arch: str | Arch | None,
+    lowering: str | None,
+    a_format: str | None,
+    b_format: str | None,
+) -> Explanation:
+    """Compute one element of D = A B + C, as `wmma_emu.gemm` does, and keep every step; see `wmma_emu.explain`."""
+    x, y = _matrix(A, "A"), _matrix(B, "B")
+    row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])
+    name, chip, product = _resolve(ins, A, B, arch, lowering, a_format, b_format)
+    a = matrix_bits(x[row : row + 1], product.a, "A", packed_axis=-1, named=a_format)
+    b = matrix_bits(y[:, col : col + 1], product.b, "B", packed_axis=-2, named=b_format)
+    shape = result_shape((x.shape[0], a.shape[1]), (b.shape[0], y.shape[1]))
+    c = 0
+    if C is not None:
+        z = _matrix(C, "C")
+        check_c(z.shape, shape)
+        c = int(matrix_bits(z[row : row + 1, col : col + 1], product.c, "C")[0, 0])
+    missing_k(a.shape[1], product)
+    left, right = a[0].tolist(), b[:, 0].tolist()
+    return explain_dot(product, left, right, c, instruction=name, arch=chip, row=row, column=col)
+
+
+def _resolve(
+    ins: BoundInstruction | Instruction | str | None,
+    A: ArrayLike,
+    B: ArrayLike,
+    arch: str | Arch | None,
+    lowering: str | None,
+    a_format: str | None,
+    b_format: str | None,
+) -> tuple[str, str, DotProduct]:
+    """The instruction's name, the chip's, and what is computed."""
+    if isinstance(ins, BoundInstruction):
+        for what, given, bound in (
+            ("arch", arch if arch is None else arch_of(arch).name, ins.arch.name),
+            ("lowering", lowering, ins.model.lowering),
+        ):
+            if given not in (None, bound):
+                raise UnsupportedInstructionError(
+                    f"{what}={shorten(given)} was given, but {shorten(ins)} is bound to {bound!r} already; "
+                    f"pass the mnemonic with {what}=, or leave {what} out"
+                )
+        return ins.mnemonic, ins.arch.name, ins.product
+    chip = arch_of(DEFAULT_ARCH if arch is None else arch)
+    if isinstance(ins, str) and ins == "fma.f32":
+        return ins, FMA_F32.model.arch, product_for(A, B, ins, chip, lowering, a_format, b_format)
+    if not isinstance(ins, str | Instruction | None):
+        raise UnsupportedInstructionError(
+            f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default"
+        )
+    bound_ins = bind(A, B, ins, chip, lowering, a_format, b_format)
+    return bound_ins.mnemonic, chip.name, bound_ins.product
+
+
+def _matrix(array: ArrayLike, name: str) -> NDArray[Any]:
+    """A user's matrix, not converted yet; leading axes of length 1 do not count."""
+    given, format_name = as_numpy(array, name)
+    if format_name is not None:
+        given = given.view(dtype_of(format_name))
+    if given.ndim > 2 and set(given.shape[:-2]) != {1}:
+        raise FragmentMismatchError(
+            f"{name} has shape {given.shape}; one matrix is explained at a time: index the batch, {name}[i]"
+        )
+    if given.ndim < 2:
+        raise FragmentMismatchError(f"{name} has shape {given.shape}; a matrix is wanted: add an axis of length 1")
+    return given.reshape(given.shape[-2:])
+
+
+def _within(what: str, index: object, size: int) -> int:
+    try:
+        place = operator.index(index)  # type: ignore[arg-type]
+    except Exception:
+        raise FragmentMismatchError(f"the {what} is {shorten(index)}, which is no integer") from None
+    if not 0 <= place < size:
+        legal = f"0 to {size - 1}" if size else "none"
+        raise OutOfBoundsError(f"there is no {what} {shorten(place)} in D; legal are {legal}")
+    return place

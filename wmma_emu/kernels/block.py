@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""One block of a launch, and the shared memory of its warps."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import DivergenceError, UnsupportedInstructionError, shorten
+from wmma_emu.instructions import Arch
+from wmma_emu.kernels.lanes import Lanes
+from wmma_emu.kernels.limits import LIMITS, Dim3
+from wmma_emu.layouts.spec import LANES
+
+__all__ = ["Block"]
+
+
+class Block:
+    """One block of a launch: its place in the grid, and the shared memory of its warps.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import arch_of
+    >>> block = Block(Dim3(0), Dim3(1), Dim3(64), arch_of("sm_90"))
+    >>> block.shared("line 7", 4, np.float16, warp=0)[1] = 3
+    >>> block.shared("line 7", 4, np.float16, warp=1)
+    array([nan,  3., nan, nan], dtype=float16)
+    """
+
+    def __init__(self, index: Dim3, grid: Dim3, size: Dim3, arch: Arch) -> None:
+        self.index, self.grid, self.size, self.arch = index, grid, size, arch
+        self._shared: dict[object, NDArray[Any]] = {}
+
+    @property
+    def num_warps(self) -> int:
+        """Warps of the block."""
+        return prod(self.size) // LANES
+
+    def shared(self, declaration: object, shape: object, dtype: object, warp: int) -> NDArray[Any]:
+        """Return the array of a declaration, which the first warp to reach it makes."""
+        sizes, found = _shape(shape), _dtype(dtype)
+        if declaration not in self._shared:
+            self._shared[declaration] = self._allocate(sizes, found)
+        array = self._shared[declaration]
+        if (array.shape, array.dtype) != (sizes, found):
+            raise DivergenceError(
+                f"this t.shared is {found} of shape {sizes} in warp {warp}, and was {array.dtype} of shape "
+                f"{array.shape} before; one declaration is one array for the whole block, write two for two"
+            )
+        return array
+
+    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """All bytes 0xFF, NaN or -1: on a GPU they would be whatever was there."""
+        nbytes = prod(shape) * dtype.itemsize
+        before, most = sum(x.nbytes for x in self._shared.values()), LIMITS[self.arch.name].shared_bytes
+        if before + nbytes > most:
+            raise UnsupportedInstructionError(
+                f"the block needs {before + nbytes} bytes of shared memory, {nbytes} of them for this array; "
+                f"{self.arch} has at most {most}"
+            )
+        fill = 1 if dtype.kind == "b" else 0xFF
+        return np.full(nbytes, fill, np.uint8).view(dtype).reshape(shape)
+
+
+def _shape(given: object) -> tuple[int, ...]:
+    sizes = given if isinstance(given, tuple | list) else (given,)
+    whole = all(isinstance(x, int | np.integer | Lanes) and not isinstance(x, bool) for x in sizes)
+    shape = tuple(x.__index__() for x in sizes) if whole else ()
+    if not shape or min(shape) < 1:
+        raise UnsupportedInstructionError(
+            f"the shape of shared memory is a positive integer or a tuple of them, not {shorten(given)}"
+        )
+    return shape
+
+
+def _dtype(given: Any) -> np.dtype[Any]:
+    """Read a dtype of numbers, ml_dtypes' among them, in the byte order of a GPU."""
+    try:
+        dtype = np.dtype(object if given is None else given)
+    except (TypeError, ValueError):
+        dtype = np.dtype(object)
+    if dtype.kind not in "biufcV" or dtype.type is np.void or not dtype.isnative:
+        raise UnsupportedInstructionError(
+            f"shared memory holds numbers of NumPy or ml_dtypes, as numpy.float16, not {shorten(given)}"
+        )
+    return dtype

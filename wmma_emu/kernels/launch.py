@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""From ``kernel[grid, block](...)`` to running warps: block after block, warp after warp, barrier to barrier."""
+
+import functools
+import inspect
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from typing import Any, overload
+
+from wmma_emu.errors import (
+    DivergenceError,
+    FragmentMismatchError,
+    UnsupportedInstructionError,
+    shorten,
+)
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
+from wmma_emu.kernels.barriers import Barrier, Waiting, release, require_release
+from wmma_emu.kernels.block import Block
+from wmma_emu.kernels.limits import Dim3, dim3, require_legal_launch
+from wmma_emu.kernels.warp_context import WarpContext
+
+__all__ = ["Kernel", "kernel"]
+
+
+@overload
+def kernel(function: Callable[..., Any], /) -> "Kernel": ...
+@overload
+def kernel(*, arch: str | Arch = DEFAULT_ARCH) -> "Callable[[Callable[..., Any]], Kernel]": ...
+def kernel(function: Callable[..., Any] | None = None, /, *, arch: str | Arch = DEFAULT_ARCH) -> Any:
+    """Make a kernel of a function that runs once for every warp: CUDA's ``__global__``.
+
+    The function's first argument is the warp, a `WarpContext`: ``t.blockIdx``, ``t.threadIdx``, ``t.shared`` and
+    the rest. NumPy arrays among the others are global memory. ``kernel[grid, block](...)`` launches it. A function
+    that waits at barriers yields them: ``yield t.syncthreads()``; another one calls it with ``yield from``.
+
+    Parameters
+    ----------
+    function : callable
+    arch : str or Arch
+        The chip: ``t.arch``, and the limits of a launch. ``@kernel(arch="sm_80")`` names it.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        At the launch, for a grid or a block that the chip does not take, or a block of no whole number of warps.
+    DivergenceError
+        If the warps of a block do not meet at their barriers, or lanes do not agree where they must.
+
+    Notes
+    -----
+    Blocks run one after another, in the order of their index, x fastest; the warps of a block in their order, each
+    up to its next barrier. A GPU promises no order: a kernel whose result depends on it is wrong there. What a
+    kernel wrote before it failed stays written, as on a GPU.
+
+    Global memory is NumPy's: where lanes write one element (``x[i] = v``, ``x[i] += v``), the highest lane's value
+    stays, of a race that is open on a GPU; ``numpy.add.at(x, i, v)`` is atomicAdd. An index below 0 counts from the
+    end.
+
+    Examples
+    --------
+    >>> import numpy as np, wmma_emu as we
+    >>> @we.kernel
+    ... def scale(t, x, n):
+    ...     i = t.blockIdx.x * t.blockDim.x + t.threadIdx.x
+    ...     if i >= n:
+    ...         return
+    ...     x[i] *= 2
+    >>> x = np.arange(64, dtype=np.float32)
+    >>> scale[2, 64](x, 64)
+    >>> x[[0, 1, 63]]
+    array([  0.,   2., 126.], dtype=float32)
+    """
+    chip = arch_of(arch)
+    if function is None:
+        return lambda f: Kernel(f, chip)
+    return Kernel(function, chip)
+
+
+class Kernel:
+    """A kernel, ready to be launched as ``kernel[grid, block](...)``: what `kernel` makes of a function."""
+
+    def __init__(self, function: Callable[..., Any], arch: Arch) -> None:
+        if not callable(function) or isinstance(function, type | Kernel) or _is_async(function):
+            named = '; a chip is named with arch: @kernel(arch="sm_80")' if isinstance(function, str | Arch) else ""
+            raise UnsupportedInstructionError(
+                f"a kernel is a plain function, or a generator that yields barriers, not {shorten(function)}{named}"
+            )
+        functools.update_wrapper(self, function)
+        self.function, self.arch = function, arch
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name} on {self.arch}>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> "Kernel":
+        """Bind a kernel that is a method, as a function is bound."""
+        bind = getattr(self.function, "__get__", None)
+        return self if instance is None or bind is None else Kernel(bind(instance, owner), self.arch)
+
+    def __reduce__(self) -> str:
+        """Copy and pickle as functions do: by name."""
+        return str(getattr(self, "__qualname__", self.name))
+
+    def __getitem__(self, launch: Any) -> Callable[..., None]:
+        """Choose the grid and the block: integers, or tuples of up to three."""
+        if not isinstance(launch, tuple) or len(launch) != 2:
+            raise UnsupportedInstructionError(
+                f"a launch names a grid and a block, {self.name}[grid, block](...), not [{shorten(launch)}]; shared "
+                "memory is declared in the kernel, t.shared(shape, dtype)"
+            )
+        grid, block = dim3(launch[0], "grid"), dim3(launch[1], "block")
+        require_legal_launch(grid, block, self.arch)
+        return functools.partial(self._launch, grid, block)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Refuse: a kernel is launched with a grid and a block."""
+        raise UnsupportedInstructionError(
+            f"{self.name} is a kernel: launch it with a grid and a block, {self.name}[grid, block](...)"
+        )
+
+    def _launch(self, grid: Dim3, block_size: Dim3, /, *args: Any, **kwargs: Any) -> None:
+        self._require_arguments(args, kwargs)
+        for index in _blocks(grid):
+            self._run_block(Block(index, grid, block_size, self.arch), args, kwargs)
+
+    def _require_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Refuse arguments that do not fit the function, before any warp runs."""
+        try:
+            signature = inspect.signature(self.function)
+        except ValueError:  # a built-in one, which has none
+            return
+        try:
+            signature.bind(None, *args, **kwargs)
+        except TypeError as error:
+            raise FragmentMismatchError(
+                f"{self.name}{signature} does not take these arguments: {error}; the first one, the warp, is passed "
+                "by the launch"
+            ) from None
+
+    def _run_block(self, block: Block, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Run the warps of a block from barrier to barrier until all have returned."""
+        warps = [_Warp(self, WarpContext(block, number), args, kwargs) for number in range(block.num_warps)]
+        ready: dict[int, Any] = dict.fromkeys(range(len(warps)))
+        waiting: dict[int, Waiting] = {}  # in the order of arrival
+        returned: set[int] = set()
+        with ExitStack() as stack:
+            for warp in warps:
+                stack.callback(warp.close)
+            while ready:
+                for number, result in sorted(ready.items()):
+                    waiting.pop(number, None)
+                    place = warps[number].advance(result)
+                    if place is None:
+                        returned.add(number)
+                    else:
+                        waiting[number] = place
+                ready = self._release(block, waiting, returned)
+
+    def _release(self, block: Block, waiting: dict[int, Waiting], returned: set[int]) -> dict[int, Any]:
+        """Find the warps that may go on, and what their barrier returns to them."""
+        places = list(waiting.values())
+        try:
+            ready = release(places, block.num_warps - len(returned))
+            if places:
+                require_release(ready, places, returned)
+        except DivergenceError as error:
+            error.add_note(f"in kernel {self.name}, block {tuple(block.index)}")
+            raise
+        return ready
+
+
+class _Warp:
+    """One run of the function: to its end, or from one barrier to the next."""
+
+    def __init__(self, kernel: Kernel, t: WarpContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._kernel, self._t = kernel, t
+        self._start = functools.partial(kernel.function, t, *args, **kwargs)
+        self._generator: Generator[Any, Any, Any] | None = None
+        self._started = False
+
+    def advance(self, result: Any) -> Waiting | None:
+        """Run up to the next barrier; None at the end."""
+        try:
+            return self._advance(result)
+        except Exception as error:
+            error.add_note(f"in kernel {self._kernel.name}, block {tuple(self._t.blockIdx)}, warp {self._t.warp_id}")
+            raise
+
+    def _advance(self, result: Any) -> Waiting | None:
+        if not self._started:
+            self._started = True
+            value = self._start()
+            if not inspect.isgenerator(value):
+                self._require_end(value)
+                return None
+            self._generator, result = value, None
+        if self._generator is None:
+            return None
+        try:
+            barrier = self._generator.send(result)
+        except StopIteration as stop:
+            self._require_end(stop.value)
+            return None
+        if not isinstance(barrier, Barrier):
+            fix = "write: yield from" if inspect.isgenerator(barrier) else "yield t.syncthreads() or its kin"
+            raise DivergenceError(f"{self._kernel.name} yielded {shorten(barrier)}, which is no barrier; {fix}")
+        self._t.barrier_yielded(barrier)
+        return Waiting(self._t.warp_id, barrier, _lines_of(self._generator))
+
+    def _require_end(self, value: object) -> None:
+        """Refuse a warp that ends with a barrier that it did not wait at, or with a value."""
+        self._t.require_barriers_yielded()
+        if value is not None:
+            raise UnsupportedInstructionError(
+                f"{self._kernel.name} returned {shorten(value)}; a kernel returns nothing: write to an array"
+            )
+
+    def close(self) -> None:
+        """End a run that waits at a barrier."""
+        if self._generator is not None:
+            self._generator.close()
+
+
+def _lines_of(generator: Any) -> tuple[int, ...]:
+    """Lines at which a generator waits: its own, then those of the generators it delegates to."""
+    lines = []
+    while inspect.isgenerator(generator) and generator.gi_frame is not None:
+        lines.append(generator.gi_frame.f_lineno)
+        generator = generator.gi_yieldfrom
+    return tuple(lines)
+
+
+def _blocks(grid: Dim3) -> Iterator[Dim3]:
+    """Indices of the blocks, x fastest; a grid may be too large for a list of them."""
+    for z in range(grid.z):
+        for y in range(grid.y):
+            for x in range(grid.x):
+                yield Dim3(x, y, z)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)

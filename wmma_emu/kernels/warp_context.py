@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: MIT
+"""What a kernel sees of its warp: the built-in variables and functions of CUDA, as attributes of ``t``."""
+
+import sys
+from typing import Any, NamedTuple, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from wmma_emu.errors import DivergenceError, UnsupportedInstructionError, shorten
+from wmma_emu.kernels.barriers import BARRIERS, Barrier
+from wmma_emu.kernels.block import Block
+from wmma_emu.kernels.lanes import Lanes
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.scalar import bitwise
+from wmma_emu.warp import shuffle, vote
+from wmma_emu.warp.shuffle import integer_of
+
+__all__ = ["LaneIndex", "WarpContext"]
+
+
+class LaneIndex(NamedTuple):
+    """CUDA's threadIdx: the position in the block of every lane's thread."""
+
+    x: Lanes
+    y: Lanes
+    z: Lanes
+
+
+class WarpContext:
+    """The warp that a kernel runs as: its first argument, ``t``.
+
+    Attributes
+    ----------
+    blockIdx, blockDim, gridDim : Dim3
+        Integers ``.x``, ``.y``, ``.z``.
+    threadIdx : LaneIndex
+        `Lanes` ``.x``, ``.y``, ``.z``: the thread of each lane; threads count along x first.
+    lane : Lanes
+        0 to 31.
+    warpSize : int
+        32.
+    warp_id : int
+        Of the warp in its block.
+    arch : Arch
+        The chip of the launch.
+
+    Examples
+    --------
+    >>> import numpy as np, wmma_emu as we
+    >>> @we.kernel
+    ... def show(t):
+    ...     s = t.shared((2, 2), np.float32)
+    ...     if t.warp_id == 1:
+    ...         s[:] = 1.5
+    ...     yield t.syncthreads()
+    ...     if t.warp_id == 0:
+    ...         print(t, t.threadIdx.y[::8], t.uniform(t.threadIdx.x // 32), s[1])
+    >>> show[1, (16, 4)]()
+    <warp 0 of block (0, 0, 0) on sm_90> [0 0 1 1] 0 [1.5 1.5]
+    """
+
+    warpSize = LANES
+
+    def __init__(self, block: Block, warp_id: int) -> None:
+        self._block = block
+        self._owed: Barrier | None = None
+        self.blockIdx, self.blockDim, self.gridDim = block.index, block.size, block.grid
+        self.warp_id, self.arch = warp_id, block.arch
+        self.lane = Lanes(np.arange(LANES))
+        thread = warp_id * LANES + np.arange(LANES)
+        x, y = block.size.x, block.size.y
+        self.threadIdx = LaneIndex(Lanes(thread % x), Lanes(thread // x % y), Lanes(thread // (x * y)))
+        for constant in (self.lane, *self.threadIdx):
+            constant.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return f"<warp {self.warp_id} of block {tuple(self.blockIdx)} on {self.arch}>"
+
+    # --- memory and barriers
+
+    def shared(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """Declare an array in shared memory (`__shared__`): the same one in all warps of the block.
+
+        As in CUDA a declaration, a place in the source, is one array: in a loop, or in a function that is called
+        twice, it is the same one again. What an array holds at first is undefined on a GPU; here all bits are set:
+        NaN, or -1.
+
+        Raises
+        ------
+        DivergenceError
+            If a declaration has another shape or dtype than before.
+        UnsupportedInstructionError
+            For more than the chip has, or for what is no shape or no dtype of numbers.
+        """
+        self.require_barriers_yielded()
+        caller = sys._getframe(1)
+        return self._block.shared((caller.f_code, caller.f_lasti), shape, dtype, self.warp_id)
+
+    def syncthreads(self) -> Barrier:
+        """Wait for all warps of the block: ``yield t.syncthreads()``."""
+        return self._barrier(Barrier("t.syncthreads()"))
+
+    def syncthreads_count(self, predicate: ArrayLike) -> Barrier:
+        """Wait, and count the threads of the block whose predicate is not 0: ``n = yield t.syncthreads_count(p)``."""
+        return self._barrier(Barrier("t.syncthreads_count()", predicate=vote.require_predicate(predicate)))
+
+    def syncthreads_and(self, predicate: ArrayLike) -> Barrier:
+        """Wait, and return 1 if no thread's predicate is 0, else 0."""
+        return self._barrier(Barrier("t.syncthreads_and()", predicate=vote.require_predicate(predicate)))
+
+    def syncthreads_or(self, predicate: ArrayLike) -> Barrier:
+        """Wait, and return 1 if any thread's predicate is not 0, else 0."""
+        return self._barrier(Barrier("t.syncthreads_or()", predicate=vote.require_predicate(predicate)))
+
+    def barrier_sync(self, barrier: SupportsIndex, num_threads: SupportsIndex | None = None) -> Barrier:
+        """Wait at one of the block's 16 barriers, for so many of its threads: PTX ``barrier.sync a, b``.
+
+        Without a number of threads all those of the block are waited for.
+        """
+        number, most = integer_of(barrier), self._block.num_warps * LANES
+        if number is None or number not in range(BARRIERS):
+            raise UnsupportedInstructionError(f"barriers are 0 to {BARRIERS - 1}, not {shorten(barrier)}")
+        if num_threads is None:
+            return self._barrier(Barrier(f"t.barrier_sync({number})", number))
+        threads = integer_of(num_threads)
+        if threads not in range(LANES, most + 1, LANES):
+            raise UnsupportedInstructionError(
+                f"a barrier waits for whole warps, a multiple of {LANES} threads up to the {most} of this block, "
+                f"not {shorten(num_threads)}"
+            )
+        return self._barrier(Barrier(f"t.barrier_sync({number}, {threads})", number, threads))
+
+    def syncwarp(self, mask: SupportsIndex = shuffle.FULL_MASK) -> None:
+        """Wait for the lanes of the warp, which run together here."""
+        shuffle.lanes_of_mask(mask)
+
+    def _barrier(self, barrier: Barrier) -> Barrier:
+        self.require_barriers_yielded()
+        self._owed = barrier
+        return barrier
+
+    def barrier_yielded(self, barrier: Barrier) -> None:
+        """Note that the barrier that was called is being waited at; refuse any other."""
+        if barrier is not self._owed:
+            raise DivergenceError(
+                f"{barrier} was called before, or by another warp; call it where it is waited at: yield {barrier}"
+            )
+        self._owed = None
+
+    def require_barriers_yielded(self) -> None:
+        """Refuse to go on past a barrier that was called and not waited at."""
+        if self._owed is not None:
+            call = self._owed.call
+            raise DivergenceError(f"{call} was called and not waited at; write: yield {call}")
+
+    # --- lanes
+
+    def uniform(self, values: ArrayLike) -> Any:
+        """Return the value that all lanes share.
+
+        Raises
+        ------
+        DivergenceError
+            If they do not.
+        """
+        return Lanes(values).uniform()
+
+    def shfl_sync(
+        self, mask: SupportsIndex, var: NDArray[Any], srcLane: ArrayLike, width: SupportsIndex = LANES
+    ) -> Any:
+        """Read a value of lane ``srcLane``; see `wmma_emu.warp.shuffle.shfl_sync`."""
+        return _as_given(shuffle.shfl_sync(mask, var, srcLane, width), var)
+
+    def shfl_up_sync(
+        self, mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
+    ) -> Any:
+        """Read a value of the lane ``delta`` below."""
+        return _as_given(shuffle.shfl_up_sync(mask, var, delta, width), var)
+
+    def shfl_down_sync(
+        self, mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
+    ) -> Any:
+        """Read a value of the lane ``delta`` above."""
+        return _as_given(shuffle.shfl_down_sync(mask, var, delta, width), var)
+
+    def shfl_xor_sync(
+        self, mask: SupportsIndex, var: NDArray[Any], laneMask: ArrayLike, width: SupportsIndex = LANES
+    ) -> Any:
+        """Read a value of the lane whose number is the own one xor ``laneMask``."""
+        return _as_given(shuffle.shfl_xor_sync(mask, var, laneMask, width), var)
+
+    def all_sync(self, mask: SupportsIndex, predicate: ArrayLike) -> bool:
+        """Whether the predicate is not 0 in every lane of the mask."""
+        return vote.all_sync(mask, vote.require_predicate(predicate))
+
+    def any_sync(self, mask: SupportsIndex, predicate: ArrayLike) -> bool:
+        """Whether the predicate is not 0 in any lane of the mask."""
+        return vote.any_sync(mask, vote.require_predicate(predicate))
+
+    def ballot_sync(self, mask: SupportsIndex, predicate: ArrayLike) -> int:
+        """Gather the lanes of the mask whose predicate is not 0, lane l as bit l."""
+        return vote.ballot_sync(mask, vote.require_predicate(predicate))
+
+    def activemask(self) -> int:
+        """Return the lanes that run: all of them."""
+        return shuffle.FULL_MASK
+
+    def match_any_sync(self, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
+        """Tell each lane which lanes of the mask hold the same bits as it."""
+        return Lanes(vote.match_any_sync(mask, value))
+
+    def match_all_sync(self, mask: SupportsIndex, value: NDArray[Any]) -> tuple[int, bool]:
+        """Return the mask and True if all its lanes hold the same bits, else 0 and False."""
+        return vote.match_all_sync(mask, value)
+
+    def reduce_add_sync(self, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
+        """Add the 32-bit integers of the lanes of the mask, wrapping; sm_80 and later."""
+        return self._reduce("add", mask, value)
+
+    def reduce_min_sync(self, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
+        """Return the smallest of the lanes' 32-bit integers; sm_80 and later."""
+        return self._reduce("min", mask, value)
+
+    def reduce_max_sync(self, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
+        """Return the largest of the lanes' 32-bit integers; sm_80 and later."""
+        return self._reduce("max", mask, value)
+
+    def reduce_and_sync(self, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
+        """Combine the lanes' words by and; sm_80 and later."""
+        return self._reduce("and", mask, value)
+
+    def reduce_or_sync(self, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
+        """Combine the lanes' words by or; sm_80 and later."""
+        return self._reduce("or", mask, value)
+
+    def reduce_xor_sync(self, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
+        """Combine the lanes' words by xor; sm_80 and later."""
+        return self._reduce("xor", mask, value)
+
+    def _reduce(self, operation: str, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
+        if self.arch.number < 80:
+            raise UnsupportedInstructionError(
+                f"{self.arch} has no reduce_{operation}_sync, the first chip with it is sm_80; use shuffles"
+            )
+        return Lanes(vote.reduce_sync(operation, mask, value))
+
+    # --- bits
+
+    lop3 = staticmethod(bitwise.lop3)
+    lop3_lut = staticmethod(bitwise.lop3_lut)
+    float_as_uint = staticmethod(bitwise.float_as_uint)
+    uint_as_float = staticmethod(bitwise.uint_as_float)
+    float_as_int = staticmethod(bitwise.float_as_int)
+    int_as_float = staticmethod(bitwise.int_as_float)
+    double_as_longlong = staticmethod(bitwise.double_as_longlong)
+    longlong_as_double = staticmethod(bitwise.longlong_as_double)
+
+
+def _as_given(result: NDArray[Any], var: NDArray[Any]) -> Any:
+    """A shuffle of `Lanes` gives `Lanes`."""
+    return Lanes(result) if isinstance(var, Lanes) else result

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""Volta's quad pairs: where lanes hold copies of A and B, each quad pair multiplies its own."""
+
+from functools import cache
+
+import numpy as np
+
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.formats.codec import Bits
+from wmma_emu.layouts import LaneMap
+from wmma_emu.layouts.quad_pairs import QUAD_PAIR_OF_LANE
+
+__all__ = ["matrix_of_copies", "per_quad_pair"]
+
+
+@cache
+def per_quad_pair(layout: LaneMap) -> LaneMap:
+    """See a fragment as four matrices, one for each quad pair: the rows and columns that its own lanes hold.
+
+    The machine code of a WMMA product on Volta is HMMA.884, which multiplies 8x8 blocks within quad pairs. So what
+    a quad pair adds to its block of D comes from its own lanes, whatever copies other lanes hold.
+
+    Examples
+    --------
+    >>> from wmma_emu.layouts import fragment_layout
+    >>> a = fragment_layout("matrix_a", 16, 16, 16, "f16", "row", "sm_70")
+    >>> a, per_quad_pair(a)
+    (<LaneMap 16x16: 16 elements of 16 bits a lane in 8 registers, each held 2 times, inferred>,
+     <LaneMap 4 x 8x16: 16 elements of 16 bits a lane in 8 registers, inferred>)
+    """
+    blocks = [layout.coords[:, QUAD_PAIR_OF_LANE == pair] for pair in range(4)]
+    origins = np.stack([block.min(axis=(0, 1)) for block in blocks])
+    coords = layout.coords - origins[QUAD_PAIR_OF_LANE]
+    rows, cols = (int(x) for x in coords.max(axis=(0, 1)) + 1)
+    return LaneMap(
+        coords, rows, cols, layout.element_bits, layout.read_elements, layout.source, layout.status, QUAD_PAIR_OF_LANE
+    )
+
+
+def matrix_of_copies(layout: LaneMap, elements: Bits, name: str, arch: str) -> Bits:
+    """Put the matrix together from its lanes, if the copies that the chip reads agree.
+
+    Raises
+    ------
+    FragmentMismatchError
+        If they differ: no one matrix stands for such a fragment.
+    """
+    if layout.reads_copies and not layout.agree(elements).all():
+        raise FragmentMismatchError(
+            f"copies of an element of {name} differ between lanes; on {arch} each serves "
+            f"another block of D, so that no one matrix stands for them; change all copies alike: "
+            f"locate(row, col) of the lane map finds them"
+        )
+    return layout.scatter(elements)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""Shuffles: a lane reads a register of another lane of its warp."""
+
+import operator
+from collections.abc import Callable
+from typing import Any, Literal, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.errors import DivergenceError, FragmentMismatchError, UnsupportedInstructionError, WmmaEmuError, shorten
+from wmma_emu.layouts.spec import LANES
+
+__all__ = [
+    "FULL_MASK",
+    "integer_of",
+    "lanes_of_mask",
+    "require_lanes",
+    "shfl_down_sync",
+    "shfl_sync",
+    "shfl_up_sync",
+    "shfl_xor_sync",
+]
+
+FULL_MASK = 0xFFFF_FFFF
+
+_Mode = Literal["up", "down", "bfly", "idx"]
+_Sources = NDArray[np.int64]
+
+
+def shfl_sync(mask: SupportsIndex, var: NDArray[Any], srcLane: ArrayLike, width: SupportsIndex = LANES) -> NDArray[Any]:
+    """Read ``var`` of lane ``srcLane`` of the lane's own segment, modulo its width.
+
+    Parameters
+    ----------
+    mask : int
+        The lanes that take part, one a bit. Others keep their own value.
+    var : array, shape (..., 32)
+        Numbers of any dtype: bits move, nothing is converted.
+    srcLane : int or int array of 32
+        A lane, or one for each lane; its lowest five bits count.
+    width : {2, 4, 8, 16, 32}, or 1
+        Lanes of a segment.
+
+    Returns
+    -------
+    array, shape (..., 32)
+
+    Raises
+    ------
+    DivergenceError
+        If a lane would read one that does not take part.
+    FragmentMismatchError, UnsupportedInstructionError
+        For what is no value of 32 lanes, and for a width or a mask that does not exist.
+
+    Notes
+    -----
+    PTX ISA 9.1, shfl.sync: the segments, and which lane is read at their ends.
+
+    Examples
+    --------
+    >>> shfl_sync(0xFFFFFFFF, np.arange(32), 3, width=8)[::4]
+    array([ 3,  3, 11, 11, 19, 19, 27, 27])
+    """
+    return _shuffle("idx", mask, var, srcLane, width)
+
+
+def shfl_up_sync(
+    mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
+) -> NDArray[Any]:
+    """Read ``var`` of the lane ``delta`` below; the lowest lanes of a segment keep their own.
+
+    Parameters, errors and source: as for `shfl_sync`.
+
+    Examples
+    --------
+    >>> shfl_up_sync(0xFFFFFFFF, np.arange(32), 1)[:4]
+    array([0, 0, 1, 2])
+    """
+    return _shuffle("up", mask, var, delta, width)
+
+
+def shfl_down_sync(
+    mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
+) -> NDArray[Any]:
+    """Read ``var`` of the lane ``delta`` above; the highest lanes of a segment keep their own.
+
+    Parameters, errors and source: as for `shfl_sync`.
+
+    Examples
+    --------
+    >>> shfl_down_sync(0xFFFFFFFF, np.arange(32), 16)[14:18]
+    array([30, 31, 16, 17])
+    """
+    return _shuffle("down", mask, var, delta, width)
+
+
+def shfl_xor_sync(
+    mask: SupportsIndex, var: NDArray[Any], laneMask: ArrayLike, width: SupportsIndex = LANES
+) -> NDArray[Any]:
+    """Read ``var`` of the lane whose number is the own one xor ``laneMask``.
+
+    A lane of an earlier segment can be read, one of a later segment cannot: then the own value is kept.
+    Parameters, errors and source: as for `shfl_sync`.
+
+    Examples
+    --------
+    >>> shfl_xor_sync(0xFFFFFFFF, np.arange(32), 1)[:4]
+    array([1, 0, 3, 2])
+    """
+    return _shuffle("bfly", mask, var, laneMask, width)
+
+
+_SOURCE: dict[_Mode, Callable[[_Sources, _Sources, _Sources], _Sources]] = {
+    "up": lambda lane, b, start: np.where(lane - b >= start, lane - b, lane),
+    "down": lambda lane, b, last: np.where(lane + b <= last, lane + b, lane),
+    "bfly": lambda lane, b, last: np.where((lane ^ b) <= last, lane ^ b, lane),
+}
+"""The lane that is read, from the own one, the operand, and the end of the segment."""
+
+
+def _shuffle(
+    mode: _Mode, mask: SupportsIndex, var: NDArray[Any], operand: ArrayLike, width: SupportsIndex
+) -> NDArray[Any]:
+    values = require_lanes(var, "var")
+    taking_part = lanes_of_mask(mask)
+    inside = _width(width) - 1
+    b = _operand(operand) & (LANES - 1)
+    lane = np.arange(LANES)
+    start = lane & ~inside
+    if mode == "idx":
+        source = start | (b & inside)
+    else:
+        source = _SOURCE[mode](lane, b, start if mode == "up" else start | inside)
+    missing = taking_part & ~taking_part[source]
+    if missing.any():
+        reader = int(np.flatnonzero(missing)[0])
+        raise DivergenceError(
+            f"lane {reader} would read lane {int(source[reader])}, which the mask {int(mask):#010x} leaves out: "
+            "undefined on a GPU; name in the mask every lane that is read"
+        )
+    return np.take(values, np.where(taking_part, source, lane), axis=-1)
+
+
+def require_lanes(values: object, name: str) -> NDArray[Any]:
+    """Refuse what is no value of 32 lanes."""
+    if not isinstance(values, np.ndarray) or values.ndim == 0 or values.shape[-1] != LANES:
+        given = f"shape {values.shape}" if isinstance(values, np.ndarray) else shorten(values)
+        raise FragmentMismatchError(
+            f"{name} holds a value of every lane, an array of shape (..., {LANES}), not {given}; "
+            f"a value that all lanes share is numpy.full({LANES}, value)"
+        )
+    if values.dtype.kind in "OSUMm":
+        raise FragmentMismatchError(f"{name} holds numbers, not {shorten(values.dtype, str)}; give it a dtype of them")
+    return values
+
+
+def lanes_of_mask(mask: SupportsIndex) -> NDArray[np.bool_]:
+    """Read a mask of lanes: bit l is lane l."""
+    bits = integer_of(mask)
+    if bits is None or not 0 < bits <= FULL_MASK:
+        raise UnsupportedInstructionError(
+            f"a mask of lanes has 32 bits, at least one of them set, not {shorten(mask)}; all lanes: 0xffffffff"
+        )
+    return (bits >> np.arange(LANES) & 1).astype(bool)
+
+
+def _width(given: SupportsIndex) -> int:
+    width = integer_of(given)
+    if width is None or width not in (1, 2, 4, 8, 16, 32):
+        raise UnsupportedInstructionError(f"the width of a shuffle is 1, 2, 4, 8, 16 or 32, not {shorten(given)}")
+    return width
+
+
+def integer_of(given: object) -> int | None:
+    """Read an integer, or the one that all lanes share; None for anything else."""
+    try:
+        return None if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]
+    except TypeError as error:
+        if isinstance(error, WmmaEmuError):
+            raise
+        return None
+
+
+def _operand(operand: ArrayLike) -> _Sources:
+    try:
+        values = np.asarray(operand)
+    except ValueError:  # rows of unlike length
+        values = np.empty(())
+    if values.dtype.kind not in "iu" or values.shape not in ((), (LANES,)):
+        raise FragmentMismatchError(
+            f"the lane, or the distance, of a shuffle is an integer of 32 bits, or {LANES} of them, "
+            f"not {shorten(operand)}"
+        )
+    return values.astype(np.int64)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Which fragments `mma.h` declares, and what is the nearest to one that it does not."""
+
+import operator
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.instructions import Arch, arch_of
+from wmma_emu.layouts.wmma_table import FRAGMENTS
+from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, MemoryOrder
+
+__all__ = ["require_declared", "size_of", "use_of"]
+
+
+def use_of(given: object) -> FragmentUse:
+    """Accept a use of `mma.h` and nothing else."""
+    if isinstance(given, FragmentUse):
+        return given
+    fix = f"pass {', '.join(map(repr, FragmentUse))}"
+    if isinstance(given, str) and given in FragmentUse.__members__:
+        fix = f"pass {FragmentUse[given]}, without quotes"
+    raise UnsupportedInstructionError(f"the use of a fragment is not {shorten(given)}; {fix}")
+
+
+def size_of(name: str, given: object) -> int:
+    """Accept any integer as m, n or k."""
+    try:
+        return operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        raise UnsupportedInstructionError(f"{name} of a fragment is an integer, not {shorten(given)}") from None
+
+
+def require_declared(
+    use: FragmentUse, sizes: tuple[int, int, int], type_: ElementType, layout: object, chip: Arch
+) -> None:
+    """Refuse a fragment that `mma.h` or the chip does not have, and name the nearest one that there is.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import arch_of
+    >>> require_declared(FragmentUse.matrix_a, (16, 16, 16), ElementType.tf32, None, arch_of("sm_90"))
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: mma.h has no fragment<matrix_a, 16, 16, 16, precision::tf32>;
+    with this use and type there is m, n, k = 16, 16, 8
+    """
+    m, n, k = sizes
+    shape = f"m{m}n{n}k{k}"
+    given = f"fragment<{use.name}, {m}, {n}, {k}, {type_.cpp}>"
+    row = FRAGMENTS.get((shape, use.value, type_.format.name))
+    if row is None:
+        raise UnsupportedInstructionError(f"mma.h has no {given}; {_nearest(shape, use.value, type_.format.name)}")
+    if chip.number < arch_of(row.since).number:
+        raise UnsupportedInstructionError(
+            f"{chip} has no {given}: it begins with {row.since}; pass arch={row.since!r} or a later chip"
+        )
+    if use is FragmentUse.accumulator:
+        if layout is not None:
+            raise UnsupportedInstructionError(
+                f"an accumulator has no layout, {shorten(layout)} was given: leave it out, and pass wmma.mem_row_major "
+                f"or wmma.mem_col_major to its load and store"
+            )
+        return
+    legal = [x for x in FragmentLayout if x.order in row.stored.split()]
+    if not isinstance(layout, FragmentLayout) or layout not in legal:
+        raise UnsupportedInstructionError(
+            f"a fragment<{use.name}, ...> has a layout, {_wrong_layout(layout, type_)}: "
+            f"pass {' or '.join(map(repr, legal))}"
+        )
+
+
+def _wrong_layout(layout: object, type_: ElementType) -> str:
+    if layout is None:
+        return "none was given"
+    if isinstance(layout, MemoryOrder):
+        return f"{layout} is for loads and stores of accumulators"
+    if isinstance(layout, FragmentLayout):
+        return f"{layout} does not exist for {type_}"
+    return f"{shorten(layout)} is none"
+
+
+def _nearest(shape: str, use: str, fmt: str) -> str:
+    """Say what `mma.h` has in place of a fragment that it has not."""
+    if use != "accumulator" and fmt == "f32":
+        return f"float is multiplied as {ElementType.tf32}, in 16, 16, 8"
+    if use != "accumulator" and fmt == "s32":
+        return f"int is for accumulators; integers are multiplied as {ElementType.int8} or {ElementType.uint8}"
+    shapes = [_spaced(s) for s, u, f in FRAGMENTS if (u, f) == (use, fmt)]
+    if shapes:
+        return f"with this use and type there is m, n, k = {' or '.join(shapes)}"
+    types = [f for s, u, f in FRAGMENTS if (s, u) == (shape, use)] or [f for _, u, f in FRAGMENTS if u == use]
+    return f"types of {use} are {', '.join(repr(x) for x in ElementType if x.format.name in types)}"
+
+
+def _spaced(shape: str) -> str:
+    return shape[1:].replace("n", ", ").replace("k", ", ")

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""`fill_fragment`: one value in every element, rounded once."""
+
+from typing import Any
+
+import numpy as np
+
+from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.formats import Format, encode, format_of
+from wmma_emu.formats.codec import Bits, decode
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, to_bits
+from wmma_emu.formats.reference import round_pack
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.wmma.fragments import Fragment, require_fragment
+from wmma_emu.wmma.names import FragmentUse
+
+__all__ = ["fill_fragment"]
+
+
+def fill_fragment(frag: Fragment, value: object) -> None:
+    """Set every element of a fragment to one value.
+
+    Parameters
+    ----------
+    frag : Fragment
+        Keeps its batch of warps; an uninitialised one becomes that of a single warp.
+    value : number
+        A NumPy scalar of the elements' own dtype keeps its bits. Any other number is rounded once, to nearest
+        even; tf32 fragments hold float32, so it is float32 that is rounded to. Integers and bits are not rounded:
+        the value must be one of theirs.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For what is no real number, or does not fit an integer type.
+
+    Examples
+    --------
+    >>> from wmma_emu import wmma
+    >>> c = wmma.fragment(wmma.accumulator, 16, 16, 16, wmma.half)
+    >>> wmma.fill_fragment(c, 1 + 2**-11 + 2**-40)         # float32 would lose the last bit, and tie to 1
+    >>> hex(c.x.view('u2')[0, 0])
+    '0x3c01'
+    """
+    frag = require_fragment(frag, "frag", *FragmentUse)
+    bits = _value_bits(value, frag)
+    frag.write_bits(np.full((frag.num_elements, *frag.warps, LANES), bits, frag.format.storage))
+
+
+def _value_bits(value: object, frag: Fragment) -> Bits:
+    """One value as a pattern of the fragment's elements, 0-d."""
+    fmt = frag.format
+    given: Any = value
+    if isinstance(value, np.generic | np.ndarray):
+        if value.ndim:
+            raise FragmentMismatchError(
+                f"one value fills a fragment, not an array of shape {value.shape}; frag.x takes arrays"
+            )
+        if value.dtype == dtype_of(fmt):
+            return to_bits(value, fmt, "value")
+        own = format_of_dtype(value.dtype)
+        if own is not None:  # exact: every format of the table fits float64
+            given = float(decode(to_bits(value, own, "value"), own))
+        else:
+            given = value.item()
+    if not isinstance(given, int | float):
+        raise FragmentMismatchError(
+            f"a fragment is filled with a number, not {shorten(value)}: pass an int, a float or a scalar of NumPy"
+        )
+    return _float_bits(given, fmt) if fmt.is_float else _integer_bits(given, frag)
+
+
+def _float_bits(value: int | float, fmt: Format) -> Bits:
+    target = format_of("f32") if fmt.name == "tf32" else fmt
+    if isinstance(value, int):
+        return np.asarray(round_pack(int(value < 0), abs(value), 0, target), target.storage)
+    return encode(np.float64(value), target)
+
+
+def _integer_bits(value: int | float, frag: Fragment) -> Bits:
+    fmt = frag.format
+    low, high = (0, 1) if fmt.kind == "bit" else (fmt.min_integer, fmt.max_integer)
+    if value != value or value in (float("inf"), float("-inf")) or value != int(value):
+        raise FragmentMismatchError(
+            f"{shorten(value)} is no integer, and {frag.cpp_type} holds integers; round it first, such as int(value)"
+        )
+    if not low <= value <= high:
+        raise FragmentMismatchError(
+            f"{shorten(value)} does not fit {frag.cpp_type}: legal are {low} to {high}, nothing wraps"
+        )
+    return np.asarray(int(value) & fmt.mask, fmt.storage)

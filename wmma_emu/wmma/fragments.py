@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: MIT
+"""A fragment: the share of a matrix that every lane of a warp holds in its registers."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.formats import Format
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.packing import pack_words
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
+from wmma_emu.layouts import LaneMap, fragment_layout
+from wmma_emu.layouts.spec import LANES, Ints
+from wmma_emu.warp import matrix_of_copies
+from wmma_emu.wmma.declared import require_declared, size_of, use_of
+from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, element_type_of
+
+__all__ = ["Fragment", "fragment", "require_fragment"]
+
+
+class Fragment:
+    """The elements of a matrix that the lanes of one or many warps hold: ``fragment<Use, m, n, k, T, Layout>``.
+
+    A new fragment is uninitialised, as on a GPU: a product or a store of it raises. Its elements are defined by
+    `load_matrix_sync`, `fill_fragment`, `mma_sync`, or through ``x``.
+
+    Parameters
+    ----------
+    use : {matrix_a, matrix_b, accumulator}
+    m, n, k : int
+        Shape of the product.
+    type : ElementType
+        ``wmma.half``, ``wmma.precision.tf32``, ...
+    layout : {row_major, col_major}, optional
+        How the matrix lies in memory; an accumulator has none.
+    arch : str or Arch
+        The chip.
+
+    Attributes
+    ----------
+    use, m, n, k, type, layout
+        As given.
+    arch : Arch
+    lane_map : LaneMap
+        Where every element lives. NVIDIA leaves it open; ``lane_map.status`` says how it is known.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a fragment that `mma.h` or the chip does not have.
+
+    Examples
+    --------
+    >>> from wmma_emu import wmma
+    >>> c = wmma.fragment(wmma.accumulator, 16, 16, 16, wmma.float32, arch="sm_80")
+    >>> c
+    <fragment<accumulator, 16, 16, 16, float> on sm_80: uninitialised>
+    >>> wmma.fill_fragment(c, 1.5)
+    >>> for i in range(c.num_elements): c.x[i] *= 2
+    >>> c, c.x.shape, c.registers()[0, 0] == 0x40400000
+    (<fragment<accumulator, 16, 16, 16, float> on sm_80: 8 elements a lane, 1 warp>, (8, 32), np.True_)
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        use: FragmentUse,
+        m: int,
+        n: int,
+        k: int,
+        type: ElementType,
+        layout: FragmentLayout | None = None,
+        arch: str | Arch = DEFAULT_ARCH,
+    ) -> None:
+        self.use = use_of(use)
+        self.type = element_type_of(type)
+        self.m, self.n, self.k = (size_of(name, x) for name, x in (("m", m), ("n", n), ("k", k)))
+        self.layout = layout
+        self.arch = arch_of(arch)
+        require_declared(self.use, (self.m, self.n, self.k), self.type, layout, self.arch)
+        order = None if layout is None else layout.order
+        self.lane_map: LaneMap = fragment_layout(self.use.value, self.m, self.n, self.k, self.format, order, self.arch)
+        self._x: NDArray[Any] | None = None
+
+    @property
+    def cpp_type(self) -> str:
+        """The type as C++ writes it."""
+        layout = "" if self.layout is None else f", {self.layout.name}"
+        return f"fragment<{self.use.name}, {self.m}, {self.n}, {self.k}, {self.type.cpp}{layout}>"
+
+    @property
+    def format(self) -> Format:
+        """Format of the elements."""
+        return self.type.format
+
+    @property
+    def num_elements(self) -> int:
+        """Elements a lane, duplicates included."""
+        return self.lane_map.num_elements
+
+    @property
+    def num_storage_elements(self) -> int:
+        """Entries of C++'s ``x``: 4-bit and 1-bit elements share one 32-bit word."""
+        return self.lane_map.num_registers if self.format.bits < 8 else self.num_elements
+
+    @property
+    def coords(self) -> Ints:
+        """Row and column of element i of lane l: (num_elements, 32, 2)."""
+        return self.lane_map.coords
+
+    @property
+    def is_initialised(self) -> bool:
+        """Whether anything was loaded, filled, computed or written into it."""
+        return self._x is not None
+
+    @property
+    def warps(self) -> tuple[int, ...]:
+        """Shape of the batch of warps: ``()`` for a single one."""
+        return () if self._x is None else self._x.shape[1:-1]
+
+    @property
+    def x(self) -> NDArray[Any]:
+        """The elements of every lane, writable: (num_elements, *warps, 32), duplicates included.
+
+        In the dtype of the element type: tf32 is float32, s4 and u4 are ml_dtypes' int4 and uint4, b1 is bool. An
+        array that is assigned may hold raw bits as well, and is copied. Reading the elements of an uninitialised
+        fragment gives it some: all bits set, which is NaN in every float.
+        """
+        if self._x is None:
+            fmt = self.format
+            self._x = from_bits(np.full((self.num_elements, LANES), fmt.mask, fmt.storage), fmt)
+        return self._x
+
+    @x.setter
+    def x(self, elements: NDArray[Any]) -> None:
+        if np.isscalar(elements):
+            raise FragmentMismatchError(
+                f"x is an array of ({self.num_elements}, *warps, {LANES}), not {shorten(elements)}; "
+                "wmma.fill_fragment sets all elements to one value"
+            )
+        bits = to_bits(elements, self.format, "x")
+        if bits.ndim < 2 or (bits.shape[0], bits.shape[-1]) != (self.num_elements, LANES):
+            raise FragmentMismatchError(
+                f"x has shape {bits.shape}; {self.cpp_type} takes ({self.num_elements}, *warps, {LANES}): "
+                f"elements first, lanes last; x[i] = ... sets one element of every lane"
+            )
+        self.write_bits(bits)
+
+    def bits(self, what: str) -> Bits:
+        """Patterns of the elements: (num_elements, *warps, 32); ``what`` is the argument's name in messages.
+
+        Raises
+        ------
+        FragmentMismatchError
+            If the fragment is uninitialised.
+        """
+        if self._x is None:
+            raise FragmentMismatchError(
+                f"{what} is an uninitialised {self.cpp_type}: on a GPU its elements would be whatever the registers "
+                f"held; call load_matrix_sync or fill_fragment first, or write {what}.x"
+            )
+        return to_bits(self._x, self.format, what)
+
+    def write_bits(self, bits: Bits) -> None:
+        """Replace all elements: in place where the batch of warps stays the same."""
+        elements = from_bits(bits, self.format)
+        if self._x is not None and self._x.shape == elements.shape:
+            self._x[...] = elements
+        else:
+            self._x = elements
+
+    def registers(self) -> NDArray[Any]:
+        """Pack the elements into registers: uint32 (uint64 for f64), (num_registers, *warps, 32)."""
+        return pack_words(self.bits("frag"), self.format)
+
+    def to_matrix(self) -> NDArray[Any]:
+        """Put the matrix together: (*warps, rows, cols), of duplicates the ones that a product reads.
+
+        Raises
+        ------
+        FragmentMismatchError
+            If the fragment is uninitialised, or holds copies that differ although the chip reads them all (Volta).
+        """
+        return from_bits(self.matrix_bits("frag"), self.format)
+
+    def matrix_bits(self, what: str) -> Bits:
+        """`to_matrix` as patterns."""
+        return matrix_of_copies(self.lane_map, self.bits(what), what, self.arch.name)
+
+    def __repr__(self) -> str:
+        state = "uninitialised"
+        if self._x is not None:
+            count = int(np.prod(self.warps))
+            batch = f" as {self.warps}" if len(self.warps) > 1 else ""
+            state = f"{self.num_elements} elements a lane, {count} warp{'s' * (count != 1)}{batch}"
+        return f"<{self.cpp_type} on {self.arch}: {state}>"
+
+    def __str__(self) -> str:
+        if self._x is None:
+            return repr(self)
+        try:
+            matrix = self.to_matrix()
+        except FragmentMismatchError:
+            return f"{self!r}\ncopies of an element differ between lanes; x has them all"
+        first = matrix.reshape(-1, *matrix.shape[-2:])[:1]
+        of_first = "\nwarp 0:" * (len(matrix.shape) > 2)
+        return "\n".join([f"{self!r}{of_first}", *(np.array2string(x, max_line_width=120) for x in first)])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Fragment):
+            return NotImplemented
+        if (self.cpp_type, self.arch, self.warps) != (other.cpp_type, other.arch, other.warps):
+            return False
+        if self._x is None or other._x is None:
+            return self._x is other._x
+        return bool((self.bits("x") == other.bits("x")).all())
+
+    def __copy__(self) -> "Fragment":
+        """Copy the elements too, as C++ does."""
+        return _rebuild(*self.__reduce__()[1])
+
+    def __deepcopy__(self, memo: object) -> "Fragment":
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        bits = None if self._x is None else self.bits("x")
+        return _rebuild, (self.use, self.m, self.n, self.k, self.type, self.layout, self.arch.name, bits)
+
+
+fragment = Fragment
+"""The name that C++ has for it."""
+
+
+def _rebuild(*state: Any) -> Fragment:
+    *arguments, bits = state
+    frag = Fragment(*arguments)
+    if bits is not None:
+        frag.write_bits(bits)
+    return frag
+
+
+def require_fragment(given: object, name: str, *uses: FragmentUse) -> Fragment:
+    """Refuse what is no fragment, or one for another use."""
+    legal = " or ".join(use.name for use in uses)
+    if not isinstance(given, Fragment):
+        raise FragmentMismatchError(
+            f"{name} is a fragment<{legal}, ...>, not {shorten(type(given).__name__, str)}; wmma.fragment makes one"
+        )
+    if given.use not in uses:
+        raise FragmentMismatchError(f"{name} is a {given.cpp_type}; a fragment<{legal}, ...> is wanted")
+    return given

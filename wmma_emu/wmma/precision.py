@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+"""`nvcuda::wmma::precision`: an element type that only matrix multiplication knows."""
+
+from wmma_emu.wmma.names import ElementType
+
+__all__ = ["tf32"]
+
+tf32 = ElementType.tf32
+"""19 bits of a float32; fragments hold all 32, and the product ignores the last 13."""

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MIT
+"""`mma_sync` and `bmma_sync`: D = A B + C on fragments, by the row of the instruction table."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from wmma_emu.display import warn_caller
+from wmma_emu.errors import (
+    FragmentMismatchError,
+    UnspecifiedBehaviourWarning,
+    UnsupportedInstructionError,
+    UnverifiedModelWarning,
+    shorten,
+)
+from wmma_emu.formats.codec import Bits
+from wmma_emu.instructions import INSTRUCTIONS, Instruction
+from wmma_emu.scalar import convert
+from wmma_emu.warp import BoundInstruction
+from wmma_emu.wmma.fragments import Fragment, require_fragment
+from wmma_emu.wmma.names import AccumulateOp, BitOp, FragmentUse, element_type_of_format
+from wmma_emu.wmma.saturation import Effect, hardware_effect, saturate_as_documented
+
+__all__ = ["bmma_sync", "mma_sync"]
+
+
+def mma_sync(
+    d: Fragment, a: Fragment, b: Fragment, c: Fragment, satf: "bool | str" = False, engine: str = "auto"
+) -> None:
+    """Multiply two fragments and add a third: D = A B + C, in the chip's own bits.
+
+    Parameters
+    ----------
+    d : Fragment
+        Takes the result, in place where its batch of warps stays the same; may be ``c``.
+    a, b, c : Fragment
+        Batches of warps broadcast.
+    satf : bool or "hardware"
+        Saturate. Integers are clamped to 32 bits, instead of wrapped. With f16 products, True replaces infinities of
+        D by the largest finite numbers and NaN by +0, as the CUDA C++ Programming Guide says, and warns, for
+        ``"hardware"`` does what the chip is known to do: on sm_90 nothing.
+    engine : {"auto", "reference", "numpy"}
+
+    Raises
+    ------
+    FragmentMismatchError
+        If the fragments do not belong together, or one that is read is uninitialised.
+    UnsupportedInstructionError
+        For ``satf`` where there is none (bf16, tf32, f64), or where it is not known what the chip does.
+
+    Examples
+    --------
+    >>> from wmma_emu import wmma
+    >>> a = wmma.fragment(wmma.matrix_a, 16, 16, 16, wmma.int8, wmma.row_major)
+    >>> b = wmma.fragment(wmma.matrix_b, 16, 16, 16, wmma.int8, wmma.col_major)
+    >>> c = wmma.fragment(wmma.accumulator, 16, 16, 16, wmma.int32)
+    >>> for frag, value in (a, 100), (b, 100), (c, 2**31 - 1): wmma.fill_fragment(frag, value)
+    >>> wmma.mma_sync(c, a, b, c, satf=True)
+    >>> hex(c.x[0, 0])
+    '0x7fffffff'
+    """
+    _require_operands(d, a, b, c)
+    if a.format.name == "b1":
+        raise FragmentMismatchError("single bits are multiplied by bmma_sync(d, a, b, c, op), not by mma_sync")
+    modifiers = ("satfinite",) if _saturates_integers(satf, a) else ()
+    effect = _effect_on_floats(satf, d, a, c)
+    row = _row(d, a, b, c, modifiers)
+    if effect == "truncated":
+        wide = _execute(_overloads()[_key(row)._replace(d="f32")], a, b, c, engine)
+        d.write_bits(convert(wide, "f32", d.format, "RZ"))
+        return
+    result = _execute(row, a, b, c, engine)
+    d.write_bits(saturate_as_documented(result, d.format) if effect == "documented" else result)
+
+
+def bmma_sync(
+    d: Fragment,
+    a: Fragment,
+    b: Fragment,
+    c: Fragment,
+    op: BitOp = BitOp.bmmaBitOpXOR,
+    accumulate: AccumulateOp = AccumulateOp.bmmaAccumulateOpPOPC,
+    engine: str = "auto",
+) -> None:
+    """Multiply matrices of single bits: D = C + the number of ones in (a op b).
+
+    Parameters
+    ----------
+    d, a, b, c : Fragment
+        As for `mma_sync`.
+    op : {bmmaBitOpXOR, bmmaBitOpAND}
+        AND from sm_80 on.
+    accumulate : {bmmaAccumulateOpPOPC}
+    engine : {"auto", "reference", "numpy"}
+
+    Raises
+    ------
+    FragmentMismatchError
+        If the fragments do not belong together, or one that is read is uninitialised.
+    UnsupportedInstructionError
+        For another operation, or one that the chip does not have.
+
+    Examples
+    --------
+    >>> from wmma_emu import wmma
+    >>> b1 = wmma.experimental.precision.b1
+    >>> a = wmma.fragment(wmma.matrix_a, 8, 8, 128, b1, wmma.row_major)
+    >>> b = wmma.fragment(wmma.matrix_b, 8, 8, 128, b1, wmma.col_major)
+    >>> c = wmma.fragment(wmma.accumulator, 8, 8, 128, wmma.int32)
+    >>> for frag, value in (a, 1), (b, 1), (c, 0): wmma.fill_fragment(frag, value)
+    >>> wmma.bmma_sync(c, a, b, c, wmma.experimental.bmmaBitOpAND)
+    >>> c.x[0, 0]
+    np.int32(128)
+    """
+    _require_operands(d, a, b, c)
+    if a.format.name != "b1":
+        raise FragmentMismatchError(f"bmma_sync multiplies single bits; a is a {a.cpp_type}: use mma_sync")
+    if not isinstance(op, BitOp):
+        raise UnsupportedInstructionError(
+            f"there is no operation {shorten(op)}; there is {' and '.join(map(repr, BitOp))}"
+        )
+    if not isinstance(accumulate, AccumulateOp):
+        raise UnsupportedInstructionError(
+            f"there is no accumulation {shorten(accumulate)}; there is {AccumulateOp.bmmaAccumulateOpPOPC}"
+        )
+    d.write_bits(_execute(_row(d, a, b, c, (op.value,)), a, b, c, engine))
+
+
+def _execute(row: Instruction, a: Fragment, b: Fragment, c: Fragment, engine: str) -> Bits:
+    elements = [frag.bits(name) for name, frag in (("a", a), ("b", b), ("c", c))]
+    return BoundInstruction(row, a.arch).execute_elements(*elements, engine=engine)
+
+
+def _require_operands(d: object, a: object, b: object, c: object) -> None:
+    """Refuse fragments of another use, shape or chip than the product's."""
+    uses = FragmentUse.accumulator, FragmentUse.matrix_a, FragmentUse.matrix_b, FragmentUse.accumulator
+    frags = [require_fragment(x, name, use) for x, name, use in zip((d, a, b, c), "dabc", uses, strict=True)]
+    shapes = {name: f"{x.m} x {x.n} x {x.k}" for name, x in zip("dabc", frags, strict=True)}
+    if len(set(shapes.values())) > 1:
+        raise FragmentMismatchError(f"the fragments are of different products, m x n x k: {_listed(shapes)}")
+    chips = {name: str(x.arch) for name, x in zip("dabc", frags, strict=True)}
+    if len(set(chips.values())) > 1:
+        raise FragmentMismatchError(
+            f"the fragments are of different chips, whose registers differ: {_listed(chips)}; pass one arch= to all"
+        )
+
+
+def _listed(values: dict[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+class _Key(NamedTuple):
+    """What the types of the fragments say of an instruction."""
+
+    shape: str
+    d: str
+    a: str
+    b: str
+    c: str
+    a_layout: str | None
+    b_layout: str | None
+    modifiers: tuple[str, ...]
+
+
+def _key(x: Instruction) -> _Key:
+    return _Key(x.shape, x.d, x.a, x.b, x.c, x.a_layout, x.b_layout, x.modifiers)
+
+
+@cache
+def _overloads() -> dict[_Key, Instruction]:
+    """Every row of WMMA by what the types of its fragments say."""
+    return {_key(x): x for x in INSTRUCTIONS.values() if x.family == "wmma.mma"}
+
+
+def _row(d: Fragment, a: Fragment, b: Fragment, c: Fragment, modifiers: tuple[str, ...]) -> Instruction:
+    """Find the instruction that these fragments mean."""
+    shape = f"m{a.m}n{a.n}k{a.k}"
+    formats = (d.format.name, a.format.name, b.format.name, c.format.name)
+    a_order, b_order = (None if x.layout is None else x.layout.order for x in (a, b))
+    row = _overloads().get(_Key(shape, *formats, a_order, b_order, modifiers))
+    if row is None:
+        given = ", ".join(f"{name} {x.type}" for name, x in zip("dabc", (d, a, b, c), strict=True))
+        legal = dict.fromkeys(
+            tuple(element_type_of_format(fmt).name for fmt in (x.d, x.a, x.b, x.c))
+            for x in _overloads().values()
+            if x.shape == shape and x.a == a.format.name
+        )
+        raise FragmentMismatchError(
+            f"no overload multiplies these types: {given}; with this a there is d, a, b, c = "
+            f"{'; '.join(', '.join(names) for names in legal)}"
+        )
+    if a.arch.name not in row.archs:
+        raise UnsupportedInstructionError(
+            f"{a.arch} does not have {row.mnemonic}; the first chip that has it is {row.archs[0]}"
+        )
+    return row
+
+
+def _saturates_integers(satf: object, a: Fragment) -> bool:
+    """Read ``satf``; True where it is the instruction's own ``.satfinite``."""
+    if not isinstance(satf, bool | np.bool_) and not (isinstance(satf, str) and satf == "hardware"):
+        raise UnsupportedInstructionError(f"satf is True, False or 'hardware', not {shorten(satf)}")
+    return a.format.kind == "integer" and bool(satf)
+
+
+def _effect_on_floats(satf: object, d: Fragment, a: Fragment, c: Fragment) -> Effect:
+    """What becomes of the floating-point D: as the documentation of f16 products says, or as the chip does it."""
+    if not satf or a.format.kind == "integer":
+        return "none"
+    if a.format.name != "f16":
+        raise UnsupportedInstructionError(
+            f"mma_sync of {a.type} has no satf, {shorten(satf)} was given; integers and half have it: leave it out"
+        )
+    if satf == "hardware":
+        row = hardware_effect(a.arch.name, d.format.name, c.format.name)
+        if row.status == "inferred":
+            warn_caller(f"what satf does on {a.arch} is inferred: {row.source}", UnverifiedModelWarning)
+        return row.effect
+    warn_caller(
+        "satf=True on f16 products gives what the CUDA C++ Programming Guide promises; mma.h of CUDA 13 has no such "
+        "overload, and satf='hardware' gives what the chip does",
+        UnspecifiedBehaviourWarning,
+    )
+    return "documented"

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""What `satf` does to the results of floating-point products: as promised, and as each chip does it.
+
+`mma.h` of CUDA 13 has the parameter for integers alone. For f16 products it is left in PTX, as ``.satfinite`` of
+`wmma.mma`, up to version 6.4.
+"""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats import Format, unpack
+from wmma_emu.formats.codec import Bits
+
+__all__ = ["HARDWARE", "Effect", "SaturationRow", "hardware_effect", "saturate_as_documented"]
+
+Effect = Literal["none", "documented", "truncated"]
+
+
+class SaturationRow(NamedTuple):
+    """What a chip does with ``.satfinite`` on f16 products.
+
+    ``"none"``; ``"documented"``: what the documentation says; ``"truncated"``: the conversion of the f32 sums to f16
+    rounds toward zero, so that finite sums stay finite.
+    """
+
+    effect: Effect
+    source: str
+    status: str
+
+
+_FLAG = "the last HMMA of each element carries .SATFINITE ({}, 2026-11-21), which is taken to do what is documented"
+_SAME = "the same machine code with and without .satfinite (ptxas 13.0, 2026-11-21)"
+_ROUND = "the final F2FP carries .RZ with .satfinite (ptxas 13.0, 2026-11-21)"
+_H200 = "; measured on an NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21"
+
+_FLAGGED = {"sm_70": "ptxas 12.4, for sm_72", "sm_72": "ptxas 12.4", "sm_75": "ptxas 13.0"}
+_PLAIN = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+
+
+def _rows() -> dict[tuple[str, str, str], SaturationRow]:
+    rows = {}
+    for d, c in (("f32", "f32"), ("f32", "f16"), ("f16", "f16")):
+        for arch, compiler in _FLAGGED.items():
+            rows[arch, d, c] = SaturationRow("documented", _FLAG.format(compiler), "inferred")
+        for arch in _PLAIN:
+            rows[arch, d, c] = SaturationRow("none", _SAME, "inferred")
+    for arch in _PLAIN:
+        rows[arch, "f16", "f32"] = SaturationRow("truncated", _ROUND, "inferred")
+    for key, row in rows.items():
+        if key[0] == "sm_90":
+            rows[key] = SaturationRow(row.effect, row.source + _H200, "measured")
+    return rows
+
+
+HARDWARE: dict[tuple[str, str, str], SaturationRow] = _rows()
+"""By chip and the formats of D and C. Of Volta and Turing with D in f16 and C in f32, where the sums are clamped in
+f32 and converted by HADD2, nothing is known.
+"""
+
+
+def hardware_effect(arch: str, d: str, c: str) -> SaturationRow:
+    """Look up what a chip does.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        Where it is not known.
+
+    Examples
+    --------
+    >>> hardware_effect("sm_90", "f32", "f32").effect, hardware_effect("sm_90", "f16", "f32").effect
+    ('none', 'truncated')
+    """
+    row = HARDWARE.get((arch, d, c))
+    if row is None:
+        raise UnsupportedInstructionError(
+            f"what satf does on {arch} with D in {d} and C in {c} is not known; satf=True gives what the documentation "
+            "promises"
+        )
+    return row
+
+
+def saturate_as_documented(bits: Bits, fmt: Format) -> Bits:
+    """Replace infinities by the largest finite number of their sign and NaN by +0.
+
+    Examples
+    --------
+    >>> from wmma_emu.formats import format_of
+    >>> [hex(x) for x in saturate_as_documented(np.array([0x7C00, 0xFC00, 0xFE00], np.uint16), format_of("f16"))]
+    ['0x7bff', '0xfbff', '0x0']
+    """
+    number = unpack(bits, fmt)
+    sign = np.where(number.sign, fmt.sign_mask, 0)
+    finite = np.where(number.is_infinity, sign | fmt.max_finite, bits)
+    return np.where(number.is_nan, 0, finite).astype(fmt.storage)
