@@ -229,7 +229,7 @@ def test_warps_that_wait_for_one_another_are_a_deadlock():
 
     assert error_of(stuck, 5) == (
         "deadlock, every warp that is left waits: warp 0 at t.syncthreads() in line 4, warps 1-2, 4 at "
-        "t.barrier_sync(1) in line 6; returned: warp 3",
+        "t.barrier_sync(1) in line 6; returned: warp 3; let as many threads reach a barrier as it waits for",
         ["in kernel stuck, block (0, 0, 0)"],
     )
 
@@ -240,11 +240,15 @@ def test_a_barrier_for_more_threads_than_are_left_is_a_deadlock():
             yield t.barrier_sync(2, 96)
 
     assert error_of(stuck, 4)[0] == (
-        "deadlock, every warp that is left waits: warps 0-1 at t.barrier_sync(2, 96) in line 2; returned: warps 2-3"
+        "deadlock, every warp that is left waits: warps 0-1 at t.barrier_sync(2, 96) in line 2; returned: warps 2-3; "
+        "let as many threads reach a barrier as it waits for"
     )
 
 
-@pytest.mark.parametrize("pair", [("t.syncthreads()", "t.syncthreads_or()"), ("t.barrier_sync(0)", "t.barrier_sync(0, 64)")])  # fmt: skip
+PAIRS = [("t.syncthreads()", "t.syncthreads_or()"), ("t.barrier_sync(0)", "t.barrier_sync(0, 64)")]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
 def test_different_calls_at_one_barrier_are_undefined(pair):
     calls = {
         "t.syncthreads()": lambda t: t.syncthreads(),

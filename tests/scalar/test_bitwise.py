@@ -1,184 +1,217 @@
 # SPDX-License-Identifier: MIT
-"""Bit operations: all 256 tables of lop3, bit by bit, and values taken as other types."""
+"""lop3 for all of its 256 tables, tables of expressions, and values taken as other types."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.kernels import Lanes
 from wmma_emu.scalar import bitwise
 from wmma_emu.scalar.bitwise import lop3, lop3_lut
 
-WORDS = st.integers(0, 2**32 - 1)
+TABLES = range(256)
+WORDS = [0, 1, 0xFFFFFFFF, 0x80000000, 0xF0F0F00F, 0xCCCCCC33, 0xAAAAAA55, 0x12345678, 0xDEADBEEF, 0x7FFFFFFF]
 
 
 def bit_by_bit(a, b, c, table):
-    """The definition: bit 4a + 2b + c of the table, for each of 32 bits."""
-    return sum((table >> (4 * (a >> i & 1) + 2 * (b >> i & 1) + (c >> i & 1)) & 1) << i for i in range(32))
+    """Look up each of the 32 bits in the table."""
+    return sum((table >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | c >> i & 1) & 1) << i for i in range(32))
 
 
-def random_words(count, seed):
-    return np.random.default_rng(seed).integers(0, 2**32, (3, count), np.uint32)
-
-
-@pytest.mark.exhaustive
-def test_every_table_gives_every_combination_its_bit():
-    for table in range(256):
-        assert lop3(0xF0, 0xCC, 0xAA, table) & 0xFF == table
-        a, b, c = random_words(4, table)
-        expected = [bit_by_bit(int(x), int(y), int(z), table) for x, y, z in zip(a, b, c, strict=True)]
-        assert lop3(a, b, c, table).tolist() == expected
-        assert lop3(a.view(np.int32), b.view(np.int32), c.view(np.int32), table).view(np.uint32).tolist() == expected
-        assert [lop3(int(x), int(y), int(z), table) for x, y, z in zip(a, b, c, strict=True)] == expected
+def triples(count, seed=20261125):
+    rng = np.random.default_rng(seed)
+    words = rng.integers(0, 2**32, (count, 3), np.uint64).astype(np.uint32)
+    words[: len(WORDS), 0], words[: len(WORDS), 1], words[: len(WORDS), 2] = WORDS, WORDS[3:] + WORDS[:3], WORDS[::-1]
+    return words.T.copy()
 
 
 @pytest.mark.exhaustive
-def test_the_table_of_every_expression_is_found_again():
-    for table in range(256):
-        assert lop3_lut(lambda a, b, c, table=table: lop3(a, b, c, table)) == table
+def test_every_table_gives_the_bits_of_its_entries_on_integers_and_arrays():
+    a, b, c = triples(16)
+    columns = list(zip(a.tolist(), b.tolist(), c.tolist(), strict=True))
+    for table in TABLES:
+        expected = [bit_by_bit(*words, table) for words in columns]
+        on_integers = [lop3(*words, table) for words in columns]
+        assert on_integers == expected and all(type(x) is int for x in on_integers)
+        result = lop3(a, b, c, table)
+        assert result.dtype == np.uint32 and result.tolist() == expected
+        signed = lop3(a.view(np.int32), b.view(np.int32), c.view(np.int32), np.uint8(table))
+        assert signed.dtype == np.int32 and signed.view(np.uint32).tolist() == expected
 
 
-@pytest.mark.property
-@given(WORDS, WORDS, WORDS, st.integers(0, 255))
-def test_integers_give_what_the_definition_says(a, b, c, table):
-    assert lop3(a, b, c, table) == bit_by_bit(a, b, c, table)
+@pytest.mark.exhaustive
+def test_all_eight_combinations_of_bits_stand_in_one_byte():
+    assert [lop3(0xF0, 0xCC, 0xAA, table) & 0xFF for table in TABLES] == list(TABLES)
 
 
-@pytest.mark.parametrize("expression, table", [
-    (lambda a, b, c: (a & b) | c, 0xEA),
-    (lambda a, b, c: a & b & c, 0x80),
-    (lambda a, b, c: a | b | c, 0xFE),
-    (lambda a, b, c: a & b & ~c, 0x40),
-    (lambda a, b, c: (a & b | c) ^ a, 0x1A),
-    (lambda a, b, c: a ^ b ^ c, 0x96),
-    (lambda a, b, c: (a & b) | (a & c) | (b & c), 0xE8),
-    (lambda a, b, c: (a & b) | (~a & c), 0xCA),
-    (lambda a, b, c: 0, 0x00),
-    (lambda a, b, c: -1, 0xFF),
-    (lambda a, b, c: ~a, 0x0F),
-    (lambda a, b, c: c, 0xAA),
-    (lambda a, b, c: a & b if True else c, 0xC0),
-])  # fmt: skip
-def test_expressions_have_the_tables_that_the_ptx_manual_and_arithmetic_give(expression, table):
+def test_arrays_scalars_and_integers_broadcast():
+    a, b, c = triples(12)
+    for table in (0x00, 0xFF, 0xE8, 0x96, 0xEA, 0x1B):
+        result = lop3(a[:, np.newaxis], b[np.newaxis, :], -2, table)
+        assert result.shape == (12, 12) and result.dtype == np.uint32
+        assert result.tolist() == [[bit_by_bit(x, y, 0xFFFFFFFE, table) for y in b.tolist()] for x in a.tolist()]
+        assert int(lop3(np.uint32(a[3]), 7, c[3], table)) == bit_by_bit(int(a[3]), 7, int(c[3]), table)
+        assert lop3(a[:0], b[0], 1, table).shape == (0,)
+        assert lop3(a[::2], b[1::2], c[:6], table).tolist() == [
+            bit_by_bit(*words, table) for words in zip(a[::2].tolist(), b[1::2].tolist(), c[:6].tolist(), strict=True)
+        ]
+
+
+def test_lanes_stay_lanes_and_operands_stay_as_they_were():
+    a, b, c = (Lanes(x) for x in triples(32))
+    before = [x.tobytes() for x in (a, b, c)]
+    assert type(lop3(a, b, c, 0x96)) is Lanes
+    assert [x.tobytes() for x in (a, b, c)] == before
+
+
+def sum_of_products(table):
+    """An expression for a table, made of & | ~ alone."""
+
+    def expression(a, b, c):
+        result = 0
+        for entry in range(8):
+            if table >> entry & 1:
+                result = result | (a if entry & 4 else ~a) & (b if entry & 2 else ~b) & (c if entry & 1 else ~c)
+        return result
+
+    return expression
+
+
+@pytest.mark.exhaustive
+def test_the_table_of_every_boolean_function_is_found():
+    assert [lop3_lut(sum_of_products(table)) for table in TABLES] == list(TABLES)
+
+
+@pytest.mark.parametrize(
+    ("expression", "table"),
+    [
+        (lambda a, b, c: (a & b) | c, 0xEA),
+        (lambda a, b, c: (a & b) | (~a & c), 0xCA),
+        (lambda a, b, c: (a & b) | (b & c) | (a & c), 0xE8),
+        (lambda a, b, c: a ^ b ^ c, 0x96),
+        (lambda a, b, c: ~(a | b | c), 0x01),
+        (lambda a, b, c: 0, 0x00),
+        (lambda a, b, c: -1, 0xFF),
+        (lambda a, b, c: np.bitwise_and(a, ~c), 0x50),
+    ],
+)
+def test_the_tables_of_known_expressions(expression, table):
     assert lop3_lut(expression) == table
-    a, b, c = random_words(50, table)
-    np.testing.assert_array_equal(
-        lop3(a, b, c, table), np.broadcast_to(np.int64(expression(*map(np.int64, (a, b, c)))) & 0xFFFFFFFF, 50)
+
+
+NOT_BITWISE = {
+    "sum": lambda a, b, c: a + b,
+    "difference": lambda a, b, c: a - b,
+    "negation": lambda a, b, c: -a,
+    "product": lambda a, b, c: a * b,
+    "left shift": lambda a, b, c: a << 1,
+    "right shift": lambda a, b, c: (a >> 1) ^ c,
+    "shift by 8": lambda a, b, c: a >> 8,
+    "and of words": lambda a, b, c: a and b,
+    "or of words": lambda a, b, c: a or b,
+    "not of a word": lambda a, b, c: not a,
+    "choice": lambda a, b, c: b if a else c,
+    "comparison": lambda a, b, c: a if a > b else c,
+    "equality": lambda a, b, c: a == b,
+    "maximum": lambda a, b, c: max(a, b),
+    "constant mask": lambda a, b, c: a & 0xFF,
+    "constant": lambda a, b, c: 0xEA,
+    "one": lambda a, b, c: 1,
+    "exclusive or with one": lambda a, b, c: a ^ 1,
+}
+
+
+@pytest.mark.parametrize("name", NOT_BITWISE)
+def test_what_is_no_function_of_single_bits_has_no_table(name):
+    with pytest.raises(UnsupportedInstructionError) as caught:
+        lop3_lut(NOT_BITWISE[name])
+    assert str(caught.value) == (
+        "the expression is no function of single bits, so that no table stands for it; use & | ^ ~ alone"
     )
 
 
-@pytest.mark.parametrize("expression", [
-    lambda a, b, c: a + b,
-    lambda a, b, c: a - b,
-    lambda a, b, c: a * b & c,
-    lambda a, b, c: a << 1,
-    lambda a, b, c: a | b >> 1,
-    lambda a, b, c: a and b or c,
-    lambda a, b, c: a or b,
-    lambda a, b, c: not a,
-    lambda a, b, c: a == b,
-    lambda a, b, c: a > b,
-    lambda a, b, c: b if a else c,
-    lambda a, b, c: a if a > b else b,
-    lambda a, b, c: max(a, b, c),
-    lambda a, b, c: min(a, c),
-    lambda a, b, c: a & 0xFF,
-    lambda a, b, c: a | 0x100,
-    lambda a, b, c: 1,
-    lambda a, b, c: a.bit_count(),
-    lambda a, b, c: a % 16 | b,
-])  # fmt: skip
-def test_what_looks_at_more_than_single_bits_has_no_table(expression):
-    with pytest.raises(UnsupportedInstructionError, match="no function of single bits"):
+@pytest.mark.parametrize(
+    "expression", [lambda a, b: a, lambda a, b, c: a / 1, lambda a, b, c: "a", lambda a, b, c: None, lambda *x: 1 // 0]
+)
+def test_an_expression_that_fails_or_gives_no_integer_is_reported(expression):
+    with pytest.raises(UnsupportedInstructionError, match="the expression could not be computed of three integers: "):
         lop3_lut(expression)
 
 
-@pytest.mark.parametrize("expression", [
-    lambda a, b: a & b,
-    lambda a, b, c: a / b,
-    lambda a, b, c: a & 0.5,
-    lambda a, b, c: None,
-    lambda a, b, c: "x",
-    lambda a, b, c: 1 // 0,
-])  # fmt: skip
-def test_what_cannot_be_computed_of_three_integers_is_refused(expression):
-    with pytest.raises(UnsupportedInstructionError, match="could not be computed of three integers"):
-        lop3_lut(expression)
+@pytest.mark.parametrize("wrong", [0xEA, None, "a & b"], ids=repr)
+def test_an_expression_is_callable(wrong):
+    with pytest.raises(
+        UnsupportedInstructionError, match="the expression is a function of three integers, as in lambda"
+    ):
+        lop3_lut(wrong)
 
 
-@pytest.mark.parametrize("expression", ["(a & b) | c", 0xEA, None])
-def test_a_table_is_made_of_a_function(expression):
-    with pytest.raises(UnsupportedInstructionError, match="the expression is a function of three integers"):
-        lop3_lut(expression)
-
-
-def test_arrays_broadcast_and_integers_join_them():
-    a, b = np.arange(6, dtype=np.uint32).reshape(2, 3), np.arange(3, dtype=np.uint32)
-    np.testing.assert_array_equal(lop3(a, b, 0xFF00, 0xEA), (a & b) | np.uint32(0xFF00))
-    assert lop3(np.int32(-1), np.int32(5), -8, 0x80) == np.int32(0) and lop3(-1, 5, -8, 0x80) == 0
-    assert lop3(np.arange(3, dtype=np.int32), -1, -1, 0x80).tolist() == [0, 1, 2]
-
-
-def test_integers_count_as_32_bits_and_the_result_is_not_negative():
-    assert lop3(-1, 0, 0, 0xF0) == 0xFFFF_FFFF
-
-
-def test_operands_are_left_as_they_are():
-    a, b, c = random_words(8, 1)
-    before = a.copy(), b.copy(), c.copy()
-    lop3(a, b, c, 0x1A)
-    for x, y in zip((a, b, c), before, strict=True):
-        np.testing.assert_array_equal(x, y)
-
-
-@pytest.mark.parametrize("table", [-1, 256, 1.0, "0xEA", None, True])
-def test_what_is_no_table_is_refused(table):
-    with pytest.raises(UnsupportedInstructionError, match="immLut is an integer from 0 to 255"):
+@pytest.mark.parametrize("table", [-1, 256, 1.0, "EA", None, True, np.arange(2)], ids=repr)
+def test_a_table_has_eight_bits(table):
+    with pytest.raises(UnsupportedInstructionError, match="immLut is an integer from 0 to 255, not "):
         lop3(1, 2, 3, table)
 
 
-U32 = np.zeros(4, np.uint32)
+@pytest.mark.parametrize("word", [2**32, -(2**31) - 1, 1.0, "1", None, True, [1]], ids=repr)
+def test_an_integer_has_32_bits(word):
+    with pytest.raises(FragmentMismatchError, match="b of lop3 is a word of 32 bits, an integer or an array, not "):
+        lop3(1, word, 3, 0xEA)
 
 
-@pytest.mark.parametrize("operands", [
-    (U32, U32, U32.view(np.int32)), (U32.astype(np.int64), U32, U32), (U32.astype(np.float32), U32, U32),
-    (U32, U32, 2**32), (U32, U32, 1.0), (1, 2, "3"), (1, -(2**31) - 1, 3), (U32, U32[:3], U32), (True, 1, 1),
-    ([1], 1, 1), (U32, None, U32),
-])  # fmt: skip
-def test_what_are_no_words_of_one_dtype_is_refused(operands):
-    with pytest.raises(FragmentMismatchError, match="lop3"):
-        lop3(*operands, 0xEA)
+U32 = np.arange(4, dtype=np.uint32)
 
 
-VIEWS = [
-    ("float_as_uint", np.float32, np.uint32), ("uint_as_float", np.uint32, np.float32),
-    ("float_as_int", np.float32, np.int32), ("int_as_float", np.int32, np.float32),
-    ("double_as_longlong", np.float64, np.int64), ("longlong_as_double", np.int64, np.float64),
-]  # fmt: skip
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [
+        (U32, U32.view(np.int32), "not a uint32, b int32; take the same bits with .view(numpy.uint32)"),
+        (U32, U32.view(np.float32), "not a uint32, b float32; take the same bits with .view(numpy.uint32)"),
+        (U32, U32.astype(np.int64), "not a uint32, b int64; convert with .astype(numpy.uint32)"),
+        (U32 > 1, U32 > 2, "not a bool, b bool; convert with .astype(numpy.uint32)"),
+        (np.int64(1), 2, "not a int64; convert with .astype(numpy.uint32)"),
+    ],
+)
+def test_words_have_one_dtype_of_32_bits(a, b, text):
+    with pytest.raises(FragmentMismatchError) as caught:
+        lop3(a, b, 1, 0xEA)
+    assert str(caught.value) == f"lop3 takes words of one dtype, uint32 or int32, {text}"
 
 
-@pytest.mark.parametrize("name, source, target", VIEWS)
-def test_bits_are_taken_as_another_type_without_conversion(name, source, target):
-    size = np.dtype(source).itemsize
-    values = np.random.default_rng(size).integers(0, 256, 1000 * size, np.uint8).view(source).reshape(10, 100)
-    got = getattr(bitwise, name)(values)
-    assert (got.dtype, got.shape) == (np.dtype(target), values.shape)
-    assert got.tobytes() == values.tobytes()
-    assert getattr(bitwise, name)(values[::2, 1::3]).tobytes() == values[::2, 1::3].tobytes()
-    one = getattr(bitwise, name)(values[0, 0])
-    assert isinstance(one, target) and one.tobytes() == values[0, 0].tobytes()
+def test_shapes_that_do_not_broadcast_are_refused():
+    with pytest.raises(FragmentMismatchError, match=r"do not broadcast: a \(4,\), b \(3,\)"):
+        lop3(U32, U32[:3], 0, 0xEA)
 
 
-@pytest.mark.parametrize("name, source, target", VIEWS)
-def test_what_has_another_type_is_refused(name, source, target):
-    for wrong in (np.zeros(3, target), np.zeros(3, np.float16), np.dtype(source).newbyteorder().type(0).newbyteorder()
-                  if hasattr(np.generic, "newbyteorder") else np.zeros(1, np.dtype(source).newbyteorder()), 1.0, 1,
-                  None, [1.0]):  # fmt: skip
-        with pytest.raises(FragmentMismatchError, match=f"{name} takes {np.dtype(source).name} of NumPy"):
-            getattr(bitwise, name)(wrong)
+REINTERPRETATIONS = {
+    "float_as_uint": (np.float32, np.uint32),
+    "uint_as_float": (np.uint32, np.float32),
+    "float_as_int": (np.float32, np.int32),
+    "int_as_float": (np.int32, np.float32),
+    "double_as_longlong": (np.float64, np.int64),
+    "longlong_as_double": (np.int64, np.float64),
+}
 
 
-def test_signalling_nan_survives_there_and_back():
-    bits = np.array([0x7F800001, 0xFF800001, 0x7FC00000], np.uint32)
-    np.testing.assert_array_equal(bitwise.float_as_uint(bitwise.uint_as_float(bits)), bits)
+@pytest.mark.parametrize("name", REINTERPRETATIONS)
+def test_a_value_taken_as_another_type_keeps_its_bits(name):
+    source, target = REINTERPRETATIONS[name]
+    function, size = getattr(bitwise, name), np.dtype(source).itemsize
+    codes = np.random.default_rng(20261126).integers(0, 256, (4, 50, size), np.uint8)
+    codes[0, :, -2:] = 0xFF  # NaN with payloads, or negative numbers
+    values = codes.view(source)[..., 0]
+    for x in (values, values[::2], values[:, ::3], values.T, values[:0], Lanes(values[0, :32])):
+        result = function(x)
+        assert (result.dtype, result.shape, type(result)) == (np.dtype(target), x.shape, type(x))
+        assert result.tobytes() == x.tobytes()
+    scalar = function(values[0, 0])
+    assert type(scalar) is target and scalar.tobytes() == values[0, 0].tobytes()
+
+
+@pytest.mark.parametrize("wrong", [1, 1.0, None, [1.0], np.float16(1), np.arange(3, dtype=np.int16)], ids=repr)
+@pytest.mark.parametrize("name", REINTERPRETATIONS)
+def test_values_of_another_type_are_refused(name, wrong):
+    source = np.dtype(REINTERPRETATIONS[name][0]).name
+    with pytest.raises(
+        FragmentMismatchError, match=rf"^{name} takes {source} of NumPy, as in numpy.{source}\(...\), not"
+    ):
+        getattr(bitwise, name)(wrong)

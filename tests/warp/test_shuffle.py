@@ -1,157 +1,156 @@
 # SPDX-License-Identifier: MIT
-"""Shuffles against the pseudo-code of PTX, lane by lane."""
+"""Shuffles against the rule of PTX ISA 9.1, shfl.sync, written out for one lane, over every operand there is."""
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from wmma_emu.errors import DivergenceError, FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.warp.shuffle import shfl_down_sync, shfl_sync, shfl_up_sync, shfl_xor_sync
+from wmma_emu.warp.shuffle import lanes_of_mask, shfl_down_sync, shfl_sync, shfl_up_sync, shfl_xor_sync
 
-FULL = 0xFFFF_FFFF
-WIDTHS = (1, 2, 4, 8, 16, 32)
-OPERANDS = (*range(32), 32, 33, 63, 64, 1000, 2**31 - 1, -1, -2, -31, -32, -33, -(2**31))
-
-# mode, function, clamp: c is (32 - width) << 8 | clamp (CUDA C++; PTX ISA, shfl.sync)
-MODES = [
-    pytest.param("idx", shfl_sync, 0x1F, id="idx"),
-    pytest.param("up", shfl_up_sync, 0x00, id="up"),
-    pytest.param("down", shfl_down_sync, 0x1F, id="down"),
-    pytest.param("bfly", shfl_xor_sync, 0x1F, id="xor"),
-]
+ALL = 0xFFFF_FFFF
+CALLS = {"idx": shfl_sync, "up": shfl_up_sync, "down": shfl_down_sync, "bfly": shfl_xor_sync}
+WIDTHS = [1, 2, 4, 8, 16, 32]
+DTYPES = [bool, np.int8, np.int32, np.uint32, np.int64, np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2,
+          np.float32, np.float64, np.complex64]  # fmt: skip
+LANE = np.arange(32)
 
 
-def source_lane(mode, lane, b, c):
-    """The lane that is read, by the pseudo-code of shfl.sync."""
-    bval, cval, segmask = b & 31, c & 31, c >> 8 & 31
-    max_lane = (lane & segmask) | (cval & ~segmask & 31)
-    min_lane = lane & segmask
+def source_of(mode, lane, b, width):
+    """The lane that is read: the clamp and the segment mask as CUDA packs them into c, five bits of each."""
+    clamp = 0 if mode == "up" else 31
+    segments = ~(width - 1) & 31
+    b &= 31
+    first = lane & segments
+    limit = first | (clamp & ~segments & 31)
     if mode == "up":
-        j = lane - bval
-        valid = j >= max_lane
-    elif mode == "down":
-        j = lane + bval
-        valid = j <= max_lane
-    elif mode == "bfly":
-        j = lane ^ bval
-        valid = j <= max_lane
+        j = lane - b
+        inside = j >= limit
     else:
-        j = min_lane | (bval & ~segmask & 31)
-        valid = j <= max_lane
-    return j if valid else lane
+        j = {"down": lane + b, "bfly": lane ^ b, "idx": first | (b & ~segments & 31)}[mode]
+        inside = j <= limit
+    return j if inside else lane
 
 
-def sources(mode, operands, clamp, width):
-    c = (32 - width) << 8 | clamp
-    return np.array([source_lane(mode, lane, int(b), c) for lane, b in enumerate(operands)])
+def sources(mode, operands, width):
+    return [source_of(mode, lane, int(b), width) for lane, b in enumerate(operands)]
+
+
+def distinct(dtype, *warps):
+    """Values whose patterns differ, NaN with payloads among them."""
+    size = np.dtype(dtype).itemsize
+    if dtype is bool:
+        return np.random.default_rng(1).random((*warps, 32)) < 0.5
+    codes = np.random.default_rng(20261121).integers(0, 256, (*warps, 32, size), np.uint8)
+    codes[..., -2:] |= np.uint8(0x7C) if size > 1 else np.uint8(0)  # half of the values NaN or nearly
+    return np.ascontiguousarray(codes).view(dtype)[..., 0]
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("mode, shuffle, clamp", MODES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_lane_reads_the_lane_of_the_ptx_pseudo_code(mode, shuffle, clamp, width):
-    for operand in OPERANDS:
-        got = shuffle(FULL, np.arange(100, 132), operand, width)
-        np.testing.assert_array_equal(got - 100, sources(mode, [operand] * 32, clamp, width), err_msg=str(operand))
+@pytest.mark.parametrize("mode", CALLS)
+def test_every_lane_reads_the_lane_of_the_rule_whatever_the_operand(mode, width):
+    for b in [*range(-40, 100), 2**31 - 1, -(2**31), 2**32 - 1, np.uint8(33), np.int64(-1), np.uint64(2**63 + 5)]:
+        expected = sources(mode, [int(b)] * 32, width)
+        assert CALLS[mode](ALL, LANE, b, width).tolist() == expected
 
 
-@pytest.mark.parametrize("mode, shuffle, clamp", MODES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_lane_may_name_a_lane_of_its_own(mode, shuffle, clamp, width):
-    rng = np.random.default_rng(width)
-    for dtype in (np.int32, np.uint32, np.int64, np.uint8):
-        operands = rng.integers(0, 256, 32).astype(dtype)
-        got = shuffle(FULL, np.arange(32), operands, width)
-        np.testing.assert_array_equal(got, sources(mode, operands, clamp, width))
+@pytest.mark.parametrize("mode", CALLS)
+def test_every_lane_may_have_an_operand_of_its_own(mode, width):
+    rng = np.random.default_rng(20261122)
+    for dtype in (np.int8, np.uint8, np.int32, np.uint32, np.int64):
+        operands = rng.integers(0, 100, (20, 32)).astype(dtype)
+        for b in operands:
+            assert CALLS[mode](ALL, LANE, b, width).tolist() == sources(mode, b, width)
 
 
-def test_xor_reads_an_earlier_segment_and_not_a_later_one():
-    assert shfl_xor_sync(FULL, np.arange(32), 8, width=8)[:16].tolist() == [*range(8), *range(8)]
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("mode", CALLS)
+def test_bits_move_unchanged_in_every_dtype_and_for_batches_of_warps(mode, dtype):
+    for warps in ((), (3,), (2, 0), (2, 2)):
+        values = distinct(dtype, *warps)
+        before = values.tobytes()
+        result = CALLS[mode](ALL, values, 5, 16)
+        assert (result.dtype, result.shape) == (values.dtype, values.shape)
+        expected = values[..., sources(mode, [5] * 32, 16)]
+        assert result.tobytes() == np.ascontiguousarray(expected).tobytes()
+        assert values.tobytes() == before and not np.shares_memory(values, result)
 
 
-@pytest.mark.parametrize("dtype", [
-    np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int32, np.uint32, np.int64, np.uint64, np.int8, np.bool_,
-])  # fmt: skip
-def test_bits_move_and_nothing_is_converted(dtype):
-    width = np.dtype(dtype).itemsize
-    patterns = np.random.default_rng(width).integers(0, 256, (3, 32 * width), np.uint8)
-    if dtype == np.bool_:
-        patterns &= 1
-    values = patterns.view(dtype)
-    for moved in (shfl_sync(FULL, values, 5), shfl_sync(FULL, values, np.full(32, 5))):
-        assert moved.dtype == values.dtype
-        assert moved.tobytes() == np.repeat(values[:, 5:6], 32, axis=1).tobytes()
+def test_nan_payloads_and_signs_survive():
+    codes = (0x7F800001 + LANE.astype(np.uint32) * 0x01010101 | 0x7F800000).astype(np.uint32)
+    result = shfl_xor_sync(ALL, codes.view(np.float32), 31)
+    np.testing.assert_array_equal(result.view(np.uint32), codes[::-1])
 
 
-def test_signalling_nan_and_minus_zero_keep_their_bits():
-    bits = np.array([0x7F800001, 0xFFC12345, 0x80000000, 0x00000001] * 8, np.uint32)
-    moved = shfl_xor_sync(FULL, bits.view(np.float32), 1)
-    np.testing.assert_array_equal(moved.view(np.uint32), bits[np.arange(32) ^ 1])
-
-
-def test_registers_of_many_warps_shuffle_at_once():
-    values = np.arange(4 * 3 * 32).reshape(4, 3, 32)
-    np.testing.assert_array_equal(shfl_down_sync(FULL, values, 1)[2, 1, :31], values[2, 1, 1:])
-
-
-def test_the_operand_is_left_as_it_is():
-    values = np.arange(32)
-    moved = shfl_sync(FULL, values, 0)
-    moved[:] = -1
-    np.testing.assert_array_equal(values, np.arange(32))
-
-
-def test_lanes_outside_the_mask_keep_their_own_value():
-    got = shfl_sync(0x0000_00FF, np.arange(32), 3)
-    assert got.tolist() == [3] * 8 + list(range(8, 32))
-
-
-@pytest.mark.parametrize("mode, shuffle, clamp", MODES)
-def test_a_lane_outside_the_mask_may_not_be_read(mode, shuffle, clamp):
-    rng = np.random.default_rng(7)
-    refused = 0
-    for _ in range(300):
-        mask = int(rng.integers(1, 2**32))
-        operand, width = int(rng.integers(0, 32)), int(rng.choice(WIDTHS))
-        inside = (mask >> np.arange(32) & 1).astype(bool)
-        wanted = sources(mode, [operand] * 32, clamp, width)
-        if (inside & ~inside[wanted]).any():
+@pytest.mark.parametrize("mode", CALLS)
+def test_a_mask_leaves_lanes_alone_and_refuses_to_read_from_them(mode):
+    rng = np.random.default_rng(20261123)
+    moved = refused = 0
+    for case in range(2000):
+        mask = int(rng.integers(1, 2**32)) | (0xFFFF0000 if case % 2 else 0xFF)
+        width, b = WIDTHS[case % 6], int(rng.integers(0, 34))
+        wanted = sources(mode, [b] * 32, width)
+        missing = [(x, y) for x, y in enumerate(wanted) if mask >> x & 1 and not mask >> y & 1]
+        if missing:
             refused += 1
-            with pytest.raises(DivergenceError, match="leaves out"):
-                shuffle(mask, np.arange(32), operand, width)
+            with pytest.raises(DivergenceError) as caught:
+                CALLS[mode](mask, LANE, b, width)
+            assert str(caught.value) == (
+                f"lane {missing[0][0]} would read lane {missing[0][1]}, which the mask {mask:#010x} leaves out: "
+                "undefined on a GPU; name in the mask every lane that is read"
+            )
         else:
-            got = shuffle(mask, np.arange(32), operand, width)
-            np.testing.assert_array_equal(got, np.where(inside, wanted, np.arange(32)))
-    assert 0 < refused < 300
+            moved += 1
+            expected = [y if mask >> x & 1 else x for x, y in enumerate(wanted)]
+            assert CALLS[mode](mask, LANE, b, width).tolist() == expected
+    assert moved > 100 and refused > 100
 
 
-def test_numpy_integers_are_masks_and_widths():
-    got = shfl_sync(np.uint32(FULL), np.arange(32), np.uint8(1), np.int64(16))
-    assert got[[0, 31]].tolist() == [1, 17]
+def test_a_warp_sum_by_butterflies_and_by_steps_down():
+    x = y = LANE * LANE
+    for step in (16, 8, 4, 2, 1):
+        x, y = x + shfl_xor_sync(ALL, x, step), y + shfl_down_sync(ALL, y, step)
+    assert (x == (LANE * LANE).sum()).all() and y[0] == x[0]
 
 
-@pytest.mark.parametrize("mask", [0, -1, 2**32, 1.0, "all", None, True])
-def test_what_is_no_mask_is_refused(mask):
-    with pytest.raises(UnsupportedInstructionError, match="a mask of lanes has 32 bits"):
-        shfl_sync(mask, np.arange(32), 0)
+@pytest.mark.parametrize("width", [0, -1, 3, 33, 64, 8.0, "8", None, True, np.arange(32)], ids=repr)
+def test_a_width_is_a_power_of_two_up_to_32(width):
+    with pytest.raises(UnsupportedInstructionError, match="the width of a shuffle is 1, 2, 4, 8, 16 or 32, not "):
+        shfl_sync(ALL, LANE, 0, width)
 
 
-@pytest.mark.parametrize("width", [0, 3, 33, 64, -2, 8.0, "8", None, True])
-def test_what_is_no_width_is_refused(width):
-    with pytest.raises(UnsupportedInstructionError, match="the width of a shuffle is 1, 2, 4, 8, 16 or 32"):
-        shfl_sync(FULL, np.arange(32), 0, width)
+@pytest.mark.parametrize("mask", [0, -1, 2**32, 1.0, "all", None, True, LANE, 10**5000], ids=type)
+def test_a_mask_has_32_bits(mask):
+    with pytest.raises(UnsupportedInstructionError, match="a mask of lanes has 32 bits, at least one of them set, not"):
+        shfl_sync(mask, LANE, 0)
 
 
-@pytest.mark.parametrize("var", [
-    3.0, np.float32(3), None, list(range(32)), np.arange(31), np.arange(32).reshape(32, 1), np.array(3),
-    np.array([None] * 32), np.array(["a"] * 32),
-])  # fmt: skip
-def test_what_is_no_value_of_32_lanes_is_refused(var):
-    with pytest.raises(FragmentMismatchError, match="var holds"):
-        shfl_sync(FULL, var, 0)
+NO_VARIABLES = [3, 3.0, np.float32(3), np.array(3), LANE.tolist(), LANE[:31], LANE.reshape(32, 1), "x"]
+NO_OPERANDS = [1.0, "1", None, True, LANE[:5], LANE.reshape(1, 32), LANE / 1, [[1], [2, 3]], 2**70]
 
 
-@pytest.mark.parametrize("lane", [1.0, "1", None, True, 2**70, np.arange(31), np.zeros(32), [[1], [1, 2]]])
-def test_what_is_no_lane_is_refused(lane):
-    with pytest.raises(FragmentMismatchError, match="the lane, or the distance, of a shuffle"):
-        shfl_sync(FULL, np.arange(32), lane)
+@pytest.mark.parametrize("var", NO_VARIABLES, ids=type)
+def test_a_variable_has_a_value_in_every_lane(var):
+    with pytest.raises(
+        FragmentMismatchError, match=r"var holds a value of every lane, an array of shape \(\.\.\., 32\)"
+    ):
+        shfl_sync(ALL, var, 0)
+
+
+@pytest.mark.parametrize("dtype", [object, "U1", "S1", "M8[s]"])
+def test_a_variable_holds_numbers(dtype):
+    with pytest.raises(FragmentMismatchError, match="var holds numbers, not "):
+        shfl_sync(ALL, np.empty(32, dtype), 0)
+
+
+@pytest.mark.parametrize("b", NO_OPERANDS, ids=type)
+def test_the_operand_is_an_integer_or_one_for_each_lane(b):
+    with pytest.raises(FragmentMismatchError, match="the lane, or the distance, of a shuffle is an integer of 32 bits"):
+        shfl_sync(ALL, LANE, b)
+
+
+def test_a_mask_names_lanes_by_bit():
+    for mask in (1, 1 << 31, 0xDEADBEEF, np.uint32(ALL), np.int64(5)):
+        assert lanes_of_mask(mask).tolist() == [bool(int(mask) >> lane & 1) for lane in range(32)]

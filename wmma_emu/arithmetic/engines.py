@@ -44,7 +44,7 @@ def check_engine(engine: str) -> str:
     UnsupportedInstructionError
         For an engine that does not exist.
     """
-    if engine == "auto":
+    if isinstance(engine, str) and engine == "auto":
         return "numpy"
     if not isinstance(engine, str) or engine not in ENGINES:
         raise UnsupportedInstructionError(

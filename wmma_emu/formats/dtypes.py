@@ -202,6 +202,8 @@ def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
     if dtype.kind in "iu" and fmt.kind == "integer" and dtype.itemsize == _DTYPES[fmt.name].itemsize:
         bits = f"its low {fmt.bits} bits" if fmt.bits < 8 else "the same bits"
         return f"{name}.view({wanted}) takes {bits}, {name}.astype({wanted}) the values"
+    if dtype in _MEANINGS and _MEANINGS[dtype] in ("u8", "s8", "u4", "s4", "b1") and fmt.fraction_bits >= 7:
+        return f"{name}.astype({wanted}) is exact"
     if dtype in _MEANINGS or dtype.kind in "biuf":
         return f"{name}.astype({wanted}) wraps or rounds; wmma_emu.scalar.convert rounds patterns once"
     return "Nothing of that kind is converted"

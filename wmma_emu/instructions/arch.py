@@ -5,7 +5,7 @@ import difflib
 import re
 from functools import cache
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.instructions.spec import Arch
 
 __all__ = ["ARCHS", "DEFAULT_ARCH", "arch_of"]
@@ -95,14 +95,14 @@ def arch_of(name: "str | Arch") -> Arch:
     if not isinstance(name, str):
         raise UnsupportedInstructionError(
             f"a chip is named by a string such as 'sm_90' or 'h200', not by {type(name).__name__} "
-            f"{repr(name)[:_LONGEST_NAME]}. {chips}"
+            f"{shorten(name)}. {chips}"
         )
     if len(name) > _LONGEST_NAME:
         raise UnsupportedInstructionError(f"no chip has a name of {len(name)} characters. {chips}")
     plain = _plain(name)
     if plain in _names():
         return _names()[plain]
-    raise UnsupportedInstructionError(f"there is no chip {name!r}; {_hint(plain)} {chips}")
+    raise UnsupportedInstructionError(f"there is no chip {shorten(name)}; {_hint(plain)} {chips}")
 
 
 def _hint(plain: str) -> str:

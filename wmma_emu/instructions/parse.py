@@ -10,7 +10,7 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats import FORMATS
 
 __all__ = ["Parts", "parse"]
@@ -73,7 +73,7 @@ def parse(text: object) -> Parts:
     if not isinstance(text, str):
         raise UnsupportedInstructionError(
             f"an instruction is named by its PTX mnemonic, such as 'm16n8k16.f32.f16.f16.f32', "
-            f"not by {type(text).__name__} {repr(text)[:80]}"
+            f"not by {type(text).__name__} {shorten(text)}"
         )
     given = text[: 2 * _LONGEST_MNEMONIC].strip().rstrip(";").rstrip()
     if len(given) > _LONGEST_MNEMONIC or len(text) > 2 * _LONGEST_MNEMONIC:

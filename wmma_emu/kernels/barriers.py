@@ -102,7 +102,10 @@ def require_release(released: object, waiting: list[Waiting], returned: Iterable
         return
     gone = sorted(returned)
     ended = f"; returned: {_warps(gone)}" if gone else ""
-    raise DivergenceError(f"deadlock, every warp that is left waits: {_places(waiting)}{ended}")
+    raise DivergenceError(
+        f"deadlock, every warp that is left waits: {_places(waiting)}{ended}; let as many threads reach a barrier as "
+        "it waits for"
+    )
 
 
 def _places(waiting: list[Waiting]) -> str:

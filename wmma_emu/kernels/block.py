@@ -57,7 +57,7 @@ class Block:
         if before + nbytes > most:
             raise UnsupportedInstructionError(
                 f"the block needs {before + nbytes} bytes of shared memory, {nbytes} of them for this array; "
-                f"{self.arch} has at most {most}"
+                f"{self.arch} has at most {most}: declare smaller arrays, or a narrower dtype"
             )
         fill = 1 if dtype.kind == "b" else 0xFF
         return np.full(nbytes, fill, np.uint8).view(dtype).reshape(shape)
@@ -68,8 +68,9 @@ def _shape(given: object) -> tuple[int, ...]:
     whole = all(isinstance(x, int | np.integer | Lanes) and not isinstance(x, bool) for x in sizes)
     shape = tuple(x.__index__() for x in sizes) if whole else ()
     if not shape or min(shape) < 1:
+        hint = "; divide with //" if any(isinstance(x, float) for x in sizes) else ""
         raise UnsupportedInstructionError(
-            f"the shape of shared memory is a positive integer or a tuple of them, not {shorten(given)}"
+            f"the shape of shared memory is a positive integer or a tuple of them, not {shorten(given)}{hint}"
         )
     return shape
 

@@ -81,9 +81,10 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], arch: Arch) -> None:
         if not callable(function) or isinstance(function, type | Kernel) or _is_async(function):
-            named = '; a chip is named with arch: @kernel(arch="sm_80")' if isinstance(function, str | Arch) else ""
+            fix = '; a chip is named with arch: @kernel(arch="sm_80")' if isinstance(function, str | Arch) else ""
+            fix = "; it is one already, decorate it once" if isinstance(function, Kernel) else fix
             raise UnsupportedInstructionError(
-                f"a kernel is a plain function, or a generator that yields barriers, not {shorten(function)}{named}"
+                f"a kernel is a plain function, or a generator that yields barriers, not {shorten(function)}{fix}"
             )
         functools.update_wrapper(self, function)
         self.function, self.arch = function, arch

@@ -46,7 +46,8 @@ def convert(
     largest number of its sign. ue8m0 takes the absolute value, rounds it to a power of two, and clips at 2**-127
     (``cuda_fp8.h`` of CUDA 13.5). PTX has no conversion to e4m3 without ``.satfinite``; ``cuda_fp8.h`` makes its
     overflow NaN, as here. To tf32, NaN becomes 0x7FFFE000, but with RNA (``cvt.rna.tf32.f32``) it only loses its
-    low 13 bits, and is an infinity if no other was set (NVIDIA H200, 2026-11-21). Between equal formats the bits stay as they are, NaN included.
+    low 13 bits, and is an infinity if no other was set (NVIDIA H200, 2026-11-21). Between equal formats the bits
+    stay as they are, NaN included.
 
     Examples
     --------
