@@ -267,7 +267,7 @@ async def async_generator(t):
     yield
 
 
-@pytest.mark.parametrize("wrong", [int, coroutine, async_generator, module_level, 3, None.__class__], ids=repr)
+@pytest.mark.parametrize("wrong", [int, coroutine, async_generator, module_level, 3, None.__class__], ids=lambda x: getattr(x, "__name__", repr(x)))
 def test_what_is_no_function_is_no_kernel(wrong):
     with pytest.raises(UnsupportedInstructionError, match="a kernel is a plain function"):
         we.kernel(wrong)
