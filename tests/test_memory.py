@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Pointers: what they reach, how they move, what is out of bounds and what is misaligned."""
 
+import pickle
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -71,7 +73,8 @@ def test_a_pointer_writes_where_it_reads_and_nowhere_else():
         (Pointer(MEMORY, 62), "element 2 of the access lies at position 64 of mem, which has 64 elements: the access"
                               " needs 4 elements from the pointer on, 2 are there; pad the array"),
         (Pointer(MEMORY[:4], 1), "element 3 of the access lies at position 4 of mem, which has 4 elements: the access"
-                                 " needs 4 elements from the pointer on, 3 are there; pad the array"),
+                                 " needs 4 elements from the pointer on, 3 are there; the slice ends before its array"
+                                 " does: slice to the array's end, of rows after reshape(-1)"),
         (Pointer(MEMORY[64:]), "element 0 of the access lies at position 0 of mem, which has 0 elements: the access"
                                " needs 4 elements from the pointer on, 0 are there; pad the array"),
         (Pointer(MEMORY, -2), "element 0 of the access lies at position -2 of mem, which has 64 elements: the pointer"
@@ -96,11 +99,38 @@ def test_a_scatter_out_of_bounds_writes_nothing():
 
 def test_warps_that_write_one_element_are_a_race():
     memory = np.zeros(32, np.int32)
-    with pytest.raises(AlignmentError, match="warps 0 and 2 both write element 3 of mem"):
+    with pytest.raises(DivergenceError, match="warps 0 and 2 both write element 3 of mem"):
         Pointer(memory, np.array([0, 8, 3])).scatter(np.arange(4), np.ones((3, 4), np.int32))
     assert not memory.any()
     Pointer(memory, np.array([0, 8, 4])).scatter(np.arange(4), np.ones((3, 4), np.int32))
     assert memory.sum() == 12
+
+
+def test_a_buffer_that_no_array_owns_is_still_the_owner():
+    for whole in (bytearray(1024), memoryview(bytearray(1024)), np.zeros(1024, np.uint8)):
+        assert bits_from_owner(np.frombuffer(whole, np.float16), 16) == 0
+        assert bits_from_owner(np.frombuffer(whole, np.float16, offset=2), 16) == 16
+        assert bits_from_owner(np.frombuffer(memoryview(whole)[6:], np.float16), 16) == 48
+    with pytest.raises(AlignmentError, match="the pointer lies 2 bytes from the start of its buffer"):
+        Pointer(np.frombuffer(bytearray(600), np.float16, offset=2)).require_aligned(32)
+
+
+def test_of_memory_that_says_no_owner_the_address_itself_is_aligned():
+    class Capsule:  # what DLPack hands over: the memory, and nothing about the array that it was cut from
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **_):
+            return self.array.__dlpack__()
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    raw = np.zeros(512, np.uint8)
+    start = -raw.ctypes.data % 256
+    for offset in (0, 32, 6):
+        foreign = np.from_dlpack(Capsule(raw[start + offset : start + offset + 64]))
+        assert bits_from_owner(foreign, 8) == 8 * offset
 
 
 def test_the_owning_buffer_is_what_alignment_counts_from():
@@ -195,3 +225,52 @@ def test_a_batch_without_warps_reads_nothing():
 def test_pointers_show_where_they_point():
     assert repr(Pointer(MEMORY, 8)) == "<Pointer to element 8 of 64 float32>"
     assert repr(Pointer(MEMORY, np.array([0, 8]))) == "<Pointer to elements [0, 8] (2 warps) of 64 float32>"
+
+
+class Foreign:
+    """An array of another library, which hands out its memory or a copy of it."""
+
+    def __init__(self, array, hand_out):
+        self.array, self.hand_out = array, hand_out
+
+    def __array__(self, dtype=None, copy=None):
+        return self.hand_out(self.array)
+
+
+def test_what_would_be_written_to_a_copy_is_refused_and_what_shares_memory_is_written():
+    memory = np.zeros(8, np.int32)
+    Pointer(Foreign(memory, lambda x: x)).scatter(np.arange(2), np.array([3, 4], np.int32))
+    assert memory.tolist() == [3, 4, 0, 0, 0, 0, 0, 0]
+    for hand_out in (np.copy, lambda x: x.astype(">i4")):
+        copied = Pointer(Foreign(memory, hand_out))
+        assert copied.gather(np.arange(2)).tolist() == [3, 4]
+        with pytest.raises(FragmentMismatchError, match="a copy that another library made"):
+            copied.scatter(np.arange(2), np.array([5, 6], np.int32))
+
+
+@pytest.mark.parametrize("indices", [[0, 1], np.array([0.5]), np.array([True, False]), None, 3], ids=repr)
+def test_indices_are_an_integer_array(indices):
+    with pytest.raises(FragmentMismatchError, match="the indices are an integer array, not"):
+        Pointer(MEMORY).gather(indices)
+
+
+def test_indices_of_any_integer_dtype_mean_what_they_say_and_never_wrap():
+    assert Pointer(MEMORY, 16).gather(np.array([2], np.uint64)).tolist() == [18]
+    for far in (2**63 - 8, -(2**63)):
+        with pytest.raises(OutOfBoundsError, match="no array reaches as far"):
+            Pointer(MEMORY, 16).gather(np.array([far]))
+
+
+def test_two_values_for_one_element_are_refused_in_one_warp_too():
+    memory = np.zeros(8, np.int32)
+    with pytest.raises(DivergenceError, match="indices 0 and 2 both write element 5 of mem"):
+        Pointer(memory, 4).scatter(np.array([1, 2, 1]), np.array([1, 2, 3], np.int32))
+    with pytest.raises(FragmentMismatchError, match="the values are an array of int32"):
+        Pointer(memory).scatter(np.array([0]), [1])
+    assert not memory.any()
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pointer_is_pickled_with_every_protocol(protocol):
+    copy = pickle.loads(pickle.dumps(Pointer(MEMORY, np.array([1, 2])), protocol))
+    assert copy.offset.tolist() == [1, 2] and copy.gather(np.arange(2)).tolist() == [[1, 2], [2, 3]]

@@ -44,7 +44,7 @@ class OutOfBoundsError(WmmaEmuError, IndexError):
 
 
 class DivergenceError(WmmaEmuError, RuntimeError):
-    """Lanes or warps that do not reach a collective operation together."""
+    """Lanes or warps that do not agree: at a collective operation, on a branch, on who writes an element."""
 
 
 class BackendUnavailableError(WmmaEmuError, ImportError):

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import AlignmentError, DivergenceError, FragmentMismatchError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import dtype_of
 
 __all__ = ["Pointer", "as_memory", "bits_from_owner", "require_aligned", "require_writable"]
 
 Ints = NDArray[np.int64]
+
+_OWNER_ALIGNMENT = 256
+"""Bytes to which cudaMalloc aligns what it gives."""
 
 _FARTHEST = 1 << 60
 """Offsets beyond this would overflow when an index is added; no array is that large."""
@@ -75,6 +78,9 @@ class Pointer:
     def __sub__(self, elements: object) -> "Pointer":
         return self + -_offset(elements)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pointer, (self.buffer, self.offset)
+
     @property
     def warps(self) -> tuple[int, ...]:
         """Shape of the batch of warps: ``()`` for one address."""
@@ -115,13 +121,15 @@ class Pointer:
         ------
         OutOfBoundsError
             If any element lies outside the array.
-        AlignmentError
-            If two warps write the same element: a race on a GPU.
+        DivergenceError
+            If an element is written twice: a race on a GPU.
         FragmentMismatchError
             If the buffer is read-only, or the values do not fit.
         """
         require_writable(self.buffer)
         positions = self._positions(indices, what)
+        if not isinstance(values, np.ndarray):
+            raise FragmentMismatchError(f"the values are an array of {self.buffer.dtype}, not {shorten(values)}")
         if values.dtype != self.buffer.dtype or values.shape != positions.shape:
             raise FragmentMismatchError(
                 f"{values.dtype} values of shape {values.shape} for {positions.shape} elements of {self.buffer.dtype}"
@@ -147,6 +155,11 @@ class Pointer:
 
     def _positions(self, indices: NDArray[np.integer[Any]], what: str) -> Ints:
         """Where the elements lie in the buffer, none outside."""
+        if not isinstance(indices, np.ndarray) or indices.dtype.kind not in "iu":
+            raise FragmentMismatchError(f"the indices are an integer array, not {shorten(indices)}")
+        if indices.size and max(abs(int(indices.min())), abs(int(indices.max()))) > _FARTHEST:
+            raise OutOfBoundsError(f"no array reaches as far as the index {shorten(int(indices.max()))}")
+        indices = indices.astype(np.int64, copy=False)
         start = np.asarray(self.offset, np.int64)
         positions: Ints = start.reshape(*start.shape, *(1 for _ in indices.shape)) + indices
         if positions.size and not (0 <= positions.min() and positions.max() < self.buffer.size):
@@ -166,22 +179,32 @@ class Pointer:
         if offset < 0:
             return text + f"the pointer lies {-offset} before the first; positions do not count from the end"
         needed, there = int(indices.max()) + 1, max(0, self.buffer.size - offset)
-        return text + f"{what} needs {needed} elements from the pointer on, {there} are there; pad the array"
+        fix = "pad the array"
+        if self._goes_on_behind():
+            fix = "the slice ends before its array does: slice to the array's end, of rows after reshape(-1)"
+        return text + f"{what} needs {needed} elements from the pointer on, {there} are there; {fix}"
+
+    def _goes_on_behind(self) -> bool:
+        """Whether the buffer is a slice that ends before its array does."""
+        base = self.buffer.base
+        if not isinstance(base, np.ndarray) or not self.buffer.size:
+            return False
+        start, whole = (x.__array_interface__["data"][0] for x in (self.buffer, base))
+        return bool(start + self.buffer.nbytes < whole + base.nbytes)
 
     def _require_distinct(self, positions: Ints) -> None:
-        """Refuse warps that write the same element."""
-        if positions.size == 0 or np.asarray(self.offset).size == 1:
-            return
+        """Refuse warps, or lanes of one, that write the same element."""
         flat = positions.ravel()
         order = np.argsort(flat, kind="stable")
         again = np.flatnonzero(np.diff(flat[order]) == 0)
         if not len(again):
             return
         pair = order[again[0] : again[0] + 2]
-        warps = [np.unravel_index(int(x), positions.shape)[: len(self.warps)] for x in pair]
-        first, second = (_index(tuple(int(i) for i in warp)) for warp in warps)
-        raise AlignmentError(
-            f"warps {first} and {second} both write element {flat[pair[0]]} of mem: a race on a GPU; move "
+        writers = [np.unravel_index(int(x), positions.shape) for x in pair]
+        axes, who = (len(self.warps), "warps") if self.warps else (positions.ndim, "indices")
+        first, second = (_index(tuple(int(i) for i in writer[:axes])) for writer in writers)
+        raise DivergenceError(
+            f"{who} {first} and {second} both write element {flat[pair[0]]} of mem: a race on a GPU; move "
             "their pointers apart, so that what they write does not overlap"
         )
 
@@ -195,6 +218,9 @@ def as_memory(array: object, name: str) -> NDArray[Any]:
         For what is no array, and for arrays in the other byte order.
     """
     given, format_name = as_numpy(array, name)
+    if not isinstance(array, np.ndarray) and not np.may_share_memory(given, as_numpy(array, name)[0]):
+        given = given.view()  # the other library makes a copy each time: what is written there would be lost
+        given.flags.writeable = False
     if isinstance(array, np.ndarray) and not array.dtype.isnative:
         raise FragmentMismatchError(
             f"{name} is byte-swapped ({array.dtype.str}), as no GPU's memory is; "
@@ -206,7 +232,9 @@ def as_memory(array: object, name: str) -> NDArray[Any]:
 def require_writable(array: NDArray[Any]) -> None:
     """Refuse memory that NumPy would not write to."""
     if not array.flags.writeable:
-        raise FragmentMismatchError("mem is read-only; store to an array of your own, or to mem.copy()")
+        raise FragmentMismatchError(
+            "mem is read-only, or a copy that another library made; store to a NumPy array of your own"
+        )
 
 
 def bits_from_owner(array: NDArray[Any], entry_bits: int) -> int:
@@ -218,11 +246,21 @@ def bits_from_owner(array: NDArray[Any], entry_bits: int) -> int:
     >>> bits_from_owner(memory[8:][4:], 16)
     192
     """
+    address: int = array.__array_interface__["data"][0]
+    return (address - _start_of_owner(array, address)) * entry_bits // array.itemsize
+
+
+def _start_of_owner(array: NDArray[Any], address: int) -> int:
+    """Address of the buffer at the end of ``.base``; of what no array owns, the last one that is 256-byte aligned."""
     owner: Any = array
-    while hasattr(getattr(owner, "base", None), "__array_interface__"):
-        owner = owner.base
-    distance: int = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-    return distance * entry_bits // array.itemsize
+    while (base := getattr(owner, "base", None)) is not None:
+        owner = base.obj if isinstance(base, memoryview) else base
+    try:
+        whole = owner if hasattr(owner, "__array_interface__") else np.frombuffer(owner, np.uint8)
+    except (TypeError, ValueError, BufferError):
+        return address - address % _OWNER_ALIGNMENT
+    start: int = whole.__array_interface__["data"][0]
+    return start
 
 
 def require_aligned(bits: int | Ints, legal_bytes: int, entry_bits: int) -> None:

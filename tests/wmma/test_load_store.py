@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import wmma_emu as we
 from tests.wmma.fragment_types import (
     B1,
     FRAGMENTS,
@@ -26,7 +27,7 @@ from tests.wmma.fragment_types import (
     random_bits,
 )
 from wmma_emu import Pointer, wmma
-from wmma_emu.errors import AlignmentError, FragmentMismatchError, OutOfBoundsError
+from wmma_emu.errors import AlignmentError, DivergenceError, FragmentMismatchError, OutOfBoundsError
 from wmma_emu.formats.dtypes import from_bits, to_bits
 
 IDS = [identity(*row) for row in FRAGMENTS]
@@ -173,9 +174,42 @@ def test_entries_of_unpacked_memory_are_aligned_as_if_packed():
     for type_, k in ((S4, 32), (B1, 128)):
         frag = wmma.fragment(A, 8, 8, k, type_, wmma.row_major)
         memory = random_array(type_, 4096)
-        wmma.load_matrix_sync(frag, memory[256 // type_.format.bits :], k)
-        with pytest.raises(AlignmentError, match="pointer"):
-            wmma.load_matrix_sync(frag, memory[32:], k)
+        wmma.load_matrix_sync(frag, memory[32 // type_.format.bits :], k)  # the fragment has 4 bytes in each lane
+        with pytest.raises(AlignmentError, match="legal are multiples of 4 bytes"):
+            wmma.load_matrix_sync(frag, memory[16 // type_.format.bits :], k)
+
+
+@pytest.mark.parametrize(("row", "layout"), LOADS, ids=LOAD_IDS)
+def test_a_pointer_is_a_multiple_of_the_bytes_that_a_lane_holds(row, layout):
+    frag = wmma.fragment(*row)
+    size = frag.lane_map.num_registers * frag.lane_map.register_bits // 8
+    assert size in (4, 8, 16, 32)
+    step = 8 * size // row[4].format.bits
+    memory = random_array(row[4], 64 * 512)
+    ldm = 512
+    wmma.load_matrix_sync(frag, memory[step:], ldm, layout)
+    if step > 1:
+        with pytest.raises(AlignmentError, match=f"legal are multiples of {size} bytes"):
+            wmma.load_matrix_sync(frag, memory[step // 2 :], ldm, layout)
+
+
+@pytest.mark.parametrize("type_", [wmma.int8, wmma.uint8, S4, U4, B1])
+def test_a_loop_over_k_reaches_every_tile_of_narrow_types(type_):
+    m = n = 16 if type_.format.bits == 8 else 8
+    k = {8: 16, 4: 32, 1: 128}[type_.format.bits]
+    A_matrix, B_matrix = random_array(type_, (m, 4 * k)), random_array(type_, (4 * k, n))
+    a = wmma.fragment(A, m, n, k, type_, wmma.row_major)
+    b = wmma.fragment(B, m, n, k, type_, wmma.col_major)
+    c = wmma.fragment(C, m, n, k, wmma.int32)
+    wmma.fill_fragment(c, 0)
+    multiply = wmma.bmma_sync if type_ is B1 else wmma.mma_sync
+    columns = np.ascontiguousarray(B_matrix.T).reshape(-1)
+    for k0 in range(0, 4 * k, k):
+        wmma.load_matrix_sync(a, A_matrix.reshape(-1)[k0:], 4 * k)
+        wmma.load_matrix_sync(b, columns[k0:], 4 * k)
+        multiply(c, a, b, c)
+    ins = next(x for x in we.INSTRUCTIONS.values() if x.family == "wmma.mma" and x.a == type_.format.name and x.m == m)
+    assert np.array_equal(c.to_matrix(), we.gemm(A_matrix, B_matrix, instr=ins.mnemonic))
 
 
 @pytest.mark.parametrize(("row", "layout"), LOADS, ids=LOAD_IDS)
@@ -249,7 +283,7 @@ def test_warps_that_would_write_the_same_element_write_nothing():
     frag = filled(C, 16, 16, 16, wmma.float32, warps=(3,))
     memory = np.zeros(1024, np.float32)
     for pointer in (memory, Pointer(memory, np.array([0, 256, 8]))):
-        with pytest.raises(AlignmentError, match="both write element"):
+        with pytest.raises(DivergenceError, match="both write element"):
             wmma.store_matrix_sync(pointer, frag, 16, MEM_ROW)
     assert not memory.any()
 

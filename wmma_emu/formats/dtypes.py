@@ -190,11 +190,15 @@ def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
             f"If it is packed, {8 // fmt.bits} elements a byte along k, say so with "
             f"{name.lower()}_format={fmt.name!r}; else give one element an entry as {wanted}"
         )
+    if dtype.kind in "iu" and dtype.itemsize > 1 and fmt.bits in (1, 4):
+        return f"Words that hold several elements each are bytes here: {name}.view(numpy.uint8)"
     if dtype.kind == "V" and dtype not in _MEANINGS:
         return f"numpy.save loses ml_dtypes dtypes: reinterpret_void({name}, {fmt.name!r}) gives it back"
     given = _MEANINGS.get(dtype)
     if given is not None and fmt in (format_of("f32"), format_of("f64")) and _widens(format_of(given), fmt):
         return f"{name}.astype({wanted}) is exact"
+    if dtype in (np.float32, np.float64) and fmt.name in ("f16", "f32"):
+        return f"{name}.astype({wanted}) rounds once, to nearest even"
     if dtype.kind == "f" and dtype.type in (np.float16, np.float32, np.float64) and fmt.is_float:
         twice = " (astype of ml_dtypes rounds float64 twice, through float32)" if dtype.itemsize == 8 else ""
         call = f"from_bits(encode({name}, format_of({fmt.name!r})), {fmt.name!r})"

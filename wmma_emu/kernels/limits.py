@@ -31,14 +31,21 @@ class Limits(NamedTuple):
     status: str
 
 
-_SOURCE = "CUDA C++ Programming Guide 13.0, compute capabilities: technical specifications (shared memory: opt-in)"
+_GUIDE = "CUDA C++ Programming Guide {}, compute capabilities: technical specifications (shared memory: opt-in)"
 _KIB = {"sm_70": 96, "sm_72": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227, "sm_100": 227,
         "sm_120": 99}  # fmt: skip
-
-LIMITS = {
-    arch: Limits(Dim3(2**31 - 1, 65535, 65535), Dim3(1024, 1024, 64), 1024, kib * 1024, _SOURCE, "documented")
-    for arch, kib in _KIB.items()
+_BEFORE_13 = {
+    "sm_70": (_GUIDE.format(12) + "; 13 no longer lists the chip", "documented"),
+    "sm_72": ("as sm_70", "inferred"),
 }
+
+
+def _limits(arch: str, kib: int) -> Limits:
+    source, status = _BEFORE_13.get(arch, (_GUIDE.format("13.0"), "documented"))
+    return Limits(Dim3(2**31 - 1, 65535, 65535), Dim3(1024, 1024, 64), 1024, kib * 1024, source, status)
+
+
+LIMITS = {arch: _limits(arch, kib) for arch, kib in _KIB.items()}
 """Limits by chip."""
 
 

@@ -30,8 +30,9 @@ def load_matrix_sync(frag: Fragment, mem: object, ldm: int | None = None, layout
     Raises
     ------
     AlignmentError
-        If the pointer is no multiple of 32 bytes, or ldm no multiple of 16 (8 for 8-bit types), or so small that
-        rows would overlap.
+        If the pointer is no multiple of the fragment's bytes in a lane (32 for f16 multiplicands and 32-bit
+        accumulators, 4 to 16 for narrower ones), or ldm no multiple of 16 bytes (8 for 8-bit types), or so small
+        that rows would overlap.
     OutOfBoundsError
         If the tile leaves the array.
     FragmentMismatchError
@@ -67,8 +68,9 @@ def store_matrix_sync(mem: object, frag: Fragment, ldm: int | None = None, layou
     Raises
     ------
     AlignmentError, OutOfBoundsError, FragmentMismatchError
-        As for `load_matrix_sync`, and for memory that is read-only; `AlignmentError` where two warps would write
-        the same element. Nothing is written then.
+        As for `load_matrix_sync`, and for memory that is read-only. Nothing is written then.
+    DivergenceError
+        Where two warps would write the same element: a race.
 
     Examples
     --------
@@ -101,7 +103,9 @@ def _fragment_of(frag: object, mem: object) -> Fragment:
 
 
 def _tile(frag: Fragment, order: MemoryLayout) -> Tile:
-    return Tile(frag.lane_map.rows, frag.lane_map.cols, frag.format, order)
+    lane = frag.lane_map
+    fragment_bytes = lane.num_registers * lane.register_bits // 8  # PTX ISA 9.1, wmma.load: alignment
+    return Tile(lane.rows, lane.cols, frag.format, order, fragment_bytes)
 
 
 def _order(frag: Fragment, layout: object) -> MemoryLayout:

@@ -16,9 +16,6 @@ from wmma_emu.memory import Pointer, as_memory, bits_from_owner, require_aligned
 
 __all__ = ["Tile"]
 
-_POINTER_BYTES = 32
-"""CUDA C++ Programming Guide: a WMMA pointer is 256-bit aligned."""
-
 _MAX_LDM = 2**32 - 1
 """`mma.h` takes ldm as unsigned."""
 
@@ -26,13 +23,15 @@ _MAX_LDM = 2**32 - 1
 class Tile(NamedTuple):
     """Rows and columns of a matrix, its elements' format, and the axis along which neighbours are adjacent.
 
+    ``pointer_bytes`` are those of which the pointer must be a multiple.
+
     Examples
     --------
     >>> from wmma_emu.formats import format_of
-    >>> tile = Tile(16, 16, format_of("f16"), "row")
+    >>> tile = Tile(16, 16, format_of("f16"), "row", 32)
     >>> tile.indices(24)[2, :3]
     array([48, 49, 50])
-    >>> tile.ldm_multiple, Tile(8, 32, format_of("s4"), "row").ldm_multiple
+    >>> tile.ldm_multiple, Tile(8, 32, format_of("s4"), "row", 4).ldm_multiple
     (8, 32)
     """
 
@@ -40,6 +39,7 @@ class Tile(NamedTuple):
     cols: int
     format: Format
     order: MemoryLayout
+    pointer_bytes: int
 
     def __str__(self) -> str:
         return f"the {self.rows} x {self.cols} tile"
@@ -70,7 +70,7 @@ class Tile(NamedTuple):
         if self.format.bits < 8 and pointer.buffer.dtype == np.uint8:
             return self._read_packed(pointer, ldm)
         to_bits(pointer.buffer[:0], self.format, "mem")
-        pointer.require_aligned(_POINTER_BYTES, self.format.bits)
+        pointer.require_aligned(self.pointer_bytes, self.format.bits)
         return to_bits(pointer.gather(self.indices(self._legal_ldm(ldm)), str(self)), self.format, "mem")
 
     def write(self, mem: object, ldm: object, bits: Bits) -> None:
@@ -88,14 +88,14 @@ class Tile(NamedTuple):
             return
         pointer = mem if isinstance(mem, Pointer) else Pointer(view)
         self._require_storable(pointer.buffer)
-        pointer.require_aligned(_POINTER_BYTES)
+        pointer.require_aligned(self.pointer_bytes)
         indices = self.indices(self._legal_ldm(ldm))
         patterns = Pointer(pointer.buffer.view(self.format.storage), _offset_for_every_warp(pointer, bits))
         patterns.scatter(indices, np.broadcast_to(bits, (*patterns.warps, *indices.shape)), str(self))
 
     def _read_packed(self, pointer: Pointer, ldm: object) -> Bits:
         """Read 4-bit or 1-bit elements from bytes, the first element in the lowest bits."""
-        pointer.require_aligned(_POINTER_BYTES)
+        pointer.require_aligned(self.pointer_bytes)
         bit = self.indices(self._legal_ldm(ldm)) * self.format.bits
         words: NDArray[np.uint8] = pointer.gather(bit // 8, f"{self} of packed {self.format}")
         return (words >> (bit % 8).astype(np.uint8)) & np.uint8(self.format.mask)
@@ -142,9 +142,11 @@ class Tile(NamedTuple):
         if view.strides[along] != entry or view.strides[across] % entry or view.strides[across] < 0:
             raise FragmentMismatchError(self._disagreement(view))
         if view.shape[0] < self.rows or view.shape[1] < self.cols:
+            rows_cut = "; mem[offset:] leaves out rows: slice mem.reshape(-1), or mem[row:, col:]"
             raise OutOfBoundsError(
                 f"{self} does not fit into the view of {view.shape[0]} x {view.shape[1]}: its top-left corner is the "
                 f"pointer, and {self.rows} x {self.cols} elements are needed from there on"
+                + (rows_cut if not view.size else "")
             )
         own = view.strides[across] // entry
         if ldm is not None and self._legal_ldm(ldm) != own:
@@ -152,7 +154,7 @@ class Tile(NamedTuple):
                 f"ldm is {shorten(ldm)}, but the strides of the 2-D view say {own}; leave ldm out, or pass a 1-D array"
             )
         bits = self.format.bits
-        require_aligned(bits_from_owner(view, bits), _POINTER_BYTES, bits)
+        require_aligned(bits_from_owner(view, bits), self.pointer_bytes, bits)
         self._require_legal_ldm(own, "the view's distance of " + ("rows" if self.order == "row" else "columns"))
         return view[: self.rows, : self.cols]
 
