@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 import wmma_emu as we
 
-MMA = we.instruction("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")
-
 
 @we.kernel
 def mma_tf32(t, A, B, C, D, products):
@@ -23,6 +21,7 @@ def mma_tf32(t, A, B, C, D, products):
     B = B[product * 8 * 8 :]
     C = C[product * 16 * 8 :]
     D = D[product * 16 * 8 :]
+    mma = we.instruction("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")
     row = t.threadIdx.x // 4
     col = t.threadIdx.x % 4
     a, b, c = np.empty((4, 32), np.uint32), np.empty((2, 32), np.uint32), np.empty((4, 32), np.uint32)
@@ -36,7 +35,7 @@ def mma_tf32(t, A, B, C, D, products):
     c[1] = t.float_as_uint(C[row * 8 + 2 * col + 1])
     c[2] = t.float_as_uint(C[(row + 8) * 8 + 2 * col])
     c[3] = t.float_as_uint(C[(row + 8) * 8 + 2 * col + 1])
-    d = MMA.execute(a, b, c)
+    d = mma.execute(a, b, c)
     D[row * 8 + 2 * col] = t.uint_as_float(d[0])
     D[row * 8 + 2 * col + 1] = t.uint_as_float(d[1])
     D[(row + 8) * 8 + 2 * col] = t.uint_as_float(d[2])

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 import wmma_emu as we
 from wmma_emu import wmma
 
-MMA = we.instruction("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")
-
 
 @we.kernel
 def tf32_shared(t, A, B, D, M, N, K):
@@ -24,6 +22,7 @@ def tf32_shared(t, A, B, D, M, N, K):
     block_col = t.blockIdx.x * 32
     if block_row >= M or block_col >= N:
         return
+    mma = we.instruction("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")
     thread = t.threadIdx.x
     warp_row = thread // 32 // 2 * 32
     warp_col = thread // 32 % 2 * 16
@@ -51,7 +50,7 @@ def tf32_shared(t, A, B, D, M, N, K):
                 b[n, 1] = Bs[k + col + 4, warp_col + 8 * n + row]
             for m in range(2):
                 for n in range(2):
-                    acc[m, n] = MMA.execute(a[m], b[n], acc[m, n])
+                    acc[m, n] = mma.execute(a[m], b[n], acc[m, n])
         yield t.syncthreads()
     for m in range(2):
         for n in range(2):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """One product on several chips: results, distances, and the table."""
 
+import contextlib
+import itertools
 import re
 
 import ml_dtypes
@@ -8,7 +10,9 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
+from wmma_emu.formats import FORMATS
 from wmma_emu.formats.distance import NOT_COMPARABLE
+from wmma_emu.instructions import default_instruction
 
 pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 
@@ -36,6 +40,20 @@ def test_every_chip_computes_what_gemm_computes_there():
         assert found.models[arch].arch == arch
 
 
+@pytest.mark.exhaustive
+def test_the_default_for_two_formats_gives_one_format_on_every_chip():
+    # So that D of several chips can be compared.
+    pairs = 0
+    for a, b in itertools.product(FORMATS, repeat=2):
+        results = set()
+        for arch in we.ARCHS:
+            with contextlib.suppress(UNSUPPORTED):
+                results.add(default_instruction(a, b, arch).d)
+        assert len(results) <= 1
+        pairs += len(results)
+    assert pairs == 17
+
+
 def test_a_named_instruction_is_compared_on_the_chips_that_have_it():
     assert list(we.compare_archs(A, B, instr=H).results) == ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
     f8 = A.astype(ml_dtypes.float8_e4m3fn), B.astype(ml_dtypes.float8_e4m3fn)
@@ -58,6 +76,25 @@ def test_the_table_shows_the_largest_difference_and_small_matrices_whole():
     assert "element" not in str(we.compare_archs(np.tile(A, (2, 1)), B)).split("\n", 1)[1]
 
 
+def test_matrices_of_up_to_eight_rows_and_columns_are_shown_element_by_element():
+    for rows, cols, shown in ((8, 8, 64), (8, 1, 8), (9, 9, 0), (9, 1, 0), (1, 9, 0)):
+        a, b = np.ones((rows, 16), F16), np.ones((16, cols), F16)
+        lines = str(we.compare_archs(a, b, archs=["sm_80", "sm_90"])).split("\n")
+        assert sum(line.startswith("D[") for line in lines) == shown
+        assert lines.count("") == any(line.split() == ["element", "sm_80", "sm_90"] for line in lines) == (shown > 0)
+
+
+def test_the_largest_distance_is_that_of_numbers_before_that_of_zeros():
+    # In the second row a tie of f16 is broken by products that one of the chips has lost.
+    a, b = np.array([[-0.0] * 4, [0, 2**-11, 2**-24, 2**-24]], F16), np.ones((4, 1), F16)
+    c = np.array([[-0.0], [1]], F16)
+    found = we.compare_archs(a, b, c, instr="mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16", archs=["v100", "h100"])
+    bits = [x.view(np.uint16).tolist() for x in found.results.values()]
+    assert bits == [[[0x0000], [0x3C00]], [[0x8000], [0x3C01]]]
+    assert found.ulps["sm_90"].tolist() == [[0], [1]] and found.differing["sm_90"] == 2
+    assert found.largest("h100") == (1, (1, 0))
+
+
 def test_nan_against_a_number_is_the_sentinel_and_equal_nan_are_not_apart():
     a, b = np.ones((1, 8), F16), np.ones((8, 1), F16)
     a[0, 0] = np.nan
@@ -74,10 +111,10 @@ def test_nan_against_a_number_is_the_sentinel_and_equal_nan_are_not_apart():
 
 def test_zeros_of_both_signs_differ_in_bits_and_are_no_distance_apart():
     # -0 + -0 is -0 for the multiply-adds of Hopper's m8n8k4; the unit of Volta gives +0.
-    a, b, c = np.full((1, 4), -0.0, F16), np.ones((4, 1), F16), np.full((1, 1), -0.0, F16)
+    a, b, c = np.full((2, 4), -0.0, F16), np.ones((4, 1), F16), np.array([[1], [-0.0]], F16)
     found = we.compare_archs(a, b, c, instr="mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16", archs=["v100", "h100"])
-    assert [int(x.view(np.uint16)[0, 0]) for x in found.results.values()] == [0x0000, 0x8000]
-    assert found.differing["sm_90"] == 1 and found.largest("h100") == (0, (0, 0))
+    assert [x.view(np.uint16)[:, 0].tolist() for x in found.results.values()] == [[0x3C00, 0x0000], [0x3C00, 0x8000]]
+    assert found.differing["sm_90"] == 1 and found.largest("h100") == (0, (1, 0))
 
 
 def test_integers_and_batches_are_compared_too():

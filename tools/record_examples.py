@@ -3,10 +3,11 @@
 
     python -m tools.record_examples --out tests/data/sm90_examples.npz [--compare OTHER.npz]
 
-Only outputs are stored, under the name of the example; the inputs are drawn again from the seed.
+Only outputs are stored, under the name of the example; the inputs are drawn again from the seed. The SHA-256 of each
+.cu file is stored with them, so that a kernel that changed is recorded again.
 """
 
-import argparse
+import hashlib
 import math
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from tools.cuda_driver import Device, compile_cubins, target_of, versions
 from tools.recording_inputs import random_words
-from tools.recordings import add_source, inputs_checksum, load_arrays, save_arrays
+from tools.recordings import add_source, compare, inputs_checksum, load_arrays, recording_parser, save_arrays
 from wmma_emu.formats import encode, format_of
 
 VERSION = 1
@@ -62,6 +63,11 @@ class Example(NamedTuple):
     @property
     def source(self) -> Path:
         return FOLDER / f"{self.name}.cu"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the source, however its lines end."""
+        return hashlib.sha256(self.source.read_text(encoding="utf-8").encode()).hexdigest()
 
     @property
     def output_dtype(self) -> str:
@@ -122,7 +128,8 @@ def checksum(example: Example, seed: int) -> int:
 def save(path: Path, results: dict[str, Array], seed: int, **metadata: Any) -> None:
     """Write a recording."""
     checksums = {x.name: checksum(x, seed) for x in EXAMPLES}
-    save_arrays(path, results, version=VERSION, seed=seed, inputs=checksums, **metadata)
+    digests = {x.source.name: x.digest for x in EXAMPLES}
+    save_arrays(path, results, version=VERSION, seed=seed, inputs=checksums, sources=digests, **metadata)
 
 
 def load(path: Path) -> dict[str, tuple[tuple[Array, ...], Array]]:
@@ -131,19 +138,19 @@ def load(path: Path) -> dict[str, tuple[tuple[Array, ...], Array]]:
     Raises
     ------
     ValueError
-        If the inputs are no longer those of the recording.
+        If the inputs, or a kernel in CUDA C++, are no longer those of the recording.
     """
     arrays, metadata = load_arrays(path)
     for x in EXAMPLES:
+        if metadata.get("sources", {}).get(x.source.name) != x.digest:
+            raise ValueError(f"{path}: {x.source.name} is no longer the file that was recorded; record again")
         if metadata["inputs"].get(x.name) != checksum(x, metadata["seed"]):
             raise ValueError(f"{path}: the inputs of {x.name} are no longer those of the recording")
     return {x.name: (inputs(x, metadata["seed"]), arrays[x.name]) for x in EXAMPLES}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="npz file to write; sources.json beside it is updated")
-    parser.add_argument("--compare", type=Path, help="exit with status 1 unless this file holds the same")
+    parser = recording_parser(__doc__)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
     device = Device()
@@ -162,12 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         generator=f"tools/record_examples.py, inputs version {VERSION}", seed=given.seed,
     )  # fmt: skip
     print(f"{given.out}: {len(results)} kernels, {given.out.stat().st_size} bytes")
-    if given.compare is None:
-        return 0
-    others = load_arrays(given.compare)[0]
-    different = [k for k, x in results.items() if k not in others or x.tobytes() != others[k].tobytes()]
-    print(f"{len(different)} outputs differ from {given.compare}: {', '.join(different)}")
-    return 1 if different else 0
+    return compare(results, given.compare)
 
 
 if __name__ == "__main__":

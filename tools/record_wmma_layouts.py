@@ -11,7 +11,6 @@ Keys are ``layout|use|shape|multiplicands|accumulator|memory layout``: (row, col
 ``same_as_row_major`` lists the keys left out.
 """
 
-import argparse
 import re
 import sys
 import tempfile
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.cuda_driver import Device, compile_cubins, target_of, versions
-from tools.recordings import add_source
+from tools.recordings import add_source, compare, recording_parser
 
 _TYPES = {
     "f16": ("half", "half"), "bf16": ("__nv_bfloat16", "__nv_bfloat16"), "f32": ("float", "float"),
@@ -228,16 +227,8 @@ def load(path: Path) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def differences(one: Path, other: Path) -> list[str]:
-    """Keys that only one file has, or whose arrays differ."""
-    a, b = load(one), load(other)
-    return sorted(key for key in a | b if key not in a or key not in b or not np.array_equal(a[key], b[key]))
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="npz file to write; sources.json beside it is updated")
-    parser.add_argument("--compare", type=Path, help="exit with status 1 unless this file has the same tables")
+    parser = recording_parser(__doc__)
     given = parser.parse_args(arguments)
     device = Device()
     asked = fragments(device.capability)
@@ -255,11 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     device.close()
     print(f"{given.out}: {len(probed)} fragments, {given.out.stat().st_size} bytes")
-    if given.compare is None:
-        return 0
-    different = differences(given.out, given.compare)
-    print(f"{len(different)} tables differ from {given.compare}: {', '.join(different[:5])}")
-    return 1 if different else 0
+    return compare(load(given.out), given.compare, load)
 
 
 if __name__ == "__main__":

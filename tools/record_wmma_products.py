@@ -13,7 +13,6 @@ memory. Keys:
 - ``alignment``: for each fragment, what a load at each of `tools.wmma_alignment.OFFSETS` bytes did.
 """
 
-import argparse
 import sys
 import tempfile
 import time
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from tools import wmma_alignment, wmma_probes
 from tools.cuda_driver import FILLS, Device, compile_cubins, target_of, versions
 from tools.recording_inputs import VERSION
-from tools.recordings import add_source, inputs_checksum, load_arrays, save_arrays
+from tools.recordings import add_source, compare, inputs_checksum, load_arrays, recording_parser, save_arrays
 from tools.wmma_products import HEAD, TILES, Bits, Product, products
 from wmma_emu.instructions import arch_of
 
@@ -113,16 +112,8 @@ def read_products(path: Path) -> Iterator[Recorded]:
         yield Recorded(product, a, b, c, arrays[f"product|{product.mnemonic}"])
 
 
-def differences(one: Path, other: Path) -> list[str]:
-    """Keys that only one file has, or whose arrays differ."""
-    a, b = load_arrays(one)[0], load_arrays(other)[0]
-    return sorted(key for key in a | b if key not in a or key not in b or not np.array_equal(a[key], b[key]))
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="npz file to write; sources.json beside it is updated")
-    parser.add_argument("--compare", type=Path, help="exit with status 1 unless this file holds the same")
+    parser = recording_parser(__doc__)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
     started = time.monotonic()
@@ -154,11 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     print(wmma_alignment.summary(answers))
     print(f"{given.out}: {len(arrays)} arrays, {given.out.stat().st_size} bytes, {time.monotonic() - started:.1f} s")
-    if given.compare is None:
-        return 0
-    different = differences(given.out, given.compare)
-    print(f"{len(different)} arrays differ from {given.compare}: {', '.join(different[:5])}")
-    return 1 if different else 0
+    return compare(arrays, given.compare)
 
 
 if __name__ == "__main__":

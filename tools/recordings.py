@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Files of recordings: arrays with equal ones stored once, where they come from, and the readers of each kind."""
+"""Files of recordings: arrays with equal ones stored once, where they come from, the readers, and the command line."""
 
+import argparse
 import datetime
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,35 @@ def add_source(path: str | Path, **entry: Any) -> None:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     sources[path.name] = {"date": datetime.date.today().isoformat(), "sha256": digest, **entry}
     index.write_text(json.dumps(sources, indent=2, sort_keys=True) + "\n")
+
+
+def differences(one: dict[str, Array], other: dict[str, Array]) -> list[str]:
+    """Keys that only one recording has, or whose arrays differ in any bit."""
+
+    def bits(array: Array) -> tuple[str, tuple[int, ...], bytes]:
+        return array.dtype.str, array.shape, array.tobytes()
+
+    both = sorted(one | other)
+    return [key for key in both if key not in one or key not in other or bits(one[key]) != bits(other[key])]
+
+
+def recording_parser(description: str | None) -> argparse.ArgumentParser:
+    """Command line of a script that records: the file that it writes, and one to compare with."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="npz file to write; sources.json beside it is updated")
+    parser.add_argument("--compare", type=Path, help="exit with status 1 unless this file holds the same")
+    return parser
+
+
+def compare(
+    recorded: dict[str, Array], path: Path | None, load: Callable[[Path], dict[str, Array]] | None = None
+) -> int:
+    """Exit status of such a script: 1 if a file to compare with was given and does not hold what was recorded."""
+    if path is None:
+        return 0
+    different = differences(recorded, load(path) if load else load_arrays(path)[0])
+    print(f"{len(different)} arrays differ from {path}: {', '.join(different[:5])}")
+    return 1 if different else 0
 
 
 def inputs_checksum(a: Array, b: Array, c: Array) -> int:

@@ -8,21 +8,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.gemm import Comparison, bind, compare_chips, explain_element
-from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of, default_arch, lookup
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["compare_archs", "explain", "instruction", "mma"]
 
 
-def instruction(mnemonic: str, *, arch: str | Arch = DEFAULT_ARCH, lowering: str | None = None) -> BoundInstruction:
+def instruction(mnemonic: str, *, arch: str | Arch | None = None, lowering: str | None = None) -> BoundInstruction:
     """Look up a matrix instruction and bind it to a chip.
 
     Parameters
     ----------
     mnemonic : str
         PTX; for `mma.sync` the prefix and ``row.col`` may be left out.
-    arch : str
-        The chip: ``"sm_70"`` ... ``"sm_120"``, or a product's name.
+    arch : str, optional
+        The chip: ``"sm_70"`` ... ``"sm_120"``, or a product's name. Left out it is sm_90, in a kernel the kernel's.
     lowering : str, optional
         Which compiler's sequence, where the chip runs the instruction as software; the newest by default.
 
@@ -37,7 +37,7 @@ def instruction(mnemonic: str, *, arch: str | Arch = DEFAULT_ARCH, lowering: str
     >>> we.instruction("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", arch="a100")
     <mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 on sm_80, recorded>
     """
-    chip = arch_of(arch)
+    chip = default_arch() if arch is None else arch_of(arch)
     return BoundInstruction(lookup(mnemonic, chip.name), chip, lowering)
 
 
@@ -100,8 +100,9 @@ def explain(
 
     Parameters
     ----------
-    ins : BoundInstruction, str or None
-        An instruction bound to a chip; or a mnemonic, or ``"fma.f32"``; None is the default for the matrices.
+    ins : BoundInstruction, Instruction, str or None
+        An instruction bound to a chip; or a row of the table, a mnemonic, or ``"fma.f32"``; None is the default for
+        the matrices.
     A : array, shape (M, K)
     B : array, shape (K, N)
     C : array, shape (M, N), optional

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What a pointer reaches: elements of an array from an offset on, with bounds and alignment checked."""
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import AlignmentError, DivergenceError, FragmentMismatchError, OutOfBoundsError, shorten
-from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.dtypes import dtype_of
 
 __all__ = ["Pointer", "as_memory", "bits_from_owner", "require_aligned", "require_writable"]
@@ -294,19 +293,18 @@ def _index(index: tuple[int, ...]) -> str:
 
 def _offset(given: object) -> int | Ints:
     """Read an offset: anything that is one integer, or a plain array with an integer for each warp."""
-    if type(given) is np.ndarray and given.ndim > 0:
+    if isinstance(given, np.ndarray) and given.ndim > 0 and type(given).__index__ is np.ndarray.__index__:
         if given.dtype.kind not in "iu":
             raise FragmentMismatchError(f"offsets are integers, not {shorten(given.dtype, str)}")
         far = given.size > 0 and max(abs(int(given.min())), abs(int(given.max()))) > _FARTHEST
         offsets: int | Ints = given.astype(np.int64)
     else:
-        try:
-            offsets = operator.index(given)  # type: ignore[arg-type]
-        except TypeError:
+        one = integer_of(given)
+        if one is None:
             raise FragmentMismatchError(
                 f"an offset is an integer, or an integer array with one for each warp, not {shorten(given)}"
-            ) from None
-        far = abs(offsets) > _FARTHEST
+            )
+        offsets, far = one, abs(one) > _FARTHEST
     if far:
         raise OutOfBoundsError(f"no array reaches as far as the offset {shorten(given)}")
     return offsets

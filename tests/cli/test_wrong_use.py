@@ -20,6 +20,7 @@ SHAPES = (
     "m16n16k16, m32n8k16, m8n32k16, m16n16k8"
 )
 COMMANDS = "list, show, layout, where, what, gemm, explain"
+INSTR = "INSTR: PTX mnemonic, as in m16n8k16.f32.f16.f16.f32 or wmma.mma.m16n16k16.f32.f32"
 OPERANDS = "f32, f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, b1"
 
 
@@ -93,14 +94,15 @@ WRONG = [
     # the command line
     ([], f"no command is given; the commands are {COMMANDS} (wmma-emu --help says more)"),
     (["shwo"], f"there is no command 'shwo'; the commands are {COMMANDS}; did you mean show?"),
-    (["--arch"], "the following arguments are required: COMMAND"),
+    (["--arch"], f"no command is given; the commands are {COMMANDS} (wmma-emu --help says more)"),
     (["list", "x"], "list takes no further argument 'x'"),
     (["list", "--typ", "f16"], "list has no option '--typ'; it has --help, --type, --shape, --arch, --family, "
      "--format; did you mean --type?"),
-    (["list", "--type"], "argument --type: expected one argument"),
-    (["show"], "the following arguments are required: INSTR"),
-    (["gemm", "a.npy", "-o", "d.npy"], "the following arguments are required: B.npy"),
-    (["gemm", "a.npy", "b.npy"], "the following arguments are required: -o/--output"),
+    (["list", "--type"], "list: a value is missing after --type: format of A or B (f32 and s32: of C or D), "
+     "as in bf16"),
+    (["show"], f"show needs {INSTR}"),
+    (["gemm", "a.npy", "-o", "d.npy"], "gemm needs B.npy: file of B, (..., K, N)"),
+    (["gemm", "a.npy", "b.npy"], "gemm needs -o: where D is written, (..., M, N)"),
     (["gemm", "a.npy", "b.npy", "-o", "d.npy", "--out_format=f16"], "gemm has no option '--out_format'; it has "
      "--help, --output, --c, --instr, --arch, --a-format, --b-format, --lowering, --out-format, --engine; "
      "did you mean --out-format?"),
@@ -117,36 +119,37 @@ WRONG = [
     (["show", "m16n8k16.f32.bf16.bf16.f32", "--arch", "t4"], lambda: lookup("m16n8k16.f32.bf16.bf16.f32", "t4")),
     (["show", ""], lambda: lookup("")),
     # places of elements
-    (["layout"], "the following arguments are required: INSTR, --operand"),
-    (["layout", F16], "the following arguments are required: --operand"),
+    (["layout"], f"layout needs {INSTR}; --operand: A, B, C or D"),
+    (["layout", F16], "layout needs --operand: A, B, C or D"),
+    (["layout", F16, "--operand"], "layout: a value is missing after --operand: A, B, C or D"),
     (["layout", F16, "--operand", "E"], "--operand 'E' is not one of A, B, C, D"),
     (["layout", F16, "--operand", ""], "--operand '' is not one of A, B, C, D"),
     (["layout", F16, "--operand", "A", "--format", "picture"],
      "--format 'picture' is not one of grid, table, csv, json, markdown"),
-    (["layout", F16, "--operand", "A", "--lane", "32"], "--lane '32': a warp has 32 lanes; legal are 0 to 31"),
-    (["layout", F16, "--operand", "A", "--lane=-1"], "--lane '-1': a warp has 32 lanes; legal are 0 to 31"),
+    (["layout", F16, "--operand", "A", "--lane", "32"], "--lane 32: a warp has 32 lanes; legal are 0 to 31"),
+    (["layout", F16, "--operand", "A", "--lane=-1"], "--lane -1: a warp has 32 lanes; legal are 0 to 31"),
     (["layout", F16, "--operand", "A", "--row", "1"], "layout has no option '--row'; it has --help, --operand, --arch, "
      "--lane, --format; did you mean --arch?"),
     (["layout", "m16n8k16.f16.bf16.bf16.f16", "--operand", "A"], lambda: lookup("m16n8k16.f16.bf16.bf16.f16")),
     (["layout", F16, "--operand", "A", "--arch", "t4"], lambda: lookup(F16, "t4")),
     (["layout", F16, "--operand", "A", "--arch", "sm_61"], lambda: arch_of("sm_61")),
-    (["where", F16, "--operand", "A", "--row", "1"], "the following arguments are required: --col"),
-    (where("--row 16 --col 3"), "--row '16': A has 16 rows; legal are 0 to 15"),
-    (where("--row 9 --col 16"), "--col '16': A has 16 columns; legal are 0 to 15"),
-    (where("--row -1 --col 0"), "--row '-1': A has 16 rows; legal are 0 to 15"),
+    (["where", F16, "--operand", "A", "--row", "1"], "where needs --col: column of the operand's matrix, from 0"),
+    (where("--row 16 --col 3"), "--row 16: A has 16 rows; legal are 0 to 15"),
+    (where("--row 9 --col 16"), "--col 16: A has 16 columns; legal are 0 to 15"),
+    (where("--row -1 --col 0"), "--row -1: A has 16 rows; legal are 0 to 15"),
     (where("--row x --col 0"), "--row 'x': A has 16 rows; legal are 0 to 15"),
     (where("--row 1.0 --col 0"), "--row '1.0': A has 16 rows; legal are 0 to 15"),
-    (where(f"--row {'9' * 5000} --col 0"), f"--row '{'9' * 80}': A has 16 rows; legal are 0 to 15"),
+    (where(f"--row {'9' * 5000} --col 0"), f"--row {'9' * 80}...: A has 16 rows; legal are 0 to 15"),
     (where("--row \u0663 --col 0"), "--row '\u0663': A has 16 rows; legal are 0 to 15"),
-    (where("--row 0 --col 0 --matrix 1"), f"--matrix '1': {F16} computes a single product; legal is 0"),
-    (where("--row 0 --col 0 --matrix 4", VOLTA), f"--matrix '4': {VOLTA} computes 4 independent products; legal are "
+    (where("--row 0 --col 0 --matrix 1"), f"--matrix 1: {F16} computes a single product; legal is 0"),
+    (where("--row 0 --col 0 --matrix 4", VOLTA), f"--matrix 4: {VOLTA} computes 4 independent products; legal are "
      "0 to 3"),
     (where("--row 0 --col 0 --format grid"), "--format 'grid' is not one of table, csv, json, markdown"),
-    (what("--lane 5"), "the following arguments are required: --register"),
-    (what("--lane 99 --register 0"), "--lane '99': a warp has 32 lanes; legal are 0 to 31"),
-    (what("--lane 5 --register 4"), "--register '4': a lane holds A in 4 registers; legal are 0 to 3"),
+    (what("--lane 5"), "what needs --register: register of the operand, from 0"),
+    (what("--lane 99 --register 0"), "--lane 99: a warp has 32 lanes; legal are 0 to 31"),
+    (what("--lane 5 --register 4"), "--register 4: a lane holds A in 4 registers; legal are 0 to 3"),
     (["what", "m16n8k4.f32.tf32.tf32.f32", "--operand", "b", "--lane", "5", "--register", "1"],
-     "--register '1': a lane holds B in 1 register; legal is 0"),
+     "--register 1: a lane holds B in 1 register; legal is 0"),
     # files
     (gemm("none.npy b.npy"), "none.npy: No such file or directory"),
     (gemm("a.npy none/b.npy"), "none/b.npy: No such file or directory"),

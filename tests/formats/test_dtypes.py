@@ -96,6 +96,10 @@ def test_only_the_formats_own_dtype_and_its_raw_bits_are_taken(name, dtype):
         ("b1", np.uint8, "8 elements a byte along k, say so with a_format='b1'; else .* as numpy.bool"),
         ("bf16", "V2", r"numpy.save loses ml_dtypes dtypes: reinterpret_void\(A, 'bf16'\)"),
         ("f16", ml_dtypes.bfloat16, "wmma_emu.scalar.convert rounds patterns once"),
+        ("bf16", np.uint8, r"A.astype\(ml_dtypes.bfloat16\) is exact$"),
+        ("f16", np.int8, r"A.astype\(numpy.float16\) is exact$"),
+        ("e4m3", np.int8, r"A.astype\(ml_dtypes.float8_e4m3fn\) wraps or rounds; wmma_emu.scalar.convert"),
+        ("f32", np.int32, r"A.astype\(numpy.float32\) wraps or rounds; wmma_emu.scalar.convert"),
     ],
 )
 def test_the_error_names_the_fix(name, dtype, fix):
@@ -115,6 +119,23 @@ def test_the_code_that_an_error_gives_for_integers_runs(name, dtype):
     assert advice
     for code in advice:
         assert to_bits(eval(code, {"A": A, "numpy": np, "ml_dtypes": ml_dtypes}), name).tolist() == [1, 0]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["f64", "f32", "tf32", "bf16", "f16"])
+@pytest.mark.parametrize("source", ["u8", "s8", "u4", "s4", "b1"])
+def test_where_the_error_says_that_astype_of_integers_is_exact_it_is(name, source):
+    A = from_bits(all_patterns(source), source)
+    with pytest.raises(FragmentMismatchError, match=r"A.astype\([\w.]+\) is exact$"):
+        to_bits(A, name)
+    assert np.array_equal(A.astype(dtype_of(name)).astype(np.float64), A.astype(np.float64))
+
+
+@pytest.mark.parametrize("name", ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "ue8m0", "ue4m3"])
+@pytest.mark.parametrize("dtype", [np.int8, ml_dtypes.int4, bool])
+def test_no_error_says_that_integers_fit_a_small_format(name, dtype):
+    with pytest.raises(FragmentMismatchError, match=r"A.astype\([\w.]+\) wraps or rounds"):
+        to_bits(np.zeros(4, dtype), name)
 
 
 def test_the_fix_for_float64_is_right():

@@ -315,3 +315,39 @@ def test_a_generator_that_is_yielded_is_told_of_yield_from():
         yield waits(t)
 
     assert error_of(yields, 1)[0].endswith(", which is no barrier; write: yield from")
+
+
+def test_a_barrier_of_two_warps_lets_two_of_three_go_and_the_third_waits_for_ever():
+    gone = []
+
+    @we.kernel
+    def three(t):
+        yield t.barrier_sync(1, 64)
+        gone.append(t.warp_id)
+
+    with pytest.raises(DivergenceError, match="deadlock, every warp that is left waits: warp 2 at"):
+        three[1, 96]()
+    assert gone == [0, 1]
+
+
+def test_warps_go_on_in_their_order_whatever_the_order_in_which_they_came():
+    log = []
+
+    @we.kernel
+    def late(t):
+        for _ in range(3 - t.warp_id):
+            yield t.barrier_sync(4 + t.warp_id, 32)
+        yield t.syncthreads()
+        log.append(t.warp_id)
+
+    late[1, 128]()
+    assert log == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["syncthreads", "syncthreads_or", "barrier_sync", "syncwarp"])
+def test_a_barrier_without_parentheses_is_told_to_be_called(name):
+    def yields(t):
+        yield getattr(t, name)
+
+    call = f"t.{name}({'' if name == 'syncthreads' else '...'})"
+    assert error_of(yields, 1)[0] == f"yields yielded t.{name}, which is no barrier; call it: yield {call}"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.errors import DivergenceError, FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
 from wmma_emu.kernels import Dim3, Lanes
 from wmma_emu.kernels.limits import LIMITS
@@ -224,14 +224,29 @@ def test_finally_blocks_of_waiting_warps_run_after_an_error_whatever_they_do():
             if t.warp_id == 2:
                 raise OSError("an error while another passes")
 
-    with pytest.raises(OSError) as caught:
+    with pytest.raises(KeyError, match="the first error") as caught:
         fails[1, 128]()
     assert sorted(ended) == [0, 1, 2, 3]
-    errors, error = [], caught.value
-    while error:
-        errors.append(type(error))
-        error = error.__context__
-    assert KeyError in errors
+    assert caught.value.__notes__ == [
+        "in kernel fails, block (0, 0, 0), warp 1",
+        "then warp 2 failed as it was ended: an error while another passes",
+    ]
+
+
+def test_a_barrier_in_a_finally_block_does_not_replace_what_is_reported():
+    @we.kernel
+    def fails(t):
+        try:
+            yield t.syncthreads()
+            if t.warp_id == 1:
+                raise ValueError("waits in the finally block, with its warp")
+            yield t.syncthreads()
+        finally:
+            yield t.syncthreads()
+
+    with pytest.raises(DivergenceError, match="the block is divided over different barriers") as caught:
+        fails[1, 64]()
+    assert caught.value.__notes__[1] == "then warp 0 failed as it was ended: generator ignored GeneratorExit"
 
 
 def test_stop_iteration_raised_by_a_kernel_is_not_taken_for_its_end():
@@ -267,17 +282,27 @@ async def async_generator(t):
     yield
 
 
-@pytest.mark.parametrize("wrong", [int, coroutine, async_generator, module_level, 3, None.__class__], ids=lambda x: getattr(x, "__name__", repr(x)))
+@pytest.mark.parametrize(
+    "wrong",
+    [int, coroutine, async_generator, module_level, 3, None.__class__],
+    ids=lambda x: getattr(x, "__name__", repr(x)),
+)
 def test_what_is_no_function_is_no_kernel(wrong):
     with pytest.raises(UnsupportedInstructionError, match="a kernel is a plain function"):
         we.kernel(wrong)
+
+
+SHARED_KIB = {"sm_70": 96, "sm_72": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227,
+              "sm_100": 227, "sm_120": 99}  # fmt: skip
 
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_every_chip_has_limits_and_takes_them_and_no_more(arch):
     assert list(LIMITS) == list(ARCHS)
     limits = LIMITS[arch]
-    assert limits.source and limits.status == "documented"
+    assert (limits.grid, limits.block, limits.threads) == ((2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024)
+    assert limits.shared_bytes == SHARED_KIB[arch] * 1024
+    assert limits.source and limits.status == ("inferred" if arch == "sm_72" else "documented")
     k = we.kernel(arch=arch)(lambda t: None)
     k[limits.grid, limits.threads]
     k[1, limits.threads]()

@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
+import wmma_emu as we
 from tools import record_examples as tool
 from tools.cuda_driver import compile_cubins, three
 from tools.recordings import load_arrays, save_arrays
@@ -41,7 +42,8 @@ def test_a_recording_of_the_python_kernels_comes_back(file):
     assert list(recorded) == [x.name for x in tool.EXAMPLES]
     (A, B), D = recorded["bounds_checked"]
     assert (A.shape, B.shape, D.shape, D.dtype) == ((40, 70), (70, 50), (40, 50), np.float32)
-    np.testing.assert_allclose(D, A.astype(np.float64) @ B.astype(np.float64), rtol=1e-3, atol=1)
+    product = we.gemm(A, B, instr="wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32")
+    np.testing.assert_array_equal(D.view(np.uint32), product.view(np.uint32))
     assert file.stat().st_size < 300_000
 
 
@@ -70,6 +72,37 @@ def test_inputs_that_changed_are_noticed(file, tmp_path):
     save_arrays(tmp_path / "seed.npz", arrays, **(metadata | {"seed": 2}))
     with pytest.raises(ValueError, match="the inputs of naive_wmma are no longer"):
         tool.load(tmp_path / "seed.npz")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A copy of examples/ that may be changed."""
+    copy = tmp_path / "examples"
+    shutil.copytree(tool.FOLDER, copy)
+    monkeypatch.setattr(tool, "FOLDER", copy)
+    return copy
+
+
+@pytest.mark.parametrize("name", [x.name for x in tool.EXAMPLES])
+def test_a_kernel_that_changed_is_noticed(file, folder, name):
+    source = folder / f"{name}.cu"
+    source.write_text(source.read_text(encoding="utf-8").replace("+", "-", 1), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"{name}\.cu is no longer the file that was recorded; record again"):
+        tool.load(file)
+
+
+def test_how_lines_end_is_no_change(file, folder):
+    for x in tool.EXAMPLES:
+        x.source.write_bytes(x.source.read_bytes().replace(b"\n", b"\r\n"))
+    assert len(tool.load(file)) == len(tool.EXAMPLES)
+
+
+def test_a_file_that_does_not_name_its_kernels_is_refused(file, tmp_path):
+    arrays, metadata = load_arrays(file)
+    del metadata["sources"]
+    save_arrays(tmp_path / "old.npz", arrays, **metadata)
+    with pytest.raises(ValueError, match=r"naive_wmma\.cu is no longer the file that was recorded"):
+        tool.load(tmp_path / "old.npz")
 
 
 def test_inputs_are_the_same_everywhere():

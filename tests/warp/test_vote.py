@@ -106,7 +106,7 @@ def test_a_match_takes_4_or_8_bytes_a_lane(wrong):
     ("name", "value", "text"),
     [
         ("add", LANE, "int32 or uint32, not int64 of shape (32,); pass value.astype(numpy.int32)"),
-        ("add", LANE.astype(np.float32), "int32 or uint32, not float32 of shape (32,); pass value.view(numpy.uint32)"),
+        ("add", LANE.astype(np.float32), "int32 or uint32, not float32 of shape (32,); it takes no floats: use shuffles"),
         ("and", LANE.astype(np.int32), "uint32, not int32 of shape (32,); pass value.view(numpy.uint32)"),
         ("xor", LANE, "uint32, not int64 of shape (32,); pass value.astype(numpy.uint32)"),
     ],
@@ -127,3 +127,19 @@ def test_a_mask_has_32_bits(call):
     for mask in (0, -1, 2**32, True, 1.5):
         with pytest.raises(UnsupportedInstructionError, match="a mask of lanes has 32 bits"):
             call(mask, LANE)
+
+
+@pytest.mark.parametrize(
+    ("value", "fix"),
+    [
+        (np.zeros(32, np.float32), "it takes no floats: use shuffles"),
+        (np.zeros((2, 32), np.uint32), "pass one value for each lane"),
+        (np.zeros(32, np.int64), r"pass value.astype\(numpy.int32\)"),
+        (np.zeros(32, ">u4"), r"is byte-swapped \(>u4\)"),
+        (np.ma.zeros(32, np.uint32), r"is a masked array; pass value.filled\(value\)"),
+        (np.zeros(32, [("a", "u4")]), "holds numbers, not"),
+    ],
+)
+def test_what_cannot_be_reduced_is_told_what_would_be_right(value, fix):
+    with pytest.raises(FragmentMismatchError, match=fix):
+        reduce_sync("add", 0xFFFFFFFF, value)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from wmma_emu.cli.terminal import Styled, Terminal
-from wmma_emu.cli.usage import UsageError, check_choice
+from wmma_emu.cli.usage import UsageError, check_choice, quoted
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Arch, Instruction, arch_of, lookup
 from wmma_emu.instructions.spec import Operand
 from wmma_emu.layouts import LaneMap, layout_for
@@ -128,13 +128,13 @@ def check_index(option: str, given: str, count: int, of: str) -> int:
     >>> check_index("--row", "16", 16, "A has 16 rows")
     Traceback (most recent call last):
         ...
-    wmma_emu.cli.usage.UsageError: --row '16': A has 16 rows; legal are 0 to 15
+    wmma_emu.cli.usage.UsageError: --row 16: A has 16 rows; legal are 0 to 15
     """
     text = given.strip()
     if text.isascii() and text.isdecimal() and len(text) < 10 and int(text) < count:
         return int(text)
     legal = f"legal are 0 to {count - 1}" if count > 1 else "legal is 0"
-    raise UsageError(f"{option} {given[:80]!r}: {of}; {legal}")
+    raise UsageError(f"{option} {quoted(given)}: {of}; {legal}")
 
 
 def span(first: int, count: int) -> str:

@@ -3,9 +3,9 @@
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
 from wmma_emu import __version__
+from wmma_emu.cli.parser import Parser
 from wmma_emu.cli.usage import UsageError, did_you_mean
 
 __all__ = ["parse_arguments"]
@@ -21,28 +21,25 @@ _EXAMPLES = """examples:
   wmma-emu what m16n8k16.f32.f16.f16.f32 --operand A --lane 5 --register 1
   wmma-emu gemm A.npy B.npy -o D.npy --arch a100
   wmma-emu explain A.npy B.npy --row 3 --col 5 --arch a100
+
+wmma-emu COMMAND --help shows the arguments of a command.
 """
 
 _INSTRUCTION = (
-    "PTX mnemonic, as in m16n8k16.f32.f16.f16.f32 (mma.sync.aligned and row.col may be left out) or "
-    "wmma.mma.m16n16k16.f32.f32; list shows them"
+    "PTX mnemonic, as in m16n8k16.f32.f16.f16.f32 or wmma.mma.m16n16k16.f32.f32; "
+    "mma.sync.aligned and row.col may be left out; wmma-emu list shows them all"
 )
+_CHIP = "a target or a product, as in sm_90, h200, a100"
+_FORMATS = "table (default), csv, json or markdown"
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are exceptions: the caller writes them, in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
-def _parser() -> _Parser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="wmma-emu", description=_DESCRIPTION, epilog=_EXAMPLES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"wmma-emu {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, (add_options, summary, description) in _COMMANDS.items():
         add_options(commands.add_parser(name, allow_abbrev=False, help=summary, description=description))
     return parser
@@ -51,16 +48,16 @@ def _parser() -> _Parser:
 def _add_list(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--type", metavar="T", help="format of A or B (f32 and s32: of C or D), as in bf16")
-    add("--shape", metavar="S", help="as in m16n8k16")
-    add("--arch", metavar="CHIP", help="a target or a product, as in sm_90, h200; says how well it is known")
+    add("--shape", metavar="S", help="m, n and k, as in m16n8k16")
+    add("--arch", metavar="CHIP", help=f"{_CHIP}; says how well its arithmetic is known")
     add("--family", metavar="F", help="mma.sync or wmma.mma")
-    add("--format", metavar="F", default="table", help="table (default), csv, json or markdown")
+    add("--format", metavar="F", default="table", help=_FORMATS)
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("instruction", metavar="INSTR", help=_INSTRUCTION)
-    add("--arch", metavar="CHIP", help="this chip alone")
+    add("--arch", metavar="CHIP", help=f"{_CHIP}; all its chips if left out")
 
 
 def _add_operand(parser: argparse.ArgumentParser) -> None:
@@ -71,22 +68,23 @@ def _add_operand(parser: argparse.ArgumentParser) -> None:
     add(
         "--arch",
         metavar="CHIP",
-        help="a target or a product, as in sm_90, a100; sm_90 if left out, or the first chip that has the instruction",
+        help=f"{_CHIP}; sm_90 if left out, or the first chip that has the instruction",
     )
 
 
 def _add_places_format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", metavar="F", default="table", help="table (default), csv, json or markdown")
+    parser.add_argument("--format", metavar="F", default="table", help=_FORMATS)
 
 
 def _add_layout(parser: argparse.ArgumentParser) -> None:
     _add_operand(parser)
-    parser.add_argument("--lane", metavar="L", help="this lane alone, 0 to 31")
+    parser.add_argument("--lane", metavar="L", help="0 to 31; all lanes if left out")
     parser.add_argument(
         "--format",
         metavar="F",
         default="grid",
-        help="grid (default): a picture of the matrix; table, csv, json, markdown: a line for every element",
+        help="grid (default), table, csv, json or markdown; grid is a picture of the matrix, "
+        "the others have a line for every element",
     )
 
 
@@ -95,7 +93,7 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--row", metavar="R", required=True, help="row of the operand's matrix, from 0")
     add("--col", metavar="C", required=True, help="column of the operand's matrix, from 0")
-    add("--matrix", metavar="I", help="one of the four products of m8n8k4 in f16, 0 to 3; all if left out")
+    add("--matrix", metavar="I", help="0 to 3, one of the four products of m8n8k4 in f16; all if left out")
     _add_places_format(parser)
 
 
@@ -109,10 +107,10 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
 
 def _add_gemm(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("-o", "--output", metavar="D.npy", required=True, help="(..., M, N), written")
+    add("-o", "--output", metavar="D.npy", required=True, help="where D is written, (..., M, N)")
     _add_matrices(parser, "..., ")
-    add("--out-format", metavar="F", help="round D once more, to nearest even")
-    add("--engine", metavar="E", default="auto", help="auto (default), numpy or reference")
+    add("--out-format", metavar="F", help="round D once more, to nearest even, as in f16, bf16")
+    add("--engine", metavar="E", default="auto", help="auto (default), numpy or reference; the bits are the same")
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
@@ -126,19 +124,27 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 def _add_matrices(parser: argparse.ArgumentParser, batch: str) -> None:
     """Add what `gemm` and `explain` share; ``batch`` are axes before those of a matrix."""
     add = parser.add_argument
-    add("a", metavar="A.npy", help=f"({batch}M, K)")
-    add("b", metavar="B.npy", help=f"({batch}K, N)")
-    add("--c", metavar="C.npy", help=f"({batch}M, N); +0 if left out")
-    add("--instr", metavar="INSTR", help="the instruction to repeat; the chip's widest if left out")
-    add("--arch", metavar="CHIP", help="a target or a product, as in sm_90 (default), h200, a100")
+    add("a", metavar="A.npy", help=f"file of A, ({batch}M, K)")
+    add("b", metavar="B.npy", help=f"file of B, ({batch}K, N)")
+    add("--c", metavar="C.npy", help=f"file of C, ({batch}M, N); +0 if left out")
+    add(
+        "--instr",
+        metavar="INSTR",
+        help="PTX mnemonic of the instruction to repeat, or fma.f32 (CUDA cores); the chip's widest if left out",
+    )
+    add("--arch", metavar="CHIP", help=f"{_CHIP}; sm_90 if left out")
     add(
         "--a-format",
         metavar="F",
         help="format of A where the file does not say it, as in bf16, e4m3; "
-        "of uint8 files with s4, u4 or b1 the bytes are packed along k, lowest k lowest",
+        "of uint8 files with s4, u4 or b1 the bytes are packed along k, the lowest k in the lowest bits",
     )
-    add("--b-format", metavar="F", help="format of B likewise")
-    add("--lowering", metavar="L", help="which compiler's sequence, where the chip runs software")
+    add("--b-format", metavar="F", help="format of B, likewise")
+    add(
+        "--lowering",
+        metavar="L",
+        help="whose machine code, where compilers differ, as in ptxas-12.4; wmma-emu show lists them",
+    )
 
 
 _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
@@ -168,12 +174,15 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         For commands and options that do not exist, are incomplete or lack a value.
     """
     legal = f"the commands are {', '.join(_COMMANDS)}"
+    none = f"no command is given; {legal} (wmma-emu --help says more)"
     if not argv:
-        raise UsageError(f"no command is given; {legal} (wmma-emu --help says more)")
+        raise UsageError(none)
     if not argv[0].startswith("-") and argv[0] not in _COMMANDS:
         raise UsageError(f"there is no command {argv[0][:80]!r}; {legal}{did_you_mean(argv[0], _COMMANDS)}")
     parser = _parser()
     arguments, rest = parser.parse_known_args(argv)
+    if arguments.command is None:  # options alone
+        raise UsageError(none)
     if rest:
         options = _options_of(arguments.command)
         if rest[0].startswith("-"):
@@ -187,6 +196,6 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _options_of(command: str) -> list[str]:
-    probe = _Parser()
+    probe = Parser()
     _COMMANDS[command][0](probe)
     return [x for action in probe._actions for x in action.option_strings if x.startswith("--")]

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from wmma_emu.errors import WmmaEmuError
 
-__all__ = ["UsageError", "check_choice", "check_number", "did_you_mean", "one_line", "printable"]
+__all__ = ["UsageError", "check_choice", "check_number", "did_you_mean", "one_line", "printable", "quoted"]
 
 _LONGEST_LINE = 1000
+_LONGEST_VALUE = 80
 
 _FAMILIAR = {
     "fp8": ("e4m3", "e5m2"),
@@ -81,7 +82,22 @@ def check_number(option: str, given: str) -> int:
     try:
         return int(given)
     except ValueError:  # of thousands of digits too
-        raise UsageError(f"{option} {given[:80]!r} is no whole number; the first is 0") from None
+        raise UsageError(f"{option} {quoted(given)} is no whole number; the first is 0") from None
+
+
+def quoted(given: str) -> str:
+    """Repeat what was given in quotes, or bare if it is an integer; not more of it than fits a line.
+
+    Examples
+    --------
+    >>> print(quoted("-1"), quoted("x"), quoted(""))
+    -1 'x' ''
+    """
+    text = given.strip()
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal()):
+        return repr(given[:_LONGEST_VALUE])
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
 
 
 def one_line(message: str) -> str:

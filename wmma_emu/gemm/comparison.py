@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import FMA_F32, DotModel, dot_product_of
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.distance import NOT_COMPARABLE, ulp_distance
 from wmma_emu.gemm.gemm import gemm
 from wmma_emu.gemm.operands import operand_format
-from wmma_emu.instructions import ARCHS, Arch, Instruction, arch_of, default_instruction, lookup
+from wmma_emu.instructions import ARCHS, Arch, arch_of, default_instruction, lookup
 
 __all__ = ["Comparison", "compare_chips"]
 
@@ -68,10 +68,10 @@ class Comparison:
             raise UnsupportedInstructionError(f"{name} is not compared here; there is {', '.join(self.results)}")
         if not self.differing[name]:
             return None
+        distance = self.ulps[name]
         # Zeros of both signs are no distance apart, yet their bits differ.
-        other = self.bits(name) != self.bits(self.reference)
-        distance = np.where(other, self.ulps[name], 0)
-        flat = int(distance.argmax()) if distance.any() else int(other.argmax())
+        far = distance if distance.any() else self.bits(name) != self.bits(self.reference)
+        flat = int(far.argmax())
         return int(distance.flat[flat]), tuple(int(i) for i in np.unravel_index(flat, distance.shape))
 
     def bits(self, arch: str) -> Bits:
@@ -195,18 +195,10 @@ def _instructions(
                 raise
             refusal = error
             continue
-        found[chip.name] = (row.mnemonic, dot_product_of(row, chip.name).model, _result_format(row, found))
+        found[chip.name] = (row.mnemonic, dot_product_of(row, chip.name).model, row.format("d"))
     if not found and refusal is not None:
         raise refusal
     return found
-
-
-def _result_format(row: Instruction, found: Mapping[str, _Row]) -> Format:
-    fmt = row.format("d")
-    for name, _, other in found.values():
-        if other != fmt:
-            raise FragmentMismatchError(f"{row.mnemonic} gives {fmt} and {name} {other}; name one with instr=")
-    return fmt
 
 
 def _summary(model: DotModel) -> str:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One element of a product of matrices: the row and the column that it is made of, and why it has its bits."""
 
-import operator
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -9,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.arithmetic import FMA_F32, DotProduct
 from wmma_emu.arithmetic.explanation import Explanation, explain_dot
 from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, UnsupportedInstructionError, shorten
-from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm.operands import bind, check_c, missing_k, product_for, result_shape
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
@@ -94,10 +93,9 @@ def _matrix(array: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def _within(what: str, index: object, size: int) -> int:
-    try:
-        place = operator.index(index)  # type: ignore[arg-type]
-    except Exception:
-        raise FragmentMismatchError(f"the {what} is {shorten(index)}, which is no integer") from None
+    place = integer_of(index)
+    if place is None:
+        raise FragmentMismatchError(f"the {what} is {shorten(index)}, which is no integer")
     if not 0 <= place < size:
         legal = f"0 to {size - 1}" if size else "none"
         raise OutOfBoundsError(f"there is no {what} {shorten(place)} in D; legal are {legal}")

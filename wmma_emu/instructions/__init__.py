@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What exists, on which chip: the tables of chips and of instructions, and how to find a row."""
 
-from wmma_emu.instructions.arch import ARCHS, DEFAULT_ARCH, arch_of
+from wmma_emu.instructions.arch import ARCHS, DEFAULT_ARCH, arch_of, default_arch, launching_on
 from wmma_emu.instructions.lookup import default_instruction, instructions_of, lookup
 from wmma_emu.instructions.machine import MachineCode, lowerings, machine_instructions
 from wmma_emu.instructions.spec import OPERANDS, Arch, Instruction, Operand
@@ -17,8 +17,10 @@ __all__ = [
     "MachineCode",
     "Operand",
     "arch_of",
+    "default_arch",
     "default_instruction",
     "instructions_of",
+    "launching_on",
     "lookup",
     "lowerings",
     "machine_instructions",

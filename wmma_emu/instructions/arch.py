@@ -3,12 +3,15 @@
 
 import difflib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.instructions.spec import Arch
 
-__all__ = ["ARCHS", "DEFAULT_ARCH", "arch_of"]
+__all__ = ["ARCHS", "DEFAULT_ARCH", "arch_of", "default_arch", "launching_on"]
 
 DEFAULT_ARCH = "sm_90"
 """The best-measured chip."""
@@ -103,6 +106,33 @@ def arch_of(name: "str | Arch") -> Arch:
     if plain in _names():
         return _names()[plain]
     raise UnsupportedInstructionError(f"there is no chip {shorten(name)}; {_hint(plain)} {chips}")
+
+
+_launched: ContextVar[Arch | None] = ContextVar("launched", default=None)
+
+
+def default_arch() -> Arch:
+    """Return the chip that is meant where none is named: that of the kernel that runs, else the best-measured one.
+
+    Examples
+    --------
+    >>> with launching_on(arch_of("v100")):
+    ...     print(default_arch())
+    sm_70
+    >>> print(default_arch())
+    sm_90
+    """
+    return _launched.get() or arch_of(DEFAULT_ARCH)
+
+
+@contextmanager
+def launching_on(arch: Arch) -> Iterator[None]:
+    """Make a chip the one that is meant while a kernel runs on it, in this thread alone."""
+    token = _launched.set(arch)
+    try:
+        yield
+    finally:
+        _launched.reset(token)
 
 
 def _hint(plain: str) -> str:

@@ -4,6 +4,7 @@
 from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.kernels.launch import Kernel, kernel
 from wmma_emu.kernels.limits import Dim3
+from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.kernels.warp_context import WarpContext
 
-__all__ = ["Dim3", "Kernel", "Lanes", "WarpContext", "kernel"]
+__all__ = ["Dim3", "Kernel", "Lanes", "Memory", "WarpContext", "kernel"]

@@ -5,12 +5,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wmma_emu.errors import DivergenceError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.kernels.limits import LIMITS, Dim3
+from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.layouts.spec import LANES
 
 __all__ = ["Block"]
@@ -30,14 +30,14 @@ class Block:
 
     def __init__(self, index: Dim3, grid: Dim3, size: Dim3, arch: Arch) -> None:
         self.index, self.grid, self.size, self.arch = index, grid, size, arch
-        self._shared: dict[object, NDArray[Any]] = {}
+        self._shared: dict[object, Memory] = {}
 
     @property
     def num_warps(self) -> int:
         """Warps of the block."""
         return prod(self.size) // LANES
 
-    def shared(self, declaration: object, shape: object, dtype: object, warp: int) -> NDArray[Any]:
+    def shared(self, declaration: object, shape: object, dtype: object, warp: int) -> Memory:
         """Return the array of a declaration, which the first warp to reach it makes."""
         sizes, found = _shape(shape), _dtype(dtype)
         if declaration not in self._shared:
@@ -50,7 +50,7 @@ class Block:
             )
         return array
 
-    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Memory:
         """All bytes 0xFF, NaN or -1: on a GPU they would be whatever was there."""
         nbytes = prod(shape) * dtype.itemsize
         before, most = sum(x.nbytes for x in self._shared.values()), LIMITS[self.arch.name].shared_bytes
@@ -60,7 +60,7 @@ class Block:
                 f"{self.arch} has at most {most}: declare smaller arrays, or a narrower dtype"
             )
         fill = 1 if dtype.kind == "b" else 0xFF
-        return np.full(nbytes, fill, np.uint8).view(dtype).reshape(shape)
+        return np.full(nbytes, fill, np.uint8).view(dtype).reshape(shape).view(Memory)
 
 
 def _shape(given: object) -> tuple[int, ...]:

@@ -17,8 +17,8 @@ class Lanes(np.ndarray):
 
     An array whose last axis is the lane; arithmetic and comparisons go lane by lane, and so do NumPy's functions.
     As a truth value, an index or a bound it stands for the value that all lanes share, so that ``if``, ``range``
-    and slices read as in CUDA. An array that is indexed with it gives every lane its own element, as a plain array:
-    ``t.uniform`` reads the value that its lanes share.
+    and slices read as in CUDA. An array that is indexed with it gives every lane its own element: a plain array as a
+    plain array, of which ``t.uniform`` reads the value that the lanes share; a kernel's memory as `Lanes`.
 
     Where C++ writes ``/`` for integers, Python writes ``//`` (which rounds down, not toward zero: the same for what
     is not negative). ``i += 1`` gives ``i`` a new value, as in C++, and leaves alone what ``i`` was copied from.
@@ -66,10 +66,7 @@ class Lanes(np.ndarray):
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iub":
-            raise FragmentMismatchError(
-                f"an index, a bound or a size is an integer, not {shorten(self.dtype, str)}; where C++ divides "
-                "integers with /, Python writes //"
-            )
+            raise no_integer(shorten(self.dtype, str))
         return operator.index(self.uniform())
 
     def __format__(self, spec: str) -> str:
@@ -97,6 +94,13 @@ class Lanes(np.ndarray):
     __iand__: Any = np.ndarray.__and__
     __ior__: Any = np.ndarray.__or__
     __ixor__: Any = np.ndarray.__xor__
+
+
+def no_integer(given: str) -> FragmentMismatchError:
+    """Say that an index is no integer."""
+    return FragmentMismatchError(
+        f"an index, a bound or a size is an integer, not {given}; where C++ divides integers with /, Python writes //"
+    )
 
 
 def _shared(lanes: NDArray[Any], hint: str) -> Any:

@@ -3,6 +3,7 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from typing import Any, overload
@@ -13,10 +14,11 @@ from wmma_emu.errors import (
     UnsupportedInstructionError,
     shorten,
 )
-from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, launching_on
 from wmma_emu.kernels.barriers import Barrier, Waiting, release, require_release
 from wmma_emu.kernels.block import Block
 from wmma_emu.kernels.limits import Dim3, dim3, require_legal_launch
+from wmma_emu.kernels.memory_of_kernels import as_memory_of_kernel
 from wmma_emu.kernels.warp_context import WarpContext
 
 __all__ = ["Kernel", "kernel"]
@@ -30,14 +32,16 @@ def kernel(function: Callable[..., Any] | None = None, /, *, arch: str | Arch = 
     """Make a kernel of a function that runs once for every warp: CUDA's ``__global__``.
 
     The function's first argument is the warp, a `WarpContext`: ``t.blockIdx``, ``t.threadIdx``, ``t.shared`` and
-    the rest. NumPy arrays among the others are global memory. ``kernel[grid, block](...)`` launches it. A function
-    that waits at barriers yields them: ``yield t.syncthreads()``; another one calls it with ``yield from``.
+    the rest. NumPy arrays among the others are global memory, and arrive as `Memory`, whose indices are checked.
+    ``kernel[grid, block](...)`` launches it. A function that waits at barriers yields them: ``yield t.syncthreads()``;
+    another one calls it with ``yield from``.
 
     Parameters
     ----------
     function : callable
     arch : str or Arch
-        The chip: ``t.arch``, and the limits of a launch. ``@kernel(arch="sm_80")`` names it.
+        The chip: ``t.arch``, the limits of a launch, and the chip of the fragments and instructions that the kernel
+        makes without naming one. ``@kernel(arch="sm_80")`` names it.
 
     Raises
     ------
@@ -45,6 +49,8 @@ def kernel(function: Callable[..., Any] | None = None, /, *, arch: str | Arch = 
         At the launch, for a grid or a block that the chip does not take, or a block of no whole number of warps.
     DivergenceError
         If the warps of a block do not meet at their barriers, or lanes do not agree where they must.
+    OutOfBoundsError
+        For an index outside of the memory.
 
     Notes
     -----
@@ -52,9 +58,9 @@ def kernel(function: Callable[..., Any] | None = None, /, *, arch: str | Arch = 
     up to its next barrier. A GPU promises no order: a kernel whose result depends on it is wrong there. What a
     kernel wrote before it failed stays written, as on a GPU.
 
-    Global memory is NumPy's: where lanes write one element (``x[i] = v``, ``x[i] += v``), the highest lane's value
-    stays, of a race that is open on a GPU; ``numpy.add.at(x, i, v)`` is atomicAdd. An index below 0 counts from the
-    end.
+    Where lanes write one element (``x[i] = v``, ``x[i] += v``), the highest lane's value stays, of a race that is open
+    on a GPU; ``numpy.add.at(x, i, v)`` is atomicAdd. No index wraps. Arrays that a kernel does not take as arguments
+    are NumPy's own.
 
     Examples
     --------
@@ -125,8 +131,11 @@ class Kernel:
 
     def _launch(self, grid: Dim3, block_size: Dim3, /, *args: Any, **kwargs: Any) -> None:
         self._require_arguments(args, kwargs)
-        for index in _blocks(grid):
-            self._run_block(Block(index, grid, block_size, self.arch), args, kwargs)
+        args = tuple(as_memory_of_kernel(x) for x in args)
+        kwargs = {name: as_memory_of_kernel(x) for name, x in kwargs.items()}
+        with launching_on(self.arch):
+            for index in _blocks(grid):
+                self._run_block(Block(index, grid, block_size, self.arch), args, kwargs)
 
     def _require_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Refuse arguments that do not fit the function, before any warp runs."""
@@ -207,14 +216,13 @@ class _Warp:
             self._require_end(stop.value)
             return None
         if not isinstance(barrier, Barrier):
-            fix = "write: yield from" if inspect.isgenerator(barrier) else "yield t.syncthreads() or its kin"
-            raise DivergenceError(f"{self._kernel.name} yielded {shorten(barrier)}, which is no barrier; {fix}")
-        self._t.barrier_yielded(barrier)
+            raise DivergenceError(_no_barrier(self._kernel.name, barrier))
+        self._t._barrier_yielded(barrier)
         return Waiting(self._t.warp_id, barrier, _lines_of(self._generator))
 
     def _require_end(self, value: object) -> None:
         """Refuse a warp that ends with a barrier that it did not wait at, or with a value."""
-        self._t.require_barriers_yielded()
+        self._t._require_barriers_yielded()
         if value is not None:
             raise UnsupportedInstructionError(
                 f"{self._kernel.name} returned {shorten(value)}; a kernel returns nothing: write to an array"
@@ -222,8 +230,26 @@ class _Warp:
 
     def close(self) -> None:
         """End a run that waits at a barrier."""
-        if self._generator is not None:
+        if self._generator is None:
+            return
+        failure = sys.exception()
+        try:
             self._generator.close()
+        except Exception as error:
+            if failure is None:
+                raise
+            failure.add_note(f"then warp {self._t.warp_id} failed as it was ended: {shorten(error, str)}")
+
+
+def _no_barrier(name: str, given: object) -> str:
+    """Say what to yield instead."""
+    shown, fix = shorten(given), "yield t.syncthreads() or its kin"
+    if inspect.isgenerator(given):
+        fix = "write: yield from"
+    elif inspect.ismethod(given) and isinstance(given.__self__, WarpContext):
+        shown = f"t.{given.__name__}"
+        fix = f"call it: yield {shown}({'' if given.__name__ == 'syncthreads' else '...'})"
+    return f"{name} yielded {shown}, which is no barrier; {fix}"
 
 
 def _lines_of(generator: Any) -> tuple[int, ...]:

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from wmma_emu.errors import DivergenceError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.kernels.barriers import BARRIERS, Barrier
 from wmma_emu.kernels.block import Block
 from wmma_emu.kernels.lanes import Lanes
+from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.scalar import bitwise
 from wmma_emu.warp import shuffle, vote
-from wmma_emu.warp.shuffle import integer_of
 
 __all__ = ["LaneIndex", "WarpContext"]
 
@@ -79,7 +80,7 @@ class WarpContext:
 
     # --- memory and barriers
 
-    def shared(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    def shared(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Memory:
         """Declare an array in shared memory (`__shared__`): the same one in all warps of the block.
 
         As in CUDA a declaration, a place in the source, is one array: in a loop, or in a function that is called
@@ -93,9 +94,9 @@ class WarpContext:
         UnsupportedInstructionError
             For more than the chip has, or for what is no shape or no dtype of numbers.
         """
-        self.require_barriers_yielded()
+        self._require_barriers_yielded()
         caller = sys._getframe(1)
-        return self._block.shared((caller.f_code, caller.f_lasti), shape, dtype, self.warp_id)
+        return self._block.shared((id(caller.f_code), caller.f_lasti, caller.f_code), shape, dtype, self.warp_id)
 
     def syncthreads(self) -> Barrier:
         """Wait for all warps of the block: ``yield t.syncthreads()``."""
@@ -136,11 +137,11 @@ class WarpContext:
         shuffle.lanes_of_mask(mask)
 
     def _barrier(self, barrier: Barrier) -> Barrier:
-        self.require_barriers_yielded()
+        self._require_barriers_yielded()
         self._owed = barrier
         return barrier
 
-    def barrier_yielded(self, barrier: Barrier) -> None:
+    def _barrier_yielded(self, barrier: Barrier) -> None:
         """Note that the barrier that was called is being waited at; refuse any other."""
         if barrier is not self._owed:
             raise DivergenceError(
@@ -148,7 +149,7 @@ class WarpContext:
             )
         self._owed = None
 
-    def require_barriers_yielded(self) -> None:
+    def _require_barriers_yielded(self) -> None:
         """Refuse to go on past a barrier that was called and not waited at."""
         if self._owed is not None:
             call = self._owed.call

@@ -2,7 +2,6 @@
 """What a layout is: for every element of every lane, the row and column that it holds, and the way back."""
 
 import math
-import operator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.formats.arrays import integer_of
 
 __all__ = ["LANES", "Ints", "LaneMap", "Location"]
 
@@ -259,12 +259,9 @@ def _require_array(given: object, what: str) -> None:
 
 def _within(name: str, value: int, stop: int) -> int:
     """Check an index against its range; negative ones do not count from the end here."""
-    try:
-        index = operator.index(value)
-    except Exception:
-        raise FragmentMismatchError(
-            f"the {name} is {shorten(value)}, which is no integer; legal are 0 to {stop - 1}"
-        ) from None
+    index = integer_of(value)
+    if index is None:
+        raise FragmentMismatchError(f"the {name} is {shorten(value)}, which is no integer; legal are 0 to {stop - 1}")
     if not 0 <= index < stop:
         raise OutOfBoundsError(f"there is no {name} {shorten(index)}; legal are 0 to {stop - 1}")
     return index

@@ -4,7 +4,7 @@
 import operator
 from collections.abc import Callable, Iterator
 from itertools import product
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ __all__ = [
     "lop3_lut",
     "uint_as_float",
 ]
+
+_Words = int | np.uint32 | np.int32 | NDArray[np.uint32] | NDArray[np.int32]
 
 _A, _B, _C = 0xF0, 0xCC, 0xAA
 """Bit 4a + 2b + c of each: what the input itself is for that combination (PTX ISA, lop3)."""
@@ -74,7 +76,7 @@ def _test_words() -> Iterator[tuple[int, int, int]]:
     yield from product((0, 0xFFFF_FFFF), repeat=3)
 
 
-def lop3(a: Any, b: Any, c: Any, immLut: int) -> Any:
+def lop3(a: _Words, b: _Words, c: _Words, immLut: int) -> Any:
     """Compute any Boolean function of three words, bit by bit, from its table of eight bits.
 
     Parameters
@@ -107,12 +109,16 @@ def lop3(a: Any, b: Any, c: Any, immLut: int) -> Any:
         raise UnsupportedInstructionError(f"immLut is an integer from 0 to 255, not {shorten(immLut)}; see lop3_lut")
     arrays = {name: x for name, x in zip("abc", (a, b, c), strict=True) if isinstance(x, np.ndarray | np.generic)}
     dtypes = {x.dtype for x in arrays.values()}
+    for name, x in arrays.items():
+        if isinstance(x, np.ma.MaskedArray):
+            raise FragmentMismatchError(f"{name} of lop3 is a masked array; pass {name}.filled(value)")
     if len(dtypes) > 1 or not dtypes <= {np.dtype(np.uint32), np.dtype(np.int32)}:
         given = ", ".join(f"{name} {shorten(x.dtype, str)}" for name, x in arrays.items())
-        same = all(x.itemsize == 4 for x in dtypes)
+        same = all(x.itemsize == 4 and x.isnative for x in dtypes)
         fix = "take the same bits with .view(numpy.uint32)" if same else "convert with .astype(numpy.uint32)"
         raise FragmentMismatchError(f"lop3 takes words of one dtype, uint32 or int32, not {given}; {fix}")
-    words = [x.view(np.uint32) if name in arrays else _word(x, name) for name, x in zip("abc", (a, b, c), strict=True)]
+    words = [arrays[name].view(np.uint32) if name in arrays else _word(x, name)
+             for name, x in zip("abc", (a, b, c), strict=True)]  # fmt: skip
     if not arrays:
         return _lop3(words, int(immLut))
     try:
@@ -143,15 +149,18 @@ def _word(value: object, name: str) -> int:
     return value & 0xFFFF_FFFF
 
 
-def _reinterpret(value: Any, source: str, target: str, function: str) -> NDArray[Any]:
+def _reinterpret(value: Any, source: str, target: str, function: str) -> Any:
     if not isinstance(value, np.ndarray | np.generic) or value.dtype != source:
         given = shorten(value.dtype, str) if isinstance(value, np.ndarray | np.generic) else shorten(value)
         raise FragmentMismatchError(f"{function} takes {source} of NumPy, as in numpy.{source}(...), not {given}")
-    result: NDArray[Any] = value.view(target)
-    return result
+    return value.view(target)
 
 
-def float_as_uint(x: Any) -> NDArray[Any]:
+@overload
+def float_as_uint(x: np.float32) -> np.uint32: ...
+@overload
+def float_as_uint(x: NDArray[np.float32]) -> NDArray[np.uint32]: ...
+def float_as_uint(x: Any) -> Any:
     """Take the bits of a float32 as uint32 (`__float_as_uint`).
 
     Examples
@@ -162,7 +171,11 @@ def float_as_uint(x: Any) -> NDArray[Any]:
     return _reinterpret(x, "float32", "uint32", "float_as_uint")
 
 
-def uint_as_float(x: Any) -> NDArray[Any]:
+@overload
+def uint_as_float(x: np.uint32) -> np.float32: ...
+@overload
+def uint_as_float(x: NDArray[np.uint32]) -> NDArray[np.float32]: ...
+def uint_as_float(x: Any) -> Any:
     """Take the bits of a uint32 as float32 (`__uint_as_float`).
 
     Examples
@@ -173,7 +186,11 @@ def uint_as_float(x: Any) -> NDArray[Any]:
     return _reinterpret(x, "uint32", "float32", "uint_as_float")
 
 
-def float_as_int(x: Any) -> NDArray[Any]:
+@overload
+def float_as_int(x: np.float32) -> np.int32: ...
+@overload
+def float_as_int(x: NDArray[np.float32]) -> NDArray[np.int32]: ...
+def float_as_int(x: Any) -> Any:
     """Take the bits of a float32 as int32 (`__float_as_int`).
 
     Examples
@@ -184,7 +201,11 @@ def float_as_int(x: Any) -> NDArray[Any]:
     return _reinterpret(x, "float32", "int32", "float_as_int")
 
 
-def int_as_float(x: Any) -> NDArray[Any]:
+@overload
+def int_as_float(x: np.int32) -> np.float32: ...
+@overload
+def int_as_float(x: NDArray[np.int32]) -> NDArray[np.float32]: ...
+def int_as_float(x: Any) -> Any:
     """Take the bits of an int32 as float32 (`__int_as_float`).
 
     Examples
@@ -195,7 +216,11 @@ def int_as_float(x: Any) -> NDArray[Any]:
     return _reinterpret(x, "int32", "float32", "int_as_float")
 
 
-def double_as_longlong(x: Any) -> NDArray[Any]:
+@overload
+def double_as_longlong(x: np.float64) -> np.int64: ...
+@overload
+def double_as_longlong(x: NDArray[np.float64]) -> NDArray[np.int64]: ...
+def double_as_longlong(x: Any) -> Any:
     """Take the bits of a float64 as int64 (`__double_as_longlong`).
 
     Examples
@@ -206,7 +231,11 @@ def double_as_longlong(x: Any) -> NDArray[Any]:
     return _reinterpret(x, "float64", "int64", "double_as_longlong")
 
 
-def longlong_as_double(x: Any) -> NDArray[Any]:
+@overload
+def longlong_as_double(x: np.int64) -> np.float64: ...
+@overload
+def longlong_as_double(x: NDArray[np.int64]) -> NDArray[np.float64]: ...
+def longlong_as_double(x: Any) -> Any:
     """Take the bits of an int64 as float64 (`__longlong_as_double`).
 
     Examples

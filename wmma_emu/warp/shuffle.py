@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Shuffles: a lane reads a register of another lane of its warp."""
 
-import operator
 from collections.abc import Callable
 from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import DivergenceError, FragmentMismatchError, UnsupportedInstructionError, WmmaEmuError, shorten
+from wmma_emu.errors import DivergenceError, FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.spec import LANES
 
 __all__ = [
     "FULL_MASK",
-    "integer_of",
     "lanes_of_mask",
+    "one_or_each",
     "require_lanes",
     "shfl_down_sync",
     "shfl_sync",
@@ -150,8 +150,15 @@ def require_lanes(values: object, name: str) -> NDArray[Any]:
             f"{name} holds a value of every lane, an array of shape (..., {LANES}), not {given}; "
             f"a value that all lanes share is numpy.full({LANES}, value)"
         )
-    if values.dtype.kind in "OSUMm":
+    if isinstance(values, np.ma.MaskedArray):
+        raise FragmentMismatchError(f"{name} is a masked array; pass {name}.filled(value)")
+    if values.dtype.kind in "OSUMm" or values.dtype.names is not None:
         raise FragmentMismatchError(f"{name} holds numbers, not {shorten(values.dtype, str)}; give it a dtype of them")
+    if not values.dtype.isnative:
+        raise FragmentMismatchError(
+            f"{name} is byte-swapped ({values.dtype.str}), as no register is; convert it with "
+            f"{name}.astype({name}.dtype.newbyteorder('='))"
+        )
     return values
 
 
@@ -172,22 +179,18 @@ def _width(given: SupportsIndex) -> int:
     return width
 
 
-def integer_of(given: object) -> int | None:
-    """Read an integer, or the one that all lanes share; None for anything else."""
+def one_or_each(given: ArrayLike, kinds: str) -> NDArray[Any] | None:
+    """Read one value of these kinds of dtype, or one for each lane; None for anything else."""
     try:
-        return None if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]
-    except TypeError as error:
-        if isinstance(error, WmmaEmuError):
-            raise
+        values = np.asarray(given)
+    except ValueError:  # rows of unlike length
         return None
+    return values if values.dtype.kind in kinds and values.shape in ((), (LANES,)) else None
 
 
 def _operand(operand: ArrayLike) -> _Sources:
-    try:
-        values = np.asarray(operand)
-    except ValueError:  # rows of unlike length
-        values = np.empty(())
-    if values.dtype.kind not in "iu" or values.shape not in ((), (LANES,)):
+    values = one_or_each(operand, "iu")
+    if values is None:
         raise FragmentMismatchError(
             f"the lane, or the distance, of a shuffle is an integer of 32 bits, or {LANES} of them, "
             f"not {shorten(operand)}"

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.warp.shuffle import lanes_of_mask, require_lanes
+from wmma_emu.warp.shuffle import lanes_of_mask, one_or_each, require_lanes
 
 __all__ = [
     "REDUCTIONS",
@@ -109,10 +109,15 @@ def reduce_sync(operation: str, mask: SupportsIndex, value: NDArray[Any]) -> NDA
     values, lanes = require_lanes(value, "value"), lanes_of_mask(mask)
     legal = ("uint32",) if operation in ("and", "or", "xor") else ("int32", "uint32")
     if values.shape != (LANES,) or values.dtype not in legal:
-        fix = ".view(numpy.uint32)" if values.dtype.itemsize == 4 else f".astype(numpy.{legal[0]})"
+        same_bits = values.dtype.itemsize == 4 and (values.dtype.kind in "iu" or legal == ("uint32",))
+        fix = "pass value.view(numpy.uint32)" if same_bits else f"pass value.astype(numpy.{legal[0]})"
+        if values.dtype.kind not in "iub" and not same_bits:
+            fix = "it takes no floats: use shuffles"
+        if values.shape != (LANES,):
+            fix = "pass one value for each lane"
         raise FragmentMismatchError(
             f"reduce_{operation}_sync takes 32 values of {' or '.join(legal)}, not {values.dtype} of shape "
-            f"{values.shape}; pass value{fix}"
+            f"{values.shape}; {fix}"
         )
     return np.where(lanes, REDUCTIONS[operation](np.asarray(values)[lanes]), values)
 
@@ -125,11 +130,8 @@ def require_predicate(predicate: ArrayLike) -> NDArray[np.bool_]:
     >>> require_predicate(3).all(), require_predicate(np.arange(32))[:2]
     (np.True_, array([False,  True]))
     """
-    try:
-        values = np.asarray(predicate)
-    except ValueError:  # rows of unlike length
-        values = np.empty(())
-    if values.dtype.kind not in "biu" or values.shape not in ((), (LANES,)):
+    values = one_or_each(predicate, "biu")
+    if values is None:
         raise FragmentMismatchError(
             f"a predicate is an integer or a truth value, or one for each of the {LANES} lanes, as in x > 0, "
             f"not {shorten(predicate)}"

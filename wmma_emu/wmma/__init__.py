@@ -16,6 +16,8 @@
 np.float32(16.5)
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 from wmma_emu.wmma import experimental, precision
 from wmma_emu.wmma.convert import float_to_tf32
 from wmma_emu.wmma.fill import fill_fragment
@@ -65,3 +67,16 @@ double = ElementType.double
 int8 = ElementType.int8
 uint8 = ElementType.uint8
 int32 = ElementType.int32
+
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+
+    def __getattr__(name: str) -> NoReturn:
+        """Refuse a name that there is not; where C++ has it, say what it is called here."""
+        import sys
+
+        from wmma_emu.wmma.spellings import advice
+
+        message, known = f"module {__name__!r} has no attribute {name!r}", advice(name)
+        if known is not None:
+            raise AttributeError(f"{message}; {known}")
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`__float_to_tf32`: the rounding that a kernel applies before a tf32 product, if it applies one."""
 
-from typing import Any
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,11 @@ from wmma_emu.scalar import convert
 __all__ = ["float_to_tf32"]
 
 
-def float_to_tf32(x: NDArray[np.float32] | np.float32) -> Any:
+@overload
+def float_to_tf32(x: np.float32) -> np.float32: ...
+@overload
+def float_to_tf32(x: NDArray[np.float32]) -> NDArray[np.float32]: ...
+def float_to_tf32(x: NDArray[np.float32] | np.float32) -> NDArray[np.float32] | np.float32:
     """Round float32 numbers to tf32, ties away from zero, as ``cvt.rna.tf32.f32`` does.
 
     The product itself does not round: of what is not converted it ignores the low 13 bits.
@@ -39,5 +43,10 @@ def float_to_tf32(x: NDArray[np.float32] | np.float32) -> Any:
         raise FragmentMismatchError(
             f"float_to_tf32 takes float32, as the chip's instruction does, not {given}; round to numpy.float32 first"
         )
+    if isinstance(x, np.ma.MaskedArray):
+        raise FragmentMismatchError("x is a masked array; pass x.filled(value)")
     word = np.asarray(x, np.float32).view(np.uint32)
-    return convert(word, "f32", "tf32", "RNA").view(np.float32)[()]
+    rounded: NDArray[np.float32] = convert(word, "f32", "tf32", "RNA").view(np.float32)
+    if isinstance(x, np.ndarray):
+        return rounded.view(type(x))  # values of lanes stay such
+    return rounded[()]

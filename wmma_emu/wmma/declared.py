@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Which fragments `mma.h` declares, and what is the nearest to one that it does not."""
 
-import operator
-
 from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Arch, arch_of
 from wmma_emu.layouts.wmma_table import FRAGMENTS
 from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, MemoryOrder
@@ -23,10 +22,10 @@ def use_of(given: object) -> FragmentUse:
 
 def size_of(name: str, given: object) -> int:
     """Accept any integer as m, n or k."""
-    try:
-        return operator.index(given)  # type: ignore[arg-type]
-    except TypeError:
-        raise UnsupportedInstructionError(f"{name} of a fragment is an integer, not {shorten(given)}") from None
+    size = integer_of(given)
+    if size is None:
+        raise UnsupportedInstructionError(f"{name} of a fragment is an integer, not {shorten(given)}")
+    return size
 
 
 def require_declared(

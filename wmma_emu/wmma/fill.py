@@ -54,7 +54,8 @@ def _value_bits(value: object, frag: Fragment) -> Bits:
     if isinstance(value, np.generic | np.ndarray):
         if value.ndim:
             raise FragmentMismatchError(
-                f"one value fills a fragment, not an array of shape {value.shape}; frag.x takes arrays"
+                f"one value fills a fragment, not an array of shape {value.shape}; frag.x takes arrays, and in a "
+                "kernel t.uniform(value) is the one that all lanes share"
             )
         if value.dtype == dtype_of(fmt):
             return to_bits(value, fmt, "value")

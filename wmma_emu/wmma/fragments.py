@@ -11,7 +11,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.packing import pack_words
-from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
+from wmma_emu.instructions import Arch, arch_of, default_arch
 from wmma_emu.layouts import LaneMap, fragment_layout
 from wmma_emu.layouts.spec import LANES, Ints
 from wmma_emu.warp import matrix_of_copies
@@ -36,8 +36,8 @@ class Fragment:
         ``wmma.half``, ``wmma.precision.tf32``, ...
     layout : {row_major, col_major}, optional
         How the matrix lies in memory; an accumulator has none.
-    arch : str or Arch
-        The chip.
+    arch : str or Arch, optional
+        The chip. Left out it is sm_90, in a kernel the kernel's.
 
     Attributes
     ----------
@@ -74,13 +74,13 @@ class Fragment:
         k: int,
         type: ElementType,
         layout: FragmentLayout | None = None,
-        arch: str | Arch = DEFAULT_ARCH,
+        arch: str | Arch | None = None,
     ) -> None:
         self.use = use_of(use)
         self.type = element_type_of(type)
         self.m, self.n, self.k = (size_of(name, x) for name, x in (("m", m), ("n", n), ("k", k)))
         self.layout = layout
-        self.arch = arch_of(arch)
+        self.arch = default_arch() if arch is None else arch_of(arch)
         require_declared(self.use, (self.m, self.n, self.k), self.type, layout, self.arch)
         order = None if layout is None else layout.order
         self.lane_map: LaneMap = fragment_layout(self.use.value, self.m, self.n, self.k, self.format, order, self.arch)

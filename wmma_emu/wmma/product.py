@@ -2,7 +2,7 @@
 """`mma_sync` and `bmma_sync`: D = A B + C on fragments, by the row of the instruction table."""
 
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,12 @@ __all__ = ["bmma_sync", "mma_sync"]
 
 
 def mma_sync(
-    d: Fragment, a: Fragment, b: Fragment, c: Fragment, satf: "bool | str" = False, engine: str = "auto"
+    d: Fragment,
+    a: Fragment,
+    b: Fragment,
+    c: Fragment,
+    satf: bool | Literal["hardware"] = False,
+    engine: str = "auto",
 ) -> None:
     """Multiply two fragments and add a third: D = A B + C, in the chip's own bits.
 
@@ -38,8 +43,9 @@ def mma_sync(
         Batches of warps broadcast.
     satf : bool or "hardware"
         Saturate. Integers are clamped to 32 bits, instead of wrapped. With f16 products, True replaces infinities of
-        D by the largest finite numbers and NaN by +0, as the CUDA C++ Programming Guide says, and warns, for
-        ``"hardware"`` does what the chip is known to do: on sm_90 nothing.
+        D by the largest finite numbers and NaN by +0, as the CUDA C++ Programming Guide says, and warns: from sm_80
+        on chips do not. ``"hardware"`` does what the chip does. On sm_90 that is nothing, but where C is float and D
+        half, the sums are converted toward zero, so that finite ones stay finite.
     engine : {"auto", "reference", "numpy"}
 
     Raises

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A fragment's tile in memory: which addresses it takes, and which pointers and strides are legal."""
 
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import AlignmentError, FragmentMismatchError, OutOfBoundsError, shorten
 from wmma_emu.formats import Format
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, to_bits
 from wmma_emu.layouts.wmma_table import MemoryLayout
@@ -107,12 +107,11 @@ class Tile(NamedTuple):
             raise FragmentMismatchError(
                 f"a pointer does not say how far the {rows} of its matrix lie apart: pass ldm, in elements"
             )
-        try:
-            ldm = operator.index(given)  # type: ignore[arg-type]
-        except TypeError:
-            raise FragmentMismatchError(f"ldm is an integer number of elements, not {shorten(given)}") from None
-        self._require_legal_ldm(int(ldm), "ldm")
-        return int(ldm)
+        ldm = integer_of(given)
+        if ldm is None:
+            raise FragmentMismatchError(f"ldm is an integer number of elements, not {shorten(given)}")
+        self._require_legal_ldm(ldm, "ldm")
+        return ldm
 
     def _require_legal_ldm(self, ldm: int, name: str) -> None:
         multiple = self.ldm_multiple

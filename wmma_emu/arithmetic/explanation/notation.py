@@ -13,6 +13,7 @@ from wmma_emu.formats.reference import unpack
 
 __all__ = [
     "WIDTH",
+    "abbreviated",
     "binary",
     "binary_or_hex",
     "decimal",

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""Global and shared memory as a kernel sees them: arrays that are read and written inside of their bounds only."""
+
+from typing import Any
+
+import numpy as np
+
+from wmma_emu.errors import DivergenceError, FragmentMismatchError, shorten
+from wmma_emu.kernels.indices import require_inside
+from wmma_emu.kernels.lanes import Lanes
+
+__all__ = ["Memory", "as_memory_of_kernel"]
+
+_ROWS = (
+    "A[i] of memory with more axes would copy a row for each lane: a pointer to a row is A[i:], the row that all lanes "
+    "share A[t.uniform(i)], an element for each lane A[i, j], a copy of the rows A[i, :]"
+)
+"""A tile that is stored to such a copy would be lost, also where all lanes share the row."""
+
+
+class Memory(np.ndarray):
+    """An array in global or shared memory, of which a kernel reads and writes elements that exist.
+
+    The same memory as the array that it was made of. Nothing wraps: an index, or a bound of a slice, that is below 0
+    raises, and so does an index past the end, where a GPU would reach what lies beside the array. Indexed with `Lanes`
+    it gives `Lanes`. Slices are memory again; masks, other index arrays and functions of NumPy give plain arrays.
+
+    ``A + 256``, pointer arithmetic in C++, raises: a slice is the pointer. ``numpy.add(A, 256)`` adds to the elements.
+
+    Raises
+    ------
+    OutOfBoundsError
+        For an index outside of its axis. Nothing is written then.
+    DivergenceError
+        Where each lane would read a row of its own without saying so.
+    FragmentMismatchError
+        For ``A + 256``, and for an index that is no integer.
+
+    Examples
+    --------
+    >>> A, i = as_memory_of_kernel(np.arange(40.0)), Lanes(np.arange(16, 48))
+    >>> A[8:][0], A[np.minimum(i, 39)][20:28]
+    (np.float64(8.0), Lanes([36., 37., 38., 39., 39., 39., 39., 39.]))
+    >>> A[i]
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.OutOfBoundsError: index 40 in lane 24 (others in lanes 25-31) lies outside of axis 0, which has
+    40 elements; mask the lanes, c = i < n; D[i[c]] = v[c], or clamp the index, A[np.minimum(i, n - 1)]
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        entries = require_inside(self.shape, key)
+        result = self.view(np.ndarray)[entries]
+        return result.view(_kind(entries, self.ndim)) if isinstance(result, np.ndarray) else result
+
+    def __setitem__(self, key: Any, values: Any) -> None:
+        self.view(np.ndarray)[require_inside(self.shape, key)] = values
+
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))
+
+    def __str__(self) -> str:
+        return str(self.view(np.ndarray))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: tuple[Any, ...] = (), **kwargs: Any) -> Any:
+        """Compute as with plain arrays; ``numpy.add.at``, the atomicAdd of a kernel, checks its indices too."""
+        if method == "at" and isinstance(inputs[0], Memory):
+            inputs = (inputs[0], require_inside(inputs[0].shape, inputs[1]), *inputs[2:])
+        if ufunc is np.add and method == "__call__" and isinstance(inputs[1], Memory):
+            _require_no_pointer(inputs[1], inputs[0], "{0} + A", "A[{0}:]", "add")  # of Lanes it comes here alone
+        if out:
+            kwargs["out"] = _plain(out)
+        result = getattr(ufunc, method)(*_plain(inputs), **kwargs)
+        return out[0] if len(out) == 1 else result
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Let functions such as `numpy.diff`, which count from the end themselves, work on plain arrays."""
+        result = func(*_plain(args), **_plain(kwargs))
+        is_view = type(result) is np.ndarray and np.may_share_memory(result, self.view(np.ndarray))
+        return result.view(Memory) if is_view else result
+
+    def __add__(self, other: Any) -> Any:
+        _require_no_pointer(self, other, "A + {0}", "A[{0}:]", "add")
+        return super().__add__(other)
+
+    def __iadd__(self, other: Any) -> Any:
+        _require_no_pointer(self, other, "A += {0}", "A = A[{0}:]", "add")
+        return super().__iadd__(other)
+
+    def __sub__(self, other: Any) -> Any:
+        _require_no_pointer(self, other, "A - {0}", "whole[n - {0}:] where A is whole[n:]", "subtract")
+        return super().__sub__(other)
+
+    def __isub__(self, other: Any) -> Any:
+        _require_no_pointer(self, other, "A -= {0}", "A = whole[n - {0}:] where A is whole[n:]", "subtract")
+        return super().__isub__(other)
+
+
+def as_memory_of_kernel(argument: Any) -> Any:
+    """View an array as memory; what is no array, or a single number, or values of lanes, stays as it is.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For a masked array.
+    """
+    if isinstance(argument, np.ma.MaskedArray):
+        raise FragmentMismatchError("an argument is a masked array, and memory has no mask; pass x.filled(value)")
+    if not isinstance(argument, np.ndarray) or isinstance(argument, Lanes) or argument.ndim == 0:
+        return argument
+    return argument.view(Memory)
+
+
+def _plain(given: Any) -> Any:
+    """Make plain arrays of memory, in sequences too."""
+    if isinstance(given, Memory):
+        return given.view(np.ndarray)
+    if type(given) in (list, tuple):
+        return type(given)(_plain(x) for x in given)
+    return {name: _plain(x) for name, x in given.items()} if type(given) is dict else given
+
+
+def _kind(entries: Any, axes: int) -> type[np.ndarray]:
+    """Tell what an access gives: a part of the memory, values of lanes, or values.
+
+    NumPy puts the axes of index arrays where the arrays stood, or first where something stands between them: lanes
+    come last where nothing follows the first index and no axis is left.
+    """
+    if len(entries) == axes and all(type(x) is Lanes and x.dtype.kind != "b" for x in entries):
+        return Lanes  # by far the most frequent
+    arrays = [x for x in entries if isinstance(x, np.ndarray)]
+    if not arrays:
+        return Memory
+    lanes = [x for x in arrays if isinstance(x, Lanes) and x.dtype.kind != "b"]
+    if not lanes or any(isinstance(x, bool | np.bool_) for x in entries) or any(x.dtype.kind == "b" for x in arrays):
+        return np.ndarray
+    indexed = [isinstance(x, int | np.ndarray) for x in entries]
+    first = indexed.index(True)
+    if not all(indexed[first:]):
+        return np.ndarray
+    before = entries[:first]
+    if Ellipsis not in before and len(entries) - before.count(None) < axes:
+        if not before:
+            raise DivergenceError(_ROWS)
+        return np.ndarray
+    width = max(x.shape[-1] for x in arrays)
+    return Lanes if any(x.shape[-1] == width for x in lanes) else np.ndarray
+
+
+def _require_no_pointer(memory: Memory, other: Any, expression: str, fix: str, function: str) -> None:
+    """Refuse memory plus or minus an integer, or one a lane; a copy of memory holds values, as any array does."""
+    if isinstance(other, np.ndarray):
+        if other.dtype.kind not in "iu" or (other.ndim and not isinstance(other, Lanes)):
+            return
+    elif not isinstance(other, int | np.integer):
+        return
+    owner: Any = memory
+    while isinstance(getattr(owner, "base", None), np.ndarray):
+        owner = owner.base
+    if isinstance(owner, Memory):
+        return
+    shown = "i" if isinstance(other, np.ndarray) else shorten(other, str)
+    raise FragmentMismatchError(
+        f"{expression} moves no pointer in Python, the slice {fix} does; numpy.{function}(A, {{0}}) changes the "
+        "elements".format(shown)
+    )
