@@ -94,7 +94,8 @@ WRONG = [
     # the command line
     ([], f"no command is given; the commands are {COMMANDS} (wmma-emu --help says more)"),
     (["shwo"], f"there is no command 'shwo'; the commands are {COMMANDS}; did you mean show?"),
-    (["--arch"], f"no command is given; the commands are {COMMANDS} (wmma-emu --help says more)"),
+    (["--arch", "h100"], f"a command comes first, before '--arch'; the commands are {COMMANDS} (wmma-emu --help says "
+     "more)"),
     (["list", "x"], "list takes no further argument 'x'"),
     (["list", "--typ", "f16"], "list has no option '--typ'; it has --help, --type, --shape, --arch, --family, "
      "--format; did you mean --type?"),

@@ -106,7 +106,11 @@ def test_a_match_takes_4_or_8_bytes_a_lane(wrong):
     ("name", "value", "text"),
     [
         ("add", LANE, "int32 or uint32, not int64 of shape (32,); pass value.astype(numpy.int32)"),
-        ("add", LANE.astype(np.float32), "int32 or uint32, not float32 of shape (32,); it takes no floats: use shuffles"),
+        (
+            "add",
+            LANE.astype(np.float32),
+            "int32 or uint32, not float32 of shape (32,); it takes no floats: use shuffles",
+        ),
         ("and", LANE.astype(np.int32), "uint32, not int32 of shape (32,); pass value.view(numpy.uint32)"),
         ("xor", LANE, "uint32, not int64 of shape (32,); pass value.astype(numpy.uint32)"),
     ],

@@ -34,5 +34,6 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         terminal.raw(json.dumps(explanation.to_dict()) + "\n")
         return
     lines = str(explanation).splitlines()
-    for line in lines if terminal.width is None else fit(lines, terminal.width):
-        terminal.line(Styled(line, "" if line.startswith(" ") else "heading"))
+    for paragraph in ([line] for line in lines) if terminal.width is None else fit(lines, terminal.width):
+        style = "" if paragraph[0].startswith(" ") else "heading"
+        terminal.lines((Styled(line, style),) for line in paragraph)

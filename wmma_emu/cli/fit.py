@@ -25,18 +25,24 @@ _GAP = 4
 _NARROWEST_CUT = 8
 
 
-def fit(lines: list[str], width: int) -> Iterator[str]:
+def fit(lines: list[str], width: int) -> Iterator[list[str]]:
     r"""Fit text to a terminal: tables are laid out anew, listings break between items, paragraphs between words.
+
+    Returns
+    -------
+    iterator of list of str
+        The lines of each paragraph.
 
     Examples
     --------
     >>> text = ["    zero:   k=0 0x0000 x 0x3c00,  k=2..3 0x0000 x 0x0000"]
-    >>> print(*fit(text, 50), sep="\n")
+    >>> [lines] = fit(text, 50)
+    >>> print(*lines, sep="\n")
         zero:   k=0 0x0000 x 0x3c00,
                 k=2..3 0x0000 x 0x0000
     """
     for line, hang in _paragraphs(_columns(_halved(lines, width), width)):
-        yield from _wrapped(line, hang, width)
+        yield _wrapped(line, hang, width)
 
 
 def _halved(lines: list[str], width: int) -> list[str]:

@@ -39,7 +39,7 @@ def _parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"wmma-emu {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
     for name, (add_options, summary, description) in _COMMANDS.items():
         add_options(commands.add_parser(name, allow_abbrev=False, help=summary, description=description))
     return parser
@@ -174,15 +174,14 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         For commands and options that do not exist, are incomplete or lack a value.
     """
     legal = f"the commands are {', '.join(_COMMANDS)}"
-    none = f"no command is given; {legal} (wmma-emu --help says more)"
     if not argv:
-        raise UsageError(none)
+        raise UsageError(f"no command is given; {legal} (wmma-emu --help says more)")
+    if argv[0].startswith("-") and argv[0] not in ("-h", "--help", "--version"):
+        raise UsageError(f"a command comes first, before {argv[0][:80]!r}; {legal} (wmma-emu --help says more)")
     if not argv[0].startswith("-") and argv[0] not in _COMMANDS:
         raise UsageError(f"there is no command {argv[0][:80]!r}; {legal}{did_you_mean(argv[0], _COMMANDS)}")
     parser = _parser()
     arguments, rest = parser.parse_known_args(argv)
-    if arguments.command is None:  # options alone
-        raise UsageError(none)
     if rest:
         options = _options_of(arguments.command)
         if rest[0].startswith("-"):
