@@ -124,7 +124,7 @@ def explain(
     OutOfBoundsError
         If D has no such element.
     FragmentMismatchError
-        For shapes and dtypes that do not fit, and batches: one matrix is explained at a time.
+        For shapes and dtypes that do not fit, and batches of more than one: one matrix is explained at a time.
 
     Examples
     --------

@@ -195,7 +195,7 @@ def test_x_in_place_operators_keep_the_array():
     frag = filled(C, 16, 16, 16, wmma.int32)
     x = frag.x
     frag.x += 1
-    assert frag.x is x
+    assert np.shares_memory(frag.x, x)
 
 
 @pytest.mark.parametrize(
@@ -297,3 +297,25 @@ def test_a_fragment_in_print_has_its_c_plus_plus_type(row):
 
 def test_integers_of_numpy_are_sizes_too():
     assert wmma.fragment(B, np.int64(16), np.uint8(16), 16, wmma.half, wmma.col_major).m == 16
+
+
+@pytest.mark.parametrize("name", ["use", "m", "n", "k", "type", "layout", "arch", "lane_map", "registers", "other"])
+def test_what_makes_the_type_of_a_fragment_cannot_be_set(name):
+    frag = wmma.fragment(wmma.accumulator, 16, 16, 16, wmma.float32)
+    with pytest.raises(FragmentMismatchError, match=f"the {name} of a fragment cannot be set"):
+        setattr(frag, name, 8)
+    assert repr(frag) == "<fragment<accumulator, 16, 16, 16, float> on sm_90: uninitialised>"
+
+
+def test_what_is_done_to_the_array_object_of_x_is_not_done_to_the_fragment():
+    frag = wmma.fragment(wmma.accumulator, 16, 16, 16, wmma.float32)
+    wmma.fill_fragment(frag, 1)
+    x = frag.x
+    x.shape = (32, 8)
+    x.flags.writeable = False
+    wmma.fill_fragment(frag, 2)
+    frag.x[3] *= 2
+    frag.x *= 3
+    assert frag.x.shape == (8, 32)
+    assert frag.x[:, 0].tolist() == [6, 6, 6, 12, 6, 6, 6, 6]
+    assert x.ravel()[0] == 6

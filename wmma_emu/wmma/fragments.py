@@ -86,6 +86,14 @@ class Fragment:
         self.lane_map: LaneMap = fragment_layout(self.use.value, self.m, self.n, self.k, self.format, order, self.arch)
         self._x: NDArray[Any] | None = None
 
+    def __setattr__(self, name: str, value: object) -> None:
+        """Let nothing but the elements change: use, shape, type, layout and chip are the fragment's type."""
+        if name not in ("x", "_x") and "lane_map" in self.__dict__:
+            raise FragmentMismatchError(
+                f"the {name} of a fragment cannot be set, it is part of its type; make another with wmma.fragment"
+            )
+        super().__setattr__(name, value)
+
     @property
     def cpp_type(self) -> str:
         """The type as C++ writes it."""
@@ -133,7 +141,7 @@ class Fragment:
         if self._x is None:
             fmt = self.format
             self._x = from_bits(np.full((self.num_elements, LANES), fmt.mask, fmt.storage), fmt)
-        return self._x
+        return self._x.view()
 
     @x.setter
     def x(self, elements: NDArray[Any]) -> None:
