@@ -274,3 +274,8 @@ def test_two_values_for_one_element_are_refused_in_one_warp_too():
 def test_a_pointer_is_pickled_with_every_protocol(protocol):
     copy = pickle.loads(pickle.dumps(Pointer(MEMORY, np.array([1, 2])), protocol))
     assert copy.offset.tolist() == [1, 2] and copy.gather(np.arange(2)).tolist() == [[1, 2], [2, 3]]
+
+
+def test_an_index_before_the_pointer_is_named():
+    with pytest.raises(OutOfBoundsError, match="the index -1 lies before the pointer"):
+        Pointer(MEMORY).gather(np.array([-1]))

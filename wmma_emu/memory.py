@@ -175,6 +175,8 @@ class Pointer:
             f"element {_index(element)} of {what}{of_warp} lies at position {positions[first]} of mem, which has "
             f"{self.buffer.size} elements: "
         )
+        if indices.size and indices.min() < 0:
+            return text + f"the index {int(indices.min())} lies before the pointer; positions do not count from the end"
         if offset < 0:
             return text + f"the pointer lies {-offset} before the first; positions do not count from the end"
         needed, there = int(indices.max()) + 1, max(0, self.buffer.size - offset)

@@ -310,7 +310,7 @@ def test_what_escapes_a_kernel_is_of_use_outside():
 def test_read_only_memory_stays_so():
     array = np.zeros(32, np.float32)
     array.flags.writeable = False
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(FragmentMismatchError, match="mem is read-only"):
         in_kernel(lambda x: operator.setitem(x, I, 1), array)
     with pytest.raises(ValueError, match="read-only"):
         in_kernel(lambda x: operator.imul(x, 2), array)
@@ -370,3 +370,32 @@ def test_a_guard_by_a_mask_and_one_by_a_clamp_are_what_the_message_says():
 
     scale[1, 64](x, y)
     same(y, x * 2)
+
+
+@pytest.mark.parametrize(
+    ("write", "error", "message"),
+    [
+        (lambda x: operator.setitem(x, I, None), FragmentMismatchError, "memory of float32 holds numbers, not None"),
+        (lambda x: operator.setitem(x, I, "1"), FragmentMismatchError, "memory of float32 holds numbers, not '1'"),
+        (lambda x: operator.setitem(x, I, np.arange(31)), FragmentMismatchError, "was not written: "),
+        (
+            lambda x: operator.setitem(x, slice(60, 70), 1),
+            OutOfBoundsError,
+            "a slice stops at 70 on axis 0, which has 64",
+        ),
+        (lambda x: operator.setitem(x, I < 5, 1), OutOfBoundsError, r"memory of shape \(64,\) takes as many indices"),
+        (lambda x: x[0, 0], OutOfBoundsError, r"memory of shape \(64,\) takes as many indices"),
+        (lambda x: x[I.astype(ml_dtypes.bfloat16)], FragmentMismatchError, "bfloat16"),
+    ],
+)
+def test_what_memory_does_not_take_writes_nothing(write, error, message):
+    array = np.zeros(64, np.float32)
+    with pytest.raises(error, match=message):
+        in_kernel(write, array)
+    assert not array.any()
+
+
+def test_an_integer_is_added_to_the_elements_as_the_message_says():
+    array = np.arange(4, dtype=np.float32)
+    in_kernel(lambda x: np.add(x, 256, out=x), array)
+    assert array.tolist() == [256, 257, 258, 259]

@@ -319,3 +319,11 @@ def test_what_is_done_to_the_array_object_of_x_is_not_done_to_the_fragment():
     assert frag.x.shape == (8, 32)
     assert frag.x[:, 0].tolist() == [6, 6, 6, 12, 6, 6, 6, 6]
     assert x.ravel()[0] == 6
+
+
+@pytest.mark.parametrize("name", ["arch", "lane_map", "x"])
+def test_nothing_of_a_fragment_can_be_deleted(name):
+    frag = wmma.fragment(wmma.accumulator, 16, 16, 16, wmma.float32)
+    with pytest.raises(FragmentMismatchError):
+        delattr(frag, name)
+    assert frag.lane_map.rows == 16

@@ -15,7 +15,7 @@ from wmma_emu.layouts.spec import LANES
 __all__ = ["require_inside"]
 
 
-def require_inside(shape: tuple[int, ...], key: Any) -> Any:
+def require_inside(shape: tuple[int, ...], key: Any, writes: bool = False) -> Any:
     """Return a key with plain integers in its slices, all of them inside of the array.
 
     Parameters
@@ -25,6 +25,8 @@ def require_inside(shape: tuple[int, ...], key: Any) -> Any:
     key : object
         Anything that NumPy takes in brackets. What it refuses itself, too many indices or a mask of another shape,
         is left to it.
+    writes : bool
+        Then a slice may not stop past the end either, where NumPy would leave out what lies there.
 
     Raises
     ------
@@ -49,6 +51,8 @@ def require_inside(shape: tuple[int, ...], key: Any) -> Any:
         axes = _axes(entry)
         if axes == 1 and axis < len(shape):
             entries[position] = _inside(entry, axis, shape[axis])
+            if writes and isinstance(entry, slice):
+                _require_stop_inside(entry, axis, shape[axis])
         axis += axes
     return tuple(entries)
 
@@ -70,7 +74,7 @@ def _axes(entry: Any) -> int:
 def _inside(entry: Any, axis: int, length: int) -> Any:
     """Check one entry of a key; a mask and the name of a field have nothing to be checked."""
     if isinstance(entry, np.ndarray):
-        if entry.dtype.kind == "f":
+        if entry.dtype.kind not in "biu":
             raise no_integer(shorten(entry.dtype, str))
         # argmin takes a tenth of the time of min
         if entry.dtype.kind in "iu" and entry.size:
@@ -107,6 +111,14 @@ def _bound(given: Any, verb: str, axis: int, length: int) -> int | None:
             "count from the first element; len(A) - n is n before the end"
         )
     return bound
+
+
+def _require_stop_inside(entry: slice, axis: int, length: int) -> None:
+    if entry.stop is not None and _integer(entry.stop) > length:
+        raise OutOfBoundsError(
+            f"a slice stops at {shorten(_integer(entry.stop))} on axis {axis}, which has {length} elements: nothing is "
+            "written past the end"
+        )
 
 
 def _outside(entry: NDArray[Any], axis: int, length: int) -> str:

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.errors import DivergenceError, FragmentMismatchError, shorten
+from wmma_emu.errors import DivergenceError, FragmentMismatchError, OutOfBoundsError, shorten
 from wmma_emu.kernels.indices import require_inside
 from wmma_emu.kernels.lanes import Lanes
+from wmma_emu.memory import require_writable
 
 __all__ = ["Memory", "as_memory_of_kernel"]
 
@@ -21,11 +22,13 @@ _ROWS = (
 class Memory(np.ndarray):
     """An array in global or shared memory, of which a kernel reads and writes elements that exist.
 
-    The same memory as the array that it was made of. Nothing wraps: an index, or a bound of a slice, that is below 0
-    raises, and so does an index past the end, where a GPU would reach what lies beside the array. Indexed with `Lanes`
-    it gives `Lanes`. Slices are memory again; masks, other index arrays and functions of NumPy give plain arrays.
+    The same memory as the array that it was made of. In brackets nothing wraps: an index, or a bound of a slice, that
+    is below 0 raises, and so does an index past the end, where a GPU would reach what lies beside the array. Indexed
+    with `Lanes` it gives `Lanes`. Slices are memory again; masks, other index arrays and functions of NumPy give plain
+    arrays.
 
-    ``A + 256``, pointer arithmetic in C++, raises: a slice is the pointer. ``numpy.add(A, 256)`` adds to the elements.
+    ``A + 256``, pointer arithmetic in C++, raises: a slice is the pointer. ``numpy.add(A, 256, out=A)`` adds to
+    the elements.
 
     Raises
     ------
@@ -50,11 +53,23 @@ class Memory(np.ndarray):
 
     def __getitem__(self, key: Any) -> Any:
         entries = require_inside(self.shape, key)
-        result = self.view(np.ndarray)[entries]
+        try:
+            result = self.view(np.ndarray)[entries]
+        except IndexError as error:
+            raise OutOfBoundsError(_not_accessed(self, error)) from None
         return result.view(_kind(entries, self.ndim)) if isinstance(result, np.ndarray) else result
 
     def __setitem__(self, key: Any, values: Any) -> None:
-        self.view(np.ndarray)[require_inside(self.shape, key)] = values
+        require_writable(self)
+        entries = require_inside(self.shape, key, writes=True)
+        if values is None or isinstance(values, str | bytes | complex):
+            raise FragmentMismatchError(f"memory of {self.dtype} holds numbers, not {shorten(values)}")
+        try:
+            self.view(np.ndarray)[entries] = values
+        except IndexError as error:
+            raise OutOfBoundsError(_not_accessed(self, error)) from None
+        except (ValueError, TypeError, OverflowError) as error:
+            raise FragmentMismatchError(f"{shorten(values)} was not written: {shorten(error, str)}") from None
 
     def __repr__(self) -> str:
         return repr(self.view(np.ndarray))
@@ -111,6 +126,13 @@ def as_memory_of_kernel(argument: Any) -> Any:
     return argument.view(Memory)
 
 
+def _not_accessed(memory: Memory, error: IndexError) -> str:
+    return (
+        f"{shorten(error, str)}; memory of shape {memory.shape} takes as many indices, or a mask of that shape: with "
+        "c a condition of the lanes, a[i[c]]"
+    )
+
+
 def _plain(given: Any) -> Any:
     """Make plain arrays of memory, in sequences too."""
     if isinstance(given, Memory):
@@ -161,6 +183,6 @@ def _require_no_pointer(memory: Memory, other: Any, expression: str, fix: str, f
         return
     shown = "i" if isinstance(other, np.ndarray) else shorten(other, str)
     raise FragmentMismatchError(
-        f"{expression} moves no pointer in Python, the slice {fix} does; numpy.{function}(A, {{0}}) changes the "
-        "elements".format(shown)
+        f"{expression} moves no pointer in Python, the slice {fix} does; numpy.{function}(A, {{0}}, out=A) "
+        "changes the elements".format(shown)
     )

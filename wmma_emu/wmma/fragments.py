@@ -94,6 +94,10 @@ class Fragment:
             )
         super().__setattr__(name, value)
 
+    def __delattr__(self, name: str) -> None:
+        """Let nothing be taken away either."""
+        self.__setattr__(name, None)
+
     @property
     def cpp_type(self) -> str:
         """The type as C++ writes it."""
