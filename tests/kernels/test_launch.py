@@ -12,7 +12,7 @@ import wmma_emu as we
 from wmma_emu.errors import DivergenceError, FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
 from wmma_emu.kernels import Dim3, Lanes
-from wmma_emu.kernels.limits import LIMITS
+from wmma_emu.kernels.limits import LIMITS, REDUX
 
 GRIDS = [1, 5, (3,), (2, 3), (2, 3, 4), [2, 1, 2]]
 BLOCKS = [32, 96, (64, 2), (8, 4), (4, 4, 4), (5, 32), (1, 1, 64), (16, 2, 3), (3, 32, 1)]
@@ -358,3 +358,12 @@ def test_a_kernel_returns_nothing(value, waits):
 
     with pytest.raises(UnsupportedInstructionError, match="a kernel returns nothing"):
         we.kernel(generator if waits else plain)[1, 32]()
+
+
+def test_the_chips_without_reductions_are_those_before_the_row_that_says_so():
+    assert REDUX.source and (REDUX.since, REDUX.status) == ("sm_80", "documented")
+    for arch in ARCHS:
+        reduce = we.kernel(arch=arch)(lambda t: t.reduce_add_sync(0xFFFFFFFF, np.ones(32, np.int32)))
+        message = "has no reduce_add_sync" if arch in ("sm_70", "sm_72", "sm_75") else "returned"
+        with pytest.raises(UnsupportedInstructionError, match=message):
+            reduce[1, 32]()

@@ -9,7 +9,7 @@ from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.spec import LANES
 
-__all__ = ["LIMITS", "Dim3", "Limits", "dim3", "require_legal_launch"]
+__all__ = ["LIMITS", "REDUX", "Dim3", "Feature", "Limits", "dim3", "require_legal_launch"]
 
 
 class Dim3(NamedTuple):
@@ -47,6 +47,18 @@ def _limits(arch: str, kib: int) -> Limits:
 
 LIMITS = {arch: _limits(arch, kib) for arch, kib in _KIB.items()}
 """Limits by chip."""
+
+
+class Feature(NamedTuple):
+    """What only later chips have: the first one with it."""
+
+    since: str
+    source: str
+    status: str
+
+
+REDUX = Feature("sm_80", "PTX ISA 9.1, redux.sync: target sm_80 or higher", "documented")
+"""The reductions over a warp."""
 
 
 def dim3(given: object, name: str) -> Dim3:

@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from wmma_emu.errors import DivergenceError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.instructions import ARCHS
 from wmma_emu.kernels.barriers import BARRIERS, Barrier
 from wmma_emu.kernels.block import Block
 from wmma_emu.kernels.lanes import Lanes
+from wmma_emu.kernels.limits import REDUX
 from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.scalar import bitwise
@@ -240,9 +242,9 @@ class WarpContext:
         return self._reduce("xor", mask, value)
 
     def _reduce(self, operation: str, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
-        if self.arch.number < 80:
+        if self.arch.number < ARCHS[REDUX.since].number:
             raise UnsupportedInstructionError(
-                f"{self.arch} has no reduce_{operation}_sync, the first chip with it is sm_80; use shuffles"
+                f"{self.arch} has no reduce_{operation}_sync, the first chip with it is {REDUX.since}; use shuffles"
             )
         return Lanes(vote.reduce_sync(operation, mask, value))
 
