@@ -222,15 +222,17 @@ def compile_cubins(sources: dict[str, str], folder: Path, target: str) -> list[b
 
 def versions() -> dict[str, str]:
     """What decides bits besides the chip: the driver, the toolkit's compiler."""
-    found = {"driver": "unknown", "cuda": "unknown"}
+    found = {"driver": driver_version(), "cuda": "unknown"}
     nvcc = _output(find_nvcc(), "--version")
     if match := re.search(r"release ([\d.]+), V([\d.]+)", nvcc):
         found["cuda"] = match[1]
         found["ptxas"] = match[2]
-    driver = _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").split()
-    if driver:
-        found["driver"] = driver[0]
     return found
+
+
+def driver_version() -> str:
+    """Version of the driver, ``"unknown"`` where nvidia-smi does not say it."""
+    return (_output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").split() or ["unknown"])[0]
 
 
 def _output(*command: str) -> str:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tools import nvrtc
 from tools.cuda_driver import Device, compile_cubins, target_of, versions
 from tools.recordings import add_source, compare, recording_parser
 
@@ -229,18 +230,20 @@ def load(path: Path) -> dict[str, NDArray[Any]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = recording_parser(__doc__)
+    nvrtc.add_option(parser)
     given = parser.parse_args(arguments)
+    compiling, asking = nvrtc.chosen(given.compiler, compile_cubins, versions)
     device = Device()
     asked = fragments(device.capability)
     with tempfile.TemporaryDirectory() as folder:
         files = {f"part{i}.cu": INCLUDES + _DUMP + "".join(x.source for x in asked[i::8]) for i in range(8)}
-        for cubin in compile_cubins(files, Path(folder), target_of(device.capability)):
+        for cubin in compiling(files, Path(folder), target_of(device.capability)):
             device.load(cubin)
     probed = {x.key: probe(x, device.run) for x in asked}
     given.out.parent.mkdir(parents=True, exist_ok=True)
     save(given.out, probed)
     add_source(
-        given.out, gpu=device.name, **versions(), generator="tools/record_wmma_layouts.py",
+        given.out, gpu=device.name, **asking(), generator="tools/record_wmma_layouts.py",
         contents="layout|use|shape|multiplicands|accumulator|memory layout -> (row, col) of element i of lane l as "
                  "[l, i]; ...|num_elements: elements a lane, bytes of x; same_as_row_major: keys left out",
     )  # fmt: skip

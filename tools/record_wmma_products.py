@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tools import wmma_alignment, wmma_probes
+from tools import nvrtc, wmma_alignment, wmma_probes
 from tools.cuda_driver import FILLS, Device, compile_cubins, target_of, versions
 from tools.recording_inputs import VERSION
 from tools.recordings import add_source, compare, inputs_checksum, load_arrays, recording_parser, save_arrays
@@ -115,7 +115,9 @@ def read_products(path: Path) -> Iterator[Recorded]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = recording_parser(__doc__)
     parser.add_argument("--seed", type=int, default=1)
+    nvrtc.add_option(parser)
     given = parser.parse_args(arguments)
+    compiling, asking = nvrtc.chosen(given.compiler, compile_cubins, versions)
     started = time.monotonic()
     device = Device()
     capability = device.capability
@@ -124,12 +126,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given.out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         files = sources(asked) | {"alignment.cu": wmma_alignment.source(capability)}
-        *cubins, alignment = compile_cubins(files, Path(folder), target_of(capability))
+        *cubins, alignment = compiling(files, Path(folder), target_of(capability))
         print(f"{len(asked)} products, compiled after {time.monotonic() - started:.1f} s", flush=True)
         for cubin in cubins:
             device.load(cubin)
         arrays = record(asked, given.seed, device)
-        metadata = {"arch": arch.name, "gpu": device.name, **versions()}
+        metadata = {"arch": arch.name, "gpu": device.name, **asking()}
         device.close()
         save(given.out, arrays, asked, given.seed, **metadata)  # refused loads may take more with them
         print(f"recorded after {time.monotonic() - started:.1f} s", flush=True)

@@ -7,7 +7,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.recording_inputs import VERSION, families_of, regenerate_inputs
-from wmma_emu.instructions import INSTRUCTIONS
+from wmma_emu.instructions import INSTRUCTIONS, Instruction, lookup
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Case:
-    """One family of one instruction: registers in and out, (registers, tiles, 32)."""
+    """One family of one instruction: registers in and out, (registers, tiles, 32), as `execute` takes them.
+
+    ``keywords`` are those of `execute`: metadata and selector of a sparse instruction.
+    """
 
     mnemonic: str
     family: str
@@ -30,6 +33,14 @@ class Case:
     b: Array
     c: Array
     d: Array
+    keywords: dict[str, Any] = field(default_factory=dict)
+
+    def first_tiles(self, count: int | None) -> "Case":
+        """Return the same case with fewer tiles."""
+        kept = slice(count)
+        keywords = {key: x[kept] if key == "metadata" else x for key, x in self.keywords.items()}
+        b = self.b[kept] if INSTRUCTIONS[self.mnemonic].is_warpgroup else self.b[:, kept]
+        return Case(self.mnemonic, self.family, self.a[:, kept], b, self.c[:, kept], self.d[:, kept], keywords)
 
 
 def save_arrays(path: str | Path, arrays: dict[str, Array], **metadata: Any) -> None:
@@ -124,8 +135,9 @@ def all_inputs(mnemonic: str, families: tuple[str, ...], seed: int, tiles: int) 
 def read_registers(path: str | Path) -> Iterator[Case]:
     """Read register recordings: those of `tools.record_registers`, or ones that hold their inputs.
 
-    The latter have keys ``instruction|family|A`` (B, C, D), names without their prefix, and arrays
-    [tile, register, lane]; sparse and warpgroup instructions among them are skipped.
+    The latter have keys ``instruction|family|A`` (B, C, D; E is metadata), names without their prefix, sparse ones
+    with ``#sel0`` behind, and arrays [tile, register, lane]; of `wgmma` [tile, warp, register, lane], and B as the
+    bytes of rows [n][k].
 
     Raises
     ------
@@ -153,9 +165,21 @@ def read_registers(path: str | Path) -> Iterator[Case]:
 def _with_inputs(arrays: dict[str, Array]) -> Iterator[Case]:
     for key in arrays:
         name, _, rest = key.partition("|")
-        if not rest.endswith("|D") or name.startswith(("sp.", "wgmma.")):
+        if not rest.endswith("|D"):
             continue
-        mnemonic = name if name in INSTRUCTIONS else f"mma.sync.aligned.{name}"
         family = rest.removesuffix("|D")
-        a, b, c, d = (np.moveaxis(arrays[f"{name}|{family}|{x}"], 1, 0) for x in "ABCD")
-        yield Case(mnemonic, family, a, b, c, d)
+        mnemonic, _, selector = name.partition("#sel")
+        row = lookup(f"mma.{mnemonic}" if mnemonic.startswith("sp.") else mnemonic)
+        parts = {x: arrays[f"{name}|{family}|{x}"] for x in ("ABCDE" if row.is_sparse else "ABCD")}
+        registers_first = {x: np.moveaxis(array, -2, 0) for x, array in parts.items() if x in "ACD"}
+        b = _columns(row, parts["B"]) if row.is_warpgroup else np.moveaxis(parts["B"], 1, 0)
+        keywords = {"metadata": parts["E"], "selector": int(selector)} if row.is_sparse else {}
+        a, c, d = (registers_first[x] for x in "ACD")
+        yield Case(row.mnemonic, family, a, b, c, d, keywords)
+
+
+def _columns(row: Instruction, memory: Array) -> Array:
+    """B of `wgmma`, (tiles, k, n), from the bytes of its columns."""
+    storage = row.format("b").storage
+    columns = np.ascontiguousarray(memory).view(storage).reshape(len(memory), row.n, row.k)
+    return columns.swapaxes(1, 2)

@@ -5,19 +5,26 @@ python tools/support_matrix.py
 """
 
 from wmma_emu.arithmetic import models_for
-from wmma_emu.instructions import ARCHS, INSTRUCTIONS
+from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Instruction
 
 FAMILIES = {
-    "f16 (`mma`, `wmma`)": lambda i: i.a == "f16" and i.shape != "m8n8k4",
-    "f16 m8n8k4 (`mma`)": lambda i: i.a == "f16" and i.shape == "m8n8k4",
-    "bf16": lambda i: i.a == "bf16",
-    "tf32": lambda i: i.a == "tf32",
-    "FP8 (e4m3, e5m2)": lambda i: i.a in ("e4m3", "e5m2"),
-    "f64": lambda i: i.a == "f64",
-    "s8, u8": lambda i: i.a in ("s8", "u8"),
-    "s4, u4": lambda i: i.a in ("s4", "u4"),
-    "b1": lambda i: i.a == "b1",
+    "f16 (`mma`, `wmma`)": lambda i: _is_dense(i) and i.a == "f16" and i.shape != "m8n8k4",
+    "f16 m8n8k4 (`mma`)": lambda i: _is_dense(i) and i.a == "f16" and i.shape == "m8n8k4",
+    "bf16": lambda i: _is_dense(i) and i.a == "bf16",
+    "tf32": lambda i: _is_dense(i) and i.a == "tf32",
+    "FP8 (e4m3, e5m2)": lambda i: _is_dense(i) and i.a in ("e4m3", "e5m2"),
+    "f64": lambda i: _is_dense(i) and i.a == "f64",
+    "s8, u8": lambda i: _is_dense(i) and i.a in ("s8", "u8"),
+    "s4, u4": lambda i: _is_dense(i) and i.a in ("s4", "u4"),
+    "b1": lambda i: _is_dense(i) and i.a == "b1",
+    "sparse, floating point (`mma.sp`)": lambda i: i.is_sparse and not i.is_warpgroup and i.format("a").is_float,
+    "sparse, integers (`mma.sp`)": lambda i: i.is_sparse and not i.is_warpgroup and not i.format("a").is_float,
+    "`wgmma`, dense and sparse": lambda i: i.is_warpgroup,
 }
+
+
+def _is_dense(row: Instruction) -> bool:
+    return not row.is_sparse and not row.is_warpgroup
 
 
 def status(family: str, arch: str) -> str:

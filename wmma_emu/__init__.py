@@ -7,6 +7,9 @@
 np.True_
 """
 
+from importlib import import_module
+from typing import Any
+
 from wmma_emu import wmma
 from wmma_emu.api import compare_archs, explain, instruction, mma
 from wmma_emu.arithmetic import DotModel
@@ -57,8 +60,19 @@ __all__ = [
     "explain",
     "format_of",
     "gemm",
+    "gpu",
     "instruction",
     "kernel",
     "mma",
+    "testing",
     "wmma",
 ]
+
+_ON_FIRST_USE = ("gpu", "testing")
+"""Modules that `import wmma_emu` leaves alone: what they need may not be installed."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ON_FIRST_USE:
+        return import_module(f"wmma_emu.{name}")
+    raise AttributeError(f"module 'wmma_emu' has no attribute {name!r}")

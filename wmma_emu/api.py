@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.gemm import Comparison, bind, compare_chips, explain_element
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of, default_arch, lookup
-from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp import BoundInstruction, bound_instruction
 
 __all__ = ["compare_archs", "explain", "instruction", "mma"]
 
@@ -38,7 +38,7 @@ def instruction(mnemonic: str, *, arch: str | Arch | None = None, lowering: str 
     <mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 on sm_80, recorded>
     """
     chip = default_arch() if arch is None else arch_of(arch)
-    return BoundInstruction(lookup(mnemonic, chip.name), chip, lowering)
+    return bound_instruction(lookup(mnemonic, chip.name), chip, lowering)
 
 
 def mma(

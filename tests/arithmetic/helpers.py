@@ -1,10 +1,16 @@
 """Operands by value or by bits, and one dot product through every engine."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from tools.recording_inputs import families_of, regenerate_inputs
 from wmma_emu.arithmetic import ENGINES, DotProduct, dot_product_of, matmul, models_for
 from wmma_emu.formats import Format, decode, encode, format_of
-from wmma_emu.instructions import INSTRUCTIONS, lookup
+from wmma_emu.formats.packing import unpack_words
+from wmma_emu.instructions import INSTRUCTIONS, Instruction, lookup
+from wmma_emu.layouts import layout_for
+from wmma_emu.testing import families
 
 
 def bits_of(values: list[float | str], fmt: Format) -> np.ndarray:
@@ -51,3 +57,32 @@ def distinct_products() -> dict[str, DotProduct]:
                 key = (*model.parameters, p.a, p.b, p.c, p.d, p.k, p.satfinite, p.bit_operation, p.rounding)
                 found.setdefault(key, (f"{arch}|{model.lowering}|{instruction.mnemonic}", p))
     return dict(found.values())
+
+
+Tiles = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""A, B and C of as many tiles: (tiles, rows, terms), (tiles, terms, columns), (tiles, rows, columns)."""
+
+
+def adversarial_operands(name: str, seed: int) -> Iterator[Tiles]:
+    """Two tiles of each family of inputs, for a product of `distinct_products`; of a sparse A the terms it meets."""
+    arch, _, mnemonic = name.split("|")
+    instruction = INSTRUCTIONS[mnemonic]
+    if instruction.is_sparse or instruction.is_warpgroup:
+        for family in families.families_of(instruction):
+            yield _drawn(instruction, family, seed)
+        return
+    for family in families_of(instruction):
+        operands = []
+        for operand, words in zip("abc", regenerate_inputs(instruction, family, seed, 2), strict=True):
+            layout = layout_for(instruction, operand, "sm_90" if "sm_90" in instruction.archs else arch)
+            operands.append(layout.scatter(unpack_words(words, instruction.format(operand))))
+        a, b, c = (x.reshape(-1, *x.shape[-2:])[:2] for x in operands)
+        yield a, b, c
+
+
+def _drawn(instruction: Instruction, family: str, seed: int) -> Tiles:
+    a, b, c, indices = families.draw(instruction, family, seed, 2, 2, 2)
+    if indices is not None:  # a row of A, and the rows of B that it meets, are a tile
+        b = np.stack([b[tile, indices[tile, tile + 1]] for tile in range(2)])
+        a, c = (np.stack([x[tile, tile + 1 : tile + 2] for tile in range(2)]) for x in (a, c))
+    return a, b, c

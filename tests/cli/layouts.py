@@ -3,7 +3,8 @@
 
 from typing import NamedTuple
 
-from wmma_emu.instructions import INSTRUCTIONS, OPERANDS
+from tests.rows import REPRESENTATIVES
+from wmma_emu.instructions import OPERANDS
 from wmma_emu.layouts import LaneMap, layout_for
 
 
@@ -25,13 +26,16 @@ class Case(NamedTuple):
 
 def _distinct() -> list[Case]:
     found: dict[LaneMap, Case] = {}
-    for row in INSTRUCTIONS.values():
+    for row in REPRESENTATIVES.values():
         for chip in row.archs:
-            for operand in OPERANDS:
+            for operand in (x for x in OPERANDS if row.registers(x)):
                 layout = layout_for(row, operand, chip)
                 found.setdefault(layout, Case(row.short_mnemonic, operand.upper(), chip, layout))
     return list(found.values())
 
 
 CASES = _distinct()
-"""Every distinct layout once; two layouts are equal if their elements, shapes and copies are."""
+"""Every distinct layout once, of `wgmma` those of three n.
+
+Two layouts are equal if their elements, shapes and copies are.
+"""

@@ -197,3 +197,43 @@ def test_a_heading_is_bold_to_its_end(screen, here):
     lines = out.text.splitlines()
     i = next(i for i, line in enumerate(lines) if "step 1:" in line)
     assert [line.startswith("\x1b[1m") for line in lines[i : i + 3]] == [True, True, False]
+
+
+@pytest.mark.parametrize("instr", ["wgmma.m64n64k16.f32.f16.f16", "mma.sp.m16n8k32.f32.f16.f16.f32",
+                                   "wgmma.sp.m64n8k32.f32.f16.f16"])  # fmt: skip
+def test_wgmma_and_sparse_instructions_are_explained_as_gemm_multiplies(run, here, instr):
+    a = np.load("a.npy")
+    a[:, 1:3] = 0  # two of four columns
+    np.save("a.npy", a)
+    assert run("gemm", "a.npy", "b.npy", "-o", "d.npy", "--instr", instr).status == 0
+    words = ("explain", "a.npy", "b.npy", "--row", "3", "--col", "5", "--instr", instr)
+    found = json.loads(run(*words, "--format", "json").out)
+    assert found["result"] == int(np.load("d.npy").view(np.uint32)[3, 5])
+    assert (found["ks"][:4] == [0, 3, 4, 5]) == ("sp" in instr)
+    out = run(*words).out
+    assert out == f"{explain(instr, a, np.load('b.npy'), row=3, col=5)}\n"
+    assert re.search(r"^    k=3 ", out, re.MULTILINE) and not re.search(r"^    k=[12] ", out, re.MULTILINE)
+
+
+def test_an_explanation_of_a_sparse_element_fits_a_terminal(here, screen, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    a = np.load("a.npy")
+    a[:, 1:3] = 0
+    np.save("a.npy", a)
+    for columns in (60, 80, 120):
+        out = screen(columns)
+        monkeypatch.setenv("NO_COLOR", "1")
+        assert (
+            main(["explain", "a.npy", "b.npy", "--row", "3", "--col", "5", "--instr", "wgmma.sp.m64n8k32.f32.f16.f16"])
+            == 0
+        )
+        assert max(map(len, out.text.splitlines())) <= columns
+
+
+def test_a_matrix_that_is_not_sparse_is_refused_in_one_line(run, here):
+    for words in (("explain", "a.npy", "b.npy", "--row", "3", "--col", "5"), ("gemm", "a.npy", "b.npy", "-o", "d.npy")):
+        status, out, err = run(*words, "--instr", "mma.sp.m16n8k32.f32.f16.f16.f32")
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        row = 3 if words[0] == "explain" else 0
+        assert f"row {row}, columns 0 to 3 of A have 4 that are not zero; " in err and "keeps 2 of 4 elements" in err
+    assert not (here / "d.npy").exists()

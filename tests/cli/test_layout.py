@@ -8,6 +8,7 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
+from tests.rows import REPRESENTATIVES
 from wmma_emu.cli import main
 from wmma_emu.cli.operand import select
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, INSTRUCTIONS, OPERANDS
@@ -38,9 +39,24 @@ def grid_of(out: str) -> str:
     return out.split("\n\n", 1)[1]
 
 
-def read_grid(picture: str, layout: LaneMap) -> np.ndarray:
+def rules_of(out: str, layout: LaneMap) -> tuple[range, range, int]:
+    """By which rows, columns and elements the picture goes on: from the description above it."""
+    if layout.num_lanes == 32:
+        assert "more rows" not in out
+        return range(1), range(1), 0
+    head = joined(out.split("\n\n", 1)[0])
+    height = re.search(r"more rows (\d+) further down: the next warp, T \+ 32\b", head)
+    across = re.search(r"more columns 8 further on: the same lanes, x \+ (\d+)", head)
+    rows = range(0, layout.rows, int(height[1]))
+    return rows, range(0, layout.cols, 8) if across else range(1), int(across[1]) if across else 0
+
+
+def read_grid(out: str, layout: LaneMap) -> np.ndarray:
     """Count for every element and lane that the picture names it, at its row and column; wrong ones fail."""
-    seen = np.zeros((layout.num_elements, 32), int)
+    seen = np.zeros((layout.num_elements, layout.num_lanes), int)
+    drawn = np.zeros_like(seen)
+    rows_on, cols_on, step = rules_of(out, layout)
+    picture = grid_of(out)
     for block in picture.split("\n\n"):
         lines = block.splitlines()
         matrices = [int(x) for x in re.findall(r"matrix (\d)", lines[0])] or [0]
@@ -57,9 +73,15 @@ def read_grid(picture: str, layout: LaneMap) -> np.ndarray:
                 places = [(r, c) for r in rows_here for c in cols_here]
                 assert len(places) == len(elements)
                 for lane in map(int, cell[1].split(",")):
-                    assert layout.matrix_of_lane[lane] == matrix
-                    assert layout.coords[list(elements), lane].tolist() == [list(x) for x in places]
-                    seen[list(elements), lane] += 1
+                    assert layout.matrix_of_lane.flat[lane] == matrix
+                    drawn[list(elements), lane] += 1
+                    for warp, down in enumerate(rows_on):
+                        for tile, right in enumerate(cols_on[: (layout.cols - places[0][1] + 7) // 8]):
+                            there, at = [i + tile * step for i in elements], lane + 32 * warp
+                            expected = [[r + down, c + right] for r, c in places]
+                            assert layout.coords_of_lanes[there, at].tolist() == expected
+                            seen[there, at] = 1
+    assert drawn.max() == 1
     return seen
 
 
@@ -70,7 +92,7 @@ def test_every_grid_fits_the_terminal_and_shows_every_element_that_is_read_once(
         monkeypatch.setenv("NO_COLOR", "1")
         assert main(["layout", *case.words]) == 0
         assert max(map(len, out.text.splitlines())) <= columns, str(case)
-        seen = read_grid(grid_of(out.text), case.layout)
+        seen = read_grid(out.text, case.layout)
         read = case.layout.read_elements
         assert (seen[:read] == 1).all() and not seen[read:].any(), str(case)
 
@@ -197,7 +219,7 @@ def test_csv_has_every_element_of_every_lane_as_the_layout_has_it(run, case: Cas
     assert (status, err) == (0, "")
     rows = list(csv.DictReader(io.StringIO(out)))
     layout = case.layout
-    assert len(rows) == 32 * layout.num_elements
+    assert len(rows) == layout.num_lanes * layout.num_elements
     expected = ["lane", "register", "bit_low", "bit_high", "element", "row", "col"]
     assert list(rows[0]) == [*expected, *(["matrix"] if layout.num_matrices > 1 else []), "read"]
     for i, row in enumerate(rows):
@@ -210,7 +232,7 @@ def test_csv_has_every_element_of_every_lane_as_the_layout_has_it(run, case: Cas
         assert number["bit_high"] - number["bit_low"] + 1 == layout.element_bits
         assert number["register"] * layout.elements_per_register + number["bit_low"] // layout.element_bits == element
         assert row["read"] == ("true" if element < layout.read_elements else "false")
-        assert int(row.get("matrix", 0)) == layout.matrix_of_lane[lane]
+        assert int(row.get("matrix", 0)) == layout.matrix_of_lane.flat[lane]
 
 
 def test_the_manuals_formula_gives_the_rows_of_the_csv(run):
@@ -241,9 +263,9 @@ def test_markdown_and_table_say_the_same(run, words):
 
 
 def test_every_operand_of_every_instruction_on_every_chip_is_the_one_that_is_asked_for():
-    for row in INSTRUCTIONS.values():
+    for row in REPRESENTATIVES.values():
         for chip in row.archs:
-            for operand in OPERANDS:
+            for operand in (x for x in OPERANDS if row.registers(x)):
                 found = select(Namespace(instruction=row.mnemonic, operand=operand, arch=chip))
                 assert found == (row, operand, ARCHS[chip], layout_for(row, operand, chip))
 
@@ -258,3 +280,16 @@ def test_operands_instructions_and_chips_do_not_mind_the_case(run):
     assert run("layout", F16.upper(), "--operand", "b", "--arch", "H100", "--format", "GRID") == run(
         "layout", F16, "--operand", "B"
     )
+
+
+def test_the_picture_of_four_warps_is_the_first_ones_and_how_it_goes_on(run):
+    out = run("layout", "wgmma.m64n256k16.f32.f16.f16", "--operand", "D").out
+    assert "more rows     16 further down: the next warp, T + 32\n" in out
+    assert "more columns  8 further on: the same lanes, x + 4\n" in out
+    drawn = grid_of(out).splitlines()
+    assert len(drawn) == 2 * 17 + 1 and drawn[0].split() == [str(i) for i in range(8)]
+    packed = run("layout", "wgmma.m64n256k16.f16.f16.f16", "--operand", "D").out
+    assert "more columns  8 further on: the same lanes, x + 4\n" in packed and "T0 x0-1" in packed
+    assert "more columns" not in run("layout", "wgmma.m64n32k16.f32.f16.f16", "--operand", "D").out
+    a = run("layout", "wgmma.m64n256k16.f32.f16.f16", "--operand", "A").out
+    assert "64 x 16 (m x k) f16, read from registers" in a and "more columns" not in a

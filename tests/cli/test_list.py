@@ -2,25 +2,33 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
 from wmma_emu.instructions import INSTRUCTIONS, instructions_of
 
 
-def test_list_without_filters_has_a_line_for_every_instruction(run):
+def in_short(rows) -> list[str]:
+    """Names as the table has them: N stands for the n of several `wgmma`."""
+    rows = list(rows)
+    names = [re.sub(r"(wgmma.*\.m64)n\d+", r"\1nN", row.short_mnemonic) for row in rows]
+    return list(dict.fromkeys(names))
+
+
+def test_list_without_filters_has_a_line_for_every_instruction_but_one_for_all_n_of_wgmma(run):
     status, out, err = run("list")
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].split() == ["INSTRUCTION", "SHAPE", "TYPES", "LAYOUTS", "REGISTERS", "CHIPS"]
-    assert [x.split()[0] for x in lines[1 : 1 + len(INSTRUCTIONS)]] == [
-        row.short_mnemonic for row in INSTRUCTIONS.values()
-    ]
+    expected = in_short(INSTRUCTIONS.values())
+    assert len(expected) == 256 + 44 + 48 + 21 + 20
+    assert [x.split()[0] for x in lines[1 : 1 + len(expected)]] == expected
     assert f"{len(INSTRUCTIONS)} instructions." in lines
 
 
 def test_a_line_names_shape_types_layouts_registers_and_chips(run):
-    out = run("list", "--type", "tf32", "--shape", "m16n8k8").out
+    out = run("list", "--type", "tf32", "--shape", "m16n8k8", "--family", "mma.sync").out
     assert out.splitlines()[1].split() == [
         "m16n8k8.f32.tf32.tf32.f32", "m16n8k8", "f32.tf32.tf32.f32", "row.col", "4", "2", "4", "4", "sm_80+",
     ]  # fmt: skip
@@ -32,7 +40,7 @@ def test_a_line_names_shape_types_layouts_registers_and_chips(run):
 
 
 def test_an_arch_adds_how_well_the_arithmetic_is_known(run):
-    out = run("list", "--type", "tf32", "--shape", "m16n8k8", "--arch", "RTX 5090").out
+    out = run("list", "--type", "tf32", "--shape", "m16n8k8", "--arch", "RTX 5090", "--family", "mma.sync").out
     assert out.splitlines()[1].split()[-1] == "literature"
     assert "1 instruction on sm_120 (Blackwell, GB20x)." in out
 
@@ -71,7 +79,8 @@ def test_csv_of_a_chip_says_status_and_lowerings(run):
     out = run("list", "--format", "csv", "--arch", "h200", "--type", "e4m3").out
     rows = list(csv.DictReader(io.StringIO(out)))
     assert {x["arithmetic"] for x in rows} == {"measured"}
-    assert {x["lowerings"] for x in rows} == {"ptxas-12.8 ptxas-12.4"}
+    assert {x["lowerings"] for x in rows if "wgmma" not in x["family"]} == {"ptxas-12.8 ptxas-12.4"}
+    assert {x["lowerings"] for x in rows if "wgmma" in x["family"]} == {"native"}
 
 
 def test_json_keeps_numbers_and_lists(run):
@@ -85,7 +94,7 @@ def test_markdown_is_a_table_of_equal_rows(run):
     lines = run("list", "--format", "markdown", "--type", "bf16").out.splitlines()
     assert lines[0].startswith("| instruction |") and lines[1].replace("| --- ", "") == "|"
     assert {x.count("|") for x in lines} == {7}
-    assert len(lines) == 2 + sum(row.a == "bf16" for row in INSTRUCTIONS.values())
+    assert len(lines) == 2 + len(in_short(row for row in INSTRUCTIONS.values() if row.a == "bf16"))
 
 
 @pytest.mark.parametrize(("form", "empty"), [
@@ -107,3 +116,50 @@ def test_every_chip_can_be_listed_in_every_format(run):
         for form in ("table", "csv", "json", "markdown"):
             outcome = run("list", "--arch", chip, "--format", form)
             assert (outcome.status, outcome.err) == (0, "") and "not modelled" not in outcome.out
+
+
+def test_lines_of_wgmma_show_how_registers_grow_with_n_and_which_n_there_are(run):
+    lines = run("list", "--family", "wgmma").out.splitlines()
+    assert lines[1].split() == [
+        "wgmma.m64nNk16.f32.f16.f16",
+        "m64nNk16",
+        "f32.f16.f16",
+        "-",
+        "4",
+        "0",
+        "N/2",
+        "N/2",
+        "sm_90",
+    ]
+    assert lines[2].split() == [
+        "wgmma.m64nNk16.f16.f16.f16",
+        "m64nNk16",
+        "f16.f16.f16",
+        "-",
+        "4",
+        "0",
+        "N/4",
+        "N/4",
+        "sm_90",
+    ]
+    text = " ".join(lines)
+    assert "546 instructions." in text
+    assert "N, where A is f16 bf16 tf32 e4m3 e5m2, is 8 to 256 in steps of 8; " in text
+    assert "N, where A is s8 u8 b1, is 8 to 32 in steps of 8, 48 to 256 in steps of 16; " in text
+    for row in INSTRUCTIONS.values():
+        if row.is_warpgroup:
+            assert row.registers("c") == row.registers("d") == row.n // (4 if row.d == "f16" else 2)
+
+
+def test_a_shape_of_wgmma_is_one_n_or_all(run):
+    one = run("list", "--shape", "m64n24k256").out.splitlines()
+    assert one[1].split()[:2] == ["wgmma.m64n24k256.s32.b1.b1.and.popc", "m64n24k256"]
+    assert one[1].split()[-5:] == ["4", "0", "12", "12", "sm_90"] and "1 instruction." in one
+    rows = json.loads(run("list", "--shape", "M64nNk256", "--format", "json").out)
+    assert [x["mnemonic"] for x in rows] == [x for x, row in INSTRUCTIONS.items() if row.is_warpgroup and row.k == 256]
+
+
+def test_a_shape_that_does_not_exist_is_told_all_in_few_words(run):
+    err = run("list", "--shape", "m64n9k16").err
+    assert "m16n16k16, " in err and "m64nNk16, m64nNk8, m64nNk32, m64nNk256, m64nNk64" in err
+    assert "m64n8k16, " not in err and len(err) < 500

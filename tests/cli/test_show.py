@@ -4,6 +4,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from tests.rows import REPRESENTATIVES
 from wmma_emu.arithmetic import MODELS, DotModel, model_for
 from wmma_emu.cli.show import _PARAMETERS, _parameters
 from wmma_emu.instructions import INSTRUCTIONS, lowerings, machine_instructions
@@ -69,7 +70,7 @@ def test_models_that_compute_differently_are_shown_differently():
     assert len(shown) == len({x.parameters for x in MODELS})
 
 
-@pytest.mark.parametrize("mnemonic", INSTRUCTIONS)
+@pytest.mark.parametrize("mnemonic", [x for x, row in REPRESENTATIVES.items() if row.n != 24])
 def test_every_instruction_can_be_shown(run, mnemonic):
     status, out, err = run("show", mnemonic)
     row = INSTRUCTIONS[mnemonic]
@@ -78,4 +79,30 @@ def test_every_instruction_can_be_shown(run, mnemonic):
     parts = sum(len(lowerings(row, chip)) for chip in row.archs)
     for label in ("computes", "known from", "machine code", "code from", "layouts from"):
         given = sum(line.startswith(f"  {label}  ") for line in out.splitlines())
-        assert given == parts + (label == "known from")
+        assert given == parts + (label == "known from") * (1 + row.is_sparse)
+
+
+@pytest.mark.parametrize(("instruction", "sparsity", "nibbles", "selectors"), [
+    ("mma.sp.m16n8k16.f32.f16.f16.f32", "2:4: A has elements in 2 of every 4 columns", 12,
+     "which lanes hold it: 0: lane % 4 = 0; 1: lane % 4 = 1; 2: lane % 4 = 2; 3: lane % 4 = 3 "),
+    ("mma.sp.m16n8k32.f32.f16.f16.f32", "2:4: ", 12, "0: lane % 4 = 0 or 1; 1: lane % 4 = 2 or 3 "),
+    ("mma.sp::ordered_metadata.m16n8k32.s32.s8.s8.s32", "2:4: ", 6, "0: lane % 4 = 0 or 1; 1: lane % 4 = 2 or 3 "),
+    ("mma.sp.m16n8k64.s32.s8.s8.s32", "2:4: ", 12, "0: lane % 4 = 0 or 1 or 2 or 3 "),
+    ("mma.sp.m16n8k128.s32.s4.s4.s32", "4:8: A has elements in 4 of every 8 columns, in pairs of neighbours", 12,
+     "0: lane % 4 = 0 or 1 or 2 or 3 "),
+    ("mma.sp.m16n8k8.f32.tf32.tf32.f32", "1:2: A has elements in 1 of every 2 columns", 2, "0: lane % 4 = 0; "),
+    ("wgmma.sp.m64n8k32.f32.f16.f16", "2:4: ", 12, "which lanes of each warp hold it: 0: lane % 4 = 0 or 1; 1: "),
+])  # fmt: skip
+def test_show_says_of_a_sparse_a_what_is_there_and_which_lanes_say_so(run, instruction, sparsity, nibbles, selectors):
+    out = joined(run("show", instruction, "--arch", "h200").out) + " "
+    assert f"sparsity {sparsity}" in out and selectors in out
+    legal = out.split("columns of a row: ")[1].split(" selector ")[0].split()
+    assert len(legal) == len(set(legal)) == nibbles and all(len(x) == 4 and set(x) <= set("01") for x in legal)
+
+
+def test_show_says_that_a_sparse_a_is_packed_and_that_wgmma_has_b_in_shared_memory(run):
+    lines = [x.split() for x in run("show", "wgmma.sp.m64n24k32.f32.bf16.bf16").out.split("\n")]
+    assert ["A", "bf16", *"64 x 16 of 64 x 32 - 4 of 32 bits 8".split()] in lines
+    assert ["B", "bf16", *"32 x 24 - in shared memory -".split()] in lines
+    assert ["D", "f32", *"64 x 24 - 12 of 32 bits 12".split()] in lines
+    assert not any("sparsity" in x for x in run("show", F16).out.splitlines())

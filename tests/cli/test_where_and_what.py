@@ -38,8 +38,9 @@ def test_where_is_what_the_layout_locates_and_what_looks_back(run, case: Case):
 def test_what_is_a_registers_part_of_the_layout(run, case: Case):
     whole = list(csv.DictReader(io.StringIO(run("layout", *case.words, "--format", "csv").out)))
     draw = random.Random(str(case))
-    for lane, register in ((0, 0), (31, case.layout.num_registers - 1),
-                           (draw.randrange(32), draw.randrange(case.layout.num_registers))):  # fmt: skip
+    lanes = case.layout.num_lanes
+    for lane, register in ((0, 0), (lanes - 1, case.layout.num_registers - 1),
+                           (draw.randrange(lanes), draw.randrange(case.layout.num_registers))):  # fmt: skip
         words = ("--lane", lane, "--register", register, "--format", "csv")
         part = list(csv.DictReader(io.StringIO(run("what", *case.words, *words).out)))
         assert len(part) == case.layout.elements_per_register
@@ -90,3 +91,36 @@ def test_markdown_has_the_rows_of_the_table(run):
     command = ("where", WMMA, "--operand", "A", "--row", "9", "--col", "3")
     lines = run(*command, "--format", "markdown").out.splitlines()
     assert [x.strip("| ").split(" | ") for x in lines[2:]] == table_of(run(*command).out)[1:]
+
+
+SPARSE = "mma.sp.m16n8k32.f32.f16.f16.f32"
+WGMMA = "wgmma.m64n64k16.f32.f16.f16"
+
+
+def test_a_packed_a_is_half_as_wide_as_k(run):
+    out = run("where", SPARSE, "--operand", "A", "--row", "9", "--col", "15").out
+    assert "16 x 16 (m x k/2, packed) f16, row" in out
+    assert table_of(out)[1] == ["7", "3", "31:16", "x7", "9", "15"]
+    assert "A has 16 columns" in run("where", SPARSE, "--operand", "A", "--row", "9", "--col", "16").err
+
+
+def test_lanes_of_wgmma_are_the_threads_of_four_warps(run):
+    out = run("where", WGMMA, "--operand", "D", "--row", "37", "--col", "11").out
+    assert table_of(out)[1] == ["85", "5", "31:0", "x5", "37", "11"]
+    out = run("what", WGMMA, "--operand", "A", "--lane", "127", "--register", "3").out
+    assert [x[-2:] for x in table_of(out)[1:]] == [["63", "14"], ["63", "15"]]
+
+
+@pytest.mark.parametrize("command", [("where", "--row", "0", "--col", "0"), ("what", "--lane", "0", "--register", "0"),
+                                     ("layout",)], ids=lambda x: x[0])  # fmt: skip
+def test_b_of_wgmma_is_in_no_register(run, command):
+    outcome = run(command[0], WGMMA, "--operand", "B", *command[1:])
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "has no operand b in registers: it reads B from shared memory" in outcome.err
+
+
+def test_a_warpgroup_has_no_lane_128(run):
+    assert (
+        "a warpgroup has 128 lanes, 32 in each warp; legal are 0 to 127"
+        in run("what", WGMMA, "--operand", "D", "--lane", "128", "--register", "0").err
+    )

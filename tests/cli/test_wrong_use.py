@@ -17,10 +17,10 @@ from wmma_emu.instructions import arch_of, lookup
 HEADER = b"\x93NUMPY\x01\x00v\x00"
 SHAPES = (
     "m8n8k4, m16n8k8, m16n8k16, m16n8k4, m16n8k32, m8n8k16, m8n8k32, m16n8k64, m8n8k128, m16n8k128, m16n8k256, "
-    "m16n16k16, m32n8k16, m8n32k16, m16n16k8"
+    "m16n16k16, m32n8k16, m8n32k16, m16n16k8, m64nNk16, m64nNk8, m64nNk32, m64nNk256, m64nNk64"
 )
-COMMANDS = "list, show, layout, where, what, gemm, explain"
-INSTR = "INSTR: PTX mnemonic, as in m16n8k16.f32.f16.f16.f32 or wmma.mma.m16n16k16.f32.f32"
+COMMANDS = "list, show, layout, where, what, gemm, explain, crosscheck"
+INSTR = "INSTR: PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16"
 OPERANDS = "f32, f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, b1"
 
 
@@ -112,7 +112,8 @@ WRONG = [
      "b1, f32, s32; did you mean f16?"),
     (["list", "--shape", "m16n8k15"], f"--shape 'm16n8k15' is not one of {SHAPES}; did you mean m16n8k16?"),
     (["list", "--shape", "?"], f"--shape '?' is not one of {SHAPES}"),
-    (["list", "--family", "wmma"], "--family 'wmma' is not one of mma.sync, wmma.mma; did you mean wmma.mma?"),
+    (["list", "--family", "wmma"], "--family 'wmma' is not one of mma.sync, wmma.mma, mma.sp, "
+     "mma.sp::ordered_metadata, wgmma, wgmma.sp; did you mean wmma.mma?"),
     (["list", "--format", "xml"], "--format 'xml' is not one of table, csv, json, markdown"),
     (["list", "--arch", "hoper"], lambda: arch_of("hoper")),
     (["show", "m16n8k16.f32.f16.f16.f32", "--arch", "sm_61"], lambda: arch_of("sm_61")),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
+from wmma_emu.arithmetic.explanation import explain_dot
 
 F16, F32 = np.float16, np.float32
 RNG = np.random.default_rng(5)
@@ -162,3 +163,63 @@ def test_wrong_use_gets_a_clear_error(use, error, message):
     with pytest.raises(error, match=message) as caught:
         use()
     assert 20 < len(str(caught.value)) < 600 and "\n" not in str(caught.value)
+
+
+SPARSE = [
+    ("mma.sp.m16n8k32.f32.f16.f16.f32", F16, F32),
+    ("mma.sp.m16n8k16.f16.f16.f16.f16", F16, F16),
+    ("mma.sp.m16n8k8.f32.tf32.tf32.f32", F32, F32),
+    ("mma.sp::ordered_metadata.m16n8k64.f32.e4m3.e5m2.f32", None, F32),
+    ("mma.sp.m16n8k32.s32.s8.s8.s32.satfinite", np.int8, np.int32),
+    ("wgmma.sp.m64n24k32.f32.bf16.bf16", ml_dtypes.bfloat16, F32),
+    ("wgmma.sp.m64n8k64.f32.e5m2.e5m2", ml_dtypes.float8_e5m2, F32),
+    ("wgmma.m64n8k16.f32.f16.f16", F16, F32),
+]
+
+
+@pytest.mark.parametrize(("instr", "dtype", "c_dtype"), SPARSE, ids=str)
+@pytest.mark.parametrize("k", [4, 72])
+def test_a_sparse_element_is_the_one_that_gemm_computes_and_its_terms_say_their_k(instr, dtype, c_dtype, k):
+    a_dtype, b_dtype = (dtype, dtype) if dtype else (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2)
+    A, B, C = draw((5, k), a_dtype), draw((k, 3), b_dtype), draw((5, 3), c_dtype)
+    A[:, ::2] = 0
+    D = we.gemm(A, B, C, instr=instr)
+    row = we.instruction(instr).instruction
+    e = we.explain(instr, A, B, C, row=3, col=2)
+    assert (e.result, e.k) == (int(D.view(f"u{D.itemsize}")[3, 2]), k)
+    count = -(-k // row.k)
+    assert len(e.executions) == count and len(e.a) == len(e.b) == len(e.ks) == count * row.terms
+    assert [(x.first_k, x.last_k) for x in e.executions] == [(i * row.k, (i + 1) * row.k - 1) for i in range(count)]
+    a, b = (np.pad(x.view(f"u{x.itemsize}"), [(0, count * row.k - k) if n == k else (0, 0) for n in x.shape])
+            for x in (A, B))  # fmt: skip
+    for at, x, y in zip(e.ks, e.a, e.b, strict=True):
+        assert (x, y) == (a[3, at], b[at, 2])
+    named = [t.k for step in e.steps if hasattr(step, "terms") for t in step.terms if getattr(t, "k", None) is not None]
+    assert sorted(named) == sorted(e.ks)
+    assert (f"A is sparse: {len(e.ks)} products" in " ".join(str(e).split())) == row.is_sparse
+    assert f"k = 0 .. {row.k - 1}, c = 0x" in str(e)
+
+
+def test_the_steps_of_a_sparse_element_are_those_of_its_packed_row():
+    A, B = draw((1, 64), F16), draw((64, 1), F16)
+    A[:, ::2] = 0
+    ins = we.instruction("mma.sp.m16n8k32.f32.f16.f16.f32")
+    sparse = we.explain(ins, A, B, row=0, col=0)
+    packed = explain_dot(ins.product, list(sparse.a), list(sparse.b), 0, instruction=ins.mnemonic, arch="sm_90")
+    assert packed.result == sparse.result
+    for x, y in zip(sparse.steps, packed.steps, strict=True):
+        assert (x.exponent, x.total, x.result) == (y.exponent, y.total, y.result)
+        for s, p in zip(x.terms[:-1], y.terms[:-1], strict=True):
+            assert (s.k, s.name, s.kept, s.cut) == (sparse.ks[p.k], f"k={sparse.ks[p.k]}", p.kept, p.cut)
+
+
+def test_a_sparse_element_of_fp8_as_f16_says_what_its_model_counts():
+    A, B = np.zeros((1, 64), ml_dtypes.float8_e4m3fn), np.ones((64, 1), ml_dtypes.float8_e4m3fn)
+    e = we.explain("mma.sp.m16n8k64.f32.e4m3.e4m3.f32", A, B, row=0, col=0)
+    assert "A is sparse: 32 products, which the model's k counts" in " ".join(str(e).split())
+
+
+def test_a_sparse_element_without_products_is_c():
+    C = np.full((1, 1), 1.5, F32)
+    e = we.explain("mma.sp.m16n8k32.f32.f16.f16.f32", np.zeros((1, 0), F16), np.zeros((0, 1), F16), C, row=0, col=0)
+    assert (e.result, e.executions, e.ks) == (0x3FC0_0000, (), ())

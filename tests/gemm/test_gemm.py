@@ -1,5 +1,6 @@
 """Whole matrices: the order of k, padding, batches, the final rounding, memory."""
 
+import contextlib
 import tracemalloc
 
 import ml_dtypes
@@ -9,6 +10,7 @@ import pytest
 import wmma_emu as we
 from wmma_emu.arithmetic import dot_product_of, reference
 from wmma_emu.formats import encode, format_of
+from wmma_emu.gemm import sparse as sparse_gemm
 from wmma_emu.instructions import lookup
 
 RNG = np.random.default_rng(5)
@@ -203,3 +205,119 @@ def test_matrices_full_of_nan_give_nan():
 def test_no_k_without_a_way_from_c_to_d_is_refused():
     with pytest.raises(we.FragmentMismatchError, match=r"no products \(K = 0\), and C is f16, D f32"):
         we.gemm(np.zeros((3, 0), np.float16), np.zeros((0, 4), np.float16), instr="wmma.mma.m16n16k16.f32.f16")
+
+
+def pruned(shape, group=4, seed=0, dtype=np.float16):
+    """Half of every group of columns is zero, at random."""
+    A = normal(shape, dtype, seed)
+    order = np.random.default_rng(seed).random((*shape[:-1], -(-shape[-1] // group), group)).argsort(-1)
+    A[(order < group // 2).reshape(*shape[:-1], -1)[..., : shape[-1]]] = 0
+    return A
+
+
+@pytest.mark.parametrize("instr", ["wgmma.m64n64k16.f32.f16.f16", "wgmma.m64n8k16.f32.f16.f16"])
+def test_wgmma_walks_over_k_as_mma_sync_of_its_chip_does(instr):
+    A, B, C = normal((70, 50)), normal((50, 9), seed=1), normal((70, 9), np.float32, seed=2)
+    expected = we.gemm(A, B, C, instr="m16n8k16.f32.f16.f16.f32", arch="h200")
+    np.testing.assert_array_equal(we.gemm(A, B, C, instr=instr).view(np.uint32), expected.view(np.uint32))
+
+
+def test_wgmma_of_fp8_is_a_unit_of_its_own():
+    A, B = normal((5, 70), ml_dtypes.float8_e4m3fn), normal((70, 4), ml_dtypes.float8_e4m3fn, seed=1)
+    D = we.gemm(A, B, instr="wgmma.m64n8k32.f32.e4m3.e4m3")
+    assert (D != we.gemm(A, B, instr="m16n8k32.f32.e4m3.e4m3.f32")).any()
+    p = dot_product_of(lookup("wgmma.m64n8k32.f32.e4m3.e4m3"), "sm_90")
+    a = np.pad(A.view(np.uint8), ((0, 0), (0, 26)))
+    b = np.pad(B.view(np.uint8), ((0, 26), (0, 0)))
+    for i, j in np.ndindex(5, 4):
+        running = 0
+        for k in range(0, 96, 32):
+            running = reference.dot(p, a[i, k : k + 32].tolist(), b[k : k + 32, j].tolist(), running)
+        assert int(D.view(np.uint32)[i, j]) == running
+
+
+@pytest.mark.parametrize(
+    "instr",
+    [
+        "mma.sp.m16n8k32.f32.f16.f16.f32",
+        "mma.sp::ordered_metadata.m16n8k16.f32.f16.f16.f32",
+        "wgmma.sp.m64n8k32.f32.f16.f16",
+    ],
+)
+def test_a_sparse_instruction_multiplies_the_elements_that_are_there_k_after_k(instr):
+    A, B, C = pruned((7, 70)), normal((70, 5), seed=1), normal((7, 5), np.float32, seed=2)
+    row = lookup(instr)
+    p = dot_product_of(row, "sm_90")
+    bits = [
+        np.pad(x, pad) for x, pad in ((A.view(np.uint16), ((0, 0), (0, 26))), (B.view(np.uint16), ((0, 26), (0, 0))))
+    ]
+    D = we.gemm(A, B, C, instr=instr)
+    for i, j in np.ndindex(7, 5):
+        running = int(C.view(np.uint32)[i, j])
+        for start in range(0, 96 if row.k == 32 else 80, row.k):
+            there = []
+            for chunk in range(start, start + row.k, 4):
+                kept = [k for k in range(chunk, chunk + 4) if bits[0][i, k]]
+                others = [k for k in range(chunk, chunk + 4) if k not in kept]
+                there += sorted(kept + others[: 2 - len(kept)])
+            running = reference.dot(p, bits[0][i, there].tolist(), bits[1][there, j].tolist(), running)
+        assert int(D.view(np.uint32)[i, j]) == running
+
+
+def test_a_sparse_product_of_one_tile_is_the_instruction_itself():
+    name = "mma.sp.m16n8k32.f32.f16.f16.f32"
+    A, B, C = pruned((16, 32)), normal((32, 8), seed=1), normal((16, 8), np.float32, seed=2)
+    np.testing.assert_array_equal(we.gemm(A, B, C, instr=name), we.mma(A, B, C, instr=name))
+
+
+def test_sparse_products_broadcast_and_their_row_panels_do_not_show(monkeypatch):
+    name = "mma.sp.m16n8k32.f32.f16.f16.f32"
+    A, B = pruned((2, 1, 13, 40)), normal((3, 40, 6), seed=1)
+    D = we.gemm(A, B, instr=name)
+    assert D.shape == (2, 3, 13, 6)
+    for i, j in np.ndindex(2, 3):
+        np.testing.assert_array_equal(we.gemm(A[i, 0], B[j], instr=name), D[i, j])
+    monkeypatch.setattr(sparse_gemm, "_GATHERED", 3 * 32 * 6)
+    np.testing.assert_array_equal(we.gemm(A, B, instr=name), D)
+
+
+@pytest.mark.parametrize(("a", "b"), [((4, 0), (0, 3)), ((0, 8), (8, 3)), ((4, 8), (8, 0)), ((0, 4, 8), (8, 3))])
+def test_empty_sparse_products_are_those_of_a_dense_instruction(a, b):
+    found, dense = (we.gemm(np.zeros(a, np.float16), np.zeros(b, np.float16), instr=x)
+                    for x in ("mma.sp.m16n8k32.f32.f16.f16.f32", "m16n8k16.f32.f16.f16.f32"))  # fmt: skip
+    assert found.shape == dense.shape and np.array_equal(found, dense)
+
+
+def test_integers_4_bit_pairs_and_tf32_may_be_sparse_too():
+    A, B = np.random.default_rng(0).integers(-8, 8, (2, 5, 128), np.int8)
+    A.reshape(5, 32, 2, 2)[:, :, 1] = 0
+    exact = A.astype(int) @ B.T.astype(int)
+    assert np.array_equal(we.gemm(A, B.T, instr="mma.sp.m16n8k64.s32.s8.s8.s32"), exact)
+    pairs = A.astype(ml_dtypes.int4)
+    assert np.array_equal(we.gemm(pairs, B.T.astype(ml_dtypes.int4), instr="mma.sp.m16n8k64.s32.s4.s4.s32"), exact)
+    F = A.astype(np.float32)
+    F[:, 1::2] = 0
+    assert np.array_equal(we.gemm(F, B.T.astype(np.float32), instr="mma.sp.m16n8k8.f32.tf32.tf32.f32"), F @ B.T)
+
+
+def test_a_matrix_that_is_not_sparse_is_refused_with_row_and_columns_of_all_of_a():
+    A = pruned((9, 100))
+    A[5, 68:72] = 1
+    message = (
+        "row 5, columns 68 to 71 of A have 4 that are not zero; mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 "
+    )
+    for call in (lambda: we.gemm(A, A.T, instr="mma.sp.m16n8k32.f32.f16.f16.f32"),
+                 lambda: we.explain("mma.sp.m16n8k32.f32.f16.f16.f32", A, A.T, row=5, col=1)):  # fmt: skip
+        with pytest.raises(we.FragmentMismatchError, match=f"{message}keeps 2 of 4 elements: prune A first"):
+            call()
+
+
+def test_chips_are_compared_with_a_sparse_instruction_too():
+    A, B = pruned((6, 64)), normal((64, 5), seed=1)
+    with pytest.warns(we.UnverifiedModelWarning):
+        found = we.compare_archs(A, B, instr="mma.sp.m16n8k32.f32.f16.f16.f32", archs=["sm_80", "sm_90"])
+    for arch in ("sm_80", "sm_90"):
+        with pytest.warns(we.UnverifiedModelWarning) if arch == "sm_80" else contextlib.nullcontext():
+            expected = we.gemm(A, B, instr="mma.sp.m16n8k32.f32.f16.f16.f32", arch=arch)
+        assert np.array_equal(found.results[arch], expected)
+    assert found.differing["sm_90"] > 0

@@ -3,6 +3,7 @@
 
 import pytest
 
+from tests.rows import FAMILIES, REPRESENTATIVES
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import (
     ARCHS,
@@ -20,7 +21,7 @@ def spellings(row: Instruction) -> list[str]:
     name = row.mnemonic
     found = [
         name, name.upper(), f"  {name} ;\n", name.replace(".aligned", ""), name.replace(".sync.aligned", ""),
-        row.short_mnemonic, row.short_mnemonic.upper() + ";",
+        row.short_mnemonic, row.short_mnemonic.upper() + ";", name.replace(".mma_async", ""),
     ]  # fmt: skip
     if row.family == "mma.sync":
         found += [name.removeprefix("mma.sync."), name.removeprefix("mma.sync.aligned.")]
@@ -34,15 +35,16 @@ def spellings(row: Instruction) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("row", INSTRUCTIONS.values(), ids=str)
-def test_every_spelling_of_a_row_finds_it(row: Instruction):
-    for text in spellings(row):
-        assert lookup(text) is row, text
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_spelling_of_a_row_finds_it(family: str):
+    for row in instructions_of(family=family):
+        for text in spellings(row):
+            assert lookup(text) is row, text
 
 
 @pytest.mark.parametrize("chip", ARCHS)
 def test_a_row_is_found_on_its_chips_and_refused_on_the_others(chip: str):
-    for name, row in INSTRUCTIONS.items():
+    for name, row in REPRESENTATIVES.items():
         if chip in row.archs:
             assert lookup(name, chip) is row
             assert lookup(row, ARCHS[chip]) is row
@@ -66,6 +68,14 @@ def test_a_row_is_found_on_its_chips_and_refused_on_the_others(chip: str):
          "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc"),
         ("wmma.mma.m8n8k128.s32.b1.b1.s32.and.popc",
          "wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32"),
+        ("mma.sp.m16n8k32.f32.f16.f16.f32", "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"),
+        ("mma.sp::ordered_metadata.m16n8k64.s32.s8.u8.s32.satfinite",
+         "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.satfinite.s32.s8.u8.s32"),
+        ("wgmma.m64n8k16.f32.f16.f16", "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"),
+        ("wgmma.mma_async.m64n24k256.s32.b1.b1.and.popc",
+         "wgmma.mma_async.sync.aligned.m64n24k256.s32.b1.b1.and.popc"),
+        ("wgmma.sp.m64n256k64.satfinite.s32.s8.u8",
+         "wgmma.mma_async.sp.sync.aligned.m64n256k64.s32.s8.u8.satfinite"),
         ("m16n8k32.f32.e4m3.e5m2.f32.kind::f8f6f4",
          "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e5m2.f32"),
     ],
@@ -87,7 +97,11 @@ def test_filters_combine_and_keep_the_order_of_the_table():
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ({"family": "wgmma"}, "there is no family 'wgmma'; there is mma.sync, wmma.mma"),
+        (
+            {"family": "tcgen05"},
+            "there is no family 'tcgen05'; there is mma.sync, wmma.mma, mma.sp, "
+            "mma.sp::ordered_metadata, wgmma, wgmma.sp",
+        ),
         ({"shape": "m16n8k17"}, "there is no shape 'm16n8k17'; there is m8n8k4, "),
         ({"shape": 16}, "there is no shape 16"),
         ({"a": "f17"}, "there is no format 'f17'"),

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import FAMILIES
 from wmma_emu.formats import FORMATS
-from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, Instruction
+from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, instructions_of
 from wmma_emu.instructions.table import _GROUPS
 
 DATA = Path(__file__).parent / "data"
@@ -27,10 +28,12 @@ def test_the_table_is_exactly_what_the_assembler_accepts():
     assert {name: (row.archs, row.num_registers) for name, row in INSTRUCTIONS.items()} == accepted
 
 
-def test_there_are_256_rows_under_256_names():
+def test_there_are_1422_rows_under_1422_names():
     rows = list(INSTRUCTIONS.values())
-    assert len(rows) == len(set(rows)) == 256
-    assert sum(row.family == "mma.sync" for row in rows) == 118
+    assert len(rows) == len(set(rows)) == 1422
+    assert {family: len(instructions_of(family=family)) for family in FAMILIES} == {
+        "mma.sync": 118, "wmma.mma": 138, "mma.sp": 44, "mma.sp::ordered_metadata": 48, "wgmma": 546, "wgmma.sp": 528,
+    }  # fmt: skip
     assert all(name == row.mnemonic == str(row) for name, row in INSTRUCTIONS.items())
 
 
@@ -43,29 +46,47 @@ def test_no_two_groups_give_the_same_instruction():
     assert count == len(INSTRUCTIONS)
 
 
-@pytest.mark.parametrize("row", INSTRUCTIONS.values(), ids=str)
-def test_a_row_hangs_together(row: Instruction):
-    assert all(row.format(operand) is FORMATS[getattr(row, operand)] for operand in OPERANDS)
-    assert row.source and row.status == "documented"
-    assert row.archs and list(row.archs) == [name for name in ARCHS if name in row.archs]
-    assert row.archs[-1] == "sm_120", "no chip has withdrawn an instruction yet"
-    assert row.matrix_shape("a") == (row.m, row.k)
-    assert row.matrix_shape("b") == (row.k, row.n)
-    assert row.matrix_shape("c") == row.matrix_shape("d") == (row.m, row.n)
-
-
-@pytest.mark.parametrize("row", INSTRUCTIONS.values(), ids=str)
-def test_registers_hold_a_warps_share_of_the_matrix(row: Instruction):
-    """Every element once, but for f16 `wmma` operands, which always are sixteen elements."""
-    for operand in OPERANDS:
-        rows, columns = row.matrix_shape(operand)
-        bits = row.format(operand).bits
-        held = row.registers(operand) * max(bits, 32) // bits
-        if row.family == "wmma.mma" and row.a == "f16" and operand in "ab":
-            assert held == 16
-            assert held * 32 % (rows * columns) == 0
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_row_hangs_together(family: str):
+    for row in instructions_of(family=family):
+        assert all(row.format(operand) is FORMATS[getattr(row, operand)] for operand in OPERANDS), row
+        assert row.source and row.status == "documented", row
+        assert row.archs and list(row.archs) == [name for name in ARCHS if name in row.archs], row
+        if row.is_warpgroup:
+            assert row.archs == ("sm_90",), "Hopper alone has wgmma"
         else:
-            assert held * 32 == rows * columns * row.products
+            assert row.archs[-1] == "sm_120", "no chip has withdrawn any other instruction yet"
+        assert (row.is_warpgroup, row.warps) == (("wgmma" in family), 4 if "wgmma" in family else 1), row
+        assert (row.is_sparse, row.terms) == ((True, row.k // 2) if "sp" in family else (False, row.k)), row
+        assert row.matrix_shape("a") == (row.m, row.terms), row
+        assert row.matrix_shape("b") == (row.k, row.n), row
+        assert row.matrix_shape("c") == row.matrix_shape("d") == (row.m, row.n), row
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_registers_hold_a_warps_share_of_the_matrix(family: str):
+    """Every element once, but for f16 `wmma` operands, which always are sixteen elements, and B of `wgmma`."""
+    for row in instructions_of(family=family):
+        for operand in OPERANDS:
+            rows, columns = row.matrix_shape(operand)
+            bits = row.format(operand).bits
+            held = row.registers(operand) * max(bits, 32) // bits
+            if row.family == "wmma.mma" and row.a == "f16" and operand in "ab":
+                assert held == 16, row
+                assert held * 32 % (rows * columns) == 0, row
+            elif row.is_warpgroup and operand == "b":
+                assert held == 0, row
+            else:
+                assert held * 32 * row.warps == rows * columns * row.products, (row, operand)
+
+
+def test_wgmma_has_every_eighth_n_or_for_integers_every_sixteenth_from_32_on():
+    for family in ("wgmma", "wgmma.sp"):
+        for types in {(row.types, row.k, row.modifiers) for row in instructions_of(family=family)}:
+            rows = [row for row in instructions_of(family=family) if (row.types, row.k, row.modifiers) == types]
+            eighths = list(range(8, 257, 8))
+            expected = eighths if rows[0].format("a").is_float else [n for n in eighths if n <= 32 or n % 16 == 0]
+            assert [row.n for row in rows] == expected
 
 
 def test_four_products_only_in_the_f16_m8n8k4():
@@ -79,3 +100,7 @@ def test_the_types_follow_in_the_promised_order():
 
     assert order("mma.sync") == ["f16", "bf16", "tf32", "e4m3", "e5m2", "f64", "s8", "u8", "s4", "u4", "b1"]
     assert order("wmma.mma") == ["f16", "bf16", "tf32", "f64", "s8", "u8", "s4", "u4", "b1"]
+    sparse = ["f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "s4", "u4"]
+    assert order("mma.sp") == order("mma.sp::ordered_metadata")[: len(sparse)] == sparse
+    assert order("wgmma") == ["f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "b1"]
+    assert order("wgmma.sp") == ["f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"]

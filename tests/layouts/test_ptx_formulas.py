@@ -4,6 +4,7 @@
 Row and column are functions of groupID g, threadID_in_group t and element i, written as the document does.
 """
 
+import numpy as np
 import pytest
 
 from wmma_emu.instructions.table import INSTRUCTIONS
@@ -147,3 +148,52 @@ def test_every_chip_has_the_same_layouts_of_mma_sync():
     for row in MMA:
         for operand in "abcd":
             assert len({layout_for(row, operand, arch) for arch in row.archs}) == 1
+
+
+def packed_formula(row):
+    """9.7.14.6.2: a sparse A is packed, laid out as a dense one of half the width; B as a dense one of all k."""
+    half = {"f16": ("m16n8k8", "m16n8k16"), "tf32": ("m16n8k4", "m16n8k8"), "s8": ("m16n8k16", "m16n8k32"),
+            "s4": ("m16n8k32", "m16n8k64")}  # fmt: skip
+    same = {"bf16": "f16", "e4m3": "s8", "e5m2": "s8", "u8": "s8", "u4": "s4"}
+    a = same.get(row.a, row.a)
+    return FORMULAS[half[a][f"m16n8k{row.k // 2}" != half[a][0]], a]
+
+
+def wide_b(row):
+    """B of all k: registers of eight rows of four lanes, one after another."""
+    run = 32 // row.format("b").bits
+    return lambda g, t, i: (t * run + i % run + i // run * 4 * run, g)
+
+
+@pytest.mark.parametrize("row", [x for x in INSTRUCTIONS.values() if x.family.startswith("mma.sp")], ids=str)
+def test_sparse_operands_lie_where_the_document_says(row):
+    a, _, c = packed_formula(row)
+    for operand, formula in (("a", a), ("b", wide_b(row)), ("c", c), ("d", c)):
+        layout = layout_for(row, operand, row.archs[-1])
+        for lane in range(32):
+            for i in range(layout.num_elements):
+                assert tuple(layout.coords[i, lane]) == formula(lane >> 2, lane % 4, i), (operand, lane, i)
+
+
+def test_operands_of_wgmma_lie_where_the_document_says():
+    """9.7.15.5.1: figures of A in registers, and of D, for every n that there is."""
+    proved = set()
+    for row in (x for x in INSTRUCTIONS.values() if x.is_warpgroup):
+        run = max(1, 32 // row.format("a").bits)
+        for operand in "acd":
+            layout = layout_for(row, operand, "sm_90")
+            if id(layout) in proved:
+                continue
+            proved.add(id(layout))
+            i = np.arange(layout.num_elements)[:, None, None]
+            warp, lane = np.arange(4)[:, None], np.arange(32)
+            g, t = lane >> 2, lane % 4
+            if operand == "a":  # registers: rows g and g + 8, then the second half of k
+                register = i // run
+                expected = 16 * warp + g + 8 * (register % 2), t * run + i % run + 4 * run * (register // 2)
+            else:
+                expected = 16 * warp + g + 8 * (i // 2 % 2), 8 * (i // 4) + 2 * t + i % 2
+            for axis, formula in enumerate(expected):
+                shape = layout.coords.shape[:-1]
+                assert np.array_equal(layout.coords[..., axis], np.broadcast_to(formula, shape)), (row, operand)
+    assert len(proved) > 60

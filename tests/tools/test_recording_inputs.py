@@ -134,8 +134,8 @@ def test_the_version_stands_for_these_inputs():
     assert drawn == CHECKSUMS
 
 
-@pytest.mark.parametrize("row", INSTRUCTIONS.values(), ids=str)
-def test_every_instruction_has_registers_for_every_family(row):
+@pytest.mark.parametrize("row", [x for x in INSTRUCTIONS.values() if x.family in ("mma.sync", "wmma.mma")], ids=str)
+def test_every_dense_instruction_of_one_warp_has_registers_for_every_family(row):
     for family in families_of(row):
         registers = regenerate_inputs(row, family, seed=7, tiles=3)
         assert [x.shape for x in registers] == [(row.registers(x), 3, 32) for x in "abc"]

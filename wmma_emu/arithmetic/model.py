@@ -50,7 +50,7 @@ class DotModel:
         as they are.
     k_order : {"ascending", "byte_pairs"}
         Products of one step: consecutive k; or, for FP8 run as f16, first the k with ``k % 4 < 2`` (bytes 0
-        and 1 of each register), then the others.
+        and 1 of each register), then the others. Of a sparse A, k counts packed elements.
     c_joins : {"first_step", "last_add", "each_add"}
         Whether c is a term of the first step; or is added, rounded to nearest, after all steps, which then
         start from +0; or each chain's sum, begun by a plain product, is added to it in turn.
@@ -155,7 +155,7 @@ class DotProduct:
     model : DotModel
     a, b, c, d : Format
     k : int
-        Products of one instruction.
+        Products of one instruction; where A is sparse, of its packed elements.
     satfinite : bool
         Clamp an integer total instead of wrapping it.
     bit_operation : {"", "xor", "and"}
@@ -185,7 +185,7 @@ class DotProduct:
             instruction.format("b"),
             instruction.format("c"),
             instruction.format("d"),
-            instruction.k,
+            instruction.terms,
             satfinite="satfinite" in modifiers,
             bit_operation=next((popc[x] for x in modifiers if x in popc), ""),
             rounding=next((rounding[x] for x in modifiers if x in rounding), "RNE"),

@@ -3,7 +3,7 @@
 
 What the sources are: bits recorded on GPUs and published by F. A. Khattak and M. Mikaitis with their models
 (MATLAB-tensor-core, BSD-2-Clause), reproduced here without a mismatch; our own recordings on an NVIDIA H200
-(docs/evidence/h200-2026-11-21.md); the public models MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core, where nothing
+(docs/evidence); the public models MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core, where nothing
 checks them; machine code that ptxas 12.4, 12.8 and 13.0 emit.
 """
 
@@ -15,7 +15,7 @@ from wmma_emu.formats import format_of
 
 __all__ = ["FMA_F32", "MODELS"]
 
-_H200 = "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21: no mismatch in 98 million outputs of 248 instructions"
+_H200 = "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21: no mismatch in 1.03e10 dot products of 1410 rows"
 _DATA = "published recordings of MATLAB-tensor-core (BSD-2-Clause), no mismatch: "
 _LITERATURE = "MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core agree"
 _SIM = "MMA-Sim (arXiv 2511.10909) alone"
@@ -23,6 +23,8 @@ _SIM = "MMA-Sim (arXiv 2511.10909) alone"
 _Evidence = dict[str, tuple[str, str, str]]
 """For each chip: status, source, note."""
 
+_SPARSE = ("mma.sp", "mma.sp::ordered_metadata")
+_WARPGROUP = ("wgmma", "wgmma.sp")
 _F16_MMA = ("m16n8k8", "m16n8k16")
 _F16_WMMA = ("m16n16k16", "m32n8k16", "m8n32k16")
 _FP8 = ("e4m3", "e5m2")
@@ -107,6 +109,49 @@ def _hopper_and_blackwell() -> Iterator[DotModel]:
                         terms_per_step=4, fraction_bits=25)  # fmt: skip
 
 
+_WITH_SPARSE_A = ("m16n8k8", "m16n8k16", "m16n8k32")
+_LIKE_DENSE = ("inferred", "the unit of the dense instruction of this chip, half of the products left out", "")
+
+
+def _sparse() -> Iterator[DotModel]:
+    """Products of a sparse A: those of its packed elements alone, in the unit of the dense instruction."""
+    hopper = {"sm_90": ("measured", _H200, "")}
+    older: _Evidence = {arch: _LIKE_DENSE for arch in ("sm_80", "sm_86", "sm_89")}
+    newer: _Evidence = {arch: _LIKE_DENSE for arch in ("sm_100", "sm_120")}
+    for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("tf32", "f32")):
+        width = 1 if fmt == "tf32" else 2
+        for evidence, terms, fraction_bits in ((older, 4, 24), (hopper, 8, 25), (newer, 8, 25)):
+            yield from _aligned(evidence, accumulator, families=_SPARSE, shapes=_WITH_SPARSE_A, inputs=(fmt,),
+                                terms_per_step=terms * width, fraction_bits=fraction_bits)  # fmt: skip
+    yield from _aligned({"sm_89": _LIKE_DENSE}, "f32", output="e8m13", families=_SPARSE, shapes=("m16n8k64",),
+                        inputs=_FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
+    for accumulator in ("f32", "f16"):
+        yield from _aligned({"sm_120": _LIKE_DENSE}, accumulator, families=_SPARSE, shapes=("m16n8k64",), inputs=_FP8,
+                            terms_per_step=32, fraction_bits=25)  # fmt: skip
+
+
+def _warpgroup() -> Iterator[DotModel]:
+    """`wgmma`: f16, bf16 and tf32 as `mma.sync`; FP8 in a unit of its own, which keeps 13 bits."""
+    hopper = {"sm_90": ("measured", _H200, "")}
+
+    def shapes(*ks: int) -> tuple[str, ...]:
+        return tuple(f"m64n{n}k{k}" for k in ks for n in range(8, 257, 8))
+
+    for fmt, accumulator, terms, ks in (
+        ("f16", "f32", 16, (16, 32)), ("f16", "f16", 16, (16, 32)), ("bf16", "f32", 16, (16, 32)),
+        ("tf32", "f32", 8, (8, 16)),
+    ):  # fmt: skip
+        yield from _aligned(hopper, accumulator, families=_WARPGROUP, shapes=shapes(*ks), inputs=(fmt,),
+                            terms_per_step=terms, fraction_bits=25)  # fmt: skip
+    for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
+        yield from _aligned(hopper, accumulator, output=output, families=_WARPGROUP, shapes=shapes(32, 64),
+                            inputs=_FP8, terms_per_step=32, fraction_bits=13)  # fmt: skip
+    yield from _rows(hopper, arithmetic="integer", families=_WARPGROUP, shapes=shapes(32, 64), inputs=("s8", "u8"),
+                     accumulator="s32")  # fmt: skip
+    yield from _rows(hopper, arithmetic="popcount", families=("wgmma",), shapes=shapes(256), inputs=("b1",),
+                     accumulator="s32")  # fmt: skip
+
+
 def _fp8_as_f16() -> Iterator[DotModel]:
     """FP8 `mma.sync` on chips whose warp-level unit has no FP8: converted to f16, two HMMAs, c added last."""
     lowerings = (
@@ -122,11 +167,13 @@ def _fp8_as_f16() -> Iterator[DotModel]:
         }),
     )  # fmt: skip
     for lowering, partial_sums, evidence in lowerings:
+        software = {"lowering": lowering, "partial_sums": partial_sums, "terms_per_step": 16, "fraction_bits": 25,
+                    "operand_format": "f16", "k_order": "byte_pairs", "c_joins": "last_add"}  # fmt: skip
         for accumulator in ("f32", "f16"):
-            yield from _aligned(evidence, accumulator, lowering=lowering, partial_sums=partial_sums,
-                                families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"), inputs=_FP8,
-                                terms_per_step=16, fraction_bits=25,
-                                operand_format="f16", k_order="byte_pairs", c_joins="last_add")  # fmt: skip
+            yield from _aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+                                inputs=_FP8, **software)  # fmt: skip
+        sparse = {"sm_90": evidence["sm_90"], "sm_100": _LIKE_DENSE}
+        yield from _aligned(sparse, "f32", families=_SPARSE, shapes=("m16n8k64",), inputs=_FP8, **software)
 
 
 def _fp8_on_sm_120() -> Iterator[DotModel]:
@@ -173,17 +220,17 @@ def _integers() -> Iterator[DotModel]:
         arch: ("documented", text, "one clamp of the exact total: measured on sm_90") for arch in archs
     }
     evidence["sm_90"] = ("measured", _H200, "")
-    shapes = ("m8n8k16", "m16n8k16", "m16n8k32", "m8n8k32", "m16n8k64", *_F16_WMMA)
-    yield from _rows(evidence, arithmetic="integer", families=_BOTH, shapes=shapes, inputs=("s8", "u8", "s4", "u4"),
-                     accumulator="s32")  # fmt: skip
+    shapes = ("m8n8k16", "m16n8k16", "m16n8k32", "m8n8k32", "m16n8k64", "m16n8k128", *_F16_WMMA)
+    yield from _rows(evidence, arithmetic="integer", families=(*_BOTH, *_SPARSE), shapes=shapes,
+                     inputs=("s8", "u8", "s4", "u4"), accumulator="s32")  # fmt: skip
     bits = {arch: row for arch, row in evidence.items() if arch != "sm_72"}
     yield from _rows(bits, arithmetic="popcount", families=_BOTH, shapes=("m8n8k128", "m16n8k128", "m16n8k256"),
                      inputs=("b1",), accumulator="s32")  # fmt: skip
 
 
 MODELS: tuple[DotModel, ...] = (
-    *_volta(), *_turing(), *_ampere_and_ada(), *_hopper_and_blackwell(), *_fp8_as_f16(), *_fp8_on_sm_120(),
-    *_m8n8k4_after_turing(), *_f64(), *_integers(),
+    *_volta(), *_turing(), *_ampere_and_ada(), *_hopper_and_blackwell(), *_sparse(), *_warpgroup(), *_fp8_as_f16(),
+    *_fp8_on_sm_120(), *_m8n8k4_after_turing(), *_f64(), *_integers(),
 )  # fmt: skip
 """Every row. `wmma_emu.arithmetic.lookup.model_for` finds the one that serves an instruction on a chip."""
 

@@ -4,14 +4,19 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from wmma_emu.cli.operand import span
 from wmma_emu.cli.places import cell_size
 from wmma_emu.cli.terminal import Line, Styled
 from wmma_emu.layouts import LaneMap, Location
+from wmma_emu.layouts.spec import LANES
 
-__all__ = ["describe_cells", "grid_lines"]
+__all__ = ["describe_cells", "grid_lines", "shortened"]
 
 _WIDTH_OF_FILES = 100
+_MOST_COLUMNS = 32
+_COLUMNS_OF_MANY = 16
 _GAP = "   "
 
 
@@ -38,6 +43,32 @@ def describe_cells(layout: LaneMap) -> str:
         return f"{text} 0"
     axis = f"{rows} neighbouring rows" if rows > 1 else f"{cols} neighbouring columns"
     return f"{text}s 0 to {rows * cols - 1}, which share a register: {axis}"
+
+
+def shortened(layout: LaneMap) -> tuple[LaneMap, list[tuple[str, str]]]:
+    """Of four warps' matrix return the part that is worth a picture, and the rules by which the rest follows.
+
+    The warps' rows look alike; so do, of an accumulator, every eight columns.
+
+    Examples
+    --------
+    >>> import wmma_emu as we
+    >>> picture, rules = shortened(we.instruction("wgmma.m64n256k16.f32.f16.f16").d.layout)
+    >>> (picture.rows, picture.cols), rules[1]
+    ((16, 16), ('more columns', '8 further on: the same lanes, x + 4'))
+    """
+    if layout.num_lanes == LANES:
+        return layout, []
+    coords, rows = layout.coords[:, 0], layout.rows * LANES // layout.num_lanes
+    rules = [("more rows", f"{rows} further down: the next warp, T + {LANES}")]
+    cols = layout.cols
+    per_tile = len(coords) * 8 // cols
+    beside = np.array((0, 8))
+    if cols > _MOST_COLUMNS and np.array_equal(coords[per_tile:], coords[:-per_tile] + beside):
+        rules.append(("more columns", f"8 further on: the same lanes, x + {per_tile}"))
+        cols = _COLUMNS_OF_MANY
+        coords = coords[: per_tile * cols // 8]
+    return LaneMap(coords, rows, cols, layout.element_bits, len(coords), layout.source, layout.status), rules
 
 
 def grid_lines(layout: LaneMap, width: int | None) -> Iterator[Line]:

@@ -2,7 +2,8 @@
 """``wmma-emu list``: the instructions that have everything asked for."""
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from wmma_emu.arithmetic import models_for
 from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_text, table_lines
@@ -10,7 +11,7 @@ from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import check_choice
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, Arch, Instruction, arch_of, instructions_of
 
-__all__ = ["run"]
+__all__ = ["grouped", "n_range", "run"]
 
 _FORMATS = ("table", "csv", "json", "markdown")
 
@@ -35,7 +36,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     columns = [Column("instruction"), Column("shape", True), Column("types", True), Column("layouts", True),
                Column("registers"), Column("chips", chip is not None)]  # fmt: skip
     columns += [Column("arithmetic")] if chip else []
-    cells = [_cells(row, chip) for row in rows]
+    groups = grouped(rows)
+    cells = [_cells(group, chip) for group in groups]
     if output == "markdown":
         terminal.raw(markdown_text(columns, cells))
         return
@@ -45,22 +47,57 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         terminal.line()
         if len(table[0]) < len(columns):
             terminal.text("Columns are left out for want of width; --format csv has everything.")
-    for text in _summary(rows, chip):
+    for text in _summary(groups, chip):
         terminal.text(text)
 
 
 def _filtered(arguments: Namespace, chip: Arch | None) -> tuple[Instruction, ...]:
     every = INSTRUCTIONS.values()
     family = check_choice("--family", arguments.family, (row.family for row in every))
-    shape = check_choice("--shape", arguments.shape, (row.shape for row in every))
+    shapes, short = [row.shape for row in every], [_shape(group) for group in grouped(every)]
+    shape = check_choice("--shape", arguments.shape, (*shapes, *short), short)
     multiplied = {name: None for row in every for name in (row.a, row.b)}
     summed = {name: None for row in every for name in (row.c, row.d) if name not in multiplied}
     wanted = check_choice("--type", arguments.type, (*multiplied, *summed))
-    rows = instructions_of(chip, family=family, shape=shape)
+    rows = instructions_of(chip, family=family, shape=shape if shape in shapes else None)
+    if shape is not None and shape not in shapes:
+        rows = tuple(row for row in rows if f"m{row.m}nNk{row.k}" == shape and row.is_warpgroup)
     if wanted is None:
         return rows
     operands = ("a", "b") if wanted in multiplied else ("c", "d")
     return tuple(row for row in rows if wanted in [getattr(row, x) for x in operands])
+
+
+def grouped(rows: Iterable[Instruction]) -> list[tuple[Instruction, ...]]:
+    """Put the rows of `wgmma` that differ in n alone together; every other row stands by itself."""
+    groups: dict[object, list[Instruction]] = {}
+    for row in rows:
+        alike = replace(row, n=0, num_registers=(0, 0, 0, 0)) if row.is_warpgroup else row
+        groups.setdefault(alike, []).append(row)
+    return [tuple(group) for group in groups.values()]
+
+
+def _shape(group: Sequence[Instruction]) -> str:
+    row = group[0]
+    return row.shape if len(group) == 1 else f"m{row.m}nNk{row.k}"
+
+
+def n_range(group: Sequence[Instruction]) -> str:
+    """Say which n there are, in runs of one step.
+
+    Examples
+    --------
+    >>> n_range(instructions_of("h200", family="wgmma", a="b1"))
+    '8 to 32 in steps of 8, 48 to 256 in steps of 16'
+    """
+    ns = [row.n for row in group]
+    runs: list[list[int]] = []
+    for n in ns:
+        if runs and (len(runs[-1]) == 1 or n - runs[-1][-1] == runs[-1][1] - runs[-1][0]):
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    return ", ".join(f"{x[0]} to {x[-1]} in steps of {x[1] - x[0]}" if len(x) > 1 else str(x[0]) for x in runs)
 
 
 def _record(row: Instruction, chip: Arch | None) -> Record:
@@ -78,14 +115,20 @@ def _record(row: Instruction, chip: Arch | None) -> Record:
     return record
 
 
-def _cells(row: Instruction, chip: Arch | None) -> list[str]:
-    """Render a row for people."""
+def _cells(group: Sequence[Instruction], chip: Arch | None) -> list[str]:
+    """Render a row, or those that differ in n alone, for people."""
+    row = group[0]
+    registers = [str(row.registers(x)) for x in OPERANDS]
+    if len(group) > 1:  # C and D: a number of registers that grows with n
+        registers = [
+            x if y in "ab" else f"N/{row.n // row.registers(y)}" for x, y in zip(registers, OPERANDS, strict=True)
+        ]
     cells = [
-        row.short_mnemonic,
-        row.shape,
-        ".".join((row.d, row.a, row.b, row.c)),
-        f"{row.a_layout}.{row.b_layout}",
-        " ".join(str(row.registers(x)) for x in OPERANDS),
+        row.short_mnemonic.replace(row.shape, _shape(group)),
+        _shape(group),
+        ".".join(row.types),
+        "-" if row.is_warpgroup else f"{row.a_layout}.{row.b_layout}",
+        " ".join(registers),
         _chips(row.archs),
     ]
     if chip is not None:
@@ -106,16 +149,28 @@ def _chips(archs: Sequence[str]) -> str:
     return f"{archs[0]}+" if list(archs) == later and len(later) > 1 else " ".join(archs)
 
 
-def _summary(rows: Sequence[Instruction], chip: Arch | None) -> list[str]:
+def _summary(groups: Sequence[Sequence[Instruction]], chip: Arch | None) -> list[str]:
     place = f" on {chip} ({chip.generation})" if chip else ""
-    if not rows:
+    if not groups:
         return [f"no instruction{place} has all of that; leave a filter out"]
+    count = sum(len(group) for group in groups)
     lines = [
-        f"{len(rows)} instruction{'s' * (len(rows) > 1)}{place}.",
+        f"{count} instruction{'s' * (count > 1)}{place}.",
         "Registers are those of a lane, of A, B, C and D. Types, in names too, are in the order D, A, B, C.",
     ]
+    rows = [group[0] for group in groups]
     shown = {text for text in (_chips(row.archs) for row in rows) if text.endswith("+")}
     if shown:
         first = min(shown, key=lambda text: list(ARCHS).index(text[:-1]))
         lines.append(f"{first} is {first[:-1]} and every later chip.")
+    ranges: dict[str, dict[str, None]] = {}
+    for group in groups:
+        if len(group) > 1:
+            ranges.setdefault(n_range(group), {})[group[0].a] = None
+    lines += [
+        f"N, where A is {' '.join(types)}, is {text}; --format csv has a line for each."
+        for text, types in ranges.items()
+    ]
+    if any(row.is_warpgroup for row in rows):
+        lines.append("wgmma has its B in shared memory, and may have its A there too; its C has the type of D.")
     return lines

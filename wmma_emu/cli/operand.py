@@ -30,6 +30,11 @@ class Selection(NamedTuple):
         """The operand's letter, as in ``A``."""
         return self.operand.upper()
 
+    @property
+    def lanes(self) -> str:
+        """How many lanes hold it, in words."""
+        return "a warp has 32 lanes" if self.layout.num_lanes == 32 else "a warpgroup has 128 lanes, 32 in each warp"
+
     def write_head(self, subject: str, terminal: Terminal, more: Iterable[tuple[str, str]] = ()) -> None:
         """Write what is shown, of which matrix, on which chip, in which registers, and who says so."""
         text = f"{subject} of {self.instruction}"
@@ -53,9 +58,12 @@ class Selection(NamedTuple):
     def _matrix(self) -> str:
         row = self.instruction
         stored = {"a": f", {row.a_layout}", "b": f", {row.b_layout}"}.get(self.operand, "")
+        if row.is_warpgroup:
+            stored = ", read from registers" if self.operand == "a" else ""
         shape = " x ".join(str(x) for x in self.layout.matrix_shape)
         several = "independent products x " if self.layout.num_matrices > 1 else ""
-        return f"{shape} ({several}{_AXES[self.operand]}) {row.format(self.operand)}{stored}"
+        axes = "m x k/2, packed" if row.is_sparse and self.operand == "a" else _AXES[self.operand]
+        return f"{shape} ({several}{axes}) {row.format(self.operand)}{stored}"
 
     def _a_lane(self) -> str:
         """Count elements and registers of a lane."""

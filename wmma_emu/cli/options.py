@@ -21,12 +21,13 @@ _EXAMPLES = """examples:
   wmma-emu what m16n8k16.f32.f16.f16.f32 --operand A --lane 5 --register 1
   wmma-emu gemm A.npy B.npy -o D.npy --arch a100
   wmma-emu explain A.npy B.npy --row 3 --col 5 --arch a100
+  wmma-emu crosscheck --instr m16n8k16.*bf16 --count 1e8 --report report.html
 
 wmma-emu COMMAND --help shows the arguments of a command.
 """
 
 _INSTRUCTION = (
-    "PTX mnemonic, as in m16n8k16.f32.f16.f16.f32 or wmma.mma.m16n16k16.f32.f32; "
+    "PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16; "
     "mma.sync.aligned and row.col may be left out; wmma-emu list shows them all"
 )
 _CHIP = "a target or a product, as in sm_90, h200, a100"
@@ -48,9 +49,9 @@ def _parser() -> Parser:
 def _add_list(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--type", metavar="T", help="format of A or B (f32 and s32: of C or D), as in bf16")
-    add("--shape", metavar="S", help="m, n and k, as in m16n8k16")
+    add("--shape", metavar="S", help="m, n and k, as in m16n8k16; of wgmma m64nNk16 means every n")
     add("--arch", metavar="CHIP", help=f"{_CHIP}; says how well its arithmetic is known")
-    add("--family", metavar="F", help="mma.sync or wmma.mma")
+    add("--family", metavar="F", help="mma.sync, wmma.mma, mma.sp, mma.sp::ordered_metadata, wgmma or wgmma.sp")
     add("--format", metavar="F", default="table", help=_FORMATS)
 
 
@@ -78,7 +79,7 @@ def _add_places_format(parser: argparse.ArgumentParser) -> None:
 
 def _add_layout(parser: argparse.ArgumentParser) -> None:
     _add_operand(parser)
-    parser.add_argument("--lane", metavar="L", help="0 to 31; all lanes if left out")
+    parser.add_argument("--lane", metavar="L", help="0 to 31, of wgmma 0 to 127; all lanes if left out")
     parser.add_argument(
         "--format",
         metavar="F",
@@ -100,7 +101,7 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
 def _add_what(parser: argparse.ArgumentParser) -> None:
     _add_operand(parser)
     add = parser.add_argument
-    add("--lane", metavar="L", required=True, help="0 to 31")
+    add("--lane", metavar="L", required=True, help="0 to 31, of wgmma 0 to 127")
     add("--register", metavar="N", required=True, help="register of the operand, from 0")
     _add_places_format(parser)
 
@@ -147,6 +148,21 @@ def _add_matrices(parser: argparse.ArgumentParser, batch: str) -> None:
     )
 
 
+def _add_crosscheck(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--instr", metavar="REGEX", help="a mnemonic, or a regular expression searched for in them; all if left out")
+    add("--count", metavar="N", help="dot products of each instruction, as in 1e8; 1e6 if left out")
+    add("--per-group", metavar="N", help="instead: dot products of each kind (f16, bf16, tf32, FP8, ...)")
+    add("--families", metavar="F,G", help="families of inputs, as in normal,specials; all if left out")
+    add("--seed", metavar="S", help="of the inputs; 0 if left out")
+    add("--state", metavar="FILE", help="where counts survive an interrupt: the same command goes on from there")
+    add("--report", metavar="FILE", action="append", help="file of the report, .txt, .json or .html; may be repeated")
+    add("--rows", metavar="FILE.json", help="where mismatches are added as rows of a test")
+    add("--workers", metavar="N", help="processes; one a core if left out")
+    add("--arch", metavar="CHIP", help=f"{_CHIP}; the GPU must be that chip")
+    add("--dry-run", action="store_true", help="no GPU: the emulator against itself, to see what a campaign costs")
+
+
 _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
     "list": (_add_list, "the instructions, by type, shape and chip",
              "List the matrix instructions; filters combine."),
@@ -162,6 +178,8 @@ _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]]
              "Multiply matrices of any size with a tensor core's bits: D = A B + C."),
     "explain": (_add_explain, "how one element of D came about, step by step",
                 "Explain the bits of one element of D = A B + C: every term, the bits cut, the sums, the rounding."),
+    "crosscheck": (_add_crosscheck, "the emulator against the GPU of this machine, billions of times",
+                   "Run inputs of every family on the GPU and in the emulator, and compare every bit."),
 }  # fmt: skip
 
 

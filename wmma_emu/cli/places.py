@@ -43,14 +43,14 @@ def cell_size(layout: LaneMap) -> tuple[int, int]:
     count = layout.elements_per_register
     if count == 1:
         return 1, 1
-    (row, _), (next_row, _) = layout.coords[:2, 0]
+    (row, _), (next_row, _) = layout.coords_of_lanes[:2, 0]
     return (1, count) if row == next_row else (count, 1)
 
 
 def place_of(layout: LaneMap, lane: int, element: int, size: tuple[int, int] = (1, 1)) -> Place:
     """Say which matrix element a lane's element is."""
-    row, col = layout.coords[element, lane].tolist()
-    return Place(lane, element, row, col, int(layout.matrix_of_lane[lane]), size)
+    row, col = layout.coords_of_lanes[element, lane].tolist()
+    return Place(lane, element, row, col, int(layout.matrix_of_lane.flat[lane]), size)
 
 
 def places_of_lanes(

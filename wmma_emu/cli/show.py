@@ -16,7 +16,8 @@ from wmma_emu.instructions import (
     lowerings,
     machine_instructions,
 )
-from wmma_emu.layouts import layout_for
+from wmma_emu.instructions.spec import Operand
+from wmma_emu.layouts import granularity_of, layout_for, metadata_map
 
 __all__ = ["run"]
 
@@ -49,6 +50,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     )
     terminal.line()
     _operands(row, chips[0], terminal)
+    if row.is_sparse:
+        terminal.line()
+        terminal.fields(_metadata(row))
     computed: dict[tuple[object, ...], str] = {}
     for chip in chips:
         for lowering in lowerings(row, chip):
@@ -60,15 +64,45 @@ def _operands(row: Instruction, chip: Arch, terminal: Terminal) -> None:
     headings = ("operand", "format", "matrix", "layout", "registers a lane", "elements a lane")
     cells = []
     for operand in OPERANDS:
+        stored = "-" if row.is_warpgroup else {"a": row.a_layout, "b": row.b_layout}.get(operand, "-")
+        if _is_in_shared_memory(row, operand):
+            matrix = " x ".join(map(str, row.matrix_shape(operand)))
+            cells.append([operand.upper(), row.format(operand).name, matrix, stored, "in shared memory", "-"])
+            continue
         layout = layout_for(row, operand, chip)
-        stored = {"a": row.a_layout, "b": row.b_layout}.get(operand, "-")
         copies = "" if layout.is_bijection else f" (each element {layout.multiplicity} times)"
         matrix = " x ".join(str(x) for x in layout.matrix_shape)
+        matrix += f" of {row.m} x {row.k}" if row.is_sparse and operand == "a" else ""
         registers = f"{layout.num_registers} of {layout.register_bits} bits"
         elements = f"{layout.num_elements}{copies}"
         cells.append([operand.upper(), row.format(operand).name, matrix, stored, registers, elements])
     for line in table_lines([Column(x) for x in headings], cells, None):
         terminal.line("  ", *line)
+    if row.is_warpgroup:
+        terminal.line("  Four warps hold A, C and D together; A may be read from shared memory too.")
+
+
+def _metadata(row: Instruction) -> list[tuple[str, str]]:
+    """What says where the packed elements of a sparse A stand, and which lanes hold it."""
+    places = granularity_of(row)
+    found = metadata_map(row)
+    pairs = f"{places.kept} of every {places.chunk} columns"
+    if places.name == "4:8":
+        pairs += ", in pairs of neighbours"
+    nibbles = " ".join(f"{x:04b}" for x in places.nibbles)
+    threads = [x for x in range(4) if x in found.lane % 4]
+    selectors = [f"{i}: lane % 4 = {' or '.join(str(x + i * len(threads)) for x in threads)}"
+                 for i in range(4 // len(threads))]  # fmt: skip
+    return [
+        ("sparsity", f"{places.name}: A has elements in {pairs}"),
+        ("metadata", f"a register of 32 bits a lane; a nibble for {places.chunk} columns of a row: {nibbles}"),
+        ("selector", f"which lanes{' of each warp' * row.is_warpgroup} hold it: {'; '.join(selectors)}"),
+        ("known from", f"{found.source} ({found.status})"),
+    ]
+
+
+def _is_in_shared_memory(row: Instruction, operand: Operand) -> bool:
+    return row.is_warpgroup and operand == "b"
 
 
 def _chip(
@@ -106,6 +140,8 @@ def _layouts(row: Instruction, chip: Arch) -> str:
     """Who says where the elements live; operands of which the same is known together."""
     layouts: dict[str, list[str]] = {}
     for operand in OPERANDS:
+        if _is_in_shared_memory(row, operand):
+            continue
         layout = layout_for(row, operand, chip)
         layouts.setdefault(f"{layout.source} ({layout.status})", []).append(operand.upper())
     if len(layouts) == 1:

@@ -23,8 +23,11 @@ _FAMILIAR = {
     "int4": ("s4",),
     "uint4": ("u4",),
     "binary": ("b1",),
+    "mma": ("mma.sync",),
+    "wmma": ("wmma.mma",),
+    "sparse": ("mma.sp", "wgmma.sp"),
 }
-"""What other places call the formats."""
+"""What other places call the formats and the families."""
 
 
 class UsageError(WmmaEmuError):
@@ -38,8 +41,12 @@ def did_you_mean(given: str, legal: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
-def check_choice(option: str, given: str | None, legal: Iterable[str]) -> str | None:
+def check_choice(
+    option: str, given: str | None, legal: Iterable[str], shown: Iterable[str] | None = None
+) -> str | None:
     """Return what was given if it is legal, in any case of letters, or left out.
+
+    ``shown`` is what an error lists, where everything that is legal would be too much.
 
     Raises
     ------
@@ -61,7 +68,8 @@ def check_choice(option: str, given: str | None, legal: Iterable[str]) -> str | 
     for word in legal:
         if word.casefold() == given.strip().casefold():
             return word
-    raise UsageError(f"{option} {given[:80]!r} is not one of {', '.join(legal)}{did_you_mean(given, legal)}")
+    listed = ", ".join(legal if shown is None else dict.fromkeys(shown))
+    raise UsageError(f"{option} {given[:80]!r} is not one of {listed}{did_you_mean(given, legal)}")
 
 
 def check_number(option: str, given: str) -> int:

@@ -7,7 +7,6 @@ from wmma_emu.cli.operand import check_index, select
 from wmma_emu.cli.places import FORMATS, places_of_lanes, write_places
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import check_choice
-from wmma_emu.layouts.spec import LANES
 
 __all__ = ["run"]
 
@@ -23,7 +22,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     output = check_choice("--format", arguments.format, FORMATS)
     selection = select(arguments)
     count, name = selection.layout.num_registers, selection.name
-    lane = check_index("--lane", arguments.lane, LANES, "a warp has 32 lanes")
+    lane = check_index("--lane", arguments.lane, selection.layout.num_lanes, selection.lanes)
     has = f"a lane holds {name} in {count} register{'s' * (count > 1)}"
     register = check_index("--register", arguments.register, count, has)
     places = places_of_lanes(selection.layout, [lane], register)

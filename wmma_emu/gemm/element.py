@@ -3,6 +3,7 @@
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import FMA_F32, DotProduct
@@ -10,9 +11,10 @@ from wmma_emu.arithmetic.explanation import Explanation, explain_dot
 from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.dtypes import dtype_of
-from wmma_emu.gemm.operands import bind, check_c, missing_k, product_for, result_shape
+from wmma_emu.gemm.operands import bind, check_c, missing_k, product_for, result_shape, step_of_k
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
 from wmma_emu.warp import BoundInstruction, matrix_bits
+from wmma_emu.warp.sparse import compress
 
 __all__ = ["explain_element"]
 
@@ -32,7 +34,7 @@ def explain_element(
     """Compute one element of D = A B + C, as `wmma_emu.gemm` does, and keep every step; see `wmma_emu.explain`."""
     x, y = _matrix(A, "A"), _matrix(B, "B")
     row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])
-    name, chip, product = _resolve(ins, A, B, arch, lowering, a_format, b_format)
+    name, chip, product, instruction = _resolve(ins, A, B, arch, lowering, a_format, b_format)
     a = matrix_bits(x[row : row + 1], product.a, "A", packed_axis=-1, named=a_format)
     b = matrix_bits(y[:, col : col + 1], product.b, "B", packed_axis=-2, named=b_format)
     shape = result_shape((x.shape[0], a.shape[1]), (b.shape[0], y.shape[1]))
@@ -41,9 +43,18 @@ def explain_element(
         z = _matrix(C, "C")
         check_c(z.shape, shape)
         c = int(matrix_bits(z[row : row + 1, col : col + 1], product.c, "C")[0, 0])
-    missing_k(a.shape[1], product)
+    k = a.shape[1]
+    missing = missing_k(k, product, step_of_k(product, instruction))
+    ks = None
+    if instruction is not None and instruction.is_sparse:
+        try:
+            packed, found = compress(instruction, np.pad(a, ((0, 0), (0, missing))))
+        except FragmentMismatchError as error:  # one row was looked at, which it counts as the first
+            raise FragmentMismatchError(str(error).replace("row 0,", f"row {row},", 1)) from None
+        ks = found[0].tolist()
+        a, b = packed, np.pad(b, ((0, missing), (0, 0)))[ks]
     left, right = a[0].tolist(), b[:, 0].tolist()
-    return explain_dot(product, left, right, c, instruction=name, arch=chip, row=row, column=col)
+    return explain_dot(product, left, right, c, instruction=name, arch=chip, row=row, column=col, ks=ks, k=k)
 
 
 def _resolve(
@@ -54,8 +65,8 @@ def _resolve(
     lowering: str | None,
     a_format: str | None,
     b_format: str | None,
-) -> tuple[str, str, DotProduct]:
-    """The instruction's name, the chip's, and what is computed."""
+) -> tuple[str, str, DotProduct, Instruction | None]:
+    """The instruction's name, the chip's, what is computed, and the row of the table, if it is one."""
     if isinstance(ins, BoundInstruction):
         for what, given, bound in (
             ("arch", arch if arch is None else arch_of(arch).name, ins.arch.name),
@@ -66,16 +77,17 @@ def _resolve(
                     f"{what}={shorten(given)} was given, but {shorten(ins)} is bound to {bound!r} already; "
                     f"pass the mnemonic with {what}=, or leave {what} out"
                 )
-        return ins.mnemonic, ins.arch.name, ins.product
+        return ins.mnemonic, ins.arch.name, ins.product, ins.instruction
     chip = arch_of(DEFAULT_ARCH if arch is None else arch)
     if isinstance(ins, str) and ins == "fma.f32":
-        return ins, FMA_F32.model.arch, product_for(A, B, ins, chip, lowering, a_format, b_format)
+        product, row = product_for(A, B, ins, chip, lowering, a_format, b_format)
+        return ins, FMA_F32.model.arch, product, row
     if not isinstance(ins, str | Instruction | None):
         raise UnsupportedInstructionError(
             f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default"
         )
     bound_ins = bind(A, B, ins, chip, lowering, a_format, b_format)
-    return bound_ins.mnemonic, chip.name, bound_ins.product
+    return bound_ins.mnemonic, chip.name, bound_ins.product, bound_ins.instruction
 
 
 def _matrix(array: ArrayLike, name: str) -> NDArray[Any]:

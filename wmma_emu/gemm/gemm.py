@@ -14,7 +14,8 @@ from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits
-from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape
+from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.gemm.sparse import matmul_over_k
 from wmma_emu.instructions import DEFAULT_ARCH, Arch
 from wmma_emu.scalar import convert
 from wmma_emu.warp import matrix_bits
@@ -46,7 +47,8 @@ def gemm(
         The dtype says the format: float16, ml_dtypes.bfloat16, float8_e4m3fn, float8_e5m2, int8, uint8, int4,
         uint4, float64; bool is b1, of which ``a xor b`` is counted, unless ``instr`` names ``.and.popc``; float32 only
         with ``instr`` named. Unsigned arrays of the element's width are
-        raw bits, where ``instr`` is named.
+        raw bits, where ``instr`` is named. A sparse instruction takes all of A, zeros included: of four elements in a
+        row two are +0 (of tf32 one of two; of 4-bit elements two pairs of four).
     B : array, shape (..., K, N)
     C : array, shape (..., M, N), optional
         In the accumulator's format; +0 if left out. Leading axes broadcast as in `numpy.matmul`.
@@ -87,7 +89,7 @@ def gemm(
     (array([[1065353216]], dtype=uint32), array([[1065353218]], dtype=uint32))
     """
     check_engine(engine)
-    product = product_for(A, B, instr, arch, lowering, a_format, b_format)
+    product, row = product_for(A, B, instr, arch, lowering, a_format, b_format)
     result_format = _result_format(product, out_dtype)
     a = matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format)
     b = matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format)
@@ -98,11 +100,14 @@ def gemm(
         shape = check_c(c.shape, shape)
     _check_size(shape, product)
     k = a.shape[-1]
-    a, b = _pad_k(a, b, product)
+    a, b = _pad_k(a, b, missing_k(k, product, step_of_k(product, row)))
     c = np.broadcast_to(c, shape)
     title = f"gemm {shape[-2]} x {shape[-1]} x {k}"
     with progress_bar(title) as progress:
-        d = matmul(product, a, b, c, engine=engine, progress=progress)
+        if row is not None and row.is_sparse:
+            d = matmul_over_k(row, product, a, b, c, engine, progress)
+        else:
+            d = matmul(product, a, b, c, engine=engine, progress=progress)
     return from_bits(d if result_format == product.d else convert(d, product.d, result_format), result_format)
 
 
@@ -126,9 +131,8 @@ def _check_size(shape: tuple[int, ...], product: DotProduct) -> None:
         raise FragmentMismatchError(f"D would have shape {shape}, more than any memory holds")
 
 
-def _pad_k(a: Bits, b: Bits, product: DotProduct) -> tuple[Bits, Bits]:
+def _pad_k(a: Bits, b: Bits, missing: int) -> tuple[Bits, Bits]:
     """Fill the last instruction with products of +0, as a kernel does."""
-    missing = missing_k(a.shape[-1], product)
     if not missing:
         return a, b
     a = np.concatenate([a, np.zeros((*a.shape[:-1], missing), a.dtype)], axis=-1)

@@ -10,9 +10,9 @@ from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import format_of_dtype
 from wmma_emu.instructions import Arch, Instruction, arch_of, default_instruction, lookup
-from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp import BoundInstruction, bound_instruction
 
-__all__ = ["bind", "check_c", "missing_k", "operand_format", "product_for", "result_shape"]
+__all__ = ["bind", "check_c", "missing_k", "operand_format", "product_for", "result_shape", "step_of_k"]
 
 
 def operand_format(matrix: ArrayLike, name: str, named: str | None) -> Format:
@@ -45,7 +45,7 @@ def bind(
         row = default_instruction(formats[0].name, formats[1].name, chip.name)
     else:
         row = lookup(instr, chip.name)
-    return BoundInstruction(row, chip, lowering)
+    return bound_instruction(row, chip, lowering)
 
 
 def product_for(
@@ -56,14 +56,20 @@ def product_for(
     lowering: str | None,
     a_format: str | None,
     b_format: str | None,
-) -> DotProduct:
-    """What is computed: by an instruction, or by the CUDA cores' multiply-adds."""
+) -> tuple[DotProduct, Instruction | None]:
+    """What is computed: by an instruction, or by the CUDA cores' multiply-adds, which are none."""
     if not isinstance(instr, str) or instr != "fma.f32":
-        return bind(A, B, instr, arch, lowering, a_format, b_format).product
+        bound = bind(A, B, instr, arch, lowering, a_format, b_format)
+        return bound.product, bound.instruction
     arch_of(arch)
     if lowering is not None:
         raise UnsupportedInstructionError(f"fma.f32 has no lowerings; lowering={shorten(lowering)} was given")
-    return FMA_F32
+    return FMA_F32, None
+
+
+def step_of_k(product: DotProduct, instruction: Instruction | None) -> int:
+    """How far along K one instruction reaches: where A is sparse, twice as far as it has products."""
+    return instruction.k if instruction is not None else product.k
 
 
 def result_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -91,17 +97,17 @@ def check_c(c: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
         raise FragmentMismatchError(f"the leading axes of C {c} do not broadcast to those of A B {shape}") from None
 
 
-def missing_k(k: int, product: DotProduct) -> int:
-    """Products of +0 that fill the last instruction, as a kernel does; raises where instructions cannot follow."""
-    missing = -k % product.k
+def missing_k(k: int, product: DotProduct, step: int) -> int:
+    """How many k of +0 fill the last instruction, as a kernel does; raises where instructions cannot follow."""
+    missing = -k % step
     if not k and not product.chains:
         raise FragmentMismatchError(
             f"A B has no products (K = 0), and C is {product.c}, D {product.d}, so that C cannot be D; "
             f"use the instruction whose C and D are both {product.d}"
         )
-    if k + missing > product.k and not product.chains:
+    if k + missing > step and not product.chains:
         raise FragmentMismatchError(
             f"C is {product.c} and D is {product.d}, so D of one instruction cannot be C of the next, and K = {k} "
-            f"takes more than one (k = {product.k}); use the instruction whose C and D are both {product.d}"
+            f"takes more than one (k = {step}); use the instruction whose C and D are both {product.d}"
         )
     return missing

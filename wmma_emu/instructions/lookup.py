@@ -24,7 +24,7 @@ def _rows() -> dict[_Key, Instruction]:
 
 
 def _key(parts: Parts) -> _Key:
-    layouts = parts.layouts or ("row", "col")
+    layouts = parts.layouts or (() if parts.family.startswith("wgmma") else ("row", "col"))
     return parts.family, ".".join(parts.shapes), layouts, parts.types, frozenset(parts.modifiers)
 
 
@@ -34,8 +34,8 @@ def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> I
     Parameters
     ----------
     mnemonic : str
-        The full mnemonic, in upper or lower case. ``sync``, ``aligned`` and ``row.col`` may be left out; for
-        `mma.sync` all of the prefix. Modifiers may stand anywhere, as the assembler allows. An `Instruction`
+        The full mnemonic, in upper or lower case. ``sync``, ``aligned``, ``mma_async`` and ``row.col`` may be left
+        out; for `mma.sync` all of the prefix. Modifiers may stand anywhere, as the assembler allows. An `Instruction`
         is returned as it is.
     arch : str or Arch, optional
         A chip that must have it.

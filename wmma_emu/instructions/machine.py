@@ -56,7 +56,7 @@ def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str
     """
     chip = arch_of(arch)
     row = lookup(instruction, chip)
-    if row.a in _FP8 and chip.name in _FP8_IN_SOFTWARE:
+    if row.a in _FP8 and chip.name in _FP8_IN_SOFTWARE and not row.is_warpgroup:
         return tuple(x.name for x in LOWERINGS)
     return ("native",)
 
@@ -114,7 +114,7 @@ def _code_row(row: Instruction, chip: str) -> CodeRow:
     for code in _by_shape().get(row.shape, ()):
         operands = code.operands.split()
         if (
-            code.family in ("any", row.family)
+            (code.family == row.family or (code.family == "any" and not row.is_sparse))
             and (operand in operands or f"{operand}:{_operation(row)}" in operands)
             and code.accumulators in ("", f"{row.d}.{row.c}")
             and _CHIPS.index(code.chips[0]) <= _CHIPS.index(chip) <= _CHIPS.index(code.chips[1])
@@ -146,6 +146,7 @@ def _fields(row: Instruction, chip: str) -> dict[str, object]:
         "F": "F32" if "f32" in (row.d, row.c) else "F16",
         "OP": _operation(row).upper(),
         "SAT": ".SAT" if "satfinite" in row.modifiers else "",
+        "n": row.n,
         "RND": f".{rounding.upper()}" if rounding else "",
         "N": M8N8K4_COUNTS.get(f"{row.a_layout}.{row.b_layout}.{row.d}.{row.c}", {}).get(chip, 0),
     }  # fmt: skip

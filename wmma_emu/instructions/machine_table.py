@@ -6,6 +6,7 @@ them from ptxas 12.8 too, which agrees; on sm_70 and sm_72, which ptxas 13 no lo
 The layouts matter to nothing but the software of m8n8k4.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 __all__ = ["LOWERINGS", "M8N8K4_COUNTS", "MACHINE_CODE", "CodeRow", "LoweringRow"]
@@ -20,7 +21,7 @@ class CodeRow(NamedTuple):
     ``operands`` are the formats of a (b is one of them too), ``"b1:xor"`` is b1 with xor. ``accumulators``
     are written d.c, empty for all. ``chips`` is first and last. In ``code``, ``{D}``, ``{A}``, ``{B}`` are
     the types, ``{F}`` is F32 if c or d is f32, ``{A8}``, ``{B8}`` are 8-bit types for 4-bit ones, ``{OP}`` is
-    XOR or AND, ``{SAT}`` and ``{RND}`` the modifiers, ``{N}`` a count that has its own table.
+    XOR or AND, ``{SAT}`` and ``{RND}`` the modifiers, ``{n}`` is n, ``{N}`` a count that has its own table.
     """
 
     family: str
@@ -51,6 +52,53 @@ _BITS_90 = "popc(a xor b) as the difference of and-products"
 _BITS_100 = "bits spread to bytes"
 _HALF = "eight of the sixteen rows unused"
 _TILES = "tiles of 8 rows, k ascending"
+_SPARSE_HALVES = "operands converted to f16; lo is bytes 0 and 1 of every register of A, hi bytes 2 and 3"
+_SPARSE_NEW = "ptxas 13.0, cubins disassembled, 2026-11-21"
+
+
+def _sparse() -> Iterator[CodeRow]:
+    """`mma.sp`, with either kind of metadata."""
+    rows = (
+        ("m16n8k16", "f16", _AMPERE_ON, "1x HMMA.SP.16816.{D}", ""),
+        ("m16n8k32", "f16", _AMPERE_ON, "1x HMMA.SP.16832.{D}", ""),
+        ("m16n8k16", "bf16", _AMPERE_ON, "1x HMMA.SP.16816.F32.BF16", ""),
+        ("m16n8k32", "bf16", _AMPERE_ON, "1x HMMA.SP.16832.F32.BF16", ""),
+        ("m16n8k8", "tf32", _AMPERE_ON, "1x HMMA.SP.1688.F32.TF32", ""),
+        ("m16n8k16", "tf32", _AMPERE_ON, "1x HMMA.SP.16816.F32.TF32", ""),
+        ("m16n8k64", _FP8, ("sm_89", "sm_89"), "1x QMMA.SP.16864.{D}.{A}.{B}", ""),
+        ("m16n8k64", _FP8, ("sm_90", "sm_100"), "2x HMMA.SP.16832.{D}", _SPARSE_HALVES),
+        ("m16n8k64", _FP8, ("sm_120", "sm_120"), "1x QMMA.SP.16864.{D}.{A}.{B}", ""),
+        ("m16n8k32", "s8 u8", _AMPERE_ON, "1x IMMA.SP.16832.{A}.{B}{SAT}", ""),
+        ("m16n8k64", "s8 u8", _AMPERE_ON, "1x IMMA.SP.16864.{A}.{B}{SAT}", ""),
+        ("m16n8k64", "s4 u4", ("sm_80", "sm_89"), "1x IMMA.SP.16864.{A}.{B}{SAT}", ""),
+        ("m16n8k64", "s4 u4", ("sm_90", "sm_120"), "2x IMMA.SP.16832.{A8}.{B8}", _NIBBLES),
+        ("m16n8k128", "s4 u4", ("sm_80", "sm_89"), "1x IMMA.SP.168128.{A}.{B}{SAT}", ""),
+        ("m16n8k128", "s4 u4", ("sm_90", "sm_120"), "2x IMMA.SP.16864.{A8}.{B8}", _NIBBLES),
+    )
+    for family in ("mma.sp", "mma.sp::ordered_metadata"):
+        for shape, operands, chips, code, note in rows:
+            yield CodeRow(family, shape, operands, chips, code, note=note, source=_SPARSE_NEW)
+
+
+def _warpgroup() -> Iterator[CodeRow]:
+    """`wgmma`, A in registers or in shared memory."""
+    hopper = ("sm_90", "sm_90")
+    rows = (
+        (16, "f16", "HGMMA", "{D}"),
+        (16, "bf16", "HGMMA", "F32.BF16"),
+        (8, "tf32", "HGMMA", "F32.TF32"),
+        (32, _FP8, "QGMMA", "{D}.{A}.{B}"),
+        (32, "s8 u8", "IGMMA", "{A}.{B}{SAT}"),
+        (256, "b1", "BGMMA", "{OP}.POPC"),
+    )
+    for family, times in (("wgmma", 1), ("wgmma.sp", 2)):
+        for k, operands, name, types in rows:
+            if operands == "b1" and times == 2:
+                continue
+            shapes = " ".join(f"m64n{n}k{k * times}" for n in range(8, 257, 8))
+            code = f"1x {name}{'.SP' if times == 2 else ''}.64x{{n}}x{k * times}.{types}"
+            yield CodeRow(family, shapes, operands, hopper, code, source=_SPARSE_NEW)
+
 
 MACHINE_CODE = (
     # mma.sync, floating point
@@ -127,6 +175,8 @@ MACHINE_CODE = (
     CodeRow("wmma.mma", _WMMA_16, "s8 u8", ("sm_72", "sm_72"), "4x IMMA.8816.{A}.{B}{SAT}", source=_OLD),
     CodeRow("wmma.mma", _WMMA_16, "s8 u8", _TURING, "4x IMMA.8816.{A}.{B}{SAT}"),
     CodeRow("wmma.mma", _WMMA_16, "s8 u8", _AMPERE_ON, "2x IMMA.16816.{A}.{B}{SAT}"),
+    *_sparse(),
+    *_warpgroup(),
 )  # fmt: skip
 """The machine code of every instruction on every chip that has it."""
 

@@ -21,18 +21,26 @@ _SHAPE = re.compile(r"m[0-9]{1,4}n[0-9]{1,4}k[0-9]{1,4}", re.ASCII)
 
 _OPERANDS = re.compile(r"[\s{}%\[\],]")
 
-_FAMILIES = {"mma": "mma.sync", "wmma": "wmma.mma"}
+_FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("mma", "sp"), "mma.sp"),
+    (("mma", "sp::ordered_metadata"), "mma.sp::ordered_metadata"),
+    (("mma",), "mma.sync"),
+    (("wmma", "mma"), "wmma.mma"),
+    (("wmma",), "wmma.mma"),
+    (("wgmma", "mma_async", "sp"), "wgmma.sp"),
+    (("wgmma", "sp"), "wgmma.sp"),
+    (("wgmma", "mma_async"), "wgmma"),
+    (("wgmma",), "wgmma"),
+)
+"""How a mnemonic begins, longer beginnings first, and the family that it names."""
 
 _ELSEWHERE = {
-    "mma.sp": "sparse matrix instructions are not modelled yet",
-    "mma.sp::ordered_metadata": "sparse matrix instructions are not modelled yet",
-    "wgmma": "wgmma is not modelled yet",
     "tcgen05": "tcgen05 is not modelled yet",
-    "wmma.load": "it moves data; only wmma.mma and mma.sync multiply",
-    "wmma.store": "it moves data; only wmma.mma and mma.sync multiply",
-    "ldmatrix": "it moves data; only wmma.mma and mma.sync multiply",
-    "stmatrix": "it moves data; only wmma.mma and mma.sync multiply",
-    "movmatrix": "it moves data; only wmma.mma and mma.sync multiply",
+    "wmma.load": "it moves data, and is no matrix product",
+    "wmma.store": "it moves data, and is no matrix product",
+    "ldmatrix": "it moves data: wmma_emu.warp.ldmatrix executes it",
+    "stmatrix": "it moves data: wmma_emu.warp.stmatrix executes it",
+    "movmatrix": "it moves data: wmma_emu.warp.movmatrix executes it",
     "fma": "it is no matrix instruction; 'fma.f32' stands for the CUDA-core baseline of whole products",
 }
 
@@ -40,7 +48,7 @@ _MODIFIERS = (
     *("satfinite", "rn", "rz", "rm", "rp", "xor.popc", "and.popc", "or.popc"),
     *("kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4", "block_scale"),
 )
-_WORDS = ("sync", "aligned", "row", "col", "xor", "and", "or", "popc", *FORMATS, *_MODIFIERS)
+_WORDS = ("sync", "aligned", "mma_async", "sp", "row", "col", "xor", "and", "or", "popc", *FORMATS, *_MODIFIERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +109,10 @@ def parse(text: object) -> Parts:
 
 def _sort(text: str, words: list[str]) -> Parts:
     """Put every word where it belongs."""
-    family_given = words[0] in _FAMILIES
-    family = _FAMILIES.get(words[0], "mma.sync")
-    rest = words[2 if words[:2] == ["wmma", "mma"] else 1 if family_given else 0 :]
+    begins = [(beginning, name) for beginning, name in _FAMILIES if tuple(words[: len(beginning)]) == beginning]
+    family_given = bool(begins)
+    beginning, family = begins[0] if begins else ((), "mma.sync")
+    rest = words[len(beginning) :]
     shapes: list[str] = []
     layouts: list[str] = []
     types: list[str] = []

@@ -6,9 +6,11 @@ from typing import Literal
 
 from wmma_emu.formats import Format, format_of
 
-__all__ = ["OPERANDS", "Arch", "Instruction", "Operand"]
+__all__ = ["OPERANDS", "Arch", "Family", "Instruction", "Operand"]
 
 Operand = Literal["a", "b", "c", "d"]
+
+Family = Literal["mma.sync", "wmma.mma", "mma.sp", "mma.sp::ordered_metadata", "wgmma", "wgmma.sp"]
 
 OPERANDS: tuple[Operand, ...] = ("a", "b", "c", "d")
 
@@ -34,11 +36,11 @@ class Arch:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One row of the table of instructions: a `wmma.mma` or `mma.sync` with everything that PTX spells out.
+    """One row of the table of instructions: a matrix instruction with everything that PTX spells out.
 
     Parameters
     ----------
-    family : {"mma.sync", "wmma.mma"}
+    family : {"mma.sync", "wmma.mma", "mma.sp", "mma.sp::ordered_metadata", "wgmma", "wgmma.sp"}
     m, n, k : int
     a_layout, b_layout : {"row", "col"}
     d, a, b, c : str
@@ -47,13 +49,14 @@ class Instruction:
         In the order of the mnemonic: ``"satfinite"``, ``"xor.popc"``, ``"and.popc"``, ``"rn"``, ``"rz"``,
         ``"rm"``, ``"rp"``, ``"kind::f8f6f4"``.
     num_registers : tuple of int
-        Registers a lane of a, b, c, d: 32-bit ones, 64-bit ones for f64.
+        Registers a lane of a, b, c, d: 32-bit ones, 64-bit ones for f64. `wgmma` reads b, and may read a, from
+        shared memory: its b has none, its a as many as it has where it comes in registers.
     archs : tuple of str
         Names of the `Arch` rows whose assembler accepts it.
     source, status : str
     """
 
-    family: Literal["mma.sync", "wmma.mma"]
+    family: Family
     m: int
     n: int
     k: int
@@ -91,15 +94,44 @@ class Instruction:
             if self.a == "f16":
                 types = [self.d, self.c]
             order = ["wmma.mma", *popc, "sync.aligned", *layouts, self.shape, *rounding, *types, *satfinite]
+        elif self.is_warpgroup:
+            sparse = ["sp"] if self.is_sparse else []
+            order = ["wgmma.mma_async", *sparse, "sync.aligned", self.shape, *types[:3], *satfinite, *popc]
         else:
-            order = ["mma.sync.aligned", self.shape, *layouts, *kind, *satfinite, *types, *popc, *rounding]
+            name = self.family.removesuffix(".sync")
+            order = [name, "sync.aligned", self.shape, *layouts, *kind, *satfinite, *types, *popc, *rounding]
         return ".".join(order)
 
     @property
     def short_mnemonic(self) -> str:
         """The mnemonic without what may be left out: the `mma.sync` prefix, ``sync.aligned``, ``row.col``."""
-        text = self.mnemonic.replace(".sync.aligned", "").removeprefix("mma.")
-        return text.replace(".row.col", "")
+        text = self.mnemonic.replace(".sync.aligned", "").replace(".mma_async", "").replace(".row.col", "")
+        return text.removeprefix("mma.") if self.family == "mma.sync" else text
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The formats as the mnemonic names them: d, a, b and c; `wgmma` has c in the format of d, unnamed."""
+        return (self.d, self.a, self.b) if self.is_warpgroup else (self.d, self.a, self.b, self.c)
+
+    @property
+    def is_warpgroup(self) -> bool:
+        """Whether four warps execute it together, with operands in shared memory."""
+        return self.family in ("wgmma", "wgmma.sp")
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether A is packed: metadata says which half of its elements are there."""
+        return self.family in ("mma.sp", "mma.sp::ordered_metadata", "wgmma.sp")
+
+    @property
+    def warps(self) -> int:
+        """Warps that execute it together."""
+        return 4 if self.is_warpgroup else 1
+
+    @property
+    def terms(self) -> int:
+        """Products in one dot product: k, or half of it where A is sparse."""
+        return self.k // 2 if self.is_sparse else self.k
 
     @property
     def products(self) -> int:
@@ -115,5 +147,5 @@ class Instruction:
         return self.num_registers[OPERANDS.index(operand)]
 
     def matrix_shape(self, operand: Operand) -> tuple[int, int]:
-        """(rows, columns) of an operand's matrix."""
-        return {"a": (self.m, self.k), "b": (self.k, self.n)}.get(operand, (self.m, self.n))
+        """(rows, columns) of an operand's matrix; a sparse A is packed, half as wide as k."""
+        return {"a": (self.m, self.terms), "b": (self.k, self.n)}.get(operand, (self.m, self.n))

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Why a mnemonic names nothing, and what comes nearest to it: the words of the error messages."""
 
+import heapq
 import math
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from wmma_emu.formats import format_of
 from wmma_emu.instructions.parse import Parts
@@ -37,8 +39,8 @@ def absence(parts: Parts, row: Instruction, chip: Arch) -> str:
 def nearest(parts: Parts, chip: Arch | None, count: int = _SUGGESTIONS) -> list[Instruction]:
     """Rank the rows (of a chip) by their distance from a mnemonic; ties go by the order of the table."""
     rows = [row for row in INSTRUCTIONS.values() if chip is None or chip.name in row.archs]
-    types = _four_types(parts)
-    return sorted(rows, key=lambda row: _distance(parts, types, row))[:count]
+    types, sizes = _four_types(parts), _sizes(parts)
+    return heapq.nsmallest(count, rows, key=lambda row: _distance(parts, types, sizes, row))
 
 
 def _near(parts: Parts, chip: Arch | None) -> str:
@@ -67,13 +69,13 @@ def _reasons(parts: Parts) -> Iterator[str]:
 def _shape_reasons(parts: Parts) -> Iterator[str]:
     if len(parts.shapes) > 1:
         yield f"it names {len(parts.shapes)} shapes, {' and '.join(parts.shapes)}"
-    legal = _shapes(_family(parts))
+    family = _family(parts)
     if not parts.shapes:
-        yield f"it names no shape; {parts.family} has {_list(legal)}"
-    elif parts.shapes[0] not in legal:
+        yield f"it names no shape; {parts.family} has {_shapes(family)}"
+    elif all(row.shape != parts.shapes[0] for row in family):
         others = _distinct(row.family for row in INSTRUCTIONS.values() if row.shape == parts.shapes[0])
         yield f"{parts.family} has no shape {parts.shapes[0]}" + (
-            f"; {others[0]} has" if others else f", it has {_list(legal)}"
+            f"; {others[0]} has" if others else f", it has {_shapes(family)}"
         )
 
 
@@ -81,23 +83,24 @@ def _type_reasons(parts: Parts) -> Iterator[str]:
     family = _family(parts)
     if parts.family == "wmma.mma" and len(parts.types) == 4 and parts.types[1:3] == ("f16", "f16"):
         yield "with f16 operands wmma.mma names the types of d and c only"
-    short = parts.family == "wmma.mma" and len(parts.types) == 2
-    if len(parts.types) != 4 and not (short and set(parts.types) <= {"f16", "f32"}):
+    short = parts.family == "wmma.mma" and len(parts.types) == 2 and set(parts.types) <= {"f16", "f32"}
+    wanted, order = (3, "three in the order d, a, b") if _is_warpgroup(parts) else (4, "four in the order d, a, b, c")
+    if len(parts.types) != wanted and not short:
         count = {0: "no types", 1: "one type"}.get(len(parts.types), f"{len(parts.types)} types")
-        yield f"it names {count}, not four in the order d, a, b, c" + (
+        yield f"it names {count}, not {order}" + (
             " (or d and c, where a and b are f16)" if parts.family == "wmma.mma" else ""
         )
     types = _four_types(parts)
-    wanted = ".".join(types)
+    named = ".".join(types[:wanted])
     having = [row for row in family if _types(row) == types]
     if not having:
-        operands = _distinct(".".join(_types(row)) for row in family if (row.a, row.b) == types[1:3])
+        operands = _distinct(".".join(row.types) for row in family if (row.a, row.b) == types[1:3])
         names = types[1] if types[1] == types[2] else f"{types[1]} and {types[2]}"
-        yield f"no {parts.family} combines {wanted} (d.a.b.c)" + (
+        yield f"no {parts.family} combines {named} ({'d.a.b.c'[: 2 * wanted - 1]})" + (
             f"; with {names} operands there is {_list(operands)}" if operands else f"; none has {names} operands"
         )
     elif parts.shapes and all(row.shape != parts.shapes[0] for row in having):
-        yield f"{wanted} comes in {_list(_shapes(having))}, not in {parts.shapes[0]}"
+        yield f"{named} comes in {_shapes(having)}, not in {parts.shapes[0]}"
 
 
 def _layout_and_modifier_reasons(parts: Parts) -> Iterator[str]:
@@ -106,7 +109,9 @@ def _layout_and_modifier_reasons(parts: Parts) -> Iterator[str]:
         count = "one layout" if len(parts.layouts) == 1 else f"{len(parts.layouts)} layouts"
         yield f"it names {count}, not two (of a and of b)"
     layouts = _distinct(f"{row.a_layout}.{row.b_layout}" for row in rows)
-    if parts.layouts and ".".join(parts.layouts) not in layouts:
+    if parts.layouts and _is_warpgroup(parts):
+        yield "wgmma names no layouts: descriptors and the transpose operands say how matrices lie"
+    elif parts.layouts and ".".join(parts.layouts) not in layouts:
         given = ".".join(parts.layouts)
         yield f"with these types {parts.shapes[0]} comes as {_list(layouts)} only, not as {given}"
     repeated = _distinct(x for x in parts.modifiers if parts.modifiers.count(x) > 1)
@@ -127,9 +132,21 @@ def _family(parts: Parts) -> list[Instruction]:
     return [row for row in INSTRUCTIONS.values() if row.family == parts.family]
 
 
-def _shapes(rows: Iterable[Instruction]) -> list[str]:
-    """Their shapes from small to large."""
-    return [shape for *_, shape in sorted({(row.m, row.n, row.k, row.shape) for row in rows})]
+def _is_warpgroup(parts: Parts) -> bool:
+    return parts.family.startswith("wgmma")
+
+
+def _shapes(rows: Iterable[Instruction]) -> str:
+    """Their shapes from small to large; those of `wgmma`, which are too many to name, by the rule for n."""
+    rows = list(rows)
+    if not any(row.is_warpgroup for row in rows):
+        return _list(shape for *_, shape in sorted({(row.m, row.n, row.k, row.shape) for row in rows}))
+    names = _list(f"m{m}nNk{k}" for m, k in sorted({(row.m, row.k) for row in rows}))
+    floats = {row.format("a").is_float for row in rows}
+    rule = "a multiple of 8 up to 256"
+    if False in floats:
+        rule += " (of 16 from 32 on" + " for integers and bits" * (True in floats) + ")"
+    return f"{names}, N {rule}"
 
 
 def _types(row: Instruction) -> tuple[str, str, str, str]:
@@ -157,14 +174,18 @@ def _four_types(parts: Parts) -> tuple[str, str, str, str]:
     return ("", given[0], given[0], "") if given else ("", "", "", "")
 
 
-def _distance(parts: Parts, types: tuple[str, ...], row: Instruction) -> float:
+def _sizes(parts: Parts) -> list[int]:
+    return [max(int(x), 1) for x in re.findall("[0-9]+", parts.shapes[0])] if parts.shapes else []
+
+
+def _distance(parts: Parts, types: tuple[str, ...], sizes: list[int], row: Instruction) -> float:
     """How much of a mnemonic has to change to become a row's; operand types weigh most, layouts least."""
     total = 0.0
     if row.family != parts.family:
         total += 2.5 if parts.family_given else 1.5
-    if parts.shapes and parts.shapes[0] != row.shape:
-        sizes = [int(x) for x in re.findall("[0-9]+", parts.shapes[0])]
-        total += 2.0 + sum(abs(math.log2(max(x, 1) / y)) for x, y in zip(sizes, (row.m, row.n, row.k), strict=True))
+        total += 4.0 * (row.is_sparse != (".sp" in parts.family))
+    if sizes and parts.shapes[0] != row.shape:
+        total += 2.0 + sum(abs(math.log2(x / y)) for x, y in zip(sizes, (row.m, row.n, row.k), strict=True))
     for given, has, is_operand in zip(types, _types(row), (False, True, True, False), strict=True):
         if given and given != has:
             total += _operand_distance(given, has) if is_operand else 1.0
@@ -175,6 +196,7 @@ def _distance(parts: Parts, types: tuple[str, ...], row: Instruction) -> float:
     return total + 1.0 * len(asked - has_modifiers) + 4.0 * len(has_modifiers - asked)
 
 
+@cache
 def _operand_distance(given: str, has: str) -> float:
     """Two formats are the nearer the more they share: the kind, then the width."""
     x, y = format_of(given), format_of(has)

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""Which dense matrix instructions exist: a few rows, multiplied out."""
+"""Which matrix instructions exist: a few rows, multiplied out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Literal, NamedTuple
 
 from wmma_emu.formats import format_of
 from wmma_emu.instructions.arch import ARCHS
-from wmma_emu.instructions.spec import Instruction
+from wmma_emu.instructions.spec import Family, Instruction
 
 __all__ = ["INSTRUCTIONS"]
 
 Layout = Literal["row", "col"]
 
-_MMA = "PTX ISA 9.1, section 9.7.14.5 (mma)"
-_WMMA = "PTX ISA 9.1, section 9.7.14.4 (wmma.mma)"
+_SECTIONS: dict[Family, str] = {
+    "mma.sync": "PTX ISA 9.1, section 9.7.14.5 (mma)",
+    "wmma.mma": "PTX ISA 9.1, section 9.7.14.4 (wmma.mma)",
+    "mma.sp": "PTX ISA 9.1, section 9.7.14.6 (mma.sp)",
+    "mma.sp::ordered_metadata": "PTX ISA 9.1, section 9.7.14.6 (mma.sp::ordered_metadata)",
+    "wgmma": "PTX ISA 9.1, section 9.7.15.5 (wgmma.mma_async)",
+    "wgmma.sp": "PTX ISA 9.1, section 9.7.15.5 (wgmma.mma_async.sp)",
+}
 _ASSEMBLED = "; chips and register counts as ptxas 13.0 accepts them (.version 9.0), 2026-11-20"
 
 _ROW_COL: tuple[tuple[Layout, Layout], ...] = (("row", "col"),)
@@ -28,15 +34,17 @@ _ROUNDED = ("", "rn", "rz", "rm", "rp")
 class _Group(NamedTuple):
     """Instructions that one product of shapes, types, modifiers and layouts describes.
 
-    ``types`` are written d.a.b.c. ``since`` is the first chip: every later one accepts them too.
+    ``types`` are written d.a.b.c. ``since`` is the first chip, ``until`` the last one: those between them accept
+    them too.
     """
 
-    family: Literal["mma.sync", "wmma.mma"]
+    family: Family
     since: str
     shapes: str
     types: str
     modifiers: tuple[str, ...] = _PLAIN
     layouts: tuple[tuple[Layout, Layout], ...] = _ROW_COL
+    until: str = "sm_120"
 
 
 def _mixes(d: str, first: str, second: str) -> str:
@@ -50,7 +58,39 @@ _INT4 = _mixes("s32", "s4", "u4")
 _F64 = "f64.f64.f64.f64"
 _B1 = "s32.b1.b1.s32"
 _TALL = "m16n16k16 m32n8k16 m8n32k16"
+_F16 = "f32.f16.f16.f32 f16.f16.f16.f16"
+_BF16 = "f32.bf16.bf16.f32"
+_TF32 = "f32.tf32.tf32.f32"
+_FP8_F32 = _mixes("f32", "e4m3", "e5m2")
+_FP8_F16 = _mixes("f16", "e4m3", "e5m2")
 _F16_ANY = "f32.f16.f16.f32 f32.f16.f16.f16 f16.f16.f16.f32 f16.f16.f16.f16"
+
+_EIGHTS = range(8, 257, 8)
+"""n of `wgmma` for floating point."""
+
+_SIXTEENS = (8, 24, *range(16, 257, 16))
+"""n of `wgmma` for integers and bits: ptxas 13.0 takes 240 and 256 too, where the manual's list stops at 224."""
+
+
+def _sparse(family: Family) -> tuple[_Group, ...]:
+    """`mma.sp` of one kind of metadata."""
+    return (
+        _Group(family, "sm_80", "m16n8k16 m16n8k32", _F16),
+        _Group(family, "sm_80", "m16n8k16 m16n8k32", _BF16),
+        _Group(family, "sm_80", "m16n8k8 m16n8k16", _TF32),
+        _Group(family, "sm_89", "m16n8k64", _FP8_F32),
+        _Group(family, "sm_80", "m16n8k32 m16n8k64", _INT8, _SATURATE),
+        _Group(family, "sm_80", "m16n8k64 m16n8k128", _INT4, _SATURATE),
+    )
+
+
+def _warpgroup(
+    family: Family, columns: Iterable[int], k: int, types: str, modifiers: tuple[str, ...] = _PLAIN
+) -> _Group:
+    """`wgmma` of every n."""
+    shapes = " ".join(f"m64n{n}k{k}" for n in sorted(columns))
+    return _Group(family, "sm_90", shapes, types, modifiers, until="sm_90")
+
 
 _GROUPS = (
     _Group("mma.sync", "sm_70", "m8n8k4", "f32.f16.f16.f32 f32.f16.f16.f16 f16.f16.f16.f16", layouts=_ANY),
@@ -77,6 +117,20 @@ _GROUPS = (
     _Group("wmma.mma", "sm_75", "m8n8k32", "s32.s4.s4.s32 s32.u4.u4.s32", _SATURATE),
     _Group("wmma.mma", "sm_75", "m8n8k128", _B1, ("xor.popc",)),
     _Group("wmma.mma", "sm_80", "m8n8k128", _B1, ("and.popc",)),
+    *_sparse("mma.sp"),
+    *_sparse("mma.sp::ordered_metadata"),
+    _Group("mma.sp::ordered_metadata", "sm_120", "m16n8k64", _FP8_F16),
+    _warpgroup("wgmma", _EIGHTS, 16, _F16),
+    _warpgroup("wgmma", _EIGHTS, 16, _BF16),
+    _warpgroup("wgmma", _EIGHTS, 8, _TF32),
+    _warpgroup("wgmma", _EIGHTS, 32, _FP8),
+    _warpgroup("wgmma", _SIXTEENS, 32, _INT8, _SATURATE),
+    _warpgroup("wgmma", _SIXTEENS, 256, _B1, ("and.popc",)),
+    _warpgroup("wgmma.sp", _EIGHTS, 32, _F16),
+    _warpgroup("wgmma.sp", _EIGHTS, 32, _BF16),
+    _warpgroup("wgmma.sp", _EIGHTS, 16, _TF32),
+    _warpgroup("wgmma.sp", _EIGHTS, 64, _FP8),
+    _warpgroup("wgmma.sp", _SIXTEENS, 64, _INT8, _SATURATE),
 )  # fmt: skip
 
 
@@ -89,14 +143,18 @@ def _registers(elements: int, format_name: str) -> int:
 def _expand(group: _Group) -> Iterator[Instruction]:
     """Multiply a group out, shape by shape."""
     names = list(ARCHS)
-    archs = tuple(names[names.index(group.since) :])
-    source = (_MMA if group.family == "mma.sync" else _WMMA) + _ASSEMBLED
+    archs = tuple(names[names.index(group.since) : names.index(group.until) + 1])
+    source = _SECTIONS[group.family] + _ASSEMBLED
     for shape, types, modifier, (a_layout, b_layout) in product(
         group.shapes.split(), group.types.split(), group.modifiers, group.layouts
     ):
         m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
         d, a, b, c = types.split(".")
         a_elements, b_elements, c_elements = m * k, k * n, m * n
+        if group.family in ("mma.sp", "mma.sp::ordered_metadata", "wgmma.sp"):
+            a_elements //= 2
+        if group.family in ("wgmma", "wgmma.sp"):  # four warps share a, c and d; b is in shared memory
+            a_elements, b_elements, c_elements = a_elements // 4, 0, c_elements // 4
         if a == "f16" and group.family == "wmma.mma":
             a_elements = b_elements = 32 * 16  # 16 elements a lane, duplicates where fewer differ
         elif a == "f16" and shape == "m8n8k4":
@@ -113,5 +171,5 @@ def _expand(group: _Group) -> Iterator[Instruction]:
 
 
 INSTRUCTIONS: dict[str, Instruction] = {row.mnemonic: row for group in _GROUPS for row in _expand(group)}
-"""Every dense `mma.sync` and `wmma.mma` by its full PTX mnemonic: the type of the operands first (f16, bf16,
+"""Every matrix instruction by its full PTX mnemonic, family by family: the type of the operands first (f16, bf16,
 tf32, FP8, f64, integers, bits), then shapes from small to large."""

@@ -2,8 +2,29 @@
 """Where does each element live: (lane, register, bit) <-> (row, column), with proofs that none is missed."""
 
 from wmma_emu.layouts.lookup import layout_for
+from wmma_emu.layouts.metadata import (
+    Granularity,
+    MetadataMap,
+    granularity_of,
+    metadata_map,
+    pack_metadata,
+    unpack_metadata,
+)
 from wmma_emu.layouts.spec import LaneMap, Location
 from wmma_emu.layouts.wmma import fragment_layout
 from wmma_emu.layouts.wmma_table import MemoryLayout, Use
 
-__all__ = ["LaneMap", "Location", "MemoryLayout", "Use", "fragment_layout", "layout_for"]
+__all__ = [
+    "Granularity",
+    "LaneMap",
+    "Location",
+    "MemoryLayout",
+    "MetadataMap",
+    "Use",
+    "fragment_layout",
+    "granularity_of",
+    "layout_for",
+    "metadata_map",
+    "pack_metadata",
+    "unpack_metadata",
+]

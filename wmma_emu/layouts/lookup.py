@@ -53,7 +53,12 @@ def _layout_for(instruction: Instruction, operand: Operand, chip: Arch) -> LaneM
             f"{instruction.mnemonic} does not exist on {chip.name}; chips that have it are "
             f"{', '.join(instruction.archs)}"
         )
-    if instruction.family == "mma.sync":
+    if instruction.family != "wmma.mma":
+        if instruction.is_warpgroup and operand == "b":
+            raise UnsupportedInstructionError(
+                f"{instruction.mnemonic} has no operand b in registers: it reads B from shared memory, where a "
+                "descriptor says how it lies"
+            )
         layout = mma_layout(instruction, operand, chip)
     else:
         stored = {"a": instruction.a_layout, "b": instruction.b_layout}.get(operand)

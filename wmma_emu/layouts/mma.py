@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layouts of `mma.sync`, from the PTX ISA: one tiling rule, and quad pairs for `m8n8k4` of f16."""
+"""Layouts of `mma.sync`, `mma.sp` and `wgmma`, from the PTX ISA: one tiling rule, and quad pairs for f16 `m8n8k4`."""
 
 from functools import cache
 
@@ -35,6 +35,14 @@ MMA_SECTIONS: dict[tuple[str, str], str] = {
 }
 """The section of the PTX ISA 9.1 with the figures of a shape, by the format of A."""
 
+_OTHER_SECTIONS = {
+    "mma.sp": "9.7.14.6.2",
+    "mma.sp::ordered_metadata": "9.7.14.6.2",
+    "wgmma": "9.7.15.5.1",
+    "wgmma.sp": "9.7.15.6",
+}
+"""Where the figures of the other families are; all follow the rule of `mma.sync`."""
+
 _MEASURED = {
     "sm_90": "measured: raw registers of every instruction reproduced, NVIDIA H200, driver 580.159.04, 2026-11-21"
 }
@@ -42,9 +50,10 @@ _MEASURED = {
 
 
 def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -> LaneMap:
-    """Return the layout of an operand of `mma.sync`.
+    """Return the layout of an operand of `mma.sync`, `mma.sp` or `wgmma` in registers.
 
-    Every chip has the same one; the chip decides only how well it is known.
+    Every chip has the same one; the chip decides only how well it is known. A sparse A is packed; four warps hold
+    16 rows each of `wgmma`'s A, C and D, one below the other.
 
     Examples
     --------
@@ -55,7 +64,7 @@ def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -
     >>> mma_layout(volta, "d", "sm_70").locate(5, 6, matrix=2)
     (Location(lane=27, register=4, bit=0, element=4),)
     """
-    m, n, k = instruction.m, instruction.n, instruction.k
+    m, n, k = instruction.m // instruction.warps, instruction.n, instruction.k
     bits = instruction.format(operand).bits
     source, status = _provenance(instruction, arch_of(arch).name)
     if (instruction.shape, instruction.a) == ("m8n8k4", "f16"):
@@ -63,15 +72,15 @@ def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -
         return _quad_pair_layout(operand, bits, along_k, source, status)
     run = max(1, 32 // bits)
     tiling = {
-        "a": Tiling.over(m, k, run),
+        "a": Tiling.over(m, instruction.terms, run),
         "b": Tiling.over(n, k, run, transposed=True),
-    }.get(operand, Tiling.over(m, n, 2))
-    return _tiled_layout(tiling, bits, source, status)
+    }.get(operand, Tiling.over(m, 8, 2)._replace(times=n // 8))
+    return _tiled_layout(tiling, instruction.warps, bits, source, status)
 
 
 def _provenance(instruction: Instruction, arch: str) -> tuple[str, str]:
     """Return source and status of the layouts of an instruction on a chip."""
-    section = MMA_SECTIONS.get((instruction.shape, instruction.a))
+    section = _OTHER_SECTIONS.get(instruction.family) or MMA_SECTIONS.get((instruction.shape, instruction.a))
     if section is None:
         shapes = [shape for shape, name in MMA_SECTIONS if name == instruction.a]
         raise UnsupportedInstructionError(
@@ -85,9 +94,14 @@ def _provenance(instruction: Instruction, arch: str) -> tuple[str, str]:
 
 
 @cache
-def _tiled_layout(tiling: Tiling, bits: int, source: str, status: str) -> LaneMap:
-    """Build a layout once for all instructions that share it."""
-    return LaneMap(tiling.coords(), *tiling.shape, bits, tiling.num_elements, source, status)
+def _tiled_layout(tiling: Tiling, warps: int, bits: int, source: str, status: str) -> LaneMap:
+    """Build a layout once for all instructions that share it; four warps hold their tiles one below the other."""
+    rows, cols = tiling.shape
+    coords = tiling.coords()
+    if warps > 1:
+        below = np.stack((rows * np.arange(warps), np.zeros(warps, np.int64)), axis=-1)
+        coords = coords[:, None] + below[:, None]
+    return LaneMap(coords, rows * warps, cols, bits, tiling.num_elements, source, status)
 
 
 @cache

@@ -12,18 +12,24 @@ from numpy.typing import NDArray
 from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 
-__all__ = ["LANES", "Ints", "LaneMap", "Location"]
+__all__ = ["LANES", "WARPS", "Ints", "LaneMap", "Location"]
 
 Ints = NDArray[np.int64]
 
 LANES = 32
 """Lanes of a warp."""
 
+WARPS = 4
+"""Warps of a warpgroup."""
+
 _Scalar = TypeVar("_Scalar", bound="np.generic[Any]")
 
 
 class Location(NamedTuple):
-    """One place that holds a matrix element: the lane, its register, the lowest bit, the element's number."""
+    """One place that holds a matrix element: the lane, its register, the lowest bit, the element's number.
+
+    In a fragment of four warps, ``lane`` is the thread of the warpgroup, 0 to 127.
+    """
 
     lane: int
     register: int
@@ -33,11 +39,11 @@ class Location(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LaneMap:
-    """Where every element of one operand lives in the registers of a warp.
+    """Where every element of one operand lives in the registers of a warp, or of four.
 
     Parameters
     ----------
-    coords : int array, (num_elements, 32, 2)
+    coords : int array, (num_elements, 32, 2), of a warpgroup (num_elements, 4, 32, 2)
         Row and column of element i of lane l. Elements count from register 0 upward and, inside a register,
         from the least significant bits up. With several matrices: within the lane's own one.
     rows, cols : int
@@ -47,7 +53,7 @@ class LaneMap:
         So many leading elements of every lane are read by the instruction. Those after them are duplicates:
         editing them changes nothing.
     source, status : str
-    matrix_of_lane : int array, (32,)
+    matrix_of_lane : int array, (32,), optional
         Which of the independent products a lane belongs to; 0 everywhere but in `m8n8k4` of f16.
 
     Examples
@@ -73,15 +79,18 @@ class LaneMap:
     read_elements: int
     source: str
     status: str
-    matrix_of_lane: Ints = field(default_factory=lambda: np.zeros(LANES, np.int64))
+    matrix_of_lane: Ints = field(default_factory=lambda: np.zeros((), np.int64))
 
     def __post_init__(self) -> None:
-        for name in ("coords", "matrix_of_lane"):
-            array = np.array(getattr(self, name), np.int64)
+        if np.shape(self.coords)[1:] not in ((LANES, 2), (WARPS, LANES, 2)):
+            raise FragmentMismatchError(
+                f"coords are (num_elements, 32, 2) or (num_elements, 4, 32, 2), not {np.shape(self.coords)}"
+            )
+        matrices = np.broadcast_to(self.matrix_of_lane, np.shape(self.coords)[1:-1])
+        for name, given in (("coords", self.coords), ("matrix_of_lane", matrices)):
+            array = np.array(given, np.int64)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
-        if self.coords.ndim != 3 or self.coords.shape[1:] != (LANES, 2):
-            raise FragmentMismatchError(f"coords are (num_elements, 32, 2), not {self.coords.shape}")
         if (self.coords < 0).any() or (self.coords >= (self.rows, self.cols)).any():
             raise FragmentMismatchError(f"coords leave the {self.rows} x {self.cols} matrix")
 
@@ -105,6 +114,21 @@ class LaneMap:
     def num_elements(self) -> int:
         """Elements a lane, duplicates included."""
         return int(self.coords.shape[0])
+
+    @property
+    def lane_shape(self) -> tuple[int, ...]:
+        """``(32,)``, or ``(4, 32)`` where four warps hold the matrix together."""
+        return self.coords.shape[1:-1]
+
+    @property
+    def num_lanes(self) -> int:
+        """32, or 128 threads of a warpgroup."""
+        return math.prod(self.lane_shape)
+
+    @property
+    def coords_of_lanes(self) -> Ints:
+        """``coords`` with the threads of four warps in one axis: (num_elements, num_lanes, 2)."""
+        return self.coords.reshape(self.num_elements, self.num_lanes, 2)
 
     @property
     def register_bits(self) -> int:
@@ -135,12 +159,12 @@ class LaneMap:
     @property
     def multiplicity(self) -> int:
         """How often each matrix element is held, 1 without duplicates."""
-        return self.num_elements * LANES // math.prod(self.matrix_shape)
+        return self.num_elements * self.num_lanes // math.prod(self.matrix_shape)
 
     @property
     def reads_copies(self) -> bool:
         """Whether the instruction reads an element from several lanes: WMMA in f16 on Volta."""
-        return self.read_elements * LANES > math.prod(self.matrix_shape)
+        return self.read_elements * self.num_lanes > math.prod(self.matrix_shape)
 
     @property
     def is_bijection(self) -> bool:
@@ -174,7 +198,7 @@ class LaneMap:
         col = _within("column", col, self.cols)
         matrix = _within("matrix", matrix, self.num_matrices)
         held = self._holders[(matrix * self.rows + row) * self.cols + col]
-        places = ((int(h) // LANES, int(h) % LANES) for h in held)
+        places = ((int(h) // self.num_lanes, int(h) % self.num_lanes) for h in held)
         return tuple(Location(lane, self.register_of(i), self.bit_of(i), i) for i, lane in places)
 
     def element_at(self, lane: int, register: int, bit: int = 0) -> tuple[int, int]:
@@ -187,16 +211,17 @@ class LaneMap:
         FragmentMismatchError
             For what is no integer.
         """
-        lane = _within("lane", lane, LANES)
+        lane = _within("lane", lane, self.num_lanes)
         register = _within("register", register, self.num_registers)
         bit = _within("bit", bit, self.register_bits)
-        row, col = self.coords[register * self.elements_per_register + bit // self.element_bits, lane]
+        row, col = self.coords_of_lanes[register * self.elements_per_register + bit // self.element_bits, lane]
         return int(row), int(col)
 
     def gather(self, matrix: NDArray[_Scalar]) -> NDArray[_Scalar]:
         """Hand a matrix out to the lanes: ``(*batch, rows, cols)`` to ``(num_elements, *batch, 32)``.
 
-        Where there are several matrices, their axis stands right before the rows.
+        To those of four warps: ``(num_elements, *batch, 4, 32)``. Where there are several matrices, their axis stands
+        right before the rows.
         """
         _require_array(matrix, "a matrix to gather")
         inner = self.matrix_shape
@@ -204,7 +229,7 @@ class LaneMap:
         if matrix.shape != batch + inner:
             raise FragmentMismatchError(f"a matrix of shape {matrix.shape} does not end in {inner}")
         flat = matrix.reshape(*batch, math.prod(inner))
-        return np.ascontiguousarray(np.moveaxis(np.take(flat, self._cells, axis=-1), -2, 0))
+        return np.ascontiguousarray(np.moveaxis(np.take(flat, self._cells, axis=-1), len(batch), 0))
 
     def scatter(self, elements: NDArray[_Scalar]) -> NDArray[_Scalar]:
         """Put a matrix together from the lanes: the inverse of `gather`.
@@ -212,12 +237,16 @@ class LaneMap:
         Of duplicates the first one that the instruction reads is taken.
         """
         _require_array(elements, "elements to scatter")
-        if elements.ndim < 2 or (elements.shape[0], elements.shape[-1]) != (self.num_elements, LANES):
+        inner = self.lane_shape
+        if elements.ndim < 1 + len(inner) or (elements.shape[0], *elements.shape[-len(inner) :]) != (
+            self.num_elements, *inner,
+        ):  # fmt: skip
+            lanes = ", ".join(str(x) for x in inner)
             raise FragmentMismatchError(
-                f"elements of shape {elements.shape} are not ({self.num_elements}, *batch, {LANES})"
+                f"elements of shape {elements.shape} are not ({self.num_elements}, *batch, {lanes})"
             )
-        batch = elements.shape[1:-1]
-        flat = np.moveaxis(elements, 0, -2).reshape(*batch, self.num_elements * LANES)
+        batch = elements.shape[1 : -len(inner)]
+        flat = np.moveaxis(elements, 0, len(batch)).reshape(*batch, self.num_elements * self.num_lanes)
         return np.take(flat, self._holders[:, 0], axis=-1).reshape(*batch, *self.matrix_shape)
 
     def agree(self, elements: NDArray[_Scalar]) -> NDArray[np.bool_]:
@@ -227,19 +256,20 @@ class LaneMap:
         product.
         """
         read = self.gather(self.scatter(elements))[: self.read_elements] == elements[: self.read_elements]
-        agreed: NDArray[np.bool_] = read.all(axis=(0, -1))
+        lanes = tuple(range(-len(self.lane_shape), 0))
+        agreed: NDArray[np.bool_] = read.all(axis=(0, *lanes))
         return agreed
 
     @cached_property
     def _cells(self) -> Ints:
-        """(num_elements, 32): the matrix element that is held, counted along rows, matrix after matrix."""
+        """(num_elements, *lane_shape): the matrix element that is held, counted along rows, matrix after matrix."""
         row = self.matrix_of_lane * self.rows + self.coords[..., 0]
         cells: Ints = row * self.cols + self.coords[..., 1]
         return cells
 
     @cached_property
     def _holders(self) -> Ints:
-        """(matrix elements, multiplicity): who holds each, as element * 32 + lane, ascending."""
+        """(matrix elements, multiplicity): who holds each, as element * num_lanes + lane, ascending."""
         if not (self.copies() == self.multiplicity).all():
             raise FragmentMismatchError(
                 f"not every element of the matrix is held {self.multiplicity} times; copies() shows which"

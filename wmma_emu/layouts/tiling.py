@@ -16,7 +16,7 @@ class Tiling(NamedTuple):
     Lane ``4 * group + thread`` holds ``run`` neighbours of row ``group``, beginning at column
     ``thread * run``: a tile of 8 rows and ``4 * run`` columns. Every letter of ``steps`` doubles the tile,
     and with it the elements of a lane: ``d`` puts the second half below the first (down), ``a`` beside it
-    (across). ``transposed`` swaps rows and columns at the end.
+    (across). ``times`` such tiles lie side by side. ``transposed`` swaps rows and columns at the end.
 
     Examples
     --------
@@ -29,6 +29,7 @@ class Tiling(NamedTuple):
     run: int
     steps: str = ""
     transposed: bool = False
+    times: int = 1
 
     @classmethod
     def over(cls, rows: int, cols: int, run: int, transposed: bool = False) -> "Tiling":
@@ -40,13 +41,13 @@ class Tiling(NamedTuple):
     @property
     def num_elements(self) -> int:
         """Elements a lane."""
-        return self.run << len(self.steps)
+        return (self.run << len(self.steps)) * self.times
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the matrix."""
         rows = 8 << self.steps.count("d")
-        cols = 4 * self.run << self.steps.count("a")
+        cols = (4 * self.run << self.steps.count("a")) * self.times
         return (cols, rows) if self.transposed else (rows, cols)
 
     def coords(self) -> Ints:
@@ -63,4 +64,5 @@ class Tiling(NamedTuple):
             else:
                 col, width = col + half % 2 * width, 2 * width
             half = half // 2
+        col = col + half * width
         return np.stack((col, row) if self.transposed else (row, col), axis=-1)

@@ -12,12 +12,15 @@ from wmma_emu.scalar.bitwise import (
     uint_as_float,
 )
 from wmma_emu.scalar.conversion import convert
+from wmma_emu.scalar.cvt import cvt
 from wmma_emu.scalar.environment import require_ieee_subnormals, require_round_to_nearest
 from wmma_emu.scalar.fused import add, fma, mul
+from wmma_emu.scalar.prmt import prmt
 
 __all__ = [
     "add",
     "convert",
+    "cvt",
     "double_as_longlong",
     "float_as_int",
     "float_as_uint",
@@ -27,6 +30,7 @@ __all__ = [
     "lop3",
     "lop3_lut",
     "mul",
+    "prmt",
     "require_ieee_subnormals",
     "require_round_to_nearest",
     "uint_as_float",

@@ -2,7 +2,22 @@
 """Thirty-two lanes together: an instruction bound to a chip, and its operands' registers."""
 
 from wmma_emu.warp.instruction import BoundInstruction, matrix_bits
+from wmma_emu.warp.ldmatrix import ldmatrix
+from wmma_emu.warp.movmatrix import movmatrix
 from wmma_emu.warp.quad_pairs import matrix_of_copies
 from wmma_emu.warp.registers import BoundOperand
+from wmma_emu.warp.stmatrix import stmatrix
+from wmma_emu.warp.warpgroup import BoundWarpgroupInstruction, SharedOperand, bound_instruction
 
-__all__ = ["BoundInstruction", "BoundOperand", "matrix_bits", "matrix_of_copies"]
+__all__ = [
+    "BoundInstruction",
+    "BoundOperand",
+    "BoundWarpgroupInstruction",
+    "SharedOperand",
+    "bound_instruction",
+    "ldmatrix",
+    "matrix_bits",
+    "matrix_of_copies",
+    "movmatrix",
+    "stmatrix",
+]

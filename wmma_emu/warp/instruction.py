@@ -8,14 +8,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import DotModel, check_engine, dot_product_of, matmul
 from wmma_emu.display import warn_caller
-from wmma_emu.errors import FragmentMismatchError, UnverifiedModelWarning, shorten
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.packing import pack_words
 from wmma_emu.instructions import Arch, Instruction, machine_instructions
+from wmma_emu.layouts import pack_metadata, unpack_metadata
+from wmma_emu.layouts.spec import Ints
 from wmma_emu.warp.quad_pairs import per_quad_pair
 from wmma_emu.warp.registers import BoundOperand
+from wmma_emu.warp.sparse import compress, matmul_sparse
 
 __all__ = ["BoundInstruction", "matrix_bits"]
 
@@ -85,13 +88,26 @@ class BoundInstruction:
         """The machine instructions that it becomes on this chip."""
         return str(machine_instructions(self.instruction, self.arch.name, self.model.lowering))
 
-    def execute(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], *, engine: str = "auto") -> NDArray[Any]:
+    def execute(
+        self,
+        a: NDArray[Any],
+        b: NDArray[Any],
+        c: NDArray[Any],
+        *,
+        metadata: NDArray[np.uint32] | None = None,
+        selector: int = 0,
+        engine: str = "auto",
+    ) -> NDArray[Any]:
         """Execute the instruction on the registers of one or many warps.
 
         Parameters
         ----------
         a, b, c : uint32 arrays, shape (num_registers, *warps, 32)
             Registers of every lane (uint64 for f64). The warps' axes broadcast.
+        metadata : uint32 array, shape (*warps, 32), optional
+            Where the packed elements of a sparse A stand; lanes that the selector leaves out may hold anything.
+        selector : int
+            The sparsity selector.
         engine : {"auto", "reference", "numpy"}
 
         Returns
@@ -102,12 +118,81 @@ class BoundInstruction:
         Raises
         ------
         FragmentMismatchError
-            If the registers are too many, too few, of another dtype, or not 32 lanes wide.
+            If the registers are too many, too few, of another dtype, or not 32 lanes wide; if metadata is missing,
+            superfluous, or has nibbles that the manual forbids.
         """
         check_engine(engine)
         operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
-        elements = [operand.unpack_elements(registers, name) for operand, registers, name in operands]
-        return pack_words(self.execute_elements(*elements, engine=engine), self.d.format)
+        x, y, z = (operand.unpack_elements(registers, name) for operand, registers, name in operands)
+        if self.instruction.is_sparse:
+            indices = self.indices(metadata, selector)
+            return pack_words(self._execute_sparse(x, y, z, indices, engine), self.d.format)
+        self._refuse_metadata(metadata, selector)
+        return pack_words(self.execute_elements(x, y, z, engine=engine), self.d.format)
+
+    def indices(self, metadata: NDArray[np.uint32] | None, selector: int = 0) -> Ints:
+        """Read metadata, as the instruction does: the k of each packed element of A, (*warps, m, terms).
+
+        Raises
+        ------
+        FragmentMismatchError
+            For nibbles that the manual forbids, in lanes that the instruction reads; and if there is none.
+        """
+        if metadata is None:
+            raise FragmentMismatchError(
+                f"{self.mnemonic} needs metadata=, a uint32 register a lane that says where the elements of A stand; "
+                "ins.compress(A) makes packed elements and metadata of a matrix"
+            )
+        return unpack_metadata(self.instruction, metadata, selector)
+
+    def compress(self, A: ArrayLike, selector: int = 0) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+        """Pack a matrix that has the zeros that a sparse A needs.
+
+        Parameters
+        ----------
+        A : array, shape (*warps, M, K)
+            In the operand's dtype, or raw bits. Of four elements in a row two are zero (of tf32 one of two; of 4-bit
+            elements two pairs of four).
+        selector : int
+
+        Returns
+        -------
+        packed : array, shape (*warps, M, K / 2)
+        metadata : uint32 array, shape (*warps, 32)
+
+        Examples
+        --------
+        >>> import numpy as np, wmma_emu as we
+        >>> ins = we.instruction("mma.sp.m16n8k16.f32.f16.f16.f32")
+        >>> packed, metadata = ins.compress(np.tile(np.array([0, 3, 0, 5], np.float16), (16, 4)))
+        >>> packed[0, :4].tolist(), hex(metadata[0])
+        ([3.0, 5.0, 3.0, 5.0], '0xdddddddd')
+        """
+        bits = to_bits(A, self.a.format, "A")
+        _check_logical_a(self, bits)
+        packed, indices = compress(self.instruction, bits)
+        return from_bits(packed, self.a.format), pack_metadata(self.instruction, indices, selector)
+
+    def _execute_sparse(self, a: Bits, b: Bits, c: Bits, indices: Ints, engine: str) -> Bits:
+        x, y, z = (
+            operand.layout.scatter(bits)
+            for operand, bits in zip((self.a, self.b, self.c), (a, b, c), strict=True)
+        )  # fmt: skip
+        if not _broadcast(x, y, z, indices):
+            warps = [
+                f"{name} {bits.shape[:-2]}" for name, bits in (("a", x), ("b", y), ("c", z), ("metadata", indices))
+            ]
+            raise FragmentMismatchError(
+                f"the warps' axes do not broadcast: {', '.join(warps)}; give each as many, or 1"
+            )
+        return self.d.layout.gather(matmul_sparse(self.product, x, y, z, indices, engine=engine))
+
+    def _refuse_metadata(self, metadata: object, selector: object) -> None:
+        if metadata is not None or selector != 0:
+            raise FragmentMismatchError(
+                f"{self.mnemonic} takes no metadata and no selector: its A is dense; sparse ones begin with mma.sp, "
+                "mma.sp::ordered_metadata or wgmma.mma_async.sp"
+            )
 
     def execute_elements(self, a: Bits, b: Bits, c: Bits, *, engine: str = "auto") -> Bits:
         """`execute` on elements that are not packed into registers: patterns, (num_elements, *warps, 32).
@@ -141,6 +226,7 @@ class BoundInstruction:
         Parameters
         ----------
         A : array, shape (..., M, K)
+            For a sparse instruction all of A, with the zeros that it leaves out; see `compress`.
         B : array, shape (..., K, N)
         C : array, shape (..., M, N), optional
             +0 if left out. Leading axes broadcast as in `numpy.matmul`.
@@ -175,12 +261,19 @@ class BoundInstruction:
             c: Bits = np.zeros((*batch, self.instruction.m, self.instruction.n), product.c.storage)
         else:
             c = matrix_bits(C, product.c, "C")
-        for name, operand, matrix in (("A", self.a, a), ("B", self.b, b), ("C", self.c, c)):
-            _check_matrix(self, name, operand, matrix)
+        if self.instruction.is_sparse:
+            _check_logical_a(self, a)
+        else:
+            _check_matrix(self, "A", a, (self.instruction.m, self.instruction.k))
+        _check_matrix(self, "B", b, (self.instruction.k, self.instruction.n))
+        _check_matrix(self, "C", c, (self.instruction.m, self.instruction.n))
         if not _broadcast(a, b, c):
             raise FragmentMismatchError(
                 f"the leading axes do not broadcast: A {a.shape[:-2]}, B {b.shape[:-2]}, C {c.shape[:-2]}"
             )
+        if self.instruction.is_sparse:
+            packed, indices = compress(self.instruction, a)
+            return from_bits(matmul_sparse(product, packed, b, c, indices, engine=engine), product.d)
         return from_bits(matmul(product, a, b, c, engine=engine), product.d)
 
 
@@ -197,7 +290,7 @@ def matrix_bits(
     return to_bits(matrix, fmt, name, packed_axis=packed_axis)
 
 
-def _broadcast(*matrices: Bits) -> bool:
+def _broadcast(*matrices: Bits | Ints) -> bool:
     try:
         np.broadcast_shapes(*(x.shape[:-2] for x in matrices))
     except ValueError:
@@ -205,8 +298,20 @@ def _broadcast(*matrices: Bits) -> bool:
     return True
 
 
-def _check_matrix(ins: BoundInstruction, name: str, operand: BoundOperand, matrix: Bits) -> None:
-    legal = (operand.layout.rows, operand.layout.cols)
+def _check_logical_a(ins: BoundInstruction, matrix: Bits) -> None:
+    """Check all of a sparse A, zeros included."""
+    row = ins.instruction
+    if not row.is_sparse:
+        raise UnsupportedInstructionError(f"{ins.mnemonic} takes a dense A: there is nothing to compress")
+    if matrix.ndim >= 2 and matrix.shape[-2:] == (row.m, row.terms):
+        raise FragmentMismatchError(
+            f"A has shape {matrix.shape}, which is packed; here all of A is wanted, (..., {row.m}, {row.k}), zeros "
+            "included. Packed elements go to execute, with their metadata"
+        )
+    _check_matrix(ins, "A", matrix, (row.m, row.k))
+
+
+def _check_matrix(ins: BoundInstruction, name: str, matrix: Bits, legal: tuple[int, int]) -> None:
     if matrix.ndim >= 2 and matrix.shape[-2:] == legal:
         return
     fix = "wmma_emu.gemm takes any shape"

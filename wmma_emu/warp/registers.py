@@ -15,7 +15,6 @@ from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.packing import pack_words, unpack_words
 from wmma_emu.instructions.spec import Instruction, Operand
 from wmma_emu.layouts import LaneMap, layout_for
-from wmma_emu.layouts.spec import LANES
 from wmma_emu.warp.quad_pairs import matrix_of_copies
 
 __all__ = ["BoundOperand"]
@@ -25,7 +24,8 @@ __all__ = ["BoundOperand"]
 class BoundOperand:
     """An operand of an instruction on a chip.
 
-    Registers are ``uint32`` arrays (``uint64`` for f64) of shape ``(num_registers, *warps, 32)``. `m8n8k4` of
+    Registers are ``uint32`` arrays (``uint64`` for f64) of shape ``(num_registers, *warps, 32)``; of `wgmma`, whose
+    four warps hold a matrix together, ``(num_registers, *batch, 4, 32)``. `m8n8k4` of
     f16 multiplies four matrices at once, one a quad pair: theirs is the axis right before the rows.
 
     Parameters
@@ -59,7 +59,7 @@ class BoundOperand:
         layout_for(self.instruction, self.operand, self.arch)
 
     def __repr__(self) -> str:
-        shape = "x".join(str(x) for x in self.layout.matrix_shape)
+        shape = "x".join(str(x) for x in self.matrix_shape)
         return (
             f"<{self.name} of {self.instruction.mnemonic} on {self.arch}: {shape} {self.format} in "
             f"{self.num_registers} registers>"
@@ -79,6 +79,11 @@ class BoundOperand:
     def format(self) -> Format:
         """Format of the elements."""
         return self.instruction.format(self.operand)
+
+    @property
+    def matrix_shape(self) -> tuple[int, ...]:
+        """Shape of the matrix: rows and columns, after the number of matrices where a warp multiplies several."""
+        return self.layout.matrix_shape
 
     @property
     def num_registers(self) -> int:
@@ -129,7 +134,7 @@ class BoundOperand:
 
     def pack_bits(self, bits: Bits) -> NDArray[Any]:
         """`pack` of bit patterns, one an entry."""
-        self._check_matrix(bits.shape)
+        self.check_matrix(bits.shape)
         return pack_words(self.layout.gather(bits), self.format)
 
     def unpack_bits(self, registers: NDArray[Any], name: str = "registers") -> Bits:
@@ -142,8 +147,9 @@ class BoundOperand:
         self._check_registers(registers)
         return unpack_words(registers, self.format)
 
-    def _check_matrix(self, shape: tuple[int, ...]) -> None:
-        legal = self.layout.matrix_shape
+    def check_matrix(self, shape: tuple[int, ...]) -> None:
+        """Refuse a matrix of another shape than the operand's, leading axes aside."""
+        legal = self.matrix_shape
         if shape[max(0, len(shape) - len(legal)) :] == legal:
             return
         wanted = f"(..., {', '.join(str(x) for x in legal)})"
@@ -155,19 +161,20 @@ class BoundOperand:
         raise FragmentMismatchError(f"{self.name} has shape {shape}; {self.instruction.mnemonic} takes {wanted}; {fix}")
 
     def _check_registers(self, registers: NDArray[Any]) -> None:
-        legal, dtype = (self.num_registers, LANES), self.register_dtype
+        count, lanes, dtype = self.num_registers, self.layout.lane_shape, self.register_dtype
         given = f"registers of {self.name} are {shorten(registers.dtype, str)} of shape {registers.shape}"
-        wanted = f"{self.instruction.mnemonic} takes {dtype} of shape ({legal[0]}, *warps, {legal[1]})"
+        legal = ", ".join(str(x) for x in (count, "*warps" if len(lanes) == 1 else "*batch", *lanes))
+        wanted = f"{self.instruction.mnemonic} takes {dtype} of shape ({legal})"
         fix = None
         if registers.dtype != dtype:
             fix = f"pack() gives {dtype} registers"
             if registers.dtype.itemsize == dtype.itemsize:
                 fix = f"reinterpret with .view(np.{dtype})"
-        elif registers.ndim < 2 or registers.shape[-1] != LANES:
-            fix = "lanes come last"
-            if registers.ndim >= 2 and registers.shape[0] == LANES:
+        elif registers.ndim < 1 + len(lanes) or registers.shape[-len(lanes) :] != lanes:
+            fix = "lanes come last" if len(lanes) == 1 else "the four warps and their lanes come last"
+            if registers.ndim >= 2 and registers.shape[0] == lanes[-1]:
                 fix = "registers come first, lanes last: move axis 0 to the end"
-        elif registers.shape[0] != legal[0]:
-            fix = f"this operand has {legal[0]} registers a lane, not {registers.shape[0]}"
+        elif registers.shape[0] != count:
+            fix = f"this operand has {count} registers a lane, not {registers.shape[0]}"
         if fix is not None:
             raise FragmentMismatchError(f"{given}; {wanted}; {fix}")

@@ -22,6 +22,8 @@ def explain_dot(
     arch: str,
     row: int = 0,
     column: int = 0,
+    ks: list[int] | None = None,
+    k: int | None = None,
 ) -> Explanation:
     """Explain one element of D.
 
@@ -29,12 +31,17 @@ def explain_dot(
     ----------
     product : DotProduct
     a, b : list of int
-        Patterns of the row of A and the column of B, as many of each; +0 fills the last instruction.
+        Patterns of the row of A and the column of B, as many of each; +0 fills the last instruction. Of a sparse A
+        the packed elements, and those of B that they meet.
     c : int
     instruction, arch : str
         Names of what the product belongs to.
     row, column : int
         Where the element stands.
+    ks : list of int, optional
+        Of a sparse A the k of each packed element, of whole instructions; else they are counted.
+    k : int, optional
+        Of a sparse A the K of the matrices.
 
     Examples
     --------
@@ -43,17 +50,17 @@ def explain_dot(
     >>> print(e.executions[0].steps[0].operation, hex(e.result), e.value)
     fma 0x40000000 2.0
     """
-    k = len(a)
     if product == FMA_F32:
         # One chain, however long.
-        product = replace(product, k=max(k, 1))
-    zeros = [0] * (-k % product.k)
+        product = replace(product, k=max(len(a), 1))
+    zeros = [0] * (-len(a) % product.k)
     left, right = (*a, *zeros), (*b, *zeros)
-    executions = trace(product, list(left), list(right), c)
+    executions = trace(product, list(left), list(right), c, ks)
     result, model = executions[-1].result if executions else c, product.model
     return Explanation(
         instruction=instruction, arch=arch, lowering=model.lowering, model=model.describe(), source=model.source,
         status=model.status, note=model.note, row=row, column=column, a_format=product.a.name, b_format=product.b.name,
-        c_format=product.c.name, d_format=product.d.name, k=k, a=left, b=right, c=c, executions=executions,
-        result=result, value=decimal(result, product.d),
+        c_format=product.c.name, d_format=product.d.name, k=len(a) if k is None else k, a=left, b=right,
+        ks=tuple(range(len(left)) if ks is None else ks), c=c, executions=executions, result=result,
+        value=decimal(result, product.d),
     )  # fmt: skip

@@ -30,9 +30,11 @@ class Explanation:
         The element of D.
     a_format, b_format, c_format, d_format : str
     k : int
-        Products of the matrices; beyond them a and b are filled with +0.
+        Columns of A and rows of B; beyond them A and B are filled with +0.
     a, b : tuple of int
-        Patterns of the row of A and the column of B.
+        Patterns of the row of A and the column of B. Of a sparse A the packed elements, and those of B that they meet.
+    ks : tuple of int
+        The k of each of them.
     c : int
     executions : tuple of Execution
         Instructions over ascending k.
@@ -58,6 +60,7 @@ class Explanation:
     k: int
     a: tuple[int, ...]
     b: tuple[int, ...]
+    ks: tuple[int, ...]
     c: int
     executions: tuple[Execution, ...]
     result: int
@@ -94,14 +97,17 @@ class Explanation:
         used = (
             f"row {self.row} of A ({self.a_format}), column {self.column} of B ({self.b_format}), c ({self.c_format})"
         )
-        count, last = len(self.executions), len(self.a)
+        count, last = len(self.executions), self.executions[-1].last_k + 1 if self.executions else 0
         several = f"; {count} instructions" if count > 1 else ""
         filled = f", filled with +0 to {last}" if last > self.k else ""
         rows = [("instruction", f"{self.instruction} on {self.arch}")]
         if self.lowering != "native":
             rows.append(("lowering", self.lowering))
+        sparse = f"; A is sparse: {len(self.a)} products" if len(self.a) < last else ""
+        if sparse and "k %" in self.model:
+            sparse += ", which the model's k counts"
         rows += [
-            ("operands", f"{used}; K = {self.k}{filled}{several}"),
+            ("operands", f"{used}; K = {self.k}{filled}{several}{sparse}"),
             ("model", self.model),
             ("status", self.status),
             ("source", self.source),

@@ -38,7 +38,9 @@ __all__ = ["trace"]
 _WORD = 32
 
 
-def trace(product: DotProduct, a: list[int], b: list[int], c: int) -> tuple[Execution, ...]:
+def trace(
+    product: DotProduct, a: list[int], b: list[int], c: int, ks: list[int] | None = None
+) -> tuple[Execution, ...]:
     """Compute one element of D, instruction after instruction over k, and write every step down.
 
     Parameters
@@ -47,6 +49,8 @@ def trace(product: DotProduct, a: list[int], b: list[int], c: int) -> tuple[Exec
     a, b : list of int
         Patterns of the row of A and the column of B: a multiple of ``product.k`` of each.
     c : int
+    ks : list of int, optional
+        Of a sparse A the k that each packed element stands at; an instruction reaches over twice as many.
 
     Examples
     --------
@@ -60,15 +64,17 @@ def trace(product: DotProduct, a: list[int], b: list[int], c: int) -> tuple[Exec
     unit = NoteTaker()
     running: int = Traced.of(c, "c")
     executions: list[Execution] = []
+    names, reach = (range(len(a)), product.k) if ks is None else (ks, 2 * product.k)
     for start in range(0, len(a), product.k):
-        ks = range(start, start + product.k)
-        x = [Traced.of(a[k], f"a[{k}]", k) for k in ks]
-        y = [Traced.of(b[k], f"b[{k}]", k) for k in ks]
+        places = range(start, start + product.k)
+        x = [Traced.of(a[i], f"a[{names[i]}]", names[i]) for i in places]
+        y = [Traced.of(b[i], f"b[{names[i]}]", names[i]) for i in places]
+        first_k = start // product.k * reach
         first, addend = len(unit.steps), running
         running = reference.dot(product, list(x), list(y), addend, unit)
         execution = Execution(
-            number=len(executions) + 1, first_k=ks.start, last_k=ks.stop - 1, c_name=name_of(addend), c=int(addend),
-            steps=tuple(unit.steps[first:]), result=int(running),
+            number=len(executions) + 1, first_k=first_k, last_k=first_k + reach - 1, c_name=name_of(addend),
+            c=int(addend), steps=tuple(unit.steps[first:]), result=int(running),
         )  # fmt: skip
         executions.append(execution)
     return tuple(executions)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""``wmma-emu crosscheck``, dry: the emulator in the place of a GPU."""
+
+import json
+
+import pytest
+
+from wmma_emu.gpu.availability import available
+
+F16 = "m16n8k16.f32.f16.f16.f32"
+DRY = ("crosscheck", "--dry-run", "--instr", F16, "--workers", "0")
+
+
+def test_a_campaign_writes_its_reports_and_a_summary(run, tmp_path):
+    files = [tmp_path / name for name in ("r.txt", "r.json", "r.html")]
+    options = [x for file in files for x in ("--report", file)]
+    done = run(*DRY, "--count", "2e4", "--families", "normal,single_bits", *options)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("no mismatch in 23,296 dot products")
+    assert files[0].read_text() == done.out
+    assert json.loads(files[1].read_text())["dot_products"] == 23_296
+    assert "no mismatch in 23,296 dot products" in files[2].read_text()
+
+
+def test_the_same_command_goes_on_where_the_state_ends(run, tmp_path):
+    command = (*DRY, "--count", "20000", "--families", "normal", "--state", tmp_path / "s.json")
+    first, second = run(*command), run(*command)
+    assert first.status == second.status == 0
+    assert first.out.splitlines()[0] == second.out.splitlines()[0]
+
+
+def test_the_state_of_another_seed_is_refused(run, tmp_path):
+    command = (*DRY, "--count", "20000", "--families", "normal", "--state", tmp_path / "s.json")
+    run(*command)
+    done = run(*command, "--seed", "7")
+    assert done.status == 2
+    assert "the state of another campaign (seed: 0 there, 7 here)" in done.err
+
+
+def test_rows_of_no_mismatch_are_an_empty_list(run, tmp_path):
+    done = run(*DRY, "--count", "1e3", "--families", "normal", "--rows", tmp_path / "rows.json")
+    assert done.status == 0
+    assert json.loads((tmp_path / "rows.json").read_text()) == []
+
+
+def test_per_group_counts_kinds(run):
+    what = ("--instr", r"^m16n8k\d+\.s32\.[su]8\.s8", "--families", "integer_raw")
+    done = run("crosscheck", "--dry-run", "--workers", "0", *what, "--per-group", "3e4")
+    assert done.status == 0
+    assert any(line.split()[:2] == ["8-bit", "4"] for line in done.out.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--instr", "nothing_of_the_kind"), "'nothing_of_the_kind' matches no instruction"),
+        (("--instr", "("), "neither a mnemonic nor a regular expression"),
+        (("--count", "0"), "--count 0 is no number from 1 on"),
+        (("--count", "many"), "--count 'many' is no number"),
+        (("--count", "1.5"), "--count '1.5' is no number"),
+        (("--count", "1e999"), "--count '1e999' is no number"),
+        (("--count", "5", "--per-group", "5"), "exclude each other"),
+        (("--seed", "-3"), "--seed -3 is no number from 0 on"),
+        (("--families", "normul"), "there is no family 'normul'"),
+        (("--families", ","), "the list of families is empty"),
+        (("--report", "r.pdf"), "should end in .txt, .json or .html"),
+        (("--report", "nowhere/at/all/r.html"), "there is no directory"),
+        (("--arch", "sm_1"), "sm_1"),
+        (("--stat", "x"), "no option '--stat'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(run, arguments, words):
+    done = run("crosscheck", "--dry-run", "--workers", "0", *arguments)
+    assert done.status == 2
+    assert words in done.err
+    assert done.err.startswith("wmma-emu: error: ")
+    assert done.err.count("\n") == 1
+    assert done.out == ""
+
+
+def test_a_damaged_state_is_one_line(run, tmp_path):
+    (tmp_path / "s.json").write_text("{")
+    done = run(*DRY, "--count", "1000", "--state", tmp_path / "s.json")
+    assert done.status == 2
+    assert "is damaged" in done.err
+
+
+@pytest.mark.skipif(available(), reason="there is a GPU")
+def test_without_a_gpu_it_says_what_is_missing(run):
+    done = run("crosscheck", "--instr", F16, "--count", "1000")
+    assert done.status == 2
+    assert any(word in done.err for word in ("cuda-core", "driver", "GPU"))
+    assert done.err.count("\n") == 1
+
+
+def test_mismatches_are_an_error_after_the_report(run, tmp_path, monkeypatch):
+    from wmma_emu.cli import crosscheck as command
+    from wmma_emu.gpu.campaign import EmulatedBackend
+
+    monkeypatch.setattr(command, "EmulatedBackend", lambda arch: EmulatedBackend(arch, {"fraction_bits": 24}))
+    done = run(*DRY, "--count", "2e4", "--families", "single_bits", "--rows", tmp_path / "rows.json")
+    assert done.status == 2
+    assert done.err.endswith("dot products differ\n")
+    words = "explain this and the instruction's other mismatches, 3 in all: fraction_bits 24 instead of 25\n"
+    assert words in done.out
+    assert len(json.loads((tmp_path / "rows.json").read_text())) == 3

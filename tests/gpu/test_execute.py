@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""How work is cut and handed to a GPU, with the emulator in place of one."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+import wmma_emu.gpu
+from tests.gpu.emulated_gpu import EmulatedGpu
+from wmma_emu.layouts.metadata import pack_metadata
+from wmma_emu.testing import families
+from wmma_emu.warp import SharedOperand
+
+F16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+SPARSE = "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+F64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"
+
+
+@pytest.fixture
+def emulated(monkeypatch):
+    def of(mnemonic):
+        gpu = EmulatedGpu(we.instruction(mnemonic, arch="sm_90"))
+        monkeypatch.setattr(sys.modules["wmma_emu.gpu.execute"], "open_gpu", lambda: gpu)
+        return gpu
+
+    return of
+
+
+def draw(ins, *batches):
+    generator = np.random.Generator(np.random.Philox(7))
+    return [
+        generator.integers(0, 2**32, (x.num_registers, *batch, 32), np.uint32).astype(x.register_dtype)
+        for x, batch in zip((ins.a, ins.b, ins.c), batches, strict=True)
+    ]
+
+
+BATCHES = {
+    "none": ((), (), ()),
+    "equal": ((5,), (5,), (5,)),
+    "every pair": ((3, 1), (1, 4), ()),
+    "cross of three": ((2, 1, 1), (1, 3, 1), (1, 1, 4)),
+    "inner axis": ((4,), (3, 1), (3, 4)),
+    "a has one": ((1,), (6,), (2, 1)),
+}
+
+
+@pytest.mark.parametrize("batches", BATCHES.values(), ids=BATCHES)
+@pytest.mark.parametrize("mnemonic", [F16, F64])
+@pytest.mark.parametrize("max_bytes", [None, 20_000, 9_000])
+def test_registers_broadcast_as_they_do_in_the_emulator_whatever_the_memory(emulated, mnemonic, batches, max_bytes):
+    gpu = emulated(mnemonic)
+    a, b, c = draw(gpu.ins, *batches)
+    expected = gpu.ins.execute(a, b, c)
+    result = we.gpu.execute(gpu.ins, a, b, c, max_bytes=max_bytes)
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)
+    assert gpu.live == 0
+    assert gpu.peak <= (max_bytes or 1 << 20)
+
+
+def test_little_memory_means_more_launches_and_each_tile_of_a_kept_operand_travels_once(emulated):
+    gpu = emulated(F16)
+    a, b, c = draw(gpu.ins, (1,), (64,), (1,))
+    we.gpu.execute(gpu.ins, a, b, c, max_bytes=16_384)
+    assert len(gpu.launches) > 1
+    assert sum(results for _, _, results in gpu.launches) == 64
+    assert gpu.uploaded == a.nbytes + b.nbytes + c.nbytes + 3 * 4 * 64
+
+
+def test_a_pool_is_not_expanded(emulated):
+    gpu = emulated(F16)
+    a, b, c = draw(gpu.ins, (16, 1), (1, 16), (1, 1))
+    we.gpu.execute(gpu.ins, a, b, c)
+    assert gpu.uploaded == a.nbytes + b.nbytes + c.nbytes + 3 * 4 * 256
+
+
+def test_no_warps_are_no_launch(emulated):
+    gpu = emulated(F16)
+    a, b, c = draw(gpu.ins, (0,), (1,), ())
+    assert we.gpu.execute(gpu.ins, a, b, c).shape == (4, 0, 32)
+    assert gpu.launches == []
+
+
+def test_memory_is_given_back_after_an_error(emulated):
+    gpu = emulated(F16)
+    gpu.fails = True
+    with pytest.raises(RuntimeError, match="the launch failed"):
+        we.gpu.execute(gpu.ins, *draw(gpu.ins, (2,), (2,), (2,)))
+    assert gpu.live == 0 < gpu.peak
+
+
+def test_views_and_reversed_axes_are_read_as_they_look(emulated):
+    gpu = emulated(F16)
+    a, b, c = draw(gpu.ins, (6,), (6,), (6,))
+    a, b = a[:, ::-2], np.asfortranarray(b)[:, :3]
+    np.testing.assert_array_equal(we.gpu.execute(gpu.ins, a, b, c[:, :3]), gpu.ins.execute(a, b, c[:, :3]))
+
+
+def test_too_little_memory_for_one_result_is_refused(emulated):
+    gpu = emulated(F16)
+    with pytest.raises(we.UnsupportedInstructionError, match=r"max_bytes=100 is too little: one mma\.sync"):
+        we.gpu.execute(gpu.ins, *draw(gpu.ins, (), (), ()), max_bytes=100)
+
+
+def test_another_chip_than_the_gpu_is_refused(emulated):
+    emulated(F16)
+    ins = we.instruction(F16, arch="sm_80")
+    with pytest.raises(we.UnsupportedInstructionError, match=r"bound to sm_80, but this GPU is sm_90.*arch='sm_90'"):
+        we.gpu.execute(ins, *draw(ins, (), (), ()))
+
+
+def test_an_instruction_that_the_chip_lacks_is_refused_with_chips_that_have_it(emulated):
+    gpu = emulated(F16)
+    name = "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32"
+    with pytest.raises(we.UnsupportedInstructionError, match="the first chip that has it is sm_100"):
+        we.gpu.execute(name, *draw(gpu.ins, (), (), ()))
+
+
+def test_a_row_and_a_mnemonic_mean_the_chip_of_the_gpu(emulated):
+    gpu = emulated(F16)
+    operands = draw(gpu.ins, (2,), (), ())
+    expected = gpu.ins.execute(*operands)
+    np.testing.assert_array_equal(we.gpu.execute(gpu.ins.instruction, *operands), expected)
+    np.testing.assert_array_equal(we.gpu.execute("m16n8k16.f32.f16.f16.f32", *operands), expected)
+
+
+@pytest.mark.parametrize(
+    "operand, change, message",
+    [
+        (0, lambda x: x[:3], r"registers of A: uint32 of shape \(3, 2, 32\); .* uint32 of shape \(4, \*warps, 32\)"),
+        (1, lambda x: x.view(np.float32), "registers of B: float32"),
+        (2, lambda x: np.moveaxis(x, -1, 0), r"registers of C: uint32 of shape \(32, 4, 2\)"),
+        (0, lambda x: np.concatenate([x, x[:, :1]], 1), r"do not broadcast: a \(3,\), b \(2,\), c \(2,\)"),
+    ],
+    ids=["too few", "another dtype", "lanes first", "unlike batches"],
+)
+def test_registers_that_do_not_fit_are_refused(emulated, operand, change, message):
+    gpu = emulated(F16)
+    operands = draw(gpu.ins, (2,), (2,), (2,))
+    operands[operand] = change(operands[operand])
+    with pytest.raises(we.FragmentMismatchError, match=message):
+        we.gpu.execute(gpu.ins, *operands)
+
+
+@pytest.mark.parametrize("keywords", [{"metadata": np.zeros(32, np.uint32)}, {"selector": 1}], ids=str)
+def test_what_sparse_instructions_take_is_refused_elsewhere(emulated, keywords):
+    gpu = emulated(F16)
+    with pytest.raises(we.FragmentMismatchError, match="takes no metadata and no selector"):
+        we.gpu.execute(gpu.ins, *draw(gpu.ins, (), (), ()), **keywords)
+
+
+@pytest.mark.parametrize("keywords", [{"scale_d": 0}, {"negate_a": True}, {"negate_b": True}], ids=str)
+def test_what_wgmma_takes_is_refused_elsewhere(emulated, keywords):
+    gpu = emulated(F16)
+    with pytest.raises(we.UnsupportedInstructionError, match="options of wgmma"):
+        we.gpu.execute(gpu.ins, *draw(gpu.ins, (), (), ()), **keywords)
+
+
+@pytest.mark.parametrize("selector", [0, 1])
+def test_metadata_broadcasts_like_the_registers(emulated, selector):
+    gpu = emulated(SPARSE)
+    row = gpu.ins.instruction
+    drawn = families.draw(row, "normal", 3, 4, 3, 1)
+    a = gpu.ins.a.pack_bits(drawn.a)[:, :, None]
+    b, c = gpu.ins.b.pack_bits(drawn.b), gpu.ins.c.pack_bits(drawn.c)
+    metadata = pack_metadata(row, drawn.indices, selector)[:, None]
+    expected = gpu.ins.execute(a, b, c, metadata=metadata, selector=selector)
+    given = {"metadata": metadata, "selector": selector}
+    for max_bytes in (None, 12_000):
+        result = we.gpu.execute(gpu.ins, a, b, c, **given, max_bytes=max_bytes)
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_a_sparse_instruction_asks_for_its_metadata(emulated):
+    gpu = emulated(SPARSE)
+    with pytest.raises(we.FragmentMismatchError, match="is sparse: give metadata="):
+        we.gpu.execute(gpu.ins, *draw(gpu.ins, (), (), ()))
+
+
+def test_a_selector_that_does_not_exist_is_refused(emulated):
+    gpu = emulated(SPARSE)
+    with pytest.raises(we.WmmaEmuError, match="selector"):
+        we.gpu.execute(gpu.ins, *draw(gpu.ins, (), (), ()), metadata=np.zeros(32, np.uint32), selector=7)
+
+
+WGMMA = {
+    "f16": "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16",
+    "e4m3": "wgmma.mma_async.sync.aligned.m64n8k32.f16.e4m3.e5m2",
+    "s8": "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8",
+    "sparse": "wgmma.mma_async.sp.sync.aligned.m64n16k32.f32.bf16.bf16",
+}
+
+
+def draw_warpgroup(gpu):
+    """A in registers, B as matrices, C in registers, and metadata."""
+    row = gpu.ins.instruction
+    drawn = families.draw(row, families.families_of(row)[0], 3, 3, 2, 1)
+    keywords = {"metadata": pack_metadata(row, drawn.indices, 0)[:, None]} if row.is_sparse else {}
+    return gpu.ins.a.pack_bits(drawn.a)[:, :, None], drawn.b, gpu.ins.c.pack_bits(drawn.c), keywords
+
+
+@pytest.mark.parametrize("mnemonic", WGMMA.values(), ids=WGMMA)
+@pytest.mark.parametrize("max_bytes", [None, 15_000])
+def test_four_warps_take_b_and_perhaps_a_from_shared_memory(emulated, mnemonic, max_bytes):
+    gpu = emulated(mnemonic)
+    a, b, c, keywords = draw_warpgroup(gpu)
+    expected = gpu.ins.execute(a, b, c, **keywords)
+    matrix = gpu.ins.a.unpack_bits(a)
+    for first in (a, matrix, gpu.ins.in_shared_memory("a", matrix)):
+        result = we.gpu.execute(gpu.ins, first, b, c, **keywords, max_bytes=max_bytes)
+        np.testing.assert_array_equal(result, expected)
+    assert (len(gpu.launches) > 3) == (max_bytes is not None)
+    assert gpu.live == 0 and gpu.peak <= (max_bytes or 1 << 20)
+
+
+def test_four_warps_take_transposed_and_swizzled_operands(emulated):
+    gpu = emulated(WGMMA["f16"])
+    a, b, c, _ = draw_warpgroup(gpu)
+    expected = gpu.ins.execute(a, b, c)
+    matrix = gpu.ins.a.unpack_bits(a)
+    for transpose_a, transpose_b in ((True, False), (False, True)):
+        first = gpu.ins.in_shared_memory("a", matrix, swizzle=32, transpose=transpose_a)
+        second = gpu.ins.in_shared_memory("b", b, transpose=transpose_b)
+        np.testing.assert_array_equal(we.gpu.execute(gpu.ins, first, second, c), expected)
+
+
+def test_options_of_wgmma_reach_the_kernel(emulated):
+    gpu = emulated(WGMMA["f16"])
+    a, b, c, _ = draw_warpgroup(gpu)
+    for choice in ({"scale_d": 0}, {"negate_a": True}, {"negate_b": True, "scale_d": 0}):
+        expected = gpu.ins.execute(a, b, c, **choice)
+        np.testing.assert_array_equal(we.gpu.execute(gpu.ins, a, b, c, **choice), expected)
+    np.testing.assert_array_equal(
+        we.gpu.execute(gpu.ins, a, b, None, scale_d=0), gpu.ins.execute(a, b, None, scale_d=0)
+    )
+
+
+@pytest.mark.parametrize(
+    "name, change, error, message",
+    [
+        ("f16", {"c": None}, we.FragmentMismatchError, "c is None"),
+        ("f16", {"scale_d": 2}, we.UnsupportedInstructionError, "scale_d is 1, or 0"),
+        ("s8", {"negate_b": True}, we.UnsupportedInstructionError, "cannot negate"),
+        ("f16", {"b": np.zeros((16, 24), np.float16)}, we.FragmentMismatchError, r"takes a matrix \(\.\.\., 16, 16\)"),
+        ("f16", {"b": SharedOperand(np.zeros(256, np.uint8), 0x1000080000)}, we.OutOfBoundsError, "lies at address"),
+        ("e4m3", {"b": SharedOperand(np.zeros(512, np.uint8), 0, True)}, we.UnsupportedInstructionError, "transpose B"),
+    ],
+    ids=["c is missing", "scale_d", "negated integers", "another shape", "out of bounds", "transposed bytes"],
+)
+def test_wrong_uses_of_wgmma_are_refused(emulated, name, change, error, message):
+    gpu = emulated(WGMMA[name])
+    a, b, c, _ = draw_warpgroup(gpu)
+    operands = {"a": a, "b": b, "c": c} | {x: y for x, y in change.items() if x in "abc"}
+    with pytest.raises(error, match=message):
+        we.gpu.execute(gpu.ins, **operands, **{x: y for x, y in change.items() if x not in "abc"})

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""What to ask a GPU about ``cvt`` and ``prmt``: every legal form, its PTX, and patterns that tell rules apart.
+
+A case is one instruction and its inputs; `kernel_text` is a whole kernel around it, a thread for each input. All
+randomness is a SHAKE-128 stream, so that inputs need not be stored. A change that changes a bit needs a new `VERSION`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.recording_inputs import random_words
+from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES, CvtForm
+from wmma_emu.scalar.prmt import PRMT_MODES
+
+__all__ = ["VERSION", "ProbeCase", "cvt_cases", "inputs_of_type", "kernel_text", "prmt_cases"]
+
+VERSION = 1
+
+_RANDOM = 4096
+
+
+@dataclass(frozen=True)
+class ProbeCase:
+    """One instruction on many inputs.
+
+    Parameters
+    ----------
+    mnemonic : str
+    line : str
+        PTX of the one instruction; its registers are %d, and %a, %b, %c as far as it has them.
+    register_types : dict of str to str
+        PTX register type of each: ``{"d": "b16", "a": "f32"}``.
+    inputs : dict of str to unsigned array, 1-D
+        Patterns for each source register, of equal lengths and of the width that is loaded.
+    result_bits : int
+        How many bits of %d are stored.
+    """
+
+    mnemonic: str
+    line: str
+    register_types: dict[str, str]
+    inputs: dict[str, NDArray[Any]]
+    result_bits: int
+
+
+def cvt_cases(chip: str = "sm_90") -> Iterator[ProbeCase]:
+    """Yield a case for every conversion that a chip has and the package models, in the order of the table."""
+    for form in CVT_FORMS.values():
+        if chip in form.archs and form.rounding != "rs":
+            yield _cvt_case(form)
+
+
+def _cvt_case(form: CvtForm) -> ProbeCase:
+    a = inputs_of_type(form.source)
+    inputs = {"a": a, "b": a[::-1].copy()} if form.num_operands == 2 else {"a": a}
+    types = {"d": _register_type(form.target)} | dict.fromkeys(inputs, _register_type(form.source))
+    line = f"{form.mnemonic} {', '.join(f'%{name}' for name in types)};"
+    return ProbeCase(form.mnemonic, line, types, inputs, CVT_TYPES[form.target].bits)
+
+
+def prmt_cases() -> Iterator[ProbeCase]:
+    """Yield a case for prmt without a mode, over all selectors, and one for each mode."""
+    for mode in ("", *PRMT_MODES):
+        count = 1 << 16 if not mode else _RANDOM
+        words = random_words(f"wmma_emu prmt {VERSION}|{mode}", 2 * count).astype("<u8").view("<u4").reshape(4, count)
+        a, b, c = (x.astype(np.uint32) for x in words[:3])
+        if not mode:
+            c = np.arange(count, dtype=np.uint32) | c << np.uint32(16)
+        mnemonic = f"prmt.b32.{mode}" if mode else "prmt.b32"
+        types = dict.fromkeys("dabc", "b32")
+        yield ProbeCase(mnemonic, f"{mnemonic} %d, %a, %b, %c;", types, {"a": a, "b": b, "c": c}, 32)
+
+
+@cache
+def inputs_of_type(name: str) -> NDArray[Any]:
+    """All patterns of a type of at most 16 bits; of a wider one edges, and random ones as many as there is room for.
+
+    Two 16-bit elements in a register run through all patterns, in opposite orders.
+    """
+    row = CVT_TYPES[name]
+    if row.bits <= 16:
+        return _fixed(np.arange(1 << row.bits, dtype=f"u{row.bits // 8}"))
+    if row.count == 2:
+        half = np.arange(1 << 16, dtype=np.uint32)
+        return _fixed(half | half[::-1] << np.uint32(16))
+    random = random_words(f"wmma_emu cvt {VERSION}|{name}", 2 * _RANDOM).reshape(2, _RANDOM)
+    patterns = _floats(name, random) if row.element.is_float else _integers(row.bits, random)
+    edges = np.array(_float_edges(name) if row.element.is_float else _integer_edges(row.bits), np.uint64)
+    return _fixed(np.concatenate([edges, patterns]).astype(row.element.storage))
+
+
+def _fixed(patterns: NDArray[Any]) -> NDArray[Any]:
+    """Forbid writing: several cases share the array."""
+    patterns.flags.writeable = False
+    return patterns
+
+
+def _integers(bits: int, random: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Draw integers of all lengths, of both signs."""
+    word = random[0] >> (random[1] % np.uint64(64))
+    word = np.where(random[1] >> np.uint64(63) == 1, ~word + np.uint64(1), word)
+    patterns: NDArray[np.uint64] = word & np.uint64((1 << bits) - 1)
+    return patterns
+
+
+def _integer_edges(bits: int) -> list[int]:
+    near = [(1 << n) + e for n in range(bits + 1) for e in (-1, 0, 1)]
+    halves = [(1 << n) + (1 << (n - 12)) + e for n in range(24, bits) for e in (-1, 0, 1)]
+    ties = [(3 << n) + (1 << (n - k)) + e for n in range(24, bits - 1) for k in (8, 11, 24) for e in (-1, 0, 1)]
+    numbers = near + halves + ties
+    return sorted({x % (1 << bits) for y in numbers for x in (y, -y)})
+
+
+def _floats(name: str, random: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Draw floats: an eighth any patterns, the others with exponents where integers and narrow formats are."""
+    fmt = CVT_TYPES[name].element
+    sign = (random[1] & np.uint64(1)) * np.uint64(fmt.sign_mask)
+    exponent = (random[1] >> np.uint64(1) & np.uint64(0x7FFF)).astype(np.int64) % 216 + (fmt.bias - 150)
+    # Many end in zeros: ties are rare otherwise.
+    zeros = (random[1] >> np.uint64(16)) % np.uint64(fmt.fraction_bits + 1)
+    fraction = random[0] & np.uint64((1 << fmt.fraction_bits) - 1)
+    fraction = np.where(random[1] >> np.uint64(60) & np.uint64(1), fraction >> zeros << zeros, fraction)
+    biased = np.clip(exponent, 0, (1 << fmt.exponent_bits) - 1).astype(np.uint64)
+    placed = sign | biased << np.uint64(fmt.fraction_bits) | fraction
+    patterns: NDArray[np.uint64] = np.where(random[1] >> np.uint64(61) == 0, random[0] & np.uint64(fmt.mask), placed)
+    return patterns
+
+
+def _float_edges(name: str) -> list[int]:
+    """Specials, subnormals, and the neighbourhoods of every format's ends, midpoints and powers of two."""
+    fmt = CVT_TYPES[name].element
+    infinity, width = fmt.infinity, fmt.fraction_bits
+    quiet = 1 << (width - 1)
+    magnitudes = {0, 1, 2, quiet, (1 << width) - 1, 1 << width, (1 << width) + 1, infinity - 1, infinity}
+    magnitudes |= {infinity + x for x in (1, 2, 0x1FFF, 0x2000, 0x2001, quiet - 1, quiet, quiet + 1, 2 * quiet - 1)}
+    for power in range(-151, 129):
+        biased = power + fmt.bias
+        if not 0 < biased < (1 << fmt.exponent_bits) - 1:
+            continue
+        start = biased << width
+        # The last bit of formats with 1, 2, 3, 7, 10, 23 fraction bits, and its half; all ones, and the tie above.
+        places = [width - x for k in (1, 2, 3, 7, 10, 23) for x in (k, k + 1) if width >= x]
+        offsets = {y for x in places for y in (1 << x, 3 << x, (1 << width) - (1 << x), (1 << width) - (3 << x))}
+        magnitudes |= {start + x + e for x in {0, *offsets} for e in (-1, 0, 1)}
+    return sorted(sign | x for x in magnitudes for sign in (0, fmt.sign_mask) if 0 <= x < fmt.sign_mask)
+
+
+def _register_type(name: str) -> str:
+    """Name the register that PTX wants: floats have their own, the narrowest has 16 bits but for two of four bits."""
+    row = CVT_TYPES[name]
+    if name in ("f32", "f64"):
+        return name
+    return "b8" if row.slot_bits == 4 and row.count == 2 else f"b{max(row.bits, 16)}"
+
+
+def kernel_text(case: ProbeCase, chip: str = "sm_90", version: str = "9.0") -> str:
+    """Write a kernel ``probe(d, a[, b[, c]], count)`` around a case: pointers of 64 bits, a thread for each input."""
+    names = [x for x in case.register_types if x != "d"]
+    pointers = ["d", *names]
+    parameters = ", ".join(f".param .u64 p_{x}" for x in pointers) + ", .param .u32 p_count"
+    registers = " ".join(f".reg .{kind} %{name};" for name, kind in case.register_types.items())
+    loads, widths = [], {x: 8 * case.inputs[x].itemsize for x in names} | {"d": case.result_bits}
+    for x in pointers:
+        loads.append(f"ld.param.u64 %at_{x}, [p_{x}]; mad.wide.u32 %at_{x}, %i, {widths[x] // 8}, %at_{x};")
+    for x in names:
+        loads.append(f"ld.global.{_memory_type(case.register_types[x], widths[x])} %{x}, [%at_{x}];")
+    store = f"st.global.{_memory_type(case.register_types['d'], widths['d'])} [%at_d], %d;"
+    body = "\n    ".join((*loads, case.line, store))
+    return f""".version {version}
+.target {chip}
+.address_size 64
+.visible .entry probe({parameters})
+{{
+    .reg .pred %outside; .reg .b32 %i, %block, %size, %count; .reg .b64 {", ".join(f"%at_{x}" for x in pointers)};
+    {registers}
+    mov.u32 %block, %ctaid.x; mov.u32 %size, %ntid.x; mov.u32 %i, %tid.x; mad.lo.u32 %i, %block, %size, %i;
+    ld.param.u32 %count, [p_count]; setp.ge.u32 %outside, %i, %count; @%outside ret;
+    {body}
+    ret;
+}}
+"""
+
+
+def _memory_type(register: str, bits: int) -> str:
+    return register if register[0] == "f" else f"b{bits}"

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Record what every matrix instruction of this GPU does with every family of inputs: registers in, registers out.
+
+    python -m tools.record_instructions --out tests/data/sm90_instructions.npz
+
+Inputs are drawn again from `wmma_emu.testing.families` when they are needed. Of most outputs only a digest is stored;
+sparse instructions and the smallest `wgmma` keep one whole tile a family.
+"""
+
+import hashlib
+import re
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import wmma_emu as we
+from tools.recordings import add_source, compare, load_arrays, recording_parser, save_arrays
+from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.instructions import instructions_of
+from wmma_emu.layouts import metadata_map, pack_metadata
+from wmma_emu.testing import families
+
+Array = NDArray[Any]
+Run = Callable[..., Array]
+
+_WHOLE_RANGE = (8, 24, 256)
+"""n of `wgmma` that are recorded with every family; the others take three families in turn."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One family of one instruction: operands as `execute` takes them, and keywords."""
+
+    mnemonic: str
+    family: str
+    operands: tuple[Array, Array, Array]
+    keywords: dict[str, Any]
+
+
+def families_recorded(row: we.Instruction) -> tuple[str, ...]:
+    """Name the families that an instruction is recorded with."""
+    names = families.families_of(row)
+    if not row.is_warpgroup or row.n in _WHOLE_RANGE:
+        return names
+    start = row.n // 8 * 3 + zlib.crc32(row.mnemonic.encode()) % 3
+    return tuple(dict.fromkeys(names[(start + i) % len(names)] for i in range(3)))
+
+
+def case_of(ins: we.BoundInstruction, family: str, seed: int) -> Case:
+    """Draw one family of an instruction: two tiles of A by two of B and C; of `wgmma` one.
+
+    Selectors, scale-d and the signs of `wgmma` take turns from family to family.
+    """
+    row = ins.instruction
+    turn = families.families_of(row).index(family)
+    tiles = 1 if row.is_warpgroup else 2
+    # A warp multiplies four matrices at once where quad pairs work on their own.
+    drawn = families.draw(row, family, seed, *(tiles * row.products for _ in range(3)))
+    keywords: dict[str, Any] = {}
+    if drawn.indices is not None:
+        selector = turn % _selectors(row)
+        keywords["metadata"] = pack_metadata(row, drawn.indices[:, None], selector)
+        keywords["selector"] = selector
+    if row.is_warpgroup:
+        keywords["scale_d"] = int(turn % 5 != 4)
+        if row.format("a").is_float:
+            keywords["negate_a"], keywords["negate_b"] = turn % 3 == 1, turn % 4 == 2
+    a, c = (_registers(ins, x, matrices) for x, matrices in (("a", drawn.a), ("c", drawn.c)))
+    b = from_bits(drawn.b, row.format("b"))[None] if row.is_warpgroup else _registers(ins, "b", drawn.b)[:, None]
+    return Case(row.mnemonic, family, (a[:, :, None], b, c[:, None]), keywords)
+
+
+def _registers(ins: we.BoundInstruction, operand: str, matrices: Array) -> Array:
+    """Pack matrices; four at a time where a warp multiplies four."""
+    bound = getattr(ins, operand)
+    inner = bound.layout.matrix_shape
+    return bound.pack_bits(matrices.reshape(-1, *inner))
+
+
+def _selectors(row: we.Instruction) -> int:
+    """How many selectors an instruction takes."""
+    for selector in range(4):
+        try:
+            metadata_map(row, selector)
+        except we.FragmentMismatchError:
+            return selector
+    return 4
+
+
+def digest(d: Array) -> np.uint64:
+    """Eight bytes of the BLAKE2b hash of registers, in memory order, little-endian."""
+    plain = np.ascontiguousarray(d, d.dtype.newbyteorder("<"))
+    return np.frombuffer(hashlib.blake2b(plain.tobytes(), digest_size=8).digest(), "<u8")[0]
+
+
+def keeps_a_tile(row: we.Instruction) -> bool:
+    """Whether the first tile of each family is stored whole."""
+    return row.n == 8 if row.is_warpgroup else row.is_sparse
+
+
+def record(rows: Sequence[we.Instruction], arch: str, seed: int, run: Run) -> dict[str, Array]:
+    """Run every case; returns digests, and whole tiles where they are kept, by mnemonic."""
+    arrays = {}
+    for row in rows:
+        ins = we.instruction(row.mnemonic, arch=arch)
+        digests, tiles = [], []
+        for family in families_recorded(row):
+            case = case_of(ins, family, seed)
+            d = run(ins, *case.operands, **case.keywords)
+            digests.append(digest(d))
+            tiles.append(d[:, 0, 0])
+        arrays[f"{row.mnemonic}|digests"] = np.array(digests, np.uint64)
+        if keeps_a_tile(row):
+            arrays[f"{row.mnemonic}|D"] = np.stack(tiles)
+    return _together(arrays)
+
+
+def _together(arrays: dict[str, Array]) -> dict[str, Array]:
+    """Put the digests of all instructions into one array, in the order of their names."""
+    names = sorted(key for key in arrays if key.endswith("|digests"))
+    rest = {key: array for key, array in arrays.items() if not key.endswith("|digests")}
+    return {
+        "mnemonics": np.array([x.removesuffix("|digests") for x in names]),
+        "counts": np.array([len(arrays[x]) for x in names], np.uint8),
+        "digests": np.concatenate([arrays[x] for x in names]),
+        **rest,
+    }
+
+
+def load(path: Path) -> tuple[dict[str, dict[str, np.uint64]], dict[str, Array], dict[str, Any]]:
+    """Read a recording: digests by mnemonic and family, whole tiles by mnemonic, and what the file says of itself.
+
+    Raises
+    ------
+    ValueError
+        If the generator of inputs is not the one that the recording was made with.
+    """
+    arrays, metadata = load_arrays(path)
+    if metadata["families"] != families.VERSION:
+        raise ValueError(f"{path}: families version {metadata['families']}, this is {families.VERSION}")
+    ends = np.cumsum(arrays["counts"].astype(np.int64))
+    digests = {}
+    for mnemonic, count, end in zip(arrays["mnemonics"].tolist(), arrays["counts"], ends, strict=True):
+        names = families_recorded(we.INSTRUCTIONS[mnemonic])
+        if len(names) != count:
+            raise ValueError(f"{path}: {mnemonic} was recorded with {count} families, it has {len(names)}")
+        digests[mnemonic] = dict(zip(names, arrays["digests"][end - count : end], strict=True))
+    tiles = {key.removesuffix("|D"): array for key, array in arrays.items() if key.endswith("|D")}
+    return digests, tiles, metadata
+
+
+def differing(row: we.Instruction, arch: str, seed: int, digests: dict[str, np.uint64], run: Run) -> Iterator[str]:
+    """Name the families whose registers are not the recorded ones."""
+    ins = we.instruction(row.mnemonic, arch=arch)
+    for family, recorded in digests.items():
+        case = case_of(ins, family, seed)
+        if digest(run(ins, *case.operands, **case.keywords)) != recorded:
+            yield family
+
+
+def emulate(ins: we.BoundInstruction, *operands: Array, **keywords: Any) -> Array:
+    """Execute as the emulator does."""
+    return ins.execute(*operands, **keywords)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = recording_parser(__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="regular expression that mnemonics must contain")
+    parser.add_argument("--emulate", action="store_true", help="record the emulator instead of a GPU, to try this out")
+    given = parser.parse_args(arguments)
+    started = time.monotonic()
+    if given.emulate:
+        run, about = emulate, {"gpu": "none: emulated", "driver": "none", "arch": "sm_90"}
+    else:
+        device = we.gpu.device()
+        run = we.gpu.execute
+        about = {"gpu": device.name, "driver": device.driver, "toolkit": device.toolkit, "arch": device.arch}
+    arch = str(about["arch"])
+    rows = [row for row in instructions_of(arch) if re.search(given.only, row.mnemonic)]
+    if not rows:
+        raise SystemExit(f"no instruction of {arch} contains {given.only!r}")
+    arrays = record(rows, arch, given.seed, run)
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    save_arrays(given.out, arrays, families=families.VERSION, seed=given.seed, **about)
+    add_source(
+        given.out, **{key: value for key, value in about.items() if key != "arch"},
+        contents="digests of the D registers of every instruction and family, some tiles whole; see "
+                 "tools/record_instructions.py",
+        generator=f"tools/record_instructions.py, families version {families.VERSION}", seed=given.seed,
+    )  # fmt: skip
+    print(f"{given.out}: {len(rows)} instructions, {arrays['digests'].size} cases, {given.out.stat().st_size} bytes, "
+          f"{time.monotonic() - started:.1f} s")  # fmt: skip
+    return compare(arrays, given.compare)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

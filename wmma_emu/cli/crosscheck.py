@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""``wmma-emu crosscheck``: a GPU against the emulator, bit for bit; out comes a report."""
+
+import re
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+
+from wmma_emu.cli.terminal import Terminal, say_on_stderr
+from wmma_emu.cli.usage import UsageError, quoted
+from wmma_emu.gpu.campaign import Backend, EmulatedBackend, Report, crosscheck
+from wmma_emu.gpu.campaign.crosscheck import Progress
+from wmma_emu.gpu.campaign.report_text import duration, large
+from wmma_emu.gpu.campaign.rows import load_rows
+from wmma_emu.instructions import arch_of
+
+__all__ = ["run"]
+
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?:e(\d{1,2}))?", re.IGNORECASE)
+_SUFFIXES = (".txt", ".json", ".html")
+_ALL = "."
+_INTERVAL = 0.2
+
+
+def run(arguments: Namespace, terminal: Terminal) -> None:
+    """Run a campaign and write its report.
+
+    Raises
+    ------
+    WmmaEmuError
+        Where there is no GPU; for an expression that matches nothing, families, numbers, and files that do not fit.
+        Also if anything differs, after the report.
+    """
+    count, per_group = _count("--count", arguments.count), _count("--per-group", arguments.per_group)
+    if count is not None and per_group is not None:
+        raise UsageError(
+            "--count and --per-group exclude each other: dot products of each instruction, or of each kind"
+        )
+    seed = _count("--seed", arguments.seed, least=0)
+    workers = _count("--workers", arguments.workers, least=0)
+    for path in arguments.report or ():
+        _check_report(path)
+    if arguments.rows is not None and Path(arguments.rows).exists():
+        load_rows(arguments.rows)
+    line = _Line()
+    try:
+        report = crosscheck(
+            arguments.instr or _ALL, count=10**6 if count is None else count, per_group=per_group,
+            families=_names(arguments.families), seed=seed or 0, workers=workers, state=arguments.state,
+            progress=line.update, backend=_backend(arguments),
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        line.clear()
+        if arguments.state is not None:
+            say_on_stderr(f"interrupted; the same command goes on from {arguments.state}")
+        raise
+    finally:
+        line.clear()
+    _write(report, arguments, terminal)
+    if report.mismatches:
+        raise UsageError(f"{report.mismatches} dot products differ")
+
+
+def _write(report: Report, arguments: Namespace, terminal: Terminal) -> None:
+    for path in arguments.report or ():
+        report.save(path)
+    for text in str(report).splitlines():
+        terminal.line(text)
+    if arguments.rows is not None:
+        new = report.save_rows(arguments.rows)
+        terminal.line()
+        terminal.line(f"{new} new rows in {arguments.rows}")
+
+
+def _backend(arguments: Namespace) -> Backend | None:
+    """The GPU; or, to try a campaign out where there is none, the emulator itself as some chip."""
+    if not arguments.dry_run:
+        if arguments.arch is not None:
+            _check_chip(arguments.arch)
+        return None
+    return EmulatedBackend(arch_of(arguments.arch or "sm_90").name)
+
+
+def _check_chip(name: str) -> None:
+    """A GPU is what it is: --arch only makes sure of it."""
+    from wmma_emu.gpu import device
+
+    wanted, found = arch_of(name).name, device().arch
+    if wanted != found:
+        raise UsageError(f"--arch {quoted(name)} is {wanted}, but the GPU here is {found}; leave --arch out")
+
+
+def _count(option: str, given: str | None, least: int = 1) -> int | None:
+    """Read a number, as in 1000000 or 1e9."""
+    if given is None:
+        return None
+    found = _NUMBER.fullmatch(given.strip())
+    if found:
+        whole, _, fraction = found[1].partition(".")
+        zeros = int(found[2] or 0) - len(fraction)
+        if zeros >= 0 and len(whole) < 20:
+            number: int = int(whole + fraction) * 10**zeros
+            if number >= least:
+                return number
+    raise UsageError(f"{option} {quoted(given)} is no number from {least} on, as in {'1e9' if least else '0'}")
+
+
+def _names(given: str | None) -> list[str] | None:
+    return None if given is None else [x.strip() for x in given.split(",") if x.strip()]
+
+
+def _check_report(path: str) -> None:
+    """Say at the beginning, not after hours, that a report cannot be written."""
+    if Path(path).suffix.lower() not in _SUFFIXES:
+        raise UsageError(f"--report {quoted(path)} should end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
+    if not Path(path).absolute().parent.is_dir():
+        raise UsageError(f"--report {quoted(path)}: there is no directory {quoted(str(Path(path).parent))}")
+
+
+class _Line:
+    """One line on standard error that is written again and again, on a terminal; else one a minute."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._start = time.monotonic()
+        self._next = self._start + 1.0
+        self._width = 0
+
+    def update(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + (_INTERVAL if self._terminal else 60.0)
+        left = (progress.total - progress.done) / max(progress.rate, 1e-9)
+        wrong = f"{progress.mismatches:,} mismatch{'' if progress.mismatches == 1 else 'es'}"
+        text = (
+            f"{progress.done / progress.total:4.0%}  {large(progress.done)} of {large(progress.total)} dot products, "
+            f"{large(progress.rate)} a second, {wrong}, {duration(left)} left"
+        )
+        if self._terminal:
+            print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
+            self._width = len(text)
+        else:
+            say_on_stderr(text)
+
+    def clear(self) -> None:
+        if self._width:
+            print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)
+            self._width = 0

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""The same instruction on a real GPU, through cuda-core: ``pip install 'wmma-emu[gpu]'``.
+
+Nothing here imports CUDA before it is used, so that `available` can be asked anywhere.
+
+>>> import wmma_emu.gpu
+>>> sorted(wmma_emu.gpu.__all__)
+['DeviceInfo', 'Report', 'available', 'crosscheck', 'device', 'execute', 'run_snippet']
+"""
+
+from wmma_emu.gpu.availability import available
+from wmma_emu.gpu.campaign import Report, crosscheck
+from wmma_emu.gpu.device import DeviceInfo, device
+from wmma_emu.gpu.execute import execute
+from wmma_emu.gpu.snippet import run_snippet
+
+__all__ = ["DeviceInfo", "Report", "available", "crosscheck", "device", "execute", "run_snippet"]

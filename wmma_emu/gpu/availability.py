@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Is there a GPU that can be used, and if not, what is missing?"""
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+from wmma_emu.errors import BackendUnavailableError, shorten
+
+__all__ = ["available", "cuda_core", "driver_call", "driver_version", "require_gpu"]
+
+_INSTALL = (
+    "pip install 'wmma-emu[gpu]' (drivers of CUDA 13: 580 and later), or 'wmma-emu[gpu12]' (drivers of CUDA 12: 525 "
+    "and later)"
+)
+
+
+def available() -> bool:
+    """Say whether `execute` has a GPU to run on: cuda-core, a driver that fits it, and a device.
+
+    Returns
+    -------
+    bool
+        False where something is missing; `wmma_emu.gpu.device` raises an error that says what.
+
+    Examples
+    --------
+    >>> import wmma_emu.gpu
+    >>> wmma_emu.gpu.available() in (True, False)
+    True
+    """
+    try:
+        require_gpu()
+    except BackendUnavailableError:
+        return False
+    return True
+
+
+def cuda_core() -> ModuleType:
+    """Import cuda-core, by its present name or by the one that it had before version 1.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If it, or the bindings that it needs, cannot be imported.
+    """
+    try:
+        core = importlib.import_module("cuda.core")
+        if not hasattr(core, "Device"):
+            core = importlib.import_module("cuda.core.experimental")
+        importlib.import_module("cuda.bindings.driver")
+    except (ImportError, RuntimeError) as error:  # the bindings raise RuntimeError where their libraries are missing
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "cuda":
+            problem = "cuda-core is not installed"
+        else:
+            problem = f"cuda-core cannot be imported ({shorten(error, str)})"
+        raise BackendUnavailableError(f"the GPU is reached through cuda-core, and {problem}; {_INSTALL}") from error
+    return core
+
+
+def require_gpu() -> ModuleType:
+    """Return cuda-core, having made sure that a driver and a GPU are there.
+
+    Raises
+    ------
+    BackendUnavailableError
+        Naming what is missing and how to get it.
+    """
+    core = cuda_core()
+    found = driver_version()
+    wanted = _bindings_major()
+    if found[0] < wanted:
+        other = "pip install 'wmma-emu[gpu12]'" if found[0] == 12 else "a driver of version 525 or later"
+        raise BackendUnavailableError(
+            f"this driver is of CUDA {found[0]}.{found[1]}, and cuda-core is installed for CUDA {wanted}, which needs "
+            f"a driver of CUDA {wanted} (580 or later); update the driver, or use what fits it: {other}"
+        )
+    driver_call("cuInit", 0)
+    if driver_call("cuDeviceGetCount") == 0:
+        raise BackendUnavailableError("there is a driver, but no GPU; CUDA_VISIBLE_DEVICES may hide it")
+    return core
+
+
+def driver_version() -> tuple[int, int]:
+    """Return the version of CUDA that the driver is of: (13, 0)."""
+    number = int(driver_call("cuDriverGetVersion"))
+    if number == 0:
+        raise BackendUnavailableError("no NVIDIA driver is loaded; install one, or run where nvidia-smi shows a GPU")
+    return number // 1000, number % 1000 // 10
+
+
+def driver_call(name: str, *arguments: Any) -> Any:
+    """Call a function of the driver; returns its result, a tuple of them, or None.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If there is no driver, or if it refuses.
+    """
+    driver = importlib.import_module("cuda.bindings.driver")
+    try:
+        status, *results = getattr(driver, name)(*arguments)
+    except RuntimeError as error:
+        raise BackendUnavailableError(
+            f"no NVIDIA driver can be loaded ({shorten(error, str)}); install one, or run where nvidia-smi shows a GPU"
+        ) from error
+    if int(status):
+        meaning = {
+            "CUDA_ERROR_NO_DEVICE": "there is a driver, but no GPU; CUDA_VISIBLE_DEVICES may hide it",
+            "CUDA_ERROR_OUT_OF_MEMORY": "too little memory is free on the GPU; a smaller max_bytes needs less",
+        }.get(getattr(status, "name", ""), f"the driver refused {name}: {getattr(status, 'name', status)}")
+        raise BackendUnavailableError(meaning)
+    if not results:
+        return None
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _bindings_major() -> int:
+    return int(str(importlib.import_module("cuda.bindings").__version__).split(".")[0])

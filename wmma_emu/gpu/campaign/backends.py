@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""What the emulator is held against: the GPU at hand, or the emulator itself with another model in it."""
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from wmma_emu.arithmetic import DotProduct, matmul
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats.codec import Bits
+from wmma_emu.gpu.campaign.pairs import emulate_pairs
+from wmma_emu.gpu.campaign.registers import Options, apply_options
+from wmma_emu.instructions import Instruction
+from wmma_emu.testing.families import Operands
+from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp.sparse import matmul_sparse
+
+__all__ = ["Backend", "EmulatedBackend", "GpuBackend"]
+
+
+class Backend(Protocol):
+    """The other side of a campaign. It is pickled into every worker process, and opened there.
+
+    One that measures time may have an attribute ``kernel_seconds``, which grows.
+    """
+
+    def describe(self) -> dict[str, Any]:
+        """Say what this is: at least ``name`` and ``arch``; what differs from run to run is left out."""
+
+    def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
+        """Execute an instruction on registers, as `BoundInstruction.execute`."""
+
+
+class GpuBackend:
+    """The GPU at hand, through `wmma_emu.gpu.execute`."""
+
+    def describe(self) -> dict[str, Any]:
+        """Name, chip, driver and assembler of the GPU.
+
+        Raises
+        ------
+        BackendUnavailableError
+            If there is none.
+        """
+        from wmma_emu.gpu.device import device
+
+        described = asdict(device())
+        return {x: described[x] for x in ("name", "arch", "driver", "toolkit", "cuda_core") if x in described}
+
+    @property
+    def kernel_seconds(self) -> float:
+        """Time that kernels of this process have run, by the GPU's own clock."""
+        from wmma_emu.gpu.device import device
+
+        return device().kernel_seconds
+
+    def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
+        """Execute on the GPU."""
+        from wmma_emu.gpu.execute import execute
+
+        return execute(ins, a, b, c, **keywords)
+
+
+@dataclass(frozen=True)
+class EmulatedBackend:
+    """The emulator in the place of a GPU, if wanted with a model that is altered: to try a campaign out.
+
+    Parameters
+    ----------
+    arch : str
+    alter : dict
+        Fields of `DotModel` and their new values.
+
+    Examples
+    --------
+    >>> EmulatedBackend(alter={"fraction_bits": 24}).describe()["name"]
+    'emulator (fraction_bits=24)'
+    """
+
+    arch: str = "sm_90"
+    alter: dict[str, Any] = field(default_factory=dict)
+
+    def describe(self) -> dict[str, Any]:
+        """Say what is altered."""
+        altered = ", ".join(f"{name}={value}" for name, value in self.alter.items())
+        name = f"emulator ({altered})" if altered else "emulator"
+        return {"name": name, "arch": self.arch, "driver": "none", "toolkit": "none"}
+
+    def product(self, ins: BoundInstruction) -> DotProduct:
+        """What is computed instead of the instruction's own product.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            For another rounding: the emulator's fast engine has f32 sums truncated, f16 sums rounded to nearest.
+        """
+        if "rounding" in self.alter:
+            raise UnsupportedInstructionError("an emulated backend cannot alter the rounding of a model")
+        return replace(ins.product, model=replace(ins.model, **self.alter))
+
+    def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
+        """Execute with the altered model; all pairs of a pool as one product."""
+        row, operands = ins.instruction, unpacked(ins, a, b, c, keywords)
+        inner = 2 if row.products == 1 else 3
+        batch_a, batch_b = operands.a.shape[:-inner], operands.b.shape[:-inner]
+        if len(batch_a) == len(batch_b) == 2 and batch_a[1] == batch_b[0] == 1:
+            x, y, z = (tiles.reshape(-1, *tiles.shape[-2:]) for tiles in operands[:3])
+            indices = None if operands.indices is None else operands.indices.reshape(x.shape)
+            return ins.d.pack_bits(self.pairs(row, self.product(ins), Operands(x, y, z, indices)))
+        return ins.d.pack_bits(self.tiles(self.product(ins), operands))
+
+    def pairs(self, row: Instruction, product: DotProduct, operands: Operands) -> Bits:
+        """All pairs of a pool: (p, q, m, n)."""
+        return emulate_pairs(row, product, operands)
+
+    def tiles(self, product: DotProduct, operands: Operands) -> Bits:
+        """Tiles whose leading axes broadcast."""
+        a, b, c, indices = operands
+        if indices is None:
+            return matmul(product, a, b, c)
+        return matmul_sparse(product, a, b, c, indices)
+
+
+def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, Any]) -> Operands:
+    """Take the arguments of ``execute`` apart into patterns, the options carried out on them."""
+    row, rest = ins.instruction, dict(keywords)
+    metadata, selector = rest.pop("metadata", None), rest.pop("selector", 0)
+    if unknown := rest.keys() - {"scale_d", "negate_a", "negate_b"}:
+        raise UnsupportedInstructionError(f"an emulated backend has no option {', '.join(sorted(unknown))}")
+    in_shared_memory = row.is_warpgroup and a.shape[-2:] == row.matrix_shape("a")
+    storage = ins.product.b.storage  # bool matrices of b1 become the patterns 0 and 1
+    x: Bits = a.astype(ins.product.a.storage) if in_shared_memory else ins.a.unpack_bits(a)
+    y: Bits = b.astype(storage) if row.is_warpgroup else ins.b.unpack_bits(b)
+    indices = None if metadata is None else ins.indices(metadata, selector)
+    patterns = Operands(x, y, ins.c.unpack_bits(c), indices)
+    return apply_options(row, patterns, Options(**rest))

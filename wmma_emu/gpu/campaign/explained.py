@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""A mismatch in words: both results, why the emulator gives its own, and which model would give the other."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from wmma_emu.arithmetic.explanation import explain_dot
+from wmma_emu.arithmetic.explanation.notation import decimal
+from wmma_emu.gpu.campaign.alterations import explaining
+from wmma_emu.gpu.campaign.rows import row_of
+from wmma_emu.gpu.campaign.worker import Finding
+from wmma_emu.warp import BoundInstruction
+
+__all__ = ["explained"]
+
+_KINDS = {
+    "bits": "the bits differ",
+    "registers": "the emulator disagrees with itself: registers through ins.execute, and the product of matrices",
+    "reference": "the emulator disagrees with itself: the reference engine, and the product of matrices",
+}
+
+
+def explained(
+    instructions: Sequence[BoundInstruction], findings: Sequence[Finding], device: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Explain every mismatch. A hint holds for all mismatches of its instruction, if one model explains them all."""
+    own = {i: _hints(instructions, x) for i, x in enumerate(findings) if x.kind == "bits" and x.reproduced}
+    entries = []
+    for i, finding in enumerate(findings):
+        alike = [own[j] for j in own if findings[j].instruction == finding.instruction]
+        common = [name for name in own.get(i, []) if all(name in names for names in alike)]
+        hints, kept = (common, len(alike)) if common else (own.get(i, []), 1)
+        entries.append(_one(instructions[finding.instruction], finding, hints, kept, device))
+    return entries
+
+
+def _hints(instructions: Sequence[BoundInstruction], finding: Finding) -> list[str]:
+    return explaining(instructions[finding.instruction], [finding.found, finding.smallest])
+
+
+def _one(
+    ins: BoundInstruction, finding: Finding, hints: list[str], kept: int, device: dict[str, Any]
+) -> dict[str, Any]:
+    """One mismatch in words: both results, why the emulator gives its own, and what would explain the other."""
+    case, fmt = finding.smallest, ins.product.d
+    a, b, c = case.dot_operands(ins)
+    explanation = explain_dot(
+        ins.product, a, b, c, instruction=ins.mnemonic, arch=ins.arch.name, row=case.row, column=case.column
+    )
+    other = device.get("name", "the other side") if finding.kind == "bits" else "its other engine"
+    digits = -(-fmt.bits // 4)
+    lines = [
+        f"{ins.mnemonic} on {ins.arch}, family {finding.family}: {_KINDS[finding.kind]}",
+        f"  {other} gives 0x{case.theirs:0{digits}x} = {decimal(case.theirs, fmt)}",
+        f"  the emulator gives 0x{case.ours:0{digits}x} = {decimal(case.ours, fmt)}",
+    ]
+    if not finding.reproduced:
+        lines.append(
+            "  alone in its tile the element does not differ: it depends on what is beside it, and was not shrunk"
+        )
+    elif finding.kind == "bits":
+        lines.append(f"  {_hint(hints, kept)}")
+    lines += [*_options(case.options, case.indices), "", str(explanation)]
+    return {
+        "mnemonic": ins.mnemonic, "lowering": ins.model.lowering, "family": finding.family, "kind": finding.kind,
+        "reproduced": finding.reproduced, "hints": hints, "text": "\n".join(lines),
+        "test_row": row_of(ins, finding, device),
+    }  # fmt: skip
+
+
+def _hint(hints: Sequence[str], kept: int) -> str:
+    if not hints:
+        return "no model near to the emulator's explains it"
+    these = f"this and the instruction's other mismatches, {kept} in all" if kept > 1 else "it"
+    return f"a model that would explain {these}: {'; or '.join(hints)}"
+
+
+def _options(options: Any, indices: tuple[int, ...] | None) -> list[str]:
+    lines = []
+    said = [f"{x}={getattr(options, x)}" for x in ("selector", "scale_d", "negate_a", "negate_b", "a_shared")
+            if getattr(options, x) != getattr(type(options)(), x)]  # fmt: skip
+    if said:
+        lines.append(f"  executed with {', '.join(said)}")
+    if indices is not None:
+        lines.append(f"  the packed elements of A stand at k = {', '.join(map(str, indices))}")
+    return lines

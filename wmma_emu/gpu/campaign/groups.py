@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""The kinds of instructions that a campaign counts together, and which instructions a name or a pattern means."""
+
+import re
+import warnings
+from collections.abc import Callable, Iterable
+
+from wmma_emu.arithmetic import models_for
+from wmma_emu.errors import UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.instructions import INSTRUCTIONS, Arch, Instruction, arch_of, lookup
+from wmma_emu.warp import BoundInstruction, bound_instruction
+
+__all__ = ["GROUPS", "What", "bound_instructions", "group_of"]
+
+What = str | Instruction | BoundInstruction | Iterable[str | Instruction | BoundInstruction]
+"""What a campaign runs: an instruction, a mnemonic, a regular expression, or a list of those."""
+
+_FP8 = ("e4m3", "e5m2")
+
+GROUPS: dict[str, Callable[[Instruction], bool]] = {
+    "sparse": lambda row: row.is_sparse,
+    "f16": lambda row: row.a == "f16",
+    "bf16": lambda row: row.a == "bf16",
+    "tf32": lambda row: row.a == "tf32",
+    "FP8 mma": lambda row: row.a in _FP8 and not row.is_warpgroup,
+    "FP8 wgmma": lambda row: row.a in _FP8 and row.is_warpgroup,
+    "f64": lambda row: row.a == "f64",
+    "8-bit": lambda row: row.a in ("s8", "u8"),
+    "4-bit": lambda row: row.a in ("s4", "u4"),
+    "b1": lambda row: row.a == "b1",
+}
+"""The kinds, by name; an instruction belongs to the first that takes it."""
+
+
+def group_of(row: Instruction) -> str:
+    """Name the group of an instruction.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> group_of(lookup("mma.sp.m16n8k32.f32.f16.f16.f32")), group_of(lookup("wgmma.m64n8k32.f32.e4m3.e5m2"))
+    ('sparse', 'FP8 wgmma')
+    """
+    return next((name for name, takes in GROUPS.items() if takes(row)), "other")
+
+
+def bound_instructions(what: What, arch: str | Arch) -> list[BoundInstruction]:
+    """Bind everything that is named to a chip, each once, in the order of the table for a pattern.
+
+    Parameters
+    ----------
+    what : BoundInstruction, Instruction, str, or a list of those
+        A string is a mnemonic, or else a regular expression that is searched for in the full mnemonics.
+    arch : str or Arch
+        The chip of the other side.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For an expression that matches nothing or is none, and for an instruction that is bound to another chip.
+    """
+    chip = arch_of(arch)
+    found: dict[tuple[str, str], BoundInstruction] = {}
+    items = list(what) if isinstance(what, Iterable) and not isinstance(what, str) else [what]
+    if not items:
+        raise UnsupportedInstructionError("there is nothing to check: the list of instructions is empty")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnverifiedModelWarning)  # a campaign is what verifies
+        for item in items:
+            for ins in _of_item(item, chip):
+                found[ins.mnemonic, ins.model.lowering] = ins
+    return list(found.values())
+
+
+def _of_item(item: object, chip: Arch) -> list[BoundInstruction]:
+    if isinstance(item, BoundInstruction):
+        if item.arch != chip:
+            raise UnsupportedInstructionError(
+                f"{item.mnemonic} is bound to {item.arch}, but what it is checked against is {chip}; bind it with "
+                f"arch={chip.name!r}, or pass its mnemonic"
+            )
+        return [item]
+    if isinstance(item, Instruction):
+        return [bound_instruction(lookup(item, chip), chip)]
+    if not isinstance(item, str):
+        raise UnsupportedInstructionError(
+            f"{shorten(item)} is no instruction; pass what wmma_emu.instruction returns, a mnemonic, a regular "
+            "expression, or a list of those"
+        )
+    try:
+        return [bound_instruction(lookup(item, chip.name), chip)]
+    except UnsupportedInstructionError as error:
+        return [bound_instruction(row, chip) for row in _matching(item, chip, error)]
+
+
+def _matching(pattern: str, chip: Arch, not_a_mnemonic: UnsupportedInstructionError) -> list[Instruction]:
+    """Search a regular expression in the mnemonics of a chip whose arithmetic is modelled."""
+    try:
+        search = re.compile(pattern, re.IGNORECASE).search
+    except re.error as error:
+        raise UnsupportedInstructionError(
+            f"{shorten(pattern)} is neither a mnemonic nor a regular expression ({error})"
+        ) from None
+    rows = [row for row in INSTRUCTIONS.values() if search(row.mnemonic) or search(row.short_mnemonic)]
+    here = [row for row in rows if chip.name in row.archs and models_for(row, chip.name)]
+    if here:
+        return here
+    if rows:
+        raise UnsupportedInstructionError(
+            f"{shorten(pattern)} matches {len(rows)} instructions, but none of {chip}; {rows[0].mnemonic} is on "
+            f"{', '.join(rows[0].archs)}"
+        )
+    raise UnsupportedInstructionError(
+        f"{shorten(pattern)} matches no instruction as a regular expression, and as a name: {not_a_mnemonic}"
+    )

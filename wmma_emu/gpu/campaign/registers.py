@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""A pool of tiles as the arguments of ``execute``: for all pairs of A and B at once, or for some of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.formats.codec import Bits
+from wmma_emu.instructions import Instruction
+from wmma_emu.instructions.spec import Operand
+from wmma_emu.layouts import granularity_of, pack_metadata
+from wmma_emu.testing.families import Operands
+from wmma_emu.warp import BoundInstruction
+
+__all__ = ["Arguments", "Options", "Packed", "apply_options", "options_of", "pack_operands"]
+
+Arguments = tuple[tuple[Any, Any, Any], dict[str, Any]]
+"""Positional arguments a, b, c of ``execute``, and keywords."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What one execution says beside its operands.
+
+    Parameters
+    ----------
+    selector : int
+        Which lanes' metadata a sparse instruction reads.
+    scale_d, negate_a, negate_b
+        Of `wgmma`, as in ``execute``.
+    a_shared : bool
+        Whether `wgmma` reads A from shared memory too.
+    """
+
+    selector: int = 0
+    scale_d: int = 1
+    negate_a: bool = False
+    negate_b: bool = False
+    a_shared: bool = False
+
+    def keywords(self, instruction: Instruction) -> dict[str, Any]:
+        """Return them as keywords of ``execute``: those that the instruction knows."""
+        keywords: dict[str, Any] = {"selector": self.selector} if instruction.is_sparse else {}
+        if instruction.is_warpgroup:
+            keywords["scale_d"] = self.scale_d
+            if instruction.format("a").is_float:
+                keywords |= {"negate_a": self.negate_a, "negate_b": self.negate_b}
+        return keywords
+
+
+def options_of(instruction: Instruction) -> tuple[Options, ...]:
+    """List the options that a campaign gives an instruction in turn, the plain ones first."""
+    plain = tuple(Options(selector=x) for x in range(_selectors(instruction)))
+    if not instruction.is_warpgroup:
+        return plain
+    if not instruction.format("a").is_float:
+        return (*plain, Options(scale_d=0, a_shared=True))
+    return (*plain, Options(negate_a=True, a_shared=True), Options(scale_d=0), Options(negate_b=True, a_shared=True))
+
+
+def _selectors(instruction: Instruction) -> int:
+    """How many sparsity selectors there are: as many as four threads hold the metadata of a row's chunks."""
+    if not instruction.is_sparse:
+        return 1
+    chunks = instruction.k // granularity_of(instruction).chunk
+    wide = instruction.format("a").bits >= 16
+    return {(True, 4): 4, (True, 8): 2, (False, 8): 2}.get((wide, chunks), 1)
+
+
+def apply_options(instruction: Instruction, operands: Operands, options: Options) -> Operands:
+    """Carry out on the patterns what the options say: signs are turned, C is left out."""
+    a, b, c, indices = operands
+    if options.negate_a:
+        a = a ^ a.dtype.type(instruction.format("a").sign_mask)
+    if options.negate_b:
+        b = b ^ b.dtype.type(instruction.format("b").sign_mask)
+    return Operands(a, b, c if options.scale_d else np.zeros_like(c), indices)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Operands as ``execute`` takes them, each with its own number of tiles.
+
+    Parameters
+    ----------
+    a, b, c : arrays
+        Registers, (num_registers, tiles, *lanes); where ``wgmma`` reads shared memory, matrices.
+    a_axis, b_axis : int
+        Which axis counts the tiles: 1 of registers, 0 of matrices.
+    metadata : uint32 array, shape (tiles, *lanes), or None
+    keywords : dict
+    """
+
+    a: NDArray[Any]
+    b: NDArray[Any]
+    c: NDArray[Any]
+    a_axis: int
+    b_axis: int
+    metadata: NDArray[np.uint32] | None
+    keywords: dict[str, Any]
+
+    def all_pairs(self) -> Arguments:
+        """Arguments whose tiles' axes (p, 1), (1, q) and (1, q) broadcast to all pairs."""
+        keywords = dict(self.keywords)
+        if self.metadata is not None:
+            keywords["metadata"] = self.metadata[:, None]
+        a, b = np.expand_dims(self.a, self.a_axis + 1), np.expand_dims(self.b, self.b_axis)
+        return (a, b, self.c[:, None]), keywords
+
+    def some_pairs(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Arguments:
+        """Arguments for the pairs of tiles i of A and tiles j of B and C."""
+        keywords = dict(self.keywords)
+        if self.metadata is not None:
+            keywords["metadata"] = self.metadata[i]
+        return (self.a.take(i, self.a_axis), self.b.take(j, self.b_axis), self.c[:, j]), keywords
+
+
+def pack_operands(ins: BoundInstruction, operands: Operands, options: Options) -> Packed:
+    """Pack pools of tiles; four tiles a warp where it multiplies four."""
+    row = ins.instruction
+    a_shared = row.is_warpgroup and options.a_shared
+    a = _matrices(ins, "a", operands.a) if a_shared else _registers(ins, "a", operands.a)
+    b = _matrices(ins, "b", operands.b) if row.is_warpgroup else _registers(ins, "b", operands.b)
+    metadata = None if operands.indices is None else pack_metadata(row, operands.indices, options.selector)
+    return Packed(
+        a, b, _registers(ins, "c", operands.c), int(not a_shared), int(not row.is_warpgroup), metadata,
+        options.keywords(row),
+    )  # fmt: skip
+
+
+def _matrices(ins: BoundInstruction, operand: Operand, tiles: Bits) -> NDArray[Any]:
+    """Patterns as a matrix may be given: raw bits of the element's width, and bool where that is one bit."""
+    return tiles.astype(np.bool_) if ins.instruction.format(operand).bits == 1 else tiles
+
+
+def _registers(ins: BoundInstruction, operand: Operand, tiles: Bits) -> NDArray[Any]:
+    together = ins.instruction.products
+    if together > 1:
+        tiles = tiles.reshape(-1, together, *tiles.shape[1:])
+    registers: NDArray[Any] = getattr(ins, operand).pack_bits(tiles)
+    return registers

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""The file in which a campaign survives an interruption."""
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import wmma_emu
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.gpu.campaign.tasks import DOT_PRODUCTS_OF_A_TASK, Task
+from wmma_emu.gpu.campaign.totals import Totals
+from wmma_emu.testing.families import VERSION
+from wmma_emu.warp import BoundInstruction
+
+__all__ = ["identity_of", "load_state", "save_state"]
+
+_KIND = "wmma_emu campaign"
+
+
+def identity_of(
+    instructions: Sequence[BoundInstruction],
+    counts: Sequence[int],
+    families: Sequence[str] | None,
+    seed: int,
+    device: dict[str, Any],
+) -> dict[str, Any]:
+    """Say what makes a campaign this one: with anything else its counts must not be added up.
+
+    Seed, families, instructions and counts; the device; the version, and all that decides bits here.
+    """
+    names = [f"{ins.mnemonic} ({ins.model.lowering})" for ins in instructions]
+    models = [str((ins.product.a, ins.product.k, ins.model.parameters)) for ins in instructions]
+    return {
+        "seed": seed,
+        "families": "all" if families is None else ", ".join(families),
+        "instructions": f"{len(names)}: {_digest(names)}",
+        "counts": f"{sum(counts)}: {_digest(list(counts))}",
+        "device": ", ".join(str(device.get(x, "")) for x in ("name", "arch", "driver", "toolkit")),
+        "version": wmma_emu.__version__,
+        "version of families": VERSION,
+        "dot products of a task": DOT_PRODUCTS_OF_A_TASK,
+        "arithmetic": _digest(models),
+    }
+
+
+def _digest(values: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
+
+
+def load_state(path: str | Path, identity: dict[str, Any], tasks: Sequence[Task]) -> Totals:
+    """Read what a campaign has counted; nothing yet if there is no file.
+
+    Raises
+    ------
+    FragmentMismatchError
+        If the file is damaged, or no state of a campaign.
+    UnsupportedInstructionError
+        If it belongs to another campaign; the message says what differs.
+    """
+    path = Path(path)
+    if not path.exists():
+        return Totals(len(tasks))
+    start_anew = "name another file, or remove it to begin anew"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        kind, found = data["kind"], dict(data["campaign"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise FragmentMismatchError(
+            f"{path} is damaged, or no state of a campaign ({shorten(error, str)}); {start_anew}"
+        ) from None
+    if kind != _KIND:
+        raise FragmentMismatchError(f"{path} is no state of a campaign; {start_anew}")
+    differing = [x for x in identity if found.get(x) != identity[x]]
+    if differing:
+        what = "; ".join(
+            f"{x}: {shorten(found.get(x), str)} there, {shorten(identity[x], str)} here" for x in differing
+        )
+        raise UnsupportedInstructionError(f"{path} is the state of another campaign ({what}); {start_anew}")
+    try:
+        totals = Totals.from_dict(data["totals"])
+        if totals.tasks != len(tasks) or totals.done >> len(tasks):
+            raise ValueError("other tasks")
+        _check_sums(totals, tasks)
+    except Exception as error:  # whatever a damaged file leads to
+        raise FragmentMismatchError(f"{path} is damaged ({shorten(error, str)}); {start_anew}") from None
+    return totals
+
+
+def _check_sums(totals: Totals, tasks: Sequence[Task]) -> None:
+    """The tasks that are done and the counts must be of the same instructions and families."""
+    done = {(task.instruction, task.family) for task in tasks if totals.done >> task.number & 1}
+    if done != set(totals.counts):
+        raise ValueError("its counts are not those of its tasks")
+
+
+def save_state(path: str | Path, identity: dict[str, Any], totals: Totals) -> None:
+    """Write it so that an interrupt leaves the old file or the new one, whole."""
+    path = Path(path)
+    text = json.dumps({"kind": _KIND, "campaign": identity, "totals": totals.to_dict()})
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)

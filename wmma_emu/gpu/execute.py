@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""The same registers as the emulator takes, through the same instruction on the GPU at hand."""
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.gpu.batches import Tiles, Work, run
+from wmma_emu.gpu.device import Gpu, open_gpu
+from wmma_emu.gpu.kernel_body import Options, lanes_of
+from wmma_emu.gpu.ptx import kernel_name, module
+from wmma_emu.gpu.shared import is_in_shared_memory, shared_operand
+from wmma_emu.instructions import Instruction, Operand, lookup
+from wmma_emu.layouts.metadata import metadata_map
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.warp import BoundInstruction
+
+__all__ = ["execute"]
+
+
+def execute(
+    ins: "BoundInstruction | Instruction | str",
+    a: Any,
+    b: Any,
+    c: NDArray[Any] | None,
+    *,
+    metadata: NDArray[Any] | None = None,
+    selector: int = 0,
+    scale_d: int = 1,
+    negate_a: bool = False,
+    negate_b: bool = False,
+    max_bytes: int | None = None,
+    checked: bool = True,
+) -> NDArray[Any]:
+    """Execute an instruction on the GPU, on the registers of one or many warps.
+
+    The shapes are those of `BoundInstruction.execute`. What broadcasts is not expanded: each operand lies on the GPU
+    with as many tiles as it has, and each result names the ones that it takes.
+
+    Parameters
+    ----------
+    ins : BoundInstruction, Instruction or str
+        One bound to a chip must be bound to the GPU's own.
+    a, b, c : uint32 arrays, shape (num_registers, *warps, 32)
+        Registers of every lane (uint64 for f64). `wgmma`: (num_registers, *batch, 4, 32), B as a matrix
+        (..., K, N) or a `SharedOperand`, A as any of the three, and C may be None where ``scale_d`` is 0.
+    metadata : uint32 array, shape (*warps, 32), optional
+        Of a sparse instruction.
+    selector : int
+        Which lanes' metadata it reads.
+    scale_d : {0, 1}
+        `wgmma`: 0 leaves C out.
+    negate_a, negate_b : bool
+        `wgmma` of floating point: multiply by -A, -B.
+    max_bytes : int, optional
+        Memory of the GPU that is used at most; the work is cut accordingly. 1 GiB or a quarter of what is free,
+        whichever is less.
+    checked : bool
+        False lets descriptors through that the emulator refuses, to find out what the chip makes of them.
+
+    Returns
+    -------
+    uint32 array, shape (num_registers, *warps, 32)
+        Registers of D.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If cuda-core, a driver or a GPU is missing.
+    UnsupportedInstructionError
+        If this chip lacks the instruction, or if it is bound to another chip; for options that it has not.
+    FragmentMismatchError
+        If the registers are not the instruction's.
+
+    Notes
+    -----
+    PTX is assembled when an instruction is first executed, by what `wmma_emu.gpu.device` names under ``toolkit``.
+    """
+    gpu = open_gpu()
+    row = _row(ins, gpu)
+    _check_options(row, metadata, selector, scale_d, negate_a or negate_b)
+    if c is None and (scale_d or not row.is_warpgroup):
+        raise FragmentMismatchError(f"c is None: {row.mnemonic} adds C; give its registers")
+    operands = [_operand(row, name, given, checked) for name, given in _given(row, a, b, c, metadata)]
+    batch = _batch(operands)
+    options = Options(
+        selector=int(selector),
+        negate_a=bool(negate_a),
+        negate_b=bool(negate_b),
+        transpose_a=operands[0].transpose,
+        transpose_b=operands[1].transpose,
+        a_shared=operands[0].descriptor is not None,
+    )
+    work = Work(row, operands, batch, (np.uint32(scale_d),) if row.is_warpgroup else ())
+    if work.shared_bytes > gpu.shared_bytes:
+        raise FragmentMismatchError(
+            f"A and B take {work.shared_bytes} bytes of shared memory, and a block of this GPU has {gpu.shared_bytes}"
+        )
+    kernel = gpu.kernel(module(row, gpu.target, options), kernel_name(row))
+    d = np.empty((row.registers("d"), work.count, work.lanes), np.uint64 if row.d == "f64" else np.uint32)
+    if work.count:
+        run(gpu, kernel, work, d, gpu.default_max_bytes() if max_bytes is None else max_bytes)
+    return d.reshape(row.registers("d"), *batch, *_lanes_shape(row))
+
+
+def _row(ins: "BoundInstruction | Instruction | str", gpu: Gpu) -> Instruction:
+    """Find the row, and refuse to compare a chip with another one."""
+    if isinstance(ins, BoundInstruction):
+        if ins.arch.name != gpu.arch:
+            raise UnsupportedInstructionError(
+                f"{ins.mnemonic} is bound to {ins.arch}, but this GPU is {gpu.arch}, and what it computes says nothing "
+                f"about {ins.arch}; bind it to the GPU's chip: "
+                f"wmma_emu.instruction({ins.instruction.short_mnemonic!r}, arch={gpu.arch!r})"
+            )
+        return ins.instruction
+    return lookup(ins, gpu.arch)
+
+
+def _given(row: Instruction, a: Any, b: Any, c: Any, metadata: NDArray[Any] | None) -> Iterator[tuple[str, Any]]:
+    if c is None and row.is_warpgroup:  # scale_d is 0: any C will do
+        c = np.zeros((row.registers("c"), *_lanes_shape(row)), np.uint32)
+    yield from (("a", a), ("b", b), ("c", c))
+    if row.is_sparse:
+        yield "metadata", metadata
+
+
+def _check_options(row: Instruction, metadata: NDArray[Any] | None, selector: int, scale_d: int, negates: bool) -> None:
+    """Check what is said beside the operands."""
+    if row.is_sparse and metadata is None:
+        raise FragmentMismatchError(
+            f"{row.mnemonic} is sparse: give metadata=, a uint32 array of shape (*warps, 32) that says which elements "
+            "A holds"
+        )
+    if row.is_sparse:
+        metadata_map(row, selector)  # refuses selectors that the instruction does not take
+    elif metadata is not None or selector:
+        raise FragmentMismatchError(f"{row.mnemonic} takes no metadata and no selector: its A is dense")
+    if not row.is_warpgroup and (negates or scale_d != 1):
+        raise UnsupportedInstructionError(f"scale_d, negate_a and negate_b are options of wgmma, not of {row.mnemonic}")
+    if negates and not row.format("a").is_float:
+        raise UnsupportedInstructionError(f"{row.mnemonic} multiplies integers: it cannot negate A or B")
+    if scale_d not in (0, 1):
+        raise UnsupportedInstructionError(f"scale_d is 1, or 0 to leave C out, not {shorten(scale_d)}")
+
+
+def _operand(row: Instruction, name: str, given: Any, checked: bool) -> Tiles:
+    """Read the tiles of an operand."""
+    if is_in_shared_memory(row, name, given):
+        shared = shared_operand(row, "a" if name == "a" else "b", given, checked)
+        images = np.ascontiguousarray(shared.memory).reshape(-1, shared.memory.shape[-1])
+        return Tiles(name, images, shared.memory.shape[:-1], shared.descriptor, shared.transpose)
+    if name == "metadata":
+        registers = _registers(row, name, given, 1, np.dtype(np.uint32), leading=False)[np.newaxis]
+    else:
+        operand: Operand = "a" if name == "a" else "b" if name == "b" else "c"
+        dtype = np.dtype(np.uint64 if row.format(operand).bits == 64 else np.uint32)
+        registers = _registers(row, name, given, row.registers(operand), dtype)
+    lanes = _lanes_shape(row)
+    batch = registers.shape[1 : -len(lanes)]
+    tiles = np.ascontiguousarray(registers).reshape(registers.shape[0], prod(batch), lanes_of(row))
+    return Tiles(name, tiles, batch)
+
+
+def _registers(
+    row: Instruction, name: str, given: ArrayLike, count: int, dtype: np.dtype[Any], leading: bool = True
+) -> NDArray[Any]:
+    """Check registers: dtype, how many, and the lanes last."""
+    registers, _ = as_numpy(given, name)
+    lanes = _lanes_shape(row)
+    legal = registers.dtype == dtype and registers.ndim >= len(lanes) + leading
+    legal = legal and registers.shape[-len(lanes) :] == lanes and (not leading or registers.shape[0] == count)
+    if not legal:
+        wanted = ", ".join([*([str(count)] if leading else []), "*warps", *map(str, lanes)])
+        what = f"registers of {name.upper()}" if leading else name
+        raise FragmentMismatchError(
+            f"{what}: {shorten(registers.dtype, str)} of shape {registers.shape}; {row.mnemonic} takes {dtype} of "
+            f"shape ({wanted})"
+        )
+    return registers
+
+
+def _lanes_shape(row: Instruction) -> tuple[int, ...]:
+    return (4, LANES) if row.is_warpgroup else (LANES,)
+
+
+def _batch(operands: list[Tiles]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*(x.batch for x in operands))
+    except ValueError:
+        warps = ", ".join(f"{x.name} {x.batch}" for x in operands)
+        raise FragmentMismatchError(
+            f"the warps' axes of the operands do not broadcast: {warps}; give each as many, or 1"
+        ) from None

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: MIT
+"""What does the body of a kernel say: loads of an instruction's operands, the instruction, and stores of D."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wmma_emu.instructions import OPERANDS, Instruction, Operand
+from wmma_emu.layouts.spec import LANES
+
+__all__ = ["IMAGE_ALIGNMENT", "Options", "body_of", "inputs_of", "is_shared", "lanes_of", "register_type"]
+
+IMAGE_ALIGNMENT = 1024
+"""Bytes that the start of an operand in shared memory is aligned to: what the widest swizzle repeats after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the text of an instruction says beside its mnemonic: immediates, and where A comes from.
+
+    Parameters
+    ----------
+    selector : int
+        Which lanes' metadata a sparse instruction reads.
+    negate_a, negate_b : bool
+        imm-scale-a, imm-scale-b of `wgmma`.
+    transpose_a, transpose_b : bool
+        imm-trans-a, imm-trans-b of `wgmma` on 16-bit formats.
+    a_shared : bool
+        Whether `wgmma` reads A from shared memory too.
+    """
+
+    selector: int = 0
+    negate_a: bool = False
+    negate_b: bool = False
+    transpose_a: bool = False
+    transpose_b: bool = False
+    a_shared: bool = False
+
+
+def body_of(row: Instruction, options: Options) -> Iterator[str]:
+    """Lines of the kernel of an instruction: `wmma_emu.gpu.ptx.module` says what its parameters are."""
+    return (_warpgroup if row.is_warpgroup else _warp)(row, options)
+
+
+def inputs_of(row: Instruction) -> tuple[str, ...]:
+    """Operands that a kernel loads, in the order of its parameters."""
+    return ("a", "b", "c", "metadata") if row.is_sparse else ("a", "b", "c")
+
+
+def is_shared(row: Instruction, options: Options, operand: str) -> bool:
+    """Whether an operand is copied into shared memory."""
+    return row.is_warpgroup and (operand == "b" or (operand == "a" and options.a_shared))
+
+
+def lanes_of(row: Instruction) -> int:
+    """Threads that execute it together: 32, or 128 of four warps."""
+    return LANES * row.warps
+
+
+def register_type(format_name: str) -> str:
+    """Type of the PTX registers that hold elements of a format.
+
+    Accumulators in f32 and f64 have registers of their own type; everything else comes packed, as bits.
+
+    Examples
+    --------
+    >>> register_type("f32"), register_type("f64"), register_type("f16"), register_type("tf32"), register_type("s32")
+    ('f32', 'f64', 'b32', 'b32', 'b32')
+    """
+    return {"f32": "f32", "f64": "f64"}.get(format_name, "b32")
+
+
+_DECLARED = """.reg .pred %done;
+.reg .b32 %thread, %lane, %result, %results, %together, %tile, %tiles, %index;
+.reg .b64 %at, %step;"""
+
+
+def _head(row: Instruction) -> list[str]:
+    """Number the threads that execute together, and stop where there is no result left."""
+    lanes = lanes_of(row)
+    return [
+        "// the lane, and the result that it begins with",
+        "mov.u32 %index, %ctaid.x;",
+        "mov.u32 %together, %ntid.x;",
+        "mov.u32 %lane, %tid.x;",
+        "mad.lo.u32 %thread, %index, %together, %lane;",
+        f"and.b32 %lane, %thread, {lanes - 1};",
+        f"shr.u32 %result, %thread, {lanes.bit_length() - 1};",
+        "mov.u32 %index, %nctaid.x;",
+        "mul.lo.u32 %together, %together, %index;",
+        f"shr.u32 %together, %together, {lanes.bit_length() - 1};",
+        "ld.param.u32 %results, [results];",
+        "next:",
+        "setp.ge.u32 %done, %result, %results;",
+        "@%done bra end;",
+    ]
+
+
+_TAIL = ["add.u32 %result, %result, %together;", "bra.uni next;", "end:", "ret;"]
+
+
+def _tile_of(operand: str) -> list[str]:
+    """Read which tile of an operand this result takes."""
+    return [
+        f"ld.param.u64 %at, [{operand}_of];",
+        "mad.wide.u32 %at, %result, 4, %at;",
+        "ld.global.u32 %tile, [%at];",
+    ]
+
+
+def _registers(operand: str, register: str, count: int, bits: int, lanes: int) -> Iterator[str]:
+    """Load the registers of an operand, or store those of D: [register][tile][lane]."""
+    size = bits // 8
+    is_d = operand == "d"
+    tile, tiles = ("%result", "%results") if is_d else ("%tile", "%tiles")
+    yield f"// {operand}: {count} registers of tile {tile}"
+    if not is_d:
+        yield from _tile_of(operand)
+        yield f"ld.param.u32 %tiles, [{operand}_tiles];"
+    yield f"ld.param.u64 %at, [{operand}];"
+    yield f"mad.lo.u32 %index, {tile}, {lanes}, %lane;"
+    yield f"mad.wide.u32 %at, %index, {size}, %at;"
+    yield f"mul.wide.u32 %step, {tiles}, {lanes * size};"
+    for i in range(count):
+        yield f"st.global.b{bits} [%at], %{register}{i};" if is_d else f"ld.global.b{bits} %{register}{i}, [%at];"
+        if i + 1 < count:
+            yield "add.u64 %at, %at, %step;"
+
+
+def _bits(row: Instruction, operand: Operand) -> int:
+    return max(32, row.format(operand).bits)
+
+
+def _list(register: str, count: int) -> str:
+    return "{" + ", ".join(f"%{register}{i}" for i in range(count)) + "}"
+
+
+def _warp(row: Instruction, options: Options) -> Iterator[str]:
+    """Body of the kernel of an instruction that one warp executes on its registers."""
+    for operand in OPERANDS:
+        count = row.registers(operand)
+        yield f".reg .{register_type(row.format(operand).name)} %{operand}<{count}>;"
+    if row.is_sparse:
+        yield ".reg .b32 %metadata<1>;"
+    yield from _DECLARED.splitlines()
+    yield from _head(row)
+    for operand in OPERANDS[:3]:
+        yield from _registers(operand, operand, row.registers(operand), _bits(row, operand), LANES)
+    if row.is_sparse:
+        yield from _registers("metadata", "metadata", 1, 32, LANES)
+    written = [_list(x, row.registers(x)) for x in ("d", "a", "b", "c")]
+    if row.is_sparse:
+        written += ["%metadata0", hex(options.selector)]
+    yield f"{row.mnemonic} {', '.join(written)};"
+    yield from _registers("d", "d", row.registers("d"), _bits(row, "d"), LANES)
+    yield from _TAIL
+
+
+def _warpgroup(row: Instruction, options: Options) -> Iterator[str]:
+    """Body of the kernel of `wgmma`: B, and A where it is wanted, are copied into shared memory first."""
+    lanes = lanes_of(row)
+    count = row.registers("d")
+    yield f".reg .{register_type(row.d)} %d<{count}>;"
+    if not options.a_shared:
+        yield f".reg .b32 %a<{row.registers('a')}>;"
+    if row.is_sparse:
+        yield ".reg .b32 %metadata<1>;"
+    yield from _DECLARED.splitlines()
+    yield ".reg .pred %copied, %scale_d;"
+    yield ".reg .b32 %image, %bytes, %offset, %w0, %w1, %w2, %w3;"
+    yield ".reg .b64 %a_descriptor, %b_descriptor, %start;"
+    yield from _head(row)
+    yield f"// images begin at multiples of {IMAGE_ALIGNMENT} bytes"
+    yield "mov.u32 %image, images;"
+    yield f"add.u32 %image, %image, {IMAGE_ALIGNMENT - 1};"
+    yield f"and.b32 %image, %image, {-IMAGE_ALIGNMENT & 0xFFFFFFFF:#x};"
+    for operand in ("a", "b"):
+        if is_shared(row, options, operand):
+            yield from _image(operand, lanes)
+    yield "fence.proxy.async.shared::cta;"
+    yield "bar.sync 0;"
+    if not options.a_shared:
+        yield from _registers("a", "a", row.registers("a"), 32, lanes)
+    yield from _registers("c", "d", count, 32, lanes)
+    if row.is_sparse:
+        yield from _registers("metadata", "metadata", 1, 32, lanes)
+    yield "ld.param.u32 %index, [scale_d];"
+    yield "setp.ne.u32 %scale_d, %index, 0;"
+    yield "wgmma.fence.sync.aligned;"
+    written = [_list("d", count), "%a_descriptor" if options.a_shared else _list("a", row.registers("a"))]
+    written.append("%b_descriptor")
+    if row.is_sparse:
+        written += ["%metadata0", hex(options.selector)]
+    written += ["%scale_d", *_immediates(row, options)]
+    yield f"{row.mnemonic} {', '.join(written)};"
+    yield "wgmma.commit_group.sync.aligned;"
+    yield "wgmma.wait_group.sync.aligned 0;"
+    yield from _registers("d", "d", count, 32, lanes)
+    yield "bar.sync 0;"
+    yield from _TAIL
+
+
+def _immediates(row: Instruction, options: Options) -> Iterator[str]:
+    """Signs of A and B, which floating point has, and transposition, which 16-bit formats have in shared memory."""
+    if not row.format("a").is_float:
+        return
+    yield "-1" if options.negate_a else "1"
+    yield "-1" if options.negate_b else "1"
+    if row.format("a").bits == 16:
+        if options.a_shared:
+            yield str(int(options.transpose_a))
+        yield str(int(options.transpose_b))
+
+
+def _image(operand: str, lanes: int) -> Iterator[str]:
+    """Copy the image of a tile into shared memory, 16 bytes a thread, and say in the descriptor where it begins."""
+    yield f"// {operand}: the image of its tile; 16 bytes a thread"
+    yield from _tile_of(operand)
+    yield f"ld.param.u32 %bytes, [{operand}_bytes];"
+    yield "mul.wide.u32 %step, %tile, %bytes;"
+    yield f"ld.param.u64 %at, [{operand}];"
+    yield "add.u64 %at, %at, %step;"
+    yield "shl.b32 %offset, %lane, 4;"
+    yield "cvt.u64.u32 %step, %offset;"
+    yield "add.u64 %at, %at, %step;"
+    yield f"{operand}_copy:"
+    yield "setp.ge.u32 %copied, %offset, %bytes;"
+    yield f"@%copied bra {operand}_copied;"
+    yield "ld.global.v4.b32 {%w0, %w1, %w2, %w3}, [%at];"
+    yield "add.u32 %index, %image, %offset;"
+    yield "st.shared.v4.b32 [%index], {%w0, %w1, %w2, %w3};"
+    yield f"add.u32 %offset, %offset, {16 * lanes};"
+    yield f"add.u64 %at, %at, {16 * lanes};"
+    yield f"bra {operand}_copy;"
+    yield f"{operand}_copied:"
+    yield "// a descriptor counts in units of 16 bytes, of the address's low 18 bits"
+    yield "and.b32 %index, %image, 0x3ffff;"
+    yield "shr.u32 %index, %index, 4;"
+    yield "cvt.u64.u32 %start, %index;"
+    yield f"ld.param.u64 %{operand}_descriptor, [{operand}_descriptor];"
+    yield f"add.u64 %{operand}_descriptor, %{operand}_descriptor, %start;"
+    yield "add.u32 %image, %image, %bytes;"
+    yield f"add.u32 %image, %image, {IMAGE_ALIGNMENT - 1};"
+    yield f"and.b32 %image, %image, {-IMAGE_ALIGNMENT & 0xFFFFFFFF:#x};"

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""What does a GPU run: the PTX of a kernel that executes one row of the instruction table, tile after tile.
+
+Registers lie in memory as the emulator has them: [register][tile][lane]. Each warp (or four of them together) takes
+every so many results; for each it reads which tile of A, B, C and the metadata belong to it, so that a tile is stored
+once however often it is used. Nothing here needs a GPU.
+"""
+
+import re
+from collections.abc import Iterator
+
+from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, Options, body_of, inputs_of, is_shared, lanes_of
+from wmma_emu.instructions import Instruction
+
+__all__ = ["kernel_name", "module", "target_of"]
+
+
+def module(row: Instruction, target: str, options: Options | None = None) -> str:
+    r"""Write the PTX of a kernel that executes an instruction on many tiles.
+
+    Parameters
+    ----------
+    row : Instruction
+    target : str
+        ``"sm_80"``, ``"sm_90a"``: see `target_of`.
+    options : Options, optional
+
+    Returns
+    -------
+    str
+        A module with the one kernel `kernel_name`. Its parameters, in order: for each operand the address of its
+        tiles, that of a tile number a result, and how many tiles there are (for one in shared memory: bytes of a
+        tile's image, and the descriptor); then the address of D, the number of results, and scale-d for `wgmma`.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import INSTRUCTIONS
+    >>> row = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
+    >>> print(*[x for x in module(row, "sm_90a").splitlines() if x.startswith((".target", "  mma"))], sep="\n")
+    .target sm_90a
+      mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%d0, %d1, %d2, %d3}, {%a0, %a1, %a2, %a3}, {%b0, %b1},
+    {%c0, %c1, %c2, %c3};
+    """
+    chosen = options or Options()
+    body = body_of(row, chosen)
+    parameters = ",\n".join(f"  .param .{kind} {name}" for kind, name in _parameters(row, chosen))
+    lines = "\n".join(f"  {line}" if line and not line.endswith(":") else line for line in body)
+    return f"""// SPDX-License-Identifier: MIT
+// {row.mnemonic}
+.version {_version(row, target)}
+.target {target}
+.address_size 64
+{_IMAGES if row.is_warpgroup else ""}
+.visible .entry {kernel_name(row)}(
+{parameters}
+) .maxntid {lanes_of(row) if row.is_warpgroup else 256}, 1, 1
+{{
+{lines}
+}}
+"""
+
+
+_IMAGES = f".extern .shared .align {IMAGE_ALIGNMENT} .b8 images[];\n"
+
+
+def kernel_name(row: Instruction) -> str:
+    """Name of an instruction's kernel: its mnemonic in letters, digits and underscores."""
+    return re.sub(r"\W+", "_", row.mnemonic)
+
+
+def target_of(number: int) -> str:
+    """Name the PTX target of a chip, with the features that only it has where there are such.
+
+    Examples
+    --------
+    >>> target_of(89), target_of(90)
+    ('sm_89', 'sm_90a')
+    """
+    return f"sm_{number}" + ("a" if number >= 90 else "")
+
+
+_OLDEST_OF_TARGETS = {70: (6, 0), 72: (6, 1), 75: (6, 3), 80: (7, 0), 86: (7, 1), 89: (7, 8), 90: (8, 0), 100: (8, 6)}
+"""Oldest version of PTX that knows a chip, or every later one without an entry before the next."""
+
+_OLDEST_OF_LATER_TARGETS = (8, 7)
+
+_OLDEST_OF_FAMILIES = {
+    "wmma.mma": (7, 1), "mma.sync": (7, 8), "mma.sp": (7, 8), "mma.sp::ordered_metadata": (8, 5),
+    "wgmma": (8, 0), "wgmma.sp": (8, 2),
+}  # fmt: skip
+
+
+def _version(row: Instruction, target: str) -> str:
+    """Name the oldest version of PTX that has the instruction and the chip (PTX ISA 9.1; ptxas 13.0)."""
+    number = int(re.sub(r"\D", "", target))
+    chips = [version for chip, version in _OLDEST_OF_TARGETS.items() if chip <= number]
+    needed = [_OLDEST_OF_LATER_TARGETS if number > max(_OLDEST_OF_TARGETS) else chips[-1]]
+    needed.append(_OLDEST_OF_FAMILIES[row.family])
+    if row.a in ("e4m3", "e5m2") and not row.is_warpgroup:
+        needed.append((8, 7) if row.d == "f16" or row.shape == "m16n8k16" or row.modifiers else (8, 4))
+    if row.is_warpgroup and not row.format("a").is_float and row.a != row.b:
+        needed.append((8, 4))
+    return "{}.{}".format(*max(needed))
+
+
+def _parameters(row: Instruction, options: Options) -> Iterator[tuple[str, str]]:
+    """Type and name of every parameter of the kernel, in order."""
+    for operand in inputs_of(row):
+        yield from (("u64", operand), ("u64", f"{operand}_of"))
+        if is_shared(row, options, operand):
+            yield from (("u32", f"{operand}_bytes"), ("u64", f"{operand}_descriptor"))
+        else:
+            yield "u32", f"{operand}_tiles"
+    yield from (("u64", "d"), ("u32", "results"))
+    if row.is_warpgroup:
+        yield "u32", "scale_d"

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Facts about matrices in shared memory: swizzle modes, and which offset of a descriptor leads where."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["CHUNK_BYTES", "LINES", "STEPS", "SWIZZLES", "Field", "Major", "Steps", "Swizzle"]
+
+Major = Literal["k", "mn"]
+"""Which axis is contiguous: k; or the other one, rows of A or columns of B (imm-trans-a, imm-trans-b)."""
+
+Field = Literal["leading", "stride"]
+
+CHUNK_BYTES = 16
+"""Memory is moved in units of this many bytes: swizzling leaves them whole."""
+
+LINES = 8
+"""Lines of an atom: a line is what is contiguous, along k or along the other axis."""
+
+_MANUAL = "PTX ISA 9.1, sections 9.7.15.5.1.2.1 (strides) and 9.7.15.5.1.2.2 (matrix descriptor)"
+_H200 = "NVIDIA H200, driver 580.159.04, 2026-11-21: 3,159 operands read element by element"
+_CUTE = "CuTe, mma_traits_sm90_gmma.hpp: canonical layouts"
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle:
+    """One swizzle mode.
+
+    Parameters
+    ----------
+    width : int
+        Bytes of a line of an atom, as the mode is called; 0 for none, where a line is one chunk.
+    code : int
+        Bits 63 and 62 of a descriptor.
+    bits : int
+        So many address bits from bit 7 on are XORed onto those from bit 4 on.
+    source, status : str
+    """
+
+    width: int
+    code: int
+    bits: int
+    source: str = f"{_MANUAL}; {_CUTE}; {_H200}"
+    status: str = "measured"
+
+    @property
+    def line_bytes(self) -> int:
+        """Bytes from a line of an atom to the next."""
+        return self.width or CHUNK_BYTES
+
+    @property
+    def atom_bytes(self) -> int:
+        """Bytes of an atom, eight lines; with a swizzle, those after which its pattern repeats."""
+        return LINES * self.line_bytes
+
+    @property
+    def chunks(self) -> int:
+        """Chunks of a line."""
+        return self.line_bytes // CHUNK_BYTES
+
+    @property
+    def mask(self) -> int:
+        """The address bits that are XORed, shifted down."""
+        return (1 << self.bits) - 1
+
+
+SWIZZLES: dict[int, Swizzle] = {row.width: row for row in (
+    Swizzle(0, 0, 0), Swizzle(32, 3, 1), Swizzle(64, 2, 2), Swizzle(128, 1, 3),
+)}  # fmt: skip
+"""Every swizzle mode by its width in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Which field of a descriptor leads from an atom to the next one.
+
+    Parameters
+    ----------
+    across_lines : {"leading", "stride"}
+        To the next eight lines.
+    along_lines : {"leading", "stride"}
+        To where lines go on.
+    source, status : str
+    """
+
+    across_lines: Field
+    along_lines: Field
+    source: str = f"{_MANUAL}; {_CUTE}; {_H200}"
+    status: str = "measured"
+
+
+STEPS: dict[tuple[Major, bool], Steps] = {
+    ("k", False): Steps("stride", "leading"),
+    ("k", True): Steps("stride", "leading"),
+    ("mn", False): Steps("leading", "stride"),
+    ("mn", True): Steps("stride", "leading"),
+}
+"""By what is contiguous, and whether there is a swizzle. With a swizzle and k contiguous, the manual says that the
+leading dimension is not used, and it is not where lines hold all of k. A sparse B is twice as wide as the lines of the
+32-byte swizzle: there the GPU takes it to the second half."""

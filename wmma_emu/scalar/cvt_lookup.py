@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""Which row a ``cvt`` mnemonic names on a chip, and what comes nearest where there is none."""
+
+import difflib
+import re
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.scalar.cvt_table import CHIPS, CVT_FORMS, CVT_ROUNDINGS, CVT_TYPES, CvtForm
+
+__all__ = ["lookup_cvt"]
+
+_WORDS = (*CVT_ROUNDINGS, "ftz", "sat", "satfinite", "relu")
+_SUGGESTIONS = 3
+_LONGEST = 100
+
+
+def lookup_cvt(instruction: str, arch: object = "sm_90") -> CvtForm:
+    """Find the row of a conversion instruction.
+
+    Parameters
+    ----------
+    instruction : str
+        A PTX mnemonic; modifiers in any order.
+    arch : str or Arch
+        The chip, by its PTX target: ``"sm_90"``, ``"sm_90a"``.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For what no chip has, or not this one; the message names the nearest forms.
+
+    Examples
+    --------
+    >>> lookup_cvt("cvt.rn.satfinite.relu.e4m3x2.f32").num_operands
+    2
+    >>> lookup_cvt("cvt.rn.satfinite.e4m3x2.f32", "sm_80")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: sm_80 has no 'cvt.rn.satfinite.e4m3x2.f32': the first chip that has
+    it is sm_89. Nearest on sm_80: cvt.rn.satfinite.f16x2.f32, cvt.rn.satfinite.bf16x2.f32, cvt.rn.satfinite.f16.f32
+    """
+    chip = _chip(arch)
+    target, source, modifiers = _parse(instruction, chip)
+    form = CVT_FORMS.get((target, source, frozenset(modifiers)))
+    if form is None:
+        raise UnsupportedInstructionError(
+            f"there is no {instruction!r}: {_reason(target, source, modifiers)}. {_near(instruction, chip)}"
+        )
+    if chip not in form.archs:
+        others = f" (and {', '.join(form.archs[1:])})" if form.archs[0] == "sm_100" and len(form.archs) > 1 else ""
+        raise UnsupportedInstructionError(
+            f"{chip} has no {instruction!r}: the first chip that has it is {form.archs[0]}{others}. "
+            f"{_near(instruction, chip)}"
+        )
+    return form
+
+
+def _chip(arch: object) -> str:
+    """Read a PTX target; a row of the table of chips has it as its name."""
+    name = getattr(arch, "name", arch)
+    plain = re.sub("[af]$", "", name) if isinstance(name, str) else ""
+    if plain not in CHIPS:
+        raise UnsupportedInstructionError(
+            f"there is no chip {shorten(arch)} here; a PTX target names it, one of {', '.join(CHIPS)}; "
+            "wmma_emu.instructions.arch_of finds the one of a product"
+        )
+    return plain
+
+
+def _parse(instruction: object, chip: str) -> tuple[str, str, tuple[str, ...]]:
+    if not isinstance(instruction, str) or len(instruction) > _LONGEST:
+        raise UnsupportedInstructionError(
+            f"a conversion is named by its PTX mnemonic, such as 'cvt.rn.f16.f32', not by {shorten(instruction)}"
+        )
+    first, *words = instruction.split(".")
+    if first != "cvt" or len(words) < 2:
+        raise UnsupportedInstructionError(
+            f"{instruction!r} is no conversion: those are cvt, modifiers, the target type and the source type. "
+            f"{_near(instruction, chip)}"
+        )
+    *modifiers, target, source = words
+    legal: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+        *((x, "modifier of cvt", _WORDS) for x in modifiers),
+        (target, "type that cvt converts to", tuple(CVT_TYPES)),
+        (source, "type that cvt converts from", tuple(CVT_TYPES)),
+    )
+    for word, what, names in legal:
+        if word not in names:
+            close = difflib.get_close_matches(word, names, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}."
+            raise UnsupportedInstructionError(f"{instruction!r}: {word!r} is no {what}; {hint}")
+    twice = next((x for x in modifiers if modifiers.count(x) > 1), None)
+    if twice:
+        raise UnsupportedInstructionError(f"{instruction!r} gives .{twice} twice; give it once")
+    return target, source, tuple(modifiers)
+
+
+def _reason(target: str, source: str, modifiers: tuple[str, ...]) -> str:
+    """Say which part is wrong: the pair of types, the rounding, or what follows it."""
+    pair = [row for row in CVT_FORMS.values() if (row.target, row.source) == (target, source)]
+    if not pair:
+        sources = dict.fromkeys(row.source for row in CVT_FORMS.values() if row.target == target)
+        if not sources:
+            return f"nothing is converted to {target}"
+        return f"{target} is made of {', '.join(sources)}, not of {source}"
+    given = [x for x in modifiers if x in CVT_ROUNDINGS]
+    roundings = list(dict.fromkeys(row.rounding for row in pair))
+    if len(given) > 1:
+        return f"it names {len(given)} roundings, {' and '.join(given)}"
+    rounding = given[0] if given else ""
+    if rounding not in roundings:
+        named = [f".{x}" for x in roundings if x]
+        if not named:
+            return f"from {source} to {target} nothing is rounded, so that it takes no .{rounding}"
+        none = " or none" if "" in roundings else ""
+        return f"from {source} to {target} the rounding is one of {', '.join(named)}{none}" + (
+            f", not .{rounding}" if rounding else "; name one"
+        )
+    rest = [".".join(x for x in row.modifiers if x != rounding) for row in pair if row.rounding == rounding]
+    asked = ".".join(x for x in modifiers if x != rounding)
+    legal = ", ".join(f".{x}" if x else "none" for x in rest)
+    return f"modifiers {f'.{asked}' if asked else '(none)'} are not legal here; legal: {legal}"
+
+
+def _near(instruction: str, chip: str) -> str:
+    """Rank the chip's forms by how alike they are spelled; the same types come first."""
+    matcher = difflib.SequenceMatcher(b=instruction)
+    target, source = (["", "", *instruction.split(".")])[-2:]
+
+    def likeness(row: CvtForm) -> float:
+        matcher.set_seq1(row.mnemonic)
+        same = 0.25 * (row.source == source) + 0.15 * (row.target == target)
+        return matcher.ratio() + same + 0.1 * all(x in instruction for x in row.modifiers)
+
+    rows = sorted((row for row in CVT_FORMS.values() if chip in row.archs), key=likeness, reverse=True)
+    return f"Nearest on {chip}: {', '.join(row.mnemonic for row in rows[:_SUGGESTIONS])}"

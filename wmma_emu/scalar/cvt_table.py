@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: MIT
+"""Which conversion instructions exist, on which chip: rows of legal forms, and the types that they name."""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from wmma_emu.formats import Format, format_of
+
+__all__ = ["CHIPS", "CVT_FORMS", "CVT_ROUNDINGS", "CVT_TYPES", "CvtForm", "CvtType", "NaNOfCvt"]
+
+CHIPS = ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+"""Chips of the rows, each with its architecture-specific features: sm_100 is sm_100a too."""
+
+_SINCE = {first: CHIPS[CHIPS.index(first) :] for first in CHIPS}
+
+CVT_ROUNDINGS = ("rn", "rz", "rm", "rp", "rna", "rs", "rni", "rzi", "rmi", "rpi")
+
+NaNOfCvt = Literal["canonical", "kept", "cut", "moved"]
+"""What becomes of a NaN in a float: the canonical one; its bits as they are; its upper bits alone, whatever they mean
+then; or sign and payload moved to where they stand in the other format, and made quiet."""
+
+
+@dataclass(frozen=True, slots=True)
+class CvtType:
+    """A type as ``cvt`` names it: one or several elements of a format, the first one lowest.
+
+    Parameters
+    ----------
+    name : str
+        ``"e4m3x2"``.
+    element : Format
+    count, slot_bits : int
+        How many elements, and how many bits each takes; what an element leaves of its slot is zero.
+    """
+
+    name: str
+    element: Format
+    count: int
+    slot_bits: int
+
+    @property
+    def bits(self) -> int:
+        """Width of the register, or of the part of it that counts."""
+        return self.count * self.slot_bits
+
+
+def _integer(name: str) -> CvtType:
+    bits = int(name[1:])
+    source = "PTX ISA 9.0, section 5.2.1 (fundamental types)"
+    return CvtType(name, Format(name, "integer", bits, name[0] == "s", source=source), 1, bits)
+
+
+def _float(name: str) -> CvtType:
+    """Read ``f16``, ``f16x2``, ``e2m1x4``."""
+    element, _, count = name.partition("x")
+    fmt = format_of(element)
+    return CvtType(name, fmt, int(count or 1), 4 if fmt.bits == 4 else fmt.storage.itemsize * 8)
+
+
+_INTEGERS = tuple(sign + width for width in ("8", "16", "32", "64") for sign in "us")
+_WIDE_INTEGERS = _INTEGERS[2:]
+_PACKED = tuple(f"{x}x{n}" for n in (2, 4) for x in ("e4m3", "e5m2", "e2m1", "e2m3", "e3m2"))
+_FLOATS = ("f16", "bf16", "f32", "f64", "tf32", "f16x2", "bf16x2", *_PACKED, "ue8m0x2")
+
+CVT_TYPES: dict[str, CvtType] = {x: _integer(x) for x in _INTEGERS} | {x: _float(x) for x in _FLOATS}
+"""Every type by the name that ``cvt`` gives it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CvtForm:
+    """One legal conversion instruction.
+
+    Parameters
+    ----------
+    target, source : str
+        Types, keys of `CVT_TYPES`.
+    modifiers : tuple of str
+        Rounding (first), ``ftz``, ``sat``, ``satfinite``, ``relu``, in the order of the PTX manual.
+    archs : tuple of str
+        The chips that have it.
+    nan : {"canonical", "kept", "cut", "moved"}
+        What becomes of a NaN, if a float can hold the result: the target's canonical one; its bits, as they are; those
+        that a tf32 keeps; or sign and upper payload bits, made quiet, as the f64 units do.
+    provenance, status : str
+        Who says that the form exists, and how its results are known: ``"measured"``; ``"documented"`` by the manual;
+        ``"inferred"`` from the machine code that the assembler makes of it; ``"not modelled"``.
+    flushes : bool
+        Whether subnormal f32 count as zeros.
+    """
+
+    target: str
+    source: str
+    modifiers: tuple[str, ...]
+    archs: tuple[str, ...]
+    nan: NaNOfCvt
+    provenance: str
+    status: str
+    flushes: bool
+
+    @property
+    def mnemonic(self) -> str:
+        """The instruction as the PTX manual spells it."""
+        return ".".join(("cvt", *self.modifiers, self.target, self.source))
+
+    @property
+    def rounding(self) -> str:
+        """``"rn"``, ``"rzi"``, ...; empty where the form names none."""
+        return next((x for x in self.modifiers if x in CVT_ROUNDINGS), "")
+
+    @property
+    def num_operands(self) -> int:
+        """How many registers are read: a packed target takes one of f32 for each element."""
+        return CVT_TYPES[self.target].count if self.source == "f32" else 1
+
+
+_PTX = "PTX ISA 9.0, cvt; accepted by ptxas 13.0 from {} on"
+_OLD = "PTX ISA 9.0, cvt; accepted by ptxas 13.0 for sm_75 and later, which has no sm_70 and sm_72 any more"
+
+_RESULTS = "; results: 34 million on an NVIDIA H200, driver 580.159.04, 2026-11-21, none differs"
+
+_FORMS: list[CvtForm] = []
+
+
+def _rows(
+    targets: str | tuple[str, ...],
+    sources: str | tuple[str, ...],
+    modifiers: tuple[str, ...],
+    first: str = "sm_70",
+    *,
+    archs: tuple[str, ...] = (),
+    nan: NaNOfCvt = "canonical",
+    status: str = "documented",
+    provenance: str = "",
+    flushes: bool = True,
+) -> None:
+    """Add a form for every combination."""
+    for target, source, words in product(_tuple(targets), _tuple(sources), modifiers):
+        text = provenance or (_OLD if first == "sm_70" else _PTX.format(first))
+        chips = archs or _SINCE[first]
+        known = status
+        if "sm_90" in chips and status != "not modelled":
+            text, known = text + _RESULTS, "measured"
+        split = tuple(words.split(".")) if words else ()
+        flushing = flushes and "ftz" in split
+        _FORMS.append(CvtForm(target, source, split, chips, nan, text, known, flushing))
+
+
+def _tuple(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(names.split()) if isinstance(names, str) else names
+
+
+def _each(roundings: str, *rest: str) -> tuple[str, ...]:
+    """Combine roundings with what may follow them; ``-`` and the empty text stand for nothing."""
+    pairs = product(roundings.replace("-", " - ").split(), rest)
+    return tuple(".".join(x for x in pair if x not in ("", "-")) for pair in pairs)
+
+
+_NEAR, _WHOLE = "rn rz rm rp", "rni rzi rmi rpi"
+_SAT = ("", "sat")
+_FTZ_SAT = ("", "ftz", "sat", "ftz.sat")
+
+
+def _holds(target: str, source: str) -> bool:
+    """Whether an integer type has all the values of another."""
+    x, y = CVT_TYPES[target].element, CVT_TYPES[source].element
+    return x.min_integer <= y.min_integer and y.max_integer <= x.max_integer
+
+
+# Integers. What always fits takes no .sat.
+for _target, _source in product(_INTEGERS, _INTEGERS):
+    _rows(_target, _source, ("",) if _holds(_target, _source) else _SAT)
+_rows(_INTEGERS, "f16 f64", _each(_WHOLE, *_SAT))
+_rows(_INTEGERS, "f32", _each(_WHOLE, *_FTZ_SAT))
+_rows("f16 f64", _INTEGERS, _each(_NEAR, *_SAT))
+_rows("f32", _INTEGERS, _each(_NEAR, *_FTZ_SAT))
+_rows(_WIDE_INTEGERS, "bf16", _each(_WHOLE, ""), "sm_90")
+_rows("bf16", _WIDE_INTEGERS, _each(_NEAR, ""), "sm_90")
+
+# f16, f32 and f64 among each other, and to whole numbers of their own.
+_rows("f64", "f16", _SAT, nan="moved")
+_rows("f16", "f64", _each(_NEAR, *_SAT), nan="moved")
+_rows("f32", "f64", _each(_NEAR, *_FTZ_SAT), nan="moved")
+_rows("f32", "f16", _FTZ_SAT)
+_rows("f64", "f32", _FTZ_SAT, nan="moved")
+_rows("f16", "f32", _each(_NEAR, *_SAT))
+_SAME_CODE = "; ptxas 13.0 makes the same machine code as without .ftz, and that one does not flush"
+_rows("f16", "f32", _each(_NEAR, "ftz", "ftz.sat"), status="inferred", provenance=_OLD + _SAME_CODE, flushes=False)
+_rows("f16", "f16", ("", "sat", *_each(_WHOLE, *_SAT)))
+_UNMOVED = "; ptxas 13.0 makes no instruction of it: the bits stay as they are"
+_rows("f32", "f32", ("",), nan="kept", status="inferred", provenance=_OLD + _UNMOVED)
+_rows("f64", "f64", ("",), nan="kept", status="inferred", provenance=_OLD + _UNMOVED)
+_rows("f32", "f32", ("ftz", "sat", "ftz.sat", *_each(_WHOLE, *_FTZ_SAT)))
+_rows("f64", "f64", ("sat", *_each(_WHOLE, *_SAT)), nan="moved")
+
+# bf16. To f32 it is a shift on every chip, whatever the rounding says.
+_SHIFT = "; one shift in the machine code of ptxas 13.0 for sm_80 and sm_90"
+_rows("bf16", "f32", _each(_NEAR, "", "ftz"), "sm_80")
+_rows("f32", "bf16", _each("-" + _NEAR, ""), "sm_80", nan="kept", status="inferred",
+      provenance=_PTX.format("sm_80") + _SHIFT)  # fmt: skip
+_rows("f32", "bf16", _each("-" + _NEAR, "ftz"), "sm_90")
+_rows("f16", "bf16", _each("-" + _NEAR, ""), "sm_90")
+_rows("f64", "bf16", _each("-" + _NEAR, ""), "sm_90", nan="moved")
+_rows("bf16", "f16", _each("-" + _NEAR, ""), "sm_90")
+_rows("bf16", "f64", _each(_NEAR, ""), "sm_90", nan="moved")
+_rows("bf16", "bf16", ("", *_each(_WHOLE, "")), "sm_90")
+
+# With .relu and .satfinite: one f32, or two that are packed, the first one upper.
+_rows("f16", "f32", _each("rn rz", "satfinite"), "sm_75")
+_rows("f16", "f32", _each("rn rz", "relu", "relu.satfinite"), "sm_80")
+_rows("bf16", "f32", _each("rn rz", "satfinite", "relu", "relu.satfinite"), "sm_80")
+_rows("f16x2 bf16x2", "f32", _each("rn rz", "", "satfinite", "relu", "relu.satfinite"), "sm_80")
+
+# tf32. With .rna it is a short sequence of integer instructions on every chip.
+_CUT_BACK = "; infinities and NaN from the machine code of ptxas 13.0: what is not below infinity loses 0x2000"
+_rows("tf32", "f32", ("rna",), "sm_80", nan="cut", status="measured", provenance=_PTX.format("sm_80"))
+_rows("tf32", "f32", ("rna.satfinite",), "sm_80", nan="cut", status="inferred",
+      provenance=_PTX.format("sm_80") + _CUT_BACK)  # fmt: skip
+_rows("tf32", "f32", _each("rn rz", "", "relu"), "sm_90")
+_rows("tf32", "f32", _each("rn rz", "satfinite", "satfinite.relu"), "sm_100")
+
+# Narrow formats, two in a register.
+_RN = _each("rn", "", "relu")
+_RN_SATFINITE = _each("rn", "satfinite", "satfinite.relu")
+_rows("e4m3x2 e5m2x2", "f32 f16x2", _RN_SATFINITE, "sm_89")
+_rows("f16x2", "e4m3x2 e5m2x2", _RN, "sm_89")
+_rows("e2m1x2 e2m3x2 e3m2x2", "f32", _RN_SATFINITE, "sm_100")
+_rows("e2m1x2", "f16x2", _RN_SATFINITE, "sm_100")
+_rows("f16x2", "e2m1x2 e2m3x2 e3m2x2", _RN, "sm_100")
+_rows("ue8m0x2", "f32 bf16x2", _each("rz rp", "", "satfinite"), "sm_100")
+_rows("bf16x2", "ue8m0x2", ("rn",), "sm_100")
+
+# Stochastic rounding, with random bits in a register more: sm_100a and sm_103a alone.
+_RS = {"archs": ("sm_100",), "status": "not modelled", "provenance": "PTX ISA 9.0, cvt; accepted by ptxas 13.0 for "
+       "sm_100a and sm_103a"}  # fmt: skip
+for _target in ("f16x2", "bf16x2"):
+    _rows(_target, "f32", _each("rs", "", "satfinite", "relu", "relu.satfinite"), **_RS)  # type: ignore[arg-type]
+for _target in _PACKED[5:]:
+    _rows(_target, "f32", _each("rs", "satfinite", "satfinite.relu"), **_RS)  # type: ignore[arg-type]
+
+CVT_FORMS: dict[tuple[str, str, frozenset[str]], CvtForm] = {
+    (row.target, row.source, frozenset(row.modifiers)): row for row in _FORMS
+}
+"""Every legal form by its target, its source and its modifiers."""

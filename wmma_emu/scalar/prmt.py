@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Permutation of bytes: four of the eight bytes of two words, chosen by selectors or by a mode."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+
+__all__ = ["PRMT_MODES", "prmt"]
+
+_Words = int | np.uint32 | np.int32 | NDArray[np.uint32] | NDArray[np.int32]
+
+PRMT_MODES: dict[str, tuple[tuple[int, int, int, int], ...]] = {
+    "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),
+    "b4e": ((0, 7, 6, 5), (1, 0, 7, 6), (2, 1, 0, 7), (3, 2, 1, 0)),
+    "rc8": ((0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)),
+    "ecl": ((0, 1, 2, 3), (1, 1, 2, 3), (2, 2, 2, 3), (3, 3, 3, 3)),
+    "ecr": ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2), (0, 1, 2, 3)),
+    "rc16": ((0, 1, 0, 1), (2, 3, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3)),
+}
+"""For each mode, and each value of the selector's lowest two bits, which byte comes where, the lowest place first.
+Bytes 0-3 are those of a, 4-7 those of b (PTX ISA 9.0, prmt: documented)."""
+
+_SIGN = 8
+"""The bit of a selector that takes the byte's sign, eight times, instead of the byte."""
+
+
+def prmt(a: _Words, b: _Words, c: _Words, mode: str = "") -> Any:
+    """Pick four bytes out of two words, as PTX's ``prmt`` does.
+
+    Parameters
+    ----------
+    a, b : uint32 or int32 arrays, or ints
+        Bytes 0 to 3 and 4 to 7. Arrays broadcast. Python integers count as 32 bits.
+    c : uint32 or int32 array, or int
+        Without a mode, bits 4i to 4i + 2 choose what becomes byte i, and bit 4i + 3 replicates that byte's sign
+        bit in its place; upper bits do not count. With a mode, the lowest two bits choose.
+    mode : {"", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}
+
+    Returns
+    -------
+    array of a's dtype (uint32 where a is an integer and another an array), or int
+        An int, not negative, where all three are Python integers.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For other dtypes, integers beyond 32 bits, shapes that do not broadcast.
+    UnsupportedInstructionError
+        For a mode that does not exist.
+
+    Notes
+    -----
+    PTX ISA 9.0, prmt.b32.
+
+    Examples
+    --------
+    >>> hex(prmt(0x33221100, 0x77665544, 0x5410)), hex(prmt(0x80, 0, 0x0008)), hex(prmt(0x33221100, 0, 2, "rc8"))
+    ('0x55441100', '0x808080ff', '0x22222222')
+    """
+    if not isinstance(mode, str) or mode not in ("", *PRMT_MODES):
+        raise UnsupportedInstructionError(
+            f"there is no mode {shorten(mode)} of prmt; the modes are {', '.join(PRMT_MODES)}, or none"
+        )
+    words = [_word(x, name) for name, x in zip("abc", (a, b, c), strict=True)]
+    try:
+        low, high, chosen = np.broadcast_arrays(*words)
+    except ValueError:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in zip("abc", words, strict=True))
+        raise FragmentMismatchError(f"the shapes of prmt's operands do not broadcast: {shapes}") from None
+    both = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
+    result = np.zeros(both.shape, np.uint64)
+    for place in range(4):
+        selector = _selector(chosen.astype(np.uint64), mode, place)
+        byte = both >> ((selector & np.uint64(7)) * np.uint64(8)) & np.uint64(0xFF)
+        replicated = (byte >> np.uint64(7)) * np.uint64(0xFF)
+        byte = np.where(selector & np.uint64(_SIGN), replicated, byte)
+        result |= byte << np.uint64(8 * place)
+    if all(isinstance(x, int) for x in (a, b, c)):
+        return int(result)
+    word = result.astype(np.uint32)
+    return (word if isinstance(a, int) else word.view(a.dtype))[()]
+
+
+def _selector(chosen: NDArray[np.uint64], mode: str, place: int) -> NDArray[np.uint64]:
+    """Say which byte comes to a place, and in bit 3 whether its sign alone."""
+    if not mode:
+        return chosen >> np.uint64(4 * place) & np.uint64(15)
+    bytes_of_place = np.array([row[place] for row in PRMT_MODES[mode]], np.uint64)
+    return bytes_of_place[(chosen & np.uint64(3)).astype(np.intp)]
+
+
+def _word(value: object, name: str) -> NDArray[np.uint32]:
+    """Read 32 bits of each lane."""
+    if isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**32:
+        return np.array(value & 0xFFFF_FFFF, np.uint32)
+    if (
+        isinstance(value, np.ndarray | np.generic)
+        and not isinstance(value, np.ma.MaskedArray)
+        and value.dtype in (np.dtype(np.uint32), np.dtype(np.int32))
+        and value.dtype.isnative
+    ):
+        return np.asarray(value).view(np.uint32)
+    given = shorten(value.dtype, str) if isinstance(value, np.ndarray | np.generic) else shorten(value)
+    raise FragmentMismatchError(
+        f"{name} of prmt is a word of 32 bits, an integer or an array of uint32 or int32, not {given}; "
+        "take the same bits with .view(numpy.uint32)"
+    )

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""What a generator may know of an instruction: its formats and shape, and nothing of a chip's arithmetic."""
+
+from dataclasses import dataclass
+
+from wmma_emu.formats import Format
+from wmma_emu.instructions import Instruction
+
+__all__ = ["Facts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Formats and shape of one instruction.
+
+    Parameters
+    ----------
+    a, b, c, d : Format
+    m, n, k : int
+        Of the dense product.
+    terms : int
+        Products of one element of D: k, or fewer where A is packed.
+    ordered : bool
+        Whether metadata has to name places in ascending order.
+    """
+
+    a: Format
+    b: Format
+    c: Format
+    d: Format
+    m: int
+    n: int
+    k: int
+    terms: int
+    ordered: bool = False
+
+    @classmethod
+    def of(cls, instruction: Instruction) -> "Facts":
+        """Read them off a row of the instruction table."""
+        a, b, c, d = (instruction.format(x) for x in ("a", "b", "c", "d"))
+        ordered = instruction.family == "mma.sp::ordered_metadata"
+        return cls(a, b, c, d, instruction.m, instruction.n, instruction.k, instruction.terms, ordered)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether A is packed and metadata says which k its elements stand for."""
+        return self.terms != self.k
+
+    @property
+    def accumulator(self) -> Format:
+        """The wider of the formats of c and d."""
+        return self.c if self.c.bits > self.d.bits else self.d
+
+    @property
+    def top_product(self) -> int:
+        """Exponent of the largest product, its significand in [1, 4)."""
+        return self.a.emax + self.b.emax
+
+    @property
+    def bottom_product(self) -> int:
+        """Exponent of the smallest product that is not zero."""
+        return sum(x.emin - x.fraction_bits for x in (self.a, self.b))
+
+    @property
+    def large(self) -> int:
+        """An exponent for products that stand out: sums of a few stay finite in every format of c and d."""
+        return min(self.top_product - 2, 12)
+
+    @property
+    def last_bit(self) -> int:
+        """How far below its leading bit the accumulator's last one is."""
+        return self.accumulator.fraction_bits
+
+    @property
+    def depths(self) -> tuple[int, int]:
+        """Where the last bit that a unit keeps can plausibly be, counted down from the largest term."""
+        return (48, 58) if self.accumulator.name == "f64" else (9, 30)
+
+    @property
+    def overflows(self) -> bool:
+        """Whether one product can be too large for the accumulator."""
+        return self.top_product > self.accumulator.emax
+
+    @property
+    def underflows(self) -> bool:
+        """Whether one product can be half of the accumulator's smallest number, or less."""
+        return self.bottom_product <= self.accumulator.emin - self.last_bit - 1
+
+    def name(self) -> str:
+        """Everything that the bits of a draw depend on: not the memory layouts, not the modifiers."""
+        types = ".".join(x.name for x in (self.d, self.a, self.b, self.c))
+        return f"m{self.m}n{self.n}k{self.k}|{self.terms}|{types}"

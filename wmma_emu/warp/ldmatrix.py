@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""ldmatrix: matrices from shared memory to registers, a row from the address of each lane."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.instructions import Arch
+from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
+from wmma_emu.warp.matrix_rows import ROW_BYTES, bytes_of, row_positions
+
+__all__ = ["ldmatrix"]
+
+
+def ldmatrix(
+    shared: NDArray[Any], addresses: ArrayLike, instruction: str, *, arch: "str | Arch | None" = None
+) -> NDArray[np.uint32]:
+    """Load one, two or four matrices: rows of 16 bytes become fragments, transposed or not.
+
+    Parameters
+    ----------
+    shared : array, contiguous
+        Shared memory, of any dtype.
+    addresses : int array, shape (*warps, 32)
+        Of each lane: where a row begins, in bytes from the start of ``shared``. Lanes 0 to 7 give the rows of
+        the first matrix, 8 to 15 those of the second (of m16n16: 0 to 15, 16 to 31); the others' do not count.
+    instruction : str
+        The PTX mnemonic, ``"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"``; ``.sync.aligned`` and
+        ``.shared`` or ``.shared::cta`` may be left out.
+    arch : str or Arch, optional
+        The chip.
+
+    Returns
+    -------
+    uint32 array, shape (num_registers, *warps, 32)
+
+    Raises
+    ------
+    AlignmentError
+        If a row does not begin at a multiple of 16 bytes.
+    OutOfBoundsError
+        If it is not wholly inside ``shared``.
+    UnsupportedInstructionError
+        If the chip lacks the form.
+    FragmentMismatchError
+        For addresses that are not 32 integers a warp.
+
+    Notes
+    -----
+    PTX ISA 9.0, ldmatrix. On sm_75 the addresses of all lanes have to be valid. Values of 6 and 4 bits land in
+    the low bits of their bytes; the rest of the byte is zero.
+
+    Examples
+    --------
+    >>> tile = np.arange(64, dtype=np.uint16).reshape(8, 8)
+    >>> rows = np.arange(32) % 8 * 16
+    >>> [hex(x) for x in ldmatrix(tile, rows, "ldmatrix.sync.aligned.m8n8.x1.shared.b16")[0, :5]]
+    ['0x10000', '0x30002', '0x50004', '0x70006', '0x90008']
+    >>> [hex(x) for x in ldmatrix(tile, rows, "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16")[0, :5]]
+    ['0x80000', '0x180010', '0x280020', '0x380030', '0x90001']
+    """
+    move, chip = lookup_move("ldmatrix", instruction, arch)
+    memory = bytes_of(shared)
+    start = row_positions(memory, addresses, move, chip)
+    elements = _elements(memory[start[..., None] + np.arange(ROW_BYTES)], move)
+    row, column = move.places
+    picked = elements[..., row, column]  # (*warps, count, registers, elements of a register, 32)
+    bits = 32 // picked.shape[-2]
+    word = np.zeros((*picked.shape[:-2], 32), np.uint32)
+    for i in range(picked.shape[-2]):
+        word |= picked[..., i, :].astype(np.uint32) << np.uint32(i * bits)
+    flat = word.reshape(*start.shape[:-2], move.num_registers, 32)
+    return np.ascontiguousarray(np.moveaxis(flat, -2, 0))
+
+
+def _elements(rows: NDArray[np.uint8], move: MatrixMove) -> NDArray[Any]:
+    """Read each row's elements: eight of two bytes, or sixteen, which may be packed more tightly than bytes."""
+    if move.source_bits == 16:
+        return rows.view("<u2")
+    if move.source_bits == 8:
+        return rows
+    bits = np.unpackbits(rows, axis=-1, bitorder="little")[..., : 16 * move.source_bits]
+    apart = bits.reshape(*rows.shape[:-1], 16, move.source_bits)
+    return np.packbits(apart, axis=-1, bitorder="little")[..., 0]

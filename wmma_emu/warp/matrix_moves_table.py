@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""Which instructions move 8 x 8 matrices and their kin between shared memory and registers: rows, and their lookup."""
+
+import difflib
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.instructions import ARCHS, Arch, arch_of, default_arch
+
+__all__ = ["MATRIX_MOVES", "MatrixMove", "lookup_move"]
+
+_CHIPS = tuple(ARCHS)
+_LONGEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixMove:
+    """One form of ldmatrix, stmatrix or movmatrix.
+
+    Parameters
+    ----------
+    family : {"ldmatrix", "stmatrix", "movmatrix"}
+    shape : str
+        ``"m8n8"``: rows in memory and elements of a row, or the other way about where the form transposes.
+    count : int
+        How many matrices.
+    trans : bool
+    types : str
+        ``"b16"``, ``"b8"``, ``"b8x16.b4x16_p64"``.
+    rows : int
+        Rows of memory of one matrix, 16 bytes each; as many lanes give their addresses.
+    registers : int
+        Of one matrix.
+    source_bits : int
+        Bits of an element in memory: 6 and 4 where it is unpacked into a byte.
+    first : str
+        The first chip that has it; all later ones do.
+    source, status : str
+    """
+
+    family: str
+    shape: str
+    count: int
+    trans: bool
+    types: str
+    rows: int
+    registers: int
+    source_bits: int
+    first: str
+    source: str
+    status: str = "documented"
+
+    @property
+    def archs(self) -> tuple[str, ...]:
+        """The chips that have it."""
+        return _CHIPS[_CHIPS.index(self.first) :]
+
+    @property
+    def mnemonic(self) -> str:
+        """The instruction as the PTX manual spells it."""
+        words = [self.family, "sync", "aligned", self.shape]
+        words += [] if self.family == "movmatrix" else [f"x{self.count}"]
+        words += ["trans"] if self.trans else []
+        words += [] if self.family == "movmatrix" else ["shared"]
+        return ".".join((*words, self.types))
+
+    @property
+    def num_registers(self) -> int:
+        """Of every lane."""
+        return self.count * self.registers
+
+    @property
+    def num_addresses(self) -> int:
+        """How many lanes, from lane 0 on, give the address of a row."""
+        return self.count * self.rows
+
+    @property
+    def places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Where each element of a matrix lies in memory: its row, and its number in that row.
+
+        Returns
+        -------
+        rows, columns : int arrays, shape (registers, elements of a register, 32)
+        """
+        element_bits = 16 if self.types == "b16" else 8
+        register, element, lane = np.indices((self.registers, 32 // element_bits, 32))
+        group, thread = lane // 4, lane % 4
+        # The three layouts (PTX ISA 9.0, ldmatrix and stmatrix): pairs or fours along a row; with .trans, along a
+        # column; and m16n8, whose lower and upper half registers stand eight apart.
+        if self.shape == "m16n8":
+            return 2 * thread + element % 2, group + 8 * (element // 2)
+        along = (32 // element_bits) * thread + element
+        across = group + 8 * register
+        return (along, across) if self.trans else (across, along)
+
+
+_PTX = "PTX ISA 9.0, {}; accepted by ptxas 13.0 for {} and later"
+_UNPACKED = {"b8": 8, "b8x16.b6x16_p32": 6, "b8x16.b4x16_p64": 4}
+
+
+def _rows() -> tuple[MatrixMove, ...]:
+    rows: list[MatrixMove] = []
+    for family, first in (("ldmatrix", "sm_75"), ("stmatrix", "sm_90")):
+        source = _PTX.format(family, first)
+        rows += [
+            MatrixMove(family, "m8n8", count, trans, "b16", 8, 1, 16, first, source)
+            for trans in (False, True)
+            for count in (1, 2, 4)
+        ]
+    source = _PTX.format("ldmatrix", "sm_100a, sm_103a, sm_110a, sm_120a")
+    for types, bits in _UNPACKED.items():
+        if types != "b8":
+            rows += [MatrixMove("ldmatrix", "m8n16", n, False, types, 8, 1, bits, "sm_100", source) for n in (1, 2, 4)]
+        rows += [MatrixMove("ldmatrix", "m16n16", n, True, types, 16, 2, bits, "sm_100", source) for n in (1, 2)]
+    source = _PTX.format("stmatrix", "sm_100a, sm_103a, sm_110a, sm_120a")
+    rows += [MatrixMove("stmatrix", "m16n8", n, True, "b8", 8, 1, 8, "sm_100", source) for n in (1, 2, 4)]
+    source = _PTX.format("movmatrix", "sm_75")
+    rows.append(MatrixMove("movmatrix", "m8n8", 1, True, "b16", 8, 1, 16, "sm_75", source))
+    return tuple(rows)
+
+
+MATRIX_MOVES: dict[str, MatrixMove] = {row.mnemonic: row for row in _rows()}
+"""Every legal form by its full mnemonic."""
+
+
+def lookup_move(family: str, instruction: str, arch: "str | Arch | None" = None) -> tuple[MatrixMove, Arch]:
+    """Find the row of a mnemonic on a chip.
+
+    Parameters
+    ----------
+    family : str
+        What it has to be.
+    instruction : str
+        A PTX mnemonic; ``.sync.aligned``, ``.shared`` and ``::cta`` may be left out.
+    arch : str or Arch, optional
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For what no chip has, or not this one; the message names the nearest forms.
+
+    Examples
+    --------
+    >>> lookup_move("ldmatrix", "ldmatrix.m8n8.x4.trans.b16")[0].mnemonic
+    'ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16'
+    >>> lookup_move("stmatrix", "stmatrix.m8n8.x4.b16", "sm_80")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: sm_80 (Ampere) has no 'stmatrix.m8n8.x4.b16': the first chip that
+    has it is sm_90. sm_80 has no form of stmatrix
+    """
+    chip = default_arch() if arch is None else arch_of(arch)
+    if not isinstance(instruction, str) or len(instruction) > _LONGEST:
+        example = next(x for x in MATRIX_MOVES if x.startswith(family))
+        raise UnsupportedInstructionError(
+            f"{family} is named by its PTX mnemonic, such as {example!r}, not by {shorten(instruction)}"
+        )
+    row = _SHORT.get(_short(instruction))
+    if row is None or row.family != family:
+        raise UnsupportedInstructionError(
+            f"there is no {instruction!r}: {_reason(family, instruction)}. {_near(family, instruction, chip)}"
+        )
+    if chip.name not in row.archs:
+        raise UnsupportedInstructionError(
+            f"{chip.name} ({chip.generation}) has no {instruction!r}: the first chip that has it is {row.first}. "
+            f"{_near(family, instruction, chip)}"
+        )
+    return row, chip
+
+
+def _short(mnemonic: str) -> str:
+    """Leave out what all forms share."""
+    text = re.sub(r"\.shared(::cta)?(?=\.)", "", mnemonic, count=1)
+    return re.sub(r"^(\w+)\.sync\.aligned\.", r"\1.", text)
+
+
+_SHORT = {_short(mnemonic): row for mnemonic, row in MATRIX_MOVES.items()}
+
+
+def _reason(family: str, instruction: str) -> str:
+    words = set(_short(instruction).split("."))
+    rows = [row for row in MATRIX_MOVES.values() if row.family == family]
+    if family not in words:
+        return f"it does not begin with {family}"
+    shapes = list(dict.fromkeys(row.shape for row in rows))
+    rows = [row for row in rows if row.shape in words]
+    if not rows:
+        return f"its shape is one of {', '.join(shapes)}"
+    shape = rows[0].shape
+    types = list(dict.fromkeys(row.types for row in rows))
+    rows = [row for row in rows if set(row.types.split(".")) <= words]
+    if not rows:
+        return f"{shape} comes as {', '.join(f'.{x}' for x in types)}"
+    if all(row.trans for row in rows) and "trans" not in words:
+        return f"{shape} of {rows[0].types} needs .trans"
+    if not any(row.trans for row in rows) and "trans" in words:
+        return f"{shape} of {rows[0].types} takes no .trans"
+    counts = list(dict.fromkeys(f".x{row.count}" for row in rows))
+    if family != "movmatrix" and not any(x[1:] in words for x in counts):
+        return f"{shape} of {rows[0].types} comes as {', '.join(counts)}"
+    return "its parts stand in another order, or one is no part of it"
+
+
+def _near(family: str, instruction: str, chip: Arch) -> str:
+    names = [x for x, row in _SHORT.items() if row.family == family and chip.name in row.archs]
+    if not names:
+        return f"{chip.name} has no form of {family}"
+    near = difflib.get_close_matches(_short(instruction), names, n=3, cutoff=0.0)
+    return f"Nearest on {chip.name}: {', '.join(_SHORT[x].mnemonic for x in near)}"

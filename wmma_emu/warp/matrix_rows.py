@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""Rows of 16 bytes in shared memory, one for the address of each lane: where they lie, and whether they may."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import AlignmentError, DivergenceError, FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.instructions import Arch
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.memory import as_memory
+from wmma_emu.warp.matrix_moves_table import MatrixMove
+
+__all__ = ["ROW_BYTES", "bytes_of", "require_distinct", "require_registers", "row_positions"]
+
+ROW_BYTES = 16
+
+_EVERY_LANE_NEEDS_AN_ADDRESS = ("sm_75",)
+"""Chips on which the lanes that give no row have to hold valid addresses all the same (PTX ISA 9.0, ldmatrix)."""
+
+
+def bytes_of(shared: object) -> NDArray[np.uint8]:
+    """View shared memory as bytes: the array's own, so that what is written there arrives."""
+    memory = as_memory(shared, "shared")
+    if not memory.flags.c_contiguous or memory.ndim == 0:
+        raise FragmentMismatchError(
+            f"shared is no contiguous memory: shape {memory.shape}, strides {memory.strides}; pass the whole array, "
+            "and the distance of its rows in the addresses"
+        )
+    return memory.reshape(-1).view(np.uint8)
+
+
+def row_positions(memory: NDArray[np.uint8], addresses: object, move: MatrixMove, chip: Arch) -> NDArray[np.int64]:
+    """Check the addresses of the lanes that give one.
+
+    Returns
+    -------
+    int64 array, shape (*warps, count, rows)
+        Where in the memory each row of each matrix begins.
+    """
+    given = np.asarray(addresses) if isinstance(addresses, np.ndarray | list | tuple) else None
+    if given is None or given.dtype.kind not in "iu" or given.ndim == 0 or given.shape[-1] != LANES:
+        what = f"{given.dtype} of shape {given.shape}" if given is not None else shorten(addresses)
+        raise FragmentMismatchError(
+            f"the addresses of {move.mnemonic} are integers of every lane, in bytes from the start of shared, an array "
+            f"of shape (*warps, {LANES}), not {what}"
+        )
+    read = move.num_addresses
+    for_validity = LANES if chip.name in _EVERY_LANE_NEEDS_AN_ADDRESS and move.family == "ldmatrix" else read
+    _require_inside(given[..., :for_validity], memory.size, move, chip)
+    rows = given[..., :read].astype(np.int64)
+    return rows.reshape(*rows.shape[:-1], move.count, move.rows)
+
+
+def _require_inside(given: NDArray[Any], size: int, move: MatrixMove, chip: Arch) -> None:
+    # Unsigned 64-bit addresses beyond the signed range are outside too: compare before anything is converted.
+    misaligned = given % ROW_BYTES != 0
+    outside = (given < 0) | (given > size - ROW_BYTES)
+    for wrong in (misaligned, outside):
+        if not wrong.any():
+            continue
+        where = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+        address, lane = int(given[where]), where[-1]
+        of_warp = f" of warp {where[0] if len(where) == 2 else where[:-1]}" if len(where) > 1 else ""
+        who = f"lane {lane}{of_warp} gives the address {address}"
+        if lane >= move.num_addresses:
+            who += f" (which is not read, but on {chip.name} every lane's has to be valid)"
+        if wrong is misaligned:
+            low = address // ROW_BYTES * ROW_BYTES
+            raise AlignmentError(
+                f"{who}; rows of {move.mnemonic} begin at multiples of {ROW_BYTES} bytes: {low} or {low + ROW_BYTES}; "
+                f"pad the distance of rows to a multiple of {ROW_BYTES} bytes"
+            )
+        raise OutOfBoundsError(
+            f"{who}; a row is {ROW_BYTES} bytes, and shared has {size}: addresses go from 0 to "
+            f"{max(size - ROW_BYTES, 0)}, nothing wraps; make shared larger, or keep that lane's row inside"
+        )
+
+
+def require_distinct(positions: NDArray[np.int64], move: MatrixMove) -> None:
+    """Refuse lanes that write the same row: aligned rows overlap as a whole or not at all."""
+    flat = positions.reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    again = np.flatnonzero(np.diff(flat[order]) == 0)
+    if not len(again):
+        return
+    first, second = (_lane(int(i), positions, move) for i in order[again[0] : again[0] + 2])
+    raise DivergenceError(
+        f"{first} and {second} both write the row at address {int(flat[order[again[0]]])}: a race on a GPU; give each "
+        "lane a row of its own"
+    )
+
+
+def _lane(index: int, positions: NDArray[np.int64], move: MatrixMove) -> str:
+    warp, lane = divmod(index, move.num_addresses)
+    where = tuple(int(i) for i in np.unravel_index(warp, positions.shape[:-2])) if positions.ndim > 2 else ()
+    return f"lane {lane}" + (f" of warp {where[0] if len(where) == 1 else where}" if where else "")
+
+
+def require_registers(registers: object, move: MatrixMove) -> NDArray[np.uint32]:
+    """Refuse what is no register array of the instruction."""
+    if (
+        not isinstance(registers, np.ndarray)
+        or isinstance(registers, np.ma.MaskedArray)
+        or registers.dtype != np.uint32
+        or registers.ndim < 2
+        or registers.shape[0] != move.num_registers
+        or registers.shape[-1] != LANES
+    ):
+        what = (
+            f"{registers.dtype} of shape {registers.shape}" if isinstance(registers, np.ndarray) else shorten(registers)
+        )
+        raise FragmentMismatchError(
+            f"{move.mnemonic} takes uint32 registers of shape ({move.num_registers}, *warps, {LANES}), not {what}"
+        )
+    return registers

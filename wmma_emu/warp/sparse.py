@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Products with a sparse A: each packed element meets the row of B that its metadata names."""
+
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.arithmetic import DotProduct, matmul
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.formats.codec import Bits
+from wmma_emu.instructions import Instruction
+from wmma_emu.layouts import granularity_of
+from wmma_emu.layouts.spec import Ints
+
+__all__ = ["compress", "expand", "matmul_sparse"]
+
+_AT_ONCE = 1 << 22
+"""Elements of B that are gathered at once."""
+
+
+def matmul_sparse(product: DotProduct, a: Bits, b: Bits, c: Bits, indices: Ints, *, engine: str = "auto") -> Bits:
+    """Compute D = A B + C on bit patterns, A packed: element (i, j) adds the products that row i of A names.
+
+    What is left out of A takes part in nothing: an infinity in B that meets no element of A changes no bit.
+
+    Parameters
+    ----------
+    product : DotProduct
+        Its k counts packed elements.
+    a : unsigned integer array, shape (..., M, terms)
+    b : unsigned integer array, shape (..., K, N)
+    c : unsigned integer array, shape (..., M, N)
+    indices : int array, shape (..., M, terms)
+        The k of each packed element. Leading axes broadcast.
+    engine : {"auto", "reference", "numpy"}
+
+    Returns
+    -------
+    unsigned integer array, shape (..., M, N)
+    """
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in (a, b, c, indices)))
+    count, (m, terms), n = prod(batch), a.shape[-2:], b.shape[-1]
+    a, b, c = (np.broadcast_to(x, batch + x.shape[-2:]).reshape(count, *x.shape[-2:]) for x in (a, b, c))
+    indices = np.broadcast_to(indices, batch + indices.shape[-2:]).reshape(count, m, terms)
+    d = np.empty((count, m, n), product.d.storage)
+    warps = max(_AT_ONCE // (m * terms * n), 1)
+    for start in range(0, count, warps):
+        here = slice(start, start + warps)
+        met = np.take_along_axis(b[here, None], indices[here, :, :, None], axis=-2)
+        d[here] = matmul(product, a[here, :, None], met, c[here, :, None], engine=engine)[:, :, 0]
+    return d.reshape(*batch, m, n)
+
+
+def compress(instruction: Instruction, a: Bits) -> tuple[Bits, Ints]:
+    """Pack a matrix whose rows have zeros where the granularity asks for them.
+
+    Parameters
+    ----------
+    instruction : Instruction
+        A sparse one.
+    a : unsigned integer array, shape (..., M, K)
+        Patterns; K is a multiple of the instruction's k. Only +0 (all bits clear) counts as nothing; -0 is an element.
+
+    Returns
+    -------
+    packed : unsigned integer array, shape (..., M, K / 2)
+    indices : int array, shape (..., M, K / 2)
+        The k of each packed element, ascending. Where a chunk has fewer elements than it keeps, its first zeros fill
+        up.
+
+    Raises
+    ------
+    FragmentMismatchError
+        If a chunk of a row has too many elements.
+    """
+    places = granularity_of(instruction)
+    width = places.chunk // 4 if places.name == "4:8" else 1
+    *rows, k = a.shape
+    cells = a.reshape(*rows, k // places.chunk, places.chunk // width, width)
+    there = (cells != 0).any(-1)
+    kept = places.kept // width
+    if (there.sum(-1) > kept).any():
+        raise FragmentMismatchError(_too_many(instruction, there, kept))
+    chosen = np.sort(np.argsort(~there, axis=-1, kind="stable")[..., :kept], axis=-1)
+    packed = np.take_along_axis(cells, chosen[..., None], axis=-2).reshape(*rows, k // 2)
+    columns = chosen[..., None] * width + np.arange(width)
+    starts = np.arange(k // places.chunk)[:, None, None] * places.chunk
+    indices: Ints = (columns + starts).reshape(*rows, k // 2)
+    return packed, indices
+
+
+def _too_many(instruction: Instruction, there: NDArray[np.bool_], kept: int) -> str:
+    """Show the first chunk of a row that has too many elements."""
+    places = granularity_of(instruction)
+    count = there.sum(-1)
+    *batch, row, chunk = np.argwhere(count > kept)[0].tolist()
+    first, cells = chunk * places.chunk, there.shape[-1]
+    of = f" of matrix {tuple(batch)}" if batch else ""
+    what = f"{kept} of {cells}" + (" pairs of columns" if cells < places.chunk else " elements")
+    return (
+        f"row {row}, columns {first} to {first + places.chunk - 1} of A{of} have {int(count[*batch, row, chunk])} "
+        f"that are not zero; {instruction.mnemonic} keeps {what}: prune A first"
+    )
+
+
+def expand(instruction: Instruction, packed: Bits, indices: NDArray[np.integer]) -> Bits:
+    """Put a packed A back into a matrix of all k columns, +0 where nothing is: the inverse of `compress`."""
+    a = np.zeros((*packed.shape[:-1], instruction.k), packed.dtype)
+    np.put_along_axis(a, np.broadcast_to(indices, packed.shape), packed, axis=-1)
+    return a
