@@ -5,8 +5,9 @@
 #     OUT=out bash tools/on_gpu.sh
 #
 # Writes the recordings, sources.json and log.txt under $OUT (out). Each step has a time limit, and the next one runs
-# whatever became of it. Needs nvcc, NumPy and ml_dtypes; PyTorch for the products of cuBLAS; pytest for the tests.
-# PYTHON=... names another interpreter. Takes about four minutes.
+# whatever became of it. Needs nvcc, NumPy, ml_dtypes and cuda-core; PyTorch for the products of cuBLAS; pytest for the
+# tests. PYTHON=... names another interpreter; PER_GROUP=1e9 makes the campaign that of docs/evidence. Takes about ten
+# minutes.
 set -u
 cd "$(dirname "$0")/.."
 out=${OUT:-out}
@@ -37,7 +38,7 @@ versions() {
     "$python" --version
     "$python" - <<'PY'
 from importlib import metadata
-for name in ("numpy", "ml_dtypes", "torch", "cupy-cuda13x", "pytest", "hypothesis"):
+for name in ("numpy", "ml_dtypes", "cuda-core", "torch", "cupy-cuda13x", "pytest", "hypothesis"):
     try:
         print(name, metadata.version(name))
     except metadata.PackageNotFoundError:
@@ -71,17 +72,28 @@ cuda_examples() {
 export -f cuda_examples
 step "run examples" 90 bash -c cuda_examples
 step "record cuBLAS" 120 "$python" -m tools.record_cublas --out "$out/sm90_cublas.npz"
+step "record instructions" 300 "$python" -m tools.record_instructions --out "$out/sm90_instructions.npz" \
+    $(compare sm90_instructions.npz)
+step "record conversions" 90 "$python" -m tools.record_conversions --out "$out/sm90_conversions.npz" \
+    $(compare sm90_conversions.npz)
+step "mma.h by NVRTC, layouts" 90 "$python" -m tools.record_wmma_layouts --compiler nvrtc \
+    --out "$out/nvrtc_wmma_layouts.npz" --compare tests/data/sm90_wmma_layouts.npz
+step "mma.h by NVRTC, products" 240 "$python" -m tools.record_wmma_products --compiler nvrtc \
+    --out "$out/nvrtc_wmma_products.npz" $(compare sm90_wmma_products.npz)
+step "wgmma in shared memory" 300 "$python" -m tools.wgmma_probe_cases --gpu
+step "campaign" 600 "$python" -m wmma_emu crosscheck --per-group "${PER_GROUP:-1e8}" --seed 1 \
+    --state "$out/campaign.json" --rows "$out/mismatches.json" --report "$out/campaign.html" --report "$out/campaign.txt"
 step "check registers, numpy" 60 "$python" -m tools.check_registers "$out/sm90_registers.npz" --quiet
 show=36 step "check cuBLAS" 120 "$python" -m tools.check_cublas "$out/sm90_cublas.npz"
 step "check registers, reference" 90 "$python" -m tools.check_registers "$out/sm90_registers.npz" --quiet \
     --engine reference --first-tiles 1
 gpu_tests() { # no test that is marked is no failure
-    "$python" -m pytest -m gpu -q -p no:cacheprovider tests/gpu
+    "$python" -m pytest -m gpu -q -p no:cacheprovider -p no:benchmark tests/gpu
     local status=$?
     [ "$status" -eq 5 ] || return "$status"
 }
 export -f gpu_tests
-step "tests that need a GPU" 60 bash -c gpu_tests
+step "tests that need a GPU" 400 bash -c gpu_tests
 echo
 ls -l "$out"
 printf '%s' "$table" | tee -a "$log"

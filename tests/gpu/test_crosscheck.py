@@ -140,6 +140,9 @@ VISIBLE = {
     "FP8, one bit more": ("m16n8k32.f32.e5m2.e4m3.f32", "sm_89", {"fraction_bits": 14}),
     "FP8 of Ada, rounded to nearest": ("m16n8k32.f32.e5m2.e4m3.f32", "sm_89", {"rounding": "RNE"}),
     "wgmma, one bit less": ("wgmma.m64n16k16.f32.f16.f16", "sm_90", {"fraction_bits": 24}),
+    "FP8 wgmma, one bit less": ("wgmma.m64n8k32.f32.e4m3.e5m2", "sm_90", {"fraction_bits": 12}),
+    "FP8 wgmma, rounded to nearest": ("wgmma.m64n8k32.f32.e4m3.e5m2", "sm_90", {"rounding": "RNE"}),
+    "FP8 wgmma into f16, floor one higher": ("wgmma.m64n8k32.f16.e5m2.e5m2", "sm_90", {"min_exponent": -18}),
     "FP8 wgmma, one bit more": ("wgmma.m64n8k32.f32.e4m3.e5m2", "sm_90", {"fraction_bits": 14}),
     "sparse wgmma, one bit less": ("wgmma.sp.m64n8k32.f32.f16.f16", "sm_90", {"fraction_bits": 24}),
     "sparse, two steps": ("mma.sp.m16n8k32.f32.f16.f16.f32", "sm_90", {"terms_per_step": 8}),
@@ -195,6 +198,7 @@ def test_a_unit_without_planted_errors_is_the_emulator():
 INVISIBLE = {
     "f16 into f32, floor one lower": (F16, "sm_90", {"min_exponent": -134}),
     "f16 into f32, floor one higher": (F16, "sm_90", {"min_exponent": -132}),
+    "FP8 wgmma into f32, floor one higher": ("wgmma.m64n8k32.f32.e5m2.e5m2", "sm_90", {"min_exponent": -130}),
     "FP8 into f32, floor one higher": ("m16n8k32.f32.e5m2.e5m2.f32", "sm_90", {"min_exponent": -132}),
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from wmma_emu.gpu.campaign.report_text import facts, large, verdict
+from wmma_emu.gpu.campaign.report_text import facts, verdict
 
 if TYPE_CHECKING:
     from wmma_emu.gpu.campaign.report import Report

@@ -178,16 +178,17 @@ def rebuilt(ins: BoundInstruction, case: Case, terms: Sequence[int], few: int) -
         ((largest, high), 12, (), (_ONE_AND_A_HALF,), (_ONE, _MINUS_ONE, _ONE_AND_A_HALF)),
         ((0, model.min_exponent, *sorted(floors)), 6, floors, (_ONE,), (_ONE, _MINUS_ONE)),
     )
-    for tops, most, low, first, others in passes:
-        for top, count in product_of(tops, range(1, few)):
+    # Two terms before three, whatever their sizes: there are far fewer of them.
+    for count, (tops, most, low, first, others) in product_of(range(1, few), passes):
+        places_of = _some([*permutations([*own, _C], count + 1)], most)
+        for top in tops:
             sizes = sorted({top + x for x in ends} | {x for x in low if x <= top}, reverse=True)
-            for places in _some([*permutations([*own, _C], count + 1)], most):
-                for rest in product_of(sizes, repeat=count):
-                    for numbers in product_of(first, *([others] * count)):
-                        built = nothing
-                        for place, size, number in zip(places, (top, *rest), numbers, strict=True):
-                            built = _numbered(ins, built, place, size, number)
-                        yield built
+            for places, rest in product_of(places_of, product_of(sizes, repeat=count)):
+                for numbers in product_of(first, *([others] * count)):
+                    built = nothing
+                    for place, size, number in zip(places, (top, *rest), numbers, strict=True):
+                        built = _numbered(ins, built, place, size, number)
+                    yield built
 
 
 def _some(choices: Sequence[tuple[int, ...]], most: int) -> Sequence[tuple[int, ...]]:
@@ -200,7 +201,7 @@ def _numbered(ins: BoundInstruction, case: Case, term: int, exponent: int, numbe
     product, (sign, halves) = ins.product, number
     if term == _C:
         return replace(case, c=round_pack(sign, halves, exponent - 1, product.c, "RZ", "saturate"))
-    of_a = min(max(exponent // 2, product.a.emin), product.a.emax)
+    of_a = min(max(exponent // 2, product.a.emin - product.a.fraction_bits), product.a.emax)
     a = round_pack(sign, halves, of_a - 1, product.a, "RZ", "saturate")
     return _with_term(case, term, a, round_pack(0, halves, exponent - of_a - 1, product.b, "RZ", "saturate"))
 
