@@ -23,7 +23,7 @@ import wmma_emu as we
 from tools.recordings import add_source, compare, load_arrays, recording_parser, save_arrays
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.instructions import instructions_of
-from wmma_emu.layouts import metadata_map, pack_metadata
+from wmma_emu.layouts import pack_metadata, selectors_of
 from wmma_emu.testing import families
 
 Array = NDArray[Any]
@@ -64,7 +64,7 @@ def case_of(ins: we.BoundInstruction, family: str, seed: int) -> Case:
     drawn = families.draw(row, family, seed, *(tiles * row.products for _ in range(3)))
     keywords: dict[str, Any] = {}
     if drawn.indices is not None:
-        selector = turn % _selectors(row)
+        selector = turn % len(selectors_of(row))
         keywords["metadata"] = pack_metadata(row, drawn.indices[:, None], selector)
         keywords["selector"] = selector
     if row.is_warpgroup:
@@ -81,16 +81,6 @@ def _registers(ins: we.BoundInstruction, operand: str, matrices: Array) -> Array
     bound = getattr(ins, operand)
     inner = bound.layout.matrix_shape
     return bound.pack_bits(matrices.reshape(-1, *inner))
-
-
-def _selectors(row: we.Instruction) -> int:
-    """How many selectors an instruction takes."""
-    for selector in range(4):
-        try:
-            metadata_map(row, selector)
-        except we.FragmentMismatchError:
-            return selector
-    return 4
 
 
 def digest(d: Array) -> np.uint64:

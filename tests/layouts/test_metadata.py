@@ -109,7 +109,7 @@ def test_every_nibble_of_a_lane_that_holds_metadata_speaks_of_one_chunk(row):
         named = {tuple(x) for x in np.stack(whole, axis=-1).reshape(-1, 3).tolist()}
         lanes = [lane for lane in range(32) if lane % 4 // figure(row)[0] == selector]
         assert named == {*itertools.product(range(row.warps), lanes, range(8))}
-        assert found.status == "measured" and found.source
+        assert found.status == ("measured" if "sm_90" in row.archs else "documented") and found.source
 
 
 @pytest.mark.parametrize("row", SPARSE, ids=str)

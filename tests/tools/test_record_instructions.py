@@ -5,7 +5,7 @@ import pytest
 
 import wmma_emu as we
 from tools import record_instructions
-from tools.record_instructions import case_of, digest, differing, emulate, families_recorded, keeps_a_tile, load, main
+from tools.record_instructions import case_of, differing, digest, emulate, families_recorded, keeps_a_tile, load, main
 from wmma_emu.testing import families
 
 SPARSE = "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"

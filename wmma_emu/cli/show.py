@@ -17,7 +17,7 @@ from wmma_emu.instructions import (
     machine_instructions,
 )
 from wmma_emu.instructions.spec import Operand
-from wmma_emu.layouts import granularity_of, layout_for, metadata_map
+from wmma_emu.layouts import granularity_of, layout_for, metadata_map, selectors_of
 
 __all__ = ["run"]
 
@@ -87,12 +87,12 @@ def _metadata(row: Instruction) -> list[tuple[str, str]]:
     places = granularity_of(row)
     found = metadata_map(row)
     pairs = f"{places.kept} of every {places.chunk} columns"
-    if places.name == "4:8":
+    if places.width > 1:
         pairs += ", in pairs of neighbours"
     nibbles = " ".join(f"{x:04b}" for x in places.nibbles)
     threads = [x for x in range(4) if x in found.lane % 4]
     selectors = [f"{i}: lane % 4 = {' or '.join(str(x + i * len(threads)) for x in threads)}"
-                 for i in range(4 // len(threads))]  # fmt: skip
+                 for i in selectors_of(row)]  # fmt: skip
     return [
         ("sparsity", f"{places.name}: A has elements in {pairs}"),
         ("metadata", f"a register of 32 bits a lane; a nibble for {places.chunk} columns of a row: {nibbles}"),

@@ -7,9 +7,9 @@ from wmma_emu.layouts.metadata import (
     MetadataMap,
     granularity_of,
     metadata_map,
-    pack_metadata,
-    unpack_metadata,
+    selectors_of,
 )
+from wmma_emu.layouts.metadata_registers import pack_metadata, unpack_metadata
 from wmma_emu.layouts.spec import LaneMap, Location
 from wmma_emu.layouts.wmma import fragment_layout
 from wmma_emu.layouts.wmma_table import MemoryLayout, Use
@@ -26,5 +26,6 @@ __all__ = [
     "layout_for",
     "metadata_map",
     "pack_metadata",
+    "selectors_of",
     "unpack_metadata",
 ]

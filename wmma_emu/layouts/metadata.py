@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
-from wmma_emu.formats.arrays import as_numpy, integer_of
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
-from wmma_emu.layouts.spec import LANES, Ints
+from wmma_emu.layouts.spec import Ints
 
-__all__ = ["Granularity", "MetadataMap", "granularity_of", "metadata_map", "pack_metadata", "unpack_metadata"]
+__all__ = ["Granularity", "MetadataMap", "granularity_of", "metadata_map", "selectors_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,8 @@ class Granularity:
         Columns of A that a nibble speaks of.
     kept : int
         Packed elements among them.
+    width : int
+        Neighbouring columns that go together: 2 where elements have four bits.
     nibbles : dict of int to tuple of int
         Columns within the chunk of each legal nibble, in the order of the packed elements.
     """
@@ -39,6 +40,7 @@ class Granularity:
     name: str
     chunk: int
     kept: int
+    width: int
     nibbles: dict[int, tuple[int, ...]]
 
 
@@ -52,9 +54,9 @@ def _pairs(width: int, ordered: bool) -> dict[int, tuple[int, ...]]:
     }
 
 
-_TWO_OF_FOUR = {x: Granularity("2:4", 4, 2, _pairs(1, x)) for x in (False, True)}
-_FOUR_OF_EIGHT = {x: Granularity("4:8", 8, 4, _pairs(2, x)) for x in (False, True)}
-_ONE_OF_TWO = Granularity("1:2", 2, 1, {0b0100: (0,), 0b1110: (1,)})
+_TWO_OF_FOUR = {x: Granularity("2:4", 4, 2, 1, _pairs(1, x)) for x in (False, True)}
+_FOUR_OF_EIGHT = {x: Granularity("4:8", 8, 4, 2, _pairs(2, x)) for x in (False, True)}
+_ONE_OF_TWO = Granularity("1:2", 2, 1, 1, {0b0100: (0,), 0b1110: (1,)})
 
 
 def granularity_of(instruction: Instruction) -> Granularity:
@@ -85,7 +87,7 @@ class MetadataMap:
     lane, nibble : int array, shape (m, chunks of a row)
         Lane within the warp that holds the row, and number of the nibble, counted from the low bits.
     source, status : str
-        The same layout on every chip; measured on one.
+        The same layout on every chip; measured where sm_90 has the instruction.
     """
 
     lane: Ints
@@ -125,6 +127,19 @@ def _arrangement(instruction: Instruction) -> _Arrangement:
     return _ARRANGEMENTS[instruction.format("a").bits >= 16, chunks]
 
 
+def selectors_of(instruction: Instruction) -> range:
+    """Return the sparsity selectors that an instruction takes: one for each set of threads that may hold metadata.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> selectors_of(lookup("mma.sp.m16n8k16.f32.f16.f16.f32")), selectors_of(lookup("mma.sp.m16n8k64.s32.s8.s8.s32"))
+    (range(0, 4), range(0, 1))
+    """
+    _require_sparse(instruction)
+    return range(4 // _arrangement(instruction).threads)
+
+
 def metadata_map(instruction: Instruction, selector: int = 0) -> MetadataMap:
     """Return where the metadata of a sparse instruction lies in the registers of its lanes.
 
@@ -148,11 +163,10 @@ def metadata_map(instruction: Instruction, selector: int = 0) -> MetadataMap:
     >>> found.lane[3].tolist(), found.nibble[3].tolist(), found.nibble[11].tolist()
     ([14, 14, 14, 14], [0, 1, 2, 3], [4, 5, 6, 7])
     """
-    _require_sparse(instruction)
-    legal = 4 // _arrangement(instruction).threads
+    legal = selectors_of(instruction)
     given = integer_of(selector)
-    if given is None or not 0 <= given < legal:
-        fix = "0 only" if legal == 1 else f"0 to {legal - 1}"
+    if given is None or given not in legal:
+        fix = "0 only" if len(legal) == 1 else f"0 to {legal[-1]}"
         raise FragmentMismatchError(
             f"the sparsity selector of {instruction.mnemonic} is {fix}, not {shorten(selector)}"
         )
@@ -169,144 +183,9 @@ def _metadata_map(instruction: Instruction, selector: int) -> MetadataMap:
     thread = np.where(way.both_rows, chunk // way.chunks, below + 2 * (chunk // way.chunks))
     nibble = np.where(way.both_rows, chunk % way.chunks + way.chunks * below, chunk % way.chunks)
     lane = 4 * group + way.threads * selector + thread
-    return MetadataMap(lane, nibble, f"{_SOURCE}; {_MEASURED}", "measured")
-
-
-def unpack_metadata(instruction: Instruction, metadata: NDArray[np.uint32], selector: int = 0) -> Ints:
-    """Read the metadata of a sparse A, as the instruction does: for every packed element the k that it stands at.
-
-    Lanes that the selector leaves out are not looked at.
-
-    Parameters
-    ----------
-    instruction : Instruction
-    metadata : uint32 array, shape (*warps, 32); of `wgmma` (*batch, 4, 32)
-    selector : int
-
-    Returns
-    -------
-    int array, shape (*warps, m, terms)
-
-    Raises
-    ------
-    FragmentMismatchError
-        For another dtype or shape; for a selector that does not exist; for a nibble that the manual forbids.
-
-    Examples
-    --------
-    >>> from wmma_emu.instructions import lookup
-    >>> ins = lookup("mma.sp.m16n8k16.f32.f16.f16.f32")
-    >>> e = np.full(32, 0x4E4E_4E4E, np.uint32)
-    >>> unpack_metadata(ins, e)[0].tolist()                      # 0xE: places 2 and 3; 0x4: places 0 and 1
-    [2, 3, 4, 5, 10, 11, 12, 13]
-    """
-    found = metadata_map(instruction, selector)
-    words = _lanes_of_rows(instruction, _checked(instruction, metadata), found)
-    nibbles = (words >> (4 * found.nibble).astype(np.uint32)) & np.uint32(15)
-    places = granularity_of(instruction)
-    table = np.full((16, places.kept), -1, np.int64)
-    for nibble, columns in places.nibbles.items():
-        table[nibble] = columns
-    within = table[nibbles]
-    if (within < 0).any():
-        raise FragmentMismatchError(_forbidden(instruction, nibbles, found, places))
-    k = within + np.arange(nibbles.shape[-1])[:, None] * places.chunk
-    indices: Ints = k.reshape(*k.shape[:-2], instruction.terms)
-    return indices
-
-
-def pack_metadata(instruction: Instruction, indices: NDArray[np.integer], selector: int = 0) -> NDArray[np.uint32]:
-    """Write the metadata of a sparse A into the lanes' registers: the inverse of `unpack_metadata`.
-
-    Parameters
-    ----------
-    instruction : Instruction
-    indices : int array, shape (*warps, m, terms)
-        The k of each packed element.
-    selector : int
-
-    Returns
-    -------
-    uint32 array, shape (*warps, 32); of `wgmma` (*batch, 4, 32)
-        0 in lanes that the selector leaves out.
-
-    Raises
-    ------
-    FragmentMismatchError
-        If no legal metadata says this.
-
-    Examples
-    --------
-    >>> from wmma_emu.instructions import lookup
-    >>> ins = lookup("mma.sp.m16n8k8.f32.tf32.tf32.f32")
-    >>> k = np.broadcast_to([0, 3, 4, 7], (16, 4))               # of each two columns, the first or the second
-    >>> hex(pack_metadata(ins, k, selector=1)[1])
-    '0xe4e4e4e4'
-    """
-    found, places = metadata_map(instruction, selector), granularity_of(instruction)
-    shape = (instruction.m, instruction.terms)
-    given = np.asarray(indices)
-    if given.dtype.kind not in "iu" or given.shape[-2:] != shape:
-        raise FragmentMismatchError(
-            f"indices are {shorten(given.dtype, str)} of shape {given.shape}; {instruction.mnemonic} takes integers of "
-            f"shape (..., {shape[0]}, {shape[1]}): the k of each packed element"
-        )
-    chunks = instruction.k // places.chunk
-    within = given.reshape(*given.shape[:-1], chunks, places.kept).astype(np.int64)
-    within = within - np.arange(chunks)[:, None] * places.chunk
-    nibbles = np.full(within.shape[:-1], -1)
-    for nibble, columns in places.nibbles.items():
-        nibbles = np.where((within == columns).all(-1), nibble, nibbles)
-    if (nibbles < 0).any():
-        where = np.argwhere(nibbles < 0)[0]
-        raise FragmentMismatchError(
-            f"row {where[-2]}, columns {where[-1] * places.chunk} to {(where[-1] + 1) * places.chunk - 1} of A: "
-            f"places {within[tuple(where)].tolist()} of {places.chunk} are no legal {places.name} choice for "
-            f"{instruction.mnemonic}; legal are {', '.join(str(list(x)) for x in places.nibbles.values())}"
-        )
-    warps = instruction.warps
-    by_warp = nibbles.reshape(*nibbles.shape[:-2], warps, instruction.m // warps * chunks).astype(np.uint32)
-    lanes, shifts = (x.reshape(warps, -1) for x in (found.lane, 4 * found.nibble))
-    words = np.zeros((*by_warp.shape[:-1], LANES), np.uint32)
-    for warp in range(warps):
-        for entry, (lane, shift) in enumerate(zip(lanes[warp], shifts[warp], strict=True)):
-            words[..., warp, lane] |= by_warp[..., warp, entry] << np.uint32(shift)
-    return words if instruction.is_warpgroup else words[..., 0, :]
-
-
-def _lanes_of_rows(instruction: Instruction, words: NDArray[np.uint32], found: MetadataMap) -> NDArray[np.uint32]:
-    """The register that speaks of each chunk of each row: (*warps, m, chunks)."""
-    if not instruction.is_warpgroup:
-        return words[..., found.lane]
-    warp = np.arange(instruction.m)[:, None] // 16
-    return words[..., warp, found.lane]
-
-
-def _checked(instruction: Instruction, metadata: object) -> NDArray[np.uint32]:
-    lanes = (4, LANES) if instruction.is_warpgroup else (LANES,)
-    words, _ = as_numpy(metadata, "metadata")
-    if words.dtype != np.uint32 or words.shape[max(0, words.ndim - len(lanes)) :] != lanes:
-        shape = ", ".join(("...", *map(str, lanes)))
-        raise FragmentMismatchError(
-            f"metadata is {shorten(words.dtype, str)} of shape {words.shape}; {instruction.mnemonic} takes uint32 of "
-            f"shape ({shape}): one register a lane"
-        )
-    return words
-
-
-def _forbidden(instruction: Instruction, nibbles: NDArray[np.uint32], found: MetadataMap, places: Granularity) -> str:
-    """Show the first nibble that the manual forbids."""
-    legal = np.isin(nibbles, list(places.nibbles))
-    *batch, row, chunk = np.argwhere(~legal)[0].tolist()
-    nibble, lane, at = int(nibbles[*batch, row, chunk]), int(found.lane[row, chunk]), int(found.nibble[row, chunk])
-    warp = [*batch, row // 16] if instruction.is_warpgroup else batch
-    of_warp = f" of warp {warp[0] if len(warp) == 1 else tuple(warp)}" if warp else ""
-    first = chunk * places.chunk
-    return (
-        f"the metadata of lane {lane}{of_warp} has 0b{nibble:04b} in bits {4 * at} to {4 * at + 3}, for row {row}, "
-        f"columns {first} to {first + places.chunk - 1} of A: that is undefined for {instruction.mnemonic}. Legal are "
-        f"{', '.join(f'0b{x:04b}' for x in places.nibbles)}"
-    )
+    if "sm_90" in instruction.archs:
+        return MetadataMap(lane, nibble, f"{_SOURCE}; {_MEASURED}", "measured")
+    return MetadataMap(lane, nibble, _SOURCE, "documented")
 
 
 def _require_sparse(instruction: Instruction) -> None:

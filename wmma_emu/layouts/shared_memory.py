@@ -30,6 +30,10 @@ from wmma_emu.layouts.spec import Ints
 __all__ = ["addresses", "image_of", "read_matrix"]
 
 
+_WIDTHS = (1, 8, 16, 32)
+"""Bits of the elements that `wgmma` multiplies."""
+
+
 def addresses(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format | str, major: Major = "k") -> Ints:
     """Return where each element lies that `wgmma` reads through a descriptor.
 
@@ -232,6 +236,10 @@ def _checked_steps(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format,
         )
     if not isinstance(major, str) or (major, True) not in STEPS:
         raise UnsupportedInstructionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
+    if fmt.bits not in _WIDTHS:
+        raise UnsupportedInstructionError(
+            f"wgmma reads no {fmt} from shared memory: elements have {', '.join(str(x) for x in _WIDTHS)} bits"
+        )
     if major == "mn" and fmt.bits != 16:
         raise UnsupportedInstructionError(
             f"only 16-bit formats are read MN-major (transposed); {fmt} lies K-major: store it with k contiguous"

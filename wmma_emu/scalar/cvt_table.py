@@ -14,6 +14,9 @@ CHIPS = ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100"
 
 _SINCE = {first: CHIPS[CHIPS.index(first) :] for first in CHIPS}
 
+_MEASURED = {"sm_90": "results on an NVIDIA H200, driver 580.159.04, 2026-11-21: 34 million of all forms, none differs"}
+"""Chips whose every form was run."""
+
 CVT_ROUNDINGS = ("rn", "rz", "rm", "rp", "rna", "rs", "rni", "rzi", "rmi", "rpi")
 
 NaNOfCvt = Literal["canonical", "kept", "cut", "moved"]
@@ -83,7 +86,8 @@ class CvtForm:
         What becomes of a NaN, if a float can hold the result: the target's canonical one; its bits, as they are; those
         that a tf32 keeps; or sign and upper payload bits, made quiet, as the f64 units do.
     provenance, status : str
-        Who says that the form exists, and how its results are known: ``"measured"``; ``"documented"`` by the manual;
+        Who says that the form exists, and how its results are known on chips where nothing was measured (see
+        `known_on`): ``"measured"``; ``"documented"`` by the manual;
         ``"inferred"`` from the machine code that the assembler makes of it; ``"not modelled"``.
     flushes : bool
         Whether subnormal f32 count as zeros.
@@ -108,6 +112,12 @@ class CvtForm:
         """``"rn"``, ``"rzi"``, ...; empty where the form names none."""
         return next((x for x in self.modifiers if x in CVT_ROUNDINGS), "")
 
+    def known_on(self, chip: str) -> tuple[str, str]:
+        """Source and status of its results on a chip."""
+        if self.status != "not modelled" and chip in _MEASURED:
+            return f"{self.provenance}; {_MEASURED[chip]}", "measured"
+        return self.provenance, self.status
+
     @property
     def num_operands(self) -> int:
         """How many registers are read: a packed target takes one of f32 for each element."""
@@ -116,8 +126,6 @@ class CvtForm:
 
 _PTX = "PTX ISA 9.0, cvt; accepted by ptxas 13.0 from {} on"
 _OLD = "PTX ISA 9.0, cvt; accepted by ptxas 13.0 for sm_75 and later, which has no sm_70 and sm_72 any more"
-
-_RESULTS = "; results: 34 million on an NVIDIA H200, driver 580.159.04, 2026-11-21, none differs"
 
 _FORMS: list[CvtForm] = []
 
@@ -137,13 +145,9 @@ def _rows(
     """Add a form for every combination."""
     for target, source, words in product(_tuple(targets), _tuple(sources), modifiers):
         text = provenance or (_OLD if first == "sm_70" else _PTX.format(first))
-        chips = archs or _SINCE[first]
-        known = status
-        if "sm_90" in chips and status != "not modelled":
-            text, known = text + _RESULTS, "measured"
         split = tuple(words.split(".")) if words else ()
         flushing = flushes and "ftz" in split
-        _FORMS.append(CvtForm(target, source, split, chips, nan, text, known, flushing))
+        _FORMS.append(CvtForm(target, source, split, archs or _SINCE[first], nan, text, status, flushing))
 
 
 def _tuple(names: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -213,7 +217,7 @@ _rows("f16x2 bf16x2", "f32", _each("rn rz", "", "satfinite", "relu", "relu.satfi
 
 # tf32. With .rna it is a short sequence of integer instructions on every chip.
 _CUT_BACK = "; infinities and NaN from the machine code of ptxas 13.0: what is not below infinity loses 0x2000"
-_rows("tf32", "f32", ("rna",), "sm_80", nan="cut", status="measured", provenance=_PTX.format("sm_80"))
+_rows("tf32", "f32", ("rna",), "sm_80", nan="cut", provenance=_PTX.format("sm_80"))
 _rows("tf32", "f32", ("rna.satfinite",), "sm_80", nan="cut", status="inferred",
       provenance=_PTX.format("sm_80") + _CUT_BACK)  # fmt: skip
 _rows("tf32", "f32", _each("rn rz", "", "relu"), "sm_90")

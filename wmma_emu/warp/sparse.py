@@ -75,8 +75,8 @@ def compress(instruction: Instruction, a: Bits) -> tuple[Bits, Ints]:
         If a chunk of a row has too many elements.
     """
     places = granularity_of(instruction)
-    width = places.chunk // 4 if places.name == "4:8" else 1
     *rows, k = a.shape
+    width = places.width
     cells = a.reshape(*rows, k // places.chunk, places.chunk // width, width)
     there = (cells != 0).any(-1)
     kept = places.kept // width
