@@ -7,7 +7,6 @@ Inputs are drawn again from `tools.cvt_probe_cases` and `tools.matrix_move_probe
 is printed, input by input; then the exit status is 1.
 """
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +20,7 @@ import wmma_emu as we
 from tools import cvt_probe_cases, matrix_move_probe_cases
 from tools.cvt_probe_cases import ProbeCase, cvt_cases, prmt_cases
 from tools.matrix_move_probe_cases import MatrixMoveCase, matrix_move_cases
-from tools.recordings import add_source, compare, load_arrays, recording_parser, save_arrays
+from tools.recordings import add_source, compare, digest, load_arrays, recording_parser, save_arrays
 from wmma_emu.scalar import cvt, prmt
 from wmma_emu.warp import ldmatrix, movmatrix, stmatrix
 
@@ -32,12 +31,6 @@ VERSIONS = {"cvt": cvt_probe_cases.VERSION, "matrix_moves": matrix_move_probe_ca
 
 _PTX = "9.0"
 _SHOWN = 4
-
-
-def digest(array: Array) -> np.uint64:
-    """Eight bytes of the BLAKE2b hash of an array's bits, little-endian."""
-    plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    return np.frombuffer(hashlib.blake2b(plain.tobytes(), digest_size=8).digest(), "<u8")[0]
 
 
 def emulated(case: ProbeCase) -> Array:

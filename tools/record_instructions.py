@@ -7,7 +7,6 @@ Inputs are drawn again from `wmma_emu.testing.families` when they are needed. Of
 sparse instructions and the smallest `wgmma` keep one whole tile a family.
 """
 
-import hashlib
 import re
 import time
 import zlib
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import wmma_emu as we
-from tools.recordings import add_source, compare, load_arrays, recording_parser, save_arrays
+from tools.recordings import add_source, compare, digest, load_arrays, recording_parser, save_arrays
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.instructions import instructions_of
 from wmma_emu.layouts import pack_metadata, selectors_of
@@ -81,12 +80,6 @@ def _registers(ins: we.BoundInstruction, operand: str, matrices: Array) -> Array
     bound = getattr(ins, operand)
     inner = bound.layout.matrix_shape
     return bound.pack_bits(matrices.reshape(-1, *inner))
-
-
-def digest(d: Array) -> np.uint64:
-    """Eight bytes of the BLAKE2b hash of registers, in memory order, little-endian."""
-    plain = np.ascontiguousarray(d, d.dtype.newbyteorder("<"))
-    return np.frombuffer(hashlib.blake2b(plain.tobytes(), digest_size=8).digest(), "<u8")[0]
 
 
 def keeps_a_tile(row: we.Instruction) -> bool:

@@ -43,6 +43,12 @@ class Case:
         return Case(self.mnemonic, self.family, self.a[:, kept], b, self.c[:, kept], self.d[:, kept], keywords)
 
 
+def digest(array: Array) -> np.uint64:
+    """Eight bytes of the BLAKE2b hash of an array's bits, in memory order, little-endian."""
+    plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    return np.frombuffer(hashlib.blake2b(plain.tobytes(), digest_size=8).digest(), "<u8")[0]
+
+
 def save_arrays(path: str | Path, arrays: dict[str, Array], **metadata: Any) -> None:
     """Write arrays to an npz file, equal ones once, with metadata as JSON in the array ``metadata``."""
     stored: dict[str, Array] = {}

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Recording every instruction: what is drawn, what is kept, and that the file gives it back."""
 
 import numpy as np

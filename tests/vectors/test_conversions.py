@@ -1,10 +1,12 @@
+# SPDX-License-Identifier: MIT
 """Every conversion, permutation and matrix movement of a Hopper GPU: results equal the recording, by digest."""
 
 from pathlib import Path
 
 import pytest
 
-from tools.record_conversions import cases, digest, recorded
+from tools.record_conversions import cases, recorded
+from tools.recordings import digest
 
 FILE = Path(__file__).parents[1] / "data" / "sm90_conversions.npz"
 PARTS = 20

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every matrix instruction of a Hopper GPU, every family of inputs: D equals the recording, by digest, some whole."""
 
 from functools import cache

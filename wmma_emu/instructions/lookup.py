@@ -9,7 +9,7 @@ from wmma_emu.formats import Format, format_of
 from wmma_emu.instructions.arch import ARCHS, arch_of
 from wmma_emu.instructions.parse import Parts, parse
 from wmma_emu.instructions.spec import Arch, Instruction
-from wmma_emu.instructions.suggest import absence, refusal
+from wmma_emu.instructions.suggest import absence, refusal, shapes_in_words
 from wmma_emu.instructions.table import INSTRUCTIONS
 
 __all__ = ["default_instruction", "instructions_of", "lookup"]
@@ -107,7 +107,7 @@ def instructions_of(
         _known("family", family, {row.family: None for row in INSTRUCTIONS.values()})
         rows = [row for row in rows if row.family == family]
     if shape is not None:
-        _known("shape", shape, {row.shape: None for row in INSTRUCTIONS.values()})
+        _known("shape", shape, {row.shape: None for row in INSTRUCTIONS.values()}, _shapes())
         rows = [row for row in rows if row.shape == shape]
     for operand, wanted in (("a", a), ("b", b), ("c", c), ("d", d)):
         if wanted is not None:
@@ -116,11 +116,18 @@ def instructions_of(
     return tuple(rows)
 
 
-def _known(what: str, given: object, legal: Iterable[str]) -> None:
+def _known(what: str, given: object, legal: Iterable[str], in_words: str = "") -> None:
     legal = tuple(legal)
     if given not in legal:
         shown = repr(given)[:80]
-        raise UnsupportedInstructionError(f"there is no {what} {shown}; there is {', '.join(legal)}")
+        raise UnsupportedInstructionError(f"there is no {what} {shown}; there is {in_words or ', '.join(legal)}")
+
+
+@cache
+def _shapes() -> str:
+    """All shapes, those of `wgmma` by their rule."""
+    rows = INSTRUCTIONS.values()
+    return "; ".join(shapes_in_words(row for row in rows if row.is_warpgroup == group) for group in (False, True))
 
 
 def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch") -> Instruction:

@@ -12,7 +12,7 @@ from wmma_emu.instructions.parse import Parts
 from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 
-__all__ = ["absence", "nearest", "refusal"]
+__all__ = ["absence", "nearest", "refusal", "shapes_in_words"]
 
 _SUGGESTIONS = 3
 
@@ -71,11 +71,11 @@ def _shape_reasons(parts: Parts) -> Iterator[str]:
         yield f"it names {len(parts.shapes)} shapes, {' and '.join(parts.shapes)}"
     family = _family(parts)
     if not parts.shapes:
-        yield f"it names no shape; {parts.family} has {_shapes(family)}"
+        yield f"it names no shape; {parts.family} has {shapes_in_words(family)}"
     elif all(row.shape != parts.shapes[0] for row in family):
         others = _distinct(row.family for row in INSTRUCTIONS.values() if row.shape == parts.shapes[0])
         yield f"{parts.family} has no shape {parts.shapes[0]}" + (
-            f"; {others[0]} has" if others else f", it has {_shapes(family)}"
+            f"; {others[0]} has" if others else f", it has {shapes_in_words(family)}"
         )
 
 
@@ -100,7 +100,7 @@ def _type_reasons(parts: Parts) -> Iterator[str]:
             f"; with {names} operands there is {_list(operands)}" if operands else f"; none has {names} operands"
         )
     elif parts.shapes and all(row.shape != parts.shapes[0] for row in having):
-        yield f"{named} comes in {_shapes(having)}, not in {parts.shapes[0]}"
+        yield f"{named} comes in {shapes_in_words(having)}, not in {parts.shapes[0]}"
 
 
 def _layout_and_modifier_reasons(parts: Parts) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _is_warpgroup(parts: Parts) -> bool:
     return parts.family.startswith("wgmma")
 
 
-def _shapes(rows: Iterable[Instruction]) -> str:
+def shapes_in_words(rows: Iterable[Instruction]) -> str:
     """Their shapes from small to large; those of `wgmma`, which are too many to name, by the rule for n."""
     rows = list(rows)
     if not any(row.is_warpgroup for row in rows):
