@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What to ask a GPU about ``cvt`` and ``prmt``: every legal form, its PTX, and patterns that tell rules apart.
 
-A case is one instruction and its inputs; `kernel_text` is a whole kernel around it, a thread for each input. All
+A case is one instruction and its inputs; `wmma_emu.gpu.run_snippet` runs it, a thread for each input. All
 randomness is a SHAKE-128 stream, so that inputs need not be stored. A change that changes a bit needs a new `VERSION`.
 """
 
@@ -17,7 +17,7 @@ from tools.recording_inputs import random_words
 from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES, CvtForm
 from wmma_emu.scalar.prmt import PRMT_MODES
 
-__all__ = ["VERSION", "ProbeCase", "cvt_cases", "inputs_of_type", "kernel_text", "prmt_cases"]
+__all__ = ["VERSION", "ProbeCase", "cvt_cases", "inputs_of_type", "prmt_cases"]
 
 VERSION = 1
 
@@ -156,35 +156,3 @@ def _register_type(name: str) -> str:
     if name in ("f32", "f64"):
         return name
     return "b8" if row.slot_bits == 4 and row.count == 2 else f"b{max(row.bits, 16)}"
-
-
-def kernel_text(case: ProbeCase, chip: str = "sm_90", version: str = "9.0") -> str:
-    """Write a kernel ``probe(d, a[, b[, c]], count)`` around a case: pointers of 64 bits, a thread for each input."""
-    names = [x for x in case.register_types if x != "d"]
-    pointers = ["d", *names]
-    parameters = ", ".join(f".param .u64 p_{x}" for x in pointers) + ", .param .u32 p_count"
-    registers = " ".join(f".reg .{kind} %{name};" for name, kind in case.register_types.items())
-    loads, widths = [], {x: 8 * case.inputs[x].itemsize for x in names} | {"d": case.result_bits}
-    for x in pointers:
-        loads.append(f"ld.param.u64 %at_{x}, [p_{x}]; mad.wide.u32 %at_{x}, %i, {widths[x] // 8}, %at_{x};")
-    for x in names:
-        loads.append(f"ld.global.{_memory_type(case.register_types[x], widths[x])} %{x}, [%at_{x}];")
-    store = f"st.global.{_memory_type(case.register_types['d'], widths['d'])} [%at_d], %d;"
-    body = "\n    ".join((*loads, case.line, store))
-    return f""".version {version}
-.target {chip}
-.address_size 64
-.visible .entry probe({parameters})
-{{
-    .reg .pred %outside; .reg .b32 %i, %block, %size, %count; .reg .b64 {", ".join(f"%at_{x}" for x in pointers)};
-    {registers}
-    mov.u32 %block, %ctaid.x; mov.u32 %size, %ntid.x; mov.u32 %i, %tid.x; mad.lo.u32 %i, %block, %size, %i;
-    ld.param.u32 %count, [p_count]; setp.ge.u32 %outside, %i, %count; @%outside ret;
-    {body}
-    ret;
-}}
-"""
-
-
-def _memory_type(register: str, bits: int) -> str:
-    return register if register[0] == "f" else f"b{bits}"

@@ -16,7 +16,7 @@ from tools.recording_inputs import random_words
 from wmma_emu.instructions import arch_of
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES, MatrixMove
 
-__all__ = ["SHARED_BYTES", "VERSION", "MatrixMoveCase", "kernel_text", "matrix_move_cases"]
+__all__ = ["SHARED_BYTES", "VERSION", "MatrixMoveCase", "matrix_move_cases"]
 
 VERSION = 1
 
@@ -71,40 +71,3 @@ def _case(move: MatrixMove) -> MatrixMoveCase:
         "movmatrix": f"{move.mnemonic} %t0, %r0;",
     }[move.family]
     return MatrixMoveCase(move, line, shared, (order * 16).astype(np.uint32), registers)
-
-
-def kernel_text(case: MatrixMoveCase, chip: str = "sm_90", version: str = "9.0") -> str:
-    """Write a kernel ``probe(shared, addresses, registers)`` of one warp; all three are read, and then written."""
-    count = case.move.num_registers
-    result = "t" if case.move.family == "movmatrix" else "r"
-    load = "\n    ".join(f"ld.global.u32 %r{i}, [%registers + {128 * i}];" for i in range(count))
-    store = "\n    ".join(f"st.global.u32 [%registers + {128 * i}], %{result}{i};" for i in range(count))
-    words = SHARED_BYTES // 128
-    copy_in = "\n    ".join(
-        f"ld.global.u32 %word, [%global + {128 * i}]; st.shared.u32 [%own + {128 * i}], %word;" for i in range(words)
-    )
-    copy_out = "\n    ".join(
-        f"ld.shared.u32 %word, [%own + {128 * i}]; st.global.u32 [%global + {128 * i}], %word;" for i in range(words)
-    )
-    return f""".version {version}
-.target {chip}
-.address_size 64
-.visible .entry probe(.param .u64 p_shared, .param .u64 p_addresses, .param .u64 p_registers)
-{{
-    .shared .align 128 .b8 memory[{SHARED_BYTES}];
-    .reg .b32 %lane, %own, %base, %address, %word, %r<{count + 1}>, %t<2>; .reg .b64 %global, %registers, %list;
-    mov.u32 %lane, %tid.x; mov.u32 %base, memory; mad.lo.u32 %own, %lane, 4, %base;
-    ld.param.u64 %global, [p_shared]; mad.wide.u32 %global, %lane, 4, %global;
-    ld.param.u64 %registers, [p_registers]; mad.wide.u32 %registers, %lane, 4, %registers;
-    ld.param.u64 %list, [p_addresses]; mad.wide.u32 %list, %lane, 4, %list;
-    ld.global.u32 %address, [%list]; add.u32 %address, %address, %base;
-    {load}
-    {copy_in}
-    bar.sync 0;
-    {case.line}
-    bar.sync 0;
-    {store}
-    {copy_out}
-    ret;
-}}
-"""

@@ -40,7 +40,7 @@ def compile_one(name: str, text: str, target: str) -> bytes:
     try:
         from cuda.core import Program, ProgramOptions
     except ImportError as error:
-        raise CudaError(f"no cuda-core ({error}): pip install 'wmma-emu[gpu]'") from error
+        raise CudaError(f"no cuda-core ({error}): pip install '.[gpu]'") from error
     if name.endswith(".ptx"):
         program = Program(text, "ptx", ProgramOptions(name=name, arch=target))
     else:

@@ -2,10 +2,17 @@
 """``wmma-emu crosscheck``, dry: the emulator in the place of a GPU."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from wmma_emu.gpu.availability import available
+from wmma_emu.gpu.campaign import EmulatedBackend
+
+ROOT = Path(__file__).parents[2]
 
 F16 = "m16n8k16.f32.f16.f16.f32"
 DRY = ("crosscheck", "--dry-run", "--instr", F16, "--workers", "0")
@@ -16,10 +23,10 @@ def test_a_campaign_writes_its_reports_and_a_summary(run, tmp_path):
     options = [x for file in files for x in ("--report", file)]
     done = run(*DRY, "--count", "2e4", "--families", "normal,single_bits", *options)
     assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("no mismatch in 23,296 dot products")
+    assert done.out.startswith("dry run: the emulator against itself, no mismatch in 23,296 dot products")
     assert files[0].read_text() == done.out
     assert json.loads(files[1].read_text())["dot_products"] == 23_296
-    assert "no mismatch in 23,296 dot products" in files[2].read_text()
+    assert "dry run: the emulator against itself, no mismatch in 23,296 dot products" in files[2].read_text()
 
 
 def test_the_same_command_goes_on_where_the_state_ends(run, tmp_path):
@@ -93,14 +100,65 @@ def test_without_a_gpu_it_says_what_is_missing(run):
     assert done.err.count("\n") == 1
 
 
-def test_mismatches_are_an_error_after_the_report(run, tmp_path, monkeypatch):
+WITH_A_PLANTED_ERROR = """
+import sys
+from wmma_emu.cli import crosscheck, main
+from wmma_emu.gpu.campaign import EmulatedBackend
+
+crosscheck.EmulatedBackend = lambda arch: EmulatedBackend(arch, {"fraction_bits": 24})
+sys.exit(main(sys.argv[1:]))
+"""
+
+WITH_A_FAULT_OF_ITS_OWN = """
+import sys
+from wmma_emu.cli import main
+from wmma_emu.warp import BoundInstruction
+
+execute = BoundInstruction.execute
+BoundInstruction.execute = lambda self, *a, **k: execute(self, *a, **k) ^ 1
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def run_script(text, *arguments):
+    command = [sys.executable, "-c", text, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
+def test_mismatches_are_a_report_and_status_1_not_an_error(tmp_path):
+    rows = tmp_path / "rows.json"
+    done = run_script(WITH_A_PLANTED_ERROR, *DRY, "--count", "2e4", "--families", "single_bits", "--rows", rows)
+    assert (done.returncode, done.stderr) == (1, "")
+    words = "explain this and the instruction's other mismatches, 3 in all:\n    fraction_bits 24 instead of 25\n"
+    assert words in done.stdout
+    assert len(json.loads(rows.read_text())) == 3
+
+
+def test_a_fault_of_the_emulator_itself_is_status_1(tmp_path):
+    done = run_script(WITH_A_FAULT_OF_ITS_OWN, *DRY, "--count", "2e4", "--families", "normal")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "no mismatch in 20,736 dot products; the emulator disagrees with itself about 256" in " ".join(
+        done.stdout.split()
+    )
+
+
+def test_help_says_what_the_exit_status_means(run):
+    done = run("crosscheck", "--help")
+    assert "The exit status is 0 if all are the same, 1 if any differ, 2 after an error" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_the_summary_fits_a_terminal(screen, monkeypatch, columns):
     from wmma_emu.cli import crosscheck as command
-    from wmma_emu.gpu.campaign import EmulatedBackend
+    from wmma_emu.cli import main
 
     monkeypatch.setattr(command, "EmulatedBackend", lambda arch: EmulatedBackend(arch, {"fraction_bits": 24}))
-    done = run(*DRY, "--count", "2e4", "--families", "single_bits", "--rows", tmp_path / "rows.json")
-    assert done.status == 2
-    assert done.err.endswith("dot products differ\n")
-    words = "explain this and the instruction's other mismatches, 3 in all: fraction_bits 24 instead of 25\n"
-    assert words in done.out
-    assert len(json.loads((tmp_path / "rows.json").read_text())) == 3
+    shown = screen(columns)
+    monkeypatch.setenv("NO_COLOR", "1")
+    with pytest.raises(SystemExit):
+        main([*DRY, "--count", "2e4"])
+    summary, findings = shown.text.split("mismatch 1 of", 1)
+    assert "busy" in summary
+    if columns == 80:
+        assert max(map(len, summary.splitlines())) <= columns
+    assert max(map(len, findings.splitlines())) <= columns

@@ -2,6 +2,7 @@
 """A stand-in for `wmma_emu.gpu.device.Gpu`: memory is NumPy's, and kernels are emulated by what their text says."""
 
 import re
+import threading
 from contextlib import contextmanager
 
 import numpy as np
@@ -16,7 +17,7 @@ class EmulatedGpu:
 
     def __init__(self, ins):
         self.ins, self.launches, self.live, self.peak, self.uploaded = ins, [], 0, 0, 0
-        self.fails = False
+        self.fails, self.lock = False, threading.RLock()
 
     def default_max_bytes(self):
         return 1 << 20

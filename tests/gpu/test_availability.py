@@ -12,6 +12,7 @@ import pytest
 import wmma_emu as we
 import wmma_emu.gpu
 from wmma_emu.gpu.device import Gpu
+from wmma_emu.gpu.loaded import LoadedKernels
 
 
 class Status(IntEnum):
@@ -30,7 +31,8 @@ class Driver(ModuleType):
         self.cuInit = lambda flags: (init,)
         self.cuDeviceGetCount = lambda: (Status.CUDA_SUCCESS, count)
         self.cuMemGetInfo = lambda: (Status.CUDA_SUCCESS, 1 << 34, 1 << 37)
-        self.copies = []
+        self.copies, self.unloaded = [], []
+        self.cuLibraryUnload = lambda library: (self.unloaded.append(library) or Status.CUDA_SUCCESS,)
         self.cuMemcpyHtoDAsync = lambda *arguments: (self.copies.append(arguments[::2]) or Status.CUDA_SUCCESS,)
 
 
@@ -49,7 +51,8 @@ class Core(ModuleType):
         self.create_stream = lambda: SimpleNamespace(record=lambda event: None, handle=7, sync=lambda: None)
         self.allocate = lambda size, stream: SimpleNamespace(handle=64, close=self.closed.append)
         self.EventOptions = lambda timing_enabled: None
-        self.create_event = lambda options: Event()
+        self.events, self.event_sync = [], lambda: None
+        self.create_event = lambda options: Event(self)
         self.ProgramOptions = lambda arch: arch
         self.Program = Program
         Program.core = self
@@ -58,11 +61,15 @@ class Core(ModuleType):
 
 
 class Event:
+    def __init__(self, core):
+        self.core, self.open = core, True
+        core.events.append(self)
+
     def sync(self):
-        pass
+        self.core.event_sync()
 
     def close(self):
-        pass
+        self.open = False
 
     def __sub__(self, other):
         return 250.0
@@ -77,7 +84,7 @@ class Program:
     def compile(self, target):
         if "nonsense" in self.core.compiled[-1][0]:
             raise ValueError("syntax error")
-        return SimpleNamespace(get_kernel=lambda name: (target, name))
+        return SimpleNamespace(get_kernel=lambda name: (target, name), handle=self.core.compiled[-1][0])
 
     def close(self):
         pass
@@ -119,7 +126,8 @@ def test_without_cuda_core_both_extras_are_named(cuda, monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda.core", None)
     text = refusal()
     assert "cuda-core is not installed" in text
-    assert "pip install 'wmma-emu[gpu]'" in text and "'wmma-emu[gpu12]'" in text
+    assert "install the extra `gpu` of wmma-emu (from a clone: pip install '.[gpu]')" in text
+    assert "the extra `gpu12` of wmma-emu (from a clone: pip install '.[gpu12]')" in text
 
 
 def test_an_installation_that_is_broken_says_how(cuda, monkeypatch):
@@ -148,7 +156,12 @@ def test_a_driver_that_is_too_old_is_told_which_extra_fits(cuda):
     cuda(Driver(version=12080))
     text = refusal()
     assert "this driver is of CUDA 12.8, and cuda-core is installed for CUDA 13" in text
-    assert "pip install 'wmma-emu[gpu12]'" in text
+    assert "a driver of CUDA 13 (580 or later); update the driver, or install the extra `gpu12`" in text
+
+
+def test_a_driver_that_is_too_old_for_both_extras_is_to_be_updated(cuda):
+    cuda(Driver(version=11080), bindings="12.9.2")
+    assert refusal().endswith("a driver of CUDA 12 (525 or later); update the driver")
 
 
 def test_an_older_cuda_core_works_with_a_newer_driver(cuda):
@@ -170,13 +183,14 @@ def test_a_device_says_what_decides_bits(cuda):
     assert (info.name, info.arch, info.multiprocessors) == ("NVIDIA H200", "sm_90", 132)
     assert (info.driver, info.toolkit, info.cuda_core) == ("CUDA 13.0", "driver, CUDA 13.0", "1.2.2")
     assert info.total_bytes == 1 << 37
-    assert info.kernel_seconds == 0
 
 
 def test_a_text_is_assembled_once_for_the_chip_with_its_own_features(cuda):
     core, _ = cuda()
     gpu = Gpu()
-    assert gpu.kernel("text", "name") is gpu.kernel("text", "name") == ("cubin", "name")
+    loaded = gpu.kernel("text", "name")
+    assert loaded is gpu.kernel("text", "name")
+    assert (loaded.kernel, loaded.name) == (("cubin", "name"), "name")
     assert core.compiled == [("text", "ptx", "sm_90a")]
 
 
@@ -189,10 +203,81 @@ def test_an_assembler_that_refuses_is_named(cuda):
 def test_launches_add_up_their_time(cuda):
     core, _ = cuda()
     gpu = Gpu()
-    gpu.launch("kernel", 3, 128, 1024, np.uint32(5))
-    gpu.launch("kernel", 3, 128, 1024, np.uint32(5))
-    assert core.launched == [((3, 128, 1024), "kernel", (np.uint32(5),))] * 2
+    assert gpu.kernel_seconds == 0
+    for _ in range(2):
+        gpu.launch(gpu.kernel("text", "name"), 3, 128, 1024, np.uint32(5))
+    assert core.launched == [((3, 128, 1024), ("cubin", "name"), (np.uint32(5),))] * 2
     assert gpu.kernel_seconds == 0.5
+    assert [x.open for x in core.events] == [False] * 4
+
+
+def test_kernels_that_were_not_used_for_long_are_unloaded(cuda):
+    core, driver = cuda()
+    kernels = LoadedKernels(core, "sm_90a", most=2)
+    for text in ("a", "b", "a", "c", "a", "d", "b"):
+        kernels.get(text, "name")
+        assert len(kernels) <= 2
+    assert driver.unloaded == ["b", "c", "a"]
+    assert [text for text, _, _ in core.compiled] == ["a", "b", "c", "d", "b"]
+
+
+def test_a_text_that_is_refused_takes_no_place(cuda):
+    core, driver = cuda()
+    kernels = LoadedKernels(core, "sm_90a", most=2)
+    with pytest.raises(we.BackendUnavailableError):
+        kernels.get("nonsense", "name")
+    kernels.get("a", "name"), kernels.get("b", "name")
+    assert driver.unloaded == []
+
+
+@pytest.mark.parametrize("step", ["launch", "record", "sync"])
+def test_a_kernel_that_fails_is_named_with_its_gpu_and_what_helps(cuda, step):
+    core, _ = cuda()
+    gpu = Gpu()
+
+    def fail(*arguments):
+        raise RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS")
+
+    kernel = gpu.kernel("text", "name")
+    if step == "launch":
+        core.launch = fail
+    elif step == "record":
+        gpu.stream.record = fail
+    else:
+        core.event_sync = fail
+    with pytest.raises(we.BackendUnavailableError) as caught:
+        gpu.launch(kernel, 3, 128, 1024)
+    assert str(caught.value).startswith("the kernel name failed on NVIDIA H200 (sm_90): CUDA_ERROR_ILLEGAL_ADDRESS; ")
+    assert str(caught.value).endswith("try in a new one")
+    assert [x.open for x in core.events] == [False] * 2
+
+
+def test_a_copy_that_fails_is_named_and_what_cannot_be_given_back_then_is_not_the_news(cuda):
+    core, driver = cuda()
+    gpu = Gpu()
+
+    def fail(*arguments):
+        raise RuntimeError("CUDA_ERROR_LAUNCH_FAILED")
+
+    core.allocate = lambda size, stream: SimpleNamespace(handle=64, close=fail)
+    driver.cuMemcpyDtoHAsync = lambda *arguments: (Status.CUDA_ERROR_NO_DEVICE,)
+    with pytest.raises(we.BackendUnavailableError, match=r"copying from the GPU failed on NVIDIA H200 \(sm_90\): "):
+        with gpu.memory() as memory:
+            memory.download(memory.allocate(16), np.zeros(4, np.uint32))
+    with pytest.raises(we.BackendUnavailableError, match=r"giving memory back failed .* CUDA_ERROR_LAUNCH_FAILED"):
+        with gpu.memory() as memory:
+            memory.allocate(16)
+
+
+def test_a_gpu_that_cannot_be_opened_is_named(cuda):
+    core, _ = cuda()
+
+    def fail():
+        raise RuntimeError("CUDA_ERROR_DEVICE_UNAVAILABLE")
+
+    core.set_current = fail
+    with pytest.raises(we.BackendUnavailableError, match="opening the GPU failed on GPU 0: CUDA_ERROR_DEVICE_UNAVAIL"):
+        Gpu()
 
 
 def test_buffers_are_closed_also_after_an_error(cuda):

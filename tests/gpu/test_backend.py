@@ -10,8 +10,10 @@ import pytest
 import wmma_emu as we
 import wmma_emu.gpu
 from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.gpu.device import open_gpu
+from wmma_emu.gpu.loaded import LoadedKernels
 from wmma_emu.instructions import INSTRUCTIONS
-from wmma_emu.layouts.metadata import pack_metadata
+from wmma_emu.layouts import pack_metadata
 from wmma_emu.testing import families
 
 pytestmark = [
@@ -100,9 +102,9 @@ def test_little_memory_changes_no_bit_and_kernels_take_time(arch):
     ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch=arch)
     drawn = families.draw(ins.instruction, "normal", SEED, 50, 40, 1)
     a, b, c = ins.a.pack_bits(drawn.a)[:, :, None], ins.b.pack_bits(drawn.b), ins.c.pack_bits(drawn.c)
-    before = we.gpu.device().kernel_seconds
+    before = open_gpu().kernel_seconds
     whole = we.gpu.execute(ins, a, b, c)
-    assert we.gpu.device().kernel_seconds > before
+    assert open_gpu().kernel_seconds > before
     np.testing.assert_array_equal(we.gpu.execute(ins, a, b, c, max_bytes=100_000), whole)
     np.testing.assert_array_equal(whole, ins.execute(a, b, c))
 
@@ -113,6 +115,16 @@ def test_a_snippet_runs_for_every_element(arch):
     np.testing.assert_array_equal(result["y"], x.byteswap())
     halves = we.gpu.run_snippet("cvt.u16.u32 %y, %x;", {"x": x}, {"y": np.uint16})
     np.testing.assert_array_equal(halves["y"], (x & 0xFFFF).astype(np.uint16))
+
+
+def test_kernels_that_are_unloaded_are_loaded_again_when_they_are_needed(arch, monkeypatch):
+    gpu = open_gpu()
+    monkeypatch.setattr(gpu, "_kernels", LoadedKernels(we.gpu.availability.cuda_core(), gpu.target, most=3))
+    x = np.arange(64, dtype=np.uint32)
+    for number in [*range(8), *range(8)]:
+        result = we.gpu.run_snippet(f"add.u32 %y, %x, {number};", {"x": x}, {"y": np.uint32})
+        np.testing.assert_array_equal(result["y"], x + np.uint32(number))
+    assert len(gpu._kernels) == 3
 
 
 def test_a_snippet_has_shared_memory_of_its_own_for_every_warp(arch):

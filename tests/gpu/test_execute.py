@@ -9,7 +9,7 @@ import pytest
 import wmma_emu as we
 import wmma_emu.gpu
 from tests.gpu.emulated_gpu import EmulatedGpu
-from wmma_emu.layouts.metadata import pack_metadata
+from wmma_emu.layouts import pack_metadata
 from wmma_emu.testing import families
 from wmma_emu.warp import SharedOperand
 
@@ -175,7 +175,7 @@ def test_metadata_broadcasts_like_the_registers(emulated, selector):
 
 def test_a_sparse_instruction_asks_for_its_metadata(emulated):
     gpu = emulated(SPARSE)
-    with pytest.raises(we.FragmentMismatchError, match="is sparse: give metadata="):
+    with pytest.raises(we.FragmentMismatchError, match="needs metadata="):
         we.gpu.execute(gpu.ins, *draw(gpu.ins, (), (), ()))
 
 
@@ -242,8 +242,8 @@ def test_options_of_wgmma_reach_the_kernel(emulated):
     [
         ("f16", {"c": None}, we.FragmentMismatchError, "c is None"),
         ("f16", {"scale_d": 2}, we.UnsupportedInstructionError, "scale_d is 1, or 0"),
-        ("s8", {"negate_b": True}, we.UnsupportedInstructionError, "cannot negate"),
-        ("f16", {"b": np.zeros((16, 24), np.float16)}, we.FragmentMismatchError, r"takes a matrix \(\.\.\., 16, 16\)"),
+        ("s8", {"negate_b": True}, we.UnsupportedInstructionError, "negate_b is for floating point"),
+        ("f16", {"b": np.zeros((16, 24), np.float16)}, we.FragmentMismatchError, r"takes \(\.\.\., 16, 16\)"),
         ("f16", {"b": SharedOperand(np.zeros(256, np.uint8), 0x1000080000)}, we.OutOfBoundsError, "lies at address"),
         ("e4m3", {"b": SharedOperand(np.zeros(512, np.uint8), 0, True)}, we.UnsupportedInstructionError, "transpose B"),
     ],
@@ -255,3 +255,68 @@ def test_wrong_uses_of_wgmma_are_refused(emulated, name, change, error, message)
     operands = {"a": a, "b": b, "c": c} | {x: y for x, y in change.items() if x in "abc"}
     with pytest.raises(error, match=message):
         we.gpu.execute(gpu.ins, **operands, **{x: y for x, y in change.items() if x not in "abc"})
+
+
+def outcome(execute, *arguments, **options):
+    """What a call gives: registers, or its error's kind and words."""
+    try:
+        return execute(*arguments, **options).tolist()
+    except Exception as error:
+        return type(error), str(error)
+
+
+OPTIONS = {
+    "a word for negate_a": {"negate_a": "no"},
+    "1 for negate_a": {"negate_a": 1},
+    "numpy 0 for negate_a": {"negate_a": np.int8(0)},
+    "numpy True for negate_b": {"negate_b": np.True_},
+    "None for negate_b": {"negate_b": None},
+    "1.0 for scale_d": {"scale_d": 1.0},
+    "an array for scale_d": {"scale_d": np.array([1, 0])},
+    "numpy True for scale_d": {"scale_d": np.True_},
+    "False for scale_d": {"scale_d": False},
+    "numpy 0 for scale_d": {"scale_d": np.int8(0)},
+    "-1 for scale_d": {"scale_d": -1},
+    "None for scale_d": {"scale_d": None},
+    "a word for scale_d": {"scale_d": "1"},
+    "a word for selector": {"selector": "0"},
+    "9 for selector": {"selector": 9},
+    "an array for selector": {"selector": np.array([0, 0])},
+    "numpy 0 for selector": {"selector": np.uint8(0)},
+    "a word for metadata": {"metadata": "0x4e"},
+    "no metadata": {"metadata": None},
+}
+
+
+@pytest.mark.parametrize("mnemonic", WGMMA.values(), ids=WGMMA)
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_options_are_taken_and_refused_as_in_the_emulator_and_in_the_same_words(emulated, mnemonic, options):
+    gpu = emulated(mnemonic)
+    if gpu.ins.instruction.is_sparse and options.get("metadata") is not None:
+        pytest.skip("what is no register is refused by another check")
+    a, b, c, keywords = draw_warpgroup(gpu)
+    expected = outcome(gpu.ins.execute, a, b, c, **keywords | options)
+    assert outcome(we.gpu.execute, gpu.ins, a, b, c, **keywords | options) == expected
+    assert isinstance(expected, list) or issubclass(expected[0], we.WmmaEmuError)
+
+
+@pytest.mark.parametrize("mnemonic", [F16, SPARSE])
+@pytest.mark.parametrize("selector", [0, 9])
+def test_a_warp_that_lacks_metadata_or_has_another_selector_is_refused_in_the_same_words(emulated, mnemonic, selector):
+    gpu = emulated(mnemonic)
+    operands = draw(gpu.ins, (), (), ())
+    for metadata in (None, np.full(32, 0x44444444, np.uint32)):
+        options = {"metadata": metadata, "selector": selector}
+        expected = outcome(gpu.ins.execute, *operands, **options)
+        assert outcome(we.gpu.execute, gpu.ins, *operands, **options) == expected
+
+
+@pytest.mark.parametrize(
+    "name, given",
+    [("max_bytes", "x"), ("max_bytes", 1e6), ("max_bytes", True), ("checked", 1)],
+    ids=["a word", "a float", "a bool", "a number"],
+)
+def test_options_of_the_gpu_itself_are_checked(emulated, name, given):
+    gpu = emulated(F16)
+    with pytest.raises(we.UnsupportedInstructionError, match=f"{name} is .*, not {given!r}"):
+        we.gpu.execute(gpu.ins, *draw(gpu.ins, (), (), ()), **{name: given})

@@ -13,7 +13,7 @@ import pytest
 
 import wmma_emu as we
 from wmma_emu.gpu.kernel_body import Options, register_type
-from wmma_emu.gpu.ptx import kernel_name, module, target_of
+from wmma_emu.gpu.ptx import _CHIPS, _NEEDS, kernel_name, module, target_of
 from wmma_emu.gpu.snippet import snippet_module
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup
 
@@ -121,7 +121,7 @@ def test_accumulators_have_registers_of_their_own_type_and_all_else_is_bits():
         assert register_type(row.d) == {"f32": "f32", "f64": "f64"}.get(row.d, "b32")
 
 
-def test_versions_of_ptx_are_as_old_as_chip_and_instruction_allow():
+def test_the_version_of_ptx_is_the_newest_of_what_chip_and_instruction_need():
     def version(name, arch):
         row = lookup(name, arch)
         return re.search(r"^\.version (.*)$", module(row, target_of(ARCHS[arch].number)), re.MULTILINE)[1]
@@ -158,7 +158,15 @@ def test_the_assembler_takes_snippets(snippet, ptxas, tmp_path):
     assert assemble(ptxas, tmp_path, [(text, "sm_90a")]) == []
 
 
-@pytest.mark.parametrize("name", ["shared", "X", "1x", "", "a b", "at"])
+def test_every_chip_and_every_row_finds_a_version_of_ptx_with_a_source():
+    assert all(x.source for x in (*_CHIPS, *_NEEDS))
+    assert [x.number for x in _CHIPS] == sorted(x.number for x in _CHIPS)
+    assert {x.number for x in ARCHS.values()} <= {x.number for x in _CHIPS}
+    assert all(any(x.of(row) for x in _NEEDS) for row in INSTRUCTIONS.values())
+    assert all(any(x.of(row) for row in INSTRUCTIONS.values()) for x in _NEEDS)
+
+
+@pytest.mark.parametrize("name", ["shared", "X", "1x", "", "a b", "at", "end", "copy_in", "images"])
 def test_names_that_a_snippet_cannot_have_are_refused(name):
     with pytest.raises(we.FragmentMismatchError, match="a register of a snippet has a name of its own"):
         snippet_module("", {name: np.uint32}, {}, "sm_90a")

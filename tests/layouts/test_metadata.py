@@ -228,3 +228,10 @@ def test_a_dense_instruction_has_no_metadata():
                  lambda: pack_metadata(dense, np.zeros((16, 8), int))):  # fmt: skip
         with pytest.raises(UnsupportedInstructionError, match="has no metadata: its A is dense"):
             call()
+
+
+def test_a_map_that_all_instructions_share_cannot_be_written_to():
+    found = metadata_map(SPARSE[0])
+    for array in (found.lane, found.nibble):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0

@@ -270,3 +270,35 @@ def test_an_image_is_of_patterns(bits):
 def test_a_descriptor_is_decoded_before_its_addresses_are_asked_for():
     with pytest.raises(FragmentMismatchError, match=r"MatrixDescriptor\.decode"):
         addresses(0, 8, 16, "f16")
+
+
+@pytest.mark.parametrize(
+    ("bits", "fmt", "options", "error", "text"),
+    [
+        (np.full((8, 32), 5, np.uint8), "s4", {}, UnsupportedInstructionError, "reads no s4 from shared memory"),
+        (np.full((8, 256), 2, np.uint8), "b1", {}, FragmentMismatchError, "nothing outside of 1 bits"),
+        (np.zeros((64, 16), np.uint16), "f16", {"start": 2**18 - 1024}, OutOfBoundsError, "reach to address 263168"),
+        (
+            np.zeros((64, 16), np.uint16),
+            "f16",
+            {"swizzle": [128]},
+            UnsupportedInstructionError,
+            "no swizzle of",
+        ),
+        (np.zeros((64, 16), np.uint16), "f16", {"major": ["k"]}, UnsupportedInstructionError, "no major \\['k'\\]"),
+    ],
+)
+def test_images_of_what_no_descriptor_can_name_are_refused(bits, fmt, options, error, text):
+    with pytest.raises(error, match=text):
+        image_of(bits, fmt, **options)
+
+
+@pytest.mark.parametrize("rows", [None, 0, -8, 1 << 40, 8.0])
+def test_rows_that_are_no_number_of_rows_are_refused(rows):
+    with pytest.raises(FragmentMismatchError, match="rows is"):
+        addresses(MatrixDescriptor(0, 16, 256), rows, 16, "f16")
+
+
+def test_an_element_beyond_the_eighteen_bits_of_an_address_is_refused_however_large_the_memory():
+    with pytest.raises(OutOfBoundsError, match="the operand reaches to"):
+        read_matrix(np.zeros(1 << 19, np.uint8), MatrixDescriptor((1 << 18) - 1024, 128, 256), 64, 16, "f16")

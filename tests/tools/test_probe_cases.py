@@ -6,9 +6,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from tools.cvt_probe_cases import cvt_cases, inputs_of_type, kernel_text, prmt_cases
+from tools.cvt_probe_cases import cvt_cases, inputs_of_type, prmt_cases
 from tools.matrix_move_probe_cases import SHARED_BYTES, matrix_move_cases
-from tools.matrix_move_probe_cases import kernel_text as move_text
 from wmma_emu.scalar.cvt import cvt
 from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES
 from wmma_emu.warp.ldmatrix import ldmatrix
@@ -65,20 +64,12 @@ def test_selectors_of_prmt_are_all_there():
     assert (np.unique(case.inputs["c"] & np.uint32(0xFFFF)) == np.arange(1 << 16)).all()
 
 
-def test_kernels_load_and_store_what_the_case_says():
-    text = kernel_text(next(case for case in cvt_cases() if case.mnemonic == "cvt.rn.satfinite.e4m3x2.f32"))
-    for part in (".reg .b16 %d; .reg .f32 %a; .reg .f32 %b;",
-                 "ld.global.f32 %b, [%at_b];", "st.global.b16 [%at_d], %d;",
-                 "cvt.rn.satfinite.e4m3x2.f32 %d, %a, %b;", "%at_d, %i, 2, %at_d;"):  # fmt: skip
-        assert part in text
-
-
 def test_moves_have_valid_addresses_and_distinct_rows():
     cases = list(matrix_move_cases("sm_90"))
     assert [case.move.mnemonic for case in cases] == [x for x, row in MATRIX_MOVES.items() if "sm_90" in row.archs]
     for case in cases:
         assert case.shared.shape == (SHARED_BYTES,) and len(set(case.addresses.tolist())) == 32
         assert case.registers.shape == (case.move.num_registers, 32)
-        assert case.line in move_text(case)
+        assert case.line.startswith(case.move.mnemonic)
         if case.move.family == "ldmatrix":
             assert len(np.unique(ldmatrix(case.shared, case.addresses, case.move.mnemonic))) > 31

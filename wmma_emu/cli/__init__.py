@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0; 2 after an error, which is one line on standard error; 130 after an interrupt; 141 when the reader
-        of standard output has gone.
+        of standard output has gone. Where ``crosscheck`` finds bits that differ, SystemExit is raised with 1.
     """
     try:
         from wmma_emu.cli.app import run  # here, so that an interrupt while it is imported is quiet too

@@ -7,11 +7,12 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
+from wmma_emu.cli.fit import fit
 from wmma_emu.cli.terminal import Terminal, say_on_stderr
 from wmma_emu.cli.usage import UsageError, quoted
 from wmma_emu.gpu.campaign import Backend, EmulatedBackend, Report, crosscheck
 from wmma_emu.gpu.campaign.crosscheck import Progress
-from wmma_emu.gpu.campaign.report_text import duration, large
+from wmma_emu.gpu.campaign.report_text import duration, facts, findings, large, tables, verdict
 from wmma_emu.gpu.campaign.rows import load_rows
 from wmma_emu.instructions import arch_of
 
@@ -21,6 +22,8 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?:e(\d{1,2}))?", re.IGNORECASE)
 _SUFFIXES = (".txt", ".json", ".html")
 _ALL = "."
 _INTERVAL = 0.2
+_DIFFERENT = 1
+"""The exit status where bits differ: a result, no wrong use."""
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
@@ -30,7 +33,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     ------
     WmmaEmuError
         Where there is no GPU; for an expression that matches nothing, families, numbers, and files that do not fit.
-        Also if anything differs, after the report.
+    SystemExit
+        With status 1 if anything differs, after the report.
     """
     count, per_group = _count("--count", arguments.count), _count("--per-group", arguments.per_group)
     if count is not None and per_group is not None:
@@ -58,15 +62,23 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     finally:
         line.clear()
     _write(report, arguments, terminal)
-    if report.mismatches:
-        raise UsageError(f"{report.mismatches} dot products differ")
+    if report.mismatches or report.self_mismatches:
+        sys.stdout.flush()  # here, where a reader that has gone is still noticed
+        raise SystemExit(_DIFFERENT)
 
 
 def _write(report: Report, arguments: Namespace, terminal: Terminal) -> None:
     for path in arguments.report or ():
         report.save(path)
-    for text in str(report).splitlines():
-        terminal.line(text)
+    terminal.text(verdict(report))
+    terminal.line()
+    terminal.fields(facts(report))
+    for table in tables(report):
+        terminal.line(table)
+    found = findings(report)
+    for paragraph in ([x] for x in found) if terminal.width is None else fit(found, terminal.width):
+        for line in paragraph:
+            terminal.line(line)
     if arguments.rows is not None:
         new = report.save_rows(arguments.rows)
         terminal.line()

@@ -21,7 +21,7 @@ _EXAMPLES = """examples:
   wmma-emu what m16n8k16.f32.f16.f16.f32 --operand A --lane 5 --register 1
   wmma-emu gemm A.npy B.npy -o D.npy --arch a100
   wmma-emu explain A.npy B.npy --row 3 --col 5 --arch a100
-  wmma-emu crosscheck --instr m16n8k16.*bf16 --count 1e8 --report report.html
+  wmma-emu crosscheck --instr 'm16n8k16.*bf16' --count 1e8 --report report.html
 
 wmma-emu COMMAND --help shows the arguments of a command.
 """
@@ -179,7 +179,8 @@ _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]]
     "explain": (_add_explain, "how one element of D came about, step by step",
                 "Explain the bits of one element of D = A B + C: every term, the bits cut, the sums, the rounding."),
     "crosscheck": (_add_crosscheck, "the emulator against the GPU of this machine, billions of times",
-                   "Run inputs of every family on the GPU and in the emulator, and compare every bit."),
+                   "Run inputs of every family on the GPU and in the emulator, and compare every bit. The exit status "
+                   "is 0 if all are the same, 1 if any differ, 2 after an error, 130 after an interrupt."),
 }  # fmt: skip
 
 

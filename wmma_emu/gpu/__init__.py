@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The same instruction on a real GPU, through cuda-core: ``pip install 'wmma-emu[gpu]'``.
+"""The same instruction on a real GPU, through cuda-core, which the extra ``gpu`` installs.
 
 Nothing here imports CUDA before it is used, so that `available` can be asked anywhere.
 

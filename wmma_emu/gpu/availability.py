@@ -9,9 +9,13 @@ from wmma_emu.errors import BackendUnavailableError, shorten
 
 __all__ = ["available", "cuda_core", "driver_call", "driver_version", "require_gpu"]
 
+_GPU = "the extra `gpu` of wmma-emu (from a clone: pip install '.[gpu]')"
+_GPU12 = "the extra `gpu12` of wmma-emu (from a clone: pip install '.[gpu12]')"
+_OLDEST_DRIVERS = {12: "525 or later", 13: "580 or later"}
+"""Versions of the driver, by the version of CUDA that cuda-core is installed for (CUDA Toolkit release notes)."""
+
 _INSTALL = (
-    "pip install 'wmma-emu[gpu]' (drivers of CUDA 13: 580 and later), or 'wmma-emu[gpu12]' (drivers of CUDA 12: 525 "
-    "and later)"
+    f"install {_GPU} for drivers of CUDA 13 ({_OLDEST_DRIVERS[13]}), or {_GPU12} for CUDA 12 ({_OLDEST_DRIVERS[12]})"
 )
 
 
@@ -70,10 +74,10 @@ def require_gpu() -> ModuleType:
     found = driver_version()
     wanted = _bindings_major()
     if found[0] < wanted:
-        other = "pip install 'wmma-emu[gpu12]'" if found[0] == 12 else "a driver of version 525 or later"
+        other = f", or install {_GPU12}" if found[0] == 12 else ""
         raise BackendUnavailableError(
             f"this driver is of CUDA {found[0]}.{found[1]}, and cuda-core is installed for CUDA {wanted}, which needs "
-            f"a driver of CUDA {wanted} (580 or later); update the driver, or use what fits it: {other}"
+            f"a driver of CUDA {wanted} ({_OLDEST_DRIVERS.get(wanted, 'a newer one')}); update the driver{other}"
         )
     driver_call("cuInit", 0)
     if driver_call("cuDeviceGetCount") == 0:

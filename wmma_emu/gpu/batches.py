@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.gpu.device import Gpu, Memory
+from wmma_emu.gpu.device import Gpu
 from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, lanes_of
+from wmma_emu.gpu.loaded import Loaded
+from wmma_emu.gpu.memory import Memory
 from wmma_emu.instructions import Instruction
 
 __all__ = ["Tiles", "Work", "run"]
@@ -90,7 +92,7 @@ class Work:
         return IMAGE_ALIGNMENT * (sum(-(-x // IMAGE_ALIGNMENT) for x in images) + bool(images))
 
 
-def run(gpu: Gpu, kernel: Any, work: Work, d: NDArray[Any], max_bytes: int) -> None:
+def run(gpu: Gpu, kernel: Loaded, work: Work, d: NDArray[Any], max_bytes: int) -> None:
     """Execute everything, in as many launches as fit into ``max_bytes``."""
     resident = [x.tiles.nbytes <= max_bytes // _RESIDENT for x in work.operands]
     kept = sum(x.tiles.nbytes for x, stays in zip(work.operands, resident, strict=True) if stays)

@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
-from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.gpu.batches import Tiles, Work, run
 from wmma_emu.gpu.device import Gpu, open_gpu
 from wmma_emu.gpu.kernel_body import Options, lanes_of
 from wmma_emu.gpu.ptx import kernel_name, module
-from wmma_emu.gpu.shared import is_in_shared_memory, shared_operand
+from wmma_emu.gpu.shared import shared_operand
 from wmma_emu.instructions import Instruction, Operand, lookup
-from wmma_emu.layouts.metadata import metadata_map
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp.options import check_flag, check_options
+from wmma_emu.warp.shared_operand import is_in_shared_memory
 
 __all__ = ["execute"]
 
@@ -71,22 +72,39 @@ def execute(
     Raises
     ------
     BackendUnavailableError
-        If cuda-core, a driver or a GPU is missing.
+        If cuda-core, a driver or a GPU is missing; if the assembler does not know the instruction; if the GPU has too
+        little memory; if it fails while the instruction runs.
     UnsupportedInstructionError
-        If this chip lacks the instruction, or if it is bound to another chip; for options that it has not.
+        If this chip lacks the instruction, or if it is bound to another chip; for options that it has not, and for
+        a ``max_bytes`` that one result does not fit into.
     FragmentMismatchError
-        If the registers are not the instruction's.
+        If the registers are not the instruction's; if metadata is missing or superfluous.
+    OutOfBoundsError, AlignmentError
+        If a descriptor leads out of the shared memory, or does not fit its swizzle.
 
     Notes
     -----
     PTX is assembled when an instruction is first executed, by what `wmma_emu.gpu.device` names under ``toolkit``.
+
+    Examples
+    --------
+    >>> import numpy as np, wmma_emu as we, wmma_emu.gpu
+    >>> ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
+    >>> a, b, c = (np.full((x.num_registers, 32), 0x3C003C00, np.uint32) for x in (ins.a, ins.b, ins.c))
+    >>> hex(ins.execute(a, b, c)[0, 0])                                      # 16 + 0x3C003C00
+    '0x41801007'
+    >>> if we.gpu.available() and we.gpu.device().arch == "sm_90":
+    ...     assert np.array_equal(we.gpu.execute(ins, a, b, c), ins.execute(a, b, c))
     """
     gpu = open_gpu()
     row = _row(ins, gpu)
-    _check_options(row, metadata, selector, scale_d, negate_a or negate_b)
-    if c is None and (scale_d or not row.is_warpgroup):
+    adds_c = check_options(
+        row, metadata=metadata, selector=selector, scale_d=scale_d, negate_a=negate_a, negate_b=negate_b
+    )
+    is_checked, most = check_flag("checked", checked), _max_bytes(max_bytes)
+    if c is None and adds_c:
         raise FragmentMismatchError(f"c is None: {row.mnemonic} adds C; give its registers")
-    operands = [_operand(row, name, given, checked) for name, given in _given(row, a, b, c, metadata)]
+    operands = [_operand(row, name, given, is_checked) for name, given in _given(row, a, b, c, metadata)]
     batch = _batch(operands)
     options = Options(
         selector=int(selector),
@@ -96,16 +114,24 @@ def execute(
         transpose_b=operands[1].transpose,
         a_shared=operands[0].descriptor is not None,
     )
-    work = Work(row, operands, batch, (np.uint32(scale_d),) if row.is_warpgroup else ())
+    work = Work(row, operands, batch, (np.uint32(adds_c),) if row.is_warpgroup else ())
     if work.shared_bytes > gpu.shared_bytes:
         raise FragmentMismatchError(
             f"A and B take {work.shared_bytes} bytes of shared memory, and a block of this GPU has {gpu.shared_bytes}"
         )
-    kernel = gpu.kernel(module(row, gpu.target, options), kernel_name(row))
     d = np.empty((row.registers("d"), work.count, work.lanes), np.uint64 if row.d == "f64" else np.uint32)
-    if work.count:
-        run(gpu, kernel, work, d, gpu.default_max_bytes() if max_bytes is None else max_bytes)
+    with gpu.lock:  # nobody unloads the kernel meanwhile
+        kernel = gpu.kernel(module(row, gpu.target, options), kernel_name(row))
+        if work.count:
+            run(gpu, kernel, work, d, gpu.default_max_bytes() if most is None else most)
     return d.reshape(row.registers("d"), *batch, *_lanes_shape(row))
+
+
+def _max_bytes(given: object) -> int | None:
+    most = integer_of(given)
+    if given is not None and most is None:
+        raise UnsupportedInstructionError(f"max_bytes is a number of bytes, or None, not {shorten(given)}")
+    return most
 
 
 def _row(ins: "BoundInstruction | Instruction | str", gpu: Gpu) -> Instruction:
@@ -127,25 +153,6 @@ def _given(row: Instruction, a: Any, b: Any, c: Any, metadata: NDArray[Any] | No
     yield from (("a", a), ("b", b), ("c", c))
     if row.is_sparse:
         yield "metadata", metadata
-
-
-def _check_options(row: Instruction, metadata: NDArray[Any] | None, selector: int, scale_d: int, negates: bool) -> None:
-    """Check what is said beside the operands."""
-    if row.is_sparse and metadata is None:
-        raise FragmentMismatchError(
-            f"{row.mnemonic} is sparse: give metadata=, a uint32 array of shape (*warps, 32) that says which elements "
-            "A holds"
-        )
-    if row.is_sparse:
-        metadata_map(row, selector)  # refuses selectors that the instruction does not take
-    elif metadata is not None or selector:
-        raise FragmentMismatchError(f"{row.mnemonic} takes no metadata and no selector: its A is dense")
-    if not row.is_warpgroup and (negates or scale_d != 1):
-        raise UnsupportedInstructionError(f"scale_d, negate_a and negate_b are options of wgmma, not of {row.mnemonic}")
-    if negates and not row.format("a").is_float:
-        raise UnsupportedInstructionError(f"{row.mnemonic} multiplies integers: it cannot negate A or B")
-    if scale_d not in (0, 1):
-        raise UnsupportedInstructionError(f"scale_d is 1, or 0 to leave C out, not {shorten(scale_d)}")
 
 
 def _operand(row: Instruction, name: str, given: Any, checked: bool) -> Tiles:

@@ -8,6 +8,8 @@ once however often it is used. Nothing here needs a GPU.
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, Options, body_of, inputs_of, is_shared, lanes_of
 from wmma_emu.instructions import Instruction
@@ -76,31 +78,83 @@ def target_of(number: int) -> str:
     >>> target_of(89), target_of(90)
     ('sm_89', 'sm_90a')
     """
-    return f"sm_{number}" + ("a" if number >= 90 else "")
+    return f"sm_{number}{_chip(number).suffix}"
 
 
-_OLDEST_OF_TARGETS = {70: (6, 0), 72: (6, 1), 75: (6, 3), 80: (7, 0), 86: (7, 1), 89: (7, 8), 90: (8, 0), 100: (8, 6)}
-"""Oldest version of PTX that knows a chip, or every later one without an entry before the next."""
+@dataclass(frozen=True, slots=True)
+class _Chips:
+    """Chips from a number on, up to the next row's: how their target ends, and a version of PTX that knows it."""
 
-_OLDEST_OF_LATER_TARGETS = (8, 7)
+    number: int
+    suffix: str
+    version: tuple[int, int]
+    source: str
 
-_OLDEST_OF_FAMILIES = {
-    "wmma.mma": (7, 1), "mma.sync": (7, 8), "mma.sp": (7, 8), "mma.sp::ordered_metadata": (8, 5),
-    "wgmma": (8, 0), "wgmma.sp": (8, 2),
-}  # fmt: skip
+
+_MANUAL = "PTX ISA 9.1, release notes"
+_MEASURED = "ptxas 13.0, an empty kernel under every version, 2026-11-21: the oldest that it takes"
+
+_CHIPS = (
+    _Chips(70, "", (6, 0), _MANUAL),
+    _Chips(72, "", (6, 1), _MANUAL),
+    _Chips(75, "", (6, 3), _MEASURED),
+    _Chips(80, "", (7, 0), _MEASURED),
+    _Chips(86, "", (7, 1), _MEASURED),
+    _Chips(87, "", (7, 4), _MEASURED),
+    _Chips(88, "", (7, 3), _MEASURED),
+    _Chips(89, "", (7, 8), _MEASURED),
+    _Chips(90, "a", (8, 0), _MEASURED),
+    _Chips(100, "a", (8, 6), _MEASURED),
+    _Chips(103, "a", (8, 8), _MEASURED),
+    _Chips(110, "a", (9, 0), _MEASURED),
+    _Chips(120, "a", (8, 7), _MEASURED),
+    _Chips(121, "a", (8, 8), _MEASURED),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """Rows of the instruction table whose fields have one of the values named, and a version that knows them."""
+
+    version: tuple[int, int]
+    fields: dict[str, tuple[Any, ...]]
+    source: str
+
+    def of(self, row: Instruction) -> bool:
+        """Whether it speaks of a row."""
+        return all(getattr(row, name) in values for name, values in self.fields.items())
+
+
+_EXACT = "ptxas 13.0, every kind of row under every version, 2026-11-21: the oldest that it takes"
+_SUFFICES = "ptxas 13.0, every kind of row under every version, 2026-11-21: it takes all, and of most older ones too: "
+_FP8 = ("e4m3", "e5m2")
+_MMA = ("mma.sync", "mma.sp", "mma.sp::ordered_metadata")
+_WGMMA = ("wgmma", "wgmma.sp")
+
+_NEEDS = (
+    _Needs((7, 1), {"family": ("wmma.mma",)}, _SUFFICES + "only and.popc needs it"),
+    _Needs((7, 8), {"family": ("mma.sync", "mma.sp")}, _SUFFICES + "6.4 to 7.1 but for e4m3, e5m2 and larger f64"),
+    _Needs((8, 5), {"family": ("mma.sp::ordered_metadata",)}, _EXACT),
+    _Needs((8, 0), {"family": ("wgmma",)}, _EXACT),
+    _Needs((8, 2), {"family": ("wgmma.sp",)}, _EXACT),
+    _Needs((8, 4), {"family": _MMA, "a": _FP8}, _EXACT),
+    _Needs((8, 7), {"family": _MMA, "a": _FP8, "d": ("f16",)}, _EXACT),
+    _Needs((8, 7), {"family": _MMA, "a": _FP8, "shape": ("m16n8k16",)}, _EXACT),
+    _Needs((8, 7), {"family": _MMA, "a": _FP8, "modifiers": (("kind::f8f6f4",),)}, _SUFFICES + "8.6 but for f16"),
+    _Needs((8, 4), {"family": _WGMMA, "a": ("s8",), "b": ("u8",)}, _EXACT),
+    _Needs((8, 4), {"family": _WGMMA, "a": ("u8",), "b": ("s8",)}, _EXACT),
+)
+
+
+def _chip(number: int) -> _Chips:
+    """Row of a chip; of one without a row of its own, the last before it."""
+    return [x for x in _CHIPS if x.number <= max(number, _CHIPS[0].number)][-1]
 
 
 def _version(row: Instruction, target: str) -> str:
-    """Name the oldest version of PTX that has the instruction and the chip (PTX ISA 9.1; ptxas 13.0)."""
-    number = int(re.sub(r"\D", "", target))
-    chips = [version for chip, version in _OLDEST_OF_TARGETS.items() if chip <= number]
-    needed = [_OLDEST_OF_LATER_TARGETS if number > max(_OLDEST_OF_TARGETS) else chips[-1]]
-    needed.append(_OLDEST_OF_FAMILIES[row.family])
-    if row.a in ("e4m3", "e5m2") and not row.is_warpgroup:
-        needed.append((8, 7) if row.d == "f16" or row.shape == "m16n8k16" or row.modifiers else (8, 4))
-    if row.is_warpgroup and not row.format("a").is_float and row.a != row.b:
-        needed.append((8, 4))
-    return "{}.{}".format(*max(needed))
+    """Name a version of PTX that suffices for the instruction and the chip; an older one may suffice too."""
+    needed = [x.version for x in _NEEDS if x.of(row)]
+    return "{}.{}".format(*max(*needed, _chip(int(re.sub(r"\D", "", target))).version))
 
 
 def _parameters(row: Instruction, options: Options) -> Iterator[tuple[str, str]]:

@@ -5,29 +5,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.formats.dtypes import to_bits
+from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Instruction
-from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
-from wmma_emu.layouts.shared_memory import image_of, read_matrix
-from wmma_emu.layouts.spec import LANES
-from wmma_emu.warp import SharedOperand
+from wmma_emu.warp.shared_operand import InSharedMemory, SharedOperand, in_shared_memory, lines_of
 
-__all__ = ["is_in_shared_memory", "shared_operand"]
+__all__ = ["shared_operand"]
 
 _UNIT = 16
 """Bytes that a thread copies at once."""
-
-
-def is_in_shared_memory(row: Instruction, operand: str, given: Any) -> bool:
-    """Whether an operand goes to the instruction through shared memory: B of `wgmma`, and A unless it is registers.
-
-    Registers of A are uint32 of shape (num_registers, *batch, 4, 32), which no matrix has.
-    """
-    if not row.is_warpgroup or operand not in ("a", "b"):
-        return False
-    registers = isinstance(given, np.ndarray) and given.dtype == np.uint32 and given.shape[-2:] == (row.warps, LANES)
-    return operand == "b" or not registers
 
 
 def shared_operand(row: Instruction, operand: Literal["a", "b"], given: Any, checked: bool = True) -> SharedOperand:
@@ -50,24 +35,14 @@ def shared_operand(row: Instruction, operand: Literal["a", "b"], given: Any, che
         For a descriptor that leads out of the memory, that does not fit its swizzle, or that transposes a format
         which cannot be.
     """
-    fmt = row.format(operand)
-    rows, k = (row.m, row.terms) if operand == "a" else (row.n, row.k)
-    if isinstance(given, SharedOperand):
-        if given.transpose and fmt.bits != 16:
-            raise UnsupportedInstructionError(f"{row.mnemonic} cannot transpose {operand.upper()}: it is {fmt}")
-        missing = -given.memory.shape[-1] % _UNIT
-        memory = np.pad(given.memory, [(0, 0)] * (given.memory.ndim - 1) + [(0, missing)])
+    bound = InSharedMemory(row, operand, row.archs[0])
+    if not isinstance(given, SharedOperand):
+        return in_shared_memory(bound, given)
+    if given.transpose and bound.format.bits != 16:
+        raise UnsupportedInstructionError(f"{row.mnemonic} cannot transpose {bound.name}: it is {bound.format}")
+    missing = -given.memory.shape[-1] % _UNIT
+    memory = np.pad(given.memory, [(0, 0)] * (given.memory.ndim - 1) + [(0, missing)])
+    if checked:
         first = given.memory.reshape(-1, given.memory.shape[-1])[:1]
-        fields = MatrixDescriptor.decode(given.descriptor)
-        if checked:
-            read_matrix(first, fields, rows, k, fmt, "mn" if given.transpose else "k")
-        return SharedOperand(memory, given.descriptor, given.transpose)
-    bits = to_bits(given, fmt, operand.upper())
-    legal = row.matrix_shape(operand)
-    if bits.shape[-2:] != legal:
-        raise FragmentMismatchError(
-            f"{operand.upper()} has shape {bits.shape}; {row.mnemonic} takes a matrix (..., {legal[0]}, {legal[1]})"
-        )
-    lines_first = bits if operand == "a" else np.ascontiguousarray(bits.swapaxes(-1, -2))
-    images, descriptor = image_of(lines_first, fmt)
-    return SharedOperand(images, descriptor.encode(), False)
+        SharedOperand(first, given.descriptor, given.transpose).read(*lines_of(row, operand), bound.format)
+    return SharedOperand(memory, given.descriptor, given.transpose)

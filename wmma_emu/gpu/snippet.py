@@ -51,13 +51,28 @@ def run_snippet(
     Raises
     ------
     BackendUnavailableError
-        Without a GPU, or if the text cannot be assembled.
+        Without a GPU; if the text cannot be assembled; if the GPU has too little memory, or fails while it runs.
     FragmentMismatchError
         If shapes or dtypes do not fit.
 
     Notes
     -----
     The last warp is filled up with copies of the last element, whose results are dropped.
+
+    Examples
+    --------
+    Registers are bits, and floats are given as such:
+
+    >>> run_snippet("neg.f32 %y, %x;", {"x": np.ones(32, np.float32)}, {"y": np.uint32})
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.FragmentMismatchError: x is float32; registers of a snippet hold bits: uint16, uint32 or uint64;
+        reinterpret with .view
+    >>> from wmma_emu.gpu import available
+    >>> x = np.array([0x3F800000, 0xC0000000], np.uint32)                     # 1, -2
+    >>> y = run_snippet("neg.f32 %y, %x;", {"x": x}, {"y": np.uint32})["y"] if available() else x ^ 0x80000000
+    >>> [hex(bits) for bits in y]
+    ['0xbf800000', '0x40000000']
     """
     arrays = {name: _checked(name, np.asarray(array)) for name, array in inputs.items()}
     shapes = {array.shape for array in arrays.values()}
@@ -83,12 +98,12 @@ def run_snippet(
         image_bytes=image_bytes,
         version=version,
     )
-    kernel = gpu.kernel(text, "snippet")
     count = prod(shape)
-    if count == 0:
-        return results if shared is None else results | {"shared": shared.copy()}
     threads = LANES if shared is not None else 128
-    with gpu.memory() as memory:
+    with gpu.memory() as memory:  # nobody unloads the kernel meanwhile
+        kernel = gpu.kernel(text, "snippet")
+        if count == 0:
+            return results if shared is None else results | {"shared": shared.copy()}
         arguments = [memory.upload(array) for array in arrays.values()]
         written = [memory.allocate(array.nbytes) for array in results.values()]
         images = [] if shared is None else [memory.upload(shared)]
@@ -159,22 +174,6 @@ def snippet_module(
 """
 
 
-_TAKEN = {
-    "thread",
-    "own",
-    "lane",
-    "count",
-    "size",
-    "place",
-    "word",
-    "shared",
-    "at",
-    "images",
-    "image",
-    "beyond",
-    "done",
-}
-
 _HEAD = [
     ".reg .pred %beyond, %done;",
     ".reg .b32 %thread, %own, %lane, %count, %size, %place, %word, %shared;",
@@ -217,6 +216,14 @@ def _copy(load: str, store: str, which: str, image_bytes: int) -> list[str]:
         f"copied_{which}:",
         "bar.warp.sync 0xffffffff;",
     ]
+
+
+_TAKEN = {"image", "images"}.union(
+    *(re.findall(r"%(\w+)", line) for line in _HEAD if line.startswith(".reg")),
+    *(re.findall(r"^(\w+):", line) for which in ("in", "out") for line in _copy("", "", which, 4)),
+    ["end"],
+)
+"""Names that the text around the lines of a snippet has: registers, labels, parameters, memory."""
 
 
 def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:

@@ -183,6 +183,8 @@ def _metadata_map(instruction: Instruction, selector: int) -> MetadataMap:
     thread = np.where(way.both_rows, chunk // way.chunks, below + 2 * (chunk // way.chunks))
     nibble = np.where(way.both_rows, chunk % way.chunks + way.chunks * below, chunk % way.chunks)
     lane = 4 * group + way.threads * selector + thread
+    for shared in (lane, nibble):
+        shared.setflags(write=False)
     if "sm_90" in instruction.archs:
         return MetadataMap(lane, nibble, f"{_SOURCE}; {_MEASURED}", "measured")
     return MetadataMap(lane, nibble, _SOURCE, "documented")

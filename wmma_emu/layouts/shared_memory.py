@@ -21,7 +21,7 @@ from wmma_emu.errors import (
     shorten,
 )
 from wmma_emu.formats import Format, format_of
-from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.layouts.matrix_descriptor import WINDOW, MatrixDescriptor
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, LINES, STEPS, SWIZZLES, Field, Major, Steps, Swizzle
@@ -29,6 +29,9 @@ from wmma_emu.layouts.spec import Ints
 
 __all__ = ["addresses", "image_of", "read_matrix"]
 
+
+_LONGEST = 1 << 12
+"""More rows or k than any operand has."""
 
 _WIDTHS = (1, 8, 16, 32)
 """Bits of the elements that `wgmma` multiplies."""
@@ -183,6 +186,14 @@ def image_of(
     if not isinstance(bits, np.ndarray) or bits.dtype != fmt.storage or bits.ndim < 2:
         given = f"{bits.dtype} of shape {bits.shape}" if isinstance(bits, np.ndarray) else shorten(bits)
         raise FragmentMismatchError(f"bits are patterns of {fmt}, {fmt.storage} of shape (..., rows, k), not {given}")
+    if (bits >> bits.dtype.type(fmt.bits) if bits.dtype.itemsize * 8 > fmt.bits else bits[:0]).any():
+        raise FragmentMismatchError(f"bits are patterns of {fmt}: nothing outside of {fmt.bits} bits may be set")
+    if integer_of(swizzle) not in SWIZZLES:
+        raise UnsupportedInstructionError(
+            f"there is no swizzle of {shorten(swizzle)} bytes; legal are 0, 32, 64, 128"
+        )
+    if not isinstance(major, str) or (major, True) not in STEPS:
+        raise UnsupportedInstructionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
     rows, k = bits.shape[-2:]
     compact = _compact(rows, k, fmt, swizzle, major)
     leading, stride = (
@@ -198,6 +209,10 @@ def image_of(
         )
     width = max(fmt.bits // 8, 1)
     last = int(where.max()) // (8 if fmt.bits < 8 else 1) + width
+    if last > WINDOW:
+        raise OutOfBoundsError(
+            f"{rows} x {k} {fmt} would reach to address {last}; a descriptor speaks of {WINDOW} bytes of shared memory"
+        )
     memory = np.zeros((*bits.shape[:-2], -(-last // CHUNK_BYTES) * CHUNK_BYTES), np.uint8)
     if fmt.bits < 8:
         bytes_of = np.zeros((*memory.shape, 8), np.uint8)
@@ -214,13 +229,13 @@ def _offset(descriptor: MatrixDescriptor, field: Field) -> int:
 
 def _compact(rows: int, k: int, fmt: Format, swizzle: int, major: Major) -> dict[str, int]:
     """Offsets of atoms that lie side by side; 16, as the manual assumes, for an offset that is not used."""
-    row = SWIZZLES.get(swizzle, SWIZZLES[0])
+    row = SWIZZLES[swizzle]
     along = (k if major == "k" else rows) * fmt.bits // 8
     lines = rows if major == "k" else k
     atoms = -(-along // row.line_bytes)
     if major == "mn" and row.bits:
         return {"leading": row.atom_bytes * (lines // LINES), "stride": row.atom_bytes}
-    fields = STEPS.get((major, bool(row.bits)), STEPS["k", False])
+    fields = STEPS[major, bool(row.bits)]
     found = {"leading": CHUNK_BYTES, "stride": CHUNK_BYTES}
     found[fields.across_lines] = row.atom_bytes * atoms
     if atoms > 1 or not row.bits:
@@ -244,6 +259,9 @@ def _checked_steps(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format,
         raise UnsupportedInstructionError(
             f"only 16-bit formats are read MN-major (transposed); {fmt} lies K-major: store it with k contiguous"
         )
+    for name, given in (("rows", rows), ("k", k)):
+        if integer_of(given) is None or not 0 < given <= _LONGEST:
+            raise FragmentMismatchError(f"{name} is {shorten(given)}; an operand has 1 to {_LONGEST}")
     swizzle, steps = SWIZZLES[descriptor.swizzle], STEPS[major, bool(descriptor.swizzle)]
     lines, along = (rows, k) if major == "k" else (k, rows)
     if lines % LINES or along * fmt.bits % (8 * CHUNK_BYTES) or lines < 1 or along < 1:

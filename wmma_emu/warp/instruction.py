@@ -13,9 +13,10 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.packing import pack_words
-from wmma_emu.instructions import Arch, Instruction, machine_instructions
+from wmma_emu.instructions import OPERANDS, Arch, Instruction, Operand, machine_instructions
 from wmma_emu.layouts import pack_metadata, unpack_metadata
 from wmma_emu.layouts.spec import Ints
+from wmma_emu.warp.options import check_options
 from wmma_emu.warp.quad_pairs import per_quad_pair
 from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.warp.sparse import compress, matmul_sparse
@@ -61,13 +62,17 @@ class BoundInstruction:
         self.instruction = instruction
         self.arch = arch
         self.product = dot_product_of(instruction, arch.name, lowering)
-        self.a, self.b, self.c, self.d = (BoundOperand(instruction, x, arch.name) for x in ("a", "b", "c", "d"))
+        self.a, self.b, self.c, self.d = (self._operand(x) for x in OPERANDS)
         if self.model.status in ("literature", "inferred"):
             warn_caller(
                 f"{instruction.mnemonic} on {arch}: the arithmetic is {self.model.status}, with no recording behind "
                 f"it ({self.model.source})",
                 UnverifiedModelWarning,
             )
+
+    def _operand(self, operand: Operand) -> BoundOperand:
+        """Bind an operand: in registers, unless a kind of instruction has it elsewhere."""
+        return BoundOperand(self.instruction, operand, self.arch.name)
 
     def __repr__(self) -> str:
         lowering = "" if self.model.lowering == "native" else f", lowering={self.model.lowering!r}"
@@ -122,15 +127,15 @@ class BoundInstruction:
             superfluous, or has nibbles that the manual forbids.
         """
         check_engine(engine)
+        check_options(self.instruction, metadata=metadata, selector=selector)
         operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
         x, y, z = (operand.unpack_elements(registers, name) for operand, registers, name in operands)
         if self.instruction.is_sparse:
             indices = self.indices(metadata, selector)
             return pack_words(self._execute_sparse(x, y, z, indices, engine), self.d.format)
-        self._refuse_metadata(metadata, selector)
         return pack_words(self.execute_elements(x, y, z, engine=engine), self.d.format)
 
-    def indices(self, metadata: NDArray[np.uint32] | None, selector: int = 0) -> Ints:
+    def indices(self, metadata: Any, selector: int = 0) -> Ints:
         """Read metadata, as the instruction does: the k of each packed element of A, (*warps, m, terms).
 
         Raises
@@ -138,11 +143,7 @@ class BoundInstruction:
         FragmentMismatchError
             For nibbles that the manual forbids, in lanes that the instruction reads; and if there is none.
         """
-        if metadata is None:
-            raise FragmentMismatchError(
-                f"{self.mnemonic} needs metadata=, a uint32 register a lane that says where the elements of A stand; "
-                "ins.compress(A) makes packed elements and metadata of a matrix"
-            )
+        check_options(self.instruction, metadata=metadata, selector=selector)
         return unpack_metadata(self.instruction, metadata, selector)
 
     def compress(self, A: ArrayLike, selector: int = 0) -> tuple[NDArray[Any], NDArray[np.uint32]]:
@@ -186,13 +187,6 @@ class BoundInstruction:
                 f"the warps' axes do not broadcast: {', '.join(warps)}; give each as many, or 1"
             )
         return self.d.layout.gather(matmul_sparse(self.product, x, y, z, indices, engine=engine))
-
-    def _refuse_metadata(self, metadata: object, selector: object) -> None:
-        if metadata is not None or selector != 0:
-            raise FragmentMismatchError(
-                f"{self.mnemonic} takes no metadata and no selector: its A is dense; sparse ones begin with mma.sp, "
-                "mma.sp::ordered_metadata or wgmma.mma_async.sp"
-            )
 
     def execute_elements(self, a: Bits, b: Bits, c: Bits, *, engine: str = "auto") -> Bits:
         """`execute` on elements that are not packed into registers: patterns, (num_elements, *warps, 32).

@@ -23,6 +23,8 @@ _EVERY_LANE_NEEDS_AN_ADDRESS = ("sm_75",)
 def bytes_of(shared: object) -> NDArray[np.uint8]:
     """View shared memory as bytes: the array's own, so that what is written there arrives."""
     memory = as_memory(shared, "shared")
+    if memory.dtype.hasobject:
+        raise FragmentMismatchError("shared holds Python objects, which have no bytes; pass an array of numbers")
     if not memory.flags.c_contiguous or memory.ndim == 0:
         raise FragmentMismatchError(
             f"shared is no contiguous memory: shape {memory.shape}, strides {memory.strides}; pass the whole array, "
@@ -39,7 +41,10 @@ def row_positions(memory: NDArray[np.uint8], addresses: object, move: MatrixMove
     int64 array, shape (*warps, count, rows)
         Where in the memory each row of each matrix begins.
     """
-    given = np.asarray(addresses) if isinstance(addresses, np.ndarray | list | tuple) else None
+    try:
+        given = np.asarray(addresses) if isinstance(addresses, np.ndarray | list | tuple) else None
+    except ValueError:  # rows of unequal length
+        given = None
     if given is None or given.dtype.kind not in "iu" or given.ndim == 0 or given.shape[-1] != LANES:
         what = f"{given.dtype} of shape {given.shape}" if given is not None else shorten(addresses)
         raise FragmentMismatchError(

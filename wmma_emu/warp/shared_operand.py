@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operands of `wgmma` in shared memory: bytes with a matrix descriptor; and a B that has no registers."""
+"""Operands of `wgmma` in shared memory: which are, what they look like there, and a B that has no registers."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,12 +11,79 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import to_bits
+from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
-from wmma_emu.layouts.shared_memory import read_matrix
+from wmma_emu.layouts.shared_memory import image_of, read_matrix
+from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.warp.registers import BoundOperand
 
-__all__ = ["InSharedMemory", "SharedOperand"]
+__all__ = ["InSharedMemory", "SharedOperand", "in_shared_memory", "is_in_shared_memory", "lines_of"]
+
+
+def is_in_shared_memory(row: Instruction, operand: str, given: Any) -> bool:
+    """Whether an operand goes to the instruction through shared memory: B of `wgmma`, and A unless it is registers.
+
+    Registers of A are uint32 of shape (num_registers, *batch, 4, 32). A matrix of uint32 is raw tf32, whose last axes
+    are never 4 and 32.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> row = lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90")
+    >>> is_in_shared_memory(row, "a", np.zeros((4, 4, 32), np.uint32))
+    False
+    >>> is_in_shared_memory(row, "a", np.zeros((64, 16), np.float16))
+    True
+    """
+    if not row.is_warpgroup or operand not in ("a", "b"):
+        return False
+    registers = isinstance(given, np.ndarray) and given.dtype == np.uint32 and given.shape[-2:] == (WARPS, LANES)
+    return operand == "b" or not registers
+
+
+def lines_of(row: Instruction, operand: Literal["a", "b"]) -> tuple[int, int]:
+    """Lines of an operand in shared memory, and elements of each along k: rows of A, columns of B.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> lines_of(lookup("wgmma.sp.m64n8k32.f32.f16.f16", "sm_90"), "a")
+    (64, 16)
+    """
+    return (row.m, row.terms) if operand == "a" else (row.n, row.k)
+
+
+def in_shared_memory(
+    bound: BoundOperand,
+    matrix: Any,
+    *,
+    swizzle: int = 0,
+    transpose: bool = False,
+    leading: int | None = None,
+    stride: int | None = None,
+) -> "SharedOperand":
+    """Lay a matrix out in shared memory: see `BoundWarpgroupInstruction.in_shared_memory`, which says what is refused.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> b = InSharedMemory(lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90"), "b", "sm_90")
+    >>> in_shared_memory(b, np.eye(16, 8, dtype=np.float16)).memory[:4].tolist()             # 1.0 is 0x3C00
+    [0, 60, 0, 0]
+    """
+    bits = to_bits(matrix, bound.format, bound.name)
+    bound.check_matrix(bits.shape)
+    memory, descriptor = image_of(
+        bits if bound.operand == "a" else np.ascontiguousarray(bits.swapaxes(-1, -2)),
+        bound.format,
+        swizzle=swizzle,
+        major="mn" if transpose else "k",
+        leading=leading,
+        stride=stride,
+    )
+    return SharedOperand(memory, descriptor.encode(), transpose)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

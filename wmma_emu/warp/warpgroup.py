@@ -6,18 +6,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.arithmetic import check_engine, dot_product_of, matmul
-from wmma_emu.display import warn_caller
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
-from wmma_emu.formats.arrays import integer_of
+from wmma_emu.arithmetic import check_engine, matmul
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import to_bits
-from wmma_emu.instructions import Arch, Instruction
-from wmma_emu.layouts.shared_memory import image_of
+from wmma_emu.instructions import Arch, Instruction, Operand
 from wmma_emu.layouts.spec import LANES, WARPS, Ints
 from wmma_emu.warp.instruction import BoundInstruction
+from wmma_emu.warp.options import check_options
 from wmma_emu.warp.registers import BoundOperand
-from wmma_emu.warp.shared_operand import InSharedMemory, SharedOperand
+from wmma_emu.warp.shared_operand import InSharedMemory, SharedOperand, in_shared_memory, is_in_shared_memory, lines_of
 from wmma_emu.warp.sparse import matmul_sparse
 
 __all__ = ["BoundWarpgroupInstruction", "SharedOperand", "bound_instruction"]
@@ -46,17 +44,10 @@ class BoundWarpgroupInstruction(BoundInstruction):
             raise UnsupportedInstructionError(
                 f"{instruction.mnemonic} is executed by one warp: it is a BoundInstruction"
             )
-        self.instruction = instruction
-        self.arch = arch
-        self.product = dot_product_of(instruction, arch.name, lowering)
-        self.a, self.c, self.d = (BoundOperand(instruction, x, arch.name) for x in ("a", "c", "d"))
-        self.b = InSharedMemory(instruction, "b", arch.name)
-        if self.model.status in ("literature", "inferred"):
-            warn_caller(
-                f"{instruction.mnemonic} on {arch}: the arithmetic is {self.model.status}, with no recording behind "
-                f"it ({self.model.source})",
-                UnverifiedModelWarning,
-            )
+        super().__init__(instruction, arch, lowering)
+
+    def _operand(self, operand: Operand) -> BoundOperand:
+        return InSharedMemory(self.instruction, "b", self.arch.name) if operand == "b" else super()._operand(operand)
 
     def in_shared_memory(
         self,
@@ -88,17 +79,8 @@ class BoundWarpgroupInstruction(BoundInstruction):
         """
         if not isinstance(operand, str) or operand not in ("a", "b"):
             raise UnsupportedInstructionError(f"only a and b lie in shared memory, not {shorten(operand)}")
-        bits = self._matrix(operand, matrix)
-        lines_first = bits if operand == "a" else np.ascontiguousarray(bits.swapaxes(-1, -2))
-        memory, descriptor = image_of(
-            lines_first,
-            (self.a if operand == "a" else self.b).format,
-            swizzle=swizzle,
-            major="mn" if transpose else "k",
-            leading=leading,
-            stride=stride,
-        )
-        return SharedOperand(memory, descriptor.encode(), transpose)
+        bound = self.a if operand == "a" else self.b
+        return in_shared_memory(bound, matrix, swizzle=swizzle, transpose=transpose, leading=leading, stride=stride)
 
     def execute(
         self,
@@ -151,73 +133,53 @@ class BoundWarpgroupInstruction(BoundInstruction):
         PTX ISA 9.1, sections 9.7.15.5.2 and 9.7.15.6. All that is asynchronous has happened when this returns.
         """
         check_engine(engine)
-        keeps_c = self._keeps_c(scale_d)
+        adds_c = check_options(
+            self.instruction,
+            metadata=metadata,
+            selector=selector,
+            scale_d=scale_d,
+            negate_a=negate_a,
+            negate_b=negate_b,
+        )
         x = self._multiplicand("a", a, negate_a)
         y = self._multiplicand("b", b, negate_b)
-        z = self._addend(c, keeps_c)
+        z = self._addend(c, adds_c)
         if self.instruction.is_sparse:
             indices = self.indices(metadata, selector)
             _require_broadcast({"a": x, "b": y, "c": z, "metadata": indices})
             return self.d.pack_bits(matmul_sparse(self.product, x, y, z, indices, engine=engine))
-        self._refuse_metadata(metadata, selector)
         _require_broadcast({"a": x, "b": y, "c": z})
         return self.d.pack_bits(matmul(self.product, x, y, z, engine=engine))
 
-    def _keeps_c(self, scale_d: object) -> bool:
-        given = int(scale_d) if isinstance(scale_d, bool | np.bool_) else integer_of(scale_d)
-        if given not in (0, 1):
-            raise UnsupportedInstructionError(f"scale_d is 1, or 0 to leave C out, not {shorten(scale_d)}")
-        return given == 1
-
-    def _multiplicand(self, operand: Literal["a", "b"], given: Any, negate: object) -> Bits:
+    def _multiplicand(self, operand: Literal["a", "b"], given: Any, negate: bool) -> Bits:
         """Read A or B from wherever it is, as a matrix of patterns."""
-        fmt = (self.a if operand == "a" else self.b).format
-        if isinstance(given, SharedOperand):
-            row = self.instruction
-            rows, k = (row.m, row.terms) if operand == "a" else (row.n, row.k)
-            bits = given.read(rows, k, fmt)
-            bits = bits if operand == "a" else bits.swapaxes(-1, -2)
-        elif operand == "a" and _are_registers(given):
-            bits = self.a.unpack_bits(given, "a")
-        else:
-            bits = self._matrix(operand, given)
-        if not isinstance(negate, bool | np.bool_):
-            raise UnsupportedInstructionError(f"negate_{operand} is True or False, not {shorten(negate)}")
-        if not negate:
-            return bits
-        if not fmt.is_float:
-            raise UnsupportedInstructionError(
-                f"{self.mnemonic} multiplies {fmt}: negate_{operand} is for floating point; negate the elements"
-            )
-        return bits ^ bits.dtype.type(fmt.sign_mask)
-
-    def _matrix(self, operand: Literal["a", "b"], matrix: Any) -> Bits:
         bound = self.a if operand == "a" else self.b
-        bits = to_bits(matrix, bound.format, bound.name)
-        bound.check_matrix(bits.shape)
-        return bits
+        if isinstance(given, SharedOperand):
+            bits = given.read(*lines_of(self.instruction, operand), bound.format)
+            bits = bits if operand == "a" else bits.swapaxes(-1, -2)
+        elif is_in_shared_memory(self.instruction, operand, given):
+            bits = to_bits(given, bound.format, bound.name)
+            bound.check_matrix(bits.shape)
+        else:
+            bits = bound.unpack_bits(given, operand)
+        return bits ^ bits.dtype.type(bound.format.sign_mask) if negate else bits
 
-    def _addend(self, c: Any, keeps_c: bool) -> Bits:
+    def _addend(self, c: Any, adds_c: bool) -> Bits:
         if c is None:
-            if keeps_c:
+            if adds_c:
                 raise FragmentMismatchError(
                     f"c is None: {self.mnemonic} adds C unless scale_d is 0; give its registers, "
                     f"uint32 of shape ({self.c.num_registers}, *batch, {WARPS}, {LANES})"
                 )
             return np.zeros(self.c.matrix_shape, self.c.format.storage)
         bits = self.c.unpack_bits(c, "c")
-        return bits if keeps_c else np.zeros_like(bits)
+        return bits if adds_c else np.zeros_like(bits)
 
 
 def bound_instruction(instruction: Instruction, arch: Arch, lowering: str | None = None) -> BoundInstruction:
     """Bind a row of the instruction table to a chip: as one warp's instruction, or as four warps'."""
     kind = BoundWarpgroupInstruction if instruction.is_warpgroup else BoundInstruction
     return kind(instruction, arch, lowering)
-
-
-def _are_registers(given: Any) -> bool:
-    """Whether A comes as registers; a matrix of uint32 is raw tf32, whose last axes are never 4 and 32."""
-    return isinstance(given, np.ndarray) and given.dtype == np.uint32 and given.shape[-2:] == (WARPS, LANES)
 
 
 def _require_broadcast(operands: dict[str, Bits | Ints]) -> None:

@@ -10,7 +10,7 @@ from wmma_emu.arithmetic import DotProduct, matmul
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gpu.campaign.pairs import emulate_pairs
-from wmma_emu.gpu.campaign.registers import Options, apply_options
+from wmma_emu.gpu.campaign.registers import Variant, apply_variant
 from wmma_emu.instructions import Instruction
 from wmma_emu.testing.families import Operands
 from wmma_emu.warp import BoundInstruction
@@ -26,7 +26,10 @@ class Backend(Protocol):
     """
 
     def describe(self) -> dict[str, Any]:
-        """Say what this is: at least ``name`` and ``arch``; what differs from run to run is left out."""
+        """Say what this is: at least ``name`` and ``arch``; what differs from run to run is left out.
+
+        What is no hardware says ``emulated``.
+        """
 
     def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
         """Execute an instruction on registers, as `BoundInstruction.execute`."""
@@ -51,9 +54,9 @@ class GpuBackend:
     @property
     def kernel_seconds(self) -> float:
         """Time that kernels of this process have run, by the GPU's own clock."""
-        from wmma_emu.gpu.device import device
+        from wmma_emu.gpu.device import open_gpu
 
-        return device().kernel_seconds
+        return open_gpu().kernel_seconds
 
     def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
         """Execute on the GPU."""
@@ -85,7 +88,7 @@ class EmulatedBackend:
         """Say what is altered."""
         altered = ", ".join(f"{name}={value}" for name, value in self.alter.items())
         name = f"emulator ({altered})" if altered else "emulator"
-        return {"name": name, "arch": self.arch, "driver": "none", "toolkit": "none"}
+        return {"name": name, "arch": self.arch, "driver": "none", "toolkit": "none", "emulated": True}
 
     def product(self, ins: BoundInstruction) -> DotProduct:
         """What is computed instead of the instruction's own product.
@@ -123,7 +126,7 @@ class EmulatedBackend:
 
 
 def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, Any]) -> Operands:
-    """Take the arguments of ``execute`` apart into patterns, the options carried out on them."""
+    """Take the arguments of ``execute`` apart into patterns, the rest of them carried out."""
     row, rest = ins.instruction, dict(keywords)
     metadata, selector = rest.pop("metadata", None), rest.pop("selector", 0)
     if unknown := rest.keys() - {"scale_d", "negate_a", "negate_b"}:
@@ -134,4 +137,4 @@ def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, 
     y: Bits = b.astype(storage) if row.is_warpgroup else ins.b.unpack_bits(b)
     indices = None if metadata is None else ins.indices(metadata, selector)
     patterns = Operands(x, y, ins.c.unpack_bits(c), indices)
-    return apply_options(row, patterns, Options(**rest))
+    return apply_variant(row, patterns, Variant(**rest))

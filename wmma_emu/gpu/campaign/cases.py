@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import DotProduct, matmul
-from wmma_emu.gpu.campaign.registers import Options, apply_options, pack_operands
+from wmma_emu.gpu.campaign.registers import Variant, apply_variant, pack_operands
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.testing.families import Operands
@@ -41,7 +41,7 @@ class Case:
     c : int
     indices : tuple of int, or None
         The k that each packed element of a sparse A stands for.
-    options : Options
+    variant : Variant
     theirs, ours : int
         Patterns of D: of the other side, and of the emulator.
     """
@@ -53,12 +53,12 @@ class Case:
     b: tuple[int, ...]
     c: int
     indices: tuple[int, ...] | None
-    options: Options
+    variant: Variant
     theirs: int = 0
     ours: int = 0
 
     @classmethod
-    def at(cls, ins: BoundInstruction, operands: Operands, place: Place, options: Options) -> "Case":
+    def at(cls, ins: BoundInstruction, operands: Operands, place: Place, variant: Variant) -> "Case":
         """Take one element out of pools of tiles."""
         i, j, product, row, column = place
         together = ins.instruction.products
@@ -66,7 +66,7 @@ class Case:
         a, b, c, indices = operands
         return cls(
             row, column, product, tuple(a[i, row].tolist()), tuple(b[j, :, column].tolist()), int(c[j, row, column]),
-            None if indices is None else tuple(indices[i, row].tolist()), options,
+            None if indices is None else tuple(indices[i, row].tolist()), variant,
         )  # fmt: skip
 
     def k_of(self, term: int) -> int:
@@ -74,8 +74,8 @@ class Case:
         return term if self.indices is None else self.indices[term]
 
     def dot_operands(self, ins: BoundInstruction) -> tuple[list[int], list[int], int]:
-        """What is multiplied and added: one a and one b for each term, and c, the options carried out."""
-        a, b, c, indices = apply_options(ins.instruction, _patterns(ins.instruction, [self]), self.options)
+        """What is multiplied and added: one a and one b for each term, and c, the variant carried out."""
+        a, b, c, indices = apply_variant(ins.instruction, _patterns(ins.instruction, [self]), self.variant)
         column = b[0] if indices is None else np.take(b[0], indices[0])
         return a[0].tolist(), column.tolist(), int(c[0])
 
@@ -101,8 +101,8 @@ def plain_indices(row: Instruction) -> NDArray[np.int64]:
 
 
 def emulate_cases(ins: BoundInstruction, product: DotProduct, cases: Sequence[Case]) -> list[int]:
-    """Compute the element of each case; all have the same options."""
-    a, b, c, indices = apply_options(ins.instruction, _patterns(ins.instruction, cases), cases[0].options)
+    """Compute the element of each case; all have the same variant."""
+    a, b, c, indices = apply_variant(ins.instruction, _patterns(ins.instruction, cases), cases[0].variant)
     if indices is not None:
         b = np.take_along_axis(b, indices, axis=1)
     d = matmul(product, a[:, None, :], b[:, :, None], c[:, None, None])
@@ -111,7 +111,7 @@ def emulate_cases(ins: BoundInstruction, product: DotProduct, cases: Sequence[Ca
 
 
 def execute_cases(backend: Executes, ins: BoundInstruction, cases: Sequence[Case]) -> list[int]:
-    """Execute each case in a tile of its own, at its place, all else being +0; all have place and options in common."""
+    """Execute each case in a tile of its own, at its place, all else being +0; all have place and variant in common."""
     row, first = ins.instruction, cases[0]
     patterns = _patterns(row, cases)
     together = row.products
@@ -128,7 +128,7 @@ def execute_cases(backend: Executes, ins: BoundInstruction, cases: Sequence[Case
         indices = np.tile(plain_indices(row), (count, row.m, 1))
         indices[own, first.row] = patterns.indices
     every = np.arange(len(cases))
-    (x, y, z), keywords = pack_operands(ins, Operands(a, b, c, indices), first.options).some_pairs(every, every)
+    (x, y, z), keywords = pack_operands(ins, Operands(a, b, c, indices), first.variant).some_pairs(every, every)
     d = ins.d.unpack_bits(backend.execute(ins, x, y, z, **keywords))
     d = d.reshape(len(cases), together, row.m, row.n)
     result: list[int] = d[:, first.product, first.row, first.column].tolist()

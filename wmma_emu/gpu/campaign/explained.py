@@ -7,8 +7,9 @@ from typing import Any
 from wmma_emu.arithmetic.explanation import explain_dot
 from wmma_emu.arithmetic.explanation.notation import decimal
 from wmma_emu.gpu.campaign.alterations import explaining
+from wmma_emu.gpu.campaign.findings import Finding
+from wmma_emu.gpu.campaign.registers import Variant
 from wmma_emu.gpu.campaign.rows import row_of
-from wmma_emu.gpu.campaign.worker import Finding
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["explained"]
@@ -18,6 +19,8 @@ _KINDS = {
     "registers": "the emulator disagrees with itself: registers through ins.execute, and the product of matrices",
     "reference": "the emulator disagrees with itself: the reference engine, and the product of matrices",
 }
+_UNREAD = "registers differ, but only in bits that hold no element of D, which counts as one for the tile"
+_ALONE = "alone in its tile the element does not differ: it depends on what is beside it; not shrunk"
 
 
 def explained(
@@ -49,36 +52,36 @@ def _one(
     )
     other = device.get("name", "the other side") if finding.kind == "bits" else "its other engine"
     digits = -(-fmt.bits // 4)
+    what = _UNREAD if finding.unread else _KINDS[finding.kind]
     lines = [
-        f"{ins.mnemonic} on {ins.arch}, family {finding.family}: {_KINDS[finding.kind]}",
+        f"{ins.mnemonic} on {ins.arch}, family {finding.family}:",
+        f"  {what}",
         f"  {other} gives 0x{case.theirs:0{digits}x} = {decimal(case.theirs, fmt)}",
         f"  the emulator gives 0x{case.ours:0{digits}x} = {decimal(case.ours, fmt)}",
     ]
     if not finding.reproduced:
-        lines.append(
-            "  alone in its tile the element does not differ: it depends on what is beside it, and was not shrunk"
-        )
+        lines.append("  below is the tile's first element" if finding.unread else f"  {_ALONE}")
     elif finding.kind == "bits":
-        lines.append(f"  {_hint(hints, kept)}")
-    lines += [*_options(case.options, case.indices), "", str(explanation)]
+        lines += _hint(hints, kept)
+    lines += [*_execution(case.variant, case.indices), "", str(explanation)]
     return {
         "mnemonic": ins.mnemonic, "lowering": ins.model.lowering, "family": finding.family, "kind": finding.kind,
-        "reproduced": finding.reproduced, "hints": hints, "text": "\n".join(lines),
+        "reproduced": finding.reproduced, "unread": finding.unread, "hints": hints, "text": "\n".join(lines),
         "test_row": row_of(ins, finding, device),
     }  # fmt: skip
 
 
-def _hint(hints: Sequence[str], kept: int) -> str:
+def _hint(hints: Sequence[str], kept: int) -> list[str]:
     if not hints:
-        return "no model near to the emulator's explains it"
+        return ["  no model near to the emulator's explains it"]
     these = f"this and the instruction's other mismatches, {kept} in all" if kept > 1 else "it"
-    return f"a model that would explain {these}: {'; or '.join(hints)}"
+    return [f"  a model that would explain {these}:", *(f"    {'or ' if i else ''}{x}" for i, x in enumerate(hints))]
 
 
-def _options(options: Any, indices: tuple[int, ...] | None) -> list[str]:
+def _execution(variant: Variant, indices: tuple[int, ...] | None) -> list[str]:
     lines = []
-    said = [f"{x}={getattr(options, x)}" for x in ("selector", "scale_d", "negate_a", "negate_b", "a_shared")
-            if getattr(options, x) != getattr(type(options)(), x)]  # fmt: skip
+    said = [f"{x}={getattr(variant, x)}" for x in ("selector", "scale_d", "negate_a", "negate_b", "a_shared")
+            if getattr(variant, x) != getattr(Variant(), x)]  # fmt: skip
     if said:
         lines.append(f"  executed with {', '.join(said)}")
     if indices is not None:

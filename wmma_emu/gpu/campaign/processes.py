@@ -94,7 +94,9 @@ def _receive(connection: Connection, processes: dict[Connection, Any]) -> TaskRe
         process = processes[connection]
         process.join(5)
         raise BackendUnavailableError(
-            f"a worker process ended with status {process.exitcode}; where memory is short, fewer workers= help"
+            f"a worker process ended with status {process.exitcode}. A script that starts a campaign does so under "
+            "if __name__ == '__main__':, because each worker imports it (or with workers=0); where memory is short, "
+            "fewer workers= help"
         ) from None
     if isinstance(result, TaskResult):
         return result

@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.instructions.spec import Operand
-from wmma_emu.layouts import granularity_of, pack_metadata
+from wmma_emu.layouts import pack_metadata, selectors_of
 from wmma_emu.testing.families import Operands
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["Arguments", "Options", "Packed", "apply_options", "options_of", "pack_operands"]
+__all__ = ["Arguments", "Packed", "Variant", "apply_variant", "pack_operands", "variants_of"]
 
 Arguments = tuple[tuple[Any, Any, Any], dict[str, Any]]
 """Positional arguments a, b, c of ``execute``, and keywords."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Variant:
     """What one execution says beside its operands.
 
     Parameters
@@ -50,33 +50,24 @@ class Options:
         return keywords
 
 
-def options_of(instruction: Instruction) -> tuple[Options, ...]:
-    """List the options that a campaign gives an instruction in turn, the plain ones first."""
-    plain = tuple(Options(selector=x) for x in range(_selectors(instruction)))
+def variants_of(instruction: Instruction) -> tuple[Variant, ...]:
+    """List the variants that a campaign gives an instruction in turn, the plain ones first."""
+    plain = tuple(Variant(selector=x) for x in (selectors_of(instruction) if instruction.is_sparse else (0,)))
     if not instruction.is_warpgroup:
         return plain
     if not instruction.format("a").is_float:
-        return (*plain, Options(scale_d=0, a_shared=True))
-    return (*plain, Options(negate_a=True, a_shared=True), Options(scale_d=0), Options(negate_b=True, a_shared=True))
+        return (*plain, Variant(scale_d=0, a_shared=True))
+    return (*plain, Variant(negate_a=True, a_shared=True), Variant(scale_d=0), Variant(negate_b=True, a_shared=True))
 
 
-def _selectors(instruction: Instruction) -> int:
-    """How many sparsity selectors there are: as many as four threads hold the metadata of a row's chunks."""
-    if not instruction.is_sparse:
-        return 1
-    chunks = instruction.k // granularity_of(instruction).chunk
-    wide = instruction.format("a").bits >= 16
-    return {(True, 4): 4, (True, 8): 2, (False, 8): 2}.get((wide, chunks), 1)
-
-
-def apply_options(instruction: Instruction, operands: Operands, options: Options) -> Operands:
-    """Carry out on the patterns what the options say: signs are turned, C is left out."""
+def apply_variant(instruction: Instruction, operands: Operands, variant: Variant) -> Operands:
+    """Carry out on the patterns what a variant says: signs are turned, C is left out."""
     a, b, c, indices = operands
-    if options.negate_a:
+    if variant.negate_a:
         a = a ^ a.dtype.type(instruction.format("a").sign_mask)
-    if options.negate_b:
+    if variant.negate_b:
         b = b ^ b.dtype.type(instruction.format("b").sign_mask)
-    return Operands(a, b, c if options.scale_d else np.zeros_like(c), indices)
+    return Operands(a, b, c if variant.scale_d else np.zeros_like(c), indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +108,16 @@ class Packed:
         return (self.a.take(i, self.a_axis), self.b.take(j, self.b_axis), self.c[:, j]), keywords
 
 
-def pack_operands(ins: BoundInstruction, operands: Operands, options: Options) -> Packed:
+def pack_operands(ins: BoundInstruction, operands: Operands, variant: Variant) -> Packed:
     """Pack pools of tiles; four tiles a warp where it multiplies four."""
     row = ins.instruction
-    a_shared = row.is_warpgroup and options.a_shared
+    a_shared = row.is_warpgroup and variant.a_shared
     a = _matrices(ins, "a", operands.a) if a_shared else _registers(ins, "a", operands.a)
     b = _matrices(ins, "b", operands.b) if row.is_warpgroup else _registers(ins, "b", operands.b)
-    metadata = None if operands.indices is None else pack_metadata(row, operands.indices, options.selector)
+    metadata = None if operands.indices is None else pack_metadata(row, operands.indices, variant.selector)
     return Packed(
         a, b, _registers(ins, "c", operands.c), int(not a_shared), int(not row.is_warpgroup), metadata,
-        options.keywords(row),
+        variant.keywords(row),
     )  # fmt: skip
 
 

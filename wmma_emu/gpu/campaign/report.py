@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a campaign came to: counts by kind, instruction and family, rates, and every mismatch explained."""
 
+import datetime
 import json
 import platform
 from collections.abc import Sequence
@@ -13,14 +14,13 @@ import numpy as np
 import wmma_emu
 from wmma_emu.gpu.campaign.explained import explained
 from wmma_emu.gpu.campaign.groups import GROUPS, group_of
+from wmma_emu.gpu.campaign.revision import revision
 from wmma_emu.gpu.campaign.rows import append_rows
-from wmma_emu.gpu.campaign.totals import Totals
+from wmma_emu.gpu.campaign.totals import COUNTS, Totals
 from wmma_emu.testing.families import FAMILIES
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["Report"]
-
-_COUNTS = ("dot_products", "mismatches", "executed", "referenced")
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,20 @@ class Report:
     Parameters
     ----------
     device : dict
-        The other side: name, chip, driver, assembler.
+        The other side: name, chip, driver, assembler, version of cuda-core; ``emulated`` if it is no hardware.
     settings : dict
-        Seed, families, number of processes; versions of what ran here.
+        Seed, families, number of processes; date of the report (UTC), versions and revision of what ran here.
     counts : list of dict
         One for each instruction and family: ``mnemonic``, ``lowering``, ``group``, ``family``, ``dot_products``,
-        ``mismatches``, ``executed`` (through ``ins.execute`` too), ``referenced`` (through the reference engine too).
+        ``mismatches``, ``executed`` (through ``ins.execute`` too), ``referenced`` (through the reference engine too);
+        ``executed_wrong`` and ``referenced_wrong``, how many of those the emulator itself gives other bits for;
+        ``unread``, how many mismatches are tiles of which only bits differ that hold no element of D.
     timing : dict
         ``elapsed`` seconds; dot products a second, all in all and emulated by one core; the share of the time in which
         the GPU ran; seconds of all workers together by what they did.
     findings : list of dict
-        Mismatches, a few of each instruction and family: ``text`` explains one; ``hints`` names models near to the
+        What differs, a few of each kind, instruction and family: ``kind`` is ``bits``, or ``registers`` or
+        ``reference`` for a fault of the emulator; ``text`` explains one; ``hints`` names models near to the
         emulator's that would give the other side's bits, here and in the instruction's other mismatches; ``test_row``
         is a row for a file of tests.
     planned : int
@@ -67,9 +70,13 @@ class Report:
             ins = instructions[number]
             counts.append(
                 {"mnemonic": ins.mnemonic, "lowering": ins.model.lowering, "group": group_of(ins.instruction),
-                 "family": family, **{name: getattr(count, name) for name in _COUNTS}}
+                 "family": family, **{name: getattr(count, name) for name in COUNTS}}
             )  # fmt: skip
-        versions = {"wmma_emu": wmma_emu.__version__, "numpy": np.__version__, "python": platform.python_version()}
+        versions = {
+            "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            "wmma_emu": wmma_emu.__version__, "revision": revision(),
+            "numpy": np.__version__, "python": platform.python_version(),
+        }  # fmt: skip
         findings = explained(instructions, totals.findings, device)
         timing = _timing(totals, settings["processes"])
         return cls(device, {**settings, **versions}, counts, timing, findings, planned)
@@ -81,13 +88,23 @@ class Report:
 
     @property
     def mismatches(self) -> int:
-        """Dot products that differ."""
+        """Dot products of which the other side gave other bits."""
         return sum(x["mismatches"] for x in self.counts)
 
     @property
+    def self_mismatches(self) -> int:
+        """Dot products of which the emulator itself gave other bits: on registers, or by the reference engine."""
+        return sum(x["executed_wrong"] + x["referenced_wrong"] for x in self.counts)
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether no hardware took part."""
+        return bool(self.device.get("emulated", False))
+
+    @property
     def ok(self) -> bool:
-        """Whether all that was asked for was compared, and nothing differs."""
-        return not self.mismatches and self.dot_products >= self.planned
+        """Whether all that was asked for was compared, and nothing differs: no mismatch, no fault of the emulator."""
+        return not self.mismatches and not self.self_mismatches and self.dot_products >= self.planned
 
     def summed(self, *keys: str) -> list[dict[str, Any]]:
         """Add the counts up by ``group``, ``mnemonic`` or ``family``, or several of those."""
@@ -95,10 +112,10 @@ class Report:
         for count in self.counts:
             key = tuple(count[x] for x in keys)
             row = sums.setdefault(
-                key, {**dict(zip(keys, key, strict=True)), "instructions": set(), **dict.fromkeys(_COUNTS, 0)}
+                key, {**dict(zip(keys, key, strict=True)), "instructions": set(), **dict.fromkeys(COUNTS, 0)}
             )
             row["instructions"].add((count["mnemonic"], count["lowering"]))
-            for name in _COUNTS:
+            for name in COUNTS:
                 row[name] += count[name]
         rows = [{**row, "instructions": len(row["instructions"])} for row in sums.values()]
         if keys == ("group",):
@@ -117,12 +134,13 @@ class Report:
 
         Only those in which the other side gave other bits; and only what a GPU says should become a test.
         """
-        return append_rows(path, (x["test_row"] for x in self.findings if x["kind"] == "bits"))
+        return append_rows(path, (x["test_row"] for x in self.findings if x["kind"] == "bits" and x["reproduced"]))
 
     def to_json(self) -> str:
         """Write everything as JSON."""
         everything = {
             "ok": self.ok, "planned": self.planned, "dot_products": self.dot_products, "mismatches": self.mismatches,
+            "self_mismatches": self.self_mismatches,
             "device": self.device, "settings": self.settings, "timing": self.timing, "groups": self.summed("group"),
             "counts": self.counts, "findings": self.findings,
         }  # fmt: skip

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from wmma_emu.gpu.campaign.report_text import facts, verdict
+from wmma_emu.gpu.campaign.report_text import facts, verdict, wrong_rows
 
 if TYPE_CHECKING:
     from wmma_emu.gpu.campaign.report import Report
 
 __all__ = ["page"]
+
+_WRONG = ("mismatches", "executed_wrong", "referenced_wrong")
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1b1f24; --quiet: #57606a; --back: #fff; --line: #d0d7de; --panel: #f6f8fa;
@@ -34,7 +36,7 @@ pre { background: var(--panel); border: 1px solid var(--line); border-radius: 6p
 
 def page(report: "Report") -> str:
     """Write the page."""
-    mood = "bad" if report.mismatches else "good" if report.ok else "open"
+    mood = "bad" if report.mismatches or report.self_mismatches else "good" if report.ok else "open"
     parts = [
         f'<h1>Crosscheck: <span class="{mood}">{escape(verdict(report))}</span></h1>',
         "<dl>", *(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts(report)), "</dl>",
@@ -53,10 +55,11 @@ def page(report: "Report") -> str:
 
 
 def _mismatches(report: "Report") -> Iterable[str]:
-    if not report.mismatches:
+    wrong = wrong_rows(report, "mnemonic", "family")
+    if not wrong:
         return
     yield "<h2>Mismatches</h2>"
-    yield _table([x for x in report.summed("mnemonic", "family") if x["mismatches"]], "mnemonic", "family")
+    yield _table(wrong, "mnemonic", "family")
     for finding in report.findings:
         yield f"<pre>{escape(finding['text'])}</pre>"
 
@@ -69,12 +72,13 @@ def _instructions(report: "Report") -> list[dict[str, Any]]:
 
 
 def _table(rows: Sequence[dict[str, Any]], *keys: str) -> str:
-    names = {"executed": "through registers", "referenced": "by the reference engine", "mnemonic": "instruction",
-             "group": "kind", "dot_products": "dot products"}  # fmt: skip
-    columns = [*keys, "dot_products", "executed", "referenced", "mismatches"]
+    names = {"executed": "through registers", "executed_wrong": "differ", "referenced": "by the reference engine",
+             "referenced_wrong": "differ", "mnemonic": "instruction", "group": "kind",
+             "dot_products": "dot products"}  # fmt: skip
+    columns = [*keys, "dot_products", "mismatches", "executed", "executed_wrong", "referenced", "referenced_wrong"]
     words = {"group", "family", "mnemonic"}
-    kinds = ['class="word"' if x in words else "" for x in columns]
-    head = "".join(f"<th {kind}>{escape(names.get(x, x))}</th>" for x, kind in zip(columns, kinds, strict=True))
+    kinds = [' class="word"' if x in words else "" for x in columns]
+    head = "".join(f"<th{kind}>{escape(names.get(x, x))}</th>" for x, kind in zip(columns, kinds, strict=True))
     body = "\n".join(f"<tr>{''.join(_cells(row, columns, words))}</tr>" for row in rows)
     return f'<div class="wide"><table>\n<tr>{head}</tr>\n{body}\n</table></div>'
 
@@ -84,7 +88,7 @@ def _cells(row: dict[str, Any], columns: Sequence[str], words: set[str]) -> Iter
         value = row[name]
         if name in words:
             yield f'<td class="word">{escape(value)}</td>'
-        elif name == "mismatches" and value:
+        elif name in _WRONG and value:
             yield f'<td class="bad">{value:,}</td>'
         else:
             yield f"<td>{value:,}</td>"

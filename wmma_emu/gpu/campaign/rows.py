@@ -10,8 +10,8 @@ from typing import Any
 
 from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.gpu.campaign.cases import Case, emulate_cases, execute_cases
-from wmma_emu.gpu.campaign.registers import Options
-from wmma_emu.gpu.campaign.worker import Finding, Itself
+from wmma_emu.gpu.campaign.findings import Finding, Itself
+from wmma_emu.gpu.campaign.registers import Variant
 from wmma_emu.instructions import arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
@@ -33,10 +33,10 @@ def row_of(ins: BoundInstruction, finding: Finding, device: dict[str, Any]) -> d
         "row": case.row, "column": case.column, "product": case.product,
         "a": [pattern(x, "a") for x in case.a], "b": [pattern(x, "b") for x in case.b], "c": pattern(case.c, "c"),
         "indices": list(case.indices) if row.is_sparse and case.indices is not None else None,
-        "options": {k: v for k, v in asdict(case.options).items() if v != getattr(Options(), k)},
+        "options": {k: v for k, v in asdict(case.variant).items() if v != getattr(Variant(), k)},
         "expected": pattern(case.theirs, "d"), "emulated": pattern(case.ours, "d"),
         "device": device.get("name", ""), "driver": device.get("driver", ""), "toolkit": device.get("toolkit", ""),
-        "date": datetime.date.today().isoformat(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def replay(row: dict[str, Any]) -> tuple[int, int, int]:
     ins = bound_instruction(lookup(row["mnemonic"], chip), chip, row["lowering"])
     case = Case(
         row["row"], row["column"], row["product"], _patterns(row["a"]), _patterns(row["b"]), int(row["c"], 16),
-        None if row["indices"] is None else tuple(row["indices"]), Options(**row["options"]),
+        None if row["indices"] is None else tuple(row["indices"]), Variant(**row["options"]),
     )  # fmt: skip
     [product] = emulate_cases(ins, ins.product, [case])
     [registers] = execute_cases(Itself(), ins, [case])

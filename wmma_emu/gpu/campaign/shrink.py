@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 
 from wmma_emu.gpu.campaign.cases import Case, plain_indices
-from wmma_emu.gpu.campaign.registers import Options
+from wmma_emu.gpu.campaign.registers import Variant
 from wmma_emu.gpu.campaign.simplify import cost_of_number, rebuilt, simpler
 from wmma_emu.warp import BoundInstruction
 
@@ -35,7 +35,7 @@ def shrink(ins: BoundInstruction, results: Results, case: Case) -> Case:
     ----------
     ins : BoundInstruction
     results : callable
-        Executes and emulates cases that have place and options in common.
+        Executes and emulates cases that have place and variant in common.
     case : Case
 
     Returns
@@ -44,7 +44,7 @@ def shrink(ins: BoundInstruction, results: Results, case: Case) -> Case:
         With the results of both sides in it.
     """
     best = case
-    for plainer in (replace(case, options=Options()), replace(case, options=replace(case.options, a_shared=False))):
+    for plainer in (replace(case, variant=Variant()), replace(case, variant=replace(case.variant, a_shared=False))):
         if plainer != best:
             best = _first(results, [plainer]) or best
     best = _improve(ins, results, best, lambda x: _fewer_terms(ins, x))
@@ -59,7 +59,7 @@ def active_terms(case: Case) -> list[int]:
 
     Examples
     --------
-    >>> active_terms(Case(0, 0, 0, (1, 0, 5), (1, 0, 0), 7, None, Options()))
+    >>> active_terms(Case(0, 0, 0, (1, 0, 5), (1, 0, 0), 7, None, Variant()))
     [0, 2, -1]
     """
     terms = [i for i, a in enumerate(case.a) if a or case.b[case.k_of(i)]]

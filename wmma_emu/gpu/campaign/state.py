@@ -18,6 +18,8 @@ from wmma_emu.warp import BoundInstruction
 __all__ = ["identity_of", "load_state", "save_state"]
 
 _KIND = "wmma_emu campaign"
+_FORM = 2
+"""Of the file; another one is the state of another version."""
 
 
 def identity_of(
@@ -41,6 +43,7 @@ def identity_of(
         "device": ", ".join(str(device.get(x, "")) for x in ("name", "arch", "driver", "toolkit")),
         "version": wmma_emu.__version__,
         "version of families": VERSION,
+        "form of the state": _FORM,
         "dot products of a task": DOT_PRODUCTS_OF_A_TASK,
         "arithmetic": _digest(models),
     }

@@ -10,7 +10,7 @@ from math import prod
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.gpu.campaign.groups import group_of
-from wmma_emu.gpu.campaign.registers import Options, options_of
+from wmma_emu.gpu.campaign.registers import Variant, variants_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.testing.families import FAMILIES, families_of
 from wmma_emu.warp import BoundInstruction
@@ -34,7 +34,7 @@ class Task:
     family : str
     seed : int
     p, q : int
-    options : Options
+    variant : Variant
     """
 
     number: int
@@ -43,7 +43,7 @@ class Task:
     seed: int
     p: int
     q: int
-    options: Options
+    variant: Variant
 
     def dot_products(self, row: Instruction) -> int:
         """How many elements of D it computes."""
@@ -68,13 +68,13 @@ def plan_tasks(
     for number, (ins, count) in enumerate(zip(instructions, counts, strict=True)):
         row = ins.instruction
         names = [x for x in families_of(row) if families is None or x in families]
-        options = options_of(row)
+        variants = variants_of(row)
         share = -(-count // len(names))
         parts = -(-share // DOT_PRODUCTS_OF_A_TASK)
         p, q = _pool_sizes(row, -(-share // parts))
         for turn, family in enumerate(names):
             for part in range(parts):
-                chosen = options[(turn + part) % len(options)]
+                chosen = variants[(turn + part) % len(variants)]
                 tasks.append(Task(len(tasks), number, family, _seed(seed, part), p, q, chosen))
     return tasks
 

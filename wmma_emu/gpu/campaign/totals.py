@@ -3,15 +3,16 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from wmma_emu.gpu.campaign.cases import Case
-from wmma_emu.gpu.campaign.registers import Options
+from wmma_emu.gpu.campaign.findings import KEPT, Finding
+from wmma_emu.gpu.campaign.registers import Variant
 from wmma_emu.gpu.campaign.tasks import Task
-from wmma_emu.gpu.campaign.worker import KEPT, Finding, TaskResult
+from wmma_emu.gpu.campaign.worker import TaskResult
 
-__all__ = ["Count", "Totals"]
+__all__ = ["COUNTS", "Count", "Totals"]
 
 
 @dataclass(slots=True)
@@ -21,14 +22,25 @@ class Count:
     Parameters
     ----------
     dot_products, mismatches : int
+    unread : int
+        How many of the mismatches are tiles of which only bits differ that hold no element of D.
     executed, referenced : int
         How many of them went through ``ins.execute`` on registers, and through the reference engine, too.
+    executed_wrong, referenced_wrong : int
+        How many of those differ from the emulator's product of matrices.
     """
 
     dot_products: int = 0
     mismatches: int = 0
+    unread: int = 0
     executed: int = 0
+    executed_wrong: int = 0
     referenced: int = 0
+    referenced_wrong: int = 0
+
+
+COUNTS = tuple(x.name for x in fields(Count))
+"""What is counted."""
 
 
 @dataclass(slots=True)
@@ -68,14 +80,15 @@ class Totals:
         """Count what came of a task."""
         self.done |= 1 << task.number
         count = self.counts.setdefault((task.instruction, task.family), Count())
-        for name in ("dot_products", "mismatches", "executed", "referenced"):
+        for name in COUNTS:
             setattr(count, name, getattr(count, name) + getattr(result, name))
         self.compared += result.dot_products
         self.differing += result.mismatches
         for name, seconds in result.seconds.items():
             self.seconds[name] += seconds  # type: ignore[assignment]
         for finding in result.findings:
-            kept = sum((x.instruction, x.family) == (task.instruction, task.family) for x in self.findings)
+            alike = (finding.kind, task.instruction, task.family)
+            kept = sum((x.kind, x.instruction, x.family) == alike for x in self.findings)
             if kept < KEPT:
                 self.findings.append(finding)
 
@@ -113,4 +126,4 @@ def _finding(data: dict[str, Any]) -> Finding:
 def _case(data: dict[str, Any]) -> Case:
     indices = None if data["indices"] is None else tuple(data["indices"])
     patterns = {"a": tuple(data["a"]), "b": tuple(data["b"]), "indices": indices}
-    return Case(**{**data, **patterns, "options": Options(**data["options"])})
+    return Case(**{**data, **patterns, "variant": Variant(**data["variant"])})

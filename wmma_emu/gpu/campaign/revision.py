@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Which revision of the package ran: that of its checkout, or the one it was installed from."""
+
+import json
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import wmma_emu
+
+__all__ = ["revision"]
+
+_DIGITS = 12
+
+
+@cache
+def revision() -> str:
+    """Name the revision, with ``-dirty`` where files of the checkout are changed; empty if nobody can say."""
+    checkout = Path(wmma_emu.__file__).parents[1]
+    return _of_checkout(checkout) if (checkout / ".git").exists() else _of_installation()
+
+
+def _of_checkout(folder: Path) -> str:
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", f"--abbrev={_DIGITS}", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):  # there is no git here
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _of_installation() -> str:
+    """What pip wrote down of an installation from a repository."""
+    try:
+        text = distribution("wmma-emu").read_text("direct_url.json")
+        return str(json.loads(text or "{}").get("vcs_info", {}).get("commit_id", ""))[:_DIGITS]
+    except (PackageNotFoundError, ValueError):
+        return ""

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""What may be said beside the operands: metadata, a selector, scale-d, signs. One check, wherever it is executed."""
+
+from typing import Any
+
+import numpy as np
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.instructions import Instruction
+from wmma_emu.layouts import metadata_map
+
+__all__ = ["check_flag", "check_options"]
+
+
+def check_options(
+    row: Instruction,
+    *,
+    metadata: Any = None,
+    selector: Any = 0,
+    scale_d: Any = 1,
+    negate_a: Any = False,
+    negate_b: Any = False,
+) -> bool:
+    """Check the options of an instruction; returns whether it adds C.
+
+    Raises
+    ------
+    FragmentMismatchError
+        If a sparse instruction has no metadata, or no such selector; if a dense one has either.
+    UnsupportedInstructionError
+        For an option that the instruction lacks, and for a value that an option does not take.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> check_options(lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90"), scale_d=0, negate_a=True)
+    False
+    >>> check_options(lookup("m16n8k16.f32.f16.f16.f32"), scale_d=0)
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: scale_d, negate_a and negate_b are options of wgmma, not of
+        mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+    """
+    adds_c = _adds_c(scale_d)
+    negated = [x for x, given in (("a", negate_a), ("b", negate_b)) if check_flag(f"negate_{x}", given)]
+    if not row.is_warpgroup and (negated or not adds_c):
+        raise UnsupportedInstructionError(f"scale_d, negate_a and negate_b are options of wgmma, not of {row.mnemonic}")
+    for operand in negated:
+        fmt = row.format("a" if operand == "a" else "b")
+        if not fmt.is_float:
+            raise UnsupportedInstructionError(
+                f"{row.mnemonic} multiplies {fmt}: negate_{operand} is for floating point; negate the elements"
+            )
+    if row.is_sparse:
+        if metadata is None:
+            raise FragmentMismatchError(
+                f"{row.mnemonic} needs metadata=, a uint32 register a lane that says where the elements of A stand; "
+                "ins.compress(A) makes packed elements and metadata of a matrix"
+            )
+        metadata_map(row, selector)  # refuses selectors that the instruction does not take
+    elif metadata is not None or (selector is not False and integer_of(selector) != 0):
+        raise FragmentMismatchError(
+            f"{row.mnemonic} takes no metadata and no selector: its A is dense; sparse ones begin with mma.sp, "
+            "mma.sp::ordered_metadata or wgmma.mma_async.sp"
+        )
+    return adds_c
+
+
+def check_flag(name: str, given: object) -> bool:
+    """Read an option that is on or off.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For anything but a bool, Python's or NumPy's.
+
+    Examples
+    --------
+    >>> check_flag("negate_a", True)
+    True
+    """
+    if not isinstance(given, bool | np.bool_):
+        raise UnsupportedInstructionError(f"{name} is True or False, not {shorten(given)}")
+    return bool(given)
+
+
+def _adds_c(scale_d: object) -> bool:
+    given = int(scale_d) if isinstance(scale_d, bool | np.bool_) else integer_of(scale_d)
+    if given not in (0, 1):
+        raise UnsupportedInstructionError(f"scale_d is 1, or 0 to leave C out, not {shorten(scale_d)}")
+    return given == 1
