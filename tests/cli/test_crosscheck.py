@@ -72,6 +72,10 @@ def test_per_group_counts_kinds(run):
         (("--families", ","), "the list of families is empty"),
         (("--report", "r.pdf"), "should end in .txt, .json or .html"),
         (("--report", "nowhere/at/all/r.html"), "there is no directory"),
+        (("--rows", "nowhere/at/all/r.json"), "there is no directory"),
+        (("--state", "nowhere/at/all/s.json"), "there is no directory"),
+        (("--state", ""), "is a directory; name a file"),
+        (("--count", "1e30"), "more than a campaign can hold"),
         (("--arch", "sm_1"), "sm_1"),
         (("--stat", "x"), "no option '--stat'"),
     ],
@@ -83,6 +87,13 @@ def test_what_cannot_be_done_is_one_line(run, arguments, words):
     assert done.err.startswith("wmma-emu: error: ")
     assert done.err.count("\n") == 1
     assert done.out == ""
+
+
+def test_a_directory_in_the_place_of_a_report_is_noticed_before_anything_runs(run, tmp_path):
+    (tmp_path / "report.html").mkdir()
+    done = run("crosscheck", "--dry-run", "--workers", "0", "--count", "1e12", "--report", tmp_path / "report.html")
+    assert (done.status, done.out) == (2, "")
+    assert "is a directory; name a file" in done.err
 
 
 def test_a_damaged_state_is_one_line(run, tmp_path):

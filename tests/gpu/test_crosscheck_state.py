@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -160,3 +161,82 @@ def test_a_damaged_state_is_refused_with_words(tmp_path, damage):
     )
     with pytest.raises(FragmentMismatchError, match="damaged"):
         _small_campaign(state)
+
+
+def _falsified(key, value):
+    def change(totals):
+        totals["counts"][0][key] = value
+
+    return change
+
+
+FALSE = {
+    "more dot products": _falsified(2, 10**12),
+    "fewer than none": _falsified(2, -5),
+    "negative mismatches": _falsified(3, -3),
+    "more mismatches than dot products": _falsified(3, 10**9),
+    "a count twice": lambda totals: totals["counts"].append(totals["counts"][0]),
+    "time backwards": lambda totals: totals.update(elapsed=-1e9),
+    "no time": lambda totals: totals.update(elapsed=float("nan")),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_counts_that_cannot_be_true_are_refused(tmp_path, name):
+    """A state is evidence: what the tasks that are done do not add up to must not get into a report."""
+    state = tmp_path / "state.json"
+    _small_campaign(state)
+    data = json.loads(state.read_text())
+    FALSE[name](data["totals"])
+    state.write_text(json.dumps(data))
+    with pytest.raises(FragmentMismatchError, match="is damaged"):
+        _small_campaign(state)
+
+
+def test_a_state_that_is_nested_beyond_reason_is_refused(tmp_path):
+    state = tmp_path / "state.json"
+    state.write_text("[" * 100_000)
+    with pytest.raises(FragmentMismatchError, match="is damaged"):
+        _small_campaign(state)
+
+
+def test_the_state_of_another_arithmetic_is_refused(tmp_path, monkeypatch):
+    state = tmp_path / "state.json"
+    _small_campaign(state)
+    ins = we.instruction(F16)
+    other = replace(ins.product, model=replace(ins.model, fraction_bits=24))
+    monkeypatch.setattr(ins, "product", other)
+    with pytest.raises(UnsupportedInstructionError, match="another campaign \\(arithmetic: "):
+        _small_campaign(state, what=ins)
+
+
+def test_a_script_without_a_guard_is_told_so(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import wmma_emu as we\nfrom wmma_emu.gpu.campaign import EmulatedBackend\n"
+        f"we.gpu.crosscheck({F16!r}, count=10**6, workers=2, backend=EmulatedBackend())\n"
+    )
+    paths = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=paths, check=False)
+    assert done.returncode == 1
+    assert "if __name__ == '__main__':" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"count": 10**30}, "1e\\+30 dot products are more than a campaign can hold"),
+        ({"families": 5}, "families=5 is no list"),
+        ({"families": ["normall"]}, "there is no family 'normall'; did you mean 'normal'\\?"),
+    ],
+)
+def test_what_no_campaign_can_do_is_refused_at_once(arguments, words):
+    with pytest.raises(UnsupportedInstructionError, match=words):
+        crosscheck(F16, workers=0, backend=EmulatedBackend(), **arguments)
+
+
+def test_families_of_a_pattern_leave_out_the_instructions_that_have_none_of_them():
+    report = crosscheck("m16n8k32.*(s8.s8|e4m3.e4m3)", count=1000, workers=0, backend=EmulatedBackend(),
+                        families=iter(["normal"]))  # fmt: skip
+    assert {x["family"] for x in report.counts} == {"normal"}
+    assert {we.INSTRUCTIONS[x["mnemonic"]].a for x in report.counts} == {"e4m3"}

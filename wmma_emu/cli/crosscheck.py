@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """``wmma-emu crosscheck``: a GPU against the emulator, bit for bit; out comes a report."""
 
+import os
 import re
 import sys
 import time
@@ -45,6 +46,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     workers = _count("--workers", arguments.workers, least=0)
     for path in arguments.report or ():
         _check_report(path)
+    for option, path in (("--rows", arguments.rows), ("--state", arguments.state)):
+        if path is not None:
+            _check_file(option, path)
     if arguments.rows is not None and Path(arguments.rows).exists():
         load_rows(arguments.rows)
     line = _Line()
@@ -68,8 +72,13 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 
 
 def _write(report: Report, arguments: Namespace, terminal: Terminal) -> None:
+    """Save the report and print it; a file that cannot be written after all does not keep the others back."""
+    failed: OSError | None = None
     for path in arguments.report or ():
-        report.save(path)
+        try:
+            report.save(path)
+        except OSError as error:
+            failed = failed or error
     terminal.text(verdict(report))
     terminal.line()
     terminal.fields(facts(report))
@@ -83,6 +92,8 @@ def _write(report: Report, arguments: Namespace, terminal: Terminal) -> None:
         new = report.save_rows(arguments.rows)
         terminal.line()
         terminal.line(f"{new} new rows in {arguments.rows}")
+    if failed is not None:
+        raise failed
 
 
 def _backend(arguments: Namespace) -> Backend | None:
@@ -126,8 +137,18 @@ def _check_report(path: str) -> None:
     """Say at the beginning, not after hours, that a report cannot be written."""
     if Path(path).suffix.lower() not in _SUFFIXES:
         raise UsageError(f"--report {quoted(path)} should end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
-    if not Path(path).absolute().parent.is_dir():
-        raise UsageError(f"--report {quoted(path)}: there is no directory {quoted(str(Path(path).parent))}")
+    _check_file("--report", path)
+
+
+def _check_file(option: str, path: str) -> None:
+    """Say at the beginning that a file cannot be written."""
+    file = Path(path)
+    if not path or file.is_dir():
+        raise UsageError(f"{option} {quoted(path)} is a directory; name a file")
+    if not file.absolute().parent.is_dir():
+        raise UsageError(f"{option} {quoted(path)}: there is no directory {quoted(str(file.parent))}")
+    if not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
+        raise UsageError(f"{option} {quoted(path)} cannot be written")
 
 
 class _Line:

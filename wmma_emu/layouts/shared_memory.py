@@ -189,9 +189,7 @@ def image_of(
     if (bits >> bits.dtype.type(fmt.bits) if bits.dtype.itemsize * 8 > fmt.bits else bits[:0]).any():
         raise FragmentMismatchError(f"bits are patterns of {fmt}: nothing outside of {fmt.bits} bits may be set")
     if integer_of(swizzle) not in SWIZZLES:
-        raise UnsupportedInstructionError(
-            f"there is no swizzle of {shorten(swizzle)} bytes; legal are 0, 32, 64, 128"
-        )
+        raise UnsupportedInstructionError(f"there is no swizzle of {shorten(swizzle)} bytes; legal are 0, 32, 64, 128")
     if not isinstance(major, str) or (major, True) not in STEPS:
         raise UnsupportedInstructionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
     rows, k = bits.shape[-2:]

@@ -13,7 +13,7 @@ from wmma_emu.gpu.campaign.groups import What, bound_instructions
 from wmma_emu.gpu.campaign.processes import run_tasks, worker_count
 from wmma_emu.gpu.campaign.report import Report
 from wmma_emu.gpu.campaign.state import identity_of, load_state, save_state
-from wmma_emu.gpu.campaign.tasks import check_names, counts_of, plan_tasks, select_families
+from wmma_emu.gpu.campaign.tasks import counts_of, having_families, list_families, plan_tasks
 from wmma_emu.gpu.campaign.totals import Totals
 
 __all__ = ["Progress", "crosscheck"]
@@ -106,15 +106,14 @@ def crosscheck(
     number = integer_of(seed)
     if number is None or number < 0:
         raise FragmentMismatchError(f"seed={shorten(seed)} is no seed; give 0 or a positive whole number")
-    check_names(families)
+    chosen = None if families is None else list_families(families)
     device = other.describe()
-    instructions = bound_instructions(what, device["arch"])
+    instructions = having_families(bound_instructions(what, device["arch"]), chosen)
     counts = counts_of(instructions, count, per_group)
-    chosen = select_families(instructions, families)
     tasks = plan_tasks(instructions, counts, chosen, number)
     identity = identity_of(instructions, counts, chosen, number, device)
-    totals = Totals(len(tasks)) if state is None else load_state(state, identity, tasks)
     sizes = [task.dot_products(instructions[task.instruction].instruction) for task in tasks]
+    totals = Totals(len(tasks)) if state is None else load_state(state, identity, tasks, sizes)
     total, before, elapsed = sum(sizes), totals.compared, totals.elapsed
     start = saved = time.monotonic()
     remaining = totals.remaining(tasks)

@@ -104,7 +104,7 @@ class Report:
     @property
     def ok(self) -> bool:
         """Whether all that was asked for was compared, and nothing differs: no mismatch, no fault of the emulator."""
-        return not self.mismatches and not self.self_mismatches and self.dot_products >= self.planned
+        return not self.mismatches and not self.self_mismatches and self.dot_products == self.planned
 
     def summed(self, *keys: str) -> list[dict[str, Any]]:
         """Add the counts up by ``group``, ``mnemonic`` or ``family``, or several of those."""

@@ -14,8 +14,8 @@ from wmma_emu.warp import BoundInstruction
 __all__ = ["cost_of_number", "rebuilt", "simpler"]
 
 _C = -1
-_ONE, _MINUS_ONE, _ONE_AND_A_HALF = (0, 2), (1, 2), (0, 3)
-"""Sign, and how many halves."""
+_ONE, _MINUS_ONE, _ONE_AND_A_HALF, _ZERO = (0, 2), (1, 2), (0, 3), (0, 0)
+"""Sign, and how many halves. Zero meets the largest power of two: what it has no part in is aligned to nothing."""
 
 _INFINITY, _NAN = 100.0, 200.0
 
@@ -163,7 +163,9 @@ def rebuilt(ins: BoundInstruction, case: Case, terms: Sequence[int], few: int) -
     something ends, a number, what is rounded, what is cut, or the floor.
     """
     product, model = ins.product, ins.model
-    if not product.a.is_float or model.arithmetic != "aligned_sum":
+    if model.arithmetic == "fma_chain":
+        yield from _lone_terms(ins, case)
+    if model.arithmetic != "aligned_sum":
         return
     out, cut = model.output_format, model.fraction_bits
     largest = max(_size(ins, case, term) for term in terms)
@@ -174,6 +176,7 @@ def rebuilt(ins: BoundInstruction, case: Case, terms: Sequence[int], few: int) -
     floors |= {model.min_exponent - cut - i for i in range(-2, 3)}
     high = min(product.a.emax + product.b.emax, out.emax) - 2
     passes = (
+        ((product.a.emin + product.b.emax,), 12, (), (_ZERO,), (_ONE, _MINUS_ONE)),
         ((largest, high), 60, (), (_ONE,), (_ONE, _MINUS_ONE)),
         ((largest, high), 12, (), (_ONE_AND_A_HALF,), (_ONE, _MINUS_ONE, _ONE_AND_A_HALF)),
         ((0, model.min_exponent, *sorted(floors)), 6, floors, (_ONE,), (_ONE, _MINUS_ONE)),
@@ -191,6 +194,18 @@ def rebuilt(ins: BoundInstruction, case: Case, terms: Sequence[int], few: int) -
                     yield built
 
 
+def _lone_terms(ins: BoundInstruction, case: Case) -> Iterator[Case]:
+    """Propose one product, the first or the last of the chain, of the smallest, plain and largest numbers; and a c."""
+    product = ins.product
+    p, q = product.a, product.b
+    nothing = replace(case, a=(0,) * len(case.a), b=(0,) * len(case.b), c=0)
+    of_c = (0, product.c.sign_mask, _power(0, product.c, 0), _power(0, product.c, 1))
+    sizes = [(p.emin - p.fraction_bits, q.emin - q.fraction_bits), (0, q.emin), (0, 0), (p.emax, q.emax)]
+    for place, (of_a, of_b), sign, c in product_of((len(case.a) - 1, 0), sizes, (1, 0), of_c):
+        a, b = _power(of_a, p, sign), _power(of_b, q, 0)
+        yield replace(_with_term(nothing, place, a, b), c=c)
+
+
 def _some(choices: Sequence[tuple[int, ...]], most: int) -> Sequence[tuple[int, ...]]:
     """Some of many choices, spread over them."""
     return choices[:: max(1, -(-len(choices) // most))]
@@ -199,6 +214,8 @@ def _some(choices: Sequence[tuple[int, ...]], most: int) -> Sequence[tuple[int, 
 def _numbered(ins: BoundInstruction, case: Case, term: int, exponent: int, number: tuple[int, int]) -> Case:
     """Put a number times a power of two in a term's place; both factors of a product have its significand."""
     product, (sign, halves) = ins.product, number
+    if not halves:
+        return case if term == _C else _with_term(case, term, 0, _power(product.b.emax, product.b, 0))
     if term == _C:
         return replace(case, c=round_pack(sign, halves, exponent - 1, product.c, "RZ", "saturate"))
     of_a = min(max(exponent // 2, product.a.emin - product.a.fraction_bits), product.a.emax)

@@ -3,7 +3,9 @@
 
 import hashlib
 import json
+import math
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -53,8 +55,8 @@ def _digest(values: Sequence[Any]) -> str:
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 
 
-def load_state(path: str | Path, identity: dict[str, Any], tasks: Sequence[Task]) -> Totals:
-    """Read what a campaign has counted; nothing yet if there is no file.
+def load_state(path: str | Path, identity: dict[str, Any], tasks: Sequence[Task], sizes: Sequence[int]) -> Totals:
+    """Read what a campaign has counted; nothing yet if there is no file. ``sizes`` are the tasks' dot products.
 
     Raises
     ------
@@ -70,7 +72,7 @@ def load_state(path: str | Path, identity: dict[str, Any], tasks: Sequence[Task]
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         kind, found = data["kind"], dict(data["campaign"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FragmentMismatchError(
             f"{path} is damaged, or no state of a campaign ({shorten(error, str)}); {start_anew}"
         ) from None
@@ -86,17 +88,30 @@ def load_state(path: str | Path, identity: dict[str, Any], tasks: Sequence[Task]
         totals = Totals.from_dict(data["totals"])
         if totals.tasks != len(tasks) or totals.done >> len(tasks):
             raise ValueError("other tasks")
-        _check_sums(totals, tasks)
+        _check_sums(totals, tasks, sizes)
     except Exception as error:  # whatever a damaged file leads to
         raise FragmentMismatchError(f"{path} is damaged ({shorten(error, str)}); {start_anew}") from None
     return totals
 
 
-def _check_sums(totals: Totals, tasks: Sequence[Task]) -> None:
-    """The tasks that are done and the counts must be of the same instructions and families."""
-    done = {(task.instruction, task.family) for task in tasks if totals.done >> task.number & 1}
-    if done != set(totals.counts):
+def _check_sums(totals: Totals, tasks: Sequence[Task], sizes: Sequence[int]) -> None:
+    """The counts must be exactly those of the tasks that are done, and nothing else can be true of them."""
+    done: Counter[tuple[int, str]] = Counter()
+    for task, size in zip(tasks, sizes, strict=True):
+        if totals.done >> task.number & 1:
+            done[task.instruction, task.family] += size
+    if dict(done) != {key: count.dot_products for key, count in totals.counts.items()}:
         raise ValueError("its counts are not those of its tasks")
+    for count in totals.counts.values():
+        parts = (
+            (count.mismatches, count.dot_products), (count.unread, count.mismatches),
+            (count.executed, count.dot_products), (count.executed_wrong, count.executed),
+            (count.referenced, count.dot_products), (count.referenced_wrong, count.referenced),
+        )  # fmt: skip
+        if not all(0 <= part <= whole for part, whole in parts):
+            raise ValueError("it counts more than there is, or less than nothing")
+    if not all(0 <= x < math.inf for x in (totals.elapsed, *totals.seconds.values())):
+        raise ValueError("its seconds are no time")
 
 
 def save_state(path: str | Path, identity: dict[str, Any], totals: Totals) -> None:

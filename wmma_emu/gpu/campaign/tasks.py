@@ -2,7 +2,7 @@
 """What a campaign consists of: tasks, each some tiles of one family through one instruction."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import prod
@@ -15,10 +15,14 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.testing.families import FAMILIES, families_of
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["DOT_PRODUCTS_OF_A_TASK", "Task", "check_names", "counts_of", "plan_tasks", "select_families"]
+__all__ = ["DOT_PRODUCTS_OF_A_TASK", "Task", "counts_of", "having_families", "list_families", "plan_tasks"]
 
 DOT_PRODUCTS_OF_A_TASK = 1 << 20
 """Of one task at most: its arrays stay below some hundred MB, and an interrupt loses little."""
+
+
+_MOST = 10**13
+"""Dot products of a campaign: its tasks fit the memory of a small machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,18 @@ def plan_tasks(
     families : list of str or None
         Those of each instruction that are among them; None for all.
     seed : int
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For more than a campaign can hold.
     """
+    total = sum(counts)
+    if total > _MOST:
+        raise UnsupportedInstructionError(
+            f"{total:.3g} dot products are more than a campaign can hold, {_MOST:.0e}, which take days; ask for fewer, "
+            "and for more with another seed"
+        )
     tasks: list[Task] = []
     for number, (ins, count) in enumerate(zip(instructions, counts, strict=True)):
         row = ins.instruction
@@ -92,48 +107,48 @@ def _seed(seed: int, part: int) -> int:
     return int.from_bytes(digest, "little")
 
 
-def check_names(families: Sequence[str] | None) -> None:
-    """Check that every family exists.
+def list_families(families: object) -> tuple[str, ...]:
+    """Check that every family exists; returns each once.
 
     Raises
     ------
     UnsupportedInstructionError
     """
-    if families is None:
-        return
-    if not _listed(families):
+    if not isinstance(families, Iterable):
+        raise UnsupportedInstructionError(f"families={shorten(families)} is no list of names; leave it out for all")
+    names = tuple(dict.fromkeys([families] if isinstance(families, str) else families))
+    if not names:
         raise UnsupportedInstructionError(
             "there is nothing to draw: the list of families is empty; leave it out for all"
         )
-    for name in _listed(families):
+    for name in names:
         if name not in FAMILIES:
             near = get_close_matches(str(name), FAMILIES, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = f"; did you mean {near[0]!r}?" if near else "."
             raise UnsupportedInstructionError(
-                f"there is no family {shorten(name)}; the families are {', '.join(FAMILIES)}{hint}"
+                f"there is no family {shorten(name)}{hint} The families are {', '.join(FAMILIES)}"
             )
+    return names
 
 
-def select_families(instructions: Sequence[BoundInstruction], families: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Check that every instruction has one of the families.
+def having_families(instructions: Sequence[BoundInstruction], families: Sequence[str] | None) -> list[BoundInstruction]:
+    """Keep the instructions that have one of the families: of a pattern that takes integers in too, the others.
 
     Raises
     ------
     UnsupportedInstructionError
+        If none has any.
     """
     if families is None:
-        return None
-    for ins in instructions:
-        legal = families_of(ins.instruction)
-        if not set(legal) & set(_listed(families)):
-            raise UnsupportedInstructionError(
-                f"{ins.mnemonic} has none of the families {', '.join(_listed(families))}; it has {', '.join(legal)}"
-            )
-    return tuple(dict.fromkeys(_listed(families)))
-
-
-def _listed(families: Sequence[str]) -> list[str]:
-    return [families] if isinstance(families, str) else list(families)
+        return list(instructions)
+    kept = [ins for ins in instructions if set(families_of(ins.instruction)) & set(families)]
+    if not kept:
+        first = instructions[0]
+        raise UnsupportedInstructionError(
+            f"{first.mnemonic} has none of the families {', '.join(families)}; it has "
+            f"{', '.join(families_of(first.instruction))}"
+        )
+    return kept
 
 
 def counts_of(instructions: Sequence[BoundInstruction], count: object, per_group: object) -> list[int]:

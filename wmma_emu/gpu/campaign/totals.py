@@ -111,6 +111,8 @@ class Totals:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Totals":
         """Read what `to_dict` returned; any exception means that it is damaged."""
+        if len({(i, family) for i, family, *_ in data["counts"]}) != len(data["counts"]):
+            raise ValueError("it counts something twice")
         return cls(
             int(data["tasks"]), int(data["done"], 16),
             {(int(i), str(family)): Count(*(int(x) for x in rest)) for i, family, *rest in data["counts"]},
