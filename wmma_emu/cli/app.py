@@ -27,10 +27,10 @@ _KEYWORD = re.compile(r"\b(instr|arch|engine|lowering|a_format|b_format)=")
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run a command line and return its exit status: 0, 2 or 141; `wmma_emu.cli.main` says which is which."""
+    """Run a command line and return its exit status: 0, 1, 2 or 141; `wmma_emu.cli.main` says which is which."""
     try:
         with _warnings_as_lines():
-            _run_command(argv)
+            status = _run_command(argv)
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
@@ -38,17 +38,18 @@ def run(argv: Sequence[str]) -> int:
         return _BROKEN_PIPE
     except (WmmaEmuError, OSError, MemoryError) as error:
         return _fail(error)
-    return 0
+    return status
 
 
-def _run_command(argv: Sequence[str]) -> None:
-    """Import what a command needs, and only that."""
+def _run_command(argv: Sequence[str]) -> int:
+    """Import what a command needs, and only that; most commands have no exit status of their own."""
     try:
         arguments = parse_arguments(argv)
     except SystemExit:  # --help and --version have been written
-        return
+        return 0
     command = import_module(f"wmma_emu.cli.{_MODULES.get(arguments.command, arguments.command)}")
-    command.run(arguments, Terminal())
+    status: int | None = command.run(arguments, Terminal())
+    return status or 0
 
 
 def _fail(error: Exception) -> int:

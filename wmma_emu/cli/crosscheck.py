@@ -27,15 +27,13 @@ _DIFFERENT = 1
 """The exit status where bits differ: a result, no wrong use."""
 
 
-def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Run a campaign and write its report.
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Run a campaign and write its report; returns the exit status, 1 if anything differs.
 
     Raises
     ------
     WmmaEmuError
         Where there is no GPU; for an expression that matches nothing, families, numbers, and files that do not fit.
-    SystemExit
-        With status 1 if anything differs, after the report.
     """
     count, per_group = _count("--count", arguments.count), _count("--per-group", arguments.per_group)
     if count is not None and per_group is not None:
@@ -67,8 +65,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         line.clear()
     _write(report, arguments, terminal)
     if report.mismatches or report.self_mismatches:
-        sys.stdout.flush()  # here, where a reader that has gone is still noticed
-        raise SystemExit(_DIFFERENT)
+        return _DIFFERENT
+    return 0
 
 
 def _write(report: Report, arguments: Namespace, terminal: Terminal) -> None:
