@@ -15,7 +15,7 @@ E8M13 = Format(
     ignored_low_bits=10, canonical_nan=0x7FFF_FFFF,
     source="recorded on Ada GPUs (FP8 mma.sync), H100 and H200 (FP8 wgmma)", status="recorded",
 )  # fmt: skip
-"""What Ada's FP8 unit keeps of a float32 result: 13 fraction bits, in a float32 register."""
+"""What the FP8 units of Ada and of Hopper's `wgmma` keep of a float32 result: 13 fraction bits, in its register."""
 
 
 @dataclass(frozen=True, slots=True)
