@@ -190,6 +190,6 @@ def _portable(error: Exception) -> Exception:
     try:
         if isinstance(error, WmmaEmuError) and isinstance(pickle.loads(pickle.dumps(error)), WmmaEmuError):
             return error
-    except Exception:
+    except Exception:  # what cannot be pickled, or not read back, travels as its words
         pass
     return RuntimeError(f"a worker failed: {type(error).__name__}: {error}")
