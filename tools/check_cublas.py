@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compare recorded products of cuBLAS with `wmma_emu.gemm`; exit status 1 if one that should be equal is not.
+"""Compare recorded products of cuBLAS with `wmma_emu.gemm`; exit status 1 if one that a preset claims is not equal.
 
 python -m tools.check_cublas tests/data/sm90_cublas.npz [--only REGEX]
 """
@@ -8,6 +8,7 @@ import argparse
 import re
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,33 +16,48 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cublas_cases import CASES, CORNER, VERSION, Case, inputs
+from tools.cublas_cases import CASES, CORNER, VERSION, Case, addend, inputs
 from tools.record_cublas import row_checksums
 from tools.recordings import load_arrays
-from wmma_emu.formats import format_of
+from wmma_emu.errors import UnverifiedModelWarning
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm import gemm
 
 
 class Result(NamedTuple):
-    """How many rows, and bits of the corner, differ in one case."""
+    """How many rows, and bits of the corner, differ in one case; and whether a preset claims that none does."""
 
     case: Case
     rows: int
     rows_differ: int
     corner_differs: int
+    claimed: bool
+
+    @property
+    def equal(self) -> bool:
+        return not (self.rows_differ or self.corner_differs)
 
 
-def emulate(case: Case, seed: int, arch: str = "sm_90") -> NDArray[Any]:
-    """Patterns of the product that the emulator computes from the same inputs."""
-    dtype = dtype_of(format_of(case.fmt))
+def emulate(case: Case, seed: int) -> tuple[NDArray[Any], bool]:
+    """Patterns of the product that the emulator computes from the same inputs, and whether its preset claims them."""
+    dtype, out = dtype_of(case.fmt), dtype_of(case.out_format)
     A, B = (x.view(dtype) for x in inputs(case, seed))
-    return gemm(A, B, arch=arch, out_dtype=dtype).view(np.uint16)
+    C, keywords = None, {"out_dtype": out, "like": case.preset} if case.preset else {"instr": "fma.f32"}
+    if case.adds_c:
+        C = addend(case, seed).view(out)
+        keywords |= {"alpha": case.alpha, "beta": case.beta}
+    elif case.call == "linear":
+        keywords["bias"] = addend(case, seed)[0].view(out)
+    elif case.alpha != 1:
+        keywords["alpha"] = case.alpha
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        D = gemm(A, B, C, **keywords)
+    unproven = any(issubclass(x.category, UnverifiedModelWarning) for x in caught)
+    return D.view(f"u{D.itemsize}"), bool(case.preset) and not unproven
 
 
-def check(
-    arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], cases: Sequence[Case] = CASES, arch: str = "sm_90"
-) -> Iterator[Result]:
+def check(arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], cases: Sequence[Case] = CASES) -> Iterator[Result]:
     """Compare the cases that a file has; modes and layouts that share inputs are computed once.
 
     Raises
@@ -51,35 +67,37 @@ def check(
     """
     if metadata["version"] != VERSION:
         raise ValueError(f"recorded with version {metadata['version']} of the inputs, this is {VERSION}")
-    computed: dict[tuple[object, ...], NDArray[Any]] = {}
+    computed: dict[Case, tuple[NDArray[Any], bool]] = {}
     for case in cases:
         if f"{case.key}|rows" not in arrays:
             continue
-        product = case[:4]
+        product = case._replace(transposed="NN", strict=True)
         if product not in computed:
-            computed[product] = emulate(case, metadata["seed"], arch)
-        bits = computed[product]
+            computed[product] = emulate(case, metadata["seed"])
+        bits, claimed = computed[product]
         rows, corner = arrays[f"{case.key}|rows"], arrays[f"{case.key}|corner"]
         wrong_rows = int(np.count_nonzero(row_checksums(bits) != rows))
-        yield Result(case, len(rows), wrong_rows, int(np.count_nonzero(bits[:CORNER, :CORNER] != corner)))
+        wrong = int(np.count_nonzero(bits[:CORNER, :CORNER] != corner))
+        yield Result(case, len(rows), wrong_rows, wrong, claimed)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
     parser.add_argument("--only", default="", help="regular expression that keys must contain")
-    parser.add_argument("--arch", default="sm_90")
     given = parser.parse_args(arguments)
     started, bad, count = time.monotonic(), 0, 0
     arrays, metadata = load_arrays(given.file)
     cases = [x for x in CASES if re.search(given.only, x.key)]
-    for x in check(arrays, metadata, cases, given.arch):
-        equal = not (x.rows_differ or x.corner_differs)
-        verdict = "equal" if equal else "DIFFERS" if x.case.expected_equal else f"differs, as known: {x.case.why_not}"
-        if equal and not x.case.expected_equal:
-            verdict = "equal, although another kernel was expected"
-        bad, count = bad + (not equal and x.case.expected_equal), count + 1
-        print(f"{x.case.key:<34} {x.rows_differ:>4} of {x.rows:>4} rows, {x.corner_differs:>3} patterns of the "
+    for x in check(arrays, metadata, cases):
+        verdict = {
+            (True, True): "equal",
+            (False, True): "DIFFERS",
+            (True, False): "equal, which no preset claims",
+            (False, False): "differs, as no preset claims the contrary",
+        }[x.equal, x.claimed]
+        bad, count = bad + (x.claimed and not x.equal), count + 1
+        print(f"{x.case.key:<40} {x.rows_differ:>4} of {x.rows:>4} rows, {x.corner_differs:>3} patterns of the "
               f"corner differ: {verdict}", flush=True)  # fmt: skip
     print(f"{count} products, {bad} differ that should be equal; {time.monotonic() - started:.1f} s")
     return 1 if bad or not count else 0

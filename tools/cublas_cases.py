@@ -1,26 +1,33 @@
 # SPDX-License-Identifier: MIT
-"""Which matrix products of cuBLAS are recorded, their inputs, and which of them a plain loop over k explains."""
+"""Which matrix products of cuBLAS are recorded, and their inputs."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tools.recording_inputs import random_words
-from wmma_emu.formats import encode, format_of
+from wmma_emu.formats import decode, encode, format_of
+from wmma_emu.gemm import PRESETS
 
 VERSION = 1
 
 CORNER = 16
 """Rows and columns of the bits that are stored whole."""
 
+Array = NDArray[Any]
+
 
 class Case(NamedTuple):
-    """One product D = A B, (m, k) times (k, n), inputs and output of one format.
+    """One product D = A B, (m, k) times (k, n), by one function of PyTorch.
 
     ``transposed`` is ``NN``, ``NT`` or ``TN``: T where a matrix lies column by column in memory. ``strict`` forbids
     reductions in a narrower format, as ``torch.backends.cuda.matmul.allow_*_reduced_precision_reduction = False``
-    does. ``why_not`` says why the bits are not those of a plain loop over k, empty where they are.
+    does. ``out`` is the format of D, if it is not that of A. ``call`` is ``matmul``; ``addmm``, which adds ``beta``
+    times C; ``addmm cancel``, of a C that leaves little of the sum, so that every rounding shows; ``linear``, which
+    adds a bias to every row; ``scaled_mm`` or ``scaled_mm fast`` (``use_fast_accum``), whose scales are four times
+    alpha and 1/4; ``int_mm``.
     """
 
     fmt: str
@@ -29,51 +36,116 @@ class Case(NamedTuple):
     k: int
     transposed: str = "NN"
     strict: bool = True
-    why_not: str = ""
+    call: str = "matmul"
+    out: str = ""
+    alpha: float = 1.0
+    beta: float = 0.0
 
     @property
     def key(self) -> str:
         mode = "strict" if self.strict else "default"
-        return f"{self.fmt}|{self.m}x{self.n}x{self.k}|{self.transposed}|{mode}"
+        if self.call != "matmul":
+            mode = self.call
+        if self.adds_c or self.alpha != 1:
+            mode += f" {self.alpha} {self.beta}"
+        return f"{self.fmt}|{self.m}x{self.n}x{self.k}|{self.transposed}|{mode}" + (f"|{self.out}" if self.out else "")
 
     @property
-    def expected_equal(self) -> bool:
-        return not self.why_not
+    def adds_c(self) -> bool:
+        return self.call.startswith("addmm")
+
+    @property
+    def out_format(self) -> str:
+        return self.out or self.fmt
+
+    @property
+    def preset(self) -> str:
+        """What `wmma_emu.gemm` calls it: ``like=``; empty where there is no preset of the format."""
+        name = f"cublas-sm90-{self.fmt}" + ("-fast" if "fast" in self.call else "")
+        return name if any(row.name == name for row in PRESETS) else ""
 
 
 _SQUARES = tuple((x, x, x) for x in (16, 64, 128, 256, 512, 1024))
 _RECTANGLES = ((64, 96, 1024), (256, 128, 512), (1024, 1024, 2048))
-_OTHER = {
-    (33, 65, 130): "K is no multiple of 16: consistent with a kernel that takes the partial tile of k first",
-    (64, 128, 8192): "few tiles and a long k: the library splits k among blocks and adds their sums",
-}
+_RESIDUES = ((33, 65, 130), (40, 48, 40), (64, 64, 100), (64, 64, 136), (65, 127, 255), (128, 64, 1000), (64, 64, 2001))
+"""K is no multiple of a tile's."""
+_LONG = ((64, 128, 8192), (64, 64, 4096), (128, 128, 4096), (128, 128, 16384), (64, 256, 8192), (32, 64, 16384),
+         (256, 256, 8192), (16, 1024, 4096))  # fmt: skip
+"""Few tiles of D, and a long K."""
+_LAYERS = ((128, 768, 768), (128, 3072, 768), (128, 768, 3072), (16, 4096, 4096), (512, 1024, 256))
+"""Of neural networks; B lies column by column, as PyTorch's weights do."""
+_EPILOGUES = ((128, 128, 256), (256, 128, 512), (64, 128, 8192))
+_FP8 = ((64, 64, 64), (64, 64, 256), (128, 128, 512), (128, 256, 1024), (256, 128, 2048), (64, 128, 8192),
+        (512, 512, 512), (64, 64, 1008), (1024, 1024, 1024), (128, 768, 3072), (16, 4096, 4096))  # fmt: skip
 
 
-def _cases(fmt: str) -> list[Case]:
-    cases = [Case(fmt, *shape) for shape in (*_SQUARES, *_RECTANGLES)]
-    for shape, reason in _OTHER.items():
-        # The order shows in no bit of this bf16 product.
-        same = (fmt, shape) == ("bf16", (33, 65, 130))
-        cases.append(Case(fmt, *shape, why_not="" if same else reason))
+def _half(fmt: str) -> list[Case]:
+    cases = [Case(fmt, *shape) for shape in (*_SQUARES, *_RECTANGLES, *_RESIDUES, *_LONG)]
     cases += [Case(fmt, *shape, transposed=x) for shape in ((128, 128, 128), (256, 128, 512)) for x in ("NT", "TN")]
-    cases += [Case(fmt, x, x, x, strict=False) for x in (256, 1024)]
+    cases += [Case(fmt, *shape, transposed="NT") for shape in ((64, 128, 8192), (16, 1024, 4096), (33, 65, 130))]
+    cases += [Case(fmt, *shape, strict=False) for shape in ((256,) * 3, (1024,) * 3, (64, 128, 8192), (33, 65, 130))]
+    cases += [Case(fmt, *shape, transposed="NT") for shape in _LAYERS]
+    for shape in _EPILOGUES:
+        cases += [Case(fmt, *shape, call="addmm", alpha=x, beta=y) for x, y in ((1.0, 1.0), (0.3, 0.7), (0.3, 1.0))]
+        cases += [Case(fmt, *shape, call="addmm cancel", alpha=x, beta=y) for x, y in ((0.3, 0.7), (0.3, 1.0))]
+        cases.append(Case(fmt, *shape, transposed="NT", call="linear"))
     return cases
 
 
-CASES: tuple[Case, ...] = (*_cases("f16"), *_cases("bf16"))
+def _others() -> list[Case]:
+    cases = [
+        Case("e4m3", *shape, transposed="NT", call=call, out=out)
+        for shape in _FP8
+        for call in ("scaled_mm", "scaled_mm fast")
+        for out in ("bf16", "f32")
+    ]
+    cases += [Case("e4m3", 128, 128, 512, transposed="NT", call="scaled_mm", out=x, alpha=0.3) for x in ("bf16", "f32")]
+    cases += [
+        Case("s8", *x, transposed="NT", call="int_mm", out="s32")
+        for x in ((32, 64, 64), (128, 128, 512), (256, 128, 2048))
+    ]
+    shapes = ((64, 64, 64), (128, 128, 256), (256, 128, 512), (512, 512, 512), (33, 65, 130), (64, 128, 8192))
+    for fmt, out in (("tf32", "f32"), ("f32", "")):
+        cases += [Case(fmt, *shape, out=out) for shape in shapes]
+    return cases
 
 
-def inputs(case: Case, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Draw A and B as patterns (uint16): sums of four uniform integers, times a power of two, rounded to nearest even.
+CASES: tuple[Case, ...] = (*_half("f16"), *_half("bf16"), *_others())
 
-    They depend on format and shape alone. The standard deviation is 1.15.
+
+def inputs(case: Case, seed: int) -> tuple[Array, Array]:
+    """Draw A and B as patterns: sums of four uniform integers, times a power of two, rounded to nearest even.
+
+    They depend on format and shape alone. The standard deviation is 1.15; that of 8-bit integers 37.
     """
-    fmt = format_of(case.fmt)
-    key = f"wmma_emu product {VERSION}|{seed}|{case.fmt}|{case.m}x{case.n}x{case.k}"
-    drawn = []
-    for name, shape in (("A", (case.m, case.k)), ("B", (case.k, case.n))):
-        words = random_words(f"{key}|{name}", shape[0] * shape[1])
-        parts = sum(((words >> np.uint64(16 * i)) & np.uint64(0xFFFF)).astype(np.int64) for i in range(4))
-        values = (parts - 2 * 0xFFFF).astype(np.float64) * 2.0**-15
-        drawn.append(encode(values, fmt).reshape(shape))
-    return drawn[0], drawn[1]
+    return _operands(case.fmt, case.m, case.n, case.k, seed)
+
+
+@lru_cache(maxsize=2)
+def _operands(fmt: str, m: int, n: int, k: int, seed: int) -> tuple[Array, Array]:
+    case = Case(fmt, m, n, k)
+    drawn = _drawn(case, seed, "A", (m, k), fmt), _drawn(case, seed, "B", (k, n), fmt)
+    for x in drawn:
+        x.flags.writeable = False
+    return drawn
+
+
+def addend(case: Case, seed: int) -> Array:
+    """C of an ``addmm``, or the bias of a ``linear``, in the format of D: drawn as A and B are, or what cancels A B.
+
+    A B is exact in float64, whatever the order of its sums: both are multiples of 2**-15, and not large.
+    """
+    if case.call == "addmm cancel":
+        A, B = (decode(x, format_of(case.fmt)) for x in inputs(case, seed))
+        return encode(-case.alpha / case.beta * (A @ B), format_of(case.out_format))
+    shape = (1, case.n) if case.call == "linear" else (case.m, case.n)
+    return _drawn(case, seed, "C", shape, case.out_format)
+
+
+def _drawn(case: Case, seed: int, name: str, shape: tuple[int, int], fmt: str) -> Array:
+    key = f"wmma_emu product {VERSION}|{seed}|{case.fmt}|{case.m}x{case.n}x{case.k}|{name}"
+    words = random_words(key, shape[0] * shape[1])
+    parts = sum(((words >> np.uint64(16 * i)) & np.uint64(0xFFFF)).astype(np.int64) for i in range(4)) - 2 * 0xFFFF
+    if fmt == "s8":
+        return np.clip(parts >> 10, -128, 127).astype(np.int8).view(np.uint8).reshape(shape)
+    return encode(parts.astype(np.float64) * 2.0**-15, format_of(fmt)).reshape(shape)

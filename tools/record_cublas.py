@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Record what `torch.matmul` returns for f16 and bf16: a checksum of every row, and a corner of the bits.
+"""Record what cuBLAS returns through PyTorch: a checksum of every row, and a corner of the bits.
 
     python -m tools.record_cublas --out tests/data/sm90_cublas.npz
 
-Needs PyTorch with CUDA. `tools.check_cublas` compares the file with `wmma_emu.gemm`.
+Needs PyTorch with CUDA. `tools.check_cublas` compares the file with `wmma_emu.gemm`; `tools.fit_k_order` looks for the
+order of accumulation that explains a product.
 """
 
 import argparse
+import json
+import tempfile
 import time
 import zlib
 from collections.abc import Callable, Sequence
@@ -16,13 +19,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cublas_cases import CASES, CORNER, VERSION, Case, inputs
+from tools.cublas_cases import CASES, CORNER, VERSION, Case, addend, inputs
 from tools.cuda_driver import versions
 from tools.recordings import add_source, save_arrays
 
-PROFILER_SECONDS = 45
+Matmul = Callable[[Case, int], NDArray[Any]]
 
-Matmul = Callable[[Case, NDArray[Any], NDArray[Any]], NDArray[Any]]
+_TORCH = {
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "e4m3": "float8_e4m3fn",
+    "s8": "int8",
+    "tf32": "float32",
+    "f32": "float32",
+}
+_SIGNED = {1: np.int8, 2: np.int16, 4: np.int32}
 
 
 def row_checksums(bits: NDArray[Any]) -> NDArray[np.uint32]:
@@ -32,62 +43,92 @@ def row_checksums(bits: NDArray[Any]) -> NDArray[np.uint32]:
 
 
 def record(cases: Sequence[Case], seed: int, matmul: Matmul) -> dict[str, NDArray[Any]]:
-    """Compute every case; returns ``key|rows`` and ``key|corner``."""
+    """Compute every case; returns ``key|rows`` and ``key|corner``. What the library refuses is left out."""
     arrays: dict[str, NDArray[Any]] = {}
     for case in cases:
-        bits = matmul(case, *inputs(case, seed))
+        try:
+            bits = matmul(case, seed)
+        except RuntimeError as error:
+            print(f"{case.key}: refused: {str(error).splitlines()[0]}", flush=True)
+            continue
         arrays[f"{case.key}|rows"] = row_checksums(bits)
         arrays[f"{case.key}|corner"] = bits[:CORNER, :CORNER].copy()
-        print(f"{case.key}: {bits.shape[0]} rows", flush=True)
     return arrays
 
 
-def torch_matmul(case: Case, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Multiply on the GPU; patterns in, patterns out."""
-    d = _launch(case, *_operands(case, a, b))
+def torch_product(case: Case, seed: int) -> NDArray[Any]:
+    """Multiply on the GPU; patterns out."""
     import torch
 
-    return d.view(torch.int16).cpu().numpy().view(np.uint16)
+    d = launch(case, *operands(case, seed))
+    width = d.element_size()
+    bits: NDArray[Any] = d.view({1: torch.int8, 2: torch.int16, 4: torch.int32}[width]).cpu().numpy()
+    return bits.view({1: np.uint8, 2: np.uint16, 4: np.uint32}[width])
 
 
-def _operands(case: Case, a: NDArray[Any], b: NDArray[Any]) -> tuple[Any, Any]:
+def to_device(bits: NDArray[Any], fmt: str) -> Any:
+    """Patterns as a tensor on the GPU."""
     import torch
 
-    dtype = {"f16": torch.float16, "bf16": torch.bfloat16}[case.fmt]
-    tensors = []
-    for bits, letter in zip((a, b), case.transposed, strict=True):
-        tensor = torch.from_numpy(bits.view(np.int16)).view(dtype).cuda()
-        tensors.append(tensor.t().contiguous().t() if letter == "T" else tensor)
-    return tensors[0], tensors[1]
+    return torch.from_numpy(bits.view(_SIGNED[bits.itemsize]).copy()).cuda().view(getattr(torch, _TORCH[fmt]))
 
 
-def _launch(case: Case, a: Any, b: Any) -> Any:
+def operands(case: Case, seed: int) -> tuple[Any, Any, Any]:
+    """A, B, and what is added, as tensors on the GPU in the layouts of the case."""
+    a, b = (
+        to_device(x, case.fmt) if letter == "N" else to_device(x.T.copy(), case.fmt).t()
+        for x, letter in zip(inputs(case, seed), case.transposed, strict=True)
+    )
+    return a, b, to_device(addend(case, seed), case.out_format) if case.adds_c or case.call == "linear" else None
+
+
+def launch(case: Case, a: Any, b: Any, c: Any = None) -> Any:
+    """Call PyTorch as the case says."""
     import torch
 
     setting = torch.backends.cuda.matmul
     setting.allow_fp16_reduced_precision_reduction = not case.strict
     setting.allow_bf16_reduced_precision_reduction = not case.strict
-    d = torch.matmul(a, b)
+    setting.allow_tf32 = case.fmt == "tf32"
+    if case.adds_c:
+        d = torch.addmm(c, a, b, alpha=case.alpha, beta=case.beta)
+    elif case.call == "linear":
+        d = torch.nn.functional.linear(a, b.t(), c.reshape(-1))
+    elif case.call == "int_mm":
+        d = torch._int_mm(a, b)
+    elif case.call.startswith("scaled_mm"):
+        scales = [torch.full((), x, device="cuda") for x in (case.alpha * 4, 0.25)]
+        out, fast = getattr(torch, _TORCH[case.out]), "fast" in case.call
+        d = torch._scaled_mm(a, b, *scales, out_dtype=out, use_fast_accum=fast)
+    else:
+        d = torch.matmul(a, b)
     torch.cuda.synchronize()
     return d
 
 
-def kernel_names(cases: Sequence[Case], seed: int) -> dict[str, list[str]]:
-    """Names of the kernels that the library ran, as the profiler sees them."""
-    import torch
-    from torch.profiler import ProfilerActivity, profile
+def kernels_of(cases: Sequence[Case], seed: int) -> dict[str, list[str]]:
+    """Names and grids of the kernels that the library ran, as the profiler sees them."""
+    from torch.profiler import ProfilerActivity, profile, record_function
 
-    names: dict[str, list[str]] = {}
-    deadline = time.monotonic() + PROFILER_SECONDS
-    for case in cases:
-        if time.monotonic() > deadline:
-            break
-        a, b = _operands(case, *inputs(case, seed))
-        with profile(activities=[ProfilerActivity.CUDA]) as profiled:
-            _launch(case, a, b)
-        kernels = [x.name for x in profiled.events() if x.device_type == torch.autograd.DeviceType.CUDA]
-        names[case.key] = sorted({x for x in kernels if not x.lower().startswith(("mem", "cuda", "activity"))})
-    return names
+    tensors = [operands(case, seed) for case in cases]
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled:
+        for case, (a, b, c) in zip(cases, tensors, strict=True):
+            with record_function(case.key):
+                launch(case, a, b, c)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        profiled.export_chrome_trace(str(path))
+        events = json.loads(path.read_text())["traceEvents"]
+    ranges = {x["name"]: (x["ts"], x["ts"] + x["dur"]) for x in events if x.get("cat") == "user_annotation"}
+    kernels = [x for x in events if x.get("cat") == "kernel"]
+    return {
+        key: [
+            f"{x['name'][:160]} grid {'x'.join(map(str, x['args']['grid']))}"
+            for x in kernels
+            if start <= x["ts"] <= end
+        ]
+        for key, (start, end) in ranges.items()
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -103,12 +144,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "cublas": _cublas_version(), "blas": str(torch.backends.cuda.preferred_blas_library()),
     }  # fmt: skip
     print(gpu, flush=True)
-    arrays = record(CASES, given.seed, torch_matmul)
+    arrays = record(CASES, given.seed, torch_product)
     given.out.parent.mkdir(parents=True, exist_ok=True)
     _save(given.out, arrays, given.seed, gpu, {})
     print(f"{given.out}: {given.out.stat().st_size} bytes, {time.monotonic() - started:.1f} s", flush=True)
     try:  # the profiler may be missing or refused; the recording is already safe
-        names = kernel_names(CASES, given.seed)
+        names = kernels_of([x for x in CASES if f"{x.key}|rows" in arrays], given.seed)
     except Exception as error:
         print(f"no kernel names: {type(error).__name__}: {error}")
         return
@@ -123,7 +164,7 @@ def _save(
 ) -> None:
     save_arrays(path, arrays, version=VERSION, seed=seed, kernels=kernels, **gpu)
     add_source(
-        path, **gpu, contents="format|MxNxK|layouts|mode|rows: CRC-32 of each row of torch.matmul; ...|corner: bits",
+        path, **gpu, contents="format|MxNxK|layouts|mode|rows: CRC-32 of each row of torch's product; ...|corner: bits",
         generator=f"tools/record_cublas.py, inputs version {VERSION}", seed=seed,
     )  # fmt: skip
 

@@ -26,7 +26,7 @@ from wmma_emu.errors import (
     WmmaEmuError,
 )
 from wmma_emu.formats import Format, format_of
-from wmma_emu.gemm import Comparison, gemm
+from wmma_emu.gemm import Comparison, KOrder, gemm
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Instruction
 from wmma_emu.kernels import kernel
 from wmma_emu.layouts import LaneMap
@@ -48,6 +48,7 @@ __all__ = [
     "Format",
     "FragmentMismatchError",
     "Instruction",
+    "KOrder",
     "LaneMap",
     "OutOfBoundsError",
     "Pointer",

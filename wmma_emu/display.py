@@ -6,9 +6,9 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-__all__ = ["progress_bar", "warn_caller"]
+__all__ = ["note_once", "progress_bar", "warn_caller"]
 
 _DELAY = 1.0
 _INTERVAL = 0.2
@@ -30,6 +30,23 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+_noted: set[str] = set()
+
+
+def note_once(text: str) -> None:
+    """Print a line on standard error, the first time that it is given in this process.
+
+    Examples
+    --------
+    >>> note_once("")
+    """
+    if not text or text in _noted:
+        return
+    _noted.add(text)
+    with suppress(OSError, ValueError, AttributeError):  # standard error is closed, or there is none
+        print(f"wmma_emu: {text}", file=sys.stderr, flush=True)
 
 
 @contextmanager

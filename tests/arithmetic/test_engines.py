@@ -5,15 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.arithmetic.helpers import adversarial_operands, distinct_products
+from tests.arithmetic.helpers import adversarial_operands, distinct_products, engines_of
 from tests.rows import REPRESENTATIVES
-from wmma_emu.arithmetic import ENGINES, FMA_F32, DotProduct, matmul, models_for, numpy_engine
+from wmma_emu.arithmetic import FMA_F32, DotProduct, matmul, models_for, numpy_engine
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats import Format
 from wmma_emu.instructions import INSTRUCTIONS
 
 PRODUCTS = {**distinct_products(), "fma.f32": FMA_F32}
-OTHERS = [name for name in ENGINES if name != "reference"]
 
 
 def interesting(fmt: Format) -> list[int]:
@@ -56,7 +55,7 @@ def mixture(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> np
 
 def assert_engines_agree(product: DotProduct, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
     expected = matmul(product, a, b, c, engine="reference")
-    for name in OTHERS:
+    for name in engines_of(product)[1:]:
         found = matmul(product, a, b, c, engine=name)
         different = np.argwhere(found != expected)
         assert not len(different), (
@@ -131,7 +130,7 @@ def test_an_unknown_engine_is_refused_by_name():
     z = np.zeros((1, product.k), product.a.storage)
     with pytest.raises(
         UnsupportedInstructionError,
-        match="there is no engine 'cuda'; the engines are 'auto', 'reference', 'numpy'",
+        match="there is no engine 'cuda'; the engines are 'auto', 'reference', 'numpy', 'numba', 'cupy'",
     ):
         matmul(product, z, z.T, np.zeros((1, 1), product.c.storage), engine="cuda")
 

@@ -105,7 +105,7 @@ WRONG = [
     (["gemm", "a.npy", "-o", "d.npy"], "gemm needs B.npy: file of B, (..., K, N)"),
     (["gemm", "a.npy", "b.npy"], "gemm needs -o: where D is written, (..., M, N)"),
     (["gemm", "a.npy", "b.npy", "-o", "d.npy", "--out_format=f16"], "gemm has no option '--out_format'; it has "
-     "--help, --output, --c, --instr, --arch, --a-format, --b-format, --lowering, --out-format, --engine; "
+     "--help, --output, --c, --instr, --arch, --a-format, --b-format, --lowering, --out-format, --engine, --threads; "
      "did you mean --out-format?"),
     # filters and names
     (["list", "--type", "fp16"], "--type 'fp16' is not one of f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, "
@@ -216,7 +216,7 @@ WRONG = [
     (gemm("a.npy b.npy --lowering x"), "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 has no lowering "
      "'x'; it has 'native'"),
     (gemm("tall.npy wide.npy"), "not enough memory; multiply smaller matrices (Unable to allocate 32.0 TiB for an "
-     "array with shape (1, 1048576, 8388608) and data type uint32)"),
+     "array with shape (1048576, 8388608) and data type float32)"),
     # where the result goes
     (["gemm", "a.npy", "b.npy", "-o", "a.npy"], "a.npy: an input; name another file to write"),
     (["gemm", "a.npy", "b.npy", "-o", "link.npy"], "link.npy: an input; name another file to write"),

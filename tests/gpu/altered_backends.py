@@ -35,3 +35,47 @@ class Refuses(EmulatedBackend):
         from wmma_emu.errors import BackendUnavailableError
 
         raise BackendUnavailableError("the GPU has gone")
+
+
+@dataclass(frozen=True)
+class DiesOnce(EmulatedBackend):
+    """A worker that is killed in the middle of a task: the first one that finds no file of that name."""
+
+    marker: str = ""
+
+    def execute(self, ins, a, b, c, **keywords: Any):
+        import os
+        import signal
+
+        try:
+            os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return super().execute(ins, a, b, c, **keywords)
+        os.kill(os.getpid(), signal.SIGKILL)
+        return None
+
+
+@dataclass(frozen=True)
+class SomethingElse(EmulatedBackend):
+    """Another GPU in each process."""
+
+    def describe(self):
+        import os
+
+        return {**super().describe(), "name": f"GPU {os.getpid()}"}
+
+
+@dataclass(frozen=True)
+class NoGpuHere(EmulatedBackend):
+    """A GPU that only workers have."""
+
+    home: int = 0
+
+    def describe(self):
+        import os
+
+        from wmma_emu.errors import BackendUnavailableError
+
+        if os.getpid() == self.home:
+            raise BackendUnavailableError("there is no GPU")
+        return super().describe()

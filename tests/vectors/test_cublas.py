@@ -1,4 +1,4 @@
-"""Whole products: `wmma_emu.gemm` equals what `torch.matmul` returned on a Hopper GPU, checked row by row."""
+"""Whole products: `wmma_emu.gemm` equals what PyTorch returned on a Hopper GPU, checked row by row."""
 
 from pathlib import Path
 
@@ -10,37 +10,67 @@ from tools.check_cublas import check
 from tools.cublas_cases import CASES, inputs
 from tools.record_cublas import row_checksums
 from tools.recordings import load_arrays
-from wmma_emu.formats import format_of
 from wmma_emu.formats.dtypes import dtype_of
+from wmma_emu.gemm import PRESETS
 
 FILE = Path(__file__).parents[1] / "data" / "sm90_cublas.npz"
 ARRAYS, METADATA = load_arrays(FILE)
 PRODUCTS: dict[tuple, list] = {}
 for _case in CASES:
-    PRODUCTS.setdefault(_case[:4], []).append(_case)
+    PRODUCTS.setdefault(_case._replace(transposed="NN", strict=True), []).append(_case)
+WITH_PRESET = [product for product in PRODUCTS if product.preset]
 
 pytestmark = pytest.mark.vectors
 
 
-@pytest.mark.parametrize("product", PRODUCTS, ids=lambda p: "-".join(map(str, p)))
-def test_gemm_equals_cublas_where_the_library_does_not_split_k(product):
+def epilogue_of(case):
+    parts = ["alpha"] if case.alpha != 1 else []
+    parts += ["beta of 1" if case.beta == 1 else "beta"] if case.adds_c else []
+    return " and ".join(parts + (["bias"] if case.call == "linear" else []))
+
+
+def test_every_case_is_recorded():
+    assert {f"{case.key}|{what}" for case in CASES for what in ("rows", "corner")} == set(ARRAYS)
+
+
+@pytest.mark.parametrize("product", WITH_PRESET, ids=lambda product: product.key)
+def test_a_preset_gives_the_bits_of_the_library_in_every_layout_and_mode(product):
     results = list(check(ARRAYS, METADATA, PRODUCTS[product]))
     assert len(results) == len(PRODUCTS[product])
     for result in results:
-        if result.case.expected_equal:
-            assert (result.rows_differ, result.corner_differs) == (0, 0), result
+        assert result.claimed and (result.rows_differ, result.corner_differs) == (0, 0), result
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if not case.expected_equal], ids=lambda case: case.key)
-def test_a_product_that_the_library_adds_up_in_another_order_differs(case):
-    assert [result.rows_differ > 0 for result in check(ARRAYS, METADATA, [case])] == [True]
+def test_presets_claim_what_is_recorded_and_nothing_else():
+    claims = {
+        (row.name, shape, out, epilogue)
+        for row in PRESETS
+        for x in row.recorded
+        for shape in x.shapes
+        for out in row.outs
+        if x.serves(out)
+        for epilogue in x.epilogues
+    }
+    recorded = {(x.preset, (x.m, x.n, x.k), x.out_format, epilogue_of(x)) for x in CASES if x.preset}
+    assert claims == recorded
 
 
 @pytest.mark.parametrize("fmt", ["f16", "bf16"])
-def test_a_k_that_is_no_multiple_of_the_tile_is_explained_by_the_partial_tile_first(fmt):
-    case = next(case for case in CASES if case[:4] == (fmt, 33, 65, 130))
-    dtype = dtype_of(format_of(fmt))
-    A, B = (x.view(dtype) for x in inputs(case, METADATA["seed"]))
-    rest = case.k % 16
-    D = we.gemm(A[:, rest:], B[rest:], we.gemm(A[:, :rest], B[:rest]), out_dtype=dtype)
-    np.testing.assert_array_equal(row_checksums(D.view(np.uint16)), ARRAYS[f"{case.key}|rows"])
+def test_a_plain_loop_does_not_explain_a_product_whose_k_is_split(fmt):
+    case = next(case for case in CASES if case[:4] == (fmt, 64, 128, 8192))
+    A, B = (x.view(dtype_of(fmt)) for x in inputs(case, METADATA["seed"]))
+    D = we.gemm(A, B, arch="sm_90", out_dtype=dtype_of(fmt))
+    assert (row_checksums(D.view(np.uint16)) != ARRAYS[f"{case.key}|rows"]).any()
+
+
+def test_a_plain_loop_does_not_explain_a_partial_tile_first():
+    case = next(case for case in CASES if case[:4] == ("f16", 33, 65, 130))
+    A, B = (x.view(np.float16) for x in inputs(case, METADATA["seed"]))
+    D = we.gemm(A, B, arch="sm_90", out_dtype=np.float16)
+    assert (row_checksums(D.view(np.uint16)) != ARRAYS[f"{case.key}|rows"]).sum() == 2
+
+
+def test_float32_is_added_in_orders_that_no_preset_claims():
+    cases = [case for case in CASES if not case.preset]
+    assert {case.fmt for case in cases} == {"f32"}
+    assert any(result.rows_differ for result in check(ARRAYS, METADATA, cases))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is computed: one model row for each chip and kind of instruction, and engines that agree bit for bit."""
 
+from wmma_emu.arithmetic.blocks import thread_count
 from wmma_emu.arithmetic.engines import ENGINES, check_engine, matmul
 from wmma_emu.arithmetic.lookup import dot_product_of, model_for, models_for
 from wmma_emu.arithmetic.model import E8M13, DotModel, DotProduct
@@ -18,4 +19,5 @@ __all__ = [
     "matmul",
     "model_for",
     "models_for",
+    "thread_count",
 ]

@@ -1,56 +1,131 @@
 # SPDX-License-Identifier: MIT
 """The engines by name, and the one call through which every product goes."""
 
+import importlib
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from wmma_emu.arithmetic import numpy_engine, reference
+from wmma_emu.arithmetic.blocks import Progress, multiply_blocks, thread_count
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.display import note_once
+from wmma_emu.errors import (
+    BackendUnavailableError,
+    FragmentMismatchError,
+    UnsupportedInstructionError,
+    shorten,
+)
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["ENGINES", "check_engine", "matmul"]
+__all__ = ["ENGINES", "Engine", "check_engine", "matmul"]
 
-Engine = Callable[[DotProduct, Bits, Bits, Bits, numpy_engine.Progress | None], Bits]
-
-
-def _reference_matmul(
-    product: DotProduct, a: Bits, b: Bits, c: Bits, progress: numpy_engine.Progress | None = None
-) -> Bits:
-    """Every element through `wmma_emu.arithmetic.reference.dot`, instruction after instruction over K."""
-    d = np.empty(c.shape, product.d.storage)
-    for done, (index, i, j) in enumerate(np.ndindex(c.shape)):
-        row, column = a[index, i].tolist(), b[index, :, j].tolist()
-        running = int(c[index, i, j])
-        for k in range(0, len(row), product.k):
-            running = reference.dot(product, row[k : k + product.k], column[k : k + product.k], running)
-        d[index, i, j] = running
-        if progress is not None and done % 1024 == 0:
-            progress(done / c.size)
-    return d
+_WORTH_COMPILED_CODE = 1 << 22
+"""Multiply-adds from which on ``"auto"`` takes compiled code: NumPy needs some milliseconds for fewer, and numba about
+half a second to be imported, the first time."""
 
 
-ENGINES: dict[str, Engine] = {"reference": _reference_matmul, "numpy": numpy_engine.matmul}
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One way to compute products; all give the same bits.
+
+    Parameters
+    ----------
+    name : str
+    library : str
+        What it needs besides NumPy: the module's name, ``""`` for nothing.
+    extra : str
+        Name of the extra of this package that installs it.
+    module : str
+        Where it is, in this room: a function ``multiply_block``, or ``matmul`` where ``whole``; and if it does not
+        compute everything, ``has``. Imported when it is first used.
+    whole : bool
+        Whether it takes whole matrices, and not blocks in threads.
+    """
+
+    name: str
+    library: str
+    extra: str
+    module: str
+    whole: bool = False
+
+    def load(self) -> Any:
+        """Import the engine's module."""
+        return importlib.import_module(f"{__package__}.{self.module}")
+
+    def has(self, product: DotProduct) -> bool:
+        """Whether it computes a product; its library has to be there."""
+        has: Callable[[DotProduct], bool] | None = getattr(self.load(), "has", None)
+        return has is None or has(product)
+
+
+ENGINES: dict[str, Engine] = {
+    engine.name: engine
+    for engine in (
+        Engine("reference", "", "", "reference_engine"),
+        Engine("numpy", "", "", "numpy_engine"),
+        Engine("numba", "numba", "fast", "numba_engine"),
+        Engine("cupy", "cupy", "gpu", "cupy_engine", whole=True),
+    )
+}
 """Every engine: all give the same bits."""
 
 
 def check_engine(engine: str) -> str:
-    """Resolve ``"auto"`` to the fastest engine that is installed.
+    """Check that an engine exists, and that what it needs is installed; ``"auto"`` always is.
 
     Raises
     ------
     UnsupportedInstructionError
         For an engine that does not exist.
+    BackendUnavailableError
+        For one whose library cannot be imported.
     """
     if isinstance(engine, str) and engine == "auto":
-        return "numpy"
+        return engine
     if not isinstance(engine, str) or engine not in ENGINES:
         raise UnsupportedInstructionError(
             f"there is no engine {shorten(engine)}; the engines are 'auto', {', '.join(map(repr, ENGINES))}"
         )
+    if problem := _problem(engine):
+        needed = ENGINES[engine]
+        raise BackendUnavailableError(
+            f"engine={engine!r} needs {needed.library}, {problem}; install the extra `{needed.extra}` of wmma-emu "
+            f"(from a clone: pip install '.[{needed.extra}]'), or leave engine out"
+        )
     return engine
+
+
+@cache
+def _problem(engine: str) -> str:
+    """Say why an engine's library cannot be used; nothing if it can."""
+    library = ENGINES[engine].library
+    if not library:
+        return ""
+    try:
+        importlib.import_module(library)
+        ENGINES[engine].load()
+    except ModuleNotFoundError as error:
+        return "which is not installed" if error.name == library else f"which cannot be imported ({error})"
+    except Exception as error:  # a library that does not fit the others says so in many ways
+        return f"which cannot be imported ({shorten(error, str)})"
+    return ""
+
+
+def _fastest(product: DotProduct, work: int) -> str:
+    """The fastest engine that is installed, for so many multiply-adds."""
+    if work < _WORTH_COMPILED_CODE:
+        return "numpy"
+    if problem := _problem("numba"):
+        note_once(
+            f"engine='auto' is NumPy's, the slower one: numba, the faster one, is {problem.removeprefix('which is ')} "
+            "(from a clone: pip install '.[fast]')"
+        )
+        return "numpy"
+    return "numba" if ENGINES["numba"].has(product) else "numpy"
 
 
 def matmul(
@@ -59,7 +134,8 @@ def matmul(
     b: Bits,
     c: Bits,
     engine: str = "auto",
-    progress: numpy_engine.Progress | None = None,
+    progress: Progress | None = None,
+    threads: int | None = None,
 ) -> Bits:
     """Compute D = A B + C on bit patterns, with the model of one instruction on one chip.
 
@@ -72,13 +148,23 @@ def matmul(
         Patterns of the product's formats. Leading axes broadcast as in `numpy.matmul`. K is the instruction's k
         or, where D can be the next instruction's C, a multiple of it: instructions follow one another over
         ascending k.
-    engine : {"auto", "reference", "numpy"}
+    engine : {"auto", "reference", "numpy", "numba", "cupy"}
+        The fastest that is installed, by default: numba from some millions of multiply-adds on, NumPy below.
     progress : callable, optional
         Called with the share of the work that is done.
+    threads : int, optional
+        The most threads that are used, every core by default. The cupy engine uses none.
 
     Returns
     -------
     unsigned integer array, shape (..., M, N)
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For an engine that does not exist, or that lacks the product's arithmetic.
+    BackendUnavailableError
+        For an engine that is not installed.
 
     Examples
     --------
@@ -89,20 +175,32 @@ def matmul(
     >>> hex(matmul(p, ones[:16], ones[:, :8], np.zeros((16, 8), np.uint32))[0, 0])
     '0x20'
     """
-    run = ENGINES[check_engine(engine)]
+    name = check_engine(engine)
+    count = thread_count(threads)
     k = a.shape[-1]
     if k % product.k or (k != product.k and not product.chains):
         raise FragmentMismatchError(
             f"K = {k} is not {product.k}" + (", nor a multiple of it" if product.chains else "")
         )
+    if name != "auto" and ENGINES[name].whole:
+        result: Bits = ENGINES[name].load().matmul(product, a, b, c, progress)
+        return result
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
     shape = (*batch, *c.shape[-2:])
+    if name == "auto":
+        name = _fastest(product, prod(shape) * k)
+    elif not ENGINES[name].has(product):
+        raise UnsupportedInstructionError(
+            f"engine={name!r} has no {product.model.describe()}; use engine='numpy', or leave engine out"
+        )
+    run = ENGINES[name].load().multiply_block
     if prod(b.shape[:-2]) == 1:
         # One B for all: the batch is more rows.
         a, c = _rows_of_all(a, batch), _rows_of_all(c, batch)
-        return run(product, a, b.reshape(1, *b.shape[-2:]), c, progress).reshape(shape)
-    a, b, c = (_one_batch_axis(x, batch) for x in (a, b, c))
-    return run(product, a, b, c, progress).reshape(shape)
+        b = b.reshape(1, *b.shape[-2:])
+    else:
+        a, b, c = (_one_batch_axis(x, batch) for x in (a, b, c))
+    return multiply_blocks(run, product, a, b, c, count, progress).reshape(shape)
 
 
 def _rows_of_all(x: Bits, batch: tuple[int, ...]) -> Bits:

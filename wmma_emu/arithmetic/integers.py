@@ -1,50 +1,91 @@
 # SPDX-License-Identifier: MIT
-"""Integer products for a tile: exact sums through floating point wide enough, wrapped or clamped as PTX says."""
+"""Integer products of blocks: exact sums through float32 wide enough, wrapped or clamped as PTX says.
+
+A sum of products that stays within 2**24 is exact in float32, whatever the order in which BLAS adds; so K is taken in
+parts that cannot exceed that.
+"""
+
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.arithmetic.blas import exact_matmul
+from wmma_emu.arithmetic.blocks import Progress
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.formats import Format, decode
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["integer_matmul", "popcount_matmul"]
+__all__ = ["integer_block", "popcount_block"]
+
+_EXACT = 1 << 24
+"""Whole numbers up to it are float32."""
+
+_DEPTH = 1 << 10
+"""The most of K that is converted at once."""
 
 
-def integer_matmul(product: DotProduct, a: Bits, b: Bits, c: Bits) -> Bits:
+def integer_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
     """Exact totals, wrapped to 32 bits; or, with .satfinite, clamped once an instruction.
 
-    Wrapping may wait until the end of k; clamping may not. A panel is at most some thousands of products deep, far
-    from the 2**53 / 255**2 that float64 adds exactly.
+    Parameters
+    ----------
+    product : DotProduct
+    a, b, c : unsigned integer arrays, shapes (batch, m, K), (batch, K, n), (batch, m, n)
+    d : unsigned integer array, shape (batch, m, n)
+        Takes the result.
     """
-    x, y = decode(a, product.a), decode(b, product.b)
-    total = _signed(c, product.c)
-    step = product.k if product.satfinite else max(len(x), 1)
-    for k in range(0, len(x), step):
-        total = total + _sum_of_products(x[k : k + step], y[k : k + step])
-        if product.satfinite:
-            total = np.clip(total, product.d.min_integer, product.d.max_integer)
-    return (total & product.d.mask).astype(product.d.storage)
+    if product.satfinite:
+        # Clamping cannot wait until the end of K, as wrapping can.
+        total = _signed(c, product.c)
+        for start in range(0, a.shape[-1], product.k):
+            here = slice(start, start + product.k)
+            total += _sum_of_products(product, a[..., here], b[..., here, :])
+            np.clip(total, product.d.min_integer, product.d.max_integer, out=total)
+        np.bitwise_and(total, product.d.mask, out=d, casting="unsafe")
+        return
+    d[...] = c
+    largest = _largest(product.a) * _largest(product.b)
+    depth = min(_EXACT // largest, _DEPTH)
+    for start in range(0, a.shape[-1], depth):
+        here = slice(start, start + depth)
+        np.add(d, _sum_of_products(product, a[..., here], b[..., here, :]).view(d.dtype), out=d)
+        if progress is not None:
+            progress(start / a.shape[-1])
 
 
-def popcount_matmul(product: DotProduct, a: Bits, b: Bits, c: Bits) -> Bits:
+def popcount_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
     """Bits set in both, or in exactly one, of each row of A and column of B; added to c and wrapped."""
-    x, y = a.astype(np.float64), b.astype(np.float64)
-    count = _sum_of_products(x, y)
-    if product.bit_operation == "xor":
-        # |x ^ y| = |x| + |y| - 2 |x & y|
-        count = x.sum(0).astype(np.int64) + y.sum(0).astype(np.int64) - 2 * count
-    return ((_signed(c, product.c) + count) & product.d.mask).astype(product.d.storage)
+    d[...] = c
+    for start in range(0, a.shape[-1], _DEPTH):
+        x, y = a[..., start : start + _DEPTH], b[:, start : start + _DEPTH]
+        both = _sum_of_products(product, x, y)
+        if product.bit_operation == "xor":
+            # |x ^ y| = |x| + |y| - 2 |x & y|
+            count = x.sum(-1, dtype=np.int32)[..., None] + y.sum(-2, dtype=np.int32)[..., None, :]
+            both = count - 2 * both
+        np.add(d, both.view(d.dtype), out=d)
+        if progress is not None:
+            progress(start / a.shape[-1])
 
 
-def _sum_of_products(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Sum over the first axis, exactly: axes (K, M, 1[, lanes]) and (K, 1, N[, lanes])."""
-    total: NDArray[np.float64]
-    if x.ndim == 3:
-        total = np.matmul(x[:, :, 0].T, y[:, 0])
-    else:
-        total = np.matmul(x[:, :, 0].transpose(2, 1, 0), y[:, 0].transpose(2, 0, 1)).transpose(1, 2, 0)
-    return total.astype(np.int64)
+def _sum_of_products(product: DotProduct, a: Bits, b: Bits) -> NDArray[np.int32]:
+    """Sum over k, exactly: no partial sum exceeds 2**24."""
+    x, y = np.take(_values(product.a), a), np.take(_values(product.b), b)
+    return exact_matmul(x, y).astype(np.int32)
+
+
+@cache
+def _values(fmt: Format) -> NDArray[np.float32]:
+    """Value of every pattern of a format of 8 bits or fewer; a bit counts as 0 or 1."""
+    codes = np.arange(1 << fmt.bits, dtype=fmt.storage)
+    values = decode(codes, fmt) if fmt.bits > 1 else codes
+    return values.astype(np.float32)
+
+
+@cache
+def _largest(fmt: Format) -> int:
+    return int(np.abs(_values(fmt)).max())
 
 
 def _signed(bits: Bits, fmt: Format) -> NDArray[np.int64]:

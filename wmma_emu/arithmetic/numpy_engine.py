@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The NumPy engine: whole matrices of dot products, in tiles that stay in cache.
+"""The NumPy engine: blocks of dot products, in tiles that stay in cache.
 
 Works on bit patterns throughout. K may be several instructions long: then D of one is C of the next.
 """
@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from wmma_emu.arithmetic.integers import integer_matmul, popcount_matmul
+from wmma_emu.arithmetic.blocks import BlockEngine, Progress
+from wmma_emu.arithmetic.exact import multiply_or
+from wmma_emu.arithmetic.integers import integer_block, popcount_block
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.operands import Operand, prepare
 from wmma_emu.arithmetic.tiles import TileAccumulator, from_accumulator_bits, to_accumulator_bits
@@ -16,10 +18,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import add, convert, fma, mul, require_ieee_subnormals
 
-__all__ = ["Progress", "matmul"]
-
-Progress = Callable[[float], None]
-"""Called now and then with the share of the work that is done."""
+__all__ = ["multiply_block"]
 
 Tile = Callable[[Bits, Bits], Bits]
 """From the rows of a and the elements of c of one tile to its elements of d."""
@@ -40,7 +39,7 @@ _PANEL_ELEMENTS = 1 << 21
 """Elements of A or B that are made ready at once, some 20 bytes each while that lasts."""
 
 
-def matmul(product: DotProduct, a: Bits, b: Bits, c: Bits, progress: Progress | None = None) -> Bits:
+def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
     """Compute D = A B + C for every matrix of a batch, as the model says.
 
     Parameters
@@ -50,31 +49,40 @@ def matmul(product: DotProduct, a: Bits, b: Bits, c: Bits, progress: Progress | 
     b : unsigned integer array, shape (batch, K, N)
     c : unsigned integer array, shape (batch, M, N)
         Patterns. K is a multiple of ``product.k``.
-
-    Returns
-    -------
-    unsigned integer array, shape (batch, M, N)
+    d : unsigned integer array, shape (batch, M, N)
+        Takes the result.
     """
     require_ieee_subnormals()
-    batch, m, n = c.shape
-    d = np.array(c) if product.chains else np.empty(c.shape, product.d.storage)
+    if product.model.arithmetic in _WHOLE_BLOCKS:
+        _WHOLE_BLOCKS[product.model.arithmetic](product, a, b, c, d, progress)
+        return
+    if product.model.arithmetic == "aligned_sum":
+        multiply_or(_multiply_carefully, product, a, b, c, d, progress)
+    else:
+        _multiply_carefully(product, a, b, c, d, progress)
+
+
+def _multiply_carefully(
+    product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None
+) -> None:
+    """Depth after depth of K, tile after tile of D."""
+    if product.chains:
+        d[...] = c
+        c = d
     depth = max(_MAX_DEPTH // product.k, 1) * product.k
     starts = range(0, a.shape[-1], depth)
-    walk = _walk(product, batch, m, n)
+    walk = _walk(product, *d.shape)
     for done, k in enumerate(starts):
-        x, y = a[..., k : k + depth], b[:, k : k + depth]
-        for share in walk(product, x, y, c, d):
+        for share in walk(product, a[..., k : k + depth], b[:, k : k + depth], c, d):
             if progress is not None:
                 progress((done + share) / len(starts))
-        c = d
-    return d
 
 
 def _walk(product: DotProduct, batch: int, m: int, n: int) -> Callable[..., Iterator[float]]:
     """Choose the way through D whose last axis is long, because NumPy's inner loops run along it."""
     if m * n <= _SMALL_MATRIX and batch >= 16:
         return _batched
-    if n < _FEW_COLUMNS <= m and product.model.arithmetic in ("aligned_sum", "fma_chain"):
+    if n < _FEW_COLUMNS <= m:
         return _narrow
     return _tiled
 
@@ -197,18 +205,11 @@ def _chain(product: DotProduct, x: Bits, y: Bits, c: Bits) -> Bits:
     return add(c, running, fmt) if model.c_joins == "last_add" else running
 
 
-def _integer(product: DotProduct, b: Bits) -> Tile:
-    return lambda a, c: integer_matmul(product, a, b, c)
-
-
-def _popcount(product: DotProduct, b: Bits) -> Tile:
-    return lambda a, c: popcount_matmul(product, a, b, c)
-
+_WHOLE_BLOCKS: dict[str, BlockEngine] = {"integer": integer_block, "popcount": popcount_block}
+"""What needs no tiles."""
 
 _KERNELS: dict[str, Callable[[DotProduct, Bits], Tile]] = {
     "aligned_sum": _aligned_sum,
     "fma_chain": _fma_chain,
-    "integer": _integer,
-    "popcount": _popcount,
 }
 """From the columns of b of a panel, first axis k, to the function of its tiles."""

@@ -111,7 +111,13 @@ def _add_gemm(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="D.npy", required=True, help="where D is written, (..., M, N)")
     _add_matrices(parser, "..., ")
     add("--out-format", metavar="F", help="round D once more, to nearest even, as in f16, bf16")
-    add("--engine", metavar="E", default="auto", help="auto (default), numpy or reference; the bits are the same")
+    add(
+        "--engine",
+        metavar="E",
+        default="auto",
+        help="auto (default), numba, numpy, cupy or reference; the bits are the same",
+    )
+    add("--threads", metavar="N", help="the most threads that are used; every core if left out")
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:

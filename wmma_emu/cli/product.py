@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.arithmetic import FMA_F32, DotProduct, check_engine
+from wmma_emu.arithmetic import FMA_F32, DotProduct, check_engine, thread_count
 from wmma_emu.cli.inputs import BASELINE, read_inputs
 from wmma_emu.cli.matrices import check_output, write_matrix
 from wmma_emu.cli.terminal import Styled, Terminal
-from wmma_emu.cli.usage import check_choice
+from wmma_emu.cli.usage import check_choice, check_number
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, to_bits
 from wmma_emu.gemm import bind, gemm
@@ -34,6 +34,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     """
     chip = arch_of(DEFAULT_ARCH if arguments.arch is None else arguments.arch)
     check_engine(arguments.engine)
+    threads = None if arguments.threads is None else check_number("--threads", arguments.threads)
+    thread_count(threads)
     check_output(arguments.output, [x for x in (arguments.a, arguments.b, arguments.c) if x is not None])
     a, b, c, a_format, b_format = read_inputs(arguments, chip)
     product, name = FMA_F32, BASELINE
@@ -42,7 +44,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         product, name = bound.product, bound.mnemonic
     out = _out_format(arguments.out_format, product)
     d = gemm(
-        a, b, c, instr=name, arch=chip, out_dtype=dtype_of(out), engine=arguments.engine,
+        a, b, c, instr=name, arch=chip, out_dtype=dtype_of(out), engine=arguments.engine, threads=threads,
         lowering=arguments.lowering, a_format=a_format, b_format=b_format,
     )  # fmt: skip
     stored = d if d.dtype.isbuiltin == 1 else d.view(f"u{d.dtype.itemsize}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Matrices of any size, by one instruction repeated over ascending k, as a plain kernel does."""
+"""Matrices of any size, as a kernel multiplies them: instructions over k, an order of accumulation, an epilogue."""
 
 import sys
 from math import prod
@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from wmma_emu.arithmetic import DotProduct, check_engine, matmul
+from wmma_emu.arithmetic import DotProduct, check_engine
 from wmma_emu.display import progress_bar
-from wmma_emu.errors import FragmentMismatchError, shorten
-from wmma_emu.formats import Format
-from wmma_emu.formats.codec import Bits
-from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats import Format, format_of
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
+from wmma_emu.gemm.accumulation import Accumulation, Parts
+from wmma_emu.gemm.dask_arrays import gemm_dask, is_dask
+from wmma_emu.gemm.epilogue import Epilogue, Form, epilogue_of
+from wmma_emu.gemm.k_order import KOrder, Run
 from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape, step_of_k
-from wmma_emu.gemm.sparse import matmul_over_k
+from wmma_emu.gemm.panels import Operand, panel_size, panels
+from wmma_emu.gemm.presets import with_preset
 from wmma_emu.instructions import DEFAULT_ARCH, Arch
-from wmma_emu.scalar import convert
-from wmma_emu.warp import matrix_bits
 
 __all__ = ["gemm"]
 
@@ -32,14 +34,21 @@ def gemm(
     arch: str | Arch = DEFAULT_ARCH,
     out_dtype: DTypeLike | None = None,
     engine: str = "auto",
+    threads: int | None = None,
+    k_order: KOrder | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    bias: ArrayLike | None = None,
+    like: str | None = None,
     lowering: str | None = None,
     a_format: str | None = None,
     b_format: str | None = None,
 ) -> NDArray[Any]:
-    """Multiply matrices of any size with a tensor core's bits: D = A B + C.
+    """Multiply matrices of any size with a tensor core's bits: D = A B + C, or D = alpha A B + beta C + bias.
 
     Each element of D is what a kernel computes that walks over k in ascending order, one instruction after
-    another, D of one being C of the next. K is padded with +0 to a multiple of the instruction's k.
+    another, D of one being C of the next; or in another order that ``k_order`` or ``like`` says. K is padded with +0
+    to a multiple of the instruction's k. However large the matrices, less than 512 MiB are held beside them.
 
     Parameters
     ----------
@@ -50,8 +59,11 @@ def gemm(
         raw bits, where ``instr`` is named. A sparse instruction takes all of A, zeros included: of four elements in a
         row two are +0 (of tf32 one of two; of 4-bit elements two pairs of four).
     B : array, shape (..., K, N)
+        Leading axes broadcast as in `numpy.matmul`.
     C : array, shape (..., M, N), optional
-        In the accumulator's format; +0 if left out. Leading axes broadcast as in `numpy.matmul`.
+        Without ``beta`` what the accumulators start from, in their format, so that alpha multiplies it too; +0 if left
+        out. With ``beta`` a term of the epilogue, and the accumulators start from +0: in any format that the epilogue's
+        has all numbers of, unsigned arrays being raw bits of D's.
     instr : str, optional
         A PTX mnemonic; ``"fma.f32"`` for the CUDA cores' float32 multiply-adds. By default the `mma.sync` of
         the chip with the widest k and the widest accumulator.
@@ -60,7 +72,19 @@ def gemm(
     out_dtype : dtype, optional
         Round the result once more, to nearest even, as an epilogue does. What is too large becomes infinity; NaN in
         e4m3, which has none; the largest number in e3m2, e2m3, e2m1.
-    engine : {"auto", "reference", "numpy"}
+    engine : {"auto", "reference", "numpy", "numba", "cupy"}
+        All give the same bits.
+    threads : int, optional
+        The most threads that are used; every core by default.
+    k_order : KOrder, optional
+        Tiles, split-K, stream-K, promotion to float32. A plain loop by default.
+    alpha, beta : float, optional
+        Numbers, rounded once to the epilogue's format (from float64). A beta of 0 reads no C.
+    bias : array, shape (N,), optional
+        One number for each column of D, added to every row; formats as of C with ``beta``.
+    like : str, optional
+        A library's kernels by name, ``"cublas-sm90-bf16"``: chip, instruction, order of accumulation and epilogue of
+        the shapes that were recorded on hardware; see `wmma_emu.gemm.PRESETS`.
     lowering : str, optional
         Which compiler's sequence, where the chip runs the instruction as software.
     a_format, b_format : str, optional
@@ -69,14 +93,34 @@ def gemm(
     Returns
     -------
     array, shape (..., M, N)
-        Fresh, in the dtype of D or ``out_dtype``.
+        Fresh, in the dtype of D or ``out_dtype``. A Dask array if an operand is one; a cupy array if A or B is one and
+        ``engine="cupy"``.
 
     Raises
     ------
     FragmentMismatchError
-        For shapes, ranks and dtypes that do not fit.
+        For shapes, ranks and dtypes that do not fit. Vectors have no second axis: add one of length 1.
     UnsupportedInstructionError
-        For instructions and chips that do not exist, and float32 without ``instr``.
+        For instructions and chips that do not exist, float32 without ``instr``, options that contradict each other.
+
+    Warns
+    -----
+    UnverifiedModelWarning
+        For a model that no recording backs; for a shape of ``like`` that was not recorded.
+
+    Notes
+    -----
+    The epilogue computes in float32 for f16 and f32 accumulators, in float64 for f64; for s32 accumulators modulo 2**32
+    where D is s32 (alpha and beta are integers then), in float32 of the accumulators rounded to nearest even
+    elsewhere. Each operation rounds to nearest even:
+
+    1. ``beta * C``, rounded.
+    2. ``fma(alpha, accumulator, that)``, rounded once; without C ``alpha * accumulator``.
+    3. ``+ bias``, rounded.
+    4. Rounded to D's format.
+
+    That is what cuBLAS computes on an H200 (docs/explanation/library-kernels.md), but for one case that ``like`` knows.
+    Multiplying by exactly 1 and adding nothing change no bit.
 
     Examples
     --------
@@ -87,28 +131,110 @@ def gemm(
     >>> B = np.full((17, 1), 2.0**-13, np.float16); B[0, 0] = 1
     >>> we.gemm(A, B, arch="h200").view(np.uint32), (A.astype("f8") @ B).astype("f4").view(np.uint32)
     (array([[1065353216]], dtype=uint32), array([[1065353218]], dtype=uint32))
+
+    A kernel that takes the one at the end of k from a block of its own, and adds the two sums:
+
+    >>> we.gemm(A[:, ::-1], B[::-1], k_order=we.KOrder(cuts=(16,))).view(np.uint32)
+    array([[1065353218]], dtype=uint32)
     """
     check_engine(engine)
+    options: dict[str, Any] = {
+        "instr": instr, "arch": arch, "out_dtype": out_dtype, "engine": engine, "threads": threads, "k_order": k_order,
+        "alpha": alpha, "beta": beta, "lowering": lowering, "a_format": a_format, "b_format": b_format,
+    }  # fmt: skip
+    if like is not None:
+        options = with_preset(like, A, B, C, bias, options)
+    if is_dask(A, B, C, bias):
+        return gemm_dask(_gemm, A, B, C, bias, options)  # type: ignore[no-any-return]
+    if engine == "cupy":
+        from wmma_emu.gemm.cupy_arrays import gemm_on_gpu, is_cupy
+
+        if is_cupy(A) or is_cupy(B):
+            return gemm_on_gpu(A, B, C, **_of_gpu(options, bias))  # type: ignore[no-any-return]
+    return _gemm(A, B, C, bias=bias, **options)
+
+
+def _of_gpu(options: dict[str, Any], bias: ArrayLike | None) -> dict[str, Any]:
+    """The keywords that products of arrays on a GPU have; the others must not be given."""
+    for name, given in (*((x, options[x]) for x in ("k_order", "alpha", "beta")), ("bias", bias)):
+        if given is not None:
+            raise UnsupportedInstructionError(
+                f"{name}={shorten(given)} is not there for CuPy arrays, of which a plain loop over k is computed; "
+                "bring them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
+            )
+    return {x: options[x] for x in ("instr", "arch", "out_dtype", "lowering", "a_format", "b_format")}
+
+
+def _gemm(
+    A: ArrayLike,
+    B: ArrayLike,
+    C: ArrayLike | None = None,
+    *,
+    bias: ArrayLike | None = None,
+    instr: str | None,
+    arch: str | Arch,
+    out_dtype: DTypeLike | None,
+    engine: str,
+    threads: int | None,
+    k_order: KOrder | None,
+    alpha: float | None,
+    beta: float | None,
+    lowering: str | None,
+    a_format: str | None,
+    b_format: str | None,
+    form: Form = "fma_accumulator",
+) -> NDArray[Any]:
+    """Multiply in the memory of this machine, presets being resolved."""
     product, row = product_for(A, B, instr, arch, lowering, a_format, b_format)
     result_format = _result_format(product, out_dtype)
-    a = matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format)
-    b = matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format)
-    shape = result_shape(a.shape, b.shape)
-    c: Bits = np.zeros((1, 1), product.c.storage)
-    if C is not None:
-        c = matrix_bits(C, product.c, "C")
-        shape = check_c(c.shape, shape)
-    _check_size(shape, product)
-    k = a.shape[-1]
-    a, b = _pad_k(a, b, missing_k(k, product, step_of_k(product, row)))
-    c = np.broadcast_to(c, shape)
-    title = f"gemm {shape[-2]} x {shape[-1]} x {k}"
-    with progress_bar(title) as progress:
-        if row is not None and row.is_sparse:
-            d = matmul_over_k(row, product, a, b, c, engine, progress)
-        else:
-            d = matmul(product, a, b, c, engine=engine, progress=progress)
-    return from_bits(d if result_format == product.d else convert(d, product.d, result_format), result_format)
+    a, b = Operand(A, product.a, "A", -1, a_format), Operand(B, product.b, "B", -2, b_format)
+    shape, step = result_shape(a.shape, b.shape), step_of_k(product, row)
+    order = _checked_order(k_order, product, step, a.shape[-1])
+    accumulation = Accumulation(product, row, step, order, engine, threads)
+    epilogue = epilogue_of(product, accumulation.result_format, result_format, alpha, beta, C, bias, shape[-1], form)
+    c = Operand(C, product.c, "C") if C is not None and beta is None else None
+    for operand in (c, epilogue.c):
+        shape = shape if operand is None else check_c(operand.shape, shape)
+    missing_k(a.shape[-1], product, step)
+    return _by_panels(accumulation, epilogue, a, b, c, shape)
+
+
+def _by_panels(
+    accumulation: Accumulation, epilogue: Epilogue, a: Operand, b: Operand, c: Operand | None, shape: tuple[int, ...]
+) -> NDArray[Any]:
+    product, step, k = accumulation.product, accumulation.step, a.shape[-1]
+    item = format_of(accumulation.result_format).storage.itemsize
+    _check_size(shape, max(item, epilogue.result.storage.itemsize))
+    widest = max(product.a.storage.itemsize, product.b.storage.itemsize)
+    size = panel_size(shape, k, step, item, widest, accumulation.is_sparse)
+    d = np.empty(shape, dtype_of(epilogue.result))
+    bits, done = d.view(epilogue.result.storage), 0
+    with progress_bar(f"gemm {shape[-2]} x {shape[-1]} x {k}") as progress:
+        for index in panels(shape, size):
+            lengths = tuple(x.stop - x.start for x in index)
+            start = np.zeros((1, 1), product.c.storage) if c is None else c.bits(index)
+            report = None
+            if progress is not None:
+                first, share = done / prod(shape), prod(lengths) / prod(shape)
+                report = lambda x, first=first, share=share: progress(first + x * share)  # noqa: E731
+
+            def operands(run: Run, index: tuple[slice, ...] = index) -> Parts:
+                return Parts(a.bits(index, run, step), b.bits(index, run, step), a.first(index, run))
+
+            sums = accumulation.panel(operands, np.broadcast_to(start, lengths), k, size.depth, report)
+            bits[index] = epilogue(sums, index)
+            done += prod(lengths)
+    return d
+
+
+def _checked_order(order: KOrder | None, product: DotProduct, step: int, k: int) -> KOrder | None:
+    if order is None:
+        return None
+    if not isinstance(order, KOrder):
+        raise UnsupportedInstructionError(f"k_order={shorten(order)} is no KOrder; pass wmma_emu.KOrder(splits=4), say")
+    order.check(product, step)
+    order.ranges(k, step)
+    return order
 
 
 def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
@@ -126,15 +252,6 @@ def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
     return fmt
 
 
-def _check_size(shape: tuple[int, ...], product: DotProduct) -> None:
-    if prod(shape) * product.d.storage.itemsize > sys.maxsize:
+def _check_size(shape: tuple[int, ...], item_bytes: int) -> None:
+    if prod(shape) * item_bytes > sys.maxsize:
         raise FragmentMismatchError(f"D would have shape {shape}, more than any memory holds")
-
-
-def _pad_k(a: Bits, b: Bits, missing: int) -> tuple[Bits, Bits]:
-    """Fill the last instruction with products of +0, as a kernel does."""
-    if not missing:
-        return a, b
-    a = np.concatenate([a, np.zeros((*a.shape[:-1], missing), a.dtype)], axis=-1)
-    b = np.concatenate([b, np.zeros((*b.shape[:-2], missing, b.shape[-1]), b.dtype)], axis=-2)
-    return a, b

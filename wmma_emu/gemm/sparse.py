@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Whole matrices by a sparse instruction: A packed over all of K, each row of it beside the rows of B that it meets."""
 
+import re
 from collections.abc import Callable
 
 import numpy as np
 
 from wmma_emu.arithmetic import DotProduct, matmul
+from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.warp.sparse import compress, matmul_sparse
@@ -24,16 +26,40 @@ def matmul_over_k(
     c: Bits,
     engine: str,
     progress: Callable[[float], None] | None = None,
+    first: tuple[int, ...] = (),
+    threads: int | None = None,
 ) -> Bits:
-    """Multiply all of A, zeros included; K is a multiple of the instruction's k, and C has the shape of D."""
+    """Multiply all of A, zeros included; K is a multiple of the instruction's k, and C has the shape of D.
+
+    ``first`` says where in the user's A the first element of this one stands, for messages.
+    """
     if not a.size or not c.size:
-        return matmul(product, a, b, c, engine=engine)
-    packed, indices = compress(instruction, a)
+        return matmul(product, a, b, c, engine=engine, threads=threads)
+    try:
+        packed, indices = compress(instruction, a)
+    except FragmentMismatchError as error:
+        raise FragmentMismatchError(_moved(str(error), first or (0,) * a.ndim)) from None
     d = np.empty(c.shape, product.d.storage)
     rows = max(_GATHERED // (packed.shape[-1] * c.shape[-1]), 1)
     for start in range(0, c.shape[-2], rows):
         here = np.s_[..., start : start + rows, :]
-        d[here] = matmul_sparse(product, packed[here], b, c[here], indices[here], engine=engine)
+        parts = packed[here], b, c[here], indices[here]
+        d[here] = matmul_sparse(product, *parts, engine=engine, threads=threads)
         if progress is not None:
             progress(min(start + rows, c.shape[-2]) / c.shape[-2])
     return d
+
+
+def _moved(message: str, first: tuple[int, ...]) -> str:
+    """Count rows, columns and matrices from those of all of A."""
+    *matrix, row, column = first
+
+    def place(found: re.Match[str]) -> str:
+        return f"row {int(found[1]) + row}, columns {int(found[2]) + column} to {int(found[3]) + column} of A"
+
+    def which(found: re.Match[str]) -> str:
+        inner = [int(x) for x in found[1].split(",") if x.strip()]
+        return f"of matrix {tuple(x + y for x, y in zip(inner, matrix, strict=True))}"
+
+    message = re.sub(r"^row (\d+), columns (\d+) to (\d+) of A", place, message)
+    return re.sub(r"of matrix \(([\d, ]*)\)", which, message, count=1)

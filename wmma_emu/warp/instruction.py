@@ -113,7 +113,7 @@ class BoundInstruction:
             Where the packed elements of a sparse A stand; lanes that the selector leaves out may hold anything.
         selector : int
             The sparsity selector.
-        engine : {"auto", "reference", "numpy"}
+        engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
         Returns
         -------
@@ -226,7 +226,7 @@ class BoundInstruction:
             +0 if left out. Leading axes broadcast as in `numpy.matmul`.
         a_format, b_format : str, optional
             Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
-        engine : {"auto", "reference", "numpy"}
+        engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
         Returns
         -------

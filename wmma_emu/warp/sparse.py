@@ -19,7 +19,16 @@ _AT_ONCE = 1 << 22
 """Elements of B that are gathered at once."""
 
 
-def matmul_sparse(product: DotProduct, a: Bits, b: Bits, c: Bits, indices: Ints, *, engine: str = "auto") -> Bits:
+def matmul_sparse(
+    product: DotProduct,
+    a: Bits,
+    b: Bits,
+    c: Bits,
+    indices: Ints,
+    *,
+    engine: str = "auto",
+    threads: int | None = None,
+) -> Bits:
     """Compute D = A B + C on bit patterns, A packed: element (i, j) adds the products that row i of A names.
 
     What is left out of A takes part in nothing: an infinity in B that meets no element of A changes no bit.
@@ -33,7 +42,9 @@ def matmul_sparse(product: DotProduct, a: Bits, b: Bits, c: Bits, indices: Ints,
     c : unsigned integer array, shape (..., M, N)
     indices : int array, shape (..., M, terms)
         The k of each packed element. Leading axes broadcast.
-    engine : {"auto", "reference", "numpy"}
+    engine : {"auto", "reference", "numpy", "numba", "cupy"}
+    threads : int, optional
+        The most threads that are used; every core by default.
 
     Returns
     -------
@@ -48,7 +59,7 @@ def matmul_sparse(product: DotProduct, a: Bits, b: Bits, c: Bits, indices: Ints,
     for start in range(0, count, warps):
         here = slice(start, start + warps)
         met = np.take_along_axis(b[here, None], indices[here, :, :, None], axis=-2)
-        d[here] = matmul(product, a[here, :, None], met, c[here, :, None], engine=engine)[:, :, 0]
+        d[here] = matmul(product, a[here, :, None], met, c[here, :, None], engine=engine, threads=threads)[:, :, 0]
     return d.reshape(*batch, m, n)
 
 

@@ -112,7 +112,7 @@ class BoundWarpgroupInstruction(BoundInstruction):
             Where the packed elements of a sparse A stand.
         selector : int
             The sparsity selector.
-        engine : {"auto", "reference", "numpy"}
+        engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
         Returns
         -------

@@ -46,7 +46,7 @@ def mma_sync(
         D by the largest finite numbers and NaN by +0, as the CUDA C++ Programming Guide says, and warns: from sm_80
         on chips do not. ``"hardware"`` does what the chip does. On sm_90 that is nothing, but where C is float and D
         half, the sums are converted toward zero, so that finite ones stay finite.
-    engine : {"auto", "reference", "numpy"}
+    engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
     Raises
     ------
@@ -98,7 +98,7 @@ def bmma_sync(
     op : {bmmaBitOpXOR, bmmaBitOpAND}
         AND from sm_80 on.
     accumulate : {bmmaAccumulateOpPOPC}
-    engine : {"auto", "reference", "numpy"}
+    engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
     Raises
     ------

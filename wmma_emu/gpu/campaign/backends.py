@@ -121,8 +121,8 @@ class EmulatedBackend:
         """Tiles whose leading axes broadcast."""
         a, b, c, indices = operands
         if indices is None:
-            return matmul(product, a, b, c)
-        return matmul_sparse(product, a, b, c, indices)
+            return matmul(product, a, b, c, threads=1)
+        return matmul_sparse(product, a, b, c, indices, threads=1)
 
 
 def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, Any]) -> Operands:

@@ -105,7 +105,7 @@ def emulate_cases(ins: BoundInstruction, product: DotProduct, cases: Sequence[Ca
     a, b, c, indices = apply_variant(ins.instruction, _patterns(ins.instruction, cases), cases[0].variant)
     if indices is not None:
         b = np.take_along_axis(b, indices, axis=1)
-    d = matmul(product, a[:, None, :], b[:, :, None], c[:, None, None])
+    d = matmul(product, a[:, None, :], b[:, :, None], c[:, None, None], threads=1)
     result: list[int] = d[:, 0, 0].tolist()
     return result
 

@@ -2,19 +2,23 @@
 """Run a campaign: plan, hand out, count, and write down what was counted."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.gpu.campaign.backends import Backend, GpuBackend
 from wmma_emu.gpu.campaign.groups import What, bound_instructions
+from wmma_emu.gpu.campaign.on_dask import check_client, describe_on_dask, run_on_dask, thread_count
 from wmma_emu.gpu.campaign.processes import run_tasks, worker_count
 from wmma_emu.gpu.campaign.report import Report
 from wmma_emu.gpu.campaign.state import identity_of, load_state, save_state
-from wmma_emu.gpu.campaign.tasks import counts_of, having_families, list_families, plan_tasks
+from wmma_emu.gpu.campaign.tasks import Task, counts_of, having_families, list_families, plan_tasks
 from wmma_emu.gpu.campaign.totals import Totals
+from wmma_emu.gpu.campaign.worker import TaskResult
+from wmma_emu.warp import BoundInstruction
 
 __all__ = ["Progress", "crosscheck"]
 
@@ -51,6 +55,7 @@ def crosscheck(
     state: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     backend: Backend | None = None,
+    client: Any = None,
 ) -> Report:
     """Execute an instruction's inputs on the GPU and in the emulator, compare every bit, and count.
 
@@ -76,6 +81,9 @@ def crosscheck(
         Called with a `Progress` after each task.
     backend : Backend, optional
         What the emulator is held against, if not the GPU at hand.
+    client : distributed.Client, optional
+        Run on the workers of this Dask client instead of processes of this machine; the GPU is then theirs, and alike
+        on all of them. Where a worker dies, its tasks run again on another; each counts once.
 
     Returns
     -------
@@ -85,11 +93,12 @@ def crosscheck(
     Raises
     ------
     BackendUnavailableError
-        If there is no GPU; the message says what is missing.
+        If there is no GPU; the message says what is missing. If a cluster has no workers, or a task kills them.
     UnsupportedInstructionError
-        For what names no instruction or family, a count below 1, and the state of another campaign.
+        For what names no instruction or family, a count below 1, the state of another campaign, ``workers`` beside
+        ``client``, and workers that differ in GPU or version.
     FragmentMismatchError
-        For a state that is damaged, a seed or a number of workers that is none.
+        For a state that is damaged, a seed, a number of workers or a client that is none.
 
     Examples
     --------
@@ -102,12 +111,18 @@ def crosscheck(
     (20736, True, ['fraction_bits 24 instead of 25'])
     """
     other: Backend = GpuBackend() if backend is None else backend
-    processes = worker_count(workers)
+    if client is None:
+        processes = worker_count(workers)
+    else:
+        check_client(client, workers)
     number = integer_of(seed)
     if number is None or number < 0:
         raise FragmentMismatchError(f"seed={shorten(seed)} is no seed; give 0 or a positive whole number")
     chosen = None if families is None else list_families(families)
-    device = other.describe()
+    if client is None:
+        device = other.describe()
+    else:
+        device, processes = describe_on_dask(client, other), thread_count(client)
     instructions = having_families(bound_instructions(what, device["arch"]), chosen)
     counts = counts_of(instructions, count, per_group)
     tasks = plan_tasks(instructions, counts, chosen, number)
@@ -120,18 +135,29 @@ def crosscheck(
     if state is not None:
         save_state(state, identity, totals)  # now, so that a place where nothing can be written is said at once
     try:
-        for result in run_tasks(instructions, other, remaining, processes) if remaining else ():
-            totals.add(tasks[result.task], result)
-            now = time.monotonic()
-            totals.elapsed = elapsed + now - start
-            if state is not None and now - saved > _SAVE_EVERY:
-                save_state(state, identity, totals)
-                saved = now
-            if progress is not None:
-                rate = (totals.compared - before) / max(now - start, 1e-9)
-                progress(Progress(totals.compared, total, totals.differing, rate))
+        with closing(_results(instructions, other, remaining, processes, device, client)) as results:
+            for result in results:
+                totals.add(tasks[result.task], result)
+                now = time.monotonic()
+                totals.elapsed = elapsed + now - start
+                if state is not None and now - saved > _SAVE_EVERY:
+                    save_state(state, identity, totals)
+                    saved = now
+                if progress is not None:
+                    rate = (totals.compared - before) / max(now - start, 1e-9)
+                    progress(Progress(totals.compared, total, totals.differing, rate))
     finally:
         if state is not None:
             save_state(state, identity, totals)
     settings = {"seed": number, "families": identity["families"], "processes": max(processes, 1)}
     return Report.of(instructions, totals, device, settings, total)
+
+
+def _results(
+    instructions: list[BoundInstruction], backend: Backend, tasks: list[Task], processes: int, device: dict[str, Any],
+    client: Any,
+) -> Generator[TaskResult, None, None]:  # fmt: skip
+    if tasks and client is not None:
+        yield from run_on_dask(client, instructions, backend, tasks, device)
+    elif tasks:
+        yield from run_tasks(instructions, backend, tasks, processes)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every A of a pool times every B, as one product of tall matrices: how the emulator keeps up with a GPU."""
+"""Every A of a pool times every B, as one product of tall matrices: how the emulator keeps up with a GPU.
+
+On one thread: a campaign has a process for each core.
+"""
 
 from dataclasses import replace
 
@@ -50,7 +53,7 @@ def _pairs(instruction: Instruction, product: DotProduct, operands: Operands) ->
     columns = np.ascontiguousarray(b.transpose(1, 0, 2)).reshape(k, q * n)
     sums = np.broadcast_to(c.transpose(1, 0, 2).reshape(m, q * n), (p, m, q * n)).reshape(p * m, q * n)
     if indices is None:
-        d = matmul(product, rows, columns, sums)
+        d = matmul(product, rows, columns, sums, threads=1)
     else:
         d = _sparse(instruction, product, rows, columns, sums, indices.reshape(p * m, terms))
     return d.reshape(p, m, q, n).transpose(0, 2, 1, 3)
@@ -69,7 +72,7 @@ def _sparse(
         return _gathered(product, rows, columns, sums, indices)
     model = replace(product.model, terms_per_step=2 * product.model.terms_per_step, k_order="ascending")
     dense = replace(product, model=model, k=instruction.k)
-    d = matmul(dense, expand(instruction, rows, indices)[:, order], columns[order], sums)
+    d = matmul(dense, expand(instruction, rows, indices)[:, order], columns[order], sums, threads=1)
     special = _is_special(columns, product.b).any(0)
     if special.any():
         d[:, special] = _gathered(product, rows, columns[:, special], sums[:, special], indices)
@@ -77,7 +80,7 @@ def _sparse(
 
 
 def _gathered(product: DotProduct, rows: Bits, columns: Bits, sums: Bits, indices: NDArray[np.int64]) -> Bits:
-    return matmul_sparse(product, rows[:, None], columns, sums[:, None], indices[:, None])[:, 0]
+    return matmul_sparse(product, rows[:, None], columns, sums[:, None], indices[:, None], threads=1)[:, 0]
 
 
 def _dense_order(instruction: Instruction, product: DotProduct) -> _Order | None:

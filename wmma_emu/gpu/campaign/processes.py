@@ -18,7 +18,7 @@ from wmma_emu.gpu.campaign.tasks import Task
 from wmma_emu.gpu.campaign.worker import TaskResult, Worker
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
-__all__ = ["run_tasks", "worker_count"]
+__all__ = ["bundles_of", "portable", "run_tasks", "worker_count"]
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Variables that keep the matrix libraries of a worker to its own core."""
@@ -53,7 +53,7 @@ def run_tasks(
         here = Worker(instructions, backend)
         yield from map(here.run, tasks)
         return
-    bundles = _bundles(tasks, workers)
+    bundles = bundles_of(tasks, workers)
     with _processes(min(workers, len(bundles)), instructions, backend) as processes:
         busy: dict[Connection, int] = {}
         for free in processes:
@@ -70,7 +70,7 @@ def run_tasks(
                 yield result
 
 
-def _bundles(tasks: Sequence[Task], workers: int) -> deque[list[Task]]:
+def bundles_of(tasks: Sequence[Task], workers: int) -> deque[list[Task]]:
     """Keep tasks of an instruction together, so that few processes have to assemble it."""
     longest = min(_LONGEST_BUNDLE, max(1, len(tasks) // (32 * workers)))
     bundles: deque[list[Task]] = deque()
@@ -178,14 +178,14 @@ def _serve(connection: Connection, named: Sequence[tuple[Any, Any, str]], backen
             try:
                 result: Any = worker.run(task)
             except Exception as error:
-                result = _portable(error)
+                result = portable(error)
             try:
                 connection.send(result)
             except (BrokenPipeError, OSError):
                 return
 
 
-def _portable(error: Exception) -> Exception:
+def portable(error: Exception) -> Exception:
     """An exception as it can travel between processes."""
     try:
         if isinstance(error, WmmaEmuError) and isinstance(pickle.loads(pickle.dumps(error)), WmmaEmuError):

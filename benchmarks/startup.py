@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""How long it takes until something happens: imports, beside NumPy's own, and the command line."""
+
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+
+from benchmarks.timing import seconds
+
+_CLOCK = "import time; start = time.perf_counter()"
+_SAY = "print(time.perf_counter() - start)"
+
+IMPORTS = {
+    "import numpy": f"{_CLOCK}; import numpy; {_SAY}",
+    "import ml_dtypes, NumPy there": f"import numpy; {_CLOCK}; import ml_dtypes; {_SAY}",
+    "import wmma_emu, both there": f"import numpy, ml_dtypes; {_CLOCK}; import wmma_emu; {_SAY}",
+    "the first small product": "import numpy, wmma_emu; x = numpy.ones((16, 16), numpy.float16); "
+                               f"{_CLOCK}; wmma_emu.gemm(x, x); {_SAY}",
+}  # fmt: skip
+"""Code that prints seconds."""
+
+COMMANDS = {
+    "python -c pass": ("-c", "pass"),
+    "wmma-emu --version": ("-m", "wmma_emu", "--version"),
+    "wmma-emu list": ("-m", "wmma_emu", "list"),
+    "wmma-emu show": ("-m", "wmma_emu", "show", "m16n8k16.f32.f16.f16.f32"),
+}
+"""Whole processes."""
+
+
+def measure(rounds: int) -> list[dict[str, object]]:
+    """Seconds of each, in rounds."""
+    runs: dict[str, Callable[[], float]] = {name: partial(_import, code) for name, code in IMPORTS.items()}
+    runs |= {name: partial(_command, *arguments) for name, arguments in COMMANDS.items()}
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            times[name].append(run())
+    return [
+        {"what": name, "seconds": statistics.median(found), "fastest": min(found), "slowest": max(found)}
+        for name, found in times.items()
+    ]
+
+
+def _import(code: str) -> float:
+    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+
+
+def _command(*arguments: str) -> float:
+    return seconds(lambda: subprocess.run([sys.executable, *arguments], capture_output=True, check=True))

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""The results as tables: of text for a terminal, of Markdown for the page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Results = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells, all of them text."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+    def text(self) -> str:
+        cells = [self.columns, *self.rows]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
+        lines = ["  ".join(x.ljust(width) for x, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+        return "\n".join([self.title, *lines])
+
+    def markdown(self) -> str:
+        cells = [self.columns, ("---",) * len(self.columns), *self.rows]
+        return "\n".join("| " + " | ".join(row) + " |" for row in cells)
+
+
+def machine_line(results: Results) -> str:
+    """On what, and when."""
+    found = results["machine"]
+    versions = [f"{x} {found[x]}" for x in ("numba", "dask") if found[x]]
+    return ", ".join(
+        [f"{found['cores']} cores of {found['cpu']}", f"{found['memory_gib']} GiB", f"Python {found['python']}",
+         f"NumPy {found['numpy']} ({found['blas']})", *versions, found["date"]]
+    )  # fmt: skip
+
+
+def _rate(found: float) -> str:
+    return f"{found:.2e}".replace("e+0", "e").replace("e+", "e")
+
+
+_COLUMNS = ("engine", "multiply-adds a second", "slowest to fastest round", "ns each", "np.matmul float32", "float64",
+            "times slower than float32")  # fmt: skip
+
+
+def _cells(x: dict[str, Any]) -> tuple[str, ...]:
+    rate = x["mac_per_second"]
+    return (
+        x["engine"], _rate(rate["median"]), f"{_rate(rate['slowest'])} to {_rate(rate['fastest'])}",
+        f"{1e9 / rate['median']:.3g}", _rate(x["matmul_float32"]), _rate(x["matmul_float64"]),
+        f"{x['matmul_float32'] / rate['median']:.3g}",
+    )  # fmt: skip
+
+
+def _speed(part: str, title: str, names: tuple[str, ...], keys: tuple[str, ...]) -> Callable[[Results], Table]:
+    def table(results: Results) -> Table:
+        rows = [(*(str(x[key]) for key in keys), *_cells(x)) for x in results["speed"] if x["part"] == part]
+        return Table(title, (*names, *_COLUMNS), rows)
+
+    return table
+
+
+def _targets(results: Results) -> Table:
+    rows = []
+    for x in results["targets"]:
+        measured = "not measured" if x["measured"] is None else _number(x["measured"], x["unit"])
+        met = {None: "", True: "yes", False: "no"}[x["met"]]
+        wanted = f"{'at least' if x['at_least'] else 'at most'} {_number(x['wanted'], x['unit'])}"
+        rows.append((x["what"], wanted, measured, met))
+    return Table("Targets", ("what", "wanted", "measured", "met"), rows)
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{_rate(value) if value >= 1e6 else f'{value:.3g}'} {unit}".strip()
+
+
+def _memory(results: Results) -> Table:
+    rows = [
+        (" x ".join(map(str, x["shape"])), x["engine"], _mib(x["traced"]), _mib(x["resident"]))
+        for x in results["memory"]
+    ]
+    return Table(
+        "Memory beyond A, B and D (f16, all cores)", ("M x N x K", "engine", "Python's account", "resident"), rows
+    )
+
+
+def _mib(found: int | None) -> str:
+    return "not known here" if found is None else f"{found / 2**20:.0f} MiB"
+
+
+def _startup(results: Results) -> Table:
+    rows = [
+        (f"`{x['what']}`", f"{x['seconds'] * 1e3:.0f} ms", f"{x['fastest'] * 1e3:.0f} to {x['slowest'] * 1e3:.0f} ms")
+        for x in results["startup"]
+    ]
+    return Table("Start", ("what", "median", "fastest to slowest"), rows)
+
+
+def _workers(results: Results) -> Table:
+    rows = [
+        (str(x["size"]), x["engine"], f"{x['one']:.2f} s", f"{x['two']:.2f} s", f"{x['ratio']:.2f}")
+        for x in results["workers"]
+    ]
+    return Table("Dask workers of one thread each (f16)", ("size", "engine", "one", "two", "times faster"), rows)
+
+
+def _kernels(results: Results) -> Table:
+    rows = [
+        (x["as"], f"{x['seconds'] * 1e3:,.3g} ms", f"{x['seconds'] / x['products'] * 1e6:.3g} us")
+        for x in results["kernels"]
+    ]
+    return Table("A kernel, a batch of warps, a matrix (f16)", ("as", "time", "a product of a warp"), rows)
+
+
+TABLES: dict[str, Callable[[Results], Table]] = {
+    "targets": _targets,
+    "sizes": _speed("sizes", "Sizes (f16, sm_90, all cores)", ("size",), ("size",)),
+    "threads": _speed("threads", "Threads (f16, sm_90)", ("size", "threads"), ("size", "threads")),
+    "formats": _speed("formats", "Formats (sm_90, two threads)", ("format", "size"), ("fmt", "size")),
+    "chips": _speed("chips", "Chips (two threads)", ("format", "chip", "size"), ("fmt", "arch", "size")),
+    "data": _speed("data", "What the matrices hold (sm_90, two threads)", ("format", "matrices", "size"),
+                   ("fmt", "data", "size")),
+    "memory": _memory,
+    "startup": _startup,
+    "workers": _workers,
+    "kernels": _kernels,
+}  # fmt: skip
+"""By the name that a page gives the place of each."""

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""What the engines are to reach on two cores, and whether this run did."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Results = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One figure: what it is, what is wanted, and how it is read from the results; None where it was not measured."""
+
+    what: str
+    wanted: float
+    at_least: bool
+    read: Callable[[Results], float | None]
+    unit: str = ""
+
+
+def _speed(part: str, fmt: str, engine: str, threads: int, **more: Any) -> Callable[[Results], float | None]:
+    wanted = {"part": part, "fmt": fmt, "engine": engine, "threads": threads, "size": 1024, "arch": "sm_90", **more}
+
+    def read(results: Results) -> float | None:
+        found = [x for x in results["speed"] if all(x[key] == value for key, value in wanted.items())]
+        return found[0]["mac_per_second"]["median"] if found else None
+
+    return read
+
+
+def _times_slower(results: Results) -> float | None:
+    for x in results["speed"]:
+        if (x["part"], x["fmt"], x["engine"], x["threads"], x["size"]) == ("threads", "f16", "numba", 2, 1024):
+            return x["matmul_float32"] / x["mac_per_second"]["median"]
+    return None
+
+
+def _growth(engine: str) -> Callable[[Results], float | None]:
+    """Cost of a multiply-add at 4096 over that at 512."""
+
+    def read(results: Results) -> float | None:
+        found = {
+            x["size"]: x["mac_per_second"]["median"]
+            for x in results["speed"]
+            if (x["part"], x["engine"]) == ("sizes", engine)
+        }
+        return found[512] / found[4096] if {512, 4096} <= found.keys() else None
+
+    return read
+
+
+def _memory(engine: str) -> Callable[[Results], float | None]:
+    def read(results: Results) -> float | None:
+        found = [
+            max(x["traced"], x["resident"] or 0)
+            for x in results["memory"]
+            if x["engine"] == engine and max(x["shape"]) >= 4096
+        ]
+        return max(found) / 2**20 if found else None
+
+    return read
+
+
+def _workers(results: Results) -> float | None:
+    return max((x["ratio"] for x in results["workers"] if x["size"] >= 1024), default=None)
+
+
+def _rate(what: str, wanted: float, fmt: str, engine: str, threads: int, part: str = "formats", **more: Any) -> Target:
+    return Target(f"{what}, {engine}", wanted, True, _speed(part, fmt, engine, threads, **more), "MAC/s")
+
+
+TARGETS = (
+    _rate("f16, 1024, one thread", 1.2e9, "f16", "numpy", 1, "threads"),
+    _rate("f16, 1024, two threads", 1.8e9, "f16", "numpy", 2, "threads"),
+    _rate("f16, 1024, one thread", 5e9, "f16", "numba", 1, "threads"),
+    _rate("f16, 1024, two threads", 1e10, "f16", "numba", 2, "threads"),
+    Target("f16, 1024, two threads, numba: times slower than np.matmul float32", 6, False, _times_slower),
+    _rate("s8, 1024, two threads", 5e9, "s8", "numpy", 2),
+    _rate("e4m3, 1024, two threads", 5e9, "e4m3", "numpy", 2),
+    _rate("bf16, 1024, two threads", 1.5e9, "bf16", "numpy", 2),
+    _rate("s8, 1024, two threads", 2e10, "s8", "numba", 2),
+    _rate("e4m3, 1024, two threads", 2e10, "e4m3", "numba", 2),
+    _rate("bf16, 1024, two threads", 6e9, "bf16", "numba", 2),
+    Target("cost of a multiply-add at 4096 over that at 512, numpy", 1.25, False, _growth("numpy")),
+    Target("cost of a multiply-add at 4096 over that at 512, numba", 1.25, False, _growth("numba")),
+    Target("memory beyond the matrices, 4096 and larger, numpy", 512, False, _memory("numpy"), "MiB"),
+    Target("memory beyond the matrices, 4096 and larger, numba", 512, False, _memory("numba"), "MiB"),
+    Target("two Dask workers over one", 1.7, True, _workers),
+)
+
+
+def judged(results: Results) -> list[dict[str, Any]]:
+    """Every target, what was measured, and whether that is met; None where nothing was measured."""
+    rows = []
+    for target in TARGETS:
+        value = target.read(results)
+        met = None if value is None else (value >= target.wanted if target.at_least else value <= target.wanted)
+        rows.append(
+            {"what": target.what, "wanted": target.wanted, "at_least": target.at_least, "unit": target.unit,
+             "measured": value, "met": met}
+        )  # fmt: skip
+    return rows

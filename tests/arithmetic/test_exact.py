@@ -1,0 +1,144 @@
+"""Products that provably lose no bits go through BLAS, with the bits of the careful way; and only those."""
+
+import numpy as np
+import pytest
+
+from tests.rows import REPRESENTATIVES
+from wmma_emu.arithmetic import DotProduct, dot_product_of, exact, matmul
+from wmma_emu.formats import encode, format_of
+from wmma_emu.instructions import lookup
+
+NAMES = (
+    "m16n8k16.f32.f16.f16.f32", "m16n8k16.f32.bf16.bf16.f32", "m16n8k8.f32.tf32.tf32.f32", "m16n8k32.f32.e4m3.e4m3.f32",
+    "m16n8k32.f32.e5m2.e4m3.f32", "wgmma.mma_async.sync.aligned.m64n24k32.f32.e4m3.e4m3",
+)  # fmt: skip
+MINUS_ZERO = np.uint32(1 << 31)
+
+
+def product_of(name: str, arch: str = "sm_90", **keywords: str) -> DotProduct:
+    return dot_product_of(lookup(name), arch, **keywords)
+
+
+def patterns(values: np.ndarray, fmt_name: str) -> np.ndarray:
+    return encode(values.astype(np.float64), format_of(fmt_name))
+
+
+def both_ways(product, a, b, c, monkeypatch, engine="numpy"):
+    """The product as it is, and with no tile taken through BLAS; and how many tiles or instructions were."""
+    count = 0
+    real = exact.exact_matmul
+
+    def counted(x, y):
+        nonlocal count
+        count += 1
+        return real(x, y)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(exact, "exact_matmul", counted)
+        found = matmul(product, a, b, c, engine=engine)
+    with monkeypatch.context() as patch:
+        patch.setattr(exact, "_can_be_exact", lambda product: False)
+        careful = matmul(product, a, b, c, engine="numpy")
+    return found, careful, count
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("name", NAMES)
+def test_small_integers_are_exact_over_all_of_k(name, engine, monkeypatch):
+    product = product_of(name)
+    rng = np.random.default_rng(5)
+    k = 4 * product.k
+    a = patterns(rng.integers(-2, 3, (70, k)), product.a.name)
+    b = patterns(rng.integers(-2, 3, (k, 40)), product.b.name)
+    c = patterns(rng.integers(-40, 40, (70, 40)), "f32")
+    c[::3] = MINUS_ZERO
+    a[3] = 0
+    found, careful, count = both_ways(product, a, b, c, monkeypatch, engine)
+    np.testing.assert_array_equal(found, careful)
+    assert count == 1
+    np.testing.assert_array_equal(found[:4, :4], matmul(product, a[:4], b[:, :4], c[:4, :4], engine="reference"))
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("lowering", ["ptxas-12.8", "ptxas-12.4"])
+def test_ordinary_fp8_is_exact_instruction_by_instruction(lowering, engine, monkeypatch):
+    product = product_of("m16n8k32.f32.e4m3.e4m3.f32", lowering=lowering)
+    rng = np.random.default_rng(6)
+    a, b = (patterns(rng.standard_normal(shape), "e4m3") for shape in ((300, 96), (96, 280)))
+    c = patterns(rng.standard_normal((300, 280)) * 2.0 ** rng.integers(-30, 30, (300, 280)), "f32")
+    c[::7, ::5] = [[0x7F800000]]
+    c[1::7, ::5] = 0x7FC12345
+    c[2::7, ::5] = MINUS_ZERO
+    a[4], b[:, 9] = 0x80, 0x80
+    found, careful, count = both_ways(product, a, b, c, monkeypatch, engine)
+    np.testing.assert_array_equal(found, careful)
+    assert count >= 12
+
+
+@pytest.mark.parametrize("scale", [1 << 11, 1 << 12, 1 << 13, 1 << 14])
+@pytest.mark.parametrize("name", NAMES[:3])
+def test_sums_around_the_width_of_a_result_have_the_right_bits_on_either_side_of_it(name, scale, monkeypatch):
+    product = product_of(name)
+    rng = np.random.default_rng(scale)
+    few = 1 << min(product.a.fraction_bits, 8)
+    a = rng.integers(-few + 1, few, (40, 4 * product.k))
+    b = rng.integers(-few + 1, few, (4 * product.k, 36)) * (scale // few)
+    c = rng.integers(-scale * 64, scale * 64, (40, 36))
+    operands = patterns(a, product.a.name), patterns(b, product.b.name), patterns(c, "f32")
+    found, careful, _ = both_ways(product, *operands, monkeypatch)
+    np.testing.assert_array_equal(found, careful)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_line_that_proves_nothing_keeps_its_tile_from_blas(name, monkeypatch):
+    product = product_of(name)
+    rng = np.random.default_rng(8)
+    a = patterns(rng.integers(-2, 3, (64, product.k)), product.a.name)
+    b = patterns(rng.integers(-2, 3, (product.k, 40)), product.b.name)
+    c = np.zeros((64, 40), np.uint32)
+    for what in (product.a.canonical_nan, product.a.max_finite, 1 << product.a.ignored_low_bits):
+        a[17, 3] = what
+        found, careful, _ = both_ways(product, a, b, c, monkeypatch)
+        np.testing.assert_array_equal(found, careful)
+        np.testing.assert_array_equal(found[17:18], matmul(product, a[17:18], b, c[:1], engine="reference"))
+
+
+def test_c_with_bits_below_the_products_is_not_added_by_blas(monkeypatch):
+    product = product_of("m16n8k16.f32.f16.f16.f32")
+    a, b = np.full((32, 16), 0x3C00, np.uint16), np.full((16, 32), 0x3C00, np.uint16)
+    c = np.full((32, 32), 0x33800001, np.uint32)  # 2**-24 and a little
+    found, careful, count = both_ways(product, a, b, c, monkeypatch)
+    np.testing.assert_array_equal(found, careful)
+    assert count == 0
+
+
+@pytest.mark.parametrize(("largest", "through_blas"), [(0x38, True), (0x70, False)], ids=["sums of 13 bits", "of 17"])
+def test_a_unit_that_keeps_13_fraction_bits_proves_sums_of_14_bits_at_the_most(largest, through_blas, monkeypatch):
+    product = product_of("wgmma.mma_async.sync.aligned.m64n24k32.f32.e4m3.e4m3")
+    a, b = np.zeros((64, 32), np.uint8), np.full((32, 48), 0x38, np.uint8)
+    a[:, 0], a[:, 1] = largest, 0x01  # 1 or 2**7, and 2**-9
+    found, careful, count = both_ways(product, a, b, np.zeros((64, 48), np.uint32), monkeypatch)
+    np.testing.assert_array_equal(found, careful)
+    assert (count > 0) == through_blas
+
+
+def test_a_proof_is_never_made_from_lengths_that_overflow(monkeypatch):
+    product = product_of("m16n8k16.f32.bf16.bf16.f32")
+    a = np.full((40, 16), 0x7F00, np.uint16)  # 2**127
+    found, careful, count = both_ways(product, a, a.T[:, :33].copy(), np.zeros((40, 33), np.uint32), monkeypatch)
+    np.testing.assert_array_equal(found, careful)
+    assert count == 0
+    assert (found == 0x7F800000).all()
+
+
+def test_every_representative_is_right_on_small_integers(monkeypatch):
+    rng = np.random.default_rng(9)
+    for name, row in REPRESENTATIVES.items():
+        product = dot_product_of(row, row.archs[-1])
+        if product.model.arithmetic != "aligned_sum" or not product.chains:
+            continue
+        a = patterns(rng.integers(-1, 2, (33, product.k)), product.a.name)
+        b = patterns(rng.integers(-1, 2, (product.k, 34)), product.b.name)
+        c = patterns(rng.integers(-4, 5, (33, 34)), product.c.name)
+        found, careful, _ = both_ways(product, a, b, c, monkeypatch)
+        np.testing.assert_array_equal(found, careful, err_msg=name)

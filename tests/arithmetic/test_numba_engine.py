@@ -1,0 +1,174 @@
+"""Compiled code: its constants are the package's, its rows are the engine's, and what it lacks it says."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.arithmetic.helpers import distinct_products
+from tests.arithmetic.test_engines import mixture
+from wmma_emu.arithmetic import (
+    ENGINES,
+    FMA_F32,
+    MODELS,
+    dot_product_of,
+    engines,
+    matmul,
+    numba_kernels,
+    numba_operands,
+    tiles,
+)
+from wmma_emu.arithmetic import operands as numpy_operands
+from wmma_emu.errors import BackendUnavailableError, UnsupportedInstructionError
+from wmma_emu.formats import format_of
+from wmma_emu.instructions import lookup
+
+PRODUCTS = {**distinct_products(), "fma.f32": FMA_F32}
+
+
+def test_the_constants_that_compiled_code_repeats_are_the_ones_of_the_package():
+    assert numba_kernels._LOWEST == numpy_operands.LOWEST
+    assert numba_kernels._ZERO == numpy_operands.ZERO
+    assert numba_kernels._LOWEST_EXPONENT == tiles._LOWEST_EXPONENT
+    assert (numba_kernels._SPECIAL, numba_kernels._NONE) == (numba_operands.SPECIAL, numba_operands.NONE)
+
+
+def test_no_model_keeps_more_bits_than_compiled_sums_have_room_for():
+    assert numba_kernels._ROOM >= max(4 << row.fraction_bits for row in MODELS)
+
+
+def test_only_chains_with_f16_results_and_other_roundings_are_left_to_numpy():
+    lacking = {name for name, product in PRODUCTS.items() if not ENGINES["numba"].has(product)}
+    for name in lacking:
+        product = PRODUCTS[name]
+        assert product.model.arithmetic == "fma_chain", name
+        assert product.model.c_joins == "each_add" or product.rounding != "RNE" or product.c != product.d, name
+    assert len(lacking) < len(PRODUCTS) / 10
+
+
+def test_an_engine_that_lacks_an_arithmetic_says_so_and_names_one_that_has_it():
+    product = dot_product_of(lookup("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16"), "sm_90")
+    zeros = np.zeros((4, 4), np.uint16)
+    with pytest.raises(UnsupportedInstructionError, match=r"engine='numba' has no f32 .*use engine='numpy'"):
+        matmul(product, zeros, zeros, zeros, engine="numba")
+
+
+@pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.chains][::9])
+def test_raw_bit_patterns_have_the_reference_engines_bits_over_many_steps(name):
+    product = PRODUCTS[name]
+    if not ENGINES["numba"].has(product):
+        pytest.skip("not compiled")
+    rng = np.random.default_rng(21)
+    k = 6 * product.k
+    a, b, c = (
+        rng.integers(0, fmt.mask, shape, np.uint64, endpoint=True).astype(fmt.storage)
+        for fmt, shape in ((product.a, (5, k)), (product.b, (k, 7)), (product.c, (5, 7)))
+    )
+    expected = matmul(product, a, b, c, engine="reference")
+    np.testing.assert_array_equal(matmul(product, a, b, c, engine="numba"), expected)
+
+
+@pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.model.arithmetic == "aligned_sum"])
+def test_the_largest_significands_of_all_terms_do_not_overflow_int32(name):
+    product = PRODUCTS[name]
+    if not ENGINES["numba"].has(product):
+        pytest.skip("not compiled")
+
+    def largest(fmt):
+        one = fmt.bias << (fmt.fraction_bits + fmt.ignored_low_bits)
+        ones = ((1 << fmt.fraction_bits) - 1) << fmt.ignored_low_bits
+        return one | ones
+
+    a = np.full((3, product.k), largest(product.a), product.a.storage)
+    b = np.full((product.k, 3), largest(product.b), product.b.storage)
+    a[1] |= product.a.storage.type(product.a.sign_mask)
+    a[2, ::2] |= product.a.storage.type(product.a.sign_mask)
+    for c in (0, format_of(product.c.name).max_finite, largest(product.c)):
+        sums = np.full((3, 3), c, product.c.storage)
+        expected = matmul(product, a, b, sums, engine="reference")
+        np.testing.assert_array_equal(matmul(product, a, b, sums, engine="numba"), expected)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba", "auto"])
+@pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.chains][::6])
+def test_views_and_read_only_arrays_are_taken_and_left_as_they_were(name, engine):
+    product = PRODUCTS[name]
+    if engine == "numba" and not ENGINES["numba"].has(product):
+        pytest.skip("not compiled")
+    rng = np.random.default_rng(22)
+    wide = mixture(product.a, (26, 4 * product.k), rng)
+    a, b = wide[::2, ::2], mixture(product.b, (11, 2 * product.k), rng).T
+    c = mixture(product.c, (13, 11), rng)[::-1]
+    expected = matmul(product, a.copy(), np.ascontiguousarray(b), c.copy(), engine="reference")
+    before = [x.copy() for x in (a, b, c)]
+    for x in (a, b, c):
+        x.flags.writeable = False
+    np.testing.assert_array_equal(matmul(product, a, b, c, engine=engine), expected)
+    for x, y in zip((a, b, c), before, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("engine", ["reference", "numpy", "numba"])
+@pytest.mark.parametrize("shape", [(0, 3, 2), (3, 0, 2), (3, 2, 0), (1, 1, 1), (37, 41, 3)])
+def test_sizes_of_nothing_of_one_and_of_primes(shape, engine):
+    product = dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
+    m, n, ks = shape
+    rng = np.random.default_rng(23)
+    a, b = mixture(product.a, (m or 1, 16 * ks), rng)[:m], mixture(product.b, (n or 1, 16 * ks), rng)[:n].T
+    c = mixture(product.c, (m or 1, n or 1), rng)[:m, :n]
+    d = matmul(product, a, b, c, engine=engine)
+    assert d.shape == (m, n)
+    if not ks:
+        np.testing.assert_array_equal(d, c)
+    elif d.size:
+        np.testing.assert_array_equal(d[:2, :3], matmul(product, a[:2], b[:, :3], c[:2, :3], engine="reference"))
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+def test_nan_everywhere_is_the_canonical_nan_everywhere(engine):
+    product = dot_product_of(lookup("m16n8k16.f32.bf16.bf16.f32"), "sm_90")
+    nan = np.full((40, 64), 0xFFC1, np.uint16)
+    d = matmul(product, nan, nan.T.copy(), np.zeros((40, 40), np.uint32), engine=engine)
+    assert (d == 0x7FFFFFFF).all()
+
+
+WITHOUT_NUMBA = """
+import sys
+sys.modules["numba"] = None
+import numpy as np, wmma_emu as we
+A = np.full((200, 200), 1.5, np.float16)
+for _ in range(2):
+    print(we.gemm(A, A)[0, 0])
+print(we.gemm(A, A, engine="numpy")[0, 0])
+try:
+    we.gemm(A, A, engine="numba")
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_without_numba_auto_is_numpy_with_one_line_about_it_and_numba_an_error():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_NUMBA], capture_output=True, text=True, check=True)
+    first, again, numpy, error = done.stdout.splitlines()
+    assert first == again == numpy == "450.0"
+    assert error.startswith("BackendUnavailableError engine='numba' needs numba, which")
+    assert "install the extra `fast`" in error
+    [note] = done.stderr.splitlines()
+    assert note.startswith("wmma_emu: engine='auto' is NumPy's, the slower one: numba")
+
+
+def test_a_small_product_does_not_load_numba():
+    code = (
+        "import sys, numpy as np, wmma_emu as we; we.gemm(np.ones((32, 32), 'f2'), np.ones((32, 32), 'f2')); "
+        "print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+    assert not done.stderr
+
+
+def test_an_engine_whose_library_is_missing_names_the_extra(monkeypatch):
+    monkeypatch.setattr(engines, "_problem", lambda engine: "which is not installed")
+    with pytest.raises(BackendUnavailableError, match="engine='cupy' needs cupy, which is not installed; install the"):
+        engines.check_engine("cupy")

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""The benchmarks run, write what they say that they write, and judge targets by what was measured."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import PARTS
+from benchmarks.page import filled, places
+from benchmarks.tables import TABLES, machine_line
+from benchmarks.targets import TARGETS, judged
+from benchmarks.timing import Run, in_rounds, summary
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/explanation/performance.md"
+FIGURES = ROOT / "docs/explanation/performance.json"
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """What `--quick` prints and writes."""
+    folder = tmp_path_factory.mktemp("benchmarks")
+    page, figures = folder / "page.md", folder / "figures.json"
+    page.write_text("before\n<!-- figures: sizes -->\nold\n<!-- end of figures -->\nafter\n", encoding="utf-8")
+    command = [sys.executable, "-m", "benchmarks", "--quick", "--json", figures, "--page", page]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, json.loads(figures.read_text(encoding="utf-8")), page.read_text(encoding="utf-8")
+
+
+def test_quick_prints_every_table_and_the_machine(quick):
+    printed, results, _ = quick
+    assert printed.startswith(machine_line(results))
+    for table in (make(results) for make in TABLES.values()):
+        assert not table.rows or table.text() in printed
+
+
+def test_every_figure_stands_beside_matmul_of_the_same_run(quick):
+    _, results, _ = quick
+    assert {x["part"] for x in results["speed"]} == {"sizes", "threads", "formats", "chips", "data"}
+    for record in results["speed"]:
+        rate = record["mac_per_second"]
+        assert 0 < rate["slowest"] <= rate["median"] <= rate["fastest"]
+        assert record["matmul_float32"] > 0 and record["matmul_float64"] > 0
+
+
+def test_every_part_has_figures(quick):
+    _, results, _ = quick
+    wanted = set(PARTS) if _has("distributed") else set(PARTS) - {"workers"}
+    assert {name for name in PARTS if results[name]} >= wanted
+    assert all(x["traced"] > 0 and x["same"] for x in results["memory"])
+
+
+def _has(name):
+    try:
+        __import__(name)
+    except ImportError:
+        return False
+    return True
+
+
+def test_the_machine_has_a_name_a_date_and_versions(quick):
+    machine = quick[1]["machine"]
+    assert {"date", "cpu", "cores", "python", "numpy", "numba", "blas"} <= machine.keys()
+
+
+def test_a_page_gets_its_tables_and_keeps_the_rest(quick):
+    _, results, page = quick
+    assert page.startswith("before\n") and page.endswith("\nafter\n") and "old" not in page
+    assert TABLES["sizes"](results).markdown() in page
+    assert filled(page, results) == page
+
+
+def test_the_page_of_the_documentation_has_a_place_for_every_table():
+    assert sorted(places(PAGE.read_text(encoding="utf-8"))) == sorted([*TABLES, "machine"])
+
+
+def test_the_page_of_the_documentation_has_the_figures_that_were_measured():
+    page, results = PAGE.read_text(encoding="utf-8"), json.loads(FIGURES.read_text(encoding="utf-8"))
+    assert not results["quick"], "a smoke test measures nothing"
+    assert filled(page, results) == page
+
+
+def _speed(rate, **more):
+    return {
+        "fmt": "f16",
+        "size": 1024,
+        "arch": "sm_90",
+        "mac_per_second": {"median": rate},
+        "matmul_float32": 1e11,
+        **more,
+    }
+
+
+def test_targets_are_met_or_not_by_what_was_measured():
+    results = {
+        "speed": [
+            _speed(1.3e9, part="threads", engine="numpy", threads=1),
+            _speed(1.7e9, part="threads", engine="numpy", threads=2),
+            _speed(2e10, part="threads", engine="numba", threads=2),
+            _speed(1e9, part="sizes", engine="numpy", threads=2, size=512),
+            _speed(0.7e9, part="sizes", engine="numpy", threads=2, size=4096),
+        ],
+        "memory": [
+            {"shape": [1024, 1024, 1024], "engine": "numpy", "traced": 2**40, "resident": None},
+            {"shape": [4096, 4096, 4096], "engine": "numpy", "traced": 2**28, "resident": 2**29 + 2**20},
+        ],
+        "workers": [{"size": 2048, "ratio": 1.6}, {"size": 2048, "ratio": 1.8}, {"size": 128, "ratio": 2.5}],
+    }
+    found = {x["what"]: (x["measured"], x["met"]) for x in judged(results)}
+    assert len(found) == len(TARGETS)
+    assert found["f16, 1024, one thread, numpy"] == (1.3e9, True)
+    assert found["f16, 1024, two threads, numpy"] == (1.7e9, False)
+    assert found["f16, 1024, two threads, numba: times slower than np.matmul float32"] == (5.0, True)
+    assert found["cost of a multiply-add at 4096 over that at 512, numpy"] == (pytest.approx(1 / 0.7), False)
+    assert found["memory beyond the matrices, 4096 and larger, numpy"] == (513.0, False)
+    assert found["two Dask workers over one"] == (1.8, True)
+    assert found["s8, 1024, two threads, numba"] == (None, None)
+
+
+def test_rounds_take_the_cases_in_turn():
+    order = []
+    times = in_rounds([Run(lambda: order.append("a")), Run(lambda: order.append("b"))], [1, 1])
+    assert order == ["a", "b"] * 2
+    assert [len(x) for x in times] == [1, 1]
+
+
+def test_work_a_second_is_the_median_of_rounds():
+    assert summary([1.0, 2.0, 4.0], 8.0) == {"median": 4.0, "slowest": 2.0, "fastest": 8.0}

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: MIT
+"""The CUDA program of a `DotProduct`: the constants of its row, before functions that every row shares.
+
+The functions are the files of the folder ``cuda``, named as those of `wmma_emu.arithmetic.reference`. They work on
+integers throughout; only chains of fused multiply-adds use the GPU's own, which are exact by IEEE 754. So nothing
+depends on the GPU that runs them. A block computes a tile of D, each of its threads a few rows and columns of that; the
+kernel is made of phases, each a function of the thread's number, which a test runs where there is no GPU.
+"""
+
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats import Format
+
+__all__ = ["KernelShape", "conversion_source", "kernel_source", "shape_of"]
+
+_ROWS, _COLUMNS = 4, 4
+"""Rows and columns of one thread, multiples of four."""
+
+_STORED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
+_THREADS_A_SIDE = 16
+_DEPTH = 16
+"""Positions of k in shared memory at once, where a step has no more."""
+
+
+class KernelShape(NamedTuple):
+    """How a kernel cuts its work up; no bit depends on it.
+
+    Parameters
+    ----------
+    tile_rows, tile_columns : int
+        Elements of D of one block.
+    threads : int
+        Of one block.
+    positions : int
+        Positions of k of one instruction, those that fill a short step included.
+    depth : int
+        Positions of k that are in shared memory at once: whole steps.
+    shared_bytes : int
+    """
+
+    tile_rows: int
+    tile_columns: int
+    threads: int
+    positions: int
+    depth: int
+    shared_bytes: int
+
+
+def shape_of(product: DotProduct) -> KernelShape:
+    """Choose tile and depth for a product."""
+    terms = _terms(product)
+    depth = terms * max(_DEPTH // terms, 1)
+    rows, columns = _THREADS_A_SIDE * _ROWS, _THREADS_A_SIDE * _COLUMNS
+    shared_bytes = 4 * _words(product) * depth * (rows + columns + 8)
+    return KernelShape(rows, columns, _THREADS_A_SIDE**2, len(_order(product)), depth, shared_bytes)
+
+
+def kernel_source(product: DotProduct) -> str:
+    """Write the whole program of a product: one kernel, ``matmul``.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a model whose integers would not fit, or whose chains compute in a format that GPUs lack.
+
+    Examples
+    --------
+    >>> from wmma_emu.arithmetic import dot_product_of
+    >>> from wmma_emu.instructions import lookup
+    >>> text = kernel_source(dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_80"))
+    >>> [line for line in text.splitlines() if "int TERMS =" in line or "int FRACTION_BITS =" in line]
+    ['constexpr int TERMS = 8;', 'constexpr int FRACTION_BITS = 24;']
+    """
+    arithmetic = product.model.arithmetic
+    constants = {
+        "aligned_sum": _aligned_sum,
+        "fma_chain": _fma_chain,
+        "integer": _integer,
+        "popcount": _popcount,
+    }[arithmetic](product)
+    parts = [_text("numbers"), _common(product), constants, _text("tiles"), _text(arithmetic), _text("kernel")]
+    return "\n".join(parts)
+
+
+def conversion_source(source: Format, target: Format) -> str:
+    """Write a kernel, ``convert_all``, that rounds patterns of at most 32 bits to another format, to nearest even."""
+    return "\n".join([
+        _text("numbers"), _format("Source", source, 0), _format("Target", target, int(source != target)),
+        f"typedef {_STORED[source.storage.itemsize]} Given;",
+        f"typedef {_STORED[target.storage.itemsize]} Result;",
+        _text("conversion"),
+    ])  # fmt: skip
+
+
+@cache
+def _text(name: str) -> str:
+    return (files("wmma_emu.arithmetic") / "cuda" / f"{name}.cuh").read_text("utf-8")
+
+
+def _terms(product: DotProduct) -> int:
+    """Positions of k that are taken together: a step, where steps matter."""
+    model = product.model
+    if model.arithmetic == "aligned_sum" or (model.arithmetic == "fma_chain" and model.c_joins == "each_add"):
+        return max(len(step) for step in product.steps)
+    return 1
+
+
+def _order(product: DotProduct) -> list[int]:
+    """The k of each position of one instruction; -1 where a product of +0 fills a short step."""
+    terms = _terms(product)
+    if terms == 1:
+        return list(range(product.k))
+    return [k for step in product.steps for k in (*step, *[-1] * (terms - len(step)))]
+
+
+def _words(product: DotProduct) -> int:
+    """Words of shared memory that one decoded operand takes."""
+    match product.model.arithmetic:
+        case "aligned_sum":
+            return 3
+        case "fma_chain":
+            return product.model.chain_format.bits // 32
+    return 1
+
+
+def _common(product: DotProduct) -> str:
+    """What every kind of arithmetic has: tiles, the way over k, the types of the matrices."""
+    shape, order = shape_of(product), _order(product)
+    formats = zip("ABCD", (product.a, product.b, product.c, product.d), strict=True)
+    rounded_between = (
+        product.chains and product.model.arithmetic == "fma_chain" and product.model.chain_format != product.d
+    )
+    return "\n".join([
+        _constants(
+            ROWS=_ROWS, COLUMNS=_COLUMNS, TILE_ROWS=shape.tile_rows, TILE_COLUMNS=shape.tile_columns,
+            THREADS=shape.threads, DEPTH=shape.depth, WORDS=_words(product), TERMS=_terms(product), K=product.k,
+            POSITIONS=shape.positions, IN_ORDER=order == list(range(product.k)), LEAVES_AND_ENTERS=rounded_between,
+        ),
+        f"__device__ const short ORDER[] = {{{', '.join(map(str, order))}}};",
+        *(f"typedef {_STORED[fmt.storage.itemsize]} StoredOf{name};" for name, fmt in formats),
+    ])  # fmt: skip
+
+
+def _aligned_sum(product: DotProduct) -> str:
+    """What an aligned sum is made of; and how wide its integers must be, from the largest that they can hold."""
+    model = product.model
+    (left, right), accumulator, output = product.operand_formats, model.accumulator_format, model.output_format
+    kept = model.fraction_bits
+    shift = kept - left.fraction_bits - right.fraction_bits
+    addend_shift = kept - accumulator.fraction_bits
+    term = _largest(left) * _largest(right) << max(shift, 0)
+    addend = _largest(accumulator) << max(addend_shift, 0)
+    if max(term, addend) >= 1 << 31:
+        raise UnsupportedInstructionError(f"the engine 'cupy' has no room for {kept} fraction bits of {left} products")
+    products = _terms(product) * term
+    deepest_shift = output.emin - output.fraction_bits - model.min_exponent + kept
+    narrow = products + addend < 1 << 32 and deepest_shift < 32
+    return "\n".join([
+        _formats(product, Left=left, Right=right, Accumulator=accumulator, Output=output),
+        "typedef word Bits;",
+        f"typedef {_signed_type(products)} Sum;  // of the products of a step",
+        f"typedef {_signed_type(products + addend)} Total;  // and of c",
+        f"typedef {'word' if narrow else 'long_word'} Magnitude;",
+        _constants(
+            FRACTION_BITS=kept, MIN_EXPONENT=model.min_exponent, NEAREST=model.rounding == "RNE",
+            PRODUCT_LEFT=max(shift, 0), PRODUCT_RIGHT=max(-shift, 0), ADDEND_LEFT=max(addend_shift, 0),
+            ADDEND_RIGHT=max(-addend_shift, 0), C_IN_FIRST_STEP=model.c_joins == "first_step",
+            PARTIAL_SUMS_ADDED=model.partial_sums == "added",
+        ),
+    ])  # fmt: skip
+
+
+def _largest(fmt: Format) -> int:
+    """The largest significand, leading one included."""
+    return (2 << fmt.fraction_bits) - 1
+
+
+def _signed_type(largest: int) -> str:
+    return "int" if largest < 1 << 31 else "long long"
+
+
+def _fma_chain(product: DotProduct) -> str:
+    model, fmt = product.model, product.model.chain_format
+    suffix = {"RNE": "rn", "RZ": "rz", "RD": "rd", "RU": "ru"}[product.rounding]
+    match fmt.name:
+        case "f32":
+            types = ["#define CONVERTS", _formats(product, Chain=fmt), "typedef word Bits;"]
+            names = ("__uint_as_float", "__float_as_uint", f"__fmaf_ieee_{suffix}", "__fmaf_ieee_rn")
+        case "f64":
+            types = ["typedef long_word Bits;"]
+            names = ("__longlong_as_double", "__double_as_longlong", f"__fma_{suffix}", "__fma_rn")
+        case _:
+            raise UnsupportedInstructionError(f"the engine 'cupy' has chains of f32 and f64; this one is of {fmt}")
+    macros = zip(("VALUE", "PATTERN", "FUSED_MULTIPLY_ADD", "NEAREST_MULTIPLY_ADD"), names, strict=True)
+    return "\n".join([
+        *types,
+        *(f"#define {macro} {name}" for macro, name in macros),
+        f"constexpr Bits CANONICAL_NAN = {fmt.canonical_nan:#x}, QUIET_BIT = {1 << fmt.fraction_bits - 1:#x};",
+        f"constexpr Bits SIGN_MASK = {fmt.sign_mask:#x}, INFINITY_BITS = {fmt.infinity:#x};",
+        _constants(
+            C_IN_FIRST_STEP=model.c_joins == "first_step", C_AFTER_EACH_STEP=model.c_joins == "each_add",
+            NAN_PROPAGATES=model.nan == "propagate",
+        ),
+    ])  # fmt: skip
+
+
+def _integer(product: DotProduct) -> str:
+    return "\n".join([
+        "typedef word Bits;",
+        _constants(
+            A_BITS=product.a.bits, A_IS_SIGNED=product.a.signed, B_BITS=product.b.bits, B_IS_SIGNED=product.b.signed,
+            CLAMPED=product.satfinite,
+        ),
+        f"constexpr long long SMALLEST = {product.d.min_integer}ll, LARGEST = {product.d.max_integer}ll;",
+    ])  # fmt: skip
+
+
+def _popcount(product: DotProduct) -> str:
+    return "\n".join(["typedef word Bits;", _constants(EXCLUSIVE=product.bit_operation == "xor")])
+
+
+def _constants(**values: int | bool) -> str:
+    def line(name: str, value: int | bool) -> str:
+        is_flag = isinstance(value, bool)
+        return f"constexpr {'bool' if is_flag else 'int'} {name} = {str(value).lower()};"
+
+    return "\n".join(line(name, value) for name, value in values.items())
+
+
+def _formats(product: DotProduct, **others: Format) -> str:
+    """The rows of formats as structs; those of one format have one number."""
+    rows = {"FormatOfA": product.a, "FormatOfB": product.b, "FormatOfC": product.c, "FormatOfD": product.d, **others}
+    distinct = list(dict.fromkeys(rows.values()))
+    return "\n".join(_format(name, fmt, distinct.index(fmt)) for name, fmt in rows.items())
+
+
+def _format(name: str, fmt: Format, number: int) -> str:
+    numbers = {
+        "number": number, "bits": fmt.bits, "exponent_bits": fmt.exponent_bits, "fraction_bits": fmt.fraction_bits,
+        "bias": fmt.bias, "emin": fmt.emin, "emax": fmt.emax, "ignored_low_bits": fmt.ignored_low_bits,
+    }  # fmt: skip
+    infinity = fmt.infinity if fmt.has_infinity else fmt.canonical_nan
+    words = {
+        "sign_mask": fmt.sign_mask, "max_finite": fmt.max_finite, "canonical_nan": fmt.canonical_nan,
+        "infinity": infinity,
+    }  # fmt: skip
+    flags = {"has_nan": fmt.nan != "none", "all_ones_nan": fmt.nan == "all_ones"}
+    lines = [f"    static constexpr int {key} = {value};" for key, value in numbers.items()]
+    lines += [f"    static constexpr word {key} = {value & 0xFFFFFFFF:#x}u;" for key, value in words.items()]
+    lines += [f"    static constexpr bool {key} = {str(value).lower()};" for key, value in flags.items()]
+    return "\n".join([f"struct {name} {{  // {fmt}", *lines, "};"])

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""The CuPy engine: any chip's arithmetic on the GPU at hand, arrays staying there.
+
+One kernel is generated from the row of the model (`wmma_emu.arithmetic.cuda_source`) and compiled once a product.
+"""
+
+import importlib
+from functools import cache
+from math import prod
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.arithmetic.blocks import Progress
+from wmma_emu.arithmetic.cuda_source import conversion_source, kernel_source, shape_of
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.errors import BackendUnavailableError, shorten
+from wmma_emu.formats import Format
+from wmma_emu.scalar import convert as scalar_convert
+
+__all__ = ["convert", "matmul", "require_cupy"]
+
+_INSTALL = (
+    "install the extra `gpu` of wmma-emu (from a clone: pip install '.[gpu]'), or `gpu12` for a driver of CUDA 12"
+)
+
+_PRODUCTS_OF_A_LAUNCH = 10**11
+"""Multiply-adds between two reports of progress: some tenths of a second."""
+
+_MOST_BLOCKS = 2**31 - 1
+_THREADS = 256
+_OPTIONS = ("--std=c++17",)
+
+
+def require_cupy() -> ModuleType:
+    """Import CuPy, having made sure that it has a GPU.
+
+    Raises
+    ------
+    BackendUnavailableError
+        Naming what is missing and how to get it.
+    """
+    try:
+        cupy = importlib.import_module("cupy")
+    except (ImportError, RuntimeError) as error:
+        missing = isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "cupy"
+        problem = "is not installed" if missing else f"cannot be imported ({shorten(error, str)})"
+        raise BackendUnavailableError(f"the engine 'cupy' needs CuPy, which {problem}; {_INSTALL}") from error
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise BackendUnavailableError(
+            f"CuPy finds no GPU ({shorten(error, str)}); run where nvidia-smi shows one, or take engine='numpy'"
+        ) from error
+    if not count:
+        raise BackendUnavailableError("there is a driver, but no GPU; CUDA_VISIBLE_DEVICES may hide it")
+    return cupy
+
+
+def matmul(product: DotProduct, a: Any, b: Any, c: Any, progress: Progress | None = None) -> Any:
+    """Compute D = A B + C on bit patterns, on the current GPU, with the model of any chip.
+
+    Parameters
+    ----------
+    product : DotProduct
+    a : unsigned integer array, shape (..., M, K)
+    b : unsigned integer array, shape (..., K, N)
+    c : unsigned integer array, shape (..., M, N)
+        NumPy or CuPy arrays of patterns, of any strides. Leading axes broadcast as in `numpy.matmul`. K is a multiple
+        of ``product.k``.
+    progress : callable, optional
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    unsigned integer array, shape (..., M, N)
+        A new CuPy array if one of the operands is one, else a NumPy array.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If CuPy or a GPU is missing, or too little of its memory is free.
+    """
+    cupy = require_cupy()
+    stays = any(isinstance(x, cupy.ndarray) for x in (a, b, c))
+    try:
+        d = _on_gpu(cupy, product, a, b, c, progress)
+        return d if stays else d.get()
+    except cupy.cuda.memory.OutOfMemoryError as error:
+        raise BackendUnavailableError(f"too little memory is free on the GPU: {shorten(error, str)}") from error
+
+
+def _on_gpu(cupy: Any, product: DotProduct, a: Any, b: Any, c: Any, progress: Progress | None) -> Any:
+    a, b, c = (_moved(cupy, x, fmt) for x, fmt in ((a, product.a), (b, product.b), (c, product.c)))
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
+    (m, n), k = c.shape[-2:], a.shape[-1]
+    if k == 0:
+        return cupy.array(cupy.broadcast_to(c, (*batch, m, n)), product.d.storage, order="C")
+    d = cupy.empty((*batch, m, n), product.d.storage)
+    if not d.size:
+        return d
+    shape = shape_of(product)
+    blocks = prod(batch) * -(-m // shape.tile_rows) * -(-n // shape.tile_columns)
+    offsets = cupy.asarray(np.stack([_offsets(x, batch) for x in (a, b, c)]))
+    positions = k // product.k * shape.positions
+    steps = [step // x.itemsize for x in (a, b, c) for step in x.strides[-2:]]
+    numbers = [np.int64(x) for x in (prod(batch), m, n, positions, *steps)]
+    kernel = _kernel(product, cupy.cuda.runtime.getDevice())
+    at_once = _MOST_BLOCKS
+    if progress is not None:
+        at_once = max(_PRODUCTS_OF_A_LAUNCH // (shape.tile_rows * shape.tile_columns * k), 1)
+    for first in range(0, blocks, at_once):
+        count = min(at_once, blocks - first)
+        arguments = (a, b, c, d, offsets, *numbers, np.int64(first))
+        kernel((count,), (shape.threads,), arguments, shared_mem=shape.shared_bytes)
+        if progress is not None:
+            cupy.cuda.get_current_stream().synchronize()
+            progress((first + count) / blocks)
+    return d
+
+
+def _moved(cupy: Any, bits: Any, fmt: Format) -> Any:
+    """Bring patterns to the GPU, what broadcasting repeats only once; its strides count whole elements."""
+    if isinstance(bits, cupy.ndarray):
+        moved = bits.astype(fmt.storage, copy=False)
+        whole = all(step % moved.itemsize == 0 for step in moved.strides)
+        return moved if whole else cupy.ascontiguousarray(moved)
+    given: NDArray[Any] = np.asarray(bits, fmt.storage)
+    axes = zip(given.strides, given.shape, strict=True)
+    once = given[tuple(slice(0, 1) if step == 0 and size else slice(None) for step, size in axes)]
+    return cupy.broadcast_to(cupy.asarray(np.array(once, order="C")), given.shape)
+
+
+def _offsets(array: Any, batch: tuple[int, ...]) -> NDArray[np.int64]:
+    """Where each matrix of the batch begins, in elements."""
+    offsets = np.zeros(batch, np.int64)
+    missing = len(batch) - (array.ndim - 2)
+    for axis, (size, step) in enumerate(zip(array.shape[:-2], array.strides[:-2], strict=True)):
+        if size > 1:
+            places = np.arange(size, dtype=np.int64) * (step // array.itemsize)
+            offsets += places.reshape(-1, *[1] * (len(batch) - missing - axis - 1))
+    return offsets.ravel()
+
+
+def convert(bits: Any, source: Format, target: Format) -> Any:
+    """Round CuPy patterns to another floating-point format, to nearest even, as `wmma_emu.scalar.convert` does.
+
+    Formats of 64 bits are converted on the host.
+    """
+    cupy = require_cupy()
+    if source == target or not bits.size:
+        return bits.astype(target.storage)
+    if 64 in (source.bits, target.bits):
+        return cupy.asarray(scalar_convert(bits.get(), source, target))
+    given = cupy.ascontiguousarray(bits)
+    result = cupy.empty(bits.shape, target.storage)
+    blocks = min(-(-bits.size // _THREADS), 1 << 16)
+    kernel = _conversion(source, target, cupy.cuda.runtime.getDevice())
+    kernel((blocks,), (_THREADS,), (given, result, np.int64(bits.size)))
+    return result
+
+
+@cache
+def _conversion(source: Format, target: Format, device: int) -> Any:
+    """Compile a conversion for a device."""
+    cupy: Any = importlib.import_module("cupy")
+    return cupy.RawModule(code=conversion_source(source, target), options=_OPTIONS).get_function("convert_all")
+
+
+@cache
+def _kernel(product: DotProduct, device: int) -> Any:
+    """Compile a product's program for a device."""
+    cupy: Any = importlib.import_module("cupy")
+    kernel = cupy.RawModule(code=kernel_source(product), options=_OPTIONS).get_function("matmul")
+    shared_bytes = shape_of(product).shared_bytes
+    if shared_bytes > 48 * 1024:  # more than a kernel has without asking
+        kernel.max_dynamic_shared_size_bytes = shared_bytes
+    return kernel

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""The numba engine: blocks of dot products in compiled code.
+
+Aligned sums of up to 64 products a step, and float32 and float64 chains. Integers and bits go through the exact
+products of BLAS, as in the NumPy engine, because nothing that numba compiles is faster.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.arithmetic import numpy_engine
+from wmma_emu.arithmetic.blocks import Progress
+from wmma_emu.arithmetic.exact import multiply_or
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.numba_chains import multiply_chains
+from wmma_emu.arithmetic.numba_kernels import Shape, multiply_tile, prepare_columns, prepare_rows
+from wmma_emu.arithmetic.numba_operands import Codes, codes_in, codes_of, step_order
+from wmma_emu.arithmetic.tiles import from_accumulator_bits, largest_exact_step, to_accumulator_bits
+from wmma_emu.formats.codec import Bits
+from wmma_emu.scalar import convert, require_ieee_subnormals
+
+__all__ = ["has", "multiply_block"]
+
+_COLUMNS = 256
+"""Of a tile: a step's 16 rows of B, 5 bytes an element, stay in the first-level cache."""
+
+_ROWS = 128
+"""Of a tile: its sums stay in the second-level cache."""
+
+_DEPTH = 1 << 10
+"""Products that are made ready at once, 5 bytes an element."""
+
+_MOST_TERMS = 64
+
+_UNROLLED = 8
+"""Products of a long chain that follow one another in registers."""
+
+
+def has(product: DotProduct) -> bool:
+    """Whether the engine computes a product."""
+    model = product.model
+    if model.arithmetic in ("integer", "popcount"):
+        return True
+    if model.arithmetic == "fma_chain":
+        formats = {model.chain_format.name, product.c.name, product.d.name}
+        return len(formats) == 1 and product.rounding == "RNE" and model.c_joins != "each_add"
+    if model.arithmetic != "aligned_sum" or len({len(step) for step in product.steps}) > 1:
+        return False
+    terms = len(product.steps[0])
+    exact = largest_exact_step(product)
+    follows = model.c_joins == "last_add" or (model.c_joins == "first_step" and model.partial_sums == "chained")
+    rounded = model.rounding == ("RNE" if model.accumulator == "f16" else "RZ")
+    return terms <= min(2 * exact, _MOST_TERMS) and follows and rounded
+
+
+def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
+    """Compute D = A B + C for every matrix of a batch, as `wmma_emu.arithmetic.numpy_engine.multiply_block`."""
+    if product.model.arithmetic in ("integer", "popcount"):
+        numpy_engine.multiply_block(product, a, b, c, d, progress)
+        return
+    require_ieee_subnormals()
+    if product.model.arithmetic == "fma_chain":
+        _multiply_chains(product, a, b, c, d)
+        return
+    multiply_or(_multiply_carefully, product, a, b, c, d, progress)
+
+
+def _multiply_carefully(
+    product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None
+) -> None:
+    for index in range(len(d)):
+        _multiply_matrix(product, a[index], b[index], c[index], d[index], progress)
+
+
+def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None) -> None:
+    """One matrix: depth after depth of K, in panels of B made ready once for all of their row tiles."""
+    model = product.model
+    accumulator = model.accumulator_format
+    sums = from_accumulator_bits(convert(c, product.c, accumulator), product).copy()
+    depth = max(_DEPTH // product.k, 1) * product.k
+    shape, joins, unit = _shape_of(product), _joins_of(product), _unit_of(product)
+    m, n = d.shape
+    starts = range(0, a.shape[-1], depth)
+    for done, start in enumerate(starts):
+        x = codes_in(a[:, start : start + depth], product.a)
+        order = step_order(product, x.shape[-1])
+        left = _prepared_rows(product, x, order)
+        for column in range(0, n, _COLUMNS):
+            columns = slice(column, min(column + _COLUMNS, n))
+            y = codes_in(b[start : start + depth, columns], product.b)
+            right = _prepared_columns(product, y, order)
+            operands = x, y, order, _codes(product, "a"), _codes(product, "b")
+            for row in range(0, m, _ROWS):
+                rows = slice(row, row + _ROWS)
+                running = np.ascontiguousarray(sums[rows, columns])
+                multiply_tile(shape, row, left, right, operands, running, len(product.steps), joins, unit)
+                sums[rows, columns] = running
+        if progress is not None:
+            progress((done + 1) / len(starts))
+    d[...] = convert(to_accumulator_bits(sums, product), accumulator, product.d)
+
+
+def _multiply_chains(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> None:
+    """Chains of fused multiply-adds; rows with a NaN are done again, because which NaN it is depends on the unit."""
+    fmt = product.model.chain_format
+    dtype = np.dtype(f"f{fmt.bits // 8}")
+    added = product.model.c_joins == "last_add"
+    part = (0,) * (product.k if added else _UNROLLED)
+    for index in range(len(d)):
+        x = np.ascontiguousarray(convert(a[index], product.a, fmt)).view(dtype)
+        y = np.ascontiguousarray(convert(b[index], product.b, fmt)).view(dtype)
+        sums = np.array(c[index], order="C").view(dtype)
+        for column in range(0, sums.shape[1], _COLUMNS):
+            columns = slice(column, column + _COLUMNS)
+            panel = sums[:, columns].copy()
+            multiply_chains(part, x, np.ascontiguousarray(y[:, columns]), panel, added)
+            sums[:, columns] = panel
+        d[index] = sums.view(d.dtype)
+        rows = np.flatnonzero(np.isnan(sums).any(-1))
+        if len(rows):
+            again = d[None, index, rows]
+            numpy_engine.multiply_block(product, a[None, index, rows], b[None, index], c[None, index, rows], again)
+            d[index, rows] = again[0]
+
+
+def _shape_of(product: DotProduct) -> Shape:
+    terms = len(product.steps[0])
+    at_once = terms if terms <= largest_exact_step(product) else terms // 2
+    return Shape((0,) * terms, (0,) * at_once, (0,) * (product.model.accumulator == "f16"))
+
+
+def _joins_of(product: DotProduct) -> tuple[bool, bool]:
+    return product.model.c_joins == "last_add", product.model.partial_sums == "added"
+
+
+def _unit_of(product: DotProduct) -> NDArray[np.int32]:
+    """The numbers of a model that compiled code takes, in the order in which `numba_kernels` reads them."""
+    model, out = product.model, product.model.output_format
+    keep = -1 << (23 - out.fraction_bits) if model.accumulator == "f32" else -1
+    return np.array(
+        [
+            model.fraction_bits, model.min_exponent, model.accumulator_format.emin,
+            out.emin, out.emax, out.fraction_bits, model.rounding == "RNE", keep,
+        ],
+        np.int32,
+    )  # fmt: skip
+
+
+def _codes(product: DotProduct, operand: str) -> Codes:
+    a, b = product.operand_formats
+    return codes_of(product.a, a) if operand == "a" else codes_of(product.b, b)
+
+
+def _prepared_rows(
+    product: DotProduct, codes: NDArray[np.uint32], order: NDArray[np.int64]
+) -> tuple[NDArray[Any], ...]:
+    steps, terms = order.shape
+    values, exponents, _ = _codes(product, "a")
+    shape = steps, len(codes), terms
+    ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty(shape[:2], np.int32)
+    prepare_rows(codes, order, values, exponents, *ready)
+    return ready
+
+
+def _prepared_columns(
+    product: DotProduct, codes: NDArray[np.uint32], order: NDArray[np.int64]
+) -> tuple[NDArray[Any], ...]:
+    steps, terms = order.shape
+    values, exponents, _ = _codes(product, "b")
+    shape = steps, terms, codes.shape[1]
+    ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty((steps, codes.shape[1]), np.int32)
+    prepare_columns(codes, order, values, exponents, *ready)
+    return ready

@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: MIT
+"""Aligned sums for a tile of D in compiled code: what `wmma_emu.arithmetic.tiles` does, row after row.
+
+One rounding step of one row of the tile runs along its columns, in loops that a compiler turns into vector
+instructions: the largest exponent; the power of two that puts the last kept bit at 1; the products, cut by the
+conversion to int32, and summed; the rounding. Elements for which that is not exact are done again on integers, one by
+one, as `wmma_emu.arithmetic.reference.fused_step` does it.
+
+Numba compiles a function for the types of its arguments, and the length of a tuple is part of its type. So the number
+of products is passed as the length of one, ``shape``: the compiler knows it, and writes the products out. What is
+compiled is kept on disk until this file changes; numba looks at no other, so everything that it compiles in is here.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+__all__ = ["Shape", "multiply_tile", "prepare_columns", "prepare_rows"]
+
+_i8, _i32, _i64, _f32, _f64 = np.int8, np.int32, np.int64, np.float32, np.float64
+
+_LOWEST, _ZERO, _SPECIAL, _NONE = -31, -64, 1 << 12, -(1 << 12)
+"""As in `wmma_emu.arithmetic.operands` and `numba_operands`; a test compares them."""
+
+_LOWEST_EXPONENT = -100
+"""As in `wmma_emu.arithmetic.tiles`: from it on, no result is a float32 subnormal."""
+
+_ROOM = 1 << 28
+"""More than c can add to a total in int32: it is below 2**(F + 1), and F is at most 26."""
+
+
+class Shape(NamedTuple):
+    """Of a rounding step, as the lengths of tuples of zeros.
+
+    Parameters
+    ----------
+    terms : tuple of int
+        As long as the step has products.
+    at_once : tuple of int
+        As long as many of them, cut, add up in int32: all, or at least half.
+    nearest : tuple of int
+        Of length 1 where results are rounded to f16; empty where they are cut to float32.
+    """
+
+    terms: tuple[int, ...]
+    at_once: tuple[int, ...]
+    nearest: tuple[int, ...]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def prepare_rows(codes, order, values, exponents, value, exponent, top):
+    """Make rows of A ready: value and exponent of shape (steps, rows, terms), top (steps, rows)."""
+    steps, terms = order.shape
+    for i in range(codes.shape[0]):
+        for s in range(steps):
+            largest = _i32(_NONE)
+            for t in range(terms):
+                largest = max(largest, exponents[codes[i, order[s, t]]])
+            base = _i32(0) if largest == _NONE or largest == _SPECIAL else largest
+            top[s, i] = _SPECIAL if largest == _SPECIAL else base
+            for t in range(terms):
+                code = codes[i, order[s, t]]
+                value[s, i, t], exponent[s, i, t] = _relative(values[code], exponents[code], base)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def prepare_columns(codes, order, values, exponents, value, exponent, top):
+    """Make columns of B ready: value and exponent of shape (steps, terms, columns), top (steps, columns)."""
+    steps, terms = order.shape
+    columns = codes.shape[1]
+    largest = np.empty(columns, np.int32)
+    for s in range(steps):
+        largest[:] = _NONE
+        for t in range(terms):
+            row = codes[order[s, t]]
+            for j in range(columns):
+                largest[j] = max(largest[j], exponents[row[j]])
+        for j in range(columns):
+            top[s, j] = _i32(0) if largest[j] == _NONE else largest[j]
+            largest[j] = _i32(0) if largest[j] == _NONE or largest[j] == _SPECIAL else largest[j]
+        for t in range(terms):
+            row = codes[order[s, t]]
+            for j in range(columns):
+                code = row[j]
+                value[s, t, j], exponent[s, t, j] = _relative(values[code], exponents[code], largest[j])
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _relative(value, exponent, base):
+    """Scale a value by the largest exponent of its row or column; what is 2**126 below it becomes zero."""
+    if exponent == _NONE:
+        return _f32(0), _i8(_ZERO)
+    if exponent == _SPECIAL:
+        return _f32(0), _i8(0)
+    below = _i32(max(exponent - base, -127))
+    return _f32(value * _i32(_i32(below + 127) << 23).view(_f32)), _i8(max(below, _LOWEST))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def multiply_tile(shape, row, left, right, operands, c, per_instruction, joins, unit):
+    """Take every step of every instruction for a tile.
+
+    Parameters
+    ----------
+    shape : Shape
+    row : int
+        The tile's first row of A.
+    left, right : tuples of arrays
+        A and B made ready: value, exponent, top.
+    operands : tuple
+        Codes of A and of B, the k of every step, and what the codes mean.
+    c : float32 array, shape (rows, columns)
+        Values of the accumulator's format; takes the sums.
+    per_instruction : int
+        Steps of one instruction.
+    joins : tuple of bool
+        Whether c is added, rounded to nearest, after the steps of an instruction; whether their results are added
+        likewise, instead of being a term of the next step.
+    unit : int32 array
+        Numbers of the model: see `_careful_step`; and, the last one, the bits of float32 that the output keeps.
+    """
+    columns = c.shape[1]
+    scratch = (
+        np.empty(columns, np.float32), np.empty(columns, np.int8), np.empty(columns, np.float32),
+        np.empty(columns, np.int32), np.empty((2, columns), np.int32),
+    )  # fmt: skip
+    partial, other = np.empty_like(c), np.empty_like(c)
+    for start in range(0, left[0].shape[0], per_instruction):
+        steps = range(start, start + per_instruction)
+        if not joins[0]:
+            for s in steps:
+                _step(shape, s, row, left, right, operands, c, scratch, unit)
+            continue
+        partial[:] = 0
+        for s in steps:
+            if joins[1] and s > start:
+                other[:] = 0
+                _step(shape, s, row, left, right, operands, other, scratch, unit)
+                _add(shape, partial, other)
+            else:
+                _step(shape, s, row, left, right, operands, partial, scratch, unit)
+        _add(shape, c, partial)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _step(shape, s, first, left, right, operands, running, scratch, unit):
+    """Step ``s`` of every row of the tile, row ``first`` of A and the following."""
+    a, b, order, a_codes, b_codes = operands
+    out, largest, _, last, sums = scratch
+    limit = _limit(shape)
+    for i in range(running.shape[0]):
+        careful = _row_step(shape, s, first + i, left, right, running, i, scratch, unit)
+        if careful != 0:
+            for j in range(out.shape[0]):
+                wrong = _is_careful(largest[j], _i32(last[j] + unit[0])) | _is_too_large(sums[0, j], limit)
+                if len(shape[0]) > len(shape[1]):
+                    wrong |= _is_too_large(sums[1, j], limit)
+                if wrong != 0:
+                    out[j] = _careful_step(a[first + i], b[:, j], order[s], a_codes, b_codes, running[i, j], unit)
+        for j in range(out.shape[0]):
+            running[i, j] = out[j]
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _row_step(shape, s, row, left, right, c, i, scratch, unit):
+    """Step ``s`` of row ``row`` of A, from the running sums ``c[i]``; says whether any element is to be done again."""
+    a, a_exponent, a_top = left
+    b, b_exponent, b_top = right
+    out, largest, scale, last, sums = scratch
+    terms, at_once, nearest = len(shape[0]), len(shape[1]), len(shape[2]) == 1
+    fraction_bits, floor, smallest, keep = unit[0], unit[1], unit[2], unit[7]
+    columns, limit, careful = out.shape[0], _limit(shape), _i32(0)
+    for j in range(columns):
+        exponent = _i8(-128)
+        for k in range(terms):
+            exponent = max(exponent, _i8(a_exponent[s, row, k] + b_exponent[s, k, j]))
+        largest[j] = exponent
+    for j in range(columns):
+        base = _i32(a_top[s, row] + b_top[s, j])
+        exponent = _exponent_of(c[i, j])
+        if nearest:  # subnormals of f16 keep its smallest exponent
+            exponent = exponent if exponent == _i32(-127) else max(exponent, smallest)
+        exponent = max(max(_i32(_i32(largest[j]) + base), exponent), floor)
+        careful |= _is_careful(largest[j], exponent)
+        scale[j] = _power_of_two(max(_i32(_i32(fraction_bits + base) - exponent), _i32(-126)))
+        last[j] = _i32(exponent - fraction_bits)
+    for j in range(columns):
+        total, power = _i32(0), scale[j]
+        for k in range(at_once):
+            total = _i32(total + _i32((a[s, row, k] * power) * b[s, k, j]))
+        sums[0, j] = total
+    if terms > at_once:
+        for j in range(columns):
+            total, power = _i32(0), scale[j]
+            for k in range(at_once, terms):
+                total = _i32(total + _i32((a[s, row, k] * power) * b[s, k, j]))
+            sums[1, j] = total
+    for j in range(columns):
+        total = sums[0, j]
+        careful |= _is_too_large(total, limit)
+        if terms > at_once:
+            careful |= _is_too_large(sums[1, j], limit)
+            total = _i32(total + sums[1, j])
+        total = _i32(total + _i32(c[i, j] * _power_of_two(_i32(-last[j]))))
+        if nearest:
+            result = _to_f16(_f64(total) * _f64(_power_of_two(last[j])))
+            kept = _f32(c[i, j] + _f32(0))
+        else:
+            result = _toward_zero(total, last[j], keep)
+            kept = _f32(_i32(_f32(c[i, j]).view(_i32) & keep).view(_f32) + _f32(0))
+        # Where every product is zero, c goes through; -0, and what is cut to it, becomes +0.
+        out[j] = kept if largest[j] <= _i8(_ZERO) else result
+    return careful
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _add(shape, sums, others):
+    """Add two tiles, rounded once to nearest in the accumulator's format."""
+    for i in range(sums.shape[0]):
+        for j in range(sums.shape[1]):
+            if len(shape[2]) == 1:
+                sums[i, j] = _to_f16(_f64(sums[i, j]) + _f64(others[i, j]))
+            else:
+                sums[i, j] = _f32(sums[i, j] + others[i, j])
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _power_of_two(exponent):
+    """2**exponent, a normal float32; where it is none, the element is done again."""
+    return _i32(_i32(exponent + _i32(127)) << _i32(23)).view(_f32)
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _exponent_of(value):
+    """Exponent of a running sum, a float32; that of a zero is below every floor."""
+    return _i32(_i32(_i32(_f32(value).view(_i32) >> _i32(23)) & _i32(255)) - _i32(127))
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _toward_zero(total, exponent, keep):
+    """``total * 2**exponent`` in float32, cut: one unit less where the conversion rounded up, then the kept bits."""
+    rounded = _f32(total)
+    too_far = _i32(abs(_i32(rounded)) > abs(total))
+    return _i32(_i32(_f32(rounded).view(_i32) - too_far) & keep).view(_f32) * _power_of_two(exponent)
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _to_f16(value):
+    """Round a float64 to the nearest f16, ties to even, by adding and taking away 1.5 * 2**52 of its last places."""
+    field = (_f64(value).view(_i64) >> 52) & 0x7FF
+    magic = _i64((min(max(field, 1023 - 14), 1023 + 64) + 42) << 52).view(_f64) * 1.5
+    rounded = _f32((value + magic) - magic)
+    return _f32(np.copysign(np.inf, rounded)) if abs(rounded) >= 65536 else rounded
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _is_careful(largest, exponent):
+    """Whether an argument of the fast step fails: clipped exponents, results near float32's ends, infinities, NaN."""
+    low = (largest <= _i8(_LOWEST)) | (exponent < _i32(_LOWEST_EXPONENT))
+    return _i32(1) if (low & (largest > _i8(_ZERO))) | (exponent > _i32(127)) else _i32(0)
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _limit(shape):
+    """Where a sum in int32 is so large that c, or the sum of the other half, might not fit."""
+    return _i32(((1 << 31) if len(shape[0]) <= len(shape[1]) else (1 << 30)) - _ROOM)
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _is_too_large(total, limit):
+    return _i32(1) if (total > limit) | (total < -limit) else _i32(0)
+
+
+@njit(nogil=True, error_model="numpy")
+def _careful_step(a, b, ks, a_codes, b_codes, c, unit):
+    """Align the terms of one step, cut, add, round once.
+
+    Parameters
+    ----------
+    a, b : uint32 arrays, shape (K,)
+        Codes of a row of A and of a column of B.
+    ks : int64 array, shape (terms,)
+        The k of the step.
+    a_codes, b_codes : Codes
+        What the codes mean.
+    c : float32
+        A value of the accumulator's format.
+    unit : int32 array
+        What `wmma_emu.arithmetic.numba_engine` makes of the model: fraction_bits, min_exponent, the accumulator's
+        smallest exponent; the output's smallest and largest exponent, its fraction bits, and whether it is rounded to
+        nearest.
+    """
+    exponent, special, sum_of_specials = _examine(a, b, ks, a_codes, b_codes)
+    c_significand, c_exponent = _unpack_c(c, unit[2])
+    if special or not np.isfinite(c):
+        return _f32(sum_of_specials + c)
+    exponent = max(exponent, _i64(unit[1]))
+    if c_significand != 0:
+        exponent = max(exponent, c_exponent)
+    fraction_bits = _i64(unit[0])
+    total = _cut(c_significand, fraction_bits - 23 + c_exponent - exponent)
+    product_bits = a_codes[2] + b_codes[2]
+    for k in ks:
+        x, y = a[k], b[k]
+        p, q = a_codes[1][x], b_codes[1][y]
+        if p != _NONE and q != _NONE:
+            significand = _i64(_f64(a_codes[0][x]) * _f64(b_codes[0][y]) * _f64(_i64(1) << _i64(product_bits)))
+            total += _cut(significand, fraction_bits - product_bits + p + q - exponent)
+    return _round_pack(total, exponent - fraction_bits, unit)
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _examine(a, b, ks, a_codes, b_codes):
+    """Largest exponent of the products that are not zero; whether any is special, and the sum of those that are."""
+    largest, special, total = _i64(-(1 << 20)), False, _f32(0)
+    for k in ks:
+        x, y = a[k], b[k]
+        p, q = a_codes[1][x], b_codes[1][y]
+        if p == _SPECIAL or q == _SPECIAL:
+            special = True
+            total += a_codes[0][x] * b_codes[0][y]
+        elif p != _NONE and q != _NONE:
+            largest = max(largest, _i64(p + q))
+    return largest, special, total
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _unpack_c(c, smallest):
+    """Signed significand with 23 fraction bits, and exponent, of a float32 that the accumulator's format holds."""
+    word = _i64(_f32(c).view(_i32))
+    field, fraction = (word >> 23) & 255, word & 0x7FFFFF
+    exponent = max(field, 1) - 127
+    significand = fraction if field == 0 else fraction | 0x800000
+    if exponent < smallest:  # a subnormal of f16 is a normal float32
+        significand >>= smallest - exponent
+        exponent = _i64(smallest)
+    return (-significand if word < 0 else significand), exponent
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _cut(significand, shift):
+    """Shift to the common exponent, cut toward zero."""
+    if shift >= 0:
+        return significand << shift
+    magnitude = abs(significand) >> min(-shift, 63)
+    return -magnitude if significand < 0 else magnitude
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _round_pack(total, exponent, unit):
+    """Round ``total * 2**exponent`` once to the output's format; zero is +0, what is too large infinity."""
+    magnitude, length = abs(total), _i64(0)
+    while magnitude >> length != 0:
+        length += 1
+    last = max(exponent + length - 1, _i64(unit[3])) - unit[5]
+    drop = last - exponent
+    if drop > 0:
+        kept = magnitude >> min(drop, 63)
+        if unit[6] and drop < 63:
+            rest, half = magnitude - (kept << drop), _i64(1) << (drop - 1)
+            if rest > half or (rest == half and kept & 1):
+                kept += 1
+        magnitude, exponent = kept, last
+    value = np.ldexp(_f64(magnitude), _i32(exponent))
+    if value >= np.ldexp(_f64(1), _i32(unit[4] + 1)):
+        value = np.inf
+    return _f32(-value) if total < 0 and magnitude != 0 else _f32(value)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""The reference engine: the specification, element after element."""
+
+import numpy as np
+
+from wmma_emu.arithmetic import reference
+from wmma_emu.arithmetic.blocks import Progress
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.formats.codec import Bits
+
+__all__ = ["multiply_block"]
+
+
+def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
+    """Every element through `wmma_emu.arithmetic.reference.dot`, instruction after instruction over K."""
+    for done, (index, i, j) in enumerate(np.ndindex(d.shape)):
+        row, column = a[index, i].tolist(), b[index, :, j].tolist()
+        running = int(c[index, i, j])
+        for k in range(0, len(row), product.k):
+            running = reference.dot(product, row[k : k + product.k], column[k : k + product.k], running)
+        d[index, i, j] = running
+        if progress is not None and done % 1024 == 0:
+            progress(done / d.size)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""One panel of D over all of K: runs of instructions, promotion to float32, ranges and the sum of their sums."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from wmma_emu.arithmetic import DotProduct, matmul
+from wmma_emu.formats.codec import Bits
+from wmma_emu.gemm.k_order import KOrder, Run, sum_format
+from wmma_emu.gemm.sparse import matmul_over_k
+from wmma_emu.instructions import Instruction
+from wmma_emu.scalar import add, convert
+
+__all__ = ["Accumulation", "Parts"]
+
+Progress = Callable[[float], None]
+
+
+class Parts(NamedTuple):
+    """Patterns of A and B over one run, filled with +0 to whole instructions; and where in A the first one stands."""
+
+    a: Bits
+    b: Bits
+    first: tuple[int, ...]
+
+
+Operands = Callable[[Run], Parts]
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """How one product is accumulated, the same for all of its panels; ``step`` is the k of one instruction."""
+
+    product: DotProduct
+    instruction: Instruction | None
+    step: int
+    order: KOrder | None
+    engine: str
+    threads: int | None
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether A is packed first."""
+        return self.instruction is not None and self.instruction.is_sparse
+
+    @property
+    def result_format(self) -> str:
+        """Format of what `panel` returns, the epilogue's input."""
+        return self.product.d.name if self.order is None else sum_format(self.product)
+
+    def panel(self, operands: Operands, c: Bits, k: int, deepest: int, progress: Progress | None = None) -> Bits:
+        """Accumulate from ``c``, which has the shape of the result; ``deepest`` is the most k to ask for at once."""
+        order = self.order or KOrder()
+        sums = []
+        for start, stop in order.ranges(k, self.step):
+            first = c if start == 0 else np.broadcast_to(self.product.c.storage.type(0), c.shape)
+            groups = order.groups(start, stop, self.step, deepest)
+            sums.append(partial(self._range, groups, operands, first, _Report(progress, k)))
+        return _reduced(sums, order, self.product)
+
+    def _range(self, groups: Iterator[list[Run]], operands: Operands, c: Bits, report: "_Report") -> Bits:
+        """The sum of one range, in the format in which ranges are added."""
+        product = self.product
+        if self.order is None or not self.order.promote_every:
+            d = self._chain(next(groups), operands, c, report)
+            return d if self.order is None else convert(d, product.d, sum_format(product))
+        total, zero = c, np.broadcast_to(product.c.storage.type(0), c.shape)
+        for runs in filter(None, groups):
+            total = add(total, self._chain(runs, operands, zero, report), "f32")
+        return total
+
+    def _chain(self, runs: list[Run], operands: Operands, c: Bits, report: "_Report") -> Bits:
+        """Instruction after instruction, D of one being C of the next."""
+        d = c
+        for run in runs:
+            d = self._multiply(operands(run), d, report.of(run))
+        return convert(c, self.product.c, self.product.d) if d is c else d
+
+    def _multiply(self, parts: Parts, c: Bits, progress: Progress | None) -> Bits:
+        a, b, first = parts
+        if self.instruction is not None and self.instruction.is_sparse:
+            row, product = self.instruction, self.product
+            return matmul_over_k(row, product, a, b, c, self.engine, progress, first, self.threads)
+        return matmul(self.product, a, b, c, engine=self.engine, progress=progress, threads=self.threads)
+
+
+class _Report(NamedTuple):
+    """From the share of one run that is done to that of all of K."""
+
+    progress: Progress | None
+    k: int
+
+    def of(self, run: Run) -> Progress | None:
+        """The function that takes a run's share."""
+        progress, k = self
+        if progress is None:
+            return None
+        return lambda share: progress((run.start + share * (run.stop - run.start)) / k)
+
+
+def _reduced(sums: Sequence[Callable[[], Bits]], order: KOrder, product: DotProduct) -> Bits:
+    """Add the sums of the ranges, each computed when its turn comes."""
+    fmt = sum_format(product)
+    if len(sums) == 1:
+        return sums[0]()
+    plus = partial(_plus, product=product, fmt=fmt)
+    if order.reduction == "serial":
+        total = _stored(sums[0](), order, fmt)
+        for later in sums[1:]:
+            total = _stored(plus(later(), total), order, fmt)
+        return total
+    if order.reduction == "pairwise":
+        return _pairwise([partial(_stored_sum, x, order, fmt) for x in sums], plus)
+    if order.reduction == "descending":
+        sums = sums[::-1]
+    total = _stored(sums[0](), order, fmt)
+    for later in sums[1:]:
+        total = plus(total, _stored(later(), order, fmt))
+    return total
+
+
+def _pairwise(sums: Sequence[Callable[[], Bits]], plus: Callable[[Bits, Bits], Bits]) -> Bits:
+    """Neighbours first; as a binary counter carries, so that few sums are held at a time."""
+    held: list[tuple[int, Bits]] = []
+    for x in sums:
+        level, total = 0, x()
+        while held and held[-1][0] == level:
+            total = plus(held.pop()[1], total)
+            level += 1
+        held.append((level, total))
+    total = held.pop()[1]
+    while held:  # what was left over joins what stands before it
+        total = plus(held.pop()[1], total)
+    return total
+
+
+def _stored_sum(value: Callable[[], Bits], order: KOrder, fmt: str) -> Bits:
+    return _stored(value(), order, fmt)
+
+
+def _stored(bits: Bits, order: KOrder, fmt: str) -> Bits:
+    """Round to the format in which a sum lies in memory, and read it back."""
+    if order.partials in ("", fmt):
+        return bits
+    return convert(convert(bits, fmt, order.partials), order.partials, fmt)
+
+
+def _plus(x: Bits, y: Bits, product: DotProduct, fmt: str) -> Bits:
+    if fmt == "s32":
+        return x + y  # unsigned: modulo 2**32
+    return add(x, y, fmt, nan=product.model.nan)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Matrices that lie on a GPU, and stay there: CuPy arrays in, a CuPy array out."""
+
+import sys
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from wmma_emu.arithmetic import DotProduct
+from wmma_emu.arithmetic.cupy_engine import convert, matmul, require_cupy
+from wmma_emu.display import progress_bar
+from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.formats import Format
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
+from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction
+from wmma_emu.layouts import granularity_of
+from wmma_emu.warp import matrix_bits
+from wmma_emu.warp.sparse import compress
+
+__all__ = ["gemm_on_gpu", "is_cupy"]
+
+_GATHERED = 1 << 26
+"""Elements of B that are gathered at once for rows of a sparse A."""
+
+
+def is_cupy(array: object) -> bool:
+    """Whether it is a CuPy array; CuPy is not imported to find out.
+
+    Examples
+    --------
+    >>> is_cupy(np.zeros(3)), is_cupy(None)
+    (False, False)
+    """
+    array_type = getattr(sys.modules.get("cupy"), "ndarray", None)
+    return array_type is not None and isinstance(array, array_type)
+
+
+def gemm_on_gpu(
+    A: Any,
+    B: Any,
+    C: Any | None = None,
+    instr: str | None = None,
+    arch: str | Arch = DEFAULT_ARCH,
+    out_dtype: DTypeLike | None = None,
+    lowering: str | None = None,
+    a_format: str | None = None,
+    b_format: str | None = None,
+) -> Any:
+    """Multiply as `wmma_emu.gemm` does, on the current GPU; see there for what the parameters mean.
+
+    Parameters
+    ----------
+    A : array, shape (..., M, K)
+        CuPy arrays; NumPy arrays are brought to the GPU. CuPy has no dtype for bf16 and FP8: unsigned arrays of the
+        element's width are raw bits, where ``instr`` is named.
+    B : array, shape (..., K, N)
+    C : array, shape (..., M, N), optional
+
+    Returns
+    -------
+    cupy.ndarray, shape (..., M, N)
+        In the dtype of D or ``out_dtype``.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For shapes and dtypes that do not fit; for an ``out_dtype`` that CuPy does not have.
+    UnsupportedInstructionError
+        For instructions and chips that do not exist.
+    BackendUnavailableError
+        If CuPy or a GPU is missing, or too little of its memory is free.
+    """
+    cupy = require_cupy()
+    product, row = product_for(_stand_in(A), _stand_in(B), instr, arch, lowering, a_format, b_format)
+    result_format = _result_format(product, out_dtype)
+    a, b = _bits(cupy, A, product.a, "A", -1, a_format), _bits(cupy, B, product.b, "B", -2, b_format)
+    shape = result_shape(a.shape, b.shape)
+    c = cupy.zeros((1, 1), product.c.storage)
+    if C is not None:
+        c = _bits(cupy, C, product.c, "C")
+        shape = check_c(c.shape, shape)
+    k = a.shape[-1]
+    missing = missing_k(k, product, step_of_k(product, row))
+    if missing:
+        a = cupy.pad(a, [*[(0, 0)] * (a.ndim - 1), (0, missing)])
+        b = cupy.pad(b, [*[(0, 0)] * (b.ndim - 2), (0, missing), (0, 0)])
+    c = cupy.broadcast_to(c, shape)
+    with progress_bar(f"gemm {shape[-2]} x {shape[-1]} x {k}") as progress:
+        if row is not None and row.is_sparse and a.size and c.size:
+            d = _sparse(cupy, row, product, a, b, c)
+        else:
+            d = matmul(product, a, b, c, progress)
+    return convert(d, product.d, result_format).view(dtype_of(result_format))
+
+
+def _stand_in(matrix: Any) -> Any:
+    """What says the same of formats as a matrix, and holds nothing."""
+    return np.empty((0, 0), matrix.dtype) if is_cupy(matrix) else matrix
+
+
+def _bits(
+    cupy: Any, matrix: Any, fmt: Format, name: str, packed_axis: int | None = None, named: str | None = None
+) -> Any:
+    """Patterns of a matrix, one element an entry, on the GPU."""
+    if not is_cupy(matrix):
+        return cupy.asarray(matrix_bits(matrix, fmt, name, packed_axis=packed_axis, named=named))
+    # What NumPy arrays of this dtype may hold, and the errors that they give, hold here too.
+    matrix_bits(np.empty((0, 0), matrix.dtype), fmt, name, packed_axis=packed_axis, named=named)
+    if matrix.dtype == np.bool_:
+        return matrix.astype(fmt.storage)
+    if named is not None and packed_axis is not None and fmt.bits in (1, 4) and matrix.dtype == np.uint8:
+        return _unpacked(cupy, matrix, fmt, packed_axis, name)
+    if matrix.dtype.itemsize == fmt.storage.itemsize and matrix.flags.c_contiguous:
+        return matrix.view(fmt.storage)
+    return cupy.ascontiguousarray(matrix).view(fmt.storage)
+
+
+def _unpacked(cupy: Any, matrix: Any, fmt: Format, axis: int, name: str) -> Any:
+    """Take bytes apart along the axis of k, the lowest k in the lowest bits."""
+    if matrix.ndim < 2:
+        raise FragmentMismatchError(f"{name} has shape {matrix.shape}; two axes are wanted: add an axis of length 1")
+    lines = cupy.moveaxis(matrix, axis, -1)
+    shifts = cupy.arange(0, 8, fmt.bits, dtype=np.uint8)
+    bits = (lines[..., None] >> shifts) & np.uint8(fmt.mask)
+    return cupy.moveaxis(bits.reshape(*lines.shape[:-1], -1), -1, axis)
+
+
+def _sparse(cupy: Any, row: Instruction, product: DotProduct, a: Any, b: Any, c: Any) -> Any:
+    """Pack A, and multiply each of its rows by the rows of B that it meets."""
+    packed, indices = _packed(cupy, row, a)
+    d = cupy.empty(c.shape, product.d.storage)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    b = cupy.broadcast_to(b, (*batch, *b.shape[-2:]))
+    rows = max(_GATHERED // (packed.shape[-1] * c.shape[-1] * prod(batch)), 1)
+    for start in range(0, c.shape[-2], rows):
+        here = slice(start, start + rows)
+        index = indices[..., here, :, None]
+        lines = (*batch, index.shape[-3])
+        met = cupy.take_along_axis(
+            cupy.broadcast_to(b[..., None, :, :], (*lines, *b.shape[-2:])),
+            cupy.broadcast_to(index, (*lines, index.shape[-2], b.shape[-1])),
+            axis=-2,
+        )
+        d[..., here, :] = matmul(product, packed[..., here, None, :], met, c[..., here, None, :])[..., 0, :]
+    return d
+
+
+def _packed(cupy: Any, row: Instruction, a: Any) -> tuple[Any, Any]:
+    """As `wmma_emu.warp.sparse.compress`, on the GPU."""
+    places, (*rows, k) = granularity_of(row), a.shape
+    width = places.width
+    cells = a.reshape(*rows, k // places.chunk, places.chunk // width, width)
+    there = (cells != 0).any(-1)
+    kept, order = places.kept // width, cupy.arange(places.chunk // width)
+    if bool((there.sum(-1) > kept).any()):
+        compress(row, a.get())  # raises, in its own words
+    # Those that are there before those that are not, and the first first.
+    chosen = cupy.sort(cupy.argsort(cupy.where(there, order, order + len(order)), axis=-1)[..., :kept], axis=-1)
+    across = cupy.broadcast_to(chosen[..., None], (*chosen.shape, width))
+    packed = cupy.take_along_axis(cells, across, axis=-2).reshape(*rows, k // 2)
+    starts = cupy.arange(k // places.chunk)[:, None, None] * places.chunk
+    return packed, (across * width + cupy.arange(width) + starts).reshape(*rows, k // 2)
+
+
+def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
+    if out_dtype is None:
+        return product.d
+    try:
+        dtype = np.dtype(out_dtype)
+    except TypeError:
+        dtype = None
+    fmt = None if dtype is None else format_of_dtype(dtype)
+    here = dtype is not None and dtype.kind in "fi" and dtype.type.__module__ == "numpy"
+    if fmt is None or not here or not (fmt.is_float or fmt == product.d):
+        raise FragmentMismatchError(
+            f"out_dtype={shorten(out_dtype)} is not a dtype of CuPy that {product.d} results are rounded to; "
+            f"use {dtype_of(product.d)}, or another floating-point dtype of NumPy"
+        )
+    return fmt

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Matrices in pieces, on many machines: Dask arrays in, a Dask array out, and nothing is computed yet."""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.arithmetic.blocks import thread_count
+from wmma_emu.arithmetic.engines import ENGINES
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.formats import format_of
+from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.dtypes import dtype_of
+from wmma_emu.gemm.dask_dtypes import raw_array, raw_chunks, send_by_pickled_dtype
+from wmma_emu.gemm.operands import check_c, result_shape
+
+__all__ = ["gemm_dask", "is_dask"]
+
+_WHOLE = -1
+"""A chunk as long as its axis."""
+
+
+def is_dask(*arrays: object) -> bool:
+    """Whether one of them is a Dask array; Dask is not imported to find out.
+
+    Examples
+    --------
+    >>> is_dask(np.zeros(3), None)
+    False
+    """
+    array_type = getattr(sys.modules.get("dask.array"), "Array", None)
+    return array_type is not None and any(isinstance(x, array_type) for x in arrays)
+
+
+def gemm_dask(gemm: Callable[..., Any], A: Any, B: Any, C: Any, bias: Any, options: dict[str, Any]) -> Any:
+    """Plan D = A B + C in pieces: each chunk of D is one task, which takes all of k.
+
+    An element of D is a sum over k in one order, so k is never split between tasks, and the bits are those of the
+    whole product.
+
+    Parameters
+    ----------
+    gemm : callable
+        What every task calls on its chunks, `wmma_emu.gemm` of NumPy arrays; a function of a module.
+    A : array, shape (..., M, K)
+        Dask arrays, at least one of them, and whatever else `wmma_emu.gemm` takes. Chunks along k are put together.
+    B : array, shape (..., K, N)
+    C : array, shape (..., M, N), or None
+    bias : array, shape (N,), or None
+    options : dict
+        The other keywords of ``gemm``. A task takes one thread if they do not say how many.
+
+    Returns
+    -------
+    dask.array.Array, shape (..., M, N)
+        In chunks like the rows of A and the columns of B.
+
+    Raises
+    ------
+    FragmentMismatchError, UnsupportedInstructionError
+        At once, as `wmma_emu.gemm` does; and for chunks of unknown size.
+    """
+    x, y = _wrapped(A, "A", -1), _wrapped(B, "B", -2)
+    z = None if C is None else _wrapped(C, "C", None)
+    v = None if bias is None else _wrapped(bias, "bias", None)
+    per_byte = _per_byte(x, options["a_format"]), _per_byte(y, options["b_format"])
+    shape = result_shape(_in_elements(x.shape, -1, per_byte[0]), _in_elements(y.shape, -2, per_byte[1]))
+    if z is not None:
+        shape = check_c(z.shape, shape)
+    d = _tried(gemm, x, y, z, v, options)
+    dtypes = [array.dtype for array in (x, y, z, v) if array is not None]
+    x, y = raw_chunks(x).rechunk({x.ndim - 1: _WHOLE}), raw_chunks(y).rechunk({y.ndim - 2: _WHOLE})
+    axes = tuple(range(len(shape)))
+    row, column = axes[-2:]
+    # A and B have labels of k of their own: packed, they differ in length. Leading axes broadcast from the last on.
+    pairs = [
+        (x, (*axes[len(axes) - x.ndim : -2], row, len(axes))),
+        (y, (*axes[len(axes) - y.ndim : -2], len(axes) + 1, column)),
+    ]
+    if z is not None:
+        z = raw_chunks(z).rechunk({z.ndim - 2: x.chunks[-2], z.ndim - 1: y.chunks[-1]})
+        pairs.append((z, axes[len(axes) - z.ndim :]))
+    if v is not None:
+        pairs.append((raw_chunks(v).rechunk({0: y.chunks[-1]}), (column,)))
+    return import_module("dask.array").blockwise(
+        _task, axes, *chain.from_iterable(pairs), token="gemm", dtype=d.dtype, meta=np.empty((0,) * len(axes), d.dtype),
+        gemm=gemm, dtypes=dtypes, has_c=z is not None, options=_of_a_task(options),
+    )  # fmt: skip
+
+
+def _task(*chunks: Any, gemm: Callable[..., Any], dtypes: list[Any], has_c: bool, options: dict[str, Any]) -> Any:
+    """One chunk of D."""
+    arrays = [_only(chunk) for chunk in chunks]
+    a, b, *rest = [x if x.dtype == dtype else x.view(dtype) for x, dtype in zip(arrays, dtypes, strict=True)]
+    c = rest.pop(0) if has_c else None
+    d = gemm(a, b, c, **options, **({"bias": rest.pop(0)} if rest else {}))
+    send_by_pickled_dtype(d.dtype)
+    return d
+
+
+def _only(chunk: Any) -> Any:
+    """The chunk itself: those along k, of which there is one, come as a list."""
+    while isinstance(chunk, list):
+        (chunk,) = chunk
+    return chunk
+
+
+def _wrapped(array: Any, name: str, k_axis: int | None) -> Any:
+    """An operand as a Dask array; one of NumPy becomes a part of the graph once, not a part of every task."""
+    if is_dask(array):
+        if any(np.isnan(length) for length in array.shape):
+            raise FragmentMismatchError(
+                f"{name} has chunks of unknown size (shape {array.shape}); {name}.compute_chunk_sizes() finds them out"
+            )
+        return array
+    given, format_name = as_numpy(array, name)
+    if format_name is not None:
+        given = given.view(dtype_of(format_name))
+    chunks = ["auto"] * given.ndim
+    if k_axis is not None and given.ndim >= 2:
+        chunks[k_axis] = _WHOLE  # type: ignore[call-overload]
+    wrapped = import_module("dask.array").from_array(raw_array(given), chunks=tuple(chunks))
+    return wrapped if wrapped.dtype == given.dtype else wrapped.view(given.dtype)
+
+
+def _per_byte(array: Any, named: str | None) -> int:
+    """How many elements an entry holds: several where the user named the format of packed bytes."""
+    if named is None or array.dtype != np.uint8:
+        return 1
+    bits = format_of(named).bits
+    return 8 // bits if bits in (1, 4) else 1
+
+
+def _in_elements(shape: tuple[int, ...], k_axis: int, per_byte: int) -> tuple[int, ...]:
+    if len(shape) < 2:
+        return shape
+    lengths = list(shape)
+    lengths[k_axis] *= per_byte
+    return tuple(lengths)
+
+
+def _of_a_task(options: dict[str, Any]) -> dict[str, Any]:
+    """As many tasks run on a worker as it has threads, so that each takes one."""
+    return {**options, "threads": 1 if options["threads"] is None else thread_count(options["threads"])}
+
+
+def _tried(gemm: Callable[..., Any], x: Any, y: Any, z: Any, v: Any, options: dict[str, Any]) -> NDArray[Any]:
+    """No row of D, of zeros: so formats, options, K and bias are refused here and now, and D's dtype is known.
+
+    On the engine that is always there: workers may have libraries and GPUs that this machine lacks.
+    """
+    engine = options["engine"]
+    here = {**_of_a_task(options), "engine": "numpy" if engine in ENGINES else engine}
+    columns = y.shape[-1]
+    a, b = _zeros((0, x.shape[-1]), x.dtype), _zeros((y.shape[-2], columns), y.dtype)
+    c = None if z is None else _zeros((0, columns), z.dtype)
+    bias = None if v is None else _zeros(v.shape, v.dtype)
+    d: NDArray[Any] = gemm(a, b, c, bias=bias, **here)
+    return d
+
+
+def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Zeros that take no memory."""
+    return np.broadcast_to(np.zeros((), dtype), shape)

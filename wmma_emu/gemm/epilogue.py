@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""What becomes of an accumulator on its way to D: scaled, added to, rounded, each in a named format and order."""
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from wmma_emu.arithmetic import DotProduct
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats import Format, encode, format_of
+from wmma_emu.formats.arrays import as_numpy, integer_of
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, to_bits
+from wmma_emu.gemm.panels import Operand, sample_of
+from wmma_emu.scalar import add, convert, fma
+
+__all__ = ["Epilogue", "Form", "epilogue_of"]
+
+Form = Literal["fma_accumulator", "fma_source", "after_rounding"]
+"""How an accumulator x and C become a sum: ``fma(alpha, x, beta * C)``; ``fma(beta, C, alpha * x)``; or, for a beta of
+1, C is added to ``alpha * x`` rounded to D's format, in that format."""
+
+_BLOCK = 1 << 15
+"""Elements that are taken through the epilogue at once: its temporaries are some hundred bytes an element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """One product's epilogue. `__call__` takes a panel of accumulators through it.
+
+    ``compute`` is the format of every operation: f32 for f16 and f32 accumulators, f64 for f64; for s32 accumulators
+    s32, modulo 2**32, where D is s32, and f32 otherwise. None of alpha and beta is an exact 1, or nothing to add.
+    """
+
+    source: Format
+    compute: Format
+    result: Format
+    alpha: int | None
+    beta: int | None
+    c: Operand | None
+    bias: Bits | None
+    form: Form = "fma_accumulator"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it only rounds."""
+        return self.alpha is None and self.c is None and self.bias is None
+
+    def __call__(self, accumulators: Bits, index: tuple[slice, ...]) -> Bits:
+        """Patterns of D, from those of the accumulators of one panel, and where in D that is."""
+        if self.is_plain and self.source == self.result:
+            return accumulators
+        columns = accumulators.shape[-1]
+        flat = accumulators.reshape(-1, columns)
+        addend = None
+        if self.c is not None:
+            addend = np.broadcast_to(self.c.bits(index), accumulators.shape).reshape(-1, columns)
+        bias = None if self.bias is None else self.bias[index[-1]]
+        d = np.empty(flat.shape, self.result.storage)
+        rows = max(_BLOCK // columns, 1)
+        for start in range(0, len(flat), rows):
+            here = slice(start, start + rows)
+            d[here] = self._block(flat[here], None if addend is None else addend[here], bias)
+        return d.reshape(accumulators.shape)
+
+    def _block(self, accumulators: Bits, c: Bits | None, bias: Bits | None) -> Bits:
+        if self.is_plain:
+            return convert(accumulators, self.source, self.result)
+        x = convert(accumulators, self.source, self.compute)
+        if self.compute.name == "s32":
+            return self._integers(x, c, bias)
+        fmt = self.compute
+        x = self._sum(x, c)
+        if bias is not None:
+            x = add(x, bias, fmt)
+        d = convert(x, fmt, self.result)
+        if c is not None and self.form == "after_rounding":
+            d = convert(add(convert(d, self.result, fmt), c, fmt), fmt, self.result)
+        return d
+
+    def _sum(self, x: Bits, c: Bits | None) -> Bits:
+        """Alpha times the accumulator and beta times C."""
+        fmt, alpha, beta = self.compute, self._scalar(self.alpha), self._scalar(self.beta)
+        if c is not None and self.form == "fma_accumulator":
+            scaled = c if beta is None else self._times(beta, c)
+            return add(x, scaled, fmt) if alpha is None else fma(alpha, x, scaled, fmt)
+        scaled = x if alpha is None else self._times(alpha, x)
+        if c is not None and self.form == "fma_source":
+            return add(scaled, c, fmt) if beta is None else fma(beta, c, scaled, fmt)
+        return scaled
+
+    def _times(self, factor: Bits, x: Bits) -> Bits:
+        """A product, as a fused multiply-add of -0, which changes none: `fma` is three times as fast as `mul`."""
+        return fma(factor, x, np.array(self.compute.sign_mask, self.compute.storage), self.compute)
+
+    def _integers(self, x: Bits, c: Bits | None, bias: Bits | None) -> Bits:
+        """Unsigned arithmetic: modulo 2**32."""
+        if self.alpha is not None:
+            x = x * np.uint32(self.alpha)
+        if c is not None:
+            x = x + (c if self.beta is None else c * np.uint32(self.beta))
+        return x if bias is None else x + bias
+
+    def _scalar(self, bits: int | None) -> Bits | None:
+        return None if bits is None else np.array(bits, self.compute.storage)
+
+
+def epilogue_of(
+    product: DotProduct,
+    source: str,
+    result: Format,
+    alpha: object,
+    beta: object,
+    C: ArrayLike | None,
+    bias: ArrayLike | None,
+    columns: int,
+    form: Form = "fma_accumulator",
+) -> Epilogue:
+    """Check the options of an epilogue; C takes part in it where ``beta`` is given."""
+    if beta is not None and C is None:
+        raise UnsupportedInstructionError(f"beta={shorten(beta)} was given without C, which it multiplies")
+    compute = _compute_format(product, result)
+    factor, weight = _factor("alpha", alpha, compute), _factor("beta", beta, compute)
+    c = None
+    nothing = (0, None if compute.name == "s32" else compute.sign_mask)  # zeros of both signs
+    if beta is not None and C is not None and weight not in nothing:  # a C that is multiplied by zero is not read
+        c = _Addend(C, compute, result)
+    bias_bits = None if bias is None else _bias_bits(bias, compute, result, columns)
+    one = 1 if compute.name == "s32" else int(encode(np.array([1.0]), compute)[0])
+    factor, weight = (None if x == one else x for x in (factor, weight))
+    return Epilogue(format_of(source), compute, result, factor, weight, c, bias_bits, form)
+
+
+class _Addend(Operand):
+    """C of an epilogue: in any format whose numbers the epilogue's format has; read in the latter."""
+
+    def __init__(self, array: ArrayLike, compute: Format, result: Format) -> None:
+        self._own, self._compute = _addend_format(array, "C", compute, result), compute
+        super().__init__(array, self._own, "C")
+
+    def bits(self, index: tuple[slice, ...], run: object = None, step: int = 1) -> Bits:
+        found = super().bits(index)
+        return found if self._own == self._compute else _converted(found, self._own, self._compute)
+
+
+def _converted(bits: Bits, source: Format, target: Format) -> Bits:
+    flat = bits.reshape(-1)
+    wide = np.empty(flat.shape, target.storage)
+    for start in range(0, len(flat), _BLOCK):
+        wide[start : start + _BLOCK] = convert(flat[start : start + _BLOCK], source, target)
+    return wide.reshape(bits.shape)
+
+
+def _compute_format(product: DotProduct, result: Format) -> Format:
+    if product.d.name == "s32":
+        return format_of("s32" if result.name == "s32" else "f32")
+    return format_of("f64" if product.d.name == "f64" else "f32")
+
+
+def _factor(name: str, given: object, compute: Format) -> int | None:
+    """The pattern of alpha or beta, rounded once to the epilogue's format."""
+    if given is None:
+        return None
+    if compute.name == "s32":
+        value = integer_of(given)
+        if value is None:
+            raise UnsupportedInstructionError(
+                f"{name}={shorten(given)} is no integer, and D is s32, whose epilogue computes modulo 2**32; "
+                "name a floating-point out_dtype for one in float32"
+            )
+        return value & 0xFFFF_FFFF
+    number = given.item() if isinstance(given, np.ndarray) and given.ndim == 0 else given
+    if isinstance(number, bool) or not isinstance(number, numbers.Real):
+        raise UnsupportedInstructionError(f"{name}={shorten(given)} is no number; one Python or NumPy number is taken")
+    try:
+        value64 = float(number)
+    except OverflowError:
+        value64 = math.inf if abs(number) == number else -math.inf
+    return int(encode(np.array([value64]), compute)[0])
+
+
+def _addend_format(array: ArrayLike, name: str, compute: Format, result: Format) -> Format:
+    """The dtype's format; raw bits are of D's."""
+    given, format_name = as_numpy(sample_of(array), name)
+    fmt = format_of_dtype(given.dtype) if format_name is None else format_of(format_name)
+    if given.dtype == result.storage and format_name is None:
+        return result
+    same = fmt is not None and (fmt == compute or (fmt.is_float and compute.is_float and _widens(fmt, compute)))
+    if fmt is None or not same:
+        raise FragmentMismatchError(
+            f"{name} is an array of {shorten(given.dtype, str)}; the epilogue computes in {compute} and reads "
+            f"{dtype_of(compute)}" + ("" if compute.name == "s32" else ", or a narrower floating-point dtype")
+        )
+    return fmt
+
+
+def _widens(source: Format, target: Format) -> bool:
+    """Whether every number of one floating-point format is one of the other."""
+    return target.fraction_bits >= source.fraction_bits and target.exponent_bits >= source.exponent_bits
+
+
+def _bias_bits(bias: ArrayLike, compute: Format, result: Format, columns: int) -> Bits:
+    fmt = _addend_format(bias, "bias", compute, result)
+    bits = to_bits(bias, fmt, "bias")
+    if bits.shape != (columns,):
+        raise FragmentMismatchError(
+            f"bias has shape {bits.shape}; it has one element for each column of D, ({columns},)"
+        )
+    return bits if fmt == compute else convert(bits, fmt, compute)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""The presets of ``like=``: one row for each library, chip and format, and under it the products that are recorded."""
+
+from dataclasses import dataclass
+
+from wmma_emu.gemm.epilogue import Form
+from wmma_emu.gemm.k_order import KOrder
+
+__all__ = ["PRESETS", "Preset", "Recorded"]
+
+Shape = tuple[int, int, int]
+
+_PLAIN_ORDER = KOrder()
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Products that one order of accumulation explains, bit for bit.
+
+    Parameters
+    ----------
+    shapes : tuple of (M, N, K)
+    order : KOrder
+    epilogues : tuple of str
+        ``""`` is D = A B; otherwise what the epilogue has, ``"beta"``, ``"alpha and beta of 1"``, ``"bias"``, ...
+    instr : str
+        The instruction, if it is not the preset's.
+    outs : tuple of str
+        Formats of D, if they are not all of the preset's.
+    """
+
+    shapes: tuple[Shape, ...]
+    order: KOrder = _PLAIN_ORDER
+    epilogues: tuple[str, ...] = ("",)
+    instr: str = ""
+    outs: tuple[str, ...] = ()
+
+    def serves(self, out: str) -> bool:
+        """Whether it was recorded with D of a format."""
+        return not self.outs or out in self.outs
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What ``like=`` names.
+
+    Parameters
+    ----------
+    name : str
+        Library, chip, format of A and B.
+    arch, instr : str
+        The chip and the instruction.
+    a : str
+        Format of A and B.
+    outs : tuple of str
+        Formats of D; the first is the default.
+    recorded : tuple of Recorded
+    source, status : str
+        Provenance of ``recorded``.
+    order : KOrder
+        What is assumed of every other product, with a warning.
+    form_of_beta_1, form_of_splits : Form
+        How C joins where beta is exactly 1 and k has one range, and where it has several; as `gemm` says elsewhere.
+    """
+
+    name: str
+    arch: str
+    instr: str
+    a: str
+    outs: tuple[str, ...]
+    recorded: tuple[Recorded, ...]
+    source: str
+    status: str = "recorded"
+    order: KOrder = _PLAIN_ORDER
+    form_of_beta_1: Form = "fma_accumulator"
+    form_of_splits: Form = "fma_accumulator"
+
+    def recorded_as(self, shape: Shape, out: str, epilogue: str) -> Recorded | None:
+        """The row of a product; one of its shape with another epilogue, where there is no better."""
+        rows = [row for row in self.recorded if shape in row.shapes and row.serves(out)]
+        return next((row for row in rows if epilogue in row.epilogues), rows[0] if rows else None)
+
+
+_CUBLAS = (
+    "cuBLAS 13.1.0.3 through PyTorch 2.11.0+cu130 on an NVIDIA H200, driver 580.159.04, 2026-11-21; C-contiguous A and "
+    "B, some of them transposed (FP8 and s8: B always)"
+)
+
+_PLAIN: tuple[Shape, ...] = (
+    (16, 16, 16), (64, 64, 64), (128, 128, 128), (256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (64, 96, 1024),
+    (1024, 1024, 2048), (40, 48, 40), (64, 64, 136), (128, 64, 1000), (128, 768, 768), (128, 3072, 768),
+    (512, 1024, 256),
+)  # fmt: skip
+_BETAS = ("beta of 1", "alpha and beta", "alpha and beta of 1")
+
+
+def _split(splits: int, *shapes: Shape, epilogues: tuple[str, ...] = ("",), tile: int = 64) -> Recorded:
+    return Recorded(shapes, KOrder(tile=tile, splits=splits), epilogues)
+
+
+def _half(fmt: str, *recorded: Recorded) -> Preset:
+    """Kernels of half precision: tiles of 64 k, few tiles of D in ranges of k, added in float32 by a second kernel."""
+    rows = (
+        Recorded(_PLAIN),
+        Recorded(((256, 128, 512),), epilogues=("", *_BETAS, "bias")),
+        Recorded(((128, 128, 256),), epilogues=(*_BETAS, "bias")),
+        _split(6, (64, 128, 8192), epilogues=("", *_BETAS, "bias")),
+        _split(6, (64, 256, 8192)),
+        _split(3, (64, 64, 4096), (128, 128, 4096), (16, 1024, 4096)),
+        _split(12, (32, 64, 16384)),
+        _split(2, (128, 768, 3072), (16, 4096, 4096)),
+    )
+    return Preset(
+        f"cublas-sm90-{fmt}", "sm_90", f"m16n8k16.f32.{fmt}.{fmt}.f32", fmt, (fmt,), (*rows, *recorded), _CUBLAS,
+        form_of_beta_1="after_rounding", form_of_splits="fma_source",
+    )  # fmt: skip
+
+
+def _unaligned(splits: int) -> KOrder:
+    """CUTLASS 2.x: a partial tile first; ranges that are multiples of 16 bytes."""
+    return KOrder(tile=64, residue="first", splits=splits, split_multiple=8 if splits > 1 else 0)
+
+
+_K8 = "m16n8k8.f32.bf16.bf16.f32"
+_F16 = _half(
+    "f16",
+    _split(12, (128, 128, 16384)),
+    _split(3, (256, 256, 8192)),
+    Recorded(((33, 65, 130), (65, 127, 255), (64, 64, 100)), _unaligned(1)),
+    Recorded(((64, 64, 2001),), _unaligned(23)),
+)
+_BF16 = _half(
+    "bf16",
+    _split(11, (128, 128, 16384)),
+    _split(4, (256, 256, 8192)),
+    Recorded(((64, 64, 100),), KOrder(tile=128, residue="first")),
+    Recorded(((33, 65, 130),), KOrder(tile=32, residue="first", splits=9, split_multiple=8), instr=_K8),
+    Recorded(((65, 127, 255),), KOrder(tile=32, residue="first", splits=3, split_multiple=8), instr=_K8),
+    Recorded(((64, 64, 2001),), KOrder(tile=32, residue="first", splits=28, split_multiple=8), instr=_K8),
+)
+
+_FP8_SHAPES: tuple[Shape, ...] = (
+    (64, 64, 64), (64, 64, 256), (128, 128, 512), (128, 256, 1024), (256, 128, 2048), (512, 512, 512), (64, 64, 1008),
+    (1024, 1024, 1024), (128, 768, 3072), (16, 4096, 4096),
+)  # fmt: skip
+
+
+def _fp8(name: str, promote_every: int, function: str, *recorded: Recorded) -> Preset:
+    """Every 128 k, the depth of a tile, the tensor core's sums are added to float32 ones; or never."""
+    plain = KOrder(tile=128, promote_every=promote_every)
+    split = KOrder(tile=128, promote_every=promote_every, splits=3)
+    return Preset(
+        name, "sm_90", "wgmma.m64n8k32.f32.e4m3.e4m3", "e4m3", ("bf16", "f32"),
+        (Recorded(_FP8_SHAPES, plain), Recorded(((64, 128, 8192),), split), *recorded), f"{_CUBLAS}; {function}",
+        order=plain,
+    )  # fmt: skip
+
+
+_S8 = Preset(
+    "cublas-sm90-s8", "sm_90", "m16n8k32.s32.s8.s8.s32", "s8", ("s32",),
+    (Recorded(((32, 64, 64), (128, 128, 512), (256, 128, 2048))),), f"{_CUBLAS}; torch._int_mm",
+)  # fmt: skip
+
+_TF32 = Preset(
+    "cublas-sm90-tf32", "sm_90", "m16n8k8.f32.tf32.tf32.f32", "tf32", ("f32",),
+    (
+        Recorded(((512, 512, 512), (33, 65, 130))),
+        _split(2, (64, 64, 64), tile=16),
+        _split(4, (128, 128, 256), tile=16),
+        _split(8, (256, 128, 512), tile=16),
+        _split(32, (64, 128, 8192), tile=32),
+    ),
+    f"{_CUBLAS}; A and B are multiples of tf32's last place",
+)  # fmt: skip
+
+PRESETS: tuple[Preset, ...] = (
+    _F16,
+    _BF16,
+    _fp8(
+        "cublas-sm90-e4m3",
+        4,
+        "torch._scaled_mm, use_fast_accum=False; alpha is the product of its scales",
+        Recorded(((128, 128, 512),), KOrder(tile=128, promote_every=4), ("alpha",)),
+    ),
+    _fp8("cublas-sm90-e4m3-fast", 0, "torch._scaled_mm, use_fast_accum=True, scales of 1"),
+    _S8,
+    _TF32,
+)
+"""Every preset."""

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""What ``like=`` names: kernels of libraries, and the products for which recordings prove the bits."""
+
+import difflib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from wmma_emu.display import warn_caller
+from wmma_emu.errors import UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
+from wmma_emu.gemm.epilogue import Form
+from wmma_emu.gemm.k_order import KOrder
+from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
+from wmma_emu.instructions import DEFAULT_ARCH, arch_of, lookup
+
+__all__ = ["Product", "preset_of", "with_preset"]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """What decides which kernel a library runs, as far as a preset knows: shape, format of D, epilogue."""
+
+    shape: tuple[int, int, int]
+    out: str
+    epilogue: str
+    matrices: int = 1
+
+    def __str__(self) -> str:
+        batch = f"{self.matrices} products of " if self.matrices != 1 else ""
+        return f"{batch}{'x'.join(map(str, self.shape))} (MxNxK) to {self.out}" + (
+            f" with {self.epilogue}" if self.epilogue else ""
+        )
+
+
+def preset_of(name: object) -> Preset:
+    """Return the row of a name.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a name that has none, with the nearest that has.
+    """
+    found = next((row for row in PRESETS if isinstance(name, str) and row.name == name), None)
+    if found is None:
+        names = [row.name for row in PRESETS]
+        near = difflib.get_close_matches(shorten(name, str), names, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise UnsupportedInstructionError(
+            f"like={shorten(name)} names no preset; {hint}there is {', '.join(map(repr, names))}"
+        )
+    return found
+
+
+def with_preset(
+    like: str, A: ArrayLike, B: ArrayLike, C: ArrayLike | None, bias: ArrayLike | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Complete the keywords of `gemm` by those of a preset; warn where no recording proves them.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If a keyword was given that contradicts the preset.
+    """
+    preset = preset_of(like)
+    _refuse_contradictions(preset, C, options)
+    out = preset.outs[0] if options["out_dtype"] is None else _out_format(preset, options["out_dtype"])
+    product = _product(A, B, C, bias, options, out)
+    row = preset.recorded_as(product.shape, out, product.epilogue) if product is not None else None
+    if product is not None:
+        _warn_unless_recorded(preset, product, row)
+    order = row.order if row is not None else preset.order
+    return options | {
+        "instr": (row.instr if row is not None else "") or preset.instr,
+        "arch": preset.arch,
+        "out_dtype": dtype_of(out),
+        "k_order": order,
+        "form": _form(preset, order, options["beta"]),
+    }
+
+
+def _form(preset: Preset, order: KOrder, beta: object) -> Form:
+    if order.splits > 1:
+        return preset.form_of_splits
+    return preset.form_of_beta_1 if _is_one(beta) else "fma_accumulator"
+
+
+def _refuse_contradictions(preset: Preset, C: ArrayLike | None, options: dict[str, Any]) -> None:
+    def refuse(what: str, is_: str) -> None:
+        raise UnsupportedInstructionError(
+            f"{what}={shorten(options[what])} contradicts like={preset.name!r}, {is_}; leave {what} out, or like"
+        )
+
+    arch = arch_of(options["arch"]).name
+    if arch not in (preset.arch, arch_of(DEFAULT_ARCH).name):
+        refuse("arch", f"a kernel of {preset.arch}")
+    given = options["instr"]
+    if given is not None and (given == "fma.f32" or lookup(given) != lookup(preset.instr)):
+        refuse("instr", f"which runs {preset.instr}")
+    if options["k_order"] is not None:
+        refuse("k_order", "which has its own for each shape")
+    if options["lowering"] not in (None, "native"):
+        refuse("lowering", "whose instruction is native")
+    for name in ("a_format", "b_format"):
+        if options[name] not in (None, preset.a):
+            refuse(name, f"whose operands are {preset.a}")
+    if C is not None and options["beta"] is None:
+        raise UnsupportedInstructionError(
+            f"C was given without beta, and the kernels of like={preset.name!r} add C in the epilogue; "
+            "pass beta=1, which adds it there"
+        )
+
+
+def _out_format(preset: Preset, out_dtype: object) -> str:
+    try:
+        fmt = format_of_dtype(np.dtype(out_dtype))  # type: ignore[call-overload]
+    except TypeError:
+        fmt = None
+    if fmt is None or fmt.name not in preset.outs:
+        raise UnsupportedInstructionError(
+            f"out_dtype={shorten(out_dtype)} contradicts like={preset.name!r}, whose D is {' or '.join(preset.outs)}; "
+            "leave out_dtype out, or like"
+        )
+    return fmt.name
+
+
+def _product(
+    A: ArrayLike, B: ArrayLike, C: ArrayLike | None, bias: ArrayLike | None, options: dict[str, Any], out: str
+) -> Product | None:
+    """Describe what is multiplied; None where the shapes make no product, which `gemm` says."""
+    a, b = (_shape(x, name) for x, name in ((A, "A"), (B, "B")))
+    if len(a) < 2 or len(b) < 2:
+        return None
+    alpha, beta = options["alpha"], options["beta"]
+    parts = []
+    if alpha is not None and not _is_one(alpha):
+        parts.append("alpha")
+    if C is not None:
+        parts.append("beta of 1" if _is_one(beta) else "beta")
+    if bias is not None:
+        parts.append("bias")
+    try:
+        matrices = math.prod(np.broadcast_shapes(a[:-2], b[:-2]))
+    except ValueError:
+        return None
+    return Product((a[-2], b[-1], a[-1]), out, " and ".join(parts), matrices)
+
+
+def _shape(array: Any, name: str) -> tuple[int, ...]:
+    shape = getattr(array, "shape", None)
+    return tuple(shape) if isinstance(shape, tuple) else as_numpy(array, name)[0].shape
+
+
+def _is_one(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and float(value) == 1.0
+
+
+def _warn_unless_recorded(preset: Preset, product: Product, row: Recorded | None) -> None:
+    if row is not None and product.matrices == 1 and product.epilogue in row.epilogues:
+        return
+    rows = (x for x in preset.recorded if x.serves(product.out))
+    proven = [(shape, epilogue) for x in rows for shape in x.shapes for epilogue in x.epilogues]
+    shape, epilogue = min(proven, key=lambda x: (x[1] != product.epilogue, _distance(x[0], product.shape)))
+    nearest = Product(shape, product.out, epilogue)
+    warn_caller(
+        f"like={preset.name!r} is recorded for other products than {product}, for which the library may run another "
+        f"kernel; the nearest that is recorded: {nearest}",
+        UnverifiedModelWarning,
+    )
+
+
+def _distance(one: tuple[int, ...], other: tuple[int, ...]) -> float:
+    return sum(abs(math.log2(max(x, 0.5) / max(y, 0.5))) for x, y in zip(one, other, strict=True))
