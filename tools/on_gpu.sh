@@ -71,7 +71,7 @@ cuda_examples() {
 }
 export -f cuda_examples
 step "run examples" 90 bash -c cuda_examples
-step "record cuBLAS" 120 "$python" -m tools.record_cublas --out "$out/sm90_cublas.npz"
+step "record cuBLAS" 300 "$python" -m tools.record_cublas --out "$out/sm90_cublas.npz"
 step "record instructions" 300 "$python" -m tools.record_instructions --out "$out/sm90_instructions.npz" \
     $(compare sm90_instructions.npz)
 step "record conversions" 90 "$python" -m tools.record_conversions --out "$out/sm90_conversions.npz" \
@@ -84,7 +84,7 @@ step "wgmma in shared memory" 300 "$python" -m tools.wgmma_probe_cases --gpu
 step "campaign" 600 "$python" -m wmma_emu crosscheck --per-group "${PER_GROUP:-1e8}" --seed 1 \
     --state "$out/campaign.json" --rows "$out/mismatches.json" --report "$out/campaign.html" --report "$out/campaign.txt"
 step "check registers, numpy" 60 "$python" -m tools.check_registers "$out/sm90_registers.npz" --quiet
-show=36 step "check cuBLAS" 120 "$python" -m tools.check_cublas "$out/sm90_cublas.npz"
+show=180 step "check cuBLAS" 300 "$python" -m tools.check_cublas "$out/sm90_cublas.npz"
 step "check registers, reference" 90 "$python" -m tools.check_registers "$out/sm90_registers.npz" --quiet \
     --engine reference --first-tiles 1
 gpu_tests() { # no test that is marked is no failure

@@ -34,6 +34,9 @@ _LOWEST_EXPONENT = -100
 """From this alignment exponent on no result is a float32 subnormal: a sum is a multiple of 2**(-100 - F), and F is at
 most 26. Lower ones would do; this one is comfortable."""
 
+_HIGHEST_EXPONENT = 127
+"""Up to it the powers of two of a step are normal float32 numbers; c is above it where it is infinite or NaN."""
+
 
 def largest_exact_step(product: DotProduct) -> int:
     """How many cut products add up in int32 without overflow."""
@@ -57,8 +60,6 @@ class TileAccumulator:
         self._product = product
         self._model = product.model
         self._in_int32 = largest_exact_step(product)
-        # Above it the power of two by which c is scaled is no normal float32.
-        self._highest_exponent = product.model.fraction_bits + 126
         self._exponent = np.empty(shape, np.int8)
         self._exponent_k = np.empty(shape, np.int8)
         self._term = np.empty(shape, np.float32)
@@ -71,19 +72,33 @@ class TileAccumulator:
             largest = self._largest_exponent(a, b, index)
             base = a.top[index] + b.top[index]
             exponent = largest + base
-            special = a.special[index] | b.special[index] | ~np.isfinite(c)
-            careful = (largest <= _LOWEST_MAXIMUM) | special
-            careful |= (exponent < _LOWEST_EXPONENT) | (exponent > self._highest_exponent)
             np.maximum(exponent, self._exponent_of(c), out=exponent)
             np.maximum(exponent, self._model.min_exponent, out=exponent)
             total = self._sum_of_products(a, b, index, exponent - base)
             total += np.trunc(c * _power_of_two(self._model.fraction_bits - exponent))
             result = self._round(total, exponent)
-            if careful.any():
-                no_product = (largest <= ZERO) & ~special
-                self._keep_c(no_product, c, result)
-                self._repair(careful & ~no_product, a, b, index, c, result)
+            special = bool(a.special[index].any() or b.special[index].any())
+            if special or largest.min() <= _LOWEST_MAXIMUM or _outside(exponent):
+                self._keep_or_repair(a, b, index, largest, exponent, c, result)
         return result
+
+    def _keep_or_repair(
+        self,
+        a: Operand,
+        b: Operand,
+        index: int,
+        largest: NDArray[np.int8],
+        exponent: NDArray[np.int16],
+        c: Float32s,
+        result: Float32s,
+    ) -> None:
+        """Correct the elements for which an argument of the fast step fails."""
+        special = a.special[index] | b.special[index] | ~np.isfinite(c)
+        no_product = (largest <= ZERO) & ~special
+        careful = (largest <= _LOWEST_MAXIMUM) | special
+        careful |= (exponent < _LOWEST_EXPONENT) | (exponent > _HIGHEST_EXPONENT)
+        self._keep_c(no_product, c, result)
+        self._repair(careful & ~no_product, a, b, index, c, result)
 
     def add(self, c: Float32s, partial: Float32s) -> Float32s:
         """Add two sums, rounded once to nearest in the accumulator's format."""
@@ -116,15 +131,18 @@ class TileAccumulator:
         term, cut, total = self._term, self._cut, self._sum
         total[...] = 0
         for k in range(len(x)):
-            np.multiply(x[k], scale, out=term)
-            np.multiply(term, y[k], out=term)
+            np.multiply(x[k], y[k], out=term)
+            np.multiply(term, scale, out=term)
             np.copyto(cut, term, casting="unsafe")
             np.add(total, cut, out=total)
         return total.astype(np.float64)
 
     def _exponent_of(self, c: Float32s) -> NDArray[np.int16]:
         """Exponent of each running sum; that of a zero is below every floor."""
-        exponent = ((c.view(np.int32) >> 23) & 0xFF).astype(np.int16) - 127
+        word = c.view(np.int32) >> 23
+        word &= 0xFF
+        exponent = word.astype(np.int16)
+        exponent -= 127
         if self._model.accumulator == "f16":
             exponent = np.where(c == 0, np.int16(-127), np.maximum(exponent, -14))
         return exponent
@@ -186,9 +204,15 @@ def from_accumulator_bits(bits: Bits, product: DotProduct) -> Float32s:
         return np.ascontiguousarray(bits.astype(np.uint16)).view(np.float16).astype(np.float32)
 
 
+def _outside(exponent: NDArray[np.int16]) -> bool:
+    return bool(exponent.min() < _LOWEST_EXPONENT or exponent.max() > _HIGHEST_EXPONENT)
+
+
 def _power_of_two(exponent: NDArray[np.int16]) -> Float32s:
     """2**exponent in float32, clipped to its normal range: where that matters, the element is done again."""
-    word = (np.clip(exponent, -126, 127) + np.int16(127)).astype(np.int32)
+    field = np.clip(exponent, -126, 127)
+    field += 127
+    word = field.astype(np.int32)
     word <<= 23
     return word.view(np.float32)
 
