@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cupy engine on a GPU: adversarial inputs against the NumPy engine, and its speed beside the GPU's own product.
+"""The cupy engine on a GPU: adversarial inputs against the CPU's engines, and its speed beside the GPU's own product.
 
     python tools/check_cupy_engine.py --outputs 1e8 --json cupy.json
 
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wmma_emu.arithmetic import DotProduct, cupy_engine, dot_product_of, matmul, models_for
+from wmma_emu.arithmetic import ENGINES, DotProduct, cupy_engine, dot_product_of, matmul, models_for
 from wmma_emu.instructions import INSTRUCTIONS, lookup
 from wmma_emu.testing.families import FAMILIES, draw, families_of
 
@@ -83,7 +83,7 @@ def shares_of(ways: list[Way], outputs: int, seed: int) -> list[Share]:
 
 
 def compare(share: Share) -> tuple[Share, dict[str, int], dict[str, int], list[str]]:
-    """Compute a share on both engines; how many elements of each family were compared, and how many differ."""
+    """Compute a share on the GPU and the CPU; how many elements of each family were compared, and how many differ."""
     way, row = share.way, INSTRUCTIONS[share.way.mnemonic]
     done: dict[str, int] = Counter()
     wrong: dict[str, int] = Counter()
@@ -98,7 +98,9 @@ def compare(share: Share) -> tuple[Share, dict[str, int], dict[str, int], list[s
             across = np.ascontiguousarray(b.transpose(1, 0, 2)).reshape(b.shape[1], -1)
             sums = np.tile(c.transpose(1, 0, 2).reshape(row.m, -1), (len(a), 1))
             found = cupy_engine.matmul(way.product, rows, across, sums)
-            expected = matmul(way.product, rows, across, sums, engine="numpy", threads=1)
+            # The CPU's engines take turns.
+            engine = "numba" if seed % 2 and ENGINES["numba"].has(way.product) else "numpy"
+            expected = matmul(way.product, rows, across, sums, engine=engine, threads=1)
             different = np.argwhere(found != expected)
             done[family] += found.size
             wrong[family] += len(different)

@@ -75,7 +75,7 @@ def gemm(
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
         All give the same bits.
     threads : int, optional
-        The most threads that are used; every core by default.
+        The most threads that are used; by default every core, or as many as the engine gains from.
     k_order : KOrder, optional
         Tiles, split-K, stream-K, promotion to float32. A plain loop by default.
     alpha, beta : float, optional
