@@ -33,7 +33,7 @@ def say(text: str) -> None:
 def _speed(quick: bool) -> list[dict[str, Any]]:
     if quick:
         return speed.measure(speed.cases([64, 128], 128, 64), 1, say)
-    return speed.measure(speed.cases([64, 128, 256, 512, 1024, 2048, 4096], 1024, 512), 5, say)
+    return speed.measure(speed.cases([64, 128, 256, 512, 1024, 2048, 4096], 1024, 512), 3, say)
 
 
 def _workers(quick: bool) -> list[dict[str, Any]]:
@@ -75,6 +75,8 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the tables into this page")
     given = parser.parse_args(arguments)
+    if given.page is not None and given.source is None and given.only:
+        parser.error("--page takes all parts: it would empty the tables of the others")
     if given.source is not None:
         results = json.loads(given.source.read_text(encoding="utf-8"))
     else:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The results as tables: of text for a terminal, of Markdown for the page."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 Results = dict[str, Any]
@@ -114,6 +116,25 @@ def _kernels(results: Results) -> Table:
     return Table("A kernel, a batch of warps, a matrix (f16)", ("as", "time", "a product of a warp"), rows)
 
 
+GPU = Path(__file__).parents[1] / "docs/evidence/h200-2026-11-21-cupy-engine.json"
+"""What tools/check_cupy_engine.py wrote, on a machine with a GPU."""
+
+
+def _gpu(results: Results) -> Table:
+    """The cupy engine's, which are not of this run."""
+    found = json.loads(GPU.read_text(encoding="utf-8"))
+    rows = [
+        (
+            name, str(x["size"]), _rate(x["macs_per_second"]),
+            f"{x['cublas_is_faster_by']:.0f} times" if "cublas_is_faster_by" in x else "",
+        )
+        for name, x in found["speed"].items()
+    ]  # fmt: skip
+    machine = found["machine"]
+    title = f"The cupy engine ({machine['gpu']}, {machine['date']}, CuPy {machine['cupy']})"
+    return Table(title, ("model", "size", "multiply-adds a second", "cuBLAS is faster by"), rows)
+
+
 TABLES: dict[str, Callable[[Results], Table]] = {
     "targets": _targets,
     "sizes": _speed("sizes", "Sizes (f16, sm_90, all cores)", ("size",), ("size",)),
@@ -126,5 +147,6 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "startup": _startup,
     "workers": _workers,
     "kernels": _kernels,
+    "gpu": _gpu,
 }  # fmt: skip
 """By the name that a page gives the place of each."""

@@ -62,8 +62,12 @@ def _memory(engine: str) -> Callable[[Results], float | None]:
     return read
 
 
-def _workers(results: Results) -> float | None:
-    return max((x["ratio"] for x in results["workers"] if x["size"] >= 1024), default=None)
+def _workers(engine: str) -> Callable[[Results], float | None]:
+    def read(results: Results) -> float | None:
+        found = [x["ratio"] for x in results["workers"] if x["size"] >= 1024 and x["engine"] == engine]
+        return found[0] if found else None
+
+    return read
 
 
 def _rate(what: str, wanted: float, fmt: str, engine: str, threads: int, part: str = "formats", **more: Any) -> Target:
@@ -86,7 +90,8 @@ TARGETS = (
     Target("cost of a multiply-add at 4096 over that at 512, numba", 1.25, False, _growth("numba")),
     Target("memory beyond the matrices, 4096 and larger, numpy", 512, False, _memory("numpy"), "MiB"),
     Target("memory beyond the matrices, 4096 and larger, numba", 512, False, _memory("numba"), "MiB"),
-    Target("two Dask workers over one", 1.7, True, _workers),
+    Target("two Dask workers over one, numpy", 1.7, True, _workers("numpy")),
+    Target("two Dask workers over one, numba", 1.7, True, _workers("numba")),
 )
 
 

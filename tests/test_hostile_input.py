@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Hostile input to every public function: a clear error of the right class, never a wrong number, inputs untouched."""
 
 import sys

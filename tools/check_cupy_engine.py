@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The cupy engine on a GPU: adversarial inputs against the CPU's engines, and its speed beside the GPU's own product.
 
-    python tools/check_cupy_engine.py --outputs 1e8 --json cupy.json
+    python -m tools.check_cupy_engine --outputs 1e8 --json cupy.json
 
 Every family of inputs is drawn for every distinct way of computing that has it, as many elements of D for each way,
 until the family has that many elements. Exit status 1 if any bit differs.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Look for the orders of accumulation that reproduce recorded products of a library, and say which do.
 
-    python -m tools.fit_k_order tests/data/sm90_cublas.npz [--only REGEX] [--rows 16]
+    python -m tools.fit_k_order tests/data/sm90_cublas.npz [--only REGEX] [--rows 8]
 
 Tried on the first rows, then on all: a plain loop; main loops with a partial tile first; 2 to 64 ranges of k, multiples
 of several lengths, their sums stored in float32 or in D's format, added in several orders; promotion to float32 after

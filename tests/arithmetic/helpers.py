@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Operands by value or by bits, and one dot product through every engine."""
 
 from collections.abc import Iterator

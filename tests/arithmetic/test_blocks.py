@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Blocks of D in threads: the bits of one thread, BLAS kept to one thread each, errors and progress passed on."""
 
 import threading

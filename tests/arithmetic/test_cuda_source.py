@@ -12,11 +12,11 @@ import pytest
 from tests.arithmetic.cuda_on_host import COMPILER, compile_on_host
 from tests.arithmetic.helpers import adversarial_operands, distinct_products
 from tests.arithmetic.test_engines import mixture
-from wmma_emu.arithmetic import FMA_F32, DotProduct, dot_product_of, matmul
+from wmma_emu.arithmetic import FMA_F32, DotProduct, dot_product_of, matmul, models_for
 from wmma_emu.arithmetic.cuda_source import conversion_source, kernel_source, shape_of
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats import format_of
-from wmma_emu.instructions import lookup
+from wmma_emu.instructions import INSTRUCTIONS, lookup
 
 PRODUCTS = {**distinct_products(), "fma.f32": FMA_F32}
 NVCC = shutil.which("nvcc")
@@ -103,11 +103,19 @@ def test_subnormal_numbers_count_even_if_the_compiler_is_told_to_flush_them(whic
 
 
 def test_rows_of_one_arithmetic_have_one_program():
-    texts = {}
-    for product in PRODUCTS.values():
+    texts: dict[tuple, str] = {}
+    products = [
+        DotProduct.of(model, row)
+        for row in INSTRUCTIONS.values()
+        if row.n in (8, 16)
+        for arch in row.archs
+        for model in models_for(row, arch)
+    ]
+    for product in products:
         key = (product.model.parameters, product.a, product.b, product.c, product.d, product.k, product.satfinite,
                product.bit_operation, product.rounding)  # fmt: skip
-        assert texts.setdefault(key, kernel_source(product)) == kernel_source(product)
+        text = kernel_source(product)
+        assert texts.setdefault(key, text) == text
     assert len(set(texts.values())) == len(texts)
 
 

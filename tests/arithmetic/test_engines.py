@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """All engines give the same bits: one fixed tile for every row and chip, Hypothesis for every distinct model."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Compiled code: its constants are the package's, its rows are the engine's, and what it lacks it says."""
 
 import subprocess
@@ -155,7 +156,7 @@ def test_without_numba_auto_is_numpy_with_one_line_about_it_and_numba_an_error()
     assert error.startswith("BackendUnavailableError engine='numba' needs numba, which")
     assert "install the extra `fast`" in error
     [note] = done.stderr.splitlines()
-    assert note.startswith("wmma_emu: engine='auto' is NumPy's, the slower one: numba")
+    assert note.startswith("wmma_emu: engine='auto' takes numpy, because of numba, the faster engine, which ")
 
 
 def test_a_small_product_does_not_load_numba():
@@ -172,3 +173,46 @@ def test_an_engine_whose_library_is_missing_names_the_extra(monkeypatch):
     monkeypatch.setattr(engines, "_problem", lambda engine: "which is not installed")
     with pytest.raises(BackendUnavailableError, match="engine='cupy' needs cupy, which is not installed; install the"):
         engines.check_engine("cupy")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "taken"),
+    [
+        ((512, 512), (512, 512), "numba"),
+        ((32, 32), (32, 32), "numpy"),
+        ((20000, 16, 16), (20000, 16, 8), "numpy"),  # many small ones, side by side
+        ((20000, 16, 16), (16, 8), "numba"),  # the rows of one tall matrix
+        ((1, 1 << 14), (1 << 14, 1), "numba"),  # a thousand steps, one after another
+        ((2, 1024, 512), (2, 512, 64), "numba"),
+    ],
+)
+def test_auto_takes_the_engine_that_is_faster_for_a_shape(a, b, taken, monkeypatch):
+    product = dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
+    called = []
+
+    def noted(run, *rest):
+        called.append(run.__module__)
+        return np.zeros((*np.broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1]), np.uint32)
+
+    monkeypatch.setattr(engines, "multiply_blocks", noted)
+    c = np.zeros((a[-2], b[-1]), np.uint32)
+    matmul(product, np.zeros(a, np.uint16), np.zeros(b, np.uint16), c)
+    assert called == [f"wmma_emu.arithmetic.{taken}_engine"]
+
+
+def test_integers_go_through_blas_without_numba(monkeypatch):
+    monkeypatch.setattr(engines, "_problem", lambda engine: pytest.fail("numba was looked for"))
+    product = dot_product_of(lookup("m16n8k32.s32.s8.s8.s32"), "sm_90")
+    ones = np.ones((256, 256), np.uint8)
+    assert (matmul(product, ones, ones, np.zeros((256, 256), np.uint32)) == 256).all()
+
+
+def test_a_numba_that_cannot_be_imported_is_named_with_its_reason(monkeypatch, capsys):
+    monkeypatch.setattr(engines, "_problem", lambda engine: "which cannot be imported (it needs another NumPy)")
+    product = dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
+    zeros = np.zeros((256, 256), np.uint16)
+    matmul(product, zeros, zeros, np.zeros((256, 256), np.uint32))
+    assert capsys.readouterr().err == (
+        "wmma_emu: engine='auto' takes numpy, because of numba, the faster engine, which cannot be imported "
+        "(it needs another NumPy)\n"
+    )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Facts about the units, one at a time, each with bits that a wrong model would miss."""
 
 import pytest

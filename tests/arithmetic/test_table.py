@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The table of models is complete: every legal (instruction, chip) has its row, and every row serves somebody."""
 
 import pytest

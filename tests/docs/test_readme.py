@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the README says is true: its example prints what it shows, its matrix is the tables', its files exist."""
 
 import contextlib

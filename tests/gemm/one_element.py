@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One element of a product with an order of accumulation, on Python integers: what `gemm` must equal."""
 
 from functools import reduce

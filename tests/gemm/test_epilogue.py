@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The epilogue: alpha, beta, bias, D's format; which operations, in which order and format."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A thread that flushes subnormals is noticed and refused by the engine that computes on floats."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Whole matrices: the order of k, padding, batches, the final rounding, memory."""
 
 import contextlib
@@ -177,14 +178,14 @@ def test_c_and_d_of_different_formats_take_one_instruction_only():
 
 
 @pytest.mark.slow
-def test_memory_stays_below_one_gibibyte_beyond_the_matrices():
+def test_memory_stays_below_512_mebibytes_beyond_the_matrices():
     A, B = np.zeros((4096, 4096), np.float16), np.zeros((4096, 256), np.float16)
     A[:], B[:] = 1, 1
     tracemalloc.start()
     D = we.gemm(A, np.tile(B, 16))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak - D.nbytes < 2**30
+    assert peak - D.nbytes < 2**29
 
 
 def test_memory_of_a_product_is_a_few_tiles():

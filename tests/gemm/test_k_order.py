@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Orders of accumulation: tiles, split-K, stream-K, promotion, each rounding where it says."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Products of any size: panels of D and parts of A and B, which do not show, and bound the memory."""
 
 import tracemalloc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """`like=`: which kernels a name means, what it refuses, and when it warns."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The float64 path of the float32 multiply-add equals the integer path, on operands that cancel, tie and nearly tie."""
 
 import numpy as np

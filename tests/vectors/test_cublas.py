@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Whole products: `wmma_emu.gemm` equals what PyTorch returned on a Hopper GPU, checked row by row."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every instruction that a Hopper GPU accepts, raw registers in and out: equal to the recording, bit for bit."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every file of recorded bits says where it comes from, and is the file that it says."""
 
 import hashlib

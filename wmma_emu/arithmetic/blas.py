@@ -38,7 +38,7 @@ def one_thread_each() -> Iterator[None]:
     with _Limit.lock:
         if _Limit.within == 0 and controller is not None:
             _Limit.limiter = controller.limit(limits=1, user_api="blas")
-            _Limit.is_kept = all(x["num_threads"] == 1 for x in controller.info() if x["user_api"] == "blas")
+            _Limit.is_kept = {x["num_threads"] for x in controller.info() if x["user_api"] == "blas"} == {1}
         _Limit.within += 1
     try:
         yield

@@ -31,8 +31,11 @@ _WORTH_A_THREAD = 1 << 22
 
 _ROWS = 1024
 _COLUMNS = 1024
-"""Of a block at the most. What an engine makes ready of A and B it makes ready for each block again, at a cost of some
-tens of multiply-adds an element, so that a block should be some hundreds of rows and columns."""
+"""Of a block at the most, and half as many where more than `_MANY` threads hold what they made ready. What an engine
+makes ready of A and B it makes ready for each block again, at a cost of some tens of multiply-adds an element, so that
+a block should be some hundreds of rows and columns."""
+
+_MANY = 8
 
 _FEWEST = 128
 """Rows and columns to which blocks are cut in order that every thread has one."""
@@ -68,7 +71,7 @@ def thread_count(threads: int | None) -> int:
     count = integer_of(threads)
     if count is None or count < 1:
         raise UnsupportedInstructionError(
-            f"threads={shorten(threads)} is no number of threads; give 1 or more, or leave it out for every core"
+            f"threads={shorten(threads)} is no number of threads; give 1 or more, or leave it out"
         )
     return count
 
@@ -180,7 +183,8 @@ def _blocks(shape: tuple[int, ...], workers: int) -> Iterator[_Block]:
 
 def _block_sides(m: int, n: int, wanted: int) -> tuple[int, int]:
     """Rows and columns of a block: at most what fits, fewer where there are to be ``wanted`` of about one size."""
-    rows, columns = min(m, _ROWS), min(n, _COLUMNS)
+    parts = 1 if wanted <= _MANY else 2
+    rows, columns = min(m, _ROWS // parts), min(n, _COLUMNS // parts)
     while -(-m // rows) * -(-n // columns) < wanted:
         if rows >= columns and rows > _FEWEST:
             rows = -(-rows // 2)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wmma_emu.arithmetic import numpy_engine
 from wmma_emu.arithmetic.blocks import Progress, multiply_blocks, thread_count
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.display import note_once
@@ -24,8 +25,12 @@ from wmma_emu.formats.codec import Bits
 __all__ = ["ENGINES", "Engine", "check_engine", "matmul"]
 
 _WORTH_COMPILED_CODE = 1 << 22
-"""Multiply-adds from which on ``"auto"`` takes compiled code: NumPy needs some milliseconds for fewer, and numba about
-half a second to be imported, the first time."""
+"""Multiply-adds from which on ``"auto"`` takes compiled code: NumPy needs some milliseconds for fewer, and numba some
+tenths of a second to be imported, the first time."""
+
+_LONG = 256
+"""Instructions over k from which on it does so, however few multiply-adds there are: NumPy calls some dozens of
+functions for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,9 @@ def check_engine(engine: str) -> str:
     return engine
 
 
+_MISSING = "which is not installed"
+
+
 @cache
 def _problem(engine: str) -> str:
     """Say why an engine's library cannot be used; nothing if it can."""
@@ -112,23 +120,30 @@ def _problem(engine: str) -> str:
         importlib.import_module(library)
         ENGINES[engine].load()
     except ModuleNotFoundError as error:
-        return "which is not installed" if error.name == library else f"which cannot be imported ({error})"
+        return _MISSING if error.name == library else f"which cannot be imported ({error})"
     except Exception as error:  # a library that does not fit the others says so in many ways
         return f"which cannot be imported ({shorten(error, str)})"
     return ""
 
 
-def _fastest(product: DotProduct, work: int) -> str:
-    """The fastest engine that is installed, for so many multiply-adds."""
-    if work < _WORTH_COMPILED_CODE:
+def _fastest(product: DotProduct, batch: int, m: int, n: int, k: int) -> str:
+    """The fastest engine that is installed for products of a shape."""
+    is_long = k >= _LONG * product.k
+    side_by_side = batch >= numpy_engine.MANY and m * n <= numpy_engine.SMALL_MATRIX
+    if (batch * m * n * k < _WORTH_COMPILED_CODE and not is_long) or (side_by_side and not is_long):
         return "numpy"
+    if product.model.arithmetic in ("integer", "popcount"):
+        return "numpy"  # BLAS in either
     if problem := _problem("numba"):
-        note_once(
-            f"engine='auto' is NumPy's, the slower one: numba, the faster one, is {problem.removeprefix('which is ')} "
-            "(from a clone: pip install '.[fast]')"
-        )
+        note_once(f"engine='auto' takes numpy, because of numba, the faster engine, {_about(problem)}")
         return "numpy"
     return "numba" if ENGINES["numba"].has(product) else "numpy"
+
+
+def _about(problem: str) -> str:
+    if problem == _MISSING:
+        return "which is not installed; from a clone: pip install '.[fast]'"
+    return problem
 
 
 def matmul(
@@ -152,7 +167,8 @@ def matmul(
         or, where D can be the next instruction's C, a multiple of it: instructions follow one another over
         ascending k.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
-        The fastest that is installed, by default: numba from some millions of multiply-adds on, NumPy below.
+        The fastest that is installed, by default: numba from some millions of multiply-adds on or for long k, NumPy for
+        less, for batches of many small matrices, and for integers.
     progress : callable, optional
         Called with the share of the work that is done.
     threads : int, optional
@@ -192,7 +208,10 @@ def matmul(
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
     shape = (*batch, *c.shape[-2:])
     if name == "auto":
-        name = _fastest(product, prod(shape) * k)
+        rows_of_all = prod(b.shape[:-2]) == 1
+        name = _fastest(
+            product, 1 if rows_of_all else prod(batch), shape[-2] * (prod(batch) if rows_of_all else 1), shape[-1], k
+        )
     elif not ENGINES[name].has(product):
         raise UnsupportedInstructionError(
             f"engine={name!r} has no {product.model.describe()}; use engine='numpy', or leave engine out"

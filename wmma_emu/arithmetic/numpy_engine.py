@@ -18,7 +18,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import add, convert, fma, mul, require_ieee_subnormals
 
-__all__ = ["multiply_block"]
+__all__ = ["MANY", "SMALL_MATRIX", "multiply_block"]
 
 Tile = Callable[[Bits, Bits], Bits]
 """From the rows of a and the elements of c of one tile to its elements of d."""
@@ -34,9 +34,11 @@ _BUFFER = 512
 NumPy copies before it multiplies them by a number or by another row, which doubles the time of that pass."""
 
 _FEW_COLUMNS = 64
-_SMALL_MATRIX = 1 << 12
 
-_MAX_DEPTH = 1 << 10
+MANY, SMALL_MATRIX = 16, 1 << 12
+"""So many matrices, each of so few elements of D, are multiplied side by side."""
+
+_MAX_DEPTH = 1 << 9
 """Products that are made ready at once; a longer K is taken in several parts."""
 
 _PANEL_ELEMENTS = 1 << 21
@@ -93,7 +95,7 @@ def _multiply_carefully(
 
 def _walk(product: DotProduct, batch: int, m: int, n: int) -> Callable[..., Iterator[float]]:
     """Choose the way through D whose last axis is long, because NumPy's inner loops run along it."""
-    if m * n <= _SMALL_MATRIX and batch >= 16:
+    if m * n <= SMALL_MATRIX and batch >= MANY:
         return _batched
     if n < _FEW_COLUMNS <= m:
         return _narrow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Aligned sums for a tile of elements at once, on float32 and int32, exactly; the fast engine.
+"""Aligned sums for a tile of elements at once, on float32 and int32, exactly: NumPy's way.
 
 The idea, for one rounding step of every element (i, j) of a tile. Operands arrive scaled by the largest exponent
 of their row of A or column of B (`wmma_emu.arithmetic.operands`), so that products of at most 11 + 11 significand

@@ -117,7 +117,7 @@ def _add_gemm(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="auto (default), numba, numpy, cupy or reference; the bits are the same",
     )
-    add("--threads", metavar="N", help="the most threads that are used; every core if left out")
+    add("--threads", metavar="N", help="the most threads that are used; as many as gain if left out")
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from wmma_emu.arithmetic import DotProduct, check_engine
+from wmma_emu.arithmetic import DotProduct, check_engine, thread_count
 from wmma_emu.display import progress_bar
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
@@ -48,7 +48,8 @@ def gemm(
 
     Each element of D is what a kernel computes that walks over k in ascending order, one instruction after
     another, D of one being C of the next; or in another order that ``k_order`` or ``like`` says. K is padded with +0
-    to a multiple of the instruction's k. However large the matrices, less than 512 MiB are held beside them.
+    to a multiple of the instruction's k. However large the matrices, less than 512 MiB are held beside
+    them, with up to 16 threads.
 
     Parameters
     ----------
@@ -75,7 +76,9 @@ def gemm(
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
         All give the same bits.
     threads : int, optional
-        The most threads that are used; by default every core, or as many as the engine gains from.
+        The most threads that are used; by default every core, or as many as the engine gains from. Where integers, and
+        sums that lose nothing, go through NumPy's BLAS, they are kept to it by threadpoolctl (extra ``fast``); without
+        that, BLAS has as many as it is set to.
     k_order : KOrder, optional
         Tiles, split-K, stream-K, promotion to float32. A plain loop by default.
     alpha, beta : float, optional
@@ -93,8 +96,9 @@ def gemm(
     Returns
     -------
     array, shape (..., M, N)
-        Fresh, in the dtype of D or ``out_dtype``. A Dask array if an operand is one; a cupy array if A or B is one and
-        ``engine="cupy"``.
+        Fresh, in the dtype of D or ``out_dtype``. A Dask array if an operand is one. A CuPy array if A or B is one and
+        ``engine="cupy"``: nothing leaves the GPU then. Such arrays take a plain loop over k, without ``k_order``,
+        ``alpha``, ``beta``, ``bias`` and ``like``; bf16 and FP8, which CuPy lacks, as raw bits with ``instr`` named.
 
     Raises
     ------
@@ -142,20 +146,31 @@ def gemm(
         "instr": instr, "arch": arch, "out_dtype": out_dtype, "engine": engine, "threads": threads, "k_order": k_order,
         "alpha": alpha, "beta": beta, "lowering": lowering, "a_format": a_format, "b_format": b_format,
     }  # fmt: skip
+    if like is not None and engine == "cupy" and _is_on_gpu(A, B):
+        raise UnsupportedInstructionError(
+            f"like={shorten(like)} is not there for CuPy arrays, of which a plain loop over k is computed; "
+            "bring them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
+        )
     if like is not None:
         options = with_preset(like, A, B, C, bias, options)
     if is_dask(A, B, C, bias):
         return gemm_dask(_gemm, A, B, C, bias, options)  # type: ignore[no-any-return]
-    if engine == "cupy":
-        from wmma_emu.gemm.cupy_arrays import gemm_on_gpu, is_cupy
+    if engine == "cupy" and _is_on_gpu(A, B):
+        from wmma_emu.gemm.cupy_arrays import gemm_on_gpu
 
-        if is_cupy(A) or is_cupy(B):
-            return gemm_on_gpu(A, B, C, **_of_gpu(options, bias))  # type: ignore[no-any-return]
+        return gemm_on_gpu(A, B, C, **_of_gpu(options, bias))  # type: ignore[no-any-return]
     return _gemm(A, B, C, bias=bias, **options)
+
+
+def _is_on_gpu(A: ArrayLike, B: ArrayLike) -> bool:
+    from wmma_emu.gemm.cupy_arrays import is_cupy
+
+    return is_cupy(A) or is_cupy(B)
 
 
 def _of_gpu(options: dict[str, Any], bias: ArrayLike | None) -> dict[str, Any]:
     """The keywords that products of arrays on a GPU have; the others must not be given."""
+    thread_count(options["threads"])
     for name, given in (*((x, options[x]) for x in ("k_order", "alpha", "beta")), ("bias", bias)):
         if given is not None:
             raise UnsupportedInstructionError(

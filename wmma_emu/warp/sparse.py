@@ -44,7 +44,7 @@ def matmul_sparse(
         The k of each packed element. Leading axes broadcast.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
     threads : int, optional
-        The most threads that are used; every core by default.
+        The most threads that are used; as many as gain by default.
 
     Returns
     -------

@@ -96,7 +96,7 @@ class EmulatedBackend:
         Raises
         ------
         UnsupportedInstructionError
-            For another rounding: the emulator's fast engine has f32 sums truncated, f16 sums rounded to nearest.
+            For another rounding: the emulator's fast engines have f32 sums truncated, f16 sums rounded to nearest.
         """
         if "rounding" in self.alter:
             raise UnsupportedInstructionError("an emulated backend cannot alter the rounding of a model")

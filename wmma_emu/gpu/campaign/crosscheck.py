@@ -11,7 +11,7 @@ from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.gpu.campaign.backends import Backend, GpuBackend
 from wmma_emu.gpu.campaign.groups import What, bound_instructions
-from wmma_emu.gpu.campaign.on_dask import check_client, describe_on_dask, run_on_dask, thread_count
+from wmma_emu.gpu.campaign.on_dask import check_client, describe_on_dask, run_on_dask, threads_of
 from wmma_emu.gpu.campaign.processes import run_tasks, worker_count
 from wmma_emu.gpu.campaign.report import Report
 from wmma_emu.gpu.campaign.state import identity_of, load_state, save_state
@@ -122,7 +122,7 @@ def crosscheck(
     if client is None:
         device = other.describe()
     else:
-        device, processes = describe_on_dask(client, other), thread_count(client)
+        device, processes = describe_on_dask(client, other), threads_of(client)
     instructions = having_families(bound_instructions(what, device["arch"]), chosen)
     counts = counts_of(instructions, count, per_group)
     tasks = plan_tasks(instructions, counts, chosen, number)

@@ -18,7 +18,7 @@ from wmma_emu.gpu.campaign.tasks import Task
 from wmma_emu.gpu.campaign.worker import TaskResult, Worker
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
-__all__ = ["check_client", "describe_on_dask", "run_on_dask", "thread_count"]
+__all__ = ["check_client", "describe_on_dask", "run_on_dask", "threads_of"]
 
 _T = TypeVar("_T")
 
@@ -42,8 +42,8 @@ def check_client(client: object, workers: object) -> None:
     client_type = getattr(sys.modules.get("distributed"), "Client", None)
     if client_type is None or not isinstance(client, client_type):
         raise FragmentMismatchError(
-            f"client={shorten(client)} is no client of Dask; give distributed.Client(...), of which "
-            "pip install 'wmma-emu[distributed]' brings the library"
+            f"client={shorten(client)} is no client of Dask; give distributed.Client(...), which the "
+            "extra `distributed` brings (from a clone: pip install '.[distributed]')"
         )
     if client.asynchronous:
         raise FragmentMismatchError(
@@ -57,7 +57,7 @@ def check_client(client: object, workers: object) -> None:
         )
 
 
-def thread_count(client: Any) -> int:
+def threads_of(client: Any) -> int:
     """How many threads the cluster has now."""
     return sum(client.nthreads().values())
 
@@ -117,7 +117,7 @@ def run_on_dask(
     """
     campaign, pickled = uuid.uuid4().hex, _pickled(backend)
     as_completed = sys.modules["distributed"].as_completed
-    threads = max(1, thread_count(client))
+    threads = max(1, threads_of(client))
     looked = time.monotonic()
     bundles = bundles_of(tasks, threads)
     flying: dict[Any, list[Task]] = {}
@@ -125,7 +125,7 @@ def run_on_dask(
     try:
         while bundles or flying:
             if time.monotonic() - looked > _LOOK_EVERY:
-                threads, looked = max(1, thread_count(client)), time.monotonic()
+                threads, looked = max(1, threads_of(client)), time.monotonic()
             while bundles and len(flying) < _IN_FLIGHT * threads:
                 landed.add(_submit(client, campaign, instructions, pickled, device, bundles, flying))
             future, results = next(landed)
