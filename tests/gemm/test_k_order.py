@@ -2,6 +2,7 @@
 """Orders of accumulation: tiles, split-K, stream-K, promotion, each rounding where it says."""
 
 import dataclasses
+import tracemalloc
 from itertools import pairwise
 
 import ml_dtypes
@@ -235,3 +236,30 @@ def test_an_order_is_frozen_and_hashable():
     assert order == we.KOrder(cuts=(32, 64)) and hash(order) == hash(we.KOrder(cuts=(32, 64)))
     with pytest.raises(dataclasses.FrozenInstanceError):
         order.splits = 2
+
+
+@pytest.mark.parametrize(
+    ("k", "order"), [(98, we.KOrder(tile=64, residue="first")), (128, we.KOrder(splits=4, split_multiple=5))]
+)
+def test_a_sparse_a_is_not_cut_within_its_groups(k, order):
+    A, B = np.zeros((1, k), np.float16), np.ones((k, 2), np.float16)
+    A[0, 2::4] = 1
+    instr = "mma.sp.m16n8k32.f32.f16.f16.f32"
+    assert we.gemm(A, B, instr=instr)[0, 0] == len(A[0, 2::4])
+    with pytest.raises(we.UnsupportedInstructionError, match="within 4 k of which a sparse A keeps 2; let tiles, cuts"):
+        we.gemm(A, B, instr=instr, k_order=order)
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [{"k_order": we.KOrder(splits=2, partials="f16")}, {"k_order": we.KOrder(), "instr": "m16n8k16.f16.f16.f16.f16"}],
+    ids=["stored as f16", "f16 accumulators"],
+)
+def test_sums_are_converted_some_elements_at_a_time(keywords):
+    A, B = np.ones((700, 32), np.float16), np.ones((32, 1024), np.float16)
+    we.gemm(A[:8], B, **keywords)
+    tracemalloc.start()
+    D = we.gemm(A, B, **keywords)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak - D.nbytes < 40 * 2**20

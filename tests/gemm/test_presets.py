@@ -177,3 +177,33 @@ def test_matrices_of_another_format_are_refused(row):
 def test_vectors_are_refused_as_without_a_preset():
     with pytest.raises(we.FragmentMismatchError, match="add an axis of length 1"):
         we.gemm(normal(64), normal((64, 64)), like="cublas-sm90-bf16")
+
+
+def test_a_beta_that_rounds_to_one_is_one():
+    a, b, c = normal((128, 256)), normal((256, 128), seed=1), normal((128, 128), seed=2)
+    with silent():
+        wanted = we.gemm(a, b, c, beta=1, like="cublas-sm90-bf16")
+        for beta in (np.float32(1), np.array(1.0), 1 + 1e-12):
+            found = we.gemm(a, b, c, beta=beta, like="cublas-sm90-bf16")
+            np.testing.assert_array_equal(found.view(np.uint16), wanted.view(np.uint16))
+
+
+def test_a_c_of_another_format_and_a_batch_of_c_alone_are_not_what_was_recorded():
+    a, b, c = normal((128, 256)), normal((256, 128), seed=1), normal((128, 128), np.float32, seed=2)
+    with pytest.warns(we.UnverifiedModelWarning, match="with beta of 1 in f32, for which"):
+        we.gemm(a, b, c, beta=1, like="cublas-sm90-bf16")
+    with pytest.warns(we.UnverifiedModelWarning, match="with bias in f32, for which"):
+        we.gemm(a, b, bias=c[0], like="cublas-sm90-bf16")
+    with pytest.warns(we.UnverifiedModelWarning, match="2 products of 128x128x256"):
+        we.gemm(a, b, np.stack([c, c]).astype(BF16), beta=1, like="cublas-sm90-bf16")
+
+
+def test_operands_with_bits_that_tf32_has_not_are_not_what_was_recorded():
+    row = next(x for x in PRESETS if x.name == "cublas-sm90-tf32")
+    m, n, k = row.recorded[0].shapes[0]
+    a, b = np.ones((m, k), np.float32), np.ones((k, n), np.float32)
+    with silent():
+        we.gemm(a, b, like=row.name)
+    a[0, 0] += 2.0**-23
+    with pytest.warns(we.UnverifiedModelWarning, match="A has bits that tf32 has not"):
+        we.gemm(a, b, like=row.name)

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from wmma_emu.arithmetic import aligned
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.operands import LOWEST, ZERO, Operand
-from wmma_emu.formats import encode
 from wmma_emu.formats.codec import Bits
 
 __all__ = ["TileAccumulator", "largest_exact_step"]
@@ -189,11 +188,10 @@ class TileAccumulator:
 def to_accumulator_bits(values: Float32s, product: DotProduct) -> Bits:
     """Bits of sums that the accumulator's format holds exactly; NaN becomes the canonical one."""
     accumulator = product.model.accumulator_format
-    if accumulator.name == "f32":
-        bits = np.ascontiguousarray(values).view(np.uint32)
-        return np.where(np.isnan(values), np.uint32(accumulator.canonical_nan), bits)
     with np.errstate(invalid="ignore"):  # a signalling NaN of the user's
-        return encode(values.astype(np.float64), accumulator)
+        exact = values if accumulator.name == "f32" else values.astype(np.float16)
+    bits: Bits = np.ascontiguousarray(exact).view(accumulator.storage)
+    return np.where(np.isnan(values), accumulator.storage.type(accumulator.canonical_nan), bits)
 
 
 def from_accumulator_bits(bits: Bits, product: DotProduct) -> Float32s:

@@ -9,15 +9,20 @@ from typing import NamedTuple
 import numpy as np
 
 from wmma_emu.arithmetic import DotProduct, matmul
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.k_order import KOrder, Run, sum_format
 from wmma_emu.gemm.sparse import matmul_over_k
 from wmma_emu.instructions import Instruction
+from wmma_emu.layouts import granularity_of
 from wmma_emu.scalar import add, convert
 
 __all__ = ["Accumulation", "Parts"]
 
 Progress = Callable[[float], None]
+
+_BLOCK = 1 << 15
 
 
 class Parts(NamedTuple):
@@ -67,7 +72,7 @@ class Accumulation:
         product = self.product
         if self.order is None or not self.order.promote_every:
             d = self._chain(next(groups), operands, c, report)
-            return d if self.order is None else convert(d, product.d, sum_format(product))
+            return d if self.order is None else _converted(d, product.d.name, sum_format(product))
         total, zero = c, np.broadcast_to(product.c.storage.type(0), c.shape)
         for runs in filter(None, groups):
             total = add(total, self._chain(runs, operands, zero, report), "f32")
@@ -77,8 +82,20 @@ class Accumulation:
         """Instruction after instruction, D of one being C of the next."""
         d = c
         for run in runs:
+            self._check_start(run)
             d = self._multiply(operands(run), d, report.of(run))
-        return convert(c, self.product.c, self.product.d) if d is c else d
+        return _converted(c, self.product.c.name, self.product.d.name) if d is c else d
+
+    def _check_start(self, run: Run) -> None:
+        """Refuse to begin within the k among which a sparse A keeps some."""
+        if self.instruction is None or not self.instruction.is_sparse:
+            return
+        chunk = granularity_of(self.instruction).chunk
+        if run.start % chunk:
+            raise UnsupportedInstructionError(
+                f"KOrder begins at k = {run.start}, within {chunk} k of which a sparse A keeps {chunk // 2}; let "
+                f"tiles, cuts and split_multiple be multiples of {chunk}, and K too where residue is 'first'"
+            )
 
     def _multiply(self, parts: Parts, c: Bits, progress: Progress | None) -> Bits:
         a, b, first = parts
@@ -146,7 +163,19 @@ def _stored(bits: Bits, order: KOrder, fmt: str) -> Bits:
     """Round to the format in which a sum lies in memory, and read it back."""
     if order.partials in ("", fmt):
         return bits
-    return convert(convert(bits, fmt, order.partials), order.partials, fmt)
+    return _converted(_converted(bits, fmt, order.partials), order.partials, fmt)
+
+
+def _converted(bits: Bits, source: str, target: str) -> Bits:
+    """Convert a panel, some elements at a time: the conversion takes some hundred bytes for each."""
+    if source == target:
+        return bits
+    flat = np.ravel(bits)
+    result = np.empty(flat.shape, format_of(target).storage)
+    for start in range(0, len(flat), _BLOCK):
+        here = slice(start, start + _BLOCK)
+        result[here] = convert(flat[here], source, target)
+    return result.reshape(bits.shape)
 
 
 def _plus(x: Bits, y: Bits, product: DotProduct, fmt: str) -> Bits:

@@ -57,8 +57,8 @@ def gemm(
         The dtype says the format: float16, ml_dtypes.bfloat16, float8_e4m3fn, float8_e5m2, int8, uint8, int4,
         uint4, float64; bool is b1, of which ``a xor b`` is counted, unless ``instr`` names ``.and.popc``; float32 only
         with ``instr`` named. Unsigned arrays of the element's width are
-        raw bits, where ``instr`` is named. A sparse instruction takes all of A, zeros included: of four elements in a
-        row two are +0 (of tf32 one of two; of 4-bit elements two pairs of four).
+        raw bits, where ``instr`` or ``like`` is named. A sparse instruction takes all of A, zeros included: of four
+        elements in a row two are +0 (of tf32 one of two; of 4-bit elements two pairs of four).
     B : array, shape (..., K, N)
         Leading axes broadcast as in `numpy.matmul`.
     C : array, shape (..., M, N), optional
@@ -142,6 +142,7 @@ def gemm(
     array([[1065353218]], dtype=uint32)
     """
     check_engine(engine)
+    thread_count(threads)
     options: dict[str, Any] = {
         "instr": instr, "arch": arch, "out_dtype": out_dtype, "engine": engine, "threads": threads, "k_order": k_order,
         "alpha": alpha, "beta": beta, "lowering": lowering, "a_format": a_format, "b_format": b_format,
@@ -170,7 +171,6 @@ def _is_on_gpu(A: ArrayLike, B: ArrayLike) -> bool:
 
 def _of_gpu(options: dict[str, Any], bias: ArrayLike | None) -> dict[str, Any]:
     """The keywords that products of arrays on a GPU have; the others must not be given."""
-    thread_count(options["threads"])
     for name, given in (*((x, options[x]) for x in ("k_order", "alpha", "beta")), ("bias", bias)):
         if given is not None:
             raise UnsupportedInstructionError(

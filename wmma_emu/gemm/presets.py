@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from wmma_emu.display import warn_caller
 from wmma_emu.errors import UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.formats import encode, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
 from wmma_emu.gemm.epilogue import Form
@@ -19,6 +20,10 @@ from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of, lookup
 
 __all__ = ["Product", "preset_of", "with_preset"]
+
+
+_F32 = format_of("f32")
+_ONE = 0x3F80_0000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ def with_preset(
     row = preset.recorded_as(product.shape, out, product.epilogue) if product is not None else None
     if product is not None:
         _warn_unless_recorded(preset, product, row)
+        _warn_of_lost_bits(preset, A, B)
     order = row.order if row is not None else preset.order
     return options | {
         "instr": (row.instr if row is not None else "") or preset.instr,
@@ -140,11 +146,12 @@ def _product(
     if alpha is not None and not _is_one(alpha):
         parts.append("alpha")
     if C is not None:
-        parts.append("beta of 1" if _is_one(beta) else "beta")
+        parts.append(("beta of 1" if _is_one(beta) else "beta") + _in_another_format(C, out))
     if bias is not None:
-        parts.append("bias")
+        parts.append("bias" + _in_another_format(bias, out))
+    batch = () if C is None or not beta else _shape(C, "C")[:-2]
     try:
-        matrices = math.prod(np.broadcast_shapes(a[:-2], b[:-2]))
+        matrices = math.prod(np.broadcast_shapes(a[:-2], b[:-2], batch))
     except ValueError:
         return None
     return Product((a[-2], b[-1], a[-1]), out, " and ".join(parts), matrices)
@@ -155,8 +162,19 @@ def _shape(array: Any, name: str) -> tuple[int, ...]:
     return tuple(shape) if isinstance(shape, tuple) else as_numpy(array, name)[0].shape
 
 
-def _is_one(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and float(value) == 1.0
+def _in_another_format(array: Any, out: str) -> str:
+    """Say so where C or a bias is not in D's format, as every recorded one is."""
+    dtype = getattr(array, "dtype", None)
+    fmt = format_of_dtype(dtype) if isinstance(dtype, np.dtype) else None
+    return "" if fmt is None or fmt.name == out else f" in {fmt}"
+
+
+def _is_one(value: Any) -> bool:
+    """Whether a number is 1 once it is rounded to float32, as the epilogue has it."""
+    try:
+        return int(encode(np.array(float(value)), _F32)) == _ONE
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _warn_unless_recorded(preset: Preset, product: Product, row: Recorded | None) -> None:
@@ -171,6 +189,25 @@ def _warn_unless_recorded(preset: Preset, product: Product, row: Recorded | None
         f"kernel; the nearest that is recorded: {nearest}",
         UnverifiedModelWarning,
     )
+
+
+def _warn_of_lost_bits(preset: Preset, A: ArrayLike, B: ArrayLike) -> None:
+    """Say so where operands have bits that the recorded ones had not: what a library makes of them is not known."""
+    low = format_of(preset.a).ignored_low_bits
+    if not low:
+        return
+    for name, array in (("A", A), ("B", B)):
+        if (
+            isinstance(array, np.ndarray)
+            and array.dtype == np.float32
+            and (array.view(np.uint32) & ((1 << low) - 1)).any()
+        ):
+            warn_caller(
+                f"{name} has bits that {preset.a} has not; like={preset.name!r} is recorded for operands that are "
+                f"{preset.a} numbers, and these are cut to it",
+                UnverifiedModelWarning,
+            )
+            return
 
 
 def _distance(one: tuple[int, ...], other: tuple[int, ...]) -> float:
