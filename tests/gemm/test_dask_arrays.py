@@ -11,7 +11,7 @@ import pytest
 
 import wmma_emu as we
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.gemm.dask_arrays import is_dask
+from wmma_emu.gemm.dask_arrays import check_known, is_dask
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
@@ -171,6 +171,160 @@ def test_chunks_of_unknown_size_are_refused_with_the_way_out():
         we.gemm(A, A[A[:, 0] > 0])
 
 
+@pytest.mark.parametrize("which", range(4))
+def test_every_operand_of_unknown_size_is_named_before_anything_else_is_asked(which):
+    arrays = [np.ones((16, 16), np.float16), None, np.ones((16, 16)), None]
+    check_known(*arrays)
+    A = da.ones((16, 16), chunks=8, dtype=np.float16)
+    arrays[which] = A[A[:, 0] > 0]
+    name = ("A", "B", "C", "bias")[which]
+    with pytest.raises(
+        FragmentMismatchError, match=rf"^{name} has chunks of unknown size .*{name}.compute_chunk_sizes"
+    ):
+        check_known(*arrays)
+
+
+# A beta of 0
+
+
+def _fails(chunk):
+    raise RuntimeError("computed")
+
+
+@pytest.mark.parametrize("beta", [0, 0.0, -0.0, np.float32(0), 1e-60], ids=str)
+@pytest.mark.parametrize("shape", [(24, 20), (3, 24, 20), (2, 3, 24, 20), (5,), (7, 9)], ids=str)
+def test_a_beta_of_zero_reads_no_c_and_takes_no_shape_from_it(shape, beta):
+    A, B = _normal((24, 32)), _normal((32, 20), seed=1)
+    bias = _normal((20,), np.float32, seed=2)
+    unread = da.ones(shape, chunks=2, dtype=np.float32).map_blocks(_fails, dtype="f4", meta=np.empty((0,) * len(shape)))
+    whole = we.gemm(A, B, np.ones(shape, np.float32), alpha=0.3, beta=beta, bias=bias)
+    assert whole.shape == (24, 20)
+    _same(we.gemm(da.from_array(A, 8), B, unread, alpha=0.3, beta=beta, bias=bias), whole)
+    _same(we.gemm(A, B, unread, alpha=0.3, beta=beta, bias=bias), whole)
+
+
+def test_a_beta_of_zero_asks_nothing_of_c():
+    A, B = _normal((24, 32)), _normal((32, 20), seed=1)
+    x = da.ones((24, 20), chunks=8, dtype=np.float32)
+    for C in (x[x[:, 0] > 0], x.astype(np.int64), [1, 2]):
+        _same(we.gemm(da.from_array(A, 8), B, C, beta=0), we.gemm(A, B))
+
+
+def test_another_beta_reads_c_and_its_leading_axes():
+    A, B, C = _normal((24, 32)), _normal((32, 20), seed=1), _normal((3, 24, 20), np.float32, seed=2)
+    for options in ({"beta": 0.5}, {"beta": 1}, {}):
+        _same(we.gemm(da.from_array(A, 8), B, da.from_array(C, 7), **options), we.gemm(A, B, C, **options))
+
+
+# Chunks that are not what their array says
+
+
+def _declared(array, dtype, chunks):
+    """A Dask array that says one dtype and has another."""
+    meta = np.empty((0,) * array.ndim, dtype)
+    return da.from_array(array, chunks).map_blocks(np.copy, dtype=dtype, meta=meta)
+
+
+PRETENDED = [
+    (np.float16, ml_dtypes.bfloat16), (ml_dtypes.bfloat16, np.float16), (np.float16, np.int16), (np.float16, np.uint16),
+    (ml_dtypes.bfloat16, np.uint16), (ml_dtypes.bfloat16, np.int16), (np.int8, np.uint8), (np.uint8, np.int8),
+    (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2), (ml_dtypes.int4, ml_dtypes.uint4), (ml_dtypes.int4, np.uint8),
+    (np.float16, np.float64), (np.float16, np.float32), (np.float64, np.uint64),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("chunks", [(8, 16), (32, 64)], ids=["cut along k", "whole"])
+@pytest.mark.parametrize(("declared", "real"), PRETENDED, ids=lambda x: np.dtype(x).name)
+def test_a_chunk_of_another_dtype_is_refused_with_both_names(declared, real, chunks):
+    A, B = np.ones((32, 64), real), np.ones((64, 16), declared)
+    x = _declared(A, declared, chunks)
+    names = np.dtype(declared).name, np.dtype(real).name
+    with pytest.raises(
+        FragmentMismatchError,
+        match=f"A was declared as an array of {names[0]}, and a chunk of it is {names[1]}.*A.astype",
+    ):
+        we.gemm(x, B).compute(scheduler="sync")
+
+
+@pytest.mark.parametrize("name", ["B", "C", "bias"])
+def test_the_operand_whose_chunk_is_of_another_dtype_is_named(name):
+    given = {
+        "A": np.ones((8, 16), "f2"),
+        "B": np.ones((16, 8), "f2"),
+        "C": np.ones((8, 8), "f4"),
+        "bias": np.ones(8, "f4"),
+    }
+    given[name] = _declared(given[name].astype(np.int32), given[name].dtype, 4)
+    arrays = [given.pop(x) for x in "ABC"]
+    with pytest.raises(FragmentMismatchError, match=f"^{name} was declared as an array of float.*chunk of it is int32"):
+        we.gemm(*arrays, beta=1, **given).compute(scheduler="sync")
+
+
+def test_astype_of_what_the_chunks_are_is_the_way_out():
+    A, B = _normal((32, 64), ml_dtypes.bfloat16), _normal((64, 16), ml_dtypes.bfloat16, seed=1)
+    _same(we.gemm(_declared(A, np.float16, 16).astype(ml_dtypes.bfloat16), B), we.gemm(A, B))
+
+
+def test_one_chunk_of_another_dtype_among_many_is_refused_before_they_are_joined():
+    A = da.concatenate([da.ones((8, 16), dtype="f2"), _declared(np.full((8, 16), 1e-9), np.float16, 16)], axis=1)
+    with pytest.raises(FragmentMismatchError, match="a chunk of it is float64"):
+        we.gemm(A, np.ones((32, 8), np.float16)).compute(scheduler="sync")
+
+
+def test_chunks_in_the_graph_that_are_of_another_dtype_are_refused_at_once():
+    chunk = np.ones((8, 16), np.uint16)
+    A = da.Array({("lies", 0, 0): chunk}, "lies", ((8,), (16,)), dtype=ml_dtypes.bfloat16)
+    with pytest.raises(FragmentMismatchError, match="declared as an array of bfloat16, and a chunk of it is uint16"):
+        we.gemm(A, np.ones((16, 8), ml_dtypes.bfloat16))
+
+
+def test_a_chunk_that_has_no_dtype_is_refused():
+    A = da.from_array(np.ones((8, 16), "f2")).map_blocks(np.ndarray.tolist, dtype="f2", meta=np.empty((0, 0), "f2"))
+    with pytest.raises(FragmentMismatchError, match=r"A has a chunk that is list, .*map_blocks"):
+        we.gemm(A, np.ones((16, 8), np.float16)).compute(scheduler="sync")
+
+
+def test_the_order_of_bytes_of_a_chunk_is_its_own():
+    A, B = _normal((16, 32)), _normal((32, 8), seed=1)
+    for declared, real in (("<f2", ">f2"), (">f2", "<f2"), (">f2", ">f2")):
+        _same(we.gemm(_declared(A.astype(real), declared, 8), B), we.gemm(A, B))
+
+
+def test_the_same_bytes_in_two_formats_are_two_products():
+    raw = np.random.default_rng(0).integers(0, 16, (16, 32), np.uint8)
+    x = da.from_array(np.eye(32, dtype=ml_dtypes.int4))
+    formats = ml_dtypes.int4, ml_dtypes.uint4
+    plans = [we.gemm(raw.view(fmt), x, arch="sm_80") for fmt in formats]
+    found = dask.compute(*plans, scheduler="sync")
+    for fmt, d in zip(formats, found, strict=True):
+        np.testing.assert_array_equal(d, we.gemm(raw.view(fmt), x.compute(), arch="sm_80"))
+    assert plans[0].name != plans[1].name and not np.array_equal(*found)
+
+
+# What tasks say, and how large they are
+
+
+def test_a_place_in_a_sparse_matrix_is_said_to_be_one_of_a_chunk():
+    A = np.zeros((20, 64), np.float16)
+    A[18, 4:7] = 1
+    instr = "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"
+    found = we.gemm(da.from_array(A, (6, 64)), np.ones((64, 8), np.float16), instr=instr, arch="sm_90")
+    place = (
+        r"^row 0, columns 4 to 7 of A .*in one chunk of A, of shape \(2, 64\): its rows and matrices are counted from"
+    )
+    with pytest.raises(FragmentMismatchError, match=place):
+        found.compute(scheduler="sync")
+
+
+def test_long_arrays_of_numpy_are_cut_so_that_chunks_of_d_stay_bounded():
+    A, B = _normal((9000, 16)), _normal((16, 10000), seed=1)
+    thin = da.from_array(A[:40], 16)
+    assert we.gemm(thin, B).chunks == ((16, 16, 8), (4096, 4096, 1808))
+    assert we.gemm(A, da.from_array(B[:, :8], 4)).chunks == ((4096, 4096, 808), (4, 4))
+    assert max(map(max, we.gemm(A, B, bias=da.zeros(10000, dtype="f4")).chunks)) == 4096
+    _same(we.gemm(da.from_array(A[:3], 2), B), we.gemm(A[:3], B))
+
+
 def test_without_dask_arrays_dask_is_not_imported():
     import subprocess
     import sys
@@ -246,3 +400,10 @@ def test_results_that_a_killed_worker_held_are_computed_again(client):
     pids = client.run(os.getpid)
     os.kill(pids[victim], signal.SIGKILL)
     np.testing.assert_array_equal(_bits(held.compute()), _bits(we.gemm(A, B)))
+
+
+def test_a_preset_asks_for_known_sizes_first():
+    unknown = da.from_array(np.ones((4, 16, 16), np.float16), chunks=(1, 16, 16))
+    unknown = unknown[unknown[:, 0, 0] > 0]
+    with pytest.raises(we.FragmentMismatchError, match="unknown"):
+        we.gemm(unknown, np.ones((16, 16), np.float16), like="cublas-sm90-f16")

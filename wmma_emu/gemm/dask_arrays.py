@@ -16,13 +16,16 @@ from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import dtype_of
-from wmma_emu.gemm.dask_dtypes import raw_array, raw_chunks, send_by_pickled_dtype
+from wmma_emu.gemm.dask_dtypes import as_declared, raw_array, raw_chunks, send_by_pickled_dtype, viewed
 from wmma_emu.gemm.operands import check_c, result_shape
 
-__all__ = ["gemm_dask", "is_dask"]
+__all__ = ["check_known", "gemm_dask", "is_dask"]
 
 _WHOLE = -1
 """A chunk as long as its axis."""
+
+_LONGEST = 4096
+"""Rows of A and columns of B in a chunk of a NumPy array, so that chunks of D stay small, however small K is."""
 
 
 def is_dask(*arrays: object) -> bool:
@@ -35,6 +38,34 @@ def is_dask(*arrays: object) -> bool:
     """
     array_type = getattr(sys.modules.get("dask.array"), "Array", None)
     return array_type is not None and any(isinstance(x, array_type) for x in arrays)
+
+
+def check_known(*arrays: object) -> None:
+    """Refuse Dask arrays with chunks of unknown size, which is nan in their shapes.
+
+    Parameters
+    ----------
+    *arrays : object
+        A, B, C and bias, or the first of them, which give the names in the message; what is no Dask array passes.
+
+    Raises
+    ------
+    FragmentMismatchError
+        With the way to find the sizes out.
+
+    Examples
+    --------
+    >>> check_known(np.zeros((2, 2)), None)
+    """
+    for name, array in zip(("A", "B", "C", "bias"), arrays, strict=False):
+        _check_known(array, name)
+
+
+def _check_known(array: Any, name: str) -> None:
+    if is_dask(array) and any(np.isnan(length) for length in array.shape):
+        raise FragmentMismatchError(
+            f"{name} has chunks of unknown size (shape {array.shape}); {name}.compute_chunk_sizes() finds them out"
+        )
 
 
 def gemm_dask(gemm: Callable[..., Any], A: Any, B: Any, C: Any, bias: Any, options: dict[str, Any]) -> Any:
@@ -51,6 +82,7 @@ def gemm_dask(gemm: Callable[..., Any], A: Any, B: Any, C: Any, bias: Any, optio
         Dask arrays, at least one of them, and whatever else `wmma_emu.gemm` takes. Chunks along k are put together.
     B : array, shape (..., K, N)
     C : array, shape (..., M, N), or None
+        With a beta of 0 not read: its chunks are never computed, and D takes no shape from it.
     bias : array, shape (N,), or None
     options : dict
         The other keywords of ``gemm``. A task takes one thread if they do not say how many.
@@ -63,18 +95,21 @@ def gemm_dask(gemm: Callable[..., Any], A: Any, B: Any, C: Any, bias: Any, optio
     Raises
     ------
     FragmentMismatchError, UnsupportedInstructionError
-        At once, as `wmma_emu.gemm` does; and for chunks of unknown size.
+        At once, as `wmma_emu.gemm` does; and for chunks of unknown size. In a task, for a chunk whose dtype is another
+        than its array's.
     """
     x, y = _wrapped(A, "A", -1), _wrapped(B, "B", -2)
-    z = None if C is None else _wrapped(C, "C", None)
     v = None if bias is None else _wrapped(bias, "bias", None)
     per_byte = _per_byte(x, options["a_format"]), _per_byte(y, options["b_format"])
     shape = result_shape(_in_elements(x.shape, -1, per_byte[0]), _in_elements(y.shape, -2, per_byte[1]))
+    d, reads_c = _tried(gemm, x, y, C, v, options)
+    if not reads_c:
+        C, options = None, {**options, "beta": None}
+    z = None if C is None else _wrapped(C, "C", None)
     if z is not None:
         shape = check_c(z.shape, shape)
-    d = _tried(gemm, x, y, z, v, options)
     dtypes = [array.dtype for array in (x, y, z, v) if array is not None]
-    x, y = raw_chunks(x).rechunk({x.ndim - 1: _WHOLE}), raw_chunks(y).rechunk({y.ndim - 2: _WHOLE})
+    x, y = raw_chunks(x, "A").rechunk({x.ndim - 1: _WHOLE}), raw_chunks(y, "B").rechunk({y.ndim - 2: _WHOLE})
     axes = tuple(range(len(shape)))
     row, column = axes[-2:]
     # A and B have labels of k of their own: packed, they differ in length. Leading axes broadcast from the last on.
@@ -83,22 +118,30 @@ def gemm_dask(gemm: Callable[..., Any], A: Any, B: Any, C: Any, bias: Any, optio
         (y, (*axes[len(axes) - y.ndim : -2], len(axes) + 1, column)),
     ]
     if z is not None:
-        z = raw_chunks(z).rechunk({z.ndim - 2: x.chunks[-2], z.ndim - 1: y.chunks[-1]})
+        z = raw_chunks(z, "C").rechunk({z.ndim - 2: x.chunks[-2], z.ndim - 1: y.chunks[-1]})
         pairs.append((z, axes[len(axes) - z.ndim :]))
     if v is not None:
-        pairs.append((raw_chunks(v).rechunk({0: y.chunks[-1]}), (column,)))
+        pairs.append((raw_chunks(v, "bias").rechunk({0: y.chunks[-1]}), (column,)))
     return import_module("dask.array").blockwise(
         _task, axes, *chain.from_iterable(pairs), token="gemm", dtype=d.dtype, meta=np.empty((0,) * len(axes), d.dtype),
-        gemm=gemm, dtypes=dtypes, has_c=z is not None, options=_of_a_task(options),
+        gemm=gemm, dtypes=dtypes, names=[dtype.name for dtype in (*dtypes, d.dtype)], has_c=z is not None,
+        options=_of_a_task(options),
     )  # fmt: skip
 
 
-def _task(*chunks: Any, gemm: Callable[..., Any], dtypes: list[Any], has_c: bool, options: dict[str, Any]) -> Any:
-    """One chunk of D."""
-    arrays = [_only(chunk) for chunk in chunks]
-    a, b, *rest = [x if x.dtype == dtype else x.view(dtype) for x, dtype in zip(arrays, dtypes, strict=True)]
+def _task(
+    *chunks: Any, gemm: Callable[..., Any], dtypes: list[Any], names: list[str], has_c: bool, options: dict[str, Any]
+) -> Any:
+    """One chunk of D. The names of dtypes make the task's own name, in which Dask takes some dtypes for others."""
+    a, b, *rest = [as_declared(_only(chunk), dtype) for chunk, dtype in zip(chunks, dtypes, strict=True)]
     c = rest.pop(0) if has_c else None
-    d = gemm(a, b, c, **options, **({"bias": rest.pop(0)} if rest else {}))
+    try:
+        d = gemm(a, b, c, **options, **({"bias": rest.pop(0)} if rest else {}))
+    except FragmentMismatchError as error:
+        # Zeros that a sparse instruction wants and A lacks, above all: `gemm` knows nothing of other chunks.
+        raise FragmentMismatchError(
+            f"{error} (in one chunk of A, of shape {a.shape}: its rows and matrices are counted from the chunk's first)"
+        ) from None
     send_by_pickled_dtype(d.dtype)
     return d
 
@@ -113,19 +156,31 @@ def _only(chunk: Any) -> Any:
 def _wrapped(array: Any, name: str, k_axis: int | None) -> Any:
     """An operand as a Dask array; one of NumPy becomes a part of the graph once, not a part of every task."""
     if is_dask(array):
-        if any(np.isnan(length) for length in array.shape):
-            raise FragmentMismatchError(
-                f"{name} has chunks of unknown size (shape {array.shape}); {name}.compute_chunk_sizes() finds them out"
-            )
+        _check_known(array, name)
         return array
+    given = _read(array, name)
+    from_array = import_module("dask.array").from_array
+    wrapped = from_array(raw_array(given), chunks=_chunks(given, k_axis))
+    return wrapped if wrapped.dtype == given.dtype else viewed(wrapped, given.dtype)
+
+
+def _read(array: Any, name: str) -> NDArray[Any]:
     given, format_name = as_numpy(array, name)
-    if format_name is not None:
-        given = given.view(dtype_of(format_name))
-    chunks = ["auto"] * given.ndim
-    if k_axis is not None and given.ndim >= 2:
-        chunks[k_axis] = _WHOLE  # type: ignore[call-overload]
-    wrapped = import_module("dask.array").from_array(raw_array(given), chunks=tuple(chunks))
-    return wrapped if wrapped.dtype == given.dtype else wrapped.view(given.dtype)
+    return given if format_name is None else given.view(dtype_of(format_name))
+
+
+def _chunks(given: NDArray[Any], k_axis: int | None) -> tuple[Any, ...]:
+    """Chunks of as many bytes as Dask is set to, with all of k, and of a bounded part of D."""
+    chunks: list[Any] = ["auto"] * given.ndim
+    if k_axis is None or given.ndim < 2:
+        return tuple(chunks)
+    chunks[k_axis] = _WHOLE
+    other = -3 - k_axis
+    found = import_module("dask.array.core").normalize_chunks(tuple(chunks), given.shape, dtype=given.dtype)
+    chunks = list(found)
+    if max(chunks[other], default=0) > _LONGEST:
+        chunks[other] = _LONGEST
+    return tuple(chunks)
 
 
 def _per_byte(array: Any, named: str | None) -> int:
@@ -149,19 +204,35 @@ def _of_a_task(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "threads": 1 if options["threads"] is None else thread_count(options["threads"])}
 
 
-def _tried(gemm: Callable[..., Any], x: Any, y: Any, z: Any, v: Any, options: dict[str, Any]) -> NDArray[Any]:
-    """No row of D, of zeros: so formats, options, K and bias are refused here and now, and D's dtype is known.
+def _tried(
+    gemm: Callable[..., Any], x: Any, y: Any, C: Any, v: Any, options: dict[str, Any]
+) -> tuple[NDArray[Any], bool]:
+    """No row of D, of zeros, and whether C is read.
 
-    On the engine that is always there: workers may have libraries and GPUs that this machine lacks.
+    So formats, options, K and bias are refused here and now, and D's dtype is known. On the engine that is always
+    there: workers may have libraries and GPUs that this machine lacks.
     """
     engine = options["engine"]
     here = {**_of_a_task(options), "engine": "numpy" if engine in ENGINES else engine}
     columns = y.shape[-1]
     a, b = _zeros((0, x.shape[-1]), x.dtype), _zeros((y.shape[-2], columns), y.dtype)
-    c = None if z is None else _zeros((0, columns), z.dtype)
     bias = None if v is None else _zeros(v.shape, v.dtype)
-    d: NDArray[Any] = gemm(a, b, c, bias=bias, **here)
-    return d
+    d: NDArray[Any] = gemm(a, b, _sample_of_c(C, columns), bias=bias, **here)
+    return d, d.ndim == _AXES_OF_SAMPLE
+
+
+_AXES_OF_SAMPLE = 3
+"""One more than A and B have here: D has it too where C is read, and has not where beta is 0."""
+
+
+def _sample_of_c(C: Any, columns: int) -> Any:
+    if C is None:
+        return None
+    try:
+        dtype = C.dtype if is_dask(C) else _read(C, "C").dtype
+    except FragmentMismatchError:
+        return C  # which `gemm` refuses in the same words, if it reads it
+    return _zeros((1, 0, columns), dtype)
 
 
 def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:

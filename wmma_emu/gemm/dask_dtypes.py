@@ -3,17 +3,23 @@
 
 `distributed` names a dtype by its string or by pickle. float8_e5m2 calls itself ``<f1``, which NumPy cannot read back:
 arrays of it never arrive, and whoever waits for them waits for ever (distributed 2026.8; other formats arrive).
+
+Dask names tasks by their arguments, and dtypes there by the same strings, which are ``<V1`` for int4 and uint4 alike:
+two tasks of one name are computed once. So tasks here take names of dtypes beside the dtypes.
 """
 
 import pickle
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["raw_array", "raw_chunks", "send_by_pickled_dtype"]
+from wmma_emu.errors import FragmentMismatchError, shorten
+
+__all__ = ["as_declared", "raw_array", "raw_chunks", "send_by_pickled_dtype", "viewed"]
 
 
 def raw_array(array: NDArray[Any]) -> NDArray[Any]:
@@ -29,21 +35,80 @@ def raw_array(array: NDArray[Any]) -> NDArray[Any]:
     return array if raw == array.dtype else np.ascontiguousarray(array).view(raw)
 
 
-def raw_chunks(array: Any) -> Any:
+def raw_chunks(array: Any, name: str) -> Any:
     """View a Dask array of ml_dtypes' as unsigned integers, so that what follows moves those.
 
-    Chunks that are in the graph as they are, of NumPy arrays, are viewed there: they travel first of all.
+    Every chunk is checked to be of the dtype that the array was declared with, before anything joins or views it: bits
+    of another would be read as numbers that they are not. Chunks that are in the graph as they are, of NumPy arrays,
+    are checked and viewed there: they travel first of all.
+
+    Parameters
+    ----------
+    array : dask.array.Array
+    name : str
+        What error messages call it.
+
+    Returns
+    -------
+    dask.array.Array
+        Of the same shape and chunks.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For a chunk of another dtype: at once if it is in the graph, in the task that has it otherwise.
     """
     raw = _raw_dtype(array.dtype)
-    if raw == array.dtype:
-        return array
     layer = dict(array.dask.layers.get(array.name, {}))
     chunks: dict[Any, Any] = {key: getattr(task, "value", task) for key, task in layer.items()}
     if chunks and all(type(chunk) is np.ndarray for chunk in chunks.values()):
-        name = f"{array.name}-bits"
-        viewed = {(name, *key[1:]): raw_array(chunk) for key, chunk in chunks.items()}
-        return import_module("dask.array").Array(viewed, name, array.chunks, dtype=raw)
-    return array.view(raw)
+        checked = {key: _checked(chunk, array.dtype, name) for key, chunk in chunks.items()}
+        if raw == array.dtype:
+            return array
+        new = f"{array.name}-{array.dtype.name}-bits"
+        of_bits = {(new, *key[1:]): chunk for key, chunk in checked.items()}
+        return import_module("dask.array").Array(of_bits, new, array.chunks, dtype=raw)
+    return _mapped(_checked, array, raw, array.dtype, name, array.dtype.name)
+
+
+def viewed(array: Any, dtype: np.dtype[Any]) -> Any:
+    """View a Dask array of unsigned integers in a dtype of ml_dtypes'."""
+    return _mapped(_viewed, array, dtype, dtype, dtype.name)
+
+
+def _mapped(step: Callable[..., Any], array: Any, dtype: np.dtype[Any], *arguments: Any) -> Any:
+    meta = np.empty((0,) * array.ndim, dtype)
+    return array.map_blocks(step, *arguments, token="gemm-operand", dtype=dtype, meta=meta)
+
+
+def _viewed(chunk: Any, dtype: np.dtype[Any], dtype_name: str) -> Any:
+    return chunk.view(dtype)
+
+
+def as_declared(chunk: Any, dtype: np.dtype[Any]) -> Any:
+    """View a chunk of `raw_chunks` in the dtype that its array was declared with."""
+    return chunk.view(dtype) if dtype != _raw_dtype(dtype) else chunk
+
+
+def _checked(chunk: Any, declared: np.dtype[Any], name: str, dtype_name: str = "") -> Any:
+    """A chunk as unsigned integers where it is of ml_dtypes', if it is what its array says."""
+    found = getattr(chunk, "dtype", None)
+    if not isinstance(found, np.dtype):
+        raise FragmentMismatchError(
+            f"{name} has a chunk that is {shorten(type(chunk).__name__, str)}, whose dtype is none of NumPy's; "
+            f"make arrays of NumPy of its chunks, {name}.map_blocks(numpy.asarray)"
+        )
+    if _native(found) != _native(declared):
+        raise FragmentMismatchError(
+            f"{name} was declared as an array of {shorten(declared, str)}, and a chunk of it is {shorten(found, str)}; "
+            f"say what it is where it is made (dtype= and meta=), or behind that, {name}.astype({shorten(found, str)})"
+        )
+    return raw_array(chunk)
+
+
+def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype without its byte order, which changes no value."""
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
 def send_by_pickled_dtype(dtype: np.dtype[Any]) -> None:

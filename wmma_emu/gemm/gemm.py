@@ -14,7 +14,7 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
 from wmma_emu.gemm.accumulation import Accumulation, Parts
-from wmma_emu.gemm.dask_arrays import gemm_dask, is_dask
+from wmma_emu.gemm.dask_arrays import check_known, gemm_dask, is_dask
 from wmma_emu.gemm.epilogue import Epilogue, Form, epilogue_of
 from wmma_emu.gemm.k_order import KOrder, Run
 from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape, step_of_k
@@ -153,6 +153,7 @@ def gemm(
             "bring them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
         )
     if like is not None:
+        check_known(A, B, C if beta else None)
         options = with_preset(like, A, B, C, bias, options)
     if is_dask(A, B, C, bias):
         return gemm_dask(_gemm, A, B, C, bias, options)  # type: ignore[no-any-return]
