@@ -176,3 +176,35 @@ def test_the_blas_of_numpy_is_limited_and_put_back():
     with blas.one_thread_each():
         assert {x["num_threads"] for x in controller.info() if x["user_api"] == "blas"} == {1}
     assert [x["num_threads"] for x in controller.info()] == before
+
+
+def test_blocks_that_run_stop_at_their_next_report_when_one_fails(tiny_blocks):
+    stopped, started = threading.Event(), threading.Event()
+
+    def run(product, a, b, c, d, progress=None):
+        if not started.is_set():
+            started.set()
+            try:
+                while True:
+                    progress(0.5)
+                    stopped.wait(0.01)
+            finally:
+                stopped.set()
+        started.wait(10)
+        raise KeyboardInterrupt
+
+    zeros = np.zeros((1, 40, 40), np.uint32)
+    with pytest.raises(KeyboardInterrupt):
+        blocks.multiply_blocks(run, FMA_F32, zeros, zeros, zeros, 2)
+    assert stopped.is_set()
+
+
+def test_a_child_process_begins_with_free_locks():
+    with blas.one_thread_each():
+        limiter = blas._Limit.limiter
+        with blas._Limit.turn:
+            blas._begin_anew()
+            assert blas._Limit.lock.acquire(blocking=False)
+            assert blas._Limit.turn.acquire(blocking=False)
+        blas._begin_anew()
+        blas._Limit.within, blas._Limit.limiter = 1, limiter  # this is no child

@@ -144,3 +144,36 @@ def test_every_representative_is_right_on_small_integers(monkeypatch):
         c = patterns(rng.integers(-4, 5, (33, 34)), product.c.name)
         found, careful, _ = both_ways(product, a, b, c, monkeypatch)
         np.testing.assert_array_equal(found, careful, err_msg=name)
+
+
+TINY_C = {
+    "f16, below float32's normal numbers": ("m16n8k16.f32.f16.f16.f32", "sm_90", 0x4000, 0x3C00, 1),
+    "f16, far below the products": ("m16n8k16.f32.f16.f16.f32", "sm_90", 0x7000, 0x6C00, 0x0100_0000),
+    "bf16": ("m16n8k16.f32.bf16.bf16.f32", "sm_90", 0x5880, 0x5880, 0x2400_0000),
+    "e8m13, zeros alone": ("m16n8k32.f32.e4m3.e4m3.f32", "sm_89", 0, 0, 0x2400_0001),
+    "e8m13, a subnormal": ("m16n8k32.f32.e4m3.e4m3.f32", "sm_89", 0, 0, 0x8000_0001),
+}
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("case", TINY_C.values(), ids=TINY_C)
+def test_a_c_that_float32_would_scale_to_zero_is_no_multiple_of_anything(case, engine):
+    name, arch, x, y, c = case
+    product = product_of(name, arch)
+    a = np.zeros((32, product.k), product.a.storage)
+    a[:, 0], a[:, 1] = x, x | (product.a.sign_mask if x else 0)
+    b = np.full((product.k, 32), y, product.b.storage)
+    sums = np.full((32, 32), c, np.uint32)
+    expected = matmul(product, a[:1], b[:, :1], sums[:1, :1], engine="reference")
+    assert (matmul(product, a, b, sums, engine=engine) == expected).all()
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+def test_subnormals_are_as_large_in_a_proof_as_the_exponent_at_which_they_are_aligned(engine):
+    product = product_of("m16n8k16.f32.f16.f16.f32")
+    a, b = np.zeros((32, 16), np.uint16), np.zeros((16, 32), np.uint16)
+    a[:, :2] = 1  # 2**-24, aligned at 2**-14
+    b[0], b[1] = 0x6C00, 0x1000  # 2**12 and 2**-11: the second product is cut, although the sum fits 24 bits
+    d = matmul(product, a, b, np.zeros((32, 32), np.uint32), engine=engine)
+    assert (d == matmul(product, a[:1], b[:, :1], np.zeros((1, 1), np.uint32), engine="reference")).all()
+    assert d[0, 0] == 0x3980_0000

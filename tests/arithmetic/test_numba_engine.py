@@ -16,6 +16,7 @@ from wmma_emu.arithmetic import (
     dot_product_of,
     engines,
     matmul,
+    numba_engine,
     numba_kernels,
     numba_operands,
     tiles,
@@ -216,3 +217,23 @@ def test_a_numba_that_cannot_be_imported_is_named_with_its_reason(monkeypatch, c
         "wmma_emu: engine='auto' takes numpy, because of numba, the faster engine, which cannot be imported "
         "(it needs another NumPy)\n"
     )
+
+
+@pytest.mark.parametrize("engine", ["reference", "numpy", "numba"])
+def test_no_products_leave_c_as_it_is_nan_and_all(engine):
+    product = dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
+    c = np.full((40, 40), 0x7FFF_FFFE, np.uint32)
+    d = matmul(product, np.zeros((40, 0), np.uint16), np.zeros((0, 40), np.uint16), c, engine=engine)
+    np.testing.assert_array_equal(d, c)
+    assert d is not c
+
+
+def test_a_cache_that_cannot_be_used_is_said_with_what_to_do(monkeypatch):
+    def damaged(*operands):
+        raise EOFError("Ran out of input")
+
+    monkeypatch.setattr(numba_engine, "multiply_tile", damaged)
+    product = dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
+    zeros = np.zeros((16, 16), np.uint16)
+    with pytest.raises(BackendUnavailableError, match=r"cache of compiled code .Ran out of input.; delete .*nbc"):
+        matmul(product, zeros, zeros, np.zeros((16, 16), np.uint32), engine="numba")

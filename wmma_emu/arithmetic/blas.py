@@ -6,6 +6,7 @@ stay in its thread: threadpoolctl says so to the library. Where it is not instal
 thread of the program has set the number before, one thread multiplies at a time.
 """
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -26,6 +27,16 @@ class _Limit:
     within = 0
     limiter: Any = None
     is_kept = False
+
+
+def _begin_anew() -> None:
+    """In a child process, which has none of the threads that held the locks."""
+    _Limit.lock, _Limit.turn = threading.Lock(), threading.Lock()
+    _Limit.within, _Limit.limiter, _Limit.is_kept = 0, None, False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 @contextmanager

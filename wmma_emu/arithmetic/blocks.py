@@ -6,8 +6,9 @@ loops of NumPy and of compiled code let other threads run meanwhile.
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
@@ -136,11 +137,21 @@ def _share_of(block: _Block, done: int, total: int, progress: Progress) -> Progr
 
 
 def _in_threads(
-    multiply: Callable[[_Block], None], blocks: list[_Block], total: int, workers: int, progress: Progress | None
+    multiply: Callable[[_Block, Progress | None], None],
+    blocks: list[_Block],
+    total: int,
+    workers: int,
+    progress: Progress | None,
 ) -> None:
-    done = 0
+    done, stop = 0, threading.Event()
+
+    def go_on(share: float) -> None:
+        """What a block calls now and then: Ctrl-C is not to wait for its end."""
+        if stop.is_set():
+            raise CancelledError
+
     with ThreadPoolExecutor(workers, thread_name_prefix="wmma_emu") as pool:
-        pending = {pool.submit(multiply, block): block for block in blocks}
+        pending = {pool.submit(multiply, block, go_on): block for block in blocks}
         try:
             while pending:
                 for future in wait(pending, return_when=FIRST_COMPLETED).done:
@@ -149,6 +160,7 @@ def _in_threads(
                 if progress is not None:
                     progress(done / total)
         except BaseException:
+            stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 

@@ -101,13 +101,18 @@ def check_engine(engine: str) -> str:
     if problem := _problem(engine):
         needed = ENGINES[engine]
         raise BackendUnavailableError(
-            f"engine={engine!r} needs {needed.library}, {problem}; install the extra `{needed.extra}` of wmma-emu "
-            f"(from a clone: pip install '.[{needed.extra}]'), or leave engine out"
+            f"engine={engine!r} needs {needed.library}, {problem}; {_remedy(needed, problem)}, or leave engine out"
         )
     return engine
 
 
 _MISSING = "which is not installed"
+
+
+def _remedy(engine: Engine, problem: str) -> str:
+    if problem != _MISSING:
+        return "mend that"
+    return f"install the extra `{engine.extra}` of wmma-emu (from a clone: pip install '.[{engine.extra}]')"
 
 
 @cache
@@ -207,6 +212,8 @@ def matmul(
         return result
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
     shape = (*batch, *c.shape[-2:])
+    if not k:
+        return np.array(np.broadcast_to(c, shape))
     if name == "auto":
         rows_of_all = prod(b.shape[:-2]) == 1
         name = _fastest(

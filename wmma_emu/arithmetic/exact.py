@@ -3,7 +3,8 @@
 
 Let every factor of a row of A be a whole multiple of 2**p, and of a column of B of 2**q. Their products, and all sums
 of those, are multiples of 2**(p + q). No such sum, in whatever order it is added, exceeds |row| |column| (Cauchy and
-Schwarz). If that is below 2**(p + q + w), then every sum fits w bits: and where w is the width of the unit's results,
+Schwarz); nor does 2**exponent of a term, if subnormals count as 2**emin, at which the unit aligns them. If that is
+below 2**(p + q + w), then every sum fits w bits: and where w is the width of the unit's results,
 
 - the largest exponent of a step's terms is below p + q + w, so that a unit that keeps F >= w - 1 bits cuts none;
 - every step's result is representable, so that no rounding changes it;
@@ -60,6 +61,8 @@ class _Lines(NamedTuple):
     Parameters
     ----------
     bits, values : arrays, shape (lines, K)
+    sizes : float32 array, shape (lines, K)
+        No less than the absolute value, and than 2**exponent: the unit aligns subnormals at the smallest exponent.
     low : int array, shape (lines, instructions)
         Within an instruction, every factor of the line is a multiple of 2**low.
     norm : float64 array, shape (lines, instructions)
@@ -68,13 +71,14 @@ class _Lines(NamedTuple):
 
     bits: Bits
     values: Float32s
+    sizes: Float32s
     low: NDArray[np.int32]
     norm: Float64s
 
     def part(self, start: int) -> "_Lines":
         """As many lines as a tile has, from ``start`` on."""
         here = slice(start, start + _TILE)
-        return _Lines(self.bits[here], self.values[here], self.low[here], self.norm[here])
+        return _Lines(self.bits[here], self.values[here], self.sizes[here], self.low[here], self.norm[here])
 
 
 class _Bounds(NamedTuple):
@@ -123,7 +127,8 @@ def _can_be_exact(product: DotProduct) -> bool:
     """Whether the unit keeps as many bits as its results have, which are float32 as c and d are."""
     model = product.model
     formats = {product.c.name, product.d.name, model.accumulator}
-    return formats == {"f32"} and model.fraction_bits >= model.output_format.fraction_bits
+    below_all = model.min_exponent - model.fraction_bits <= 2 * _LOWEST
+    return formats == {"f32"} and below_all and model.fraction_bits >= model.output_format.fraction_bits
 
 
 def _width(product: DotProduct) -> int:
@@ -204,7 +209,7 @@ def _is_exact_with_c(product: DotProduct, left: _Lines, right: _Lines, c: Float3
     # A NaN fails the comparison, too.
     if not largest + float(np.abs(c).max()) < limit:
         return False
-    units = c * np.float32(2.0**-low)
+    units = c * np.float64(2.0**-low)  # float64, in which no c becomes zero
     return bool((units == np.rint(units)).all())
 
 
@@ -220,7 +225,7 @@ def _exact_instructions(product: DotProduct, left: _Lines, right: _Lines) -> lis
     for i in np.flatnonzero((size >= limit) & (size < _SHARPER * limit)).tolist():
         # Near it, the sums of absolute values are sharper than the lengths of lines.
         here = np.s_[:, i * product.k : (i + 1) * product.k]
-        largest = exact_matmul(np.abs(left.values[here]), np.abs(right.values[here]).T).max() * _UPWARD
+        largest = exact_matmul(np.abs(left.sizes[here]), np.abs(right.sizes[here]).T).max() * _UPWARD
         exact[i] = bool(largest < limit * 2.0 ** float(rows.low[i] + columns.low[i]))
     return exact
 
@@ -233,15 +238,20 @@ def _lines(product: DotProduct, side: int, bits: Bits) -> _Lines:
     values = np.take(table.value, codes)
     pieces = len(bits), -1, product.k
     low = np.take(table.low, codes).reshape(pieces).min(-1).astype(np.int32)
-    parts = values.reshape(pieces)
+    sizes = values if table.size is None else np.take(table.size, codes)
+    parts = sizes.reshape(pieces)
     norm = np.sqrt(np.einsum("ijk,ijk->ij", parts, parts).astype(np.float64)) * _UPWARD
-    return _Lines(bits, values, low, np.where(low < _LOWEST, np.inf, norm))
+    return _Lines(bits, values, sizes, low, np.where(low < _LOWEST, np.inf, norm))
 
 
 class _Decoded(NamedTuple):
-    """Of every pattern of a format, without the low bits that it ignores: its value, and the place of its last bit."""
+    """Of every pattern of a format, without the low bits that it ignores: its value, and the place of its last bit.
+
+    ``size`` is the larger of the absolute value and 2**exponent; None where they do not differ in what matters.
+    """
 
     value: Float32s
+    size: Float32s | None
     low: NDArray[np.int16]
 
 
@@ -256,4 +266,6 @@ def _decoded(source: Format, target: Format) -> _Decoded:
     special = u.is_infinity | u.is_nan
     magnitude = np.ldexp(u.significand.astype(np.float64), u.exponent - target.fraction_bits)
     value = np.where(special, 0, np.where(u.sign, -magnitude, magnitude))
-    return _Decoded(value.astype(np.float32), np.where(special, 2 * _LOWEST, low).astype(np.int16))
+    size = np.where(special | (magnitude == 0), 0, np.maximum(magnitude, np.ldexp(1.0, u.exponent))).astype(np.float32)
+    narrow, last_bit = value.astype(np.float32), np.where(special, 2 * _LOWEST, low).astype(np.int16)
+    return _Decoded(narrow, None if (size == np.abs(narrow)).all() else size, last_bit)

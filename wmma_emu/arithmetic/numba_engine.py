@@ -5,6 +5,8 @@ Aligned sums of up to 64 products a step, and float32 and float64 chains. Intege
 products of BLAS, as in the NumPy engine, because nothing that numba compiles is faster.
 """
 
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from wmma_emu.arithmetic.numba_chains import multiply_chains
 from wmma_emu.arithmetic.numba_kernels import Shape, multiply_tile, prepare_columns, prepare_rows
 from wmma_emu.arithmetic.numba_operands import Codes, codes_in, codes_of, step_order
 from wmma_emu.arithmetic.tiles import from_accumulator_bits, largest_exact_step, to_accumulator_bits
+from wmma_emu.errors import BackendUnavailableError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert, require_ieee_subnormals
 
@@ -51,6 +54,9 @@ def has(product: DotProduct) -> bool:
     terms = len(product.steps[0])
     exact = largest_exact_step(product)
     follows = model.c_joins == "last_add" or (model.c_joins == "first_step" and model.partial_sums == "chained")
+    results = ("f32", "e8m13") if model.accumulator == "f32" else ("f16",)
+    if model.output_format.name not in results:
+        return False
     rounded = model.rounding == ("RNE" if model.accumulator == "f16" else "RZ")
     return terms <= min(2 * exact, _MOST_TERMS) and follows and rounded
 
@@ -60,6 +66,17 @@ def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, prog
     if product.model.arithmetic in ("integer", "popcount"):
         numpy_engine.multiply_block(product, a, b, c, d, progress)
         return
+    try:
+        _multiply(product, a, b, c, d, progress)
+    except (OSError, EOFError, pickle.UnpicklingError) as error:
+        raise BackendUnavailableError(
+            f"numba cannot read or write its cache of compiled code ({shorten(error, str)}); delete *.nbi and *.nbc in "
+            f"{Path(__file__).parent / '__pycache__'}, or set NUMBA_CACHE_DIR to a folder with room, or take "
+            "engine='numpy'"
+        ) from error
+
+
+def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None) -> None:
     require_ieee_subnormals()
     if product.model.arithmetic == "fma_chain":
         _multiply_chains(product, a, b, c, d)
@@ -97,8 +114,8 @@ def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, pr
                 running = np.ascontiguousarray(sums[rows, columns])
                 multiply_tile(shape, row, left, right, operands, running, len(product.steps), joins, unit)
                 sums[rows, columns] = running
-        if progress is not None:
-            progress((done + 1) / len(starts))
+            if progress is not None:
+                progress((done + min(column + _COLUMNS, n) / n) / len(starts))
     d[...] = convert(to_accumulator_bits(sums, product), accumulator, product.d)
 
 
