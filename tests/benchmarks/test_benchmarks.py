@@ -81,6 +81,8 @@ def test_the_page_of_the_documentation_has_a_place_for_every_table():
 def test_the_page_of_the_documentation_has_the_figures_that_were_measured():
     page, results = PAGE.read_text(encoding="utf-8"), json.loads(FIGURES.read_text(encoding="utf-8"))
     assert not results["quick"], "a smoke test measures nothing"
+    assert all(results[part] for part in PARTS)
+    assert all(target["measured"] is not None for target in results["targets"])
     assert filled(page, results) == page
 
 
