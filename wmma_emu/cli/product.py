@@ -34,7 +34,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     """
     chip = arch_of(DEFAULT_ARCH if arguments.arch is None else arguments.arch)
     check_engine(arguments.engine)
-    threads = None if arguments.threads is None else check_number("--threads", arguments.threads)
+    threads = None if arguments.threads is None else check_number("--threads", arguments.threads, first=1)
     thread_count(threads)
     check_output(arguments.output, [x for x in (arguments.a, arguments.b, arguments.c) if x is not None])
     a, b, c, a_format, b_format = read_inputs(arguments, chip)

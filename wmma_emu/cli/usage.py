@@ -72,8 +72,8 @@ def check_choice(
     raise UsageError(f"{option} {given[:80]!r} is not one of {listed}{did_you_mean(given, legal)}")
 
 
-def check_number(option: str, given: str) -> int:
-    """Return the whole number that an option gives.
+def check_number(option: str, given: str, first: int = 0) -> int:
+    """Return the whole number that an option gives; ``first`` is the least that is legal, which an error names.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def check_number(option: str, given: str) -> int:
     try:
         return int(given)
     except ValueError:  # of thousands of digits too
-        raise UsageError(f"{option} {quoted(given)} is no whole number; the first is 0") from None
+        raise UsageError(f"{option} {quoted(given)} is no whole number; the first is {first}") from None
 
 
 def quoted(given: str) -> str:

@@ -2,6 +2,8 @@
 """Matrices of any size, as a kernel multiplies them: instructions over k, an order of accumulation, an epilogue."""
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -164,6 +166,11 @@ def gemm(
     return _gemm(A, B, C, bias=bias, **options)
 
 
+def _report_share(progress: Callable[[float], None], first: float, share: float, x: float) -> None:
+    """Report a share of one panel as a share of all."""
+    progress(first + x * share)
+
+
 def _is_on_gpu(A: ArrayLike, B: ArrayLike) -> bool:
     from wmma_emu.gemm.cupy_arrays import is_cupy
 
@@ -232,7 +239,7 @@ def _by_panels(
             report = None
             if progress is not None:
                 first, share = done / prod(shape), prod(lengths) / prod(shape)
-                report = lambda x, first=first, share=share: progress(first + x * share)  # noqa: E731
+                report = partial(_report_share, progress, first, share)
 
             def operands(run: Run, index: tuple[slice, ...] = index) -> Parts:
                 return Parts(a.bits(index, run, step), b.bits(index, run, step), a.first(index, run))
