@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import kernels, memory, speed, startup, workers
+from benchmarks import kernels, memory, ptx, speed, startup, workers
 from benchmarks.machine import installed, machine
 from benchmarks.page import filled
 from benchmarks.tables import TABLES, machine_line
@@ -48,6 +48,7 @@ PARTS: dict[str, Callable[[bool], list[dict[str, Any]]]] = {
     "startup": lambda quick: startup.measure(1 if quick else 9),
     "speed": _speed,
     "kernels": lambda quick: kernels.measure(32 if quick else 256, 1 if quick else 5),
+    "ptx": ptx.measure,
     "workers": _workers,
     "memory": lambda quick: memory.measure(memory.QUICK if quick else memory.SHAPES, speed.engines()),
 }

@@ -116,6 +116,21 @@ def _kernels(results: Results) -> Table:
     return Table("A kernel, a batch of warps, a matrix (f16)", ("as", "time", "a product of a warp"), rows)
 
 
+def _ptx(results: Results) -> Table:
+    rows = [
+        (
+            x["what"], x["shape"], x["engine"], f"{x['seconds'] * 1e3:,.3g} ms",
+            f"{x['fastest'] * 1e3:,.3g} to {x['slowest'] * 1e3:,.3g} ms", f"{x['products'] * 1e3:,.3g} ms",
+            f"{x['matmul'] * 1e3:,.3g} ms", _rate(x["instructions"]), _rate(x["rate"]),
+        )
+        for x in results.get("ptx", [])
+        if x["what"] != "parser"
+    ]  # fmt: skip
+    columns = ("Triton kernel", "first argument", "engine", "time", "fastest to slowest", "of which matrix products",
+               "`np.matmul` in float32", "thread-instructions", "a second, without the products")  # fmt: skip
+    return Table("Kernels from their PTX (sm_80, all cores)", columns, rows)
+
+
 GPU = Path(__file__).parents[1] / "docs/evidence/h200-2026-11-21-cupy-engine.json"
 """What tools/check_cupy_engine.py wrote, on a machine with a GPU."""
 
@@ -147,6 +162,7 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "startup": _startup,
     "workers": _workers,
     "kernels": _kernels,
+    "ptx": _ptx,
     "gpu": _gpu,
 }  # fmt: skip
 """By the name that a page gives the place of each."""

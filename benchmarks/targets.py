@@ -70,6 +70,14 @@ def _workers(engine: str) -> Callable[[Results], float | None]:
     return read
 
 
+def _ptx(what: str, key: str, engine: str | None = None) -> Callable[[Results], float | None]:
+    def read(results: Results) -> float | None:
+        found = [x[key] for x in results.get("ptx", []) if x["what"] == what and x.get("engine") == engine]
+        return found[0] if found and not results.get("quick") else None
+
+    return read
+
+
 def _rate(what: str, wanted: float, fmt: str, engine: str, threads: int, part: str = "formats", **more: Any) -> Target:
     return Target(f"{what}, {engine}", wanted, True, _speed(part, fmt, engine, threads, **more), "MAC/s")
 
@@ -90,6 +98,12 @@ TARGETS = (
     Target("cost of a multiply-add at 4096 over that at 512, numba", 1.25, False, _growth("numba")),
     Target("memory beyond the matrices, 4096 and larger, numpy", 512, False, _memory("numpy"), "MiB"),
     Target("memory beyond the matrices, 4096 and larger, numba", 512, False, _memory("numba"), "MiB"),
+    Target("PTX: Triton matmul f16, 512, numba", 1.0, False, _ptx("matmul f16", "seconds", "numba"), "s"),
+    Target("PTX: flash attention, 4 x 512 x 64, numba", 1.5, False, _ptx("flash attention", "seconds", "numba"), "s"),
+    Target(
+        "PTX: thread-instructions a second without the products, 512", 80e6, True, _ptx("matmul f16", "rate", "numba")
+    ),
+    Target("PTX: instructions parsed a second", 30e3, True, _ptx("parser", "rate")),
     Target("two Dask workers over one, numpy", 1.7, True, _workers("numpy")),
     Target("two Dask workers over one, numba", 1.7, True, _workers("numba")),
 )

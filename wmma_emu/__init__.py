@@ -17,9 +17,15 @@ from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.errors import (
     AlignmentError,
     BackendUnavailableError,
+    CompilationError,
     DivergenceError,
     FragmentMismatchError,
+    KernelFindingsError,
+    KernelFindingsWarning,
+    LaunchLimitError,
     OutOfBoundsError,
+    PtxSyntaxError,
+    ScheduleDependenceError,
     UnspecifiedBehaviourWarning,
     UnsupportedInstructionError,
     UnverifiedModelWarning,
@@ -42,6 +48,7 @@ __all__ = [
     "BackendUnavailableError",
     "BoundInstruction",
     "Comparison",
+    "CompilationError",
     "DivergenceError",
     "DotModel",
     "Explanation",
@@ -49,9 +56,14 @@ __all__ = [
     "FragmentMismatchError",
     "Instruction",
     "KOrder",
+    "KernelFindingsError",
+    "KernelFindingsWarning",
     "LaneMap",
+    "LaunchLimitError",
     "OutOfBoundsError",
     "Pointer",
+    "PtxSyntaxError",
+    "ScheduleDependenceError",
     "UnspecifiedBehaviourWarning",
     "UnsupportedInstructionError",
     "UnverifiedModelWarning",
@@ -65,12 +77,13 @@ __all__ = [
     "instruction",
     "kernel",
     "mma",
+    "ptx",
     "testing",
     "wmma",
 ]
 
-_ON_FIRST_USE = ("gpu", "testing")
-"""Modules that `import wmma_emu` leaves alone: what they need may not be installed."""
+_ON_FIRST_USE = ("gpu", "ptx", "testing")
+"""Modules that `import wmma_emu` leaves alone: what they need may not be installed, or they take their time."""
 
 
 def __getattr__(name: str) -> Any:

@@ -10,9 +10,14 @@ from typing import Any
 __all__ = [
     "AlignmentError",
     "BackendUnavailableError",
+    "CompilationError",
     "DivergenceError",
     "FragmentMismatchError",
+    "KernelFindingsError",
+    "KernelFindingsWarning",
+    "LaunchLimitError",
     "OutOfBoundsError",
+    "ScheduleDependenceError",
     "UnspecifiedBehaviourWarning",
     "UnsupportedInstructionError",
     "UnverifiedModelWarning",
@@ -53,12 +58,61 @@ class BackendUnavailableError(WmmaEmuError, ImportError):
     """
 
 
+class LaunchLimitError(WmmaEmuError, RuntimeError):
+    """A kernel that takes more steps, time or memory than its launch allows."""
+
+
+class CompilationError(WmmaEmuError, ValueError):
+    """A source that its compiler refuses; the message is the compiler's."""
+
+
+class KernelFindingsError(WmmaEmuError, RuntimeError):
+    """A kernel did what a GPU would not have reported; ``report`` says what, and the arrays are left as they were."""
+
+    def __init__(self, message: str, report: Any = None) -> None:
+        super().__init__(message)
+        self.report = report
+
+
+class ScheduleDependenceError(WmmaEmuError, AssertionError):
+    """A kernel's results depend on the order in which its warps run."""
+
+
+class PtxSyntaxError(WmmaEmuError, ValueError):
+    """A PTX text that is none, or whose names do not fit each other; says where, and shows the line.
+
+    Attributes
+    ----------
+    message : str
+        What was found and what is expected.
+    line, column : int
+        Where, both counted from 1.
+    text : str
+        The line.
+    """
+
+    def __init__(self, message: str, line: int = 1, column: int = 1, text: str = "") -> None:
+        super().__init__(message, line, column, text)
+        self.message, self.line, self.column, self.text = message, line, column, text
+
+    def __str__(self) -> str:
+        start = max(0, min(self.column - 1 - _LIMIT // 2, len(self.text) - _LIMIT)) if len(self.text) > _LIMIT else 0
+        shown = "".join(c if c.isprintable() else " " for c in self.text[start : start + _LIMIT])
+        blanks = len(shown) - len(shown.lstrip())
+        caret = " " * max(0, self.column - 1 - start - blanks) + "^"
+        return f"line {self.line}, column {self.column}: {self.message}\n    {shown.strip()}\n    {caret}"
+
+
 class UnverifiedModelWarning(UserWarning):
     """The arithmetic of this instruction on this chip has no recording behind it."""
 
 
 class UnspecifiedBehaviourWarning(UserWarning):
     """The documentation leaves this open, or the hardware does something else than it says."""
+
+
+class KernelFindingsWarning(UserWarning):
+    """A kernel did what a GPU would not have reported: an access out of bounds, a race, a missing wait."""
 
 
 def shorten(value: object, text: Callable[[Any], str] = repr) -> str:

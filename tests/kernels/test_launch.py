@@ -11,8 +11,9 @@ import pytest
 import wmma_emu as we
 from wmma_emu.errors import DivergenceError, FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
+from wmma_emu.instructions.launches import LAUNCH_LIMITS
 from wmma_emu.kernels import Dim3, Lanes
-from wmma_emu.kernels.limits import LIMITS, REDUX
+from wmma_emu.kernels.limits import REDUX
 
 GRIDS = [1, 5, (3,), (2, 3), (2, 3, 4), [2, 1, 2]]
 BLOCKS = [32, 96, (64, 2), (8, 4), (4, 4, 4), (5, 32), (1, 1, 64), (16, 2, 3), (3, 32, 1)]
@@ -298,8 +299,8 @@ SHARED_KIB = {"sm_70": 96, "sm_72": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, 
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_every_chip_has_limits_and_takes_them_and_no_more(arch):
-    assert list(LIMITS) == list(ARCHS)
-    limits = LIMITS[arch]
+    assert list(LAUNCH_LIMITS) == list(ARCHS)
+    limits = LAUNCH_LIMITS[arch]
     assert (limits.grid, limits.block, limits.threads) == ((2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024)
     assert limits.shared_bytes == SHARED_KIB[arch] * 1024
     assert limits.source and limits.status == ("inferred" if arch == "sm_72" else "documented")

@@ -9,7 +9,7 @@ import wmma_emu as we
 from wmma_emu import wmma
 from wmma_emu.errors import AlignmentError, DivergenceError, UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
-from wmma_emu.kernels.limits import LIMITS
+from wmma_emu.instructions.launches import LAUNCH_LIMITS
 
 DTYPES = [bool, np.int8, np.uint8, np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, np.int32, np.float32,
           np.uint64, np.float64, np.complex64]  # fmt: skip
@@ -81,7 +81,7 @@ def test_a_declaration_keeps_its_shape_and_its_dtype():
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_the_arrays_of_a_block_fit_the_chip(arch):
-    most = LIMITS[arch].shared_bytes
+    most = LAUNCH_LIMITS[arch].shared_bytes
 
     @we.kernel(arch=arch)
     def declare(t, second):

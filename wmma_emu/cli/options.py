@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from wmma_emu import __version__
 from wmma_emu.cli.parser import Parser
+from wmma_emu.cli.ptx_options import ACTIONS, add_ptx, check_action
 from wmma_emu.cli.usage import UsageError, did_you_mean
 
 __all__ = ["parse_arguments"]
@@ -21,6 +22,8 @@ _EXAMPLES = """examples:
   wmma-emu what m16n8k16.f32.f16.f16.f32 --operand A --lane 5 --register 1
   wmma-emu gemm A.npy B.npy -o D.npy --arch a100
   wmma-emu explain A.npy B.npy --row 3 --col 5 --arch a100
+  wmma-emu ptx explain kernel.ptx
+  wmma-emu ptx run kernel.ptx --grid 4 --block 256 --arg y.npy=x.npy --arg 1024
   wmma-emu crosscheck --instr 'm16n8k16.*bf16' --count 1e8 --report report.html
 
 wmma-emu COMMAND --help shows the arguments of a command.
@@ -184,6 +187,8 @@ _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]]
              "Multiply matrices of any size with a tensor core's bits: D = A B + C."),
     "explain": (_add_explain, "how one element of D came about, step by step",
                 "Explain the bits of one element of D = A B + C: every term, the bits cut, the sums, the rounding."),
+    "ptx": (add_ptx, "the PTX of a real kernel: what is in it, and what it computes",
+            "Explain the PTX that nvcc, NVRTC or Triton wrote, or run it on .npy files, without a GPU."),
     "crosscheck": (_add_crosscheck, "the emulator against the GPU of this machine, billions of times",
                    "Run inputs of every family on the GPU and in the emulator, and compare every bit. The exit status "
                    "is 0 if all are the same, 1 if any differ, 2 after an error, 130 after an interrupt."),
@@ -205,21 +210,24 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         raise UsageError(f"a command comes first, before {argv[0][:80]!r}; {legal} (wmma-emu --help says more)")
     if not argv[0].startswith("-") and argv[0] not in _COMMANDS:
         raise UsageError(f"there is no command {argv[0][:80]!r}; {legal}{did_you_mean(argv[0], _COMMANDS)}")
+    if argv[0] == "ptx":
+        check_action(argv[1:])
     parser = _parser()
     arguments, rest = parser.parse_known_args(argv)
     if rest:
-        options = _options_of(arguments.command)
+        command = " ".join(filter(None, (arguments.command, getattr(arguments, "action", None))))
+        options = _options_of(arguments)
         if rest[0].startswith("-"):
             name = rest[0].split("=")[0]
             raise UsageError(
-                f"{arguments.command} has no option {name[:80]!r}; it has {', '.join(options)}"
-                f"{did_you_mean(name, options)}"
+                f"{command} has no option {name[:80]!r}; it has {', '.join(options)}{did_you_mean(name, options)}"
             )
-        raise UsageError(f"{arguments.command} takes no further argument {rest[0][:80]!r}")
+        raise UsageError(f"{command} takes no further argument {rest[0][:80]!r}")
     return arguments
 
 
-def _options_of(command: str) -> list[str]:
+def _options_of(arguments: argparse.Namespace) -> list[str]:
     probe = Parser()
-    _COMMANDS[command][0](probe)
+    add_options = ACTIONS[arguments.action] if arguments.command == "ptx" else _COMMANDS[arguments.command]
+    add_options[0](probe)
     return [x for action in probe._actions for x in action.option_strings if x.startswith("--")]

@@ -28,7 +28,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong as a UsageError."""
-        command = self.prog.split()[-1]
+        command = self.prog.removeprefix("wmma-emu ")
         if found := _MISSING.fullmatch(message):
             message = f"{command} needs {'; '.join(self._with_help(name) for name in found[1].split(', '))}"
         elif found := _VALUELESS.fullmatch(message):

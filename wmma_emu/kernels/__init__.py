@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A warp-level kernel written in Python, launched over a grid."""
 
+from wmma_emu.instructions.launches import Dim3
 from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.kernels.launch import Kernel, kernel
-from wmma_emu.kernels.limits import Dim3
 from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.kernels.warp_context import WarpContext
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from wmma_emu.errors import DivergenceError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions import Arch
+from wmma_emu.instructions.launches import LAUNCH_LIMITS, Dim3
 from wmma_emu.kernels.lanes import Lanes
-from wmma_emu.kernels.limits import LIMITS, Dim3
 from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.layouts.spec import LANES
 
@@ -53,7 +53,7 @@ class Block:
     def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Memory:
         """All bytes 0xFF, NaN or -1: on a GPU they would be whatever was there."""
         nbytes = prod(shape) * dtype.itemsize
-        before, most = sum(x.nbytes for x in self._shared.values()), LIMITS[self.arch.name].shared_bytes
+        before, most = sum(x.nbytes for x in self._shared.values()), LAUNCH_LIMITS[self.arch.name].shared_bytes
         if before + nbytes > most:
             raise UnsupportedInstructionError(
                 f"the block needs {before + nbytes} bytes of shared memory, {nbytes} of them for this array; "

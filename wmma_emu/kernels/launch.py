@@ -15,9 +15,10 @@ from wmma_emu.errors import (
     shorten,
 )
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, launching_on
+from wmma_emu.instructions.launches import Dim3, dim3, require_legal_launch
 from wmma_emu.kernels.barriers import Barrier, Waiting, release, require_release
 from wmma_emu.kernels.block import Block
-from wmma_emu.kernels.limits import Dim3, dim3, require_legal_launch
+from wmma_emu.kernels.limits import require_whole_warps
 from wmma_emu.kernels.memory_of_kernels import as_memory_of_kernel
 from wmma_emu.kernels.warp_context import WarpContext
 
@@ -121,6 +122,7 @@ class Kernel:
             )
         grid, block = dim3(launch[0], "grid"), dim3(launch[1], "block")
         require_legal_launch(grid, block, self.arch)
+        require_whole_warps(block)
         return functools.partial(self._launch, grid, block)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:

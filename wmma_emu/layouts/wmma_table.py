@@ -6,7 +6,17 @@ from typing import Literal, NamedTuple, get_args
 from wmma_emu.layouts.quad_pairs import Octets
 from wmma_emu.layouts.tiling import Tiling
 
-__all__ = ["DIFFERENT", "FRAGMENTS", "PADDED", "USES", "WMMA_CHIPS", "Fragment", "MemoryLayout", "Use"]
+__all__ = [
+    "DIFFERENT",
+    "FRAGMENTS",
+    "PADDED",
+    "USES",
+    "WMMA_CHIPS",
+    "Fragment",
+    "MemoryLayout",
+    "Use",
+    "stride_multiple",
+]
 
 Use = Literal["matrix_a", "matrix_b", "accumulator"]
 MemoryLayout = Literal["row", "col"]
@@ -87,6 +97,21 @@ DIFFERENT: dict[str, dict[tuple[str, str, str], Tiling | Octets]] = {
 
 PADDED = {("matrix_a", "f16"): 16, ("matrix_b", "f16"): 16}
 """`mma.h` gives these so many elements in every shape: where fewer are distinct, they repeat."""
+
+
+def stride_multiple(bits: int) -> int:
+    """Elements of which the distance of rows (or columns) in memory is a multiple: 16 bytes, 8 of 8-bit types.
+
+    Notes
+    -----
+    CUDA C++ Programming Guide 13.0, load_matrix_sync.
+
+    Examples
+    --------
+    >>> [stride_multiple(bits) for bits in (16, 8, 4)]
+    [8, 8, 32]
+    """
+    return (64 if bits == 8 else 128) // bits
 
 
 class _Chip(NamedTuple):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What one lane's arithmetic gives: correctly rounded fma, sums, products, conversions, bit operations."""
+"""What one lane's arithmetic gives: correctly rounded sums and products, conversions, bits, approximations."""
 
+from wmma_emu.scalar.approx import APPROX_NAMES, approx, approx_div
+from wmma_emu.scalar.approx_status import APPROX_STATUS, ApproxStatus
 from wmma_emu.scalar.bitwise import (
     double_as_longlong,
     float_as_int,
@@ -18,7 +20,12 @@ from wmma_emu.scalar.fused import add, fma, mul
 from wmma_emu.scalar.prmt import prmt
 
 __all__ = [
+    "APPROX_NAMES",
+    "APPROX_STATUS",
+    "ApproxStatus",
     "add",
+    "approx",
+    "approx_div",
     "convert",
     "cvt",
     "double_as_longlong",

@@ -10,7 +10,7 @@ from wmma_emu.instructions import Arch
 from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES, bytes_of, row_positions
 
-__all__ = ["ldmatrix"]
+__all__ = ["fragments_of_rows", "ldmatrix"]
 
 
 def ldmatrix(
@@ -63,21 +63,42 @@ def ldmatrix(
     move, chip = lookup_move("ldmatrix", instruction, arch)
     memory = bytes_of(shared)
     start = row_positions(memory, addresses, move, chip)
-    elements = _elements(memory[start[..., None] + np.arange(ROW_BYTES)], move)
+    return fragments_of_rows(memory[start[..., None] + np.arange(ROW_BYTES)], move)
+
+
+def fragments_of_rows(rows: NDArray[np.uint8], move: MatrixMove) -> NDArray[np.uint32]:
+    """Hand the rows of matrices out to the registers of the lanes, as ldmatrix does.
+
+    Parameters
+    ----------
+    rows : uint8 array, contiguous, shape (*warps, count, rows, 16)
+    move : MatrixMove
+        A form of ldmatrix.
+
+    Returns
+    -------
+    uint32 array, shape (num_registers, *warps, 32)
+    """
+    warps = rows.shape[:-3]
+    if move.types == "b16":
+        # Eight rows of four words are 32 lanes already; transposed, of four pairs of halves of a column.
+        halves = rows.view("<u2")
+        halves = np.ascontiguousarray(halves.swapaxes(-1, -2)) if move.trans else halves
+        words: NDArray[np.uint32] = halves.view("<u4").reshape(*warps, move.count, 32)
+        return np.ascontiguousarray(np.moveaxis(words, -2, 0))
+    elements = _elements(rows, move)
     row, column = move.places
     picked = elements[..., row, column]  # (*warps, count, registers, elements of a register, 32)
     bits = 32 // picked.shape[-2]
     word = np.zeros((*picked.shape[:-2], 32), np.uint32)
     for i in range(picked.shape[-2]):
         word |= picked[..., i, :].astype(np.uint32) << np.uint32(i * bits)
-    flat = word.reshape(*start.shape[:-2], move.num_registers, 32)
+    flat = word.reshape(*warps, move.num_registers, 32)
     return np.ascontiguousarray(np.moveaxis(flat, -2, 0))
 
 
 def _elements(rows: NDArray[np.uint8], move: MatrixMove) -> NDArray[Any]:
-    """Read each row's elements: eight of two bytes, or sixteen, which may be packed more tightly than bytes."""
-    if move.source_bits == 16:
-        return rows.view("<u2")
+    """Read each row's elements, sixteen of a byte, which may be packed more tightly than that."""
     if move.source_bits == 8:
         return rows
     bits = np.unpackbits(rows, axis=-1, bitorder="little")[..., : 16 * move.source_bits]

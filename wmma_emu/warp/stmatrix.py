@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.instructions import Arch
 from wmma_emu.memory import require_writable
-from wmma_emu.warp.matrix_moves_table import lookup_move
+from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES, bytes_of, require_distinct, require_registers, row_positions
 
-__all__ = ["stmatrix"]
+__all__ = ["rows_of_fragments", "stmatrix"]
 
 
 def stmatrix(
@@ -73,12 +73,33 @@ def stmatrix(
         ) from None
     start = np.broadcast_to(start, (*warps, *start.shape[-2:]))
     require_distinct(start, move)
+    words = np.broadcast_to(words, (move.num_registers, *warps, 32))
+    memory[start[..., None] + np.arange(ROW_BYTES)] = rows_of_fragments(words, move)
+
+
+def rows_of_fragments(registers: NDArray[np.uint32], move: MatrixMove) -> NDArray[np.uint8]:
+    """Put the rows of matrices together from the registers of the lanes, as stmatrix does.
+
+    Parameters
+    ----------
+    registers : uint32 array, shape (num_registers, *warps, 32)
+    move : MatrixMove
+        A form of stmatrix.
+
+    Returns
+    -------
+    uint8 array, shape (*warps, count, rows, 16)
+    """
+    warps = registers.shape[1:-1]
+    if move.types == "b16":
+        halves = np.ascontiguousarray(np.moveaxis(registers, 0, -2)).view("<u2").reshape(*warps, move.count, 8, 8)
+        halves = np.ascontiguousarray(halves.swapaxes(-1, -2)) if move.trans else halves
+        return halves.view(np.uint8)
     row, column = move.places
     size = row.shape[1]
-    words = np.broadcast_to(np.moveaxis(words, 0, -2), (*warps, move.num_registers, 32))
-    words = words.reshape(*warps, move.count, move.registers, 1, 32)
+    words = np.moveaxis(registers, 0, -2).reshape(*warps, move.count, move.registers, 1, 32)
     shifts = (np.arange(size, dtype=np.uint32) * np.uint32(32 // size)).reshape(size, 1)
     elements = (words >> shifts).astype(f"<u{4 // size}")
     rows = np.empty((*warps, move.count, move.rows, ROW_BYTES * size // 4), elements.dtype)
     rows[..., row, column] = elements
-    memory[start[..., None] + np.arange(ROW_BYTES)] = rows.view(np.uint8)
+    return rows.view(np.uint8)

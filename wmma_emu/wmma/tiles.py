@@ -11,7 +11,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, to_bits
-from wmma_emu.layouts.wmma_table import MemoryLayout
+from wmma_emu.layouts.wmma_table import MemoryLayout, stride_multiple
 from wmma_emu.memory import Pointer, as_memory, bits_from_owner, require_aligned, require_writable
 
 __all__ = ["Tile"]
@@ -52,7 +52,7 @@ class Tile(NamedTuple):
     @property
     def ldm_multiple(self) -> int:
         """Elements of which ldm must be a multiple: 16 bytes of them, 8 bytes for 8-bit types."""
-        return (64 if self.format.bits == 8 else 128) // self.format.bits
+        return stride_multiple(self.format.bits)
 
     def indices(self, ldm: int) -> NDArray[np.int64]:
         """Where element (row, col) lies, counted from the pointer: (rows, cols)."""

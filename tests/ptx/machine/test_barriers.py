@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Barriers: who waits, for whom, and what is said when they do not meet."""
+
+import numpy as np
+import pytest
+
+from tests.ptx.texts_of_kernels import launch, numbers, put
+
+SHARED = ".shared .align 4 .b32 s[256];\nmov.u32 %r5, s;\nshl.b32 %r6, %r0, 2;\nadd.u32 %r7, %r5, %r6;\n"
+
+
+def kinds(report):
+    return [x.kind for x in report.findings]
+
+
+def test_a_barrier_orders_what_warps_write_and_read():
+    d = numbers(128)
+    body = (
+        SHARED
+        + """
+    st.shared.u32 [%r7], %r0;
+    bar.sync 0;
+    xor.b32 %r6, %r6, 508;
+    add.u32 %r7, %r5, %r6;
+    ld.shared.u32 %r2, [%r7];
+    """
+        + put("%r2")
+    )
+    assert not launch(body, d, block=128).findings
+    assert d.tolist() == list(range(127, -1, -1))
+
+
+def test_without_the_barrier_it_is_a_race():
+    body = (
+        SHARED
+        + """
+    st.shared.u32 [%r7], %r0;
+    xor.b32 %r6, %r6, 508;
+    add.u32 %r7, %r5, %r6;
+    ld.shared.u32 %r2, [%r7];
+    """
+        + put("%r2")
+    )
+    assert kinds(launch(body, numbers(128), block=128)) == ["race"]
+
+
+def test_warps_hand_over_through_barriers_with_counts():
+    """Warps 0 and 1 produce, 2 and 3 consume: arrive on one side, sync on the other."""
+    d = numbers(128)
+    body = (
+        SHARED
+        + """
+    setp.lt.u32 %p1, %r0, 64;
+    @%p1 bra PRODUCE;
+    bar.sync 1, 128;
+    ld.shared.u32 %r2, [%r7+-256];
+    bra END;
+    PRODUCE: mul.lo.u32 %r3, %r0, 3;
+    st.shared.u32 [%r7], %r3;
+    bar.arrive 1, 128;
+    mov.u32 %r2, 0;
+    END:
+    """
+        + put("%r2")
+    )
+    report = launch(body, d, block=128)
+    assert d.tolist() == [0] * 64 + [3 * n for n in range(64)]
+    assert not report.findings
+
+
+def test_a_barrier_counts_and_combines_predicates():
+    d = numbers(64)
+    body = """
+    setp.lt.u32 %p1, %r0, 40;
+    bar.red.popc.u32 %r2, 0, %p1;
+    bar.red.and.pred %p2, 0, %p1;
+    bar.red.or.pred %p3, 0, %p1;
+    selp.u32 %r3, 100, 0, %p2;
+    selp.u32 %r4, 1000, 0, %p3;
+    add.u32 %r2, %r2, %r3;
+    add.u32 %r2, %r2, %r4;
+    """ + put("%r2")
+    assert not launch(body, d, block=64).findings
+    assert d.tolist() == [1040] * 64
+
+
+def test_a_barrier_that_some_warps_never_reach_because_they_have_exited_is_reported():
+    body = """
+    setp.ge.u32 %p1, %r0, 64;
+    @%p1 ret;
+    bar.sync 0;
+    """ + put("%r0")
+    d = numbers(128)
+    report = launch(body, d, block=128)
+    (found,) = report.findings
+    assert found.kind == "barrier divergence" and found.text == "bar.sync 0;"
+    assert "warps 0-1 wait at barrier 0" in found.message and "64 of them have exited" in found.message
+    assert found.thread == (64, 0, 0) and d[:64].tolist() == list(range(64))
+
+
+def test_a_barrier_in_a_branch_of_a_warp_is_reported():
+    body = """
+    setp.lt.u32 %p1, %r0, 16;
+    @%p1 bra L;
+    bar.sync 1;
+    L: bar.sync 0;
+    """
+    report = launch(body, numbers(), block=32)
+    assert "barrier divergence" in kinds(report)
+
+
+def test_warps_that_wait_at_different_barriers_are_a_deadlock_that_says_who_waits_where():
+    body = """
+    setp.lt.u32 %p1, %r0, 32;
+    @%p1 bra A;
+    bar.sync 2, 96;
+    bra END;
+    A: bar.sync 1, 96;
+    END: ret;
+    """
+    report = launch(body, numbers(), block=64)
+    assert kinds(report) == ["deadlock"] and not report.completed
+    assert "warp 0 wait at line" in report.findings[0].message.replace("waits", "wait")
+    assert "bar.sync 1, 96;" in report.findings[0].message and "bar.sync 2, 96;" in report.findings[0].message
+
+
+@pytest.mark.parametrize(("operands", "said"), [("16", "barrier 16 does not exist"), ("1, 33", "33 threads")])
+def test_barriers_that_do_not_exist_are_reported(operands, said):
+    (found,) = launch(f"bar.sync {operands};", numbers()).findings
+    assert found.kind == "illegal operand" and said in found.message
+
+
+def test_the_last_warp_of_a_block_need_not_be_whole():
+    d = numbers(40)
+    body = SHARED + "st.shared.u32 [%r7], %r0;\nbar.sync 0;\nld.shared.u32 %r2, [%r5+156];\n" + put("%r2")
+    assert not launch(body, d, block=40).findings
+    assert d.tolist() == [39] * 40
+
+
+def test_an_instruction_of_a_whole_warp_under_divergence_is_reported():
+    body = """
+    mov.b32 %r2, 0;
+    setp.lt.u32 %p1, %r0, 16;
+    @%p1 bra L;
+    mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r8,%r9,%r10,%r11}, {%r2,%r2}, {%r2}, {%r2,%r2,%r2,%r2};
+    L: ret;
+    """
+    (found,) = launch(body, numbers()).findings
+    assert found.kind == "partial warp" and "lanes 16-31 are here, without lanes 0-15" in found.message
+
+
+def test_lanes_of_a_membermask_are_waited_for():
+    """Lanes 16 to 31 take a longer way to the shuffle; all of them take part."""
+    d = numbers()
+    body = """
+    mov.u32 %r2, %r0;
+    setp.lt.u32 %p1, %r0, 16;
+    @%p1 bra L;
+    add.u32 %r2, %r2, 100;
+    L: shfl.sync.bfly.b32 %r3, %r2, 16, 31, 0xffffffff;
+    """ + put("%r3")
+    assert not launch(body, d).findings
+    assert d.tolist() == [n + 16 + 100 for n in range(16)] + list(range(16))
+
+
+def test_a_warp_spins_until_another_one_has_written():
+    d, flag = numbers(64), numbers(1)
+    body = """
+    setp.ge.u32 %p1, %r0, 32;
+    @%p1 bra WRITER;
+    SPIN: ld.acquire.gpu.global.u32 %r2, [%rd2];
+    setp.eq.u32 %p2, %r2, 0;
+    @%p2 bra SPIN;
+    bra END;
+    WRITER: mov.u32 %r3, 0;
+    WORK: add.u32 %r3, %r3, 1;
+    setp.lt.u32 %p3, %r3, 100;
+    @%p3 bra WORK;
+    mov.u32 %r2, 77;
+    st.release.gpu.global.u32 [%rd2], %r2;
+    END:
+    """ + put("%r2")
+    assert not launch(body, d, flag, block=64, max_steps=200_000).findings
+    assert np.unique(d).tolist() == [77]

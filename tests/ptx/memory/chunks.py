@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Chunks for tests of memory: made by hand, without a text of PTX."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.ptx.findings import Finding, Findings
+from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, ModuleProgram, Register, Symbol
+from wmma_emu.ptx.threads import Dim3, Threads
+
+EMPTY_MODULE = ModuleProgram({}, "sm_90", "8.0", b"", b"", (), (), (), ())
+
+
+def instruction(opcode: str, *operands, line: int = 1) -> Instruction:
+    """An instruction of some line."""
+    mnemonic, *modifiers = opcode.split(".")
+    return Instruction(opcode, mnemonic, tuple(modifiers), operands, None, line, 1)
+
+
+def module_of(
+    global_bytes: bytes = b"", global_symbols=(), const_bytes: bytes = b"", const_symbols=(), global_relocations=(),
+    const_relocations=(),
+) -> ModuleProgram:  # fmt: skip
+    """A module with nothing but variables."""
+    return ModuleProgram(
+        {}, "sm_90", "8.0", global_bytes, const_bytes, tuple(global_symbols), tuple(const_symbols),
+        tuple(global_relocations), tuple(const_relocations),
+    )  # fmt: skip
+
+
+@dataclass
+class Chunk:
+    """Some blocks with memory of their own."""
+
+    blocks: int = 1
+    warps: int = 1
+    shared_bytes: int = 0
+    local_bytes: int = 0
+    dynamic: int = 0
+    parameters: bytes = b""
+    threads_of_block: int = 0
+    module: ModuleProgram = EMPTY_MODULE
+    symbols: tuple[Symbol, ...] = ()
+    registers: tuple[Register, ...] = ()
+    arrays: dict[str, NDArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.program = KernelProgram(
+            "kernel", (), len(self.parameters), self.registers, (), self.symbols, self.shared_bytes, None,
+            self.local_bytes, None, None, tuple(f"text of line {i}" for i in range(1, 40)),
+        )  # fmt: skip
+        self.threads = Threads(
+            Dim3(self.blocks), Dim3(self.threads_of_block or self.warps * 32), np.arange(self.blocks)
+        )
+        self.heap = GlobalMemory(self.module)
+        self.address = {name: self.heap.map(array, name) for name, array in self.arrays.items()}
+        self.findings = Findings(self.program)
+        self.clocks = Clocks(self.blocks, self.warps)
+        self.memory = Memory(
+            self.program, self.heap, self.parameters, self.threads, self.dynamic, self.findings, self.clocks
+        )
+        self.shape = self.threads.shape
+
+    def load(self, space: str, addresses, size: int = 4, count: int = 1, active=None, line: int = 1, **more):
+        opcode = "ld" + (f".{space}" if space else "")
+        return self.memory.load(
+            instruction(opcode, line=line), space, np.asarray(addresses, np.uint64), size, count, active, **more
+        )
+
+    def store(self, space: str, addresses, values, active=None, line: int = 2, **more) -> None:
+        opcode = "st" + (f".{space}" if space else "")
+        self.memory.store(
+            instruction(opcode, line=line), space, np.asarray(addresses, np.uint64), np.asarray(values), active, **more
+        )
+
+    def barrier(self) -> None:
+        """All warps of all blocks meet."""
+        self.clocks.synchronise(np.arange(self.blocks), np.ones((self.blocks, self.warps), bool))
+
+    def lanes(self, step: int = 4, base: int = 0) -> NDArray[np.uint64]:
+        """Addresses of the threads of a block, one behind the other: (1, warps, 32)."""
+        count = self.shape[1] * 32
+        return (np.arange(count, dtype=np.uint64) * np.uint64(step) + np.uint64(base)).reshape(1, -1, 32)
+
+    @property
+    def found(self) -> list[Finding]:
+        return list(self.findings)
+
+    def kinds(self) -> list[str]:
+        return [f.kind for f in self.findings]
+
+
+def one(value: int) -> NDArray[np.uint64]:
+    """A value that all threads share."""
+    return np.full((1, 1, 1), value, np.uint64)
+
+
+def warp_mask(shape: tuple[int, int, int], warp: int) -> NDArray[np.bool_]:
+    """The threads of one warp of each block."""
+    mask = np.zeros(shape, bool)
+    mask[:, warp] = True
+    return mask

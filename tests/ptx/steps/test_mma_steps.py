@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""mma and mma.sp: every row of the instruction table on registers of many warps, and what is noted."""
+
+import numpy as np
+import pytest
+
+from tests.ptx.steps.by_hand import ByHand
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import INSTRUCTIONS, arch_of
+from wmma_emu.layouts import pack_metadata
+from wmma_emu.layouts.metadata import granularity_of
+from wmma_emu.warp import bound_instruction
+
+ROWS = {
+    name: row
+    for name, row in INSTRUCTIONS.items()
+    if row.family == "mma.sync" or (row.is_sparse and not row.is_warpgroup)
+}
+F16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+SPARSE = "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+
+
+def vector(prefix, first, count):
+    return "{" + ", ".join(f"{prefix}{i}" for i in range(first, first + count)) + "}"
+
+
+def given(machine, row, shape, seed=0):
+    """Registers of A, B and C that hold ordinary numbers, set in the machine from 10, 20 and 30 on."""
+    matrix = bound_instruction(row, machine.arch)
+    rng = np.random.default_rng(seed)
+    found = {}
+    for first, name in ((10, "a"), (20, "b"), (30, "c")):
+        dtype = getattr(matrix, name).register_dtype
+        bits = rng.integers(0, 1 << 62, (row.registers(name), *shape), dtype=np.uint64).astype(dtype)
+        bits &= dtype.type(0x3BFF_3BFF_3BFF_3BFF & (2 ** (8 * dtype.itemsize) - 1))
+        found[name] = bits
+        for i, value in enumerate(bits):
+            machine.set(f"{'%rd' if dtype.itemsize == 8 else '%r'}{first + i}", value)
+    return matrix, found
+
+
+def text_of(name, row, more=""):
+    prefix = {x: "%rd" if row.format(x).bits == 64 else "%r" for x in "abcd"}
+    first = {"d": 40, "a": 10, "b": 20, "c": 30}
+    operands = ", ".join(vector(prefix[x], first[x], row.registers(x)) for x in "dabc")
+    return f"{name} {operands}{more}"
+
+
+def metadata_of(row, shape, selector, seed=0):
+    """Legal metadata, drawn at random."""
+    rng = np.random.default_rng(seed)
+    places = granularity_of(row)
+    choices = np.array(list(places.nibbles.values()))
+    chunks = row.k // places.chunk
+    picked = choices[rng.integers(0, len(choices), (*shape[:-1], row.m, chunks))]
+    indices = (picked + np.arange(chunks)[:, None] * places.chunk).reshape(*shape[:-1], row.m, row.terms)
+    return pack_metadata(row, indices, selector)
+
+
+@pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
+@pytest.mark.parametrize("name", ROWS)
+def test_each_row_gives_the_products_of_the_instruction(name):
+    row = ROWS[name]
+    arch = "sm_90" if "sm_90" in row.archs else row.archs[-1]
+    machine = ByHand(1, 3, arch=arch)
+    matrix, registers = given(machine, row, (1, 3, 32))
+    more, options = "", {}
+    if row.is_sparse:
+        options["metadata"] = metadata_of(row, (1, 3, 32), 0)
+        machine.set("%r1", options["metadata"])
+        more = ", %r1, 0"
+    machine.run(text_of(name, row, more))
+    expected = matrix.execute(*registers.values(), engine="numpy", **options)
+    prefix = "%rd" if row.format("d").bits == 64 else "%r"
+    for i, value in enumerate(expected):
+        assert np.array_equal(machine.get(f"{prefix}{40 + i}"), value)
+    assert machine.found == []
+
+
+@pytest.mark.parametrize("engine", ["numpy", "auto", "reference"])
+def test_many_warps_some_of_which_execute(engine):
+    machine = ByHand(4, 3, engine=engine)
+    matrix, registers = given(machine, ROWS[F16], (4, 3, 32))
+    active = np.zeros((4, 3, 32), bool)
+    active[1, 2] = active[3, 0] = True
+    machine.set("%r40", 5)
+    machine.run(text_of(F16, ROWS[F16]), active)
+    expected = matrix.execute(*registers.values(), engine="numpy")
+    for g, w in np.ndindex(4, 3):
+        assert np.array_equal(machine.get("%r40")[g, w], expected[0, g, w] if active[g, w, 0] else np.full(32, 5))
+    assert np.array_equal(machine.get("%r43")[1, 2], expected[3, 1, 2])
+
+
+def test_registers_that_all_warps_share_stay_narrow():
+    machine = ByHand(4, 3)
+    matrix, registers = given(machine, ROWS[F16], (1, 1, 32))
+    machine.run(text_of(F16, ROWS[F16]))
+    assert machine.state.read(machine.registers["%r40"], "b32").shape == (1, 1, 32)
+    assert np.array_equal(machine.get("%r41")[3, 2], matrix.execute(*registers.values())[1, 0, 0])
+
+
+def test_what_nobody_wrote_is_found_and_named():
+    machine = ByHand()
+    given(machine, ROWS[F16], (1, 1, 32))
+    machine.run(text_of(F16, ROWS[F16]).replace("%r21", "%r99"))
+    assert machine.found == ["uninitialised"]
+    assert "operand B" in machine.messages[0]
+    assert "%r99" in machine.messages[0]
+
+
+def test_a_model_without_a_recording_is_said_in_the_step_and_warns_of_nothing():
+    row = ROWS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
+    assert ByHand(arch="sm_120").bind(text_of(row.mnemonic, row)).not_bit_exact.startswith(row.mnemonic)
+    assert ByHand(arch="sm_90").bind(text_of(row.mnemonic, row)).not_bit_exact is None
+
+
+@pytest.mark.parametrize("selector", range(4))
+def test_the_selector_chooses_the_lanes_whose_metadata_count(selector):
+    machine = ByHand(1, 2)
+    row = ROWS[SPARSE]
+    matrix, registers = given(machine, row, (1, 2, 32))
+    metadata = metadata_of(row, (1, 2, 32), selector)
+    read = np.arange(32) % 4 == selector
+    register = machine.registers["%r1"]
+    machine.state.write(register, np.where(read, metadata, 0), read.reshape(1, 1, 32))  # the others: nobody wrote
+    machine.run(text_of(SPARSE, row, f", %r1, {selector}"))
+    expected = matrix.execute(*registers.values(), metadata=metadata, selector=selector)
+    assert all(np.array_equal(machine.get(f"%r{40 + i}"), expected[i]) for i in range(4))
+    assert machine.found == []
+
+
+def test_illegal_metadata_is_found_and_leaves_c_to_that_warp():
+    machine = ByHand(1, 2)
+    row = ROWS[SPARSE]
+    matrix, registers = given(machine, row, (1, 2, 32))
+    metadata = metadata_of(row, (1, 2, 32), 0)
+    metadata[0, 1, 4] = 0
+    machine.set("%r1", metadata)
+    machine.run(text_of(SPARSE, row, ", %r1, 0"))
+    assert machine.found == ["illegal metadata"]
+    assert "metadata of lane 4 has 0b0000 in bits 0 to 3" in machine.messages[0]
+    assert next(iter(machine.findings)).thread[0] // 32 == 1
+    metadata[0, 1, 4] = 0x4444_4444
+    expected = matrix.execute(*registers.values(), metadata=metadata)
+    assert np.array_equal(machine.get("%r40")[0, 0], expected[0, 0, 0])
+    assert np.array_equal(machine.get("%r40")[0, 1], registers["c"][0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("text", "arch", "message"),
+    [
+        ("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 {%r1}", "sm_120", "not modelled yet"),
+        ("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%r1}, {%r1}, {%r1}, {%r1}", "sm_80", "sm_89"),
+        (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}, {{%r1, %r2}}, {{%r1, %r2, %r3, %r4}}", "sm_80", "takes 4 registers"),
+        (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}", "sm_80", "takes 4 operands, not 2"),
+        (text_of(SPARSE, ROWS[SPARSE], ", %r1, 4"), "sm_80", "0 to 3"),
+        (text_of(SPARSE, ROWS[SPARSE], ", %r1, %r2"), "sm_80", "is an integer constant"),
+    ],
+)  # fmt: skip
+def test_what_does_not_exist_is_refused(text, arch, message):
+    with pytest.raises(UnsupportedInstructionError, match=message):
+        ByHand(arch=arch_of(arch).name).bind(text)

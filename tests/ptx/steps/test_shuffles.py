@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""shfl: which lane is read, what the predicate says, and what is noted."""
+
+import numpy as np
+import pytest
+
+from tests.ptx.steps.by_hand import ByHand
+from wmma_emu.errors import UnsupportedInstructionError
+
+
+def read_by_the_manual(mode, lane, b, c):
+    """The pseudocode of the manual, for one lane: the lane that is read, and the predicate."""
+    bval, cval, segmask = b & 31, c & 31, c >> 8 & 31
+    max_lane = lane & segmask | cval & ~segmask & 31
+    min_lane = lane & segmask
+    if mode == "up":
+        j = lane - bval
+        inside = j >= max_lane
+    elif mode == "down":
+        j = lane + bval
+        inside = j <= max_lane
+    elif mode == "bfly":
+        j = lane ^ bval
+        inside = j <= max_lane
+    else:
+        j = min_lane | bval & ~segmask & 31
+        inside = j <= max_lane
+    return (j if inside else lane), inside
+
+
+@pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
+def test_every_distance_and_every_way_to_cut_a_warp_into_segments(mode):
+    machine = ByHand()
+    machine.set("%r1", np.arange(32) + 100)
+    for c in (0, 31, 0x1F00, 0x1F1F, *(((32 - width) << 8) | end for width in (2, 4, 8, 16) for end in (0, 31))):
+        for b in (0, 1, 2, 3, 7, 8, 15, 16, 30, 31, 33, 0xFFFF_FFFF):
+            machine.run(f"shfl.sync.{mode}.b32 %r2|%p1, %r1, {b}, {c}, 0xffffffff")
+            expected = [read_by_the_manual(mode, lane, b, c) for lane in range(32)]
+            assert machine.get("%r2")[0, 0].tolist() == [100 + lane for lane, _ in expected]
+            assert machine.get("%p1")[0, 0].tolist() == [inside for _, inside in expected]
+    assert machine.found == []
+
+
+@pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
+def test_lane_and_clamp_may_differ_between_lanes(mode):
+    machine = ByHand(3, 2)
+    rng = np.random.default_rng(3)
+    value, b, c = (rng.integers(0, 1 << 32, (3, 2, 32), dtype=np.uint32) for _ in range(3))
+    for name, bits in (("%r1", value), ("%r2", b), ("%r3", c)):
+        machine.set(name, bits)
+    machine.run(f"shfl.sync.{mode}.b32 %r4|%p1, %r1, %r2, %r3, -1")
+    for g, w, lane in np.ndindex(3, 2, 32):
+        source, inside = read_by_the_manual(mode, lane, int(b[g, w, lane]), int(c[g, w, lane]))
+        assert machine.get("%r4")[g, w, lane] == value[g, w, source]
+        assert machine.get("%p1")[g, w, lane] == inside
+
+
+def test_a_value_that_all_lanes_share_stays_narrow():
+    machine = ByHand(2, 3)
+    machine.set("%r1", 7)
+    machine.run("shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1")
+    assert machine.state.read(machine.registers["%r2"], "b32").shape == (1, 1, 1)
+
+
+def test_inactive_lanes_keep_what_they_have():
+    machine = ByHand()
+    machine.set("%r1", np.arange(32))
+    machine.set("%r2", 99)
+    machine.run("shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffff", (np.arange(32) < 16).reshape(1, 1, 32))
+    assert machine.get("%r2")[0, 0].tolist() == [lane ^ 1 for lane in range(16)] + [99] * 16
+    assert machine.found == []
+
+
+def test_a_lane_that_the_mask_leaves_out_is_found():
+    machine = ByHand(2, 2)
+    machine.set("%r1", np.arange(32))
+    machine.run("shfl.sync.idx.b32 %r2, %r1, 0, 31, 0x0000ffff")
+    assert machine.found == ["illegal operand"]
+    assert machine.messages == ["lane 16 executes this, but the membermask that it gives, 0x0000ffff, leaves it out"]
+    assert next(iter(machine.findings)).thread == (16, 0, 0)
+
+
+def test_reading_a_lane_outside_of_the_mask_is_found():
+    machine = ByHand()
+    machine.set("%r1", np.arange(32))
+    machine.run("shfl.sync.down.b32 %r2, %r1, 8, 31, 0xffff", (np.arange(32) < 16).reshape(1, 1, 32))
+    assert machine.messages == [
+        "lane 8 reads lane 16, which is not in the membermask 0x0000ffff: the result is undefined"
+    ]
+    assert next(iter(machine.findings)).count == 8
+
+
+def test_reading_a_lane_that_has_exited_is_found():
+    machine = ByHand()
+    machine.set("%r1", np.arange(32))
+    machine.state.live[0, 0, 31] = False
+    machine.run("shfl.sync.down.b32 %r2, %r1, 1, 31, 0xffffffff", machine.state.live)
+    assert machine.messages == [
+        "lane 30 reads lane 31, which has exited or does not execute this: the result is undefined"
+    ]
+
+
+def test_two_groups_of_a_warp_shuffle_by_their_own_masks():
+    machine = ByHand()
+    machine.set("%r1", np.arange(32))
+    machine.set("%r3", np.where(np.arange(32) < 16, 0x0000FFFF, 0xFFFF0000))
+    machine.run("shfl.sync.bfly.b32 %r2, %r1, 8, 31, %r3")
+    assert machine.get("%r2")[0, 0].tolist() == [lane ^ 8 for lane in range(32)]
+    assert machine.found == []
+    machine.set("%r3", np.where(np.arange(32) < 16, 0x0001FFFF, 0xFFFF0000))
+    machine.run("shfl.sync.bfly.b32 %r2, %r1, 8, 31, %r3")
+    assert machine.messages == [
+        "lane 0 gives the membermask 0x0001ffff, and a lane that it names gives another one: they have to agree"
+    ]
+
+
+def test_without_sync_the_active_lanes_take_part():
+    machine = ByHand()
+    machine.set("%r1", np.arange(32))
+    machine.set("%r2", 50)
+    machine.run("shfl.up.b32 %r2|%p1, %r1, 1, 0", (np.arange(32) >= 4).reshape(1, 1, 32))
+    assert machine.get("%r2")[0, 0, 3:6].tolist() == [50, 3, 4]
+    assert machine.messages == [
+        "lane 4 reads lane 3, which is not in the membermask 0xfffffff0: the result is undefined"
+    ]
+
+
+def test_what_nobody_wrote_stays_undefined_in_the_lane_that_reads_it():
+    machine = ByHand()
+    register = machine.registers["%r1"]
+    machine.state.write(register, np.zeros((1, 1, 1), np.uint32), (np.arange(32) != 5).reshape(1, 1, 32))
+    machine.run("shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1")
+    assert np.flatnonzero(machine.state.undefined_of(machine.registers["%r2"])[0, 0]).tolist() == [4]
+    assert machine.found == []
+    machine.run("shfl.sync.idx.b32 %r2, %r1, %r9, 31, -1")
+    assert machine.found == ["uninitialised"]
+
+
+def test_a_result_may_be_left_out():
+    machine = ByHand()
+    machine.set("%r1", np.arange(32))
+    machine.run("shfl.sync.bfly.b32 _|%p1, %r1, 1, 31, -1")
+    assert machine.get("%p1").all()
+
+
+@pytest.mark.parametrize("text", ["shfl.sync.bfly.b64 %r1, %r2, 1, 31, -1", "shfl.sync.xor.b32 %r1, %r2, 1, 31, -1"])
+def test_what_does_not_exist_is_refused(text):
+    with pytest.raises(UnsupportedInstructionError, match=r"nearest: shfl\.sync\."):
+        ByHand().bind(text)
+
+
+def test_too_few_operands_are_refused():
+    with pytest.raises(UnsupportedInstructionError, match="takes 5 operands, not 4"):
+        ByHand().bind("shfl.sync.bfly.b32 %r1, %r2, 1, 31")

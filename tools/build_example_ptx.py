@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Compile the sources of examples/ptx/ to PTX, without a GPU or a driver: CUDA C++ by nvcc or NVRTC, Triton by itself.
+
+    python -m tools.build_example_ptx [--compiler nvcc] [NAME ...]
+
+writes examples/ptx/compiled/NAME.ptx. The committed texts are nvcc's, whose PTX version a driver of the same age reads;
+NVRTC is what a test takes to compile them again.
+"""
+
+import argparse
+import ctypes
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from examples.ptx.texts import FOLDER, TEXTS, TritonText, source
+from tools.cuda_driver import CudaError, find_nvcc
+
+PTX_VERSION = 86
+"""Of the Triton texts: the oldest that has all of their instructions."""
+
+
+def build(name: str, compiler: str = "nvrtc") -> str:
+    """PTX of one text, made anew."""
+    text = TEXTS[name]
+    if isinstance(text, TritonText):
+        return build_triton(text)
+    return compile_cuda(source(name), text.file, text.target, compiler)
+
+
+def compile_cuda(text: str, file: str, target: str, compiler: str = "nvrtc", options: Sequence[str] = ()) -> str:
+    """PTX of CUDA C++, without paths of this machine in it."""
+    ptx = _by_nvcc(text, file, target, options) if compiler == "nvcc" else _by_nvrtc(text, file, target, options)
+    return without_paths(ptx)
+
+
+def without_paths(ptx: str) -> str:
+    """Cut folders out of ``.file``, and the blanks at ends of lines."""
+    ptx = re.sub(r'(\.file\s+\d+\s+")[^"]*/([^"/]+")(?:\s*,\s*\d+\s*,\s*\d+)?', r"\1\2", ptx)
+    return "\n".join(x.rstrip() for x in ptx.strip().splitlines()) + "\n"
+
+
+def _by_nvcc(text: str, file: str, target: str, options: Sequence[str]) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, file)
+        path.write_text(text, encoding="utf-8")
+        known = [x.replace("--generate-line-info", "-lineinfo") for x in options]
+        command = [find_nvcc(), "-ptx", f"-arch={target}", "-std=c++17", *known, file, "-o", "out.ptx"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+        if done.returncode:
+            raise CudaError(f"{file} does not compile for {target}:\n{done.stderr[:4000]}")
+        return Path(folder, "out.ptx").read_text(encoding="utf-8")
+
+
+@cache
+def nvrtc() -> tuple[ctypes.CDLL, tuple[str, ...]]:
+    """NVRTC's library and its headers, from the Python packages of NVIDIA.
+
+    Raises
+    ------
+    CudaError
+        If they are not installed.
+    """
+    spec = importlib.util.find_spec("nvidia")
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        for library in sorted(Path(place).glob("cu*/lib/libnvrtc.so.*")):
+            if "builtins" not in library.name:
+                include = library.parents[1] / "include"
+                return ctypes.CDLL(str(library)), tuple(str(x) for x in (include, include / "cccl") if x.exists())
+    raise CudaError("no NVRTC: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-crt")
+
+
+def _by_nvrtc(text: str, file: str, target: str, options: Sequence[str]) -> str:
+    library, folders = nvrtc()
+    program = c_void_p()
+    library.nvrtcCreateProgram(byref(program), text.encode(), file.encode(), 0, None, None)
+    try:
+        given = [f"--gpu-architecture={target.replace('sm', 'compute')}", "-std=c++17", *options]
+        given += [f"-I{x}" for x in folders]
+        status = library.nvrtcCompileProgram(
+            program, c_int(len(given)), (c_char_p * len(given))(*map(str.encode, given))
+        )
+        if status:
+            raise CudaError(f"{file} does not compile for {target}:\n{_text(library, 'ProgramLog', program)[:4000]}")
+        return _text(library, "PTX", program)
+    finally:
+        library.nvrtcDestroyProgram(byref(program))
+
+
+def _text(library: ctypes.CDLL, what: str, program: c_void_p) -> str:
+    size = c_size_t()
+    getattr(library, f"nvrtcGet{what}Size")(program, byref(size))
+    buffer = ctypes.create_string_buffer(size.value)
+    getattr(library, f"nvrtcGet{what}")(program, buffer)
+    return buffer.value.decode()
+
+
+def build_triton(text: TritonText) -> str:
+    """PTX of a Triton kernel."""
+    os.environ["TRITON_DISABLE_LINE_INFO"] = "1"  # it would name folders of this machine
+    os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # today's default, said aloud
+    from triton import compile as triton_compile
+    from triton import language
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    module = importlib.import_module(f"examples.ptx.{text.file.removesuffix('.py')}")
+    function: Any = getattr(module, text.function)
+    constants = {k: getattr(language, v.replace("fp", "float")) if k == "SUM" else v for k, v in text.constants.items()}
+    names = list(inspect.signature(function.fn).parameters)
+    signature = text.signature | dict.fromkeys(constants, "constexpr")
+    attributes = {(names.index(x),): [["tt.divisibility", 16]] for x in text.divisible}
+    asked = ASTSource(
+        fn=function, signature={x: signature[x] for x in names}, constexprs=constants, attrs=attributes
+    )  # fmt: skip
+    options = {"num_warps": text.warps, "num_stages": text.stages, "ptx_version": PTX_VERSION}
+    kernel = triton_compile(asked, target=GPUTarget("cuda", int(text.target[3:]), 32), options=options)
+    return without_paths(f"// dynamic shared bytes: {kernel.metadata.shared}\n{kernel.asm['ptx'].lstrip()}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.build_example_ptx", description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(TEXTS)}; all unless given")
+    parser.add_argument("--compiler", choices=("nvcc", "nvrtc"), default="nvcc", help="of CUDA C++")
+    given = parser.parse_args(arguments)
+    for name in given.names or TEXTS:
+        ptx = build(name, given.compiler)
+        (FOLDER / "compiled" / f"{name}.ptx").write_text(ptx, encoding="utf-8")
+        print(f"{name}: {len(ptx)} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

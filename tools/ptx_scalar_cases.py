@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""What to ask a GPU about the lane arithmetic of PTX: every spelling that the emulator takes, as kernel and form."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.ptx_scalar_inputs import COUNT, inputs_of
+from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, PairOperand, Register, VectorOperand
+from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.rows import CARRY, FormRow
+from wmma_emu.ptx.steps.values import VALUE_ROWS, VALUE_STEPS
+from wmma_emu.ptx.steps.widths import width_of
+
+__all__ = ["ScalarCase", "emulated", "modules", "scalar_cases"]
+
+_LOP3_TABLES = (0x00, 0x01, 0x1B, 0x3C, 0x80, 0x96, 0xC0, 0xCA, 0xE8, 0xEA, 0xFE, 0xFF)
+_PACKS = {"b16": (8, 2), "b32": (16, 2), "b64": (32, 2)}
+
+
+@dataclass(frozen=True)
+class ScalarCase:
+    """One instruction, with the operands that it is recorded with.
+
+    Parameters
+    ----------
+    name : str
+        The opcode; with a constant behind it where one belongs to it.
+    row : FormRow
+    instruction : Instruction
+        As the emulator sees it.
+    form : Form
+    text : str
+        Its operands in PTX: registers d0, d1 and a0, a1, ...
+    """
+
+    name: str
+    row: FormRow
+    instruction: Instruction
+    form: Form
+    text: str
+
+
+def scalar_cases() -> Iterator[ScalarCase]:
+    """Yield every case, in the order of the rows."""
+    for row in VALUE_ROWS.values():
+        mnemonic = row.opcode.split(".")[0]
+        if mnemonic == "lop3":
+            for table in _LOP3_TABLES:
+                yield _case(row, {3: table}, f" {table:#04x}")
+        else:
+            yield _case(row, {}, "")
+        if row.opcode in ("mov.b16", "mov.b32", "mov.b64"):
+            yield from _packs(row)
+
+
+def _register(name: str, kind: str, index: int = 0) -> Register:
+    return Register(index, f"%{name}", "pred" if kind in ("pred", CARRY) else f"b{width_of(kind)}")
+
+
+def _case(row: FormRow, constants: dict[int, int], suffix: str) -> ScalarCase:
+    mnemonic, *modifiers = row.opcode.split(".")
+
+    def instruction(*operands: Operand | None) -> Instruction:
+        return Instruction(row.opcode, mnemonic, tuple(modifiers), operands, None, 1, 1)
+
+    # The types first, with too many operands; then the instruction as it is.
+    bare = tuple(Immediate("int", constants.get(i - 1, 0)) for i in range(6))
+    form = row.make(instruction(*bare), *row.words)
+    named = [x for x in form.destinations if x != CARRY]
+    targets = [_register(f"d{i}", kind) for i, kind in enumerate(named)]
+    sources: list[Operand] = [
+        Immediate("int", constants[i]) if i in constants else _register(f"a{i}", kind)
+        for i, kind in enumerate(form.sources)
+        if kind != CARRY
+    ]
+    first = PairOperand(targets[0], targets[1]) if len(targets) == 2 else targets[0]
+    whole = instruction(first, *sources)
+    words = ["|".join(x.name for x in targets)]
+    words += [str(x.value) if isinstance(x, Immediate) else x.name for x in sources]  # type: ignore[union-attr]
+    return ScalarCase(row.opcode + suffix, row, whole, VALUE_STEPS[mnemonic](whole), ", ".join(words))
+
+
+def _packs(row: FormRow) -> Iterator[ScalarCase]:
+    kind = row.words[0]
+    for count in (2, 4):
+        part = width_of(kind) // count
+        if part < 8 or (kind == "b64" and part < 16):
+            continue
+        parts = tuple(_register(f"a{i}", f"b{part}") for i in range(count))
+        outs = tuple(_register(f"d{i}", f"b{part}") for i in range(count))
+        for targets, sources in (
+            (_register("d0", kind), VectorOperand(parts)),
+            (VectorOperand(outs), _register("a0", kind)),
+        ):
+            whole = Instruction(row.opcode, "mov", (kind,), (targets, sources), None, 1, 1)
+            text = ", ".join(
+                "{" + ", ".join(x.name for x in operand.elements) + "}"  # type: ignore[union-attr]
+                if isinstance(operand, VectorOperand)
+                else operand.name
+                for operand in (targets, sources)
+            )
+            way = "pack" if isinstance(sources, VectorOperand) else "unpack"
+            yield ScalarCase(f"{row.opcode} {way} {count}", row, whole, VALUE_STEPS["mov"](whole), text)
+
+
+def inputs(case: ScalarCase) -> list[NDArray[np.generic]]:
+    """Patterns for each source of the form, the carry included; of a constant, itself."""
+    return [
+        np.full(1, constant.value, np.uint32)
+        if isinstance(constant := _source(case, i), Immediate)
+        else inputs_of(kind, i)
+        for i, kind in enumerate(case.form.sources)
+    ]
+
+
+def _source(case: ScalarCase, i: int) -> Operand | None:
+    """The operand that is a source of the form, where it is no element of a vector."""
+    operands = case.instruction.operands[1:]
+    return operands[i] if i < len(operands) else None
+
+
+def emulated(case: ScalarCase) -> NDArray[np.uint64]:
+    """Results as uint64, (destinations, `COUNT`); predicates and carries are 0 and 1."""
+    sources = [x.reshape(1, 1, 1) if x.size == 1 else x.reshape(-1, 4, 32) for x in inputs(case)]
+    results = case.form.compute(*sources)
+    results = results if isinstance(results, tuple) else (results,)
+    shape = (COUNT // 128, 4, 32)
+    return np.stack([np.broadcast_to(x, shape).astype(np.uint64).reshape(-1) for x in results])
+
+
+_HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
+
+
+def modules(cases: list[ScalarCase], count: int) -> dict[str, str]:
+    """PTX texts by file name, with one kernel for each case: k0, k1, ..."""
+    texts: dict[str, list[str]] = {}
+    for i, case in enumerate(cases):
+        texts.setdefault(f"scalars{i % count}.ptx", [_HEADER]).append(kernel(case, f"k{i}"))
+    return {name: "\n".join(parts) for name, parts in texts.items()}
+
+
+def input_arrays(case: ScalarCase) -> list[NDArray[np.generic]]:
+    """What is uploaded: the sources that are no constants, predicates and carries as uint32."""
+    return [x.astype(np.uint32) if x.dtype == bool else x for x in inputs(case) if x.size > 1]
+
+
+def kernel(case: ScalarCase, name: str) -> str:
+    """PTX of a kernel: pointers to the inputs, then one to the results, uint64[destinations][threads]."""
+    form = case.form
+    loaded = [(i, kind) for i, kind in enumerate(form.sources) if not isinstance(_source(case, i), Immediate)]
+    parameters = ", ".join(f".param .u64 p{i}" for i in range(len(loaded) + 1))
+    lines = [f".visible .entry {name}({parameters}) {{", ".reg .b32 %t<6>;", ".reg .b64 %x<4>;", ".reg .pred %c<2>;"]
+    lines += [
+        "mov.u32 %t0, %ctaid.x;",
+        "mov.u32 %t1, %ntid.x;",
+        "mov.u32 %t2, %tid.x;",
+        "mad.lo.s32 %t0, %t0, %t1, %t2;",
+    ]
+    carry_in = None
+    for slot, (i, kind) in enumerate(loaded):
+        bits = 32 if kind in ("pred", CARRY) else width_of(kind)
+        lines += [f".reg .b{bits} %a{i}{'w' if bits == 32 and kind in ('pred', CARRY) else ''};"]
+        lines += [f"ld.param.u64 %x0, [p{slot}];", f"mul.wide.u32 %x1, %t0, {bits // 8};", "add.s64 %x0, %x0, %x1;"]
+        if kind in ("pred", CARRY):
+            lines += [f"ld.global.b32 %a{i}w, [%x0];"]
+            if kind == "pred":
+                lines += [f".reg .pred %a{i};", f"setp.ne.u32 %a{i}, %a{i}w, 0;"]
+            else:
+                carry_in = f"%a{i}w"
+        else:
+            lines += [f"ld.global.b{bits} %a{i}, [%x0];"]
+    targets = [(i, kind) for i, kind in enumerate(form.destinations)]
+    for i, kind in targets:
+        lines += [
+            f".reg .pred %d{i};" if kind == "pred" else f".reg .b{32 if kind == CARRY else width_of(kind)} %d{i};"
+        ]
+    if carry_in:
+        # A carry of its own: from 1 + (2**32 - 1).
+        lines += [f"add.cc.u32 %t3, {carry_in}, 0xffffffff;"]
+    lines += [f"{case.row.opcode} {case.text};"]
+    lines += [f"ld.param.u64 %x0, [p{len(loaded)}];", "mul.wide.u32 %x1, %t0, 8;", "add.s64 %x0, %x0, %x1;"]
+    for i, kind in targets:
+        if kind == CARRY:
+            lines += [f"addc.u32 %d{i}, 0, 0;"]
+    for i, kind in targets:
+        if kind == "pred":
+            lines += [f"selp.u64 %x2, 1, 0, %d{i};"]
+        elif kind == CARRY or width_of(kind) == 32:
+            lines += [f"cvt.u64.u32 %x2, %d{i};"]
+        elif width_of(kind) == 64:
+            lines += [f"mov.b64 %x2, %d{i};"]
+        else:
+            lines += [f"cvt.u64.u{width_of(kind)} %x2, %d{i};"]
+        lines += [f"st.global.u64 [%x0+{8 * COUNT * i}], %x2;"]
+    return "\n".join([*lines, "ret;", "}"])

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""``wmma-emu ptx``: what is in a PTX text, and a kernel of it run on files."""
+
+import hashlib
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wmma_emu.cli.matrices import write_matrix
+from wmma_emu.cli.ptx_arguments import read_given, read_sizes
+from wmma_emu.cli.terminal import Styled, Terminal
+from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
+from wmma_emu.ptx import Explanation, LaunchOptions, Module
+from wmma_emu.ptx.targets import arch_for
+
+__all__ = ["run"]
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Explain a text, or run one of its kernels; the exit status is 1 where something is wrong with the kernel.
+
+    Raises
+    ------
+    WmmaEmuError
+        For files, names, arguments and sizes that do not fit, and what is not modelled.
+    """
+    if arguments.action == "explain":
+        output = check_choice("--format", arguments.format, ("text", "json"))
+        explanation = _module(arguments, "auto", None).explain()
+        if output == "json":
+            terminal.raw(json.dumps(explanation.to_dict()) + "\n")
+        else:
+            _show(explanation, terminal)
+        return 0
+    return _launch(arguments, terminal)
+
+
+def _module(arguments: Namespace, engine: str, threads: int | None) -> Module:
+    path = Path(arguments.file)
+    contract = check_choice("--contract", arguments.contract, ("ptxas", "never"))
+    keywords: dict[str, Any] = {"contract": contract, "engine": engine, "threads": threads, "findings": "report"}
+    try:
+        if arguments.arch is None and path.suffix != ".cu":
+            keywords["arch"] = arch_for(path.read_text(encoding="utf-8"))
+        elif arguments.arch is not None:
+            keywords["arch"] = arguments.arch
+        return Module.from_file(path, **keywords)
+    except UnicodeDecodeError:
+        raise UsageError(f"{arguments.file}: not a text; cuobjdump -ptx takes the PTX out of a binary") from None
+    except ValueError as error:
+        if "\0" in arguments.file:
+            raise UsageError(f"{arguments.file!r} names no file") from error
+        raise
+
+
+def _show(explanation: Explanation, terminal: Terminal) -> None:
+    head, *variables = str(explanation).split("\n\n")[0].splitlines()
+    terminal.line(Styled(head, "title"))
+    for line in variables:
+        terminal.line(line)
+    for kernel in explanation.kernels:
+        terminal.line()
+        terminal.fields(kernel.fields(), indent=0)
+
+
+def _launch(arguments: Namespace, terminal: Terminal) -> int:
+    threads = None if arguments.threads is None else check_number("--threads", arguments.threads, first=1)
+    options: dict[str, Any] = {"schedules": check_number("--schedules", arguments.schedules, first=1)}
+    if arguments.schedule is not None:
+        options["schedule"] = check_number("--schedule", arguments.schedule)
+    for name in ("max_steps", "max_bytes"):
+        if (text := getattr(arguments, name)) is not None:
+            options[name] = int(_number(f"--{name.replace('_', '-')}", text))
+    if arguments.max_seconds is not None:
+        options["max_seconds"] = _number("--max-seconds", arguments.max_seconds)
+    chosen = LaunchOptions().but(options)
+    grid, block = read_sizes("--grid", arguments.grid), read_sizes("--block", arguments.block)
+    shared = check_number("--shared-bytes", arguments.shared_bytes)
+    module = _module(arguments, arguments.engine, threads)
+    kernel = module.kernel if arguments.kernel is None else module[arguments.kernel]
+    launch = kernel[grid, block, shared]
+    given = read_given(arguments.arg, chosen.max_bytes)
+    report = launch(*(x.value for x in given), **options)
+    for line in str(report).splitlines():
+        terminal.line(line)
+    if report.completed:
+        written = []
+        for value, output in given:
+            if output is None:
+                continue
+            stored = value if value.dtype.isbuiltin == 1 else value.view(f"u{value.itemsize}")
+            write_matrix(output, stored)
+            digest = hashlib.sha256(np.ascontiguousarray(stored).data).hexdigest()
+            written.append((output, f"{' x '.join(map(str, value.shape))} {stored.dtype}, sha256 {digest}"))
+        terminal.fields(written, indent=0)
+    return 1 if report.findings else 0
+
+
+def _number(option: str, text: str) -> float:
+    """Read a positive number, as in 1e8."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < float("inf"):
+        raise UsageError(f"{option} {quoted(text)} is no positive number, as in 1e8")
+    return value

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""The arguments of a kernel on a command line: numbers, files, fresh memory."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.cli.matrices import check_output, read_matrix
+from wmma_emu.cli.usage import UsageError, did_you_mean, quoted
+from wmma_emu.formats.dtypes import dtype_of
+
+__all__ = ["Given", "read_given", "read_sizes"]
+
+_WIDTHS = (8, 16, 32, 64)
+_DTYPES: dict[str, Any] = {
+    **{f"{kind}{bits}": np.dtype(f"{'i' if kind == 's' else 'u'}{bits // 8}") for kind in "usb" for bits in _WIDTHS},
+    **{name: dtype_of(name) for name in ("f16", "f32", "f64", "bf16", "e4m3", "e5m2")},
+}
+"""Types of the elements of fresh memory."""
+
+_LEGAL = "a number, FILE.npy, OUT.npy=FILE.npy, OUT.npy=zeros:f32:1024, zeros:f32:1024, null or bytes:0a0b"
+
+
+class Given(NamedTuple):
+    """An argument, and the file that takes its array when the kernel is done."""
+
+    value: Any
+    output: str | None = None
+
+
+def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
+    """Read all arguments; nothing is written.
+
+    Raises
+    ------
+    UsageError
+        For what is no argument, and files that cannot be read or written.
+    """
+    given = []
+    inputs = [source for text in texts if (source := text.rpartition("=")[2]).endswith(".npy")]
+    outputs: set[str] = set()
+    for text in texts:
+        target, equals, source = text.partition("=")
+        if not equals:
+            given.append(Given(_value(text, max_bytes)))
+            continue
+        if not target.endswith(".npy"):
+            raise UsageError(f"--arg {quoted(text)}: {target[:80]!r} is no .npy file to write; legal is {_LEGAL}")
+        check_output(target, inputs)
+        if target in outputs:
+            raise UsageError(f"--arg {quoted(text)}: {target} is written twice")
+        outputs.add(target)
+        value = _value(source, max_bytes)
+        if not isinstance(value, np.ndarray):
+            raise UsageError(f"--arg {quoted(text)}: {source[:80]!r} is no array; name a .npy file, or zeros:f32:1024")
+        given.append(Given(value if value.flags.writeable else value.copy(order="K"), target))
+    return given
+
+
+def read_sizes(option: str, text: str) -> tuple[int, ...]:
+    """Read a grid or a block.
+
+    Raises
+    ------
+    UsageError
+
+    Examples
+    --------
+    >>> read_sizes("--grid", "8,4")
+    (8, 4)
+    """
+    parts = text.split(",")
+    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"\s*[0-9]{1,18}\s*", x) for x in parts):
+        raise UsageError(f"{option} {quoted(text)} is not one to three positive integers, as in 8 or 4,4")
+    return tuple(int(x) for x in parts)
+
+
+def _value(text: str, max_bytes: int) -> Any:
+    kind, _, rest = text.partition(":")
+    if text.endswith(".npy"):
+        array, _ = read_matrix(text)
+        return array.view(f"u{array.itemsize}") if array.dtype.kind == "V" and array.itemsize in (1, 2, 4, 8) else array
+    if kind == "zeros":
+        return _zeros(text, rest, max_bytes)
+    if kind == "bytes":
+        try:
+            return bytes.fromhex(rest)
+        except ValueError:
+            raise UsageError(f"--arg {quoted(text)}: {rest[:80]!r} is not pairs of hexadecimal digits") from None
+    if text == "null":
+        return None
+    try:
+        return int(text, 0) if len(text) < 100 else int("")
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            raise UsageError(f"--arg {quoted(text)} is none of {_LEGAL}") from None
+
+
+def _zeros(text: str, rest: str, max_bytes: int) -> NDArray[Any]:
+    name, _, sizes = rest.partition(":")
+    if name not in _DTYPES:
+        raise UsageError(
+            f"--arg {quoted(text)}: {name[:80]!r} is no type; it is one of {', '.join(_DTYPES)}"
+            f"{did_you_mean(name, _DTYPES)}"
+        )
+    parts = sizes.split("x")
+    if not 1 <= len(parts) <= 32 or not all(re.fullmatch("[0-9]{1,18}", x) for x in parts):
+        raise UsageError(f"--arg {quoted(text)}: {sizes[:80]!r} is no shape; write it as in 1024 or 64x32")
+    shape = tuple(int(x) for x in parts)
+    if (size := math.prod(shape) * _DTYPES[name].itemsize) > max_bytes:
+        raise UsageError(f"--arg {quoted(text)} takes {size} bytes; at most {max_bytes} are taken (--max-bytes)")
+    return np.zeros(shape, _DTYPES[name])

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""The actions of ``wmma-emu ptx``, and their options."""
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from wmma_emu.cli.usage import UsageError, did_you_mean
+
+__all__ = ["ACTIONS", "add_ptx", "check_action"]
+
+_ARGUMENT = (
+    "one for each parameter, in their order: a number; IN.npy, which the kernel may read; OUT.npy=zeros:f32:64x64 or "
+    "OUT.npy=IN.npy, written when it is done; zeros:f32:1024, memory that nobody sees; null; bytes:0a0b of a struct"
+)
+
+
+def _add_file(parser: argparse.ArgumentParser, chip: str) -> None:
+    """Add what both share."""
+    add = parser.add_argument
+    add("file", metavar="FILE", help="PTX, or CUDA C++ (.cu) that NVRTC compiles; kernels alone, no code of the host")
+    add("--arch", metavar="CHIP", help=f"a target or a product, as in sm_90, h200, a100; {chip} if left out")
+    add("--contract", metavar="C", default="ptxas",
+        help="ptxas (default) or never; whether a mul and an add that leave their rounding open are fused")  # fmt: skip
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser, "one that runs the text")
+    parser.add_argument("--format", metavar="F", default="text", help="text (default) or json")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser, "one that runs the text")
+    add = parser.add_argument
+    add("--kernel", metavar="K", help="name of the kernel; needed where there is more than one")
+    add("--grid", metavar="X[,Y[,Z]]", required=True, help="blocks; as in 8 or 4,4")
+    add("--block", metavar="X[,Y[,Z]]", required=True, help="threads of a block; as in 128 or 32,4")
+    add("--shared-bytes", metavar="N", default="0", help="dynamic shared memory of a block; 0 if left out")
+    add("--arg", metavar="A", action="append", default=[], help=_ARGUMENT)
+    add("--schedule", metavar="SEED", help="run the warps in an order drawn from a seed")
+    add("--schedules", metavar="N", default="1", help="run in so many orders, and compare the results")
+    add("--max-steps", metavar="N", help="instructions stepped before the launch is stopped; 1e8 if left out")
+    add("--max-seconds", metavar="S", help="seconds before the launch is stopped; no limit if left out")
+    add("--max-bytes", metavar="N", help="memory that the launch may use; 4 GiB if left out")
+    add("--engine", metavar="E", default="auto", help="of matrix products; the bits are the same")
+    add("--threads", metavar="N", help="the most threads that the engine uses; as many as gain if left out")
+
+
+ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
+    "explain": (_add_explain, "kernels, parameters, opcodes; what is missing, what is not bit-exact",
+                "Say what is in a PTX text: its kernels, their parameters, memory and opcodes, which instructions are "
+                "not modelled, and which have bits that are not proved."),
+    "run": (_add_run, "run a kernel on .npy files",
+            "Run a kernel on .npy files, without a GPU. The exit status is 0, 1 if anything is wrong with the kernel "
+            "(out of bounds, a race, a missing wait), 2 after an error."),
+}  # fmt: skip
+
+
+def add_ptx(parser: argparse.ArgumentParser) -> None:
+    """Add the actions."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
+    for name, (add_options, summary, description) in ACTIONS.items():
+        add_options(actions.add_parser(name, allow_abbrev=False, help=summary, description=description))
+
+
+def check_action(words: Sequence[str]) -> None:
+    """Check that an action comes first.
+
+    Raises
+    ------
+    UsageError
+    """
+    legal = f"its actions are {', '.join(ACTIONS)}"
+    if not words:
+        raise UsageError(f"ptx does nothing by itself; {legal} (wmma-emu ptx --help says more)")
+    if words[0] not in ("-h", "--help", *ACTIONS):
+        raise UsageError(f"ptx has no action {words[0][:80]!r}; {legal}{did_you_mean(words[0], ACTIONS)}")

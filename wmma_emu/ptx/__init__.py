@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""The PTX of a real kernel, run on NumPy arrays: no GPU, the bits of one, and checks that a GPU does not make.
+
+>>> import numpy as np, wmma_emu as we
+>>> text = '''
+... .version 8.0
+... .target sm_80
+... .address_size 64
+... .visible .entry double_it(.param .u64 x, .param .u32 n)
+... {
+...     .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %a<3>; .reg .f32 %f<2>;
+...     ld.param.u64 %a0, [x];
+...     ld.param.u32 %r0, [n];
+...     mov.u32 %r1, %ctaid.x;
+...     mov.u32 %r2, %ntid.x;
+...     mov.u32 %r3, %tid.x;
+...     mad.lo.s32 %r4, %r1, %r2, %r3;
+...     setp.ge.s32 %p, %r4, %r0;
+...     @%p bra $end;
+...     mul.wide.s32 %a1, %r4, 4;
+...     add.s64 %a2, %a0, %a1;
+...     ld.global.f32 %f0, [%a2];
+...     add.rn.f32 %f1, %f0, %f0;
+...     st.global.f32 [%a2], %f1;
+... $end:
+...     ret;
+... }'''
+>>> x = np.arange(100, dtype=np.float32)
+>>> report = we.ptx.Module(text, arch="sm_90")["double_it"][4, 32](x, 100)
+>>> x[[0, 1, 99]], report.findings
+(array([  0.,   2., 198.], dtype=float32), ())
+"""
+
+from wmma_emu.ptx.explain import Explanation, KernelExplanation
+from wmma_emu.ptx.findings import Finding
+from wmma_emu.ptx.kernel import Kernel, Launch
+from wmma_emu.ptx.machine.compile import Missing, NotBitExact
+from wmma_emu.ptx.module import Module
+from wmma_emu.ptx.options import LaunchOptions
+from wmma_emu.ptx.report import Report
+from wmma_emu.ptx.structs import Struct
+
+__all__ = [
+    "Explanation",
+    "Finding",
+    "Kernel",
+    "KernelExplanation",
+    "Launch",
+    "LaunchOptions",
+    "Missing",
+    "Module",
+    "NotBitExact",
+    "Report",
+    "Struct",
+]

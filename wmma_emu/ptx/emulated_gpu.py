@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""What a test takes for a GPU: modules whose launches fail on whatever is wrong with a kernel."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from wmma_emu.instructions import DEFAULT_ARCH, Arch
+from wmma_emu.ptx.module import Module
+
+__all__ = ["EmulatedGpu"]
+
+
+class EmulatedGpu:
+    """Modules for tests: a launch with findings raises `KernelFindingsError`, and leaves the arrays alone.
+
+    The pytest plugin gives it as the fixture ``emulated_gpu``; its option ``--ptx-schedules=N`` sets ``schedules``.
+
+    Parameters
+    ----------
+    arch : str or Arch
+        The chip, where a call names no other.
+    schedules : int
+        Orders of the warps in which each launch is run; results that differ in any bit raise
+        `ScheduleDependenceError`.
+
+    Examples
+    --------
+    >>> gpu = EmulatedGpu(schedules=3)
+    >>> gpu.ptx(".version 8.0 .target sm_80 .address_size 64 .visible .entry f() { ret; }").options.findings
+    'raise'
+    """
+
+    def __init__(self, arch: str | Arch = DEFAULT_ARCH, schedules: int = 1) -> None:
+        self.arch = arch
+        self._defaults = {"findings": "raise", "schedules": schedules}
+
+    def ptx(self, text: str, arch: str | Arch | None = None, **keywords: Any) -> Module:
+        """Take a PTX text, as `Module` does."""
+        return Module(text, arch or self.arch, **{**self._defaults, **keywords})
+
+    def file(self, path: str | Path, arch: str | Arch | None = None, **keywords: Any) -> Module:
+        """Read a file of PTX or CUDA C++, as `Module.from_file` does."""
+        return Module.from_file(path, arch or self.arch, **{**self._defaults, **keywords})
+
+    def cuda(self, source: str, arch: str | Arch | None = None, **keywords: Any) -> Module:
+        """Compile CUDA C++, as `Module.from_cuda` does."""
+        return Module.from_cuda(source, arch or self.arch, **{**self._defaults, **keywords})
+
+    def triton(
+        self,
+        function: Any,
+        signature: Mapping[str, str],
+        constexprs: Mapping[str, Any],
+        arch: str | Arch | None = None,
+        **keywords: Any,
+    ) -> Module:
+        """Compile a Triton kernel, as `Module.from_triton` does."""
+        return Module.from_triton(function, signature, constexprs, arch or self.arch, **{**self._defaults, **keywords})

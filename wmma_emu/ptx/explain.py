@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""What is in a text, without running it: kernels, parameters, opcodes, what is missing, what is not bit-exact."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wmma_emu.ptx.machine.compile import Missing, NotBitExact
+from wmma_emu.ptx.names import plain_name
+from wmma_emu.ptx.program.program import Parameter
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.kernel import Kernel
+    from wmma_emu.ptx.module import Module
+
+__all__ = ["Explanation", "KernelExplanation", "explain_module"]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelExplanation:
+    """What is in a kernel.
+
+    Attributes
+    ----------
+    name : str
+    plain_name : str or None
+        Its name in C++, where the text has a mangled one.
+    parameters : tuple of Parameter
+    registers, instructions : int
+    shared_bytes, local_bytes : int
+        Declared; ``dynamic_shared`` says whether the launch may add to them.
+    required_block, max_block : tuple of int, or None
+    opcodes : dict
+        How often each occurs, the most frequent first.
+    missing : tuple of Missing
+        Instructions that are not modelled: with any of them the kernel does not run.
+    not_bit_exact : tuple of NotBitExact
+    contracted : tuple of int
+        Lines of the multiplications that are fused with the addition that follows.
+    """
+
+    name: str
+    plain_name: str | None
+    parameters: tuple[Parameter, ...]
+    registers: int
+    instructions: int
+    shared_bytes: int
+    dynamic_shared: bool
+    local_bytes: int
+    required_block: tuple[int, int, int] | None
+    max_block: tuple[int, int, int] | None
+    opcodes: dict[str, int]
+    missing: tuple[Missing, ...]
+    not_bit_exact: tuple[NotBitExact, ...]
+    contracted: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{label:<15}{text}" for label, text in self.fields())
+
+    def fields(self) -> Iterator[tuple[str, str]]:
+        """Label and text of each line; labels are left out where they repeat."""
+        yield "kernel", self.name + (f" ({self.plain_name})" if self.plain_name else "")
+        for label, x in _labelled("parameters", self.parameters):
+            pointer = ", a pointer" if x.is_pointer else ""
+            yield label, f".{x.type} {x.name}: {_bytes(x.bytes)} at {x.offset}{pointer}"
+        dynamic = ", and what the launch adds" if self.dynamic_shared else ""
+        yield "shared memory", f"{_bytes(self.shared_bytes)}{dynamic}"
+        yield "local memory", f"{_bytes(self.local_bytes)} a thread"
+        if self.required_block is not None:
+            yield "block", f"{' x '.join(map(str, self.required_block))} threads, no other"
+        elif self.max_block is not None:
+            yield "block", f"at most {' x '.join(map(str, self.max_block))} threads"
+        yield "instructions", f"{self.instructions}, on {self.registers} registers"
+        for label, (opcode, count) in _labelled("opcodes", tuple(self.opcodes.items())):
+            yield label, f"{count:>6} {opcode}"
+        if not self.missing:
+            yield "missing", "nothing"
+        for label, y in _labelled("missing", self.missing):
+            yield label, f"line {y.line}: {y.opcode}: {y.reason.splitlines()[0]}"
+        if not self.not_bit_exact:
+            yield "not bit-exact", "nothing"
+        for label, z in _labelled("not bit-exact", self.not_bit_exact):
+            yield label, f"line {z.line}: {z.opcode}: {z.reason}"
+        if self.contracted:
+            yield "contracted", f"{len(self.contracted)} products, lines {', '.join(map(str, self.contracted))}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As numbers, texts, lists and dicts, for JSON."""
+        parameters = [
+            {"name": x.name, "type": x.type, "bytes": x.bytes, "offset": x.offset, "pointer": x.is_pointer}
+            for x in self.parameters
+        ]
+        return {
+            "name": self.name,
+            "plain_name": self.plain_name,
+            "parameters": parameters,
+            "registers": self.registers,
+            "instructions": self.instructions,
+            "shared_bytes": self.shared_bytes,
+            "dynamic_shared": self.dynamic_shared,
+            "local_bytes": self.local_bytes,
+            "required_block": self.required_block,
+            "max_block": self.max_block,
+            "opcodes": self.opcodes,
+            "missing": [{"opcode": x.opcode, "line": x.line, "reason": x.reason} for x in self.missing],
+            "not_bit_exact": [{"opcode": x.opcode, "line": x.line, "reason": x.reason} for x in self.not_bit_exact],
+            "contracted": list(self.contracted),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is in a text: its kernels, and the variables that they share.
+
+    Attributes
+    ----------
+    name, version, target, arch : str
+        What messages call it, the PTX version and the chip that it is for, the chip that it would run on.
+    variables : dict
+        Bytes of each ``__device__`` and ``__constant__`` variable.
+    kernels : tuple of KernelExplanation
+    """
+
+    name: str
+    version: str
+    target: str
+    arch: str
+    variables: dict[str, int]
+    kernels: tuple[KernelExplanation, ...]
+
+    def __str__(self) -> str:
+        head = f"{self.name}: PTX {self.version} for {self.target}, on {self.arch}"
+        variables = [f"variable       {name}: {_bytes(size)}" for name, size in self.variables.items()]
+        return "\n\n".join(["\n".join([head, *variables]), *map(str, self.kernels)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As numbers, texts, lists and dicts, for JSON."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "target": self.target,
+            "arch": self.arch,
+            "variables": self.variables,
+            "kernels": [x.to_dict() for x in self.kernels],
+        }
+
+
+def explain_module(module: "Module") -> Explanation:
+    """Say what is in a module."""
+    program = module.program
+    variables = {x.name: x.bytes for x in (*program.global_symbols, *program.const_symbols)}
+    return Explanation(
+        module.name, program.version, program.target, module.arch.name, variables,
+        tuple(_explain_kernel(module[name]) for name in module),
+    )  # fmt: skip
+
+
+def _explain_kernel(kernel: "Kernel") -> KernelExplanation:
+    program, compiled = kernel.program, kernel.compiled
+    counts = Counter(x.opcode for x in program.instructions)
+    return KernelExplanation(
+        program.name, plain_name(program.name), program.parameters, len(program.registers), len(program.instructions),
+        program.shared_bytes, program.dynamic_offset is not None, program.local_bytes, program.required_block,
+        program.max_block, dict(sorted(counts.items(), key=lambda x: (-x[1], x[0]))), compiled.missing,
+        compiled.not_bit_exact, kernel.contracted,
+    )  # fmt: skip
+
+
+def _labelled(label: str, entries: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    """Put a label before the first of some entries."""
+    for i, entry in enumerate(entries):
+        yield ("" if i else label), entry
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte{'s' * (count != 1)}"

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: MIT
+"""From ``module["name"][grid, block](...)`` to a report: legality, arguments, runs, findings."""
+
+import copy
+import re
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from wmma_emu.errors import (
+    AlignmentError,
+    KernelFindingsError,
+    KernelFindingsWarning,
+    UnsupportedInstructionError,
+    shorten,
+)
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.instructions.launches import LAUNCH_LIMITS, Dim3, dim3, require_legal_launch
+from wmma_emu.ptx.arguments import Argument, pack_parameters, read_arguments
+from wmma_emu.ptx.findings import Finding, Findings
+from wmma_emu.ptx.machine.compile import Compiled, compile_program
+from wmma_emu.ptx.machine.limits import Counts
+from wmma_emu.ptx.machine.run import run
+from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.options import LaunchOptions
+from wmma_emu.ptx.program.program import KernelProgram, Parameter
+from wmma_emu.ptx.report import Report, summary_of
+from wmma_emu.ptx.schedules import require_same_results
+from wmma_emu.ptx.steps.forms import Binding
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.module import Module
+
+__all__ = ["Kernel", "Launch", "TritonKernel"]
+
+_STATIC_SHARED = 48 * 1024
+_LOCAL_BYTES = 512 * 1024
+"""Most bytes of .shared variables of a fixed size, and of local memory of a thread (CUDA C++ Programming Guide 13.0,
+technical specifications; ptxas refuses more)."""
+
+
+class Kernel:
+    """A kernel of a module, ready to be launched as ``kernel[grid, block](...)``.
+
+    Attributes
+    ----------
+    name : str
+        As the text has it.
+    parameters : tuple of Parameter
+    """
+
+    hidden_parameters = 0
+    labels: tuple[str, ...] = ()
+
+    def __init__(self, module: "Module", program: KernelProgram) -> None:
+        self.module, self.program = module, program
+        self.name = program.name
+        self.binding = Binding(program, module.arch, module.engine, module.threads)
+        self.contracted: tuple[int, ...] = ()
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """What the machine executes."""
+        return compile_program(self.program, self.binding)
+
+    def require_modelled(self) -> None:
+        """Refuse a kernel with instructions that are not modelled.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            Naming the first of them.
+        """
+        missing = self.compiled.missing
+        if missing:
+            more = f"; and {len(missing) - 1} more, which explain() lists" if len(missing) > 1 else ""
+            raise UnsupportedInstructionError(
+                f"{self.name} cannot run, line {missing[0].line}: {self.program.text(missing[0].line)}\n"
+                f"{missing[0].reason}{more}"
+            )
+
+    def __repr__(self) -> str:
+        types = ", ".join(f".{x.type}" for x in self.parameters)
+        return f"<kernel {self.name}({types}) on {self.module.arch}>"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that a launch gives."""
+        return self.program.parameters[: len(self.program.parameters) - self.hidden_parameters]
+
+    def __getitem__(self, launch: Any) -> "Launch":
+        """Choose the grid, the block, and the bytes of dynamic shared memory: integers, or tuples of up to three."""
+        if not isinstance(launch, tuple) or not 2 <= len(launch) <= 3:
+            raise UnsupportedInstructionError(
+                f"a launch names a grid and a block, {self.name}[grid, block](...), and the bytes of dynamic shared "
+                f"memory if there is some, {self.name}[grid, block, bytes](...), not [{shorten(launch)}]"
+            )
+        grid, block, shared = *launch[:2], launch[2] if len(launch) == 3 else 0
+        return Launch(self, dim3(grid, "grid"), dim3(block, "block"), _shared_bytes(shared))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Refuse: a kernel is launched with a grid and a block."""
+        raise UnsupportedInstructionError(
+            f"{self.name} is a kernel: launch it with a grid and a block, {self.name}[grid, block](...)"
+        )
+
+    def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
+        """Refuse what the kernel's compiler was promised not to meet; ``places`` are addresses of arrays by label."""
+
+
+class TritonKernel(Kernel):
+    """A kernel that Triton compiled, launched as ``kernel[grid](...)``: the block and its memory are known.
+
+    ``arguments`` are those of the Triton function that are no constexpr.
+    """
+
+    def __init__(self, module: "Module", program: KernelProgram) -> None:
+        super().__init__(module, program)
+        compiled = module.triton
+        if compiled is None:
+            raise TypeError("a Triton kernel needs a module of Module.from_triton")
+        self._compiled = compiled
+        self.labels = compiled.parameters
+        self.hidden_parameters = len(program.parameters) - len(self.labels)
+
+    def __getitem__(self, launch: Any) -> "Launch":
+        """Choose the grid: an integer, or a tuple of up to three."""
+        block = Dim3(32 * self._compiled.num_warps)
+        return Launch(self, dim3(launch, "grid"), block, self._compiled.shared_bytes)
+
+    def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
+        """Refuse integers and addresses that were promised to be multiples of 16 and are not."""
+        for name, (_, label, value) in zip(self.labels, arguments, strict=False):
+            if name not in self._compiled.divisible_by_16:
+                continue
+            number = int.from_bytes(value, "little") if isinstance(value, bytes) else places.get(label, 0)
+            if number % 16:
+                what = f"is {number}" if isinstance(value, bytes) else f"begins {number % 16} bytes behind one"
+                raise AlignmentError(
+                    f"{label} was promised to be a multiple of 16 when the kernel was compiled, and {what}; leave "
+                    f"{name} out of divisible_by_16"
+                )
+
+
+class Launch:
+    """A kernel with its grid and block; called with the arguments, it runs."""
+
+    def __init__(self, kernel: Kernel, grid: Dim3, block: Dim3, shared_bytes: int) -> None:
+        self.kernel, self.grid, self.block, self.shared_bytes = kernel, grid, block, shared_bytes
+        _require_legal(kernel, grid, block, shared_bytes)
+
+    def __repr__(self) -> str:
+        return f"{self.kernel.name}[{tuple(self.grid)}, {tuple(self.block)}, {self.shared_bytes}]"
+
+    def __call__(self, *arguments: Any, **options: Any) -> Report:
+        """Run the kernel and update the arrays.
+
+        Parameters
+        ----------
+        *arguments
+            One a parameter: a NumPy array for a pointer (0 or None where it is unused), a number for a scalar, bytes or
+            a `Struct` for a struct.
+        **options
+            Those of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
+            ``max_bytes``.
+
+        Raises
+        ------
+        FragmentMismatchError
+            For arguments that the parameters cannot take.
+        KernelFindingsError
+            With ``findings="raise"``, if anything is wrong with the kernel.
+        LaunchLimitError
+            If it takes too many steps, too long, or too much memory.
+        ScheduleDependenceError
+            With ``schedules``, if the order of the warps decides bits of the results.
+        UnsupportedInstructionError
+            For instructions that are not modelled.
+        """
+        kernel, module = self.kernel, self.kernel.module
+        chosen = module.options.but(options)
+        kernel.require_modelled()
+        values = read_arguments(kernel.program, arguments, kernel.labels, kernel.hidden_parameters)
+        unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
+        heap, counts, findings = self._run(values, module.variables, chosen, chosen.seeds[0])
+        for seed in chosen.seeds[1:]:
+            other, _, more = self._run(values, copy.deepcopy(unchanged), chosen, seed)
+            known = {(x.kind, x.line) for x in findings}
+            findings += [x for x in more if (x.kind, x.line) not in known]
+            if not findings:
+                require_same_results(kernel.name, heap, other, seed)
+        report = self._report(counts, findings)
+        if findings and chosen.findings == "raise":
+            raise KernelFindingsError(summary_of(report), report)
+        heap.copy_back()
+        if findings and chosen.findings == "warn":
+            warnings.warn(summary_of(report), KernelFindingsWarning, stacklevel=2)
+        return report
+
+    def _run(
+        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None
+    ) -> tuple[GlobalMemory, Counts, list[Finding]]:
+        """Run once, on copies of the arrays."""
+        kernel, module = self.kernel, self.kernel.module
+        heap = GlobalMemory(module.program, variables, limit=options.max_bytes)
+        places: dict[str, int] = {}
+
+        def place(array: Any, label: str) -> int:
+            places[label] = heap.map(array, label)
+            return places[label]
+
+        parameters = pack_parameters(kernel.program, values, place)
+        kernel.check_arguments(values, places)
+        findings = Findings(kernel.program)
+        counts = run(
+            kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
+            binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed,
+        )  # fmt: skip
+        return heap, counts, list(findings)
+
+    def _report(self, counts: Counts, findings: list[Finding]) -> Report:
+        kernel = self.kernel
+        return Report(
+            kernel.name, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds, tuple(findings),
+            kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed,
+        )  # fmt: skip
+
+
+def _shared_bytes(given: object) -> int:
+    number = integer_of(given)
+    if number is None or number < 0:
+        raise UnsupportedInstructionError(
+            f"the bytes of dynamic shared memory are an integer from 0 on, not {shorten(given)}"
+        )
+    return number
+
+
+def _require_legal(kernel: Kernel, grid: Dim3, block: Dim3, dynamic: int) -> None:
+    """Refuse what a driver would refuse, before anything runs."""
+    program, arch = kernel.program, kernel.module.arch
+    require_legal_launch(grid, block, arch)
+    if program.required_block is not None and tuple(block) != tuple(program.required_block):
+        raise UnsupportedInstructionError(
+            f"{kernel.name} was compiled for blocks of {program.required_block} (.reqntid), not {tuple(block)}"
+        )
+    if program.max_block is not None and prod(block) > prod(program.max_block):
+        raise UnsupportedInstructionError(
+            f"{kernel.name} was compiled for at most {prod(program.max_block)} threads a block (.maxntid, "
+            f"__launch_bounds__); {tuple(block)} has {prod(block)}"
+        )
+    most, static = LAUNCH_LIMITS[arch.name].shared_bytes, program.shared_bytes
+    if static > _STATIC_SHARED:
+        raise UnsupportedInstructionError(
+            f"{kernel.name} declares {static} bytes of shared memory; {_STATIC_SHARED} at most are legal, more has to "
+            "be dynamic: extern __shared__ char x[], with its bytes named at the launch"
+        )
+    total = (static if program.dynamic_offset is None else program.dynamic_offset) + dynamic
+    if total > most:
+        raise UnsupportedInstructionError(
+            f"{kernel.name} needs {total} bytes of shared memory a block, {static} declared and {dynamic} dynamic; "
+            f"{arch} has {most}"
+        )
+    if program.local_bytes > _LOCAL_BYTES:
+        raise UnsupportedInstructionError(
+            f"{kernel.name} needs {program.local_bytes} bytes of local memory a thread; {arch} has {_LOCAL_BYTES}"
+        )
+    if (cluster := _cluster(program)) != (1, 1, 1):
+        raise UnsupportedInstructionError(f"{kernel.name} runs in clusters of {cluster} blocks, which are not modelled")
+
+
+def _cluster(program: KernelProgram) -> tuple[int, ...]:
+    """Blocks of a cluster, if the kernel asks for any."""
+    header = re.search(rf"\.entry\s+{re.escape(program.name)}\s*[({{\s][^{{]*", "\n".join(program.lines))
+    found = re.search(r"\.reqnctapercluster\s+([\d\s,]+)", header[0]) if header else None
+    sizes = [int(x) for x in re.findall(r"\d+", found[1])] if found else []
+    return tuple([*sizes, 1, 1, 1][:3])

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""The barriers of a block: who has arrived, who waits, when they go on."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.machine.positions import AT_BARRIER, Positions
+from wmma_emu.ptx.machine.whereabouts import ranges
+from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.threads import Active, Array
+
+__all__ = ["NUM_BARRIERS", "BarrierForm", "Barriers", "barrier_form"]
+
+NUM_BARRIERS = 16
+"""PTX ISA, barrier: a block has sixteen."""
+
+_OF_CLUSTER = NUM_BARRIERS
+"""The barrier of a cluster of one block."""
+
+_ALL = 0
+
+
+class BarrierForm(NamedTuple):
+    """A barrier instruction taken apart.
+
+    ``waits`` is False of ``arrive``; ``reduction`` is "", "popc", "and" or "or"; ``threads`` is None where all
+    threads of the block are meant.
+    """
+
+    instruction: Instruction
+    number: Operand
+    threads: Operand | None
+    waits: bool
+    reduction: str = ""
+    result: Register | None = None
+    source: Operand | None = None
+    is_of_cluster: bool = False
+
+
+class Barriers:
+    """The barriers of some blocks."""
+
+    def __init__(self, state: State, positions: Positions) -> None:
+        self._state, self._positions = state, positions
+        blocks, warps, _ = state.shape
+        self._arrived = np.zeros((blocks, NUM_BARRIERS + 1), np.int64)
+        self._wanted = np.zeros((blocks, NUM_BARRIERS + 1), np.int64)
+        self._members = np.zeros((blocks, NUM_BARRIERS + 1, warps), np.bool_)
+        self._number = np.full(state.shape, -1, np.int8)
+        self._votes = np.zeros(state.shape, np.bool_)
+        self._last: dict[int, BarrierForm] = {}
+
+    def arrive(self, form: BarrierForm, active: Active, place: int) -> None:
+        """Let the active threads arrive, and wait if they do, to go on at a place."""
+        state = self._state
+        number = state.read(form.number, "u32")
+        threads = None if form.threads is None else state.read(form.threads, "u32")
+        if not self._are_legal(form, number, threads, active):
+            return self._positions.go(active, place)
+        if active is None and form.waits and threads is None and number.size == 1:
+            return self._meet(form, place)
+        who = np.broadcast_to(state.live if active is None else active, state.shape)
+        if form.source is not None:
+            np.copyto(self._votes, state.read(form.source, "pred"), where=who)
+        for n in np.unique(np.broadcast_to(number, state.shape)[who]).tolist():
+            self._count(form, int(n), who & (number == n), threads)
+        if form.waits:
+            self._number[who] = np.broadcast_to(number, state.shape)[who]
+            self._positions.wait(who, AT_BARRIER, place)
+        else:
+            self._positions.go(active, place)
+        return self.complete()
+
+    def _meet(self, form: BarrierForm, place: int) -> None:
+        """All threads of all blocks are here."""
+        if form.reduction:
+            self._reduce(form, self._state.read(form.source, "pred"), None)
+        self._state.clocks.synchronise_all()
+        self._positions.go(None, place)
+
+    def _are_legal(self, form: BarrierForm, number: Array, threads: Array | None, active: Active) -> bool:
+        """Note a finding for a barrier that no block has, and for a number of threads that is none of whole warps."""
+        if form.is_of_cluster:
+            return True
+        who = self._state.live if active is None else active
+        wrong = np.asarray(number >= NUM_BARRIERS) & who
+        message = "barrier {} does not exist: a block has 16, from 0 on"
+        value = number
+        if threads is not None and not wrong.any():
+            wrong = np.asarray((threads % 32 != 0) | ((threads == 0) & (not form.waits))) & who
+            message, value = "{} threads are no whole number of warps", threads
+        if not wrong.any():
+            return True
+        block, thread, count = self._state.threads.first(wrong)
+        given = int(np.broadcast_to(value, wrong.shape)[wrong][0])
+        self._state.findings.add(
+            "illegal operand", form.instruction, message.format(given), block=block, thread=thread, count=count
+        )
+        return False
+
+    def _count(self, form: BarrierForm, n: int, who: NDArray[np.bool_], threads: Array | None) -> None:
+        """Count threads as arrived at one barrier of their blocks."""
+        arrivals = np.count_nonzero(who, axis=(1, 2))
+        blocks = np.flatnonzero(arrivals)
+        self._arrived[blocks, n] += arrivals[blocks]
+        self._members[blocks, n] |= np.asarray(who.any(axis=2))[blocks]
+        wanted = (
+            np.zeros(self._state.shape, np.int64) if threads is None else np.broadcast_to(threads, self._state.shape)
+        )
+        self._wanted[blocks, n] = np.where(who, wanted, 0).max(axis=(1, 2))[blocks]
+        self._last[n] = form
+
+    def complete(self) -> None:
+        """Let the threads go on whose barrier has all that it waits for."""
+        state = self._state
+        live = np.count_nonzero(state.live, axis=(1, 2))
+        wanted = np.where(self._wanted == _ALL, live[:, None], self._wanted)
+        done = (self._arrived > 0) & (self._arrived >= wanted)
+        for n in np.flatnonzero(done.any(axis=0)).tolist():
+            blocks = np.flatnonzero(done[:, n])
+            self._require_whole_blocks(n, blocks)
+            waiting = (self._number == n) & done[:, n].reshape(-1, 1, 1) & state.live
+            form = self._last[n]
+            if form.reduction:
+                self._reduce(form, self._votes, waiting)
+            state.clocks.synchronise(blocks, self._members[blocks, n])
+            self._arrived[blocks, n] = 0
+            self._members[blocks, n] = False
+            self._number[waiting] = -1
+            self._positions.release(waiting)
+
+    def _require_whole_blocks(self, n: int, blocks: NDArray[np.int64]) -> None:
+        """Note a finding where all threads of a block were meant, and some have exited."""
+        state, threads = self._state, self._state.threads
+        exists = np.ones((1, 1, 1), np.bool_) if threads.exists is None else threads.exists
+        gone = exists & ~state.live
+        for g in blocks[(self._wanted[blocks, n] == _ALL) & gone[blocks].any(axis=(1, 2))].tolist():
+            here = np.flatnonzero(self._members[g, n]).tolist()
+            first = int(np.argmax(gone[g]))
+            state.findings.add(
+                "barrier divergence",
+                self._last[n].instruction,
+                f"warps {ranges(here)} wait at barrier {n} for all threads of the block, and "
+                f"{np.count_nonzero(gone[g])} of them have exited",
+                block=threads.name_block(g),
+                thread=threads.name_thread(first // 32, first % 32),
+            )
+
+    def _reduce(self, form: BarrierForm, votes: Array, who: Active) -> None:
+        """Write what ``bar.red`` gives: over the threads of a block that were there."""
+        state = self._state
+        there = np.broadcast_to(state.live if who is None else who, state.shape)
+        votes = np.broadcast_to(votes, state.shape)
+        found: Array
+        if form.reduction == "popc":
+            found = np.count_nonzero(votes & there, axis=(1, 2)).astype(np.uint32)
+        elif form.reduction == "and":
+            found = np.asarray((votes | ~there).all(axis=(1, 2)))
+        else:
+            found = np.asarray((votes & there).any(axis=(1, 2)))
+        state.write(form.result, found.reshape(-1, 1, 1), who)
+
+    @property
+    def is_waited_at(self) -> bool:
+        """Whether any thread waits at a barrier."""
+        return bool((self._number >= 0).any())
+
+
+def barrier_form(instruction: Instruction) -> BarrierForm:
+    """Take ``bar`` and ``barrier`` apart.
+
+    Raises
+    ------
+    ValueError
+        If it is no form that PTX has.
+    """
+    words = [
+        x for x in instruction.modifiers if x not in ("cta", "aligned", "cluster", "release", "acquire", "relaxed")
+    ]
+    operands = list(instruction.operands)
+    everywhere = Immediate("int", _OF_CLUSTER)
+    if "cluster" in instruction.modifiers:
+        return BarrierForm(instruction, everywhere, None, waits=True, is_of_cluster=True)
+    if words[:1] == ["red"] and len(words) == 3 and words[1] in ("popc", "and", "or"):
+        result, number, *rest = operands
+        if not isinstance(result, Register) or not 1 <= len(rest) <= 2:
+            raise ValueError
+        source = rest[-1]
+        if not isinstance(source, Predicate | Register) or number is None:
+            raise ValueError
+        return BarrierForm(instruction, number, rest[0] if len(rest) == 2 else None, True, words[1], result, source)
+    if words not in (["sync"], ["arrive"]) or not 1 <= len(operands) <= 2 or operands[0] is None:
+        raise ValueError
+    threads = operands[1] if len(operands) == 2 else None
+    return BarrierForm(instruction, operands[0], threads, words == ["sync"])

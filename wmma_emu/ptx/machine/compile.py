@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""From a program to fragments: runs of instructions that threads execute without a look around, and how each ends."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.machine.control import CONTROL, End, fall, guarded_threads
+from wmma_emu.ptx.machine.values import value_step
+from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
+from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.state import State, carry_of
+from wmma_emu.ptx.steps.forms import Binding, BoundStep, Step
+from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING, VALUE_STEPS
+from wmma_emu.ptx.threads import Active
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.machine.execution import Execution
+
+__all__ = ["Compiled", "Fragment", "Missing", "NotBitExact", "compile_program"]
+
+
+class Fragment(NamedTuple):
+    """Instructions that are executed one after another by whoever begins the first."""
+
+    body: tuple[Step, ...]
+    end: End
+    length: int
+
+
+class NotBitExact(NamedTuple):
+    """An instruction whose bits are not proved to be the chip's, and why."""
+
+    opcode: str
+    line: int
+    reason: str
+
+
+class Missing(NamedTuple):
+    """An instruction that is not modelled, and what there is instead."""
+
+    opcode: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A program, ready to be executed.
+
+    ``fragments`` are found by the place of their first instruction; ``synchronising`` are those of whole warps.
+    """
+
+    program: KernelProgram
+    fragments: dict[int, Fragment]
+    synchronising: dict[int, WarpSync]
+    not_bit_exact: tuple[NotBitExact, ...]
+    missing: tuple[Missing, ...]
+
+
+def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
+    """Find the step of every instruction, and cut the program into fragments.
+
+    What is not modelled is listed in ``missing``, and left out: such a program is not to be executed.
+    """
+    ends: dict[int, End] = {}
+    steps: dict[int, Step] = {}
+    synchronising: dict[int, WarpSync] = {}
+    doubts: list[NotBitExact] = []
+    missing: list[Missing] = []
+    callees = {x.callee for x in program.instructions if x.callee is not None}
+    first_function = min(callees, default=len(program.instructions))
+    for place, instruction in enumerate(program.instructions):
+        try:
+            end = None
+            members = takes_part(instruction)
+            if instruction.mnemonic in CONTROL and not is_bar_warp(instruction):
+                end = _control(instruction, place, place < first_function)
+            else:
+                bound = _bind(instruction, binding)
+                if bound.not_bit_exact is not None:
+                    doubts.append(NotBitExact(instruction.opcode, instruction.line, bound.not_bit_exact))
+                if members is None:
+                    steps[place] = _guarded(instruction, bound.step)
+                else:
+                    end = _then_on(bound.step, place + 1)
+            if end is not None and members is not None:
+                kind = "barrier divergence" if members == "live" else "partial warp"
+                synchronising[place] = WarpSync(instruction, end, members, place, kind)
+                end = synchronising[place].__call__
+            if end is not None:
+                ends[place] = _guarded_end(instruction, place, end)
+        except UnsupportedInstructionError as error:
+            missing.append(Missing(instruction.opcode, instruction.line, str(error)))
+    last = len(program.instructions)
+    for place in [last - 1, *(x - 1 for x in callees)]:  # who runs out of instructions returns
+        if 0 <= place and place in steps:
+            ends[place] = _after(steps.pop(place), _control(_RETURN, place, place < first_function))
+    fragments = dict(_fragments(program, steps, ends, synchronising))
+    fragments.setdefault(last, Fragment((), CONTROL["exit"](_RETURN, last), 0))
+    return Compiled(program, fragments, synchronising, tuple(doubts), tuple(missing))
+
+
+_RETURN = Instruction("ret", "ret", (), (), None, 0, 0)
+
+
+def _control(instruction: Instruction, place: int, in_kernel: bool) -> End:
+    """Make the end of a fragment; ``ret`` in the kernel itself exits."""
+    mnemonic = "exit" if instruction.mnemonic == "ret" and in_kernel else instruction.mnemonic
+    return CONTROL[mnemonic](instruction, place)
+
+
+def _bind(instruction: Instruction, binding: Binding) -> BoundStep:
+    """Find what executes an instruction."""
+    mnemonic = instruction.mnemonic
+    if mnemonic in VALUE_STEPS:
+        form = VALUE_STEPS[mnemonic](instruction)
+        doubt = form.not_bit_exact
+        if doubt is not None and doubt.startswith(f"except on {binding.arch.name}"):
+            doubt = None
+        return BoundStep(value_step(instruction, form, carry_of(binding.program)), doubt)
+    if mnemonic in MACHINE_STEPS:
+        step = MACHINE_STEPS[mnemonic](instruction, binding)
+        return step if isinstance(step, BoundStep) else BoundStep(step)
+    if mnemonic in NOTHING or is_bar_warp(instruction):
+        return BoundStep(lambda state, active: None)
+    raise UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode} is not modelled")
+
+
+def _guarded(instruction: Instruction, step: Step) -> Step:
+    """Let a step be executed by the threads whose guard holds."""
+    if instruction.guard is None:
+        return step
+
+    def guarded(state: State, active: Active) -> None:
+        taken = guarded_threads(state, instruction, active)
+        if not isinstance(taken, bool):
+            step(state, taken)
+
+    return guarded
+
+
+def _guarded_end(instruction: Instruction, place: int, end: End) -> End:
+    """Let the threads whose guard does not hold pass by."""
+    if instruction.guard is None or instruction.mnemonic == "bra":
+        return end
+
+    def guarded(execution: "Execution", active: Active) -> None:
+        taken = guarded_threads(execution.state, instruction, active)
+        if taken is active:
+            end(execution, active)
+        elif taken is None or isinstance(taken, bool):
+            execution.positions.go(active, place + 1)
+        else:
+            execution.positions.part(active, taken, place, place + 1)
+            end(execution, np.broadcast_to(taken & execution.state.live, execution.state.shape))
+
+    return guarded
+
+
+def _then_on(step: Step, place: int) -> End:
+    """Execute a step as a fragment of its own."""
+
+    def end(execution: "Execution", active: Active) -> None:
+        step(execution.state, active)
+        execution.positions.go(active, place)
+
+    return end
+
+
+def _after(step: Step, end: End) -> End:
+    """Execute one more step, then end."""
+
+    def both(execution: "Execution", active: Active) -> None:
+        step(execution.state, active)
+        end(execution, active)
+
+    return both
+
+
+def _fragments(
+    program: KernelProgram, steps: dict[int, Step], ends: dict[int, End], synchronising: dict[int, WarpSync]
+) -> Iterator[tuple[int, Fragment]]:
+    """Cut the program where threads may arrive from elsewhere, or may have to wait."""
+    last = len(program.instructions)
+    starts = {0, *synchronising, *(place + 1 for place in ends)} | _targets(program)
+    ordered = sorted(x for x in starts if x < last)
+    for start, behind in zip(ordered, [*ordered[1:], last], strict=True):
+        end = ends.get(behind - 1)
+        body = tuple(steps[i] for i in range(start, behind) if i in steps)
+        yield start, Fragment(body, fall(behind) if end is None else end, behind - start)
+
+
+def _targets(program: KernelProgram) -> set[int]:
+    """Find where branches and calls lead."""
+    found: set[int] = set()
+    for instruction in program.instructions:
+        found.update(x for x in (getattr(operand, "index", None) for operand in _labels(instruction)) if x is not None)
+        found.update(instruction.targets)
+        if instruction.callee is not None:
+            found.add(instruction.callee)
+    return found
+
+
+def _labels(instruction: Instruction) -> tuple[object, ...]:
+    return instruction.operands if instruction.mnemonic == "bra" else ()

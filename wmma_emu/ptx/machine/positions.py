@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""Where each thread stands, and which go on next: those at the lowest instruction, all together.
+
+The compilers lay code out so that this brings threads that parted together again where their ways meet. A thread that
+waits for another one in a loop would keep the lowest place for ever: after a while every place gets its turn.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.threads import Active
+
+__all__ = ["AT_BARRIER", "AT_WARP", "READY", "Positions"]
+
+READY, AT_WARP, AT_BARRIER = 0, 1, 2
+"""Whether a thread may go on, waits for lanes of its warp, or waits at a barrier."""
+
+_NOWHERE = np.int32(2**31 - 1)
+_PATIENCE = 128
+_LONGEST_TURNS = 1 << 14
+
+
+class Positions:
+    """The place of every thread: the index of the instruction that it executes next.
+
+    Attributes
+    ----------
+    together : int, or None
+        The place, where all live threads share one and none of them waits.
+    at : int32 array (G, W, 32)
+        The places otherwise.
+    status : int8 array (G, W, 32)
+        Whether a thread may go on, otherwise.
+    """
+
+    def __init__(self, state: State, rng: np.random.Generator | None = None) -> None:
+        self._state, self._rng = state, rng
+        self.together: int | None = 0
+        self.at = np.zeros(state.shape, np.int32)
+        self.status = np.zeros(state.shape, np.int8)
+        self._everyone = bool(state.live.all())
+        self._last: dict[int, int] = {}
+        self._picks = self._same = self._turns = 0
+        self._longest = _PATIENCE
+        self._drawn: NDArray[np.bool_] | None = None
+        self._drawn_for = 0
+
+    def pick(self) -> tuple[int, Active] | None:
+        """Choose who goes on: a place and the threads there; None if no thread may.
+
+        Threads that wait at the place for other lanes of their warp are among them.
+        """
+        state = self._state
+        if not self._everyone and not state.live.any():
+            return None
+        if self.together is not None and self._rng is None:
+            return self.together, None if self._everyone else state.live
+        self._apart()
+        ready = state.live & (self.status == READY)
+        places = np.where(ready, self.at, _NOWHERE)
+        if self._rng is not None:
+            places = self._draw(places)
+        place = int(places.min())
+        if place == _NOWHERE:
+            return None
+        place = self._give_turns(places, place)
+        active = state.live & (self.at == place) & (self.status != AT_BARRIER)
+        if self._drawn is not None:
+            active &= self._drawn
+        if np.array_equal(active, state.live):
+            self.status[...] = READY
+            self.together = place
+            active = state.live
+            self._same = self._turns = 0
+            return place, None if self._everyone else active
+        return place, active
+
+    def _apart(self) -> None:
+        """Write down the place of each thread."""
+        if self.together is not None:
+            self.at[...] = self.together
+            self.status[...] = READY
+            self.together = None
+
+    def _give_turns(self, places: NDArray[np.int32], lowest: int) -> int:
+        """Take the lowest place; where it was taken for long, the one that waited longest."""
+        self._picks += 1
+        place = lowest
+        self._same += 1
+        if self._same > self._longest:
+            self._same, self._turns = 0, self._longest
+            self._longest = min(2 * self._longest, _LONGEST_TURNS)
+        if self._turns:
+            self._turns -= 1
+            self._same = 0
+            others = np.unique(places[places != _NOWHERE]).tolist()
+            place = min(others, key=lambda x: self._last.get(x, 0))
+        self._last[place] = self._picks
+        return place
+
+    def _draw(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Let some warps go on only, drawn anew from time to time: another schedule."""
+        rng = self._rng
+        if rng is None:
+            return places
+        for _ in range(2):
+            if self._drawn is None or self._drawn_for == 0:
+                shape = self._state.shape
+                self._drawn = np.broadcast_to(rng.random((shape[0], shape[1], 1)) < rng.choice((0.25, 0.5, 1.0)), shape)
+                self._drawn_for = int(rng.integers(1, 64))
+            self._drawn_for -= 1
+            drawn = np.where(self._drawn, places, _NOWHERE)
+            if (drawn != _NOWHERE).any():
+                return drawn
+            self._drawn = None
+        return places
+
+    def go(self, active: Active, place: int) -> None:
+        """Send the active threads to a place."""
+        if self.together is not None:
+            self.together = place
+        else:
+            self.status[active] = READY
+            self.at[active] = place
+
+    def part(self, active: Active, taken: NDArray[np.bool_], target: int, following: int) -> None:
+        """Send those of the active threads that take a branch to its target, the others on."""
+        who = self._state.live if active is None else active
+        taken = np.broadcast_to(taken & who, who.shape)
+        if not taken.any():
+            return self.go(active, following)
+        if np.array_equal(taken, who):
+            return self.go(active, target)
+        self._apart()
+        self.status[who] = READY
+        self.at[who] = np.where(taken, target, following)[who]
+        return None
+
+    def send(self, active: Active, places: NDArray[np.int32]) -> None:
+        """Send each active thread to a place of its own."""
+        who = self._state.live if active is None else active
+        self._apart()
+        self.status[who] = READY
+        self.at[who] = np.broadcast_to(places, who.shape)[who]
+
+    def wait(self, who: NDArray[np.bool_], status: int, place: int) -> None:
+        """Let threads wait, and go on at a place when they may."""
+        self._apart()
+        self.status[who] = status
+        self.at[who] = place
+
+    def release(self, who: NDArray[np.bool_]) -> None:
+        """Let threads that wait go on."""
+        self.status[who] = READY
+
+    def leave(self, active: Active) -> None:
+        """Let the active threads exit."""
+        state = self._state
+        who = state.live if active is None else np.broadcast_to(active, state.shape)
+        state.live = state.live & ~who
+        self._everyone = False

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""A launch: chunk after chunk of its blocks, as many at once as memory allows."""
+
+from math import prod
+
+import numpy as np
+
+from wmma_emu.errors import LaunchLimitError
+from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.machine.compile import Compiled
+from wmma_emu.ptx.machine.execution import Execution
+from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
+from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.operands import bits_of_type
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.forms import Binding
+from wmma_emu.ptx.threads import Dim3, Threads
+
+__all__ = ["blocks_at_once", "run"]
+
+_THREADS_AT_ONCE = 1 << 16
+"""Threads of a chunk: more gain nothing, since their registers leave the cache."""
+
+
+def run(
+    compiled: Compiled,
+    heap: GlobalMemory,
+    parameters: bytes,
+    grid: Dim3,
+    block: Dim3,
+    dynamic_shared_bytes: int,
+    *,
+    binding: Binding,
+    findings: Findings,
+    limits: Limits = Limits(),  # noqa: B008 - immutable
+    schedule: int | None = None,
+) -> Counts:
+    """Execute a kernel over a grid.
+
+    Blocks run in chunks, in the order of their index; all blocks of a chunk run side by side.
+
+    Parameters
+    ----------
+    compiled : Compiled
+    heap : GlobalMemory
+    parameters : bytes
+        The kernel's parameters, laid out.
+    grid, block : Dim3
+    dynamic_shared_bytes : int
+    binding : Binding
+    findings : Findings
+        Where findings are added.
+    limits : Limits
+    schedule : int, optional
+        Seed of another order of warps, of blocks, and of threads that meet at one address.
+
+    Raises
+    ------
+    LaunchLimitError
+        If it takes more steps, time or memory than it may.
+    """
+    program = compiled.program
+    deadline = Deadline(limits)
+    size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
+    rng = None if schedule is None else np.random.default_rng(schedule)
+    order = np.arange(prod(grid), dtype=np.int64)
+    if rng is not None:
+        rng.shuffle(order)
+    instructions, steps, completed = 0, 0, True
+    output: list[str] = []
+    for first in range(0, len(order), size):
+        threads = Threads(grid, block, order[first : first + size])
+        clocks = Clocks(*threads.shape[:2])
+        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, clocks)
+        state = State(program, binding.arch, threads, clocks, memory, findings, rng)
+        execution = Execution(compiled, state, deadline, rng)
+        with np.errstate(all="ignore"):
+            execution.run()
+        instructions += execution.instructions
+        steps += state.steps
+        output += state.output
+        if not execution.completed:
+            completed = False
+            break
+    return Counts(instructions, steps, deadline.seconds, size, completed, "".join(output))
+
+
+def blocks_at_once(
+    compiled: Compiled, heap: GlobalMemory, grid: Dim3, block: Dim3, dynamic_shared_bytes: int, limits: Limits
+) -> int:
+    """Choose how many blocks run side by side: enough for NumPy, few enough for memory.
+
+    Raises
+    ------
+    LaunchLimitError
+        If not even one fits.
+    """
+    warps = -(-prod(block) // 32)
+    program = compiled.program
+    registers = sum(-(-bits_of_type(x.type) // 8) for x in program.registers)
+    one = Memory.bytes_for(program, 1, warps, dynamic_shared_bytes) + registers * warps * 32
+    left = limits.bytes - heap.bytes_used
+    if one > left:
+        raise LaunchLimitError(
+            f"a block takes {one} bytes of memory here, and {max(left, 0)} of {limits.bytes} are left beside the "
+            "arrays (max_bytes)"
+        )
+    return int(max(1, min(prod(grid), _THREADS_AT_ONCE // (warps * 32), left // one)))

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""From a form to a step: read the operands of all threads, compute, write."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.operands import bits_of_type, constant, dtype_of_bits
+from wmma_emu.ptx.program.program import (
+    Immediate,
+    Instruction,
+    Operand,
+    PairOperand,
+    Register,
+    VectorOperand,
+)
+from wmma_emu.ptx.state import State, registers_of
+from wmma_emu.ptx.steps.forms import Form, Step
+from wmma_emu.ptx.steps.rows import CARRY
+from wmma_emu.ptx.threads import Active, Array
+
+__all__ = ["flatten", "value_step"]
+
+_Read = Callable[[State], Array]
+_Mask = NDArray[np.bool_]
+
+
+def value_step(instruction: Instruction, form: Form, carry: Register) -> Step:
+    """Make a step of a form: for each thread, sources in, destinations out; ``carry`` is where the carry flag is kept.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If the instruction has more or fewer operands than its form.
+    """
+    targets, sources = _operands(instruction, form, carry)
+    compute = form.compute
+    reads = [_reader(operand, _width(type_name)) for operand, type_name in zip(sources, form.sources, strict=True)]
+    used = frozenset(i for operand in sources for i in registers_of(operand))
+    indices = [None if x is None else x.index for x in targets]
+    casts = [_cast(register, _width(x)) for register, x in zip(targets, form.destinations, strict=True)]
+    undefined = _undefined_rule(instruction, sources)
+
+    def of_undefined(state: State, active: Active) -> _Mask | None:
+        state.require_arrived(instruction, tuple(used), active)
+        return undefined(state)
+
+    if len(indices) == 1 and indices[0] is not None:
+        target, cast = indices[0], casts[0]
+
+        def one(state: State, active: Active) -> None:
+            lost = None if state.watched.isdisjoint(used) else of_undefined(state, active)
+            result: Any = compute(*[read(state) for read in reads])
+            state.put(target, result if cast is None else result.astype(cast), active, lost)
+
+        return one
+
+    def several(state: State, active: Active) -> None:
+        lost = None if state.watched.isdisjoint(used) else of_undefined(state, active)
+        results: Any = compute(*[read(state) for read in reads])
+        results = results if isinstance(results, tuple) else (results,)
+        for index, cast, result in zip(indices, casts, results, strict=True):
+            if index is not None:
+                state.put(index, result if cast is None else result.astype(cast), active, lost)
+
+    return several
+
+
+def flatten(operand: Operand | None) -> tuple[Any, ...]:
+    """Give the elements of a vector or a pair one by one; anything else is its own element."""
+    if isinstance(operand, VectorOperand):
+        return operand.elements
+    if isinstance(operand, PairOperand):
+        return operand.first, operand.second
+    return (operand,)
+
+
+def _operands(instruction: Instruction, form: Form, carry: Register) -> tuple[list[Register | None], list[Operand]]:
+    """Tell the destinations of an instruction from its sources, the carry flag among them where it is one."""
+    given = iter([x for operand in instruction.operands for x in flatten(operand)])
+    types = (*form.destinations, *form.sources)
+    flat: list[Any] = [carry if x == CARRY else next(given, ...) for x in types]
+    left = len(list(given))
+    if left or ... in flat:
+        named = len(types) - types.count(CARRY)
+        raise UnsupportedInstructionError(
+            f"line {instruction.line}: {instruction.opcode} takes {named} operands, "
+            f"{named + left - flat.count(...)} are given"
+        )
+    targets, sources = flat[: len(form.destinations)], flat[len(form.destinations) :]
+    for x in targets:
+        if x is not None and not isinstance(x, Register):
+            raise UnsupportedInstructionError(
+                f"line {instruction.line}: {instruction.opcode} writes a register, not {x}"
+            )
+    if any(x is None for x in sources):
+        raise UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode} reads no sink _")
+    return targets, sources
+
+
+def _reader(operand: Operand, type_name: str) -> _Read:
+    """Make what reads one source as patterns of the type's width."""
+    if isinstance(operand, Immediate):
+        word = constant(operand, type_name)
+        return lambda state: word
+    if isinstance(operand, Register):
+        dtype = dtype_of_bits(bits_of_type(type_name))
+        if dtype_of_bits(bits_of_type(operand.type)) == dtype:
+            index, zero = operand.index, np.zeros((1, 1, 1), dtype)
+
+            def register(state: State) -> Array:
+                value = state.values[index]
+                return zero if value is None else value
+
+            return register
+    return lambda state: state.read(operand, type_name)
+
+
+def _width(type_name: str) -> str:
+    """Name the type of a register: the carry flag is a predicate."""
+    return "pred" if type_name == CARRY else type_name
+
+
+def _cast(register: Register | None, type_name: str) -> Any:
+    """Tell what a result has to be converted to, where the register is of another width than the type."""
+    if register is None:
+        return None
+    dtype = dtype_of_bits(bits_of_type(register.type))
+    return None if dtype == dtype_of_bits(bits_of_type(type_name)) else dtype
+
+
+def _undefined_rule(instruction: Instruction, sources: list[Operand]) -> Callable[[State], _Mask | None]:
+    """Tell in which threads a result is made of what nobody wrote: where any source is, but for choices.
+
+    What ``selp`` does not choose does not count, nor does what ``and.pred`` and ``or.pred`` need not look at.
+    """
+    if instruction.mnemonic == "selp":
+        return lambda state: _of_selection(state, sources[0], sources[1], sources[2])
+    if instruction.mnemonic in ("and", "or") and instruction.modifiers == ("pred",):
+        decides = instruction.mnemonic == "or"
+        return lambda state: _of_logic(state, sources[0], sources[1], decides)
+    registers = tuple(i for operand in sources for i in registers_of(operand))
+    return lambda state: state.undefined(registers)
+
+
+def _mask(state: State, operand: Operand) -> _Mask:
+    found = state.undefined_of(operand)
+    return np.zeros((1, 1, 1), np.bool_) if found is None else found
+
+
+def _of_selection(state: State, a: Operand, b: Operand, p: Operand) -> _Mask:
+    chosen = np.where(state.read(p, "pred"), _mask(state, a), _mask(state, b))
+    return np.asarray(chosen | _mask(state, p))
+
+
+def _of_logic(state: State, p: Operand, q: Operand, decides: bool) -> _Mask:
+    lost_p, lost_q = _mask(state, p), _mask(state, q)
+    p_decides = (state.read(p, "pred") == decides) & ~lost_p
+    q_decides = (state.read(q, "pred") == decides) & ~lost_q
+    return np.asarray((lost_p | lost_q) & ~p_decides & ~q_decides)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""Instructions that lanes execute together: each waits for those of its warp that take part."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.machine.positions import AT_WARP
+from wmma_emu.ptx.machine.whereabouts import ranges
+from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.threads import Active
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.machine.execution import Execution
+
+__all__ = ["WHOLE_WARP", "WarpSync", "is_bar_warp", "takes_part"]
+
+_Mask = NDArray[np.bool_]
+
+WHOLE_WARP = {
+    "ldmatrix": "PTX ISA 9.1, ldmatrix: .aligned, all threads in the warp must execute the same instruction",
+    "stmatrix": "PTX ISA 9.1, stmatrix: .aligned",
+    "movmatrix": "PTX ISA 9.1, movmatrix: .aligned",
+    "mma": "PTX ISA 9.1, mma: .aligned",
+    "wmma": "PTX ISA 9.1, wmma: .aligned",
+    "wgmma": "PTX ISA 9.1, wgmma.mma_async: .aligned, in all warps of the warpgroup",
+    "setmaxnreg": "PTX ISA 9.1, setmaxnreg: .aligned, in all warps of the warpgroup",
+}
+"""Instructions that all lanes of a warp execute, and where that is said."""
+
+_NAMES_LANES = ("shfl", "vote", "match", "redux", "elect")
+"""Instructions whose last operand is a membermask."""
+
+_WARPGROUP = ("wgmma",)
+
+
+def takes_part(instruction: Instruction) -> Operand | str | None:
+    """Tell who takes part in an instruction of a warp.
+
+    Returns
+    -------
+    Operand, "all", "live", or None
+        The membermask; "all" where every lane of the warp has to, "live" where those do that have not exited;
+        None where the instruction is none of a warp.
+    """
+    if instruction.mnemonic in ("bar", "barrier") and not is_bar_warp(instruction):
+        return "live" if instruction.mnemonic == "bar" or "aligned" in instruction.modifiers else None
+    if instruction.mnemonic in WHOLE_WARP:
+        return "all"
+    if "sync" not in instruction.modifiers:
+        return None
+    if instruction.mnemonic in _NAMES_LANES:
+        return instruction.operands[-1]
+    if is_bar_warp(instruction):
+        return instruction.operands[0]
+    return None
+
+
+def is_bar_warp(instruction: Instruction) -> bool:
+    """Tell ``bar.warp.sync`` from the barriers of a block."""
+    return instruction.mnemonic == "bar" and instruction.modifiers[:1] == ("warp",)
+
+
+class WarpSync(NamedTuple):
+    """One such instruction, with what executes it, and sends the threads on, once the lanes are there.
+
+    ``members`` is the membermask; "all" where every lane has to be there, "live" where those count that have not
+    exited. ``kind`` is the finding if they cannot come.
+    """
+
+    instruction: Instruction
+    act: "Callable[[Execution, Active], None]"
+    members: Operand | str
+    place: int
+    kind: str = "partial warp"
+
+    def __call__(self, execution: "Execution", active: Active) -> None:
+        """Execute it in the warps whose lanes are all there; the lanes of others wait."""
+        state = execution.state
+        if active is None and not (self._is_of_warpgroup and state.shape[1] % 4):
+            return self.act(execution, None)
+        who = np.broadcast_to(state.live if active is None else active, state.shape)
+        missing = self._missing(execution, who)
+        waits = who & missing.any(axis=-1, keepdims=True)
+        if waits.any():
+            execution.positions.wait(waits, AT_WARP, self.place)
+            execution.instructions -= int(np.count_nonzero(waits))  # counted when it is executed
+            who = who & ~waits
+            if not who.any():
+                return None
+        return self._execute(execution, who, state.live if active is state.live and not waits.any() else who)
+
+    def force(self, execution: "Execution", who: _Mask) -> None:
+        """Execute it although lanes are missing that cannot come: a finding, unless they have exited."""
+        missing = self._missing(execution, who)
+        if missing.any():
+            self._report(execution, who, missing, "which stand elsewhere and cannot come")
+        execution.instructions += int(np.count_nonzero(who))
+        self._execute(execution, who, who)
+
+    def _execute(self, execution: "Execution", who: _Mask, active: _Mask) -> None:
+        if self.members == "all":
+            absent = who.any(axis=-1, keepdims=True) & ~execution.state.live
+            if self._is_of_warpgroup:
+                absent = self._widen(execution, who) & ~execution.state.live
+            if absent.any():
+                self._report(execution, who, absent, "which have exited or do not exist")
+        self.act(execution, active)
+
+    def _missing(self, execution: "Execution", who: _Mask) -> _Mask:
+        """Find the live lanes that have to take part, beside those that are there."""
+        state = execution.state
+        if isinstance(self.members, str):
+            return np.asarray(self._widen(execution, who) & state.live & ~who)
+        mask = np.where(who, state.read(self.members, "u32"), np.uint32(0))
+        named = np.bitwise_or.reduce(mask, axis=-1, keepdims=True)
+        lanes = (named >> np.arange(LANES, dtype=np.uint32)) & np.uint32(1)
+        return np.asarray((lanes != 0) & state.live & ~who)
+
+    def _widen(self, execution: "Execution", who: _Mask) -> _Mask:
+        """Mark every lane of the warps, or of the warpgroups, that are concerned."""
+        blocks, warps, lanes = execution.state.shape
+        if not self._is_of_warpgroup or warps % 4:
+            return np.broadcast_to(who.any(axis=-1, keepdims=True), who.shape)
+        grouped = who.reshape(blocks, warps // 4, 4 * lanes).any(axis=-1, keepdims=True)
+        return np.broadcast_to(grouped, (blocks, warps // 4, 4 * lanes)).reshape(who.shape)
+
+    @property
+    def _is_of_warpgroup(self) -> bool:
+        return self.instruction.mnemonic in _WARPGROUP
+
+    def _report(self, execution: "Execution", who: _Mask, absent: _Mask, why: str) -> None:
+        threads = execution.state.threads
+        g, w, _ = (int(x) for x in np.unravel_index(int(np.argmax(absent)), absent.shape))
+        there = ranges(np.flatnonzero(who[g, w]).tolist()) or "none"
+        block, thread, count = threads.first(absent)
+        execution.state.findings.add(
+            self.kind,
+            self.instruction,
+            f"warp {w} is not whole: lanes {there} are here, without lanes "
+            f"{ranges(np.flatnonzero(absent[g, w]).tolist())}, {why}",
+            block=block,
+            thread=thread,
+            count=count,
+        )

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Elements out of bytes and back: accesses of many threads as one gather or scatter of elements of 1 to 16 bytes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["gather", "scatter", "units_of", "view_of"]
+
+Positions = NDArray[np.int64]
+
+_UINT: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
+
+
+def units_of(total: int, alignment: int) -> int:
+    """Bytes of the largest element in which an access can be done: 16 of 32 that are aligned to 32.
+
+    Examples
+    --------
+    >>> units_of(16, 16), units_of(32, 32), units_of(8, 4), units_of(12, 4)
+    (16, 16, 4, 4)
+    """
+    unit = min(alignment, 16)
+    while total % unit:
+        unit //= 2
+    return unit
+
+
+def view_of(flat: NDArray[np.uint8], unit: int) -> NDArray[Any]:
+    """Return bytes as elements of 1, 2, 4, 8 or 16 bytes; those of 16 are moved, never looked at."""
+    return flat.view("V16" if unit == 16 else _UINT[unit])
+
+
+def gather(view: NDArray[Any], unit: int, positions: Positions, size: int, count: int) -> Array:
+    """Read ``count`` consecutive elements of ``size`` bytes at each position, shape (count, *positions).
+
+    ``view`` has elements of ``unit`` bytes, of which every position is a multiple.
+
+    Examples
+    --------
+    >>> memory = np.arange(32, dtype=np.uint8)
+    >>> gather(view_of(memory, 16), 16, np.array([16]), 4, 4).ravel().view(np.uint8).tolist() == memory[16:].tolist()
+    True
+    """
+    index = positions >> _SHIFT[unit] if unit > 1 else positions
+    units = size * count // unit
+    if units == 1 and count == 1:
+        return view.take(index)[None]
+    if unit == size:
+        values = np.empty((count, *index.shape), _UINT[size])
+        for k in range(count):
+            values[k] = view.take(index + k if k else index)
+        return values
+    if units == 1:
+        raw = view.take(index)
+    else:
+        raw = np.empty((*index.shape, units), view.dtype)
+        for k in range(units):
+            raw[..., k] = view.take(index + k if k else index)
+    split = raw.view(_UINT[size]).reshape(*index.shape, count)
+    values = np.empty((count, *index.shape), _UINT[size])
+    for k in range(count):
+        values[k] = split[..., k]
+    return values
+
+
+def scatter(view: NDArray[Any], unit: int, positions: Positions, values: Array) -> None:
+    """Write ``values`` (count, *positions) as consecutive elements from each position on.
+
+    Where positions are equal, the last in order stays.
+    """
+    index = positions >> _SHIFT[unit] if unit > 1 else positions
+    size, count = values.dtype.itemsize, len(values)
+    units = size * count // unit
+    if unit == size:
+        for k in range(count):
+            view[index + k if k else index] = values[k]
+        return
+    packed = np.empty((*index.shape, count), values.dtype)
+    for k in range(count):
+        packed[..., k] = values[k]
+    raw = packed.view(view.dtype)
+    if units == 1:
+        view[index] = raw[..., 0]
+        return
+    for k in range(units):
+        view[index + k if k else index] = raw[..., k]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""The host's side of an array: which buffer it lies in, and its bytes, to be read and written in place."""
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, shorten
+
+__all__ = ["bytes_of", "extent_of", "require_mappable"]
+
+
+def require_mappable(array: object, name: str) -> NDArray[Any]:
+    """Refuse what has no plain bytes in one piece.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For anything but a NumPy array whose elements are plain bytes, in this machine's order, without gaps.
+
+    Examples
+    --------
+    >>> require_mappable(np.eye(4)[:, ::2], "x")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.FragmentMismatchError: x is a view with gaps (shape (4, 2), strides (32, 16)), a kernel takes
+    bytes in one piece: pass y = np.ascontiguousarray(x), and copy back with x[...] = y
+    """
+    if not isinstance(array, np.ndarray):
+        raise FragmentMismatchError(
+            f"{name} is {shorten(array)} of type {type(array).__name__}, a pointer takes a NumPy array: np.asarray(...)"
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        raise FragmentMismatchError(f"{name} is a masked array, a kernel sees no mask: pass {name}.data")
+    if array.dtype.hasobject:
+        raise FragmentMismatchError(
+            f"{name} has dtype {array.dtype}: its elements are Python objects, not bytes; convert it to numbers"
+        )
+    if not array.dtype.isnative:
+        raise FragmentMismatchError(
+            f"{name} has dtype {array.dtype.str}, bytes in the other order: pass y = {name}.astype("
+            f"{name}.dtype.newbyteorder('=')), and copy back with {name}[...] = y"
+        )
+    if array.size and not array.flags.forc:
+        raise FragmentMismatchError(
+            f"{name} is a view with gaps (shape {array.shape}, strides {array.strides}), a kernel takes whole bytes: "
+            f"pass y = np.ascontiguousarray({name}), and copy back with {name}[...] = y"
+        )
+    return array
+
+
+def extent_of(array: NDArray[Any]) -> tuple[int, int]:
+    """Host addresses of the whole buffer that an array is a view of: the first byte, and the one behind the last."""
+    lo, hi = byte_bounds(array)
+    owner: object = array
+    while isinstance(owner, np.ndarray) and owner.base is not None:
+        owner = owner.base
+        if isinstance(owner, np.ndarray):
+            lo, hi = _union((lo, hi), byte_bounds(owner))
+    if not isinstance(owner, np.ndarray):
+        try:
+            # Bytes of another owner, which two arrays may share: bytearray, mmap, another library's tensor.
+            lo, hi = _union((lo, hi), byte_bounds(np.frombuffer(owner, np.uint8)))  # type: ignore[call-overload]
+        except (TypeError, ValueError, BufferError):
+            pass
+    return lo, hi
+
+
+def _union(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+    # What does not contain the other is not its buffer: objects with an array interface of their own.
+    return (min(a[0], b[0]), max(a[1], b[1])) if b[0] <= a[0] and a[1] <= b[1] else a
+
+
+def bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return a view of an array's bytes in the order in which they lie in memory, whatever its dtype and its order."""
+    if array.nbytes == 0:
+        return np.zeros(0, np.uint8)
+    plain = array.view(np.ndarray)
+    flat = plain.reshape(-1) if plain.flags.c_contiguous else plain.T.reshape(-1)
+    return flat.view(np.uint8)

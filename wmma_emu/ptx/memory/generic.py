@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Generic addresses: which space each of them belongs to."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.places import WINDOW_BITS, WINDOWS
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["Part", "classify", "is_in"]
+
+_TAGS = {address >> WINDOW_BITS: space for space, address in WINDOWS.items()}
+_LOWEST, _HIGHEST = min(_TAGS), max(_TAGS)
+_SHIFT, _INSIDE = np.uint64(WINDOW_BITS), np.uint64((1 << WINDOW_BITS) - 1)
+
+
+class Part(NamedTuple):
+    """Addresses of one space, in that space; ``mask`` says which they are, None for all."""
+
+    space: str
+    mask: NDArray[np.bool_] | None
+    addresses: Array
+
+
+def classify(addresses: Array, used: NDArray[np.bool_] | None) -> list[Part]:
+    """Find the space of generic addresses: one part as a rule; what lies in no window is global.
+
+    Examples
+    --------
+    >>> part, = classify(np.full((1, 1, 1), 0x7E00_0000_0040, np.uint64), None)
+    >>> part.space, part.addresses.item(), part.mask is None
+    ('shared', 64, True)
+    """
+    tags = addresses >> _SHIFT
+    seen = tags
+    if used is not None:
+        shape = np.broadcast_shapes(tags.shape, used.shape)
+        seen = np.broadcast_to(tags, shape)[np.broadcast_to(used, shape)]
+        if not seen.size:
+            return [Part("global", None, addresses)]
+    low, high = int(seen.min()), int(seen.max())
+    if low > _HIGHEST or high < _LOWEST:
+        return [Part("global", None, addresses)]
+    if low == high and low in _TAGS:
+        return [Part(_TAGS[low], None, addresses & _INSIDE)]
+    parts, rest = [], np.ones(tags.shape, np.bool_)
+    for tag, space in _TAGS.items():
+        mask = tags == np.uint64(tag)
+        if mask.any():
+            parts.append(Part(space, mask, addresses & _INSIDE))
+            rest &= ~mask
+    return [*parts, Part("global", rest, addresses)] if rest.any() else parts
+
+
+def is_in(space: str, addresses: Array) -> NDArray[np.bool_]:
+    """Say which generic addresses belong to a space: what lies in no window is global."""
+    tags = addresses >> _SHIFT
+    if space in WINDOWS:
+        found: NDArray[np.bool_] = tags == np.uint64(WINDOWS[space] >> WINDOW_BITS)
+        return found
+    inside = np.zeros(tags.shape, np.bool_)
+    for tag in _TAGS:
+        inside |= tags == np.uint64(tag)
+    return ~inside

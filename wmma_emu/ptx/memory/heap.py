@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""Global and constant memory of one launch: the user's arrays and the module's variables in one heap with red zones."""
+
+from bisect import bisect_right
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, WmmaEmuError
+from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable
+from wmma_emu.ptx.memory.limits import DEFAULT_LIMIT, require_within
+from wmma_emu.ptx.memory.places import ALIGNMENT, HEAP, Range, red_zone, round_up
+from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.program.program import ModuleProgram, Symbol
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["GlobalMemory", "Mapped"]
+
+
+class Mapped(NamedTuple):
+    """An array of the user: where its bytes lie in the heap."""
+
+    name: str
+    array: NDArray[Any]
+    lo: int
+    hi: int
+    writeable: bool
+
+
+class _Reservation(NamedTuple):
+    """A buffer of the host, and the position of its first byte in the heap."""
+
+    host_lo: int
+    host_hi: int
+    position: int
+
+
+class GlobalMemory:
+    """The heap of a launch, from `HEAP` on.
+
+    Every buffer of the user begins at a multiple of 256 bytes with a red zone before and behind. Arrays that share
+    a buffer keep their places in it; of the buffer, only what some array covers may be accessed, through whichever
+    pointer. The bytes are copied in when the launch begins and back when it ends.
+
+    Parameters
+    ----------
+    module : ModuleProgram
+    variables : ModuleMemory, optional
+        The module's variables, which keep their values from one launch to the next as on a GPU; without it, they
+        start anew.
+    limit : int
+        Bytes that the launch may use.
+
+    Examples
+    --------
+    >>> module = ModuleProgram({}, "sm_80", "8.0", b"", b"", (), (), (), ())
+    >>> heap, x = GlobalMemory(module), np.arange(6, dtype=np.int16)
+    >>> hex(heap.map(x, "x")), hex(heap.map(x[2:], "tail"))
+    ('0x7f0000010000', '0x7f0000010004')
+    """
+
+    def __init__(
+        self, module: ModuleProgram, variables: ModuleMemory | None = None, *, limit: int = DEFAULT_LIMIT
+    ) -> None:
+        self.limit = limit
+        self.variables = ModuleMemory(module) if variables is None else variables
+        self.mapped: list[Mapped] = []
+        self.written: set[int] = set()
+        self._reservations: list[_Reservation] = []
+        self._built: NDArray[np.uint8] | None = None
+        self._end = round_up(self.variables.end, 1 << 16)
+        self._bytes = self.variables.end
+        self.ranges: list[Range] = []
+        self._views: dict[int, NDArray[Any]] = {}
+
+    @property
+    def bytes_used(self) -> int:
+        """Bytes of the host that the heap takes, red zones aside (they are never touched)."""
+        return self._bytes
+
+    def map(self, array: object, name: str) -> int:
+        """Give an array's bytes an address.
+
+        Raises
+        ------
+        FragmentMismatchError
+            For what is no array of plain bytes in one piece.
+        LaunchLimitError
+            If the arrays are more than the launch may use.
+        """
+        if self._built is not None:
+            raise WmmaEmuError(f"{name} is mapped after the launch began; map all arrays first")
+        data = require_mappable(array, name)
+        if data.nbytes == 0:
+            position = self._reserve(0)
+        else:
+            position = self._position(data, name)
+        self.mapped.append(Mapped(name, data, position, position + data.nbytes, bool(data.flags.writeable)))
+        return HEAP + position
+
+    def _position(self, data: NDArray[Any], name: str) -> int:
+        lo, hi = byte_bounds(data)
+        for known in self._reservations:
+            if known.host_lo <= lo and hi <= known.host_hi:
+                return known.position + lo - known.host_lo
+            if lo < known.host_hi and known.host_lo < hi:
+                raise FragmentMismatchError(
+                    f"{name} overlaps another array in memory that belongs to neither; pass views of one array"
+                )
+        host_lo, host_hi = extent_of(data)
+        for known in self._reservations:
+            if host_lo < known.host_hi and known.host_lo < host_hi:
+                host_lo, host_hi = lo, hi
+        # Places in a buffer are kept down to the byte, but its first byte is as aligned as cudaMalloc's.
+        what = f"{name} ({data.nbytes} bytes, in a buffer of {host_hi - host_lo} bytes) with the arrays before it"
+        require_within(self.limit, self._bytes + host_hi - host_lo, what)
+        position = self._reserve(host_hi - host_lo)
+        self._reservations.append(_Reservation(host_lo, host_hi, position))
+        return position + lo - host_lo
+
+    def _reserve(self, size: int) -> int:
+        position = self._end
+        self._bytes += size
+        self._end = round_up(position + size) + red_zone(size)
+        return position
+
+    def address_of(self, symbol: Symbol) -> int:
+        """Address of a variable of the module."""
+        return HEAP + self.variables.position(symbol)
+
+    @property
+    def buffer(self) -> NDArray[np.uint8]:
+        """All bytes; the first access copies the arrays in, and no array can be mapped from then on."""
+        if self._built is None:
+            # Zeroed pages are the system's until they are touched: red zones cost nothing.
+            self._built = np.zeros(round_up(self._end) + ALIGNMENT, np.uint8)
+            self.ranges = self._legal()
+            self._starts = [r.lo for r in self.ranges]
+            self.variables.copy_in(self._built)
+            for m in self.mapped:
+                self._built[m.lo : m.hi] = bytes_of(m.array)
+        return self._built
+
+    def view(self, unit: int) -> NDArray[Any]:
+        """Return all bytes as elements of 1, 2, 4, 8 or 16 bytes."""
+        if unit not in self._views:
+            self._views[unit] = self.buffer.view(f"V{unit}" if unit == 16 else f"u{unit}")
+        return self._views[unit]
+
+    def _legal(self) -> list[Range]:
+        """Return what may be accessed: ranges of the arrays, united where they overlap or touch in one buffer."""
+        pieces = sorted((m for m in self.mapped if m.hi > m.lo), key=lambda m: m.lo)
+        edges = sorted({edge for m in pieces for edge in (m.lo, m.hi)})
+        ranges = self.variables.ranges()
+        for lo, hi in pairwise(edges):
+            over = [m for m in pieces if m.lo <= lo and hi <= m.hi]
+            if not over:
+                continue
+            # Bytes that a writeable array covers may be written, whatever else covers them.
+            writeable = any(m.writeable for m in over)
+            last = ranges[-1] if ranges else None
+            if last is not None and last.hi == lo and last.writeable == writeable:
+                ranges[-1] = last._replace(hi=hi)
+            else:
+                ranges.append(Range(lo, hi, lo & -ALIGNMENT, writeable, over[0].name))
+        return ranges
+
+    def range_at(self, position: int) -> int:
+        """Index of the last range that begins at a position or before it; -1 where none does."""
+        return bisect_right(self._starts, position) - 1
+
+    def covers(self, position: int, size: int, write: bool) -> str:
+        """Say what is wrong with one access: "", "out of bounds" or "read-only"."""
+        i = self.range_at(position)
+        end, first = position + size, i
+        while 0 <= i < len(self.ranges) and self.ranges[i].lo <= position < self.ranges[i].hi:
+            if write and not self.ranges[i].writeable:
+                return "read-only"
+            if end <= self.ranges[i].hi:
+                if write:
+                    self.written.update(range(first, i + 1))
+                return ""
+            position = self.ranges[i].hi
+            i += 1
+        return "out of bounds"
+
+    def is_constant(self, addresses: Array) -> NDArray[np.bool_]:
+        """Say which addresses lie in a variable of constant memory."""
+        found = np.zeros(addresses.shape, np.bool_)
+        for r in self.variables.ranges():
+            if not r.writeable:
+                found |= (addresses >= np.uint64(HEAP + r.lo)) & (addresses < np.uint64(HEAP + r.hi))
+        return found
+
+    def copy_back(self) -> None:
+        """Bring what was written back to the user's arrays, and to the module's variables."""
+        if self._built is None:
+            return
+        self.variables.copy_back(self._built)
+        for i in self.written:
+            lo, hi = self.ranges[i].lo, self.ranges[i].hi
+            for m in self.mapped:
+                if m.writeable and m.lo < hi and lo < m.hi:
+                    a, b = max(lo, m.lo), min(hi, m.hi)
+                    bytes_of(m.array)[a - m.lo : b - m.lo] = self._built[a:b]
+        self.written.clear()

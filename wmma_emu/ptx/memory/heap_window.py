@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Accesses to the heap: which allocation each address falls into, checked in one go where they all fall into one."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.places import HEAP, round_up
+from wmma_emu.ptx.memory.windows import Located
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["HeapWindow"]
+
+_HEAP, _ZERO = np.uint64(HEAP), np.uint64(0)
+
+
+class HeapWindow:
+    """The heap as the threads of a chunk see it."""
+
+    name = "global"
+
+    def __init__(self, heap: GlobalMemory) -> None:
+        self.heap = heap
+        self.flat = heap.buffer
+        self.ranges = heap.ranges
+        self._lo = np.array([r.lo for r in self.ranges] or [1 << 62], np.uint64)
+        self._hi = np.array([r.hi for r in self.ranges] or [1 << 62], np.uint64)
+        self._writeable = np.array([r.writeable for r in self.ranges] or [False])
+        self._touching = any(a.hi == b.lo for a, b in zip(self.ranges, self.ranges[1:], strict=False))
+        self._last: dict[int, int] = {}
+
+    def view(self, unit: int) -> NDArray[Any]:
+        """Return all bytes as elements of 1, 2, 4, 8 or 16 bytes."""
+        return self.heap.view(unit)
+
+    def locate(
+        self, key: int, addresses: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool
+    ) -> Located:
+        """Find the bytes of an access; ``key`` names the instruction, which as a rule accesses one array only."""
+        offsets = addresses - _HEAP
+        guess = self._last.get(key, -1)
+        found = self._all_in(guess, offsets, size, alignment, used, write)
+        if found is None:
+            first = int(offsets.flat[0]) if used is None else _first(offsets, used)
+            now = self.heap.range_at(first)
+            if now != guess:
+                found = self._all_in(now, offsets, size, alignment, used, write)
+                if found is not None:
+                    self._last[key] = now
+        return self._each(offsets, size, alignment, used, write) if found is None else found
+
+    def _all_in(
+        self, i: int, offsets: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool
+    ) -> Located | None:
+        """Locate an access that lies in one range as a whole; None if it does not."""
+        if i < 0:
+            return None
+        r = self.ranges[i]
+        if write and not r.writeable:
+            return None
+        if used is not None:
+            safe = round_up(r.lo, alignment)
+            if safe + size > r.hi:
+                return None
+            offsets = np.where(used, offsets, np.uint64(safe))
+        if (
+            int(offsets.max()) > r.hi - size
+            or int(offsets.min()) < r.lo
+            or int(np.bitwise_or.reduce(offsets, axis=None)) & (alignment - 1)
+        ):
+            return None
+        if write:
+            self.heap.written.add(i)
+        return Located(offsets.view(np.int64), used)
+
+    def _each(self, offsets: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool) -> Located:
+        """Locate each address by itself."""
+        i = np.searchsorted(self._lo, offsets, side="right") - 1
+        at = np.maximum(i, 0)
+        end = self._hi[at]
+        # Sums could wrap: what is left behind the address is compared.
+        inside = (i >= 0) & (offsets < end) & (end - np.minimum(offsets, end) >= np.uint64(size))
+        read_only = inside & ~self._writeable[at] if write else np.zeros(inside.shape, np.bool_)
+        needed = np.ones(inside.shape, np.bool_) if used is None else np.broadcast_to(used, inside.shape)
+        if self._touching:
+            for place in zip(*np.nonzero(needed & ~inside), strict=True):
+                verdict = self.heap.covers(int(offsets[place]), size, write)
+                inside[place], read_only[place] = verdict != "out of bounds", verdict == "read-only"
+        outside = needed & ~inside
+        misaligned = needed & inside & ((offsets & np.uint64(alignment - 1)) != 0)
+        read_only &= needed & ~misaligned
+        good = needed & ~(outside | misaligned | read_only)
+        if write:
+            self.heap.written.update(np.unique(at[good]).tolist())
+        positions = np.where(good, offsets, _ZERO).view(np.int64)
+        return Located(
+            positions, None if good.all() else good, *(m if m.any() else None for m in (outside, misaligned, read_only))
+        )
+
+
+def _first(offsets: Array, used: NDArray[np.bool_]) -> int:
+    shape = np.broadcast_shapes(offsets.shape, used.shape)
+    return int(np.broadcast_to(offsets, shape)[np.unravel_index(int(np.argmax(np.broadcast_to(used, shape))), shape)])

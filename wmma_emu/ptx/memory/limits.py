@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""How much memory of the host a launch may use, decided before any of it is taken."""
+
+from wmma_emu.errors import LaunchLimitError
+
+__all__ = ["DEFAULT_LIMIT", "require_within"]
+
+DEFAULT_LIMIT = 4 << 30
+"""Bytes that a launch may use: copies of the arrays, a chunk's shared and local memory, and what is kept on them."""
+
+
+def require_within(limit: int, needed: int, what: str) -> None:
+    """Refuse what would take more memory than a launch may use.
+
+    Raises
+    ------
+    LaunchLimitError
+
+    Examples
+    --------
+    >>> require_within(1 << 20, 1 << 40, "shared memory of 64 blocks")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.LaunchLimitError: shared memory of 64 blocks needs 1099511627776 bytes of memory, the limit of this
+    launch is 1048576: raise the limit, or pass smaller arrays or copies of what is needed
+    """
+    if needed > limit:
+        raise LaunchLimitError(
+            f"{what} needs {needed} bytes of memory, the limit of this launch is {limit}: "
+            "raise the limit, or pass smaller arrays or copies of what is needed"
+        )

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Masks of threads against values that are kept narrower than the threads are."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.threads import Active, Array
+
+__all__ = ["any_of", "first_where", "fit", "threads_of"]
+
+
+def fit(active: Active, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
+    """Say which of some values any active thread uses: values of ``shape``, narrow where threads agree; None for all.
+
+    Examples
+    --------
+    >>> active = np.zeros((2, 1, 32), bool)
+    >>> active[1, 0, 5] = True
+    >>> fit(active, (1, 1, 1)) is None, fit(active, (2, 1, 1)).ravel()
+    (True, array([False,  True]))
+    """
+    if active is None:
+        return None
+    axes = tuple(k for k in (-3, -2, -1) if shape[k] == 1 and active.shape[k] != 1)
+    used: NDArray[np.bool_] = np.asarray(active.any(axis=axes, keepdims=True)) if axes else active
+    return None if used.all() else used
+
+
+def any_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Reduce a mask of several values a thread, (..., blocks, warps, lanes), to one of threads."""
+    return mask if mask.ndim == 3 else np.asarray(mask.any(axis=tuple(range(mask.ndim - 3))))
+
+
+def threads_of(mask: NDArray[np.bool_], active: Active) -> NDArray[np.bool_]:
+    """The active threads among those of a mask."""
+    threads = any_of(mask)
+    return threads if active is None else threads & active
+
+
+def first_where(mask: NDArray[np.bool_], values: Array) -> int:
+    """Return the value at the first place of a mask, in the order of blocks, warps and lanes."""
+    shape = np.broadcast_shapes(mask.shape, values.shape)
+    full, wide = np.broadcast_to(mask, shape), np.broadcast_to(values, shape)
+    if len(shape) == 3:
+        return int(wide[np.unravel_index(int(np.argmax(full)), shape)])
+    threads = np.moveaxis(full.reshape(-1, *shape[-3:]), 0, -1)
+    at = np.unravel_index(int(np.argmax(threads)), threads.shape)
+    return int(np.moveaxis(wide.reshape(-1, *shape[-3:]), 0, -1)[at])

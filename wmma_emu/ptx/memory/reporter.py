@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Findings of memory: who did it, at which address, and in words."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.masks import any_of, first_where, threads_of
+from wmma_emu.ptx.memory.windows import Located
+from wmma_emu.ptx.memory.words import misaligned_text, nearest_in_heap, outside_of_heap, outside_of_window, verb
+from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.threads import Active, Array, Threads
+
+__all__ = ["Reporter"]
+
+
+class Reporter:
+    """Notes what is wrong with accesses of a chunk."""
+
+    def __init__(self, program: KernelProgram, heap: GlobalMemory, threads: Threads, findings: Findings) -> None:
+        self._program, self._heap, self._threads, self._findings = program, heap, threads, findings
+
+    def note(
+        self, kind: str, instruction: Instruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
+        text: Callable[[int], str],
+    ) -> None:  # fmt: skip
+        """Note a finding of the active threads of a mask, if there are any; ``text`` words it from the first address."""
+        threads = threads_of(mask, self._active(active))
+        if not threads.any():
+            return
+        block, thread, count = self._threads.first(threads)
+        address = first_where(mask & threads, addresses)
+        self._findings.add(
+            kind, instruction, lambda: text(address), block=block, thread=thread, address=address, count=count
+        )
+
+    def _active(self, active: Active) -> Active:
+        return self._threads.exists if active is None else active
+
+    def wrong_place(
+        self, instruction: Instruction, space: str, size_of: int, where: Located, addresses: Array, size: int,
+        alignment: int, active: Active, write: bool,
+    ) -> None:  # fmt: skip
+        """Note accesses that are out of bounds, misaligned, or writes to what may only be read."""
+
+        def outside(address: int) -> str:
+            if space == "global":
+                return outside_of_heap(self._heap, address, size, write)
+            return outside_of_window(self._program, space, size_of, address, size, write)
+
+        def read_only(address: int) -> str:
+            near = nearest_in_heap(self._heap, address, size)
+            name = near.split("of ", 1)[-1]
+            return f"writes {size} bytes at {address:#x}, which is in {name}: it may only be read"
+
+        if where.outside is not None:
+            self.note("out of bounds", instruction, where.outside, active, addresses, outside)
+        if where.misaligned is not None:
+            self.note(
+                "misaligned", instruction, where.misaligned, active, addresses,
+                lambda address: misaligned_text(address, size, alignment, write),
+            )  # fmt: skip
+        if where.read_only is not None:
+            self.note("read-only", instruction, where.read_only, active, addresses, read_only)
+
+    def undefined_stored(self, instruction: Instruction, undefined: Array, active: Active) -> None:
+        """Note a store to global memory of what nobody wrote."""
+        mask = any_of(undefined)
+        self.note(
+            "uninitialised", instruction, mask, active, np.zeros((1, 1, 1), np.uint64),
+            lambda _: "the value that is stored to global memory is one that these threads never wrote",
+        )  # fmt: skip
+
+    def place(self, space: str, address: int) -> str:
+        """Name an address by the variable that it lies in."""
+        text = f"{address:#x} of {space} memory"
+        names = [s for s in self._program.symbols if s.space == space and s.offset <= address]
+        if names:
+            last = max(names, key=lambda s: s.offset)
+            if address < last.offset + last.bytes or not last.bytes:
+                text += f" ({last.name} + {address - last.offset})"
+        return text
+
+    def unwritten(self, space: str, address: int, size: int) -> str:
+        """Describe a read of what nobody wrote."""
+        return f"reads {size} bytes at {self.place(space, address)}, of which some were never written"
+
+    def too_early(self, space: str, address: int, size: int, write: bool, copy: str) -> str:
+        """Describe an access to bytes that an asynchronous copy is about to write."""
+        return f"{verb(write)} {size} bytes at {self.place(space, address)}, which {copy}"
+
+    def raced(self, address: int, size: int, verb: str, warp: int, other: str) -> str:
+        """Describe an access that another warp's is not ordered with."""
+        return f"warp {warp} {verb} {size} bytes at {self.place('shared', address)}; {other}, and no barrier is between the two"

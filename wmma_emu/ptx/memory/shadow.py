@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""What is known of each byte of shared or local memory: whether it was written, and whether it is on its way."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.access import gather, scatter, view_of
+from wmma_emu.ptx.memory.masks import fit
+from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.memory.windows import Located, Window
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.threads import Active, Array
+
+__all__ = ["Shadow"]
+
+DEFINED, UNDEFINED, PENDING = 1, 2, 4
+_ONES: dict[int, Any] = {
+    1: np.uint8(1), 2: np.uint16(0x0101), 4: np.uint32(0x01010101), 8: np.uint64(0x0101010101010101),
+}  # fmt: skip
+
+
+class Shadow:
+    """One byte of flags for each byte of a space.
+
+    A byte is written with what a thread computed (1), or with what nobody had (2); and it may be about to be
+    overwritten by an asynchronous copy (4). An element of which some byte is written counts as written: the rest is
+    padding.
+
+    Attributes
+    ----------
+    pending : int
+        How many asynchronous copies are on their way.
+    """
+
+    def __init__(self, window: Window, reporter: Reporter) -> None:
+        self.window, self.reporter = window, reporter
+        self.pending = 0
+        self.who_copies: Callable[[int], str] = lambda position: "an asynchronous copy"
+        self._flags = np.zeros(window.flat.shape, np.uint8)
+        self._views: dict[int, NDArray[Any]] = {}
+
+    def _view(self, unit: int) -> NDArray[Any]:
+        if unit not in self._views:
+            self._views[unit] = view_of(self._flags, unit)
+        return self._views[unit]
+
+    def loaded(
+        self, instruction: Instruction, where: Located, addresses: Array, size: int, count: int, unit: int,
+        active: Active,
+    ) -> Array | None:  # fmt: skip
+        """Check a load of ``count`` elements of ``size`` bytes; return where it gives what nobody had computed."""
+        flags = gather(self._view(unit), unit, where.positions, size, count)
+        ones = _ONES[size]
+        written = flags & ones
+        if self.pending:
+            self._check_pending(instruction, flags, where, addresses, size * count, active, False)
+        if written.all():
+            return None
+        mask = _mask(where, active)
+        missing = written == 0
+        if mask is not None:
+            missing &= mask
+            if not missing.any():
+                return None
+        never = missing & ((flags & (ones << ones.dtype.type(1))) == 0)
+        if self.window.name == "local":
+            # Structures are copied with their padding: an access is wrong if nothing of it was written.
+            never &= never.all(axis=tuple(range(never.ndim - 3)), keepdims=True)
+        if never.any():
+            self.reporter.note(
+                "uninitialised", instruction, never.any(axis=0), active, addresses,
+                lambda address: self.reporter.unwritten(self.window.name, address, size * count),
+            )  # fmt: skip
+        undefined = missing & ~never
+        return undefined if undefined.any() else None
+
+    def stored(
+        self, instruction: Instruction, where: Located, addresses: Array, written: NDArray[np.int64], size: int,
+        count: int, unit: int, active: Active, undefined: Array | None,
+    ) -> None:  # fmt: skip
+        """Note a store at the positions ``written``; ``undefined`` is (count, *positions) or None."""
+        view = self._view(unit)
+        if self.pending:
+            flags = gather(view, unit, where.positions, size, count)
+            self._check_pending(instruction, flags, where, addresses, size * count, active, True)
+        if undefined is None:
+            self.mark(written, size * count, unit)
+            return
+        ones = _ONES[size]
+        scatter(view, unit, written, np.where(undefined, ones << ones.dtype.type(1), ones))
+
+    def mark(self, positions: NDArray[np.int64], size: int, unit: int, flag: int = DEFINED) -> None:
+        """Give the bytes at some positions the same flags."""
+        if unit == 16:
+            for k in range(size // 8):
+                self._view(8)[(positions >> 3) + k] = _ONES[8] * np.uint64(flag)
+            return
+        shift = unit.bit_length() - 1
+        for k in range(size // unit):
+            self._view(unit)[(positions >> shift) + k] = _ONES[unit] * _ONES[unit].dtype.type(flag)
+
+    def add_pending(self, positions: NDArray[np.int64], size: int) -> None:
+        """Say that a copy to these bytes is on its way, whatever they hold until then."""
+        for k in range(size):
+            self._flags[positions + k] |= PENDING
+
+    def _check_pending(
+        self, instruction: Instruction, flags: Array, where: Located, addresses: Array, size: int, active: Active,
+        write: bool,
+    ) -> None:  # fmt: skip
+        mark = flags.dtype.type(int(_ONES[flags.dtype.itemsize]) * PENDING)
+        if not int(np.bitwise_or.reduce(flags, axis=None)) & int(mark):
+            return
+        bad = ((flags & mark) != 0).any(axis=0)
+        mask = _mask(where, active)
+        bad = bad if mask is None else bad & mask
+        if bad.any():
+            shape = np.broadcast_shapes(bad.shape, where.positions.shape)
+            full = np.broadcast_to(where.positions, shape)[np.broadcast_to(bad, shape)]
+            self.reporter.note(
+                "missing wait", instruction, bad, active, addresses,
+                lambda address: self.reporter.too_early(
+                    self.window.name, address, size, write, self.who_copies(int(full[0]))
+                ),
+            )  # fmt: skip
+
+
+def _mask(where: Located, active: Active) -> NDArray[np.bool_] | None:
+    mask = fit(active, where.positions.shape)
+    if where.used is None:
+        return mask
+    return where.used if mask is None else mask & where.used

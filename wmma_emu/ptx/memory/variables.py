@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Variables of a module in the heap: places, initial bytes, addresses in initialisers, what stays between launches."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.memory.places import ALIGNMENT, HEAP, Range, round_up
+from wmma_emu.ptx.program.program import ModuleProgram, Symbol
+
+__all__ = ["ModuleMemory"]
+
+
+class ModuleMemory:
+    """Global and constant variables of a module.
+
+    As on a GPU, what kernels write to a ``.global`` variable is there at the next launch of the same module: hand
+    one object to the `GlobalMemory` of each launch. (A pointer to an array of the user that a kernel leaves in a
+    variable means nothing at the next launch, which has other arrays at its addresses.) Each variable begins at a
+    multiple of 256 bytes, with at least 256 bytes that nobody may access before the next.
+
+    Examples
+    --------
+    >>> counter = Symbol("global", 0, "counter", 4)
+    >>> module = ModuleProgram({}, "sm_80", "8.0", (7).to_bytes(4, "little"), b"", (counter,), (), (), ())
+    >>> variables = ModuleMemory(module)
+    >>> hex(variables.position(counter)), variables.read("counter").view(np.uint32)
+    ('0x10000', array([7], dtype=uint32))
+    """
+
+    def __init__(self, module: ModuleProgram) -> None:
+        self._places: dict[tuple[str, int], tuple[Symbol, int]] = {}
+        at = 1 << 16  # null pointers, and what is near them, point at nothing
+        for symbol in (*module.global_symbols, *module.const_symbols):
+            self._places[symbol.space, symbol.offset] = symbol, at
+            at = round_up(at + symbol.bytes) + ALIGNMENT
+        self.end = at
+        self._values: dict[tuple[str, int], NDArray[np.uint8]] = {}
+        initial = {"global": module.global_bytes, "const": module.const_bytes}
+        for key, (symbol, _) in self._places.items():
+            piece = initial[symbol.space][symbol.offset : symbol.offset + symbol.bytes]
+            self._values[key] = np.frombuffer(piece.ljust(symbol.bytes, b"\0"), np.uint8).copy()
+        for space, relocations in (("global", module.global_relocations), ("const", module.const_relocations)):
+            for offset, symbol, addend, _ in relocations:  # generic addresses of the heap are its own
+                target = (HEAP + self.position(symbol) + addend) % (1 << 64)
+                found, _ = self._find(space, offset)
+                at = offset - found.offset
+                self._values[space, found.offset][at : at + 8] = np.frombuffer(target.to_bytes(8, "little"), np.uint8)
+
+    def _find(self, space: str, offset: int) -> tuple[Symbol, int]:
+        exact = self._places.get((space, offset))
+        if exact is not None:
+            return exact
+        for symbol, at in self._places.values():
+            if symbol.space == space and symbol.offset <= offset < symbol.offset + symbol.bytes:
+                return symbol, at
+        raise UnsupportedInstructionError(f"the module has no variable at offset {offset} of .{space} memory")
+
+    def position(self, symbol: Symbol) -> int:
+        """Position of a variable in the heap."""
+        found, at = self._find(symbol.space, symbol.offset)
+        return at + symbol.offset - found.offset
+
+    def read(self, name: str) -> NDArray[np.uint8]:
+        """Return the bytes of a variable as the last launch left them, as a view that may be written.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            If the module has no variable of that name.
+        """
+        for key, (symbol, _) in self._places.items():
+            if symbol.name == name:
+                return self._values[key]
+        names = ", ".join(symbol.name for symbol, _ in self._places.values()) or "none"
+        raise UnsupportedInstructionError(f"the module has no variable {name!r}; it has {names}")
+
+    def ranges(self) -> list[Range]:
+        """Return what may be accessed of the heap; constants may not be written."""
+        return [
+            Range(at, at + symbol.bytes, at, symbol.space == "global", symbol.name)
+            for symbol, at in self._places.values()
+            if symbol.bytes
+        ]
+
+    def copy_in(self, heap: NDArray[np.uint8]) -> None:
+        """Write the variables to the heap."""
+        for key, (symbol, at) in self._places.items():
+            heap[at : at + symbol.bytes] = self._values[key]
+
+    def copy_back(self, heap: NDArray[np.uint8]) -> None:
+        """Keep the variables as a launch leaves them."""
+        for key, (symbol, at) in self._places.items():
+            if symbol.space == "global":
+                self._values[key][:] = heap[at : at + symbol.bytes]

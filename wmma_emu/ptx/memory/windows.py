@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Shared memory, local memory and parameters: a small space of its own for each block, for each thread, or for all."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.access import view_of
+from wmma_emu.ptx.memory.places import round_up
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["Located", "Window"]
+
+_ZERO = np.uint64(0)
+
+
+class Located(NamedTuple):
+    """Positions in the bytes of a space, where they can be accessed.
+
+    ``positions`` is 0 where ``used`` is False: for inactive threads, and for accesses that are left out.
+    ``outside`` and ``misaligned`` say why; None where all is well. The heap adds ``read_only``.
+    """
+
+    positions: NDArray[np.int64]
+    used: NDArray[np.bool_] | None
+    outside: NDArray[np.bool_] | None = None
+    misaligned: NDArray[np.bool_] | None = None
+    read_only: NDArray[np.bool_] | None = None
+
+
+class Window:
+    """Bytes that begin at address 0 of a space, for each of several owners.
+
+    Parameters
+    ----------
+    name : str
+        "shared", "local" or "param".
+    size : int
+        Bytes that an owner has.
+    owners : shape of int
+        How many own some: (blocks, 1, 1) for shared memory, (blocks, warps, 32) for local memory, (1, 1, 1) for
+        parameters.
+
+    Examples
+    --------
+    >>> shared = Window("shared", 64, (2, 1, 1))
+    >>> shared.locate(np.full((1, 1, 1), 60, np.uint64), 4, 4, None).positions.ravel()
+    array([ 60, 124])
+    >>> shared.locate(np.full((1, 1, 1), 62, np.uint64), 4, 4, None).outside.ravel()
+    array([ True])
+    """
+
+    def __init__(self, name: str, size: int, owners: tuple[int, int, int]) -> None:
+        self.name, self.size, self.owners = name, size, owners
+        self.stride = round_up(size, 32)
+        count = owners[0] * owners[1] * owners[2]
+        self.flat: NDArray[np.uint8] = np.zeros(max(self.stride * count, 32), np.uint8)
+        self.origin = None if count == 1 else np.arange(count, dtype=np.int64).reshape(owners) * self.stride
+        self._views: dict[int, NDArray[Any]] = {}
+
+    def view(self, unit: int) -> NDArray[Any]:
+        """Return the bytes of all owners as elements of 1, 2, 4, 8 or 16 bytes."""
+        if unit not in self._views:
+            self._views[unit] = view_of(self.flat, unit)
+        return self._views[unit]
+
+    def locate(self, addresses: Array, size: int, alignment: int, used: NDArray[np.bool_] | None) -> Located:
+        """Find the bytes of an access of ``size`` bytes; addresses are uint64, narrow or not."""
+        kept = addresses if used is None else np.where(used, addresses, _ZERO)
+        last = self.size - size
+        outside = misaligned = None
+        if last < 0 or int(kept.max()) > last:
+            outside = kept > np.uint64(last) if last >= 0 else np.ones(kept.shape, np.bool_)
+            outside = outside if used is None else outside & used
+        if alignment > 1 and int(np.bitwise_or.reduce(kept, axis=None)) & (alignment - 1):
+            misaligned = (kept & np.uint64(alignment - 1)) != 0
+            misaligned = misaligned if outside is None else misaligned & ~outside
+        if outside is not None or misaligned is not None:
+            wrong = outside if misaligned is None else misaligned if outside is None else outside | misaligned
+            used = ~wrong if used is None else used & ~wrong  # type: ignore[operator]
+            kept = np.where(used, kept, _ZERO)
+        positions = kept.view(np.int64)
+        return Located(positions if self.origin is None else positions + self.origin, used, outside, misaligned)

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""A PTX text as kernels that can be launched on NumPy arrays, from a text, a file, CUDA C++ or Triton."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from wmma_emu.arithmetic import check_engine
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
+from wmma_emu.ptx.cuda_source import compile_cuda
+from wmma_emu.ptx.explain import Explanation, explain_module
+from wmma_emu.ptx.kernel import Kernel, TritonKernel
+from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.names import find
+from wmma_emu.ptx.options import LaunchOptions
+from wmma_emu.ptx.program.build import program_of
+from wmma_emu.ptx.targets import require_target
+from wmma_emu.ptx.triton_source import CompiledTriton, compile_triton
+
+__all__ = ["Module"]
+
+_CONTRACT = ("ptxas", "never")
+
+
+class Module:
+    """The kernels of a PTX text.
+
+    Parameters
+    ----------
+    text : str
+        PTX as nvcc, NVRTC or Triton write it.
+    arch : str or Arch
+        The chip that runs it.
+    contract : {"ptxas", "never"}
+        What becomes of a ``mul`` and an ``add`` that leave their rounding open: fused, as ptxas does by default, or not
+        (``-fmad=false``).
+    engine : str
+        Of matrix products, as in `wmma_emu.mma`; the bits are the same.
+    threads : int, optional
+        The most threads that the engine uses.
+    name : str
+        What messages call the text.
+    **options
+        Of every launch, where it does not say otherwise: those of `LaunchOptions`, such as ``findings="raise"``.
+
+    Raises
+    ------
+    PtxSyntaxError
+        If the text is no PTX.
+    UnsupportedInstructionError
+        If it is for a chip that ``arch`` is not.
+
+    Examples
+    --------
+    >>> module = Module(".version 8.0 .target sm_80 .address_size 64 .visible .entry f(.param .u64 p) { ret; }")
+    >>> module["f"][1, 32](np.zeros(4)).instructions
+    32
+    """
+
+    triton: CompiledTriton | None = None
+
+    def __init__(
+        self,
+        text: str,
+        arch: str | Arch = DEFAULT_ARCH,
+        contract: str = "ptxas",
+        engine: str = "auto",
+        *,
+        threads: int | None = None,
+        name: str = "the PTX text",
+        **options: Any,
+    ) -> None:
+        if contract not in _CONTRACT:
+            raise UnsupportedInstructionError(f"contract={shorten(contract)} is neither 'ptxas' nor 'never'")
+        self.arch, self.engine, self.threads, self.name = arch_of(arch), check_engine(engine), threads, name
+        self.options = LaunchOptions().but(options)
+        self.text, self.contract = text, contract
+        self._expressions: Mapping[str, str] = {}
+        self._kernels: dict[str, Kernel] = {}
+        self.program = program_of(text)
+        require_target(self.program.target, self.arch)
+        self.variables = ModuleMemory(self.program)
+
+    @classmethod
+    def from_file(cls, path: str | Path, arch: str | Arch = DEFAULT_ARCH, **keywords: Any) -> "Module":
+        """Read a file of PTX; one of CUDA C++ (``.cu``) is compiled by `from_cuda`."""
+        path = Path(path)
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".cu":
+            keywords["include"] = (*keywords.get("include", ()), path.parent)
+            return cls.from_cuda(text, arch, **{"name": path.name, **keywords})
+        return cls(text, arch, **{"name": path.name, **keywords})
+
+    @classmethod
+    def from_cuda(
+        cls,
+        source: str,
+        arch: str | Arch = DEFAULT_ARCH,
+        *,
+        options: Sequence[str] = (),
+        include: Sequence[str | Path] = (),
+        instantiate: Sequence[str] = (),
+        name: str = "kernel.cu",
+        **keywords: Any,
+    ) -> "Module":
+        """Compile CUDA C++ with NVRTC, which needs neither a GPU nor a driver (the extra ``nvrtc``).
+
+        Parameters
+        ----------
+        source : str
+            Kernels alone, no code of the host.
+        arch : str or Arch
+            ``"sm_90"`` compiles for compute_90, ``"sm_90a"`` for compute_90a, which has wgmma.
+        options : sequence of str
+            Of the compiler: ``"-DTILE=64"``.
+        include : sequence of paths
+            Folders of headers.
+        instantiate : sequence of str
+            Templates to make, by which the kernels are found then: ``"scale<float, 4>"``.
+        name : str
+            What messages and findings call the source.
+        **keywords
+            Those of `Module`.
+
+        Raises
+        ------
+        CompilationError
+            With the compiler's messages.
+        BackendUnavailableError
+            If the compiler is not installed.
+        """
+        compiled = compile_cuda(
+            source, arch, name=name, options=options, include=include, instantiate=instantiate
+        )  # fmt: skip
+        module = cls(compiled.ptx, arch, name=name, **keywords)
+        module._expressions = compiled.names
+        return module
+
+    @classmethod
+    def from_triton(
+        cls,
+        function: Any,
+        signature: Mapping[str, str],
+        constexprs: Mapping[str, Any],
+        arch: str | Arch = DEFAULT_ARCH,
+        *,
+        num_warps: int = 4,
+        num_stages: int = 3,
+        divisible_by_16: Iterable[str] | None = None,
+        triton_options: Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> "Module":
+        """Compile a Triton kernel with Triton, which needs neither a GPU nor torch for it (the extra ``triton``).
+
+        The kernel is launched as ``module.kernel[grid](...)`` with the arguments that are no constexpr.
+
+        Parameters
+        ----------
+        function : triton.JITFunction
+        signature : mapping
+            Types of the parameters that are no constexpr: ``{"a_ptr": "*fp16", "M": "i32"}``.
+        constexprs : mapping
+            Values of the others.
+        arch : str or Arch
+        num_warps, num_stages : int
+        divisible_by_16 : iterable of str, optional
+            Parameters that are multiples of 16 in every launch, which decides Triton's code; all pointers by default.
+        triton_options : mapping, optional
+            Further options of Triton's compiler.
+        **keywords
+            Those of `Module`.
+
+        Raises
+        ------
+        CompilationError
+            With the compiler's message.
+        BackendUnavailableError
+            If Triton is not installed.
+        """
+        compiled = compile_triton(
+            function, signature, constexprs, arch_of(arch), num_warps=num_warps, num_stages=num_stages,
+            divisible_by_16=divisible_by_16, options=triton_options,
+        )  # fmt: skip
+        module = cls(compiled.ptx, arch, **{"name": compiled.name, **keywords})
+        module.triton = compiled
+        return module
+
+    def __repr__(self) -> str:
+        return f"<module {self.name}: {', '.join(self.program.kernels) or 'no kernels'} on {self.arch}>"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.program.kernels)
+
+    def __len__(self) -> int:
+        return len(self.program.kernels)
+
+    def __getitem__(self, name: str) -> Kernel:
+        """Find a kernel by the name that the text or the source has for it."""
+        found = find(self.program.kernels, name, self._expressions, self.name)
+        if found not in self._kernels:
+            kind = Kernel if self.triton is None else TritonKernel
+            self._kernels[found] = kind(self, self.program.kernels[found])
+        return self._kernels[found]
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of a text that has one."""
+        names = list(self)
+        if len(names) != 1:
+            raise UnsupportedInstructionError(
+                f"{self.name} has {len(names)} kernels; name one: module[{names[0]!r}]" if names else
+                f"{self.name} has no kernel"
+            )  # fmt: skip
+        return self[names[0]]
+
+    def explain(self) -> Explanation:
+        """Say what is in the text, without running it."""
+        return explain_module(self)
+
+    def variable(self, name: str, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
+        """Return a ``__device__`` or ``__constant__`` variable, an array to be read and written between launches.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            If there is none of that name.
+        FragmentMismatchError
+            If it is no array of such elements.
+        """
+        raw = self.variables.read(name)
+        kind = np.dtype(dtype)
+        if kind.hasobject or not kind.itemsize or raw.nbytes % kind.itemsize:
+            raise FragmentMismatchError(f"{name} has {raw.nbytes} bytes, which are no array of {shorten(kind, str)}")
+        return raw.view(kind)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""PTX types and constants: how wide they are, and the patterns of immediates."""
+
+import re
+from functools import cache
+
+import numpy as np
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats import format_of
+from wmma_emu.ptx.program.program import Immediate
+from wmma_emu.ptx.threads import Array
+from wmma_emu.scalar import convert
+
+__all__ = ["bits_of_type", "constant", "dtype_of_bits"]
+
+_TYPE = re.compile(r"[a-z]+?(\d+)(?:x(\d))?\Z")
+_DTYPES = {1: np.bool_, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+
+
+def bits_of_type(name: str) -> int:
+    """Return the width of a PTX type in bits: 32 of "f16x2"; 1 of "pred".
+
+    Examples
+    --------
+    >>> bits_of_type("u32"), bits_of_type("bf16x2"), bits_of_type("pred"), bits_of_type("tf32")
+    (32, 32, 1, 32)
+    """
+    if name == "pred":
+        return 1
+    if name == "tf32":  # 19 bits that travel in 32
+        return 32
+    found = _TYPE.match(name)
+    if found is None:
+        raise UnsupportedInstructionError(f"{name!r} is no type of PTX that has a number of bits")
+    return int(found[1]) * int(found[2] or 1)
+
+
+def dtype_of_bits(bits: int) -> "np.dtype[np.generic]":
+    """Return the dtype of a register: bool for predicates, unsigned integers for all else.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For widths that no register has, 128 bits among them.
+    """
+    if bits not in _DTYPES:
+        raise UnsupportedInstructionError(
+            f"registers of {bits} bits are not modelled; there are 8, 16, 32, 64 and .pred"
+        )
+    return np.dtype(_DTYPES[bits])
+
+
+@cache
+def constant(immediate: Immediate, type_name: str) -> Array:
+    """Give an immediate the pattern that it has as an operand of some type, shape (1, 1, 1), read-only.
+
+    Integers are taken modulo the width. A floating-point constant is a double that is rounded to the operand's type
+    (PTX ISA, Floating-Point Constants), and ``0f`` and ``0d`` give patterns of f32 and f64.
+
+    Examples
+    --------
+    >>> constant(Immediate("int", -1), "s32"), constant(Immediate("f64", 0x3FF0000000000000), "f32")
+    (array([[[4294967295]]], dtype=uint32), array([[[1065353216]]], dtype=uint32))
+    """
+    bits = bits_of_type(type_name)
+    value = immediate.value
+    if immediate.kind != "int":
+        value = _pattern(value, int(immediate.kind[1:]), bits, type_name)
+    word = np.full((1, 1, 1), value % (1 << bits), dtype_of_bits(bits))
+    word.flags.writeable = False
+    return word
+
+
+def _pattern(value: int, given: int, wanted: int, type_name: str) -> int:
+    """Round a floating-point constant to an operand's type; where the widths agree, a pattern is a pattern."""
+    if given == wanted:
+        return value
+    if wanted not in (32, 64):
+        raise UnsupportedInstructionError(
+            f"a floating-point constant is no operand of type .{type_name}; write its pattern as an integer"
+        )
+    source, target = (format_of("f32"), format_of("f64"))[:: 1 if given == 32 else -1]
+    return int(convert(np.array([value], source.storage), source, target)[0])

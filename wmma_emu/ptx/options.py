@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""How a launch is run: in which order, within which limits, and what becomes of findings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.ptx.machine.limits import Limits
+
+__all__ = ["FINDINGS", "LaunchOptions"]
+
+FINDINGS = {
+    "warn": "one KernelFindingsWarning, and the arrays are updated",
+    "raise": "KernelFindingsError, and the arrays are left as they were",
+    "report": "nothing but the report",
+}
+"""What becomes of findings."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOptions:
+    """How a launch is run.
+
+    Parameters
+    ----------
+    findings : {"warn", "raise", "report"}
+        What becomes of what is wrong with the kernel: a warning, an error, or an entry of the report alone.
+    schedule : int, optional
+        A seed: warps run in an order drawn from it. In a fixed order by default.
+    schedules : int
+        Orders in which each launch is run, ``schedule`` and seeds that follow; their results have to be the same bits.
+    max_steps : int
+        Instructions to step at most, each for many threads at once.
+    max_seconds : float, optional
+    max_bytes : int
+        Memory of the arrays, and of the blocks that run at a time.
+    """
+
+    findings: str = "warn"
+    schedule: int | None = None
+    schedules: int = 1
+    max_steps: int = 10**8
+    max_seconds: float | None = None
+    max_bytes: int = 4 << 30
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.findings, str) or self.findings not in FINDINGS:
+            meanings = "; ".join(f"{name!r}: {text}" for name, text in FINDINGS.items())
+            raise UnsupportedInstructionError(f"findings={shorten(self.findings)} is none of {meanings}")
+        for name, least in (("schedules", 1), ("max_steps", 1), ("max_bytes", 1), ("schedule", 0)):
+            value = getattr(self, name)
+            number = integer_of(value)
+            if name == "schedule" and value is None:
+                continue
+            if number is None or number < least:
+                raise UnsupportedInstructionError(f"{name}={shorten(value)} is no integer from {least} on")
+        seconds = self.max_seconds
+        if seconds is not None and (
+            isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0
+        ):
+            raise UnsupportedInstructionError(f"max_seconds={shorten(seconds)} is no positive number")
+
+    def but(self, changes: Mapping[str, Any]) -> "LaunchOptions":
+        """Change some of them, for one launch.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            For options that do not exist.
+        """
+        known = [x.name for x in fields(self)]
+        if unknown := [x for x in changes if x not in known]:
+            raise UnsupportedInstructionError(f"a launch has no option {unknown[0]}; it has {', '.join(known)}")
+        return replace(self, **changes) if changes else self
+
+    @property
+    def limits(self) -> Limits:
+        """What the machine is told."""
+        return Limits(self.max_steps, self.max_seconds, self.max_bytes)
+
+    @property
+    def seeds(self) -> list[int | None]:
+        """The order of each run."""
+        first = 0 if self.schedule is None else self.schedule
+        return [self.schedule, *range(first + 1, first + self.schedules)]

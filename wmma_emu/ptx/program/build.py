@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""From the tree of a text to its program: every kernel with all that it calls, and the module's memory."""
+
+from dataclasses import replace
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.program.calls import Callee, enter
+from wmma_emu.ptx.program.faults import Place, fault, shown, unsupported
+from wmma_emu.ptx.program.link import Linker
+from wmma_emu.ptx.program.module_names import ModuleNames, names_of_module, require_complete
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, ModuleProgram, Parameter, Symbol
+from wmma_emu.ptx.program.variables import initial_bytes
+from wmma_emu.ptx.program.widths import align, alignment_of, bytes_of
+from wmma_emu.ptx.syntax.parser import parse
+from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText
+
+__all__ = ["build", "program_of"]
+
+_MOST_PARAMETER_BYTES = 32764
+"""PTX ISA 9.1, Kernel Function Parameters."""
+
+_MOST_REPEATED = 2**20
+"""Instructions of functions, counted once for each kernel that calls them: beyond that a text of many kernels and a
+large function would take quadratic time."""
+
+
+def program_of(text: str) -> ModuleProgram:
+    r"""Read a PTX text and resolve its names.
+
+    Parameters
+    ----------
+    text : str
+        A module as nvcc, NVRTC, Triton or a person writes it.
+
+    Returns
+    -------
+    ModuleProgram
+        Its kernels as lists of instructions, and its global and constant memory.
+
+    Raises
+    ------
+    PtxSyntaxError
+        If it is no PTX, or a name is unknown, declared twice or of the wrong kind; says line and column.
+    UnsupportedInstructionError
+        For recursion, indirect calls, and addresses of 32 bits.
+
+    Notes
+    -----
+    PTX ISA 9.1. Opcodes are not judged here.
+
+    Examples
+    --------
+    >>> module = program_of(".version 8.0\n.target sm_80\n.entry k(.param .u32 n) { .reg .b32 %r<2>; "
+    ...                     "ld.param.u32 %r1, [n]; L: bra L; }")
+    >>> for x in module.kernels["k"].instructions:
+    ...     print(x.opcode, x.operands)
+    ld.param.u32 (Register(index=0, name='%r1', type='b32'), AddressOperand(base=Symbol(space='param', offset=0, \
+    name='n', bytes=4), offset=0, coordinates=()))
+    bra (Target(index=1, name='L'),)
+    """
+    return build(parse(text))
+
+
+def build(tree: ModuleText) -> ModuleProgram:
+    """Resolve the names of a parsed text; raises what `program_of` raises."""
+    if tree.address_size != 64:
+        raise UnsupportedInstructionError(
+            f"addresses of {tree.address_size} bits are not supported; compile for .address_size 64"
+        )
+    names = names_of_module(tree)
+    kernels: dict[str, KernelProgram] = {}
+    visited: set[str] = set()
+    repeated = 0
+    for function in tree.functions:
+        if not function.is_kernel or function.body is None:
+            continue
+        kernel = _kernel(names, tree, function)
+        kernels[function.name] = kernel
+        visited.update(x[0] for x in kernel.functions)
+        repeated += len(kernel.instructions) - kernel.functions[0][2]
+        if repeated > _MOST_REPEATED:
+            raise unsupported(
+                tree.lines, function, f"the functions that {len(kernels)} kernels call have {repeated} instructions "
+                f"together; at most {_MOST_REPEATED} are supported: split the module"
+            )  # fmt: skip
+    for function in tree.functions:
+        if function.body is not None and function.name not in visited:
+            _check(names, tree, function)
+    global_bytes, global_relocations = initial_bytes(names.memories["global"], names.address, tree.lines)
+    const_bytes, const_relocations = initial_bytes(names.memories["const"], names.address, tree.lines)
+    return ModuleProgram(
+        kernels, tree.target[0], tree.version, global_bytes, const_bytes, tuple(names.memories["global"].symbols),
+        tuple(names.memories["const"].symbols), global_relocations, const_relocations,
+    )  # fmt: skip
+
+
+def _kernel(names: ModuleNames, tree: ModuleText, function: FunctionText) -> KernelProgram:
+    """Link a kernel; twice if its dynamic shared memory turns out to begin behind other variables."""
+    linker, parameters = _link(names, tree, function, 0)
+    begin = linker.storage.dynamic_begin()
+    if begin:
+        linker, parameters = _link(names, tree, function, begin)
+    functions = [Callee(function, first=0), *linker.bodies]
+    starts = [x.first or 0 for x in functions]
+    ends = [*starts[1:], len(linker.instructions)]
+    sizes = {
+        x.name: _three(x.arguments)
+        for x in function.directives
+        if x.name in ("reqntid", "maxntid", "reqnctapercluster")
+    }
+    last = parameters[-1] if parameters else None
+    return KernelProgram(
+        function.name, parameters, last.offset + last.bytes if last else 0, tuple(linker.storage.registers),
+        _finished(linker), tuple(linker.storage.symbols), linker.storage.shared_bytes, begin,
+        linker.storage.local_bytes, sizes.get("reqntid"), sizes.get("maxntid"), tree.lines,
+        tuple(zip([x.function.name for x in functions], starts, ends, strict=True)), sizes.get("reqnctapercluster"),
+    )  # fmt: skip
+
+
+def _three(numbers: tuple[str, ...]) -> tuple[int, int, int]:
+    x, y, z = (*map(int, numbers), 1, 1)[:3]
+    return x, y, z
+
+
+def _link(
+    names: ModuleNames, tree: ModuleText, function: FunctionText, dynamic_offset: int
+) -> tuple[Linker, tuple[Parameter, ...]]:
+    linker = Linker(names, tree.files, dynamic_offset)
+    root = Callee(function)
+    parameters = _parameters(linker, root)
+    linker.read(root)
+    read = 0
+    while read < len(linker.bodies):
+        linker.read(linker.bodies[read])
+        read += 1
+    _refuse_recursion(names, [root, *linker.bodies])
+    return linker, parameters
+
+
+def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
+    """Lay a kernel's parameters out, each at a multiple of its alignment."""
+    found, offset = [], 0
+    for variable in root.function.parameters:
+        require_complete(linker.module.lines, variable)
+        size, alignment = bytes_of(variable), alignment_of(variable)
+        if variable.space != "param":
+            raise fault(linker.module.lines, variable, "a parameter of a kernel is .param, not .reg")
+        offset = align(offset, alignment)
+        symbol = Symbol("param", offset, variable.name, size)
+        enter(linker, root.names, variable, symbol)
+        linker.storage.keep(symbol, variable)
+        found.append(Parameter(variable.name, variable.type, size, alignment, offset, "ptr" in variable.attributes))
+        offset += size
+        if offset > _MOST_PARAMETER_BYTES:
+            raise fault(
+                linker.module.lines, variable, f"the parameters up to {shown(variable.name)} take {offset} bytes; "
+                f"a kernel has {_MOST_PARAMETER_BYTES} at most"
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _check(names: ModuleNames, tree: ModuleText, function: FunctionText) -> None:
+    """Resolve the names of a function that no kernel calls; what cannot be run is no error there."""
+    linker = Linker(names, tree.files)
+    root = Callee(function)
+    try:
+        linker.enter_formals(root)
+        linker.read(root)
+    except UnsupportedInstructionError:
+        return
+
+
+def _finished(linker: Linker) -> tuple[Instruction, ...]:
+    """Give every call the index of its function."""
+    for index, callee in linker.calls:
+        instruction = linker.instructions[index]
+        if instruction is not None:
+            linker.instructions[index] = replace(instruction, callee=callee.first)
+    return tuple([x for x in linker.instructions if x is not None])
+
+
+def _refuse_recursion(names: ModuleNames, functions: list[Callee]) -> None:
+    """Refuse functions that call themselves, over however many others: each has one frame."""
+    callees = {x.function.name: x for x in functions}
+    state: dict[str, int] = {}
+    for function in functions:
+        path = [(function.function.name, iter(function.calls))] if function.function.name not in state else []
+        state.setdefault(function.function.name, 1)
+        while path:
+            name, calls = path[-1]
+            for called, text in calls:
+                if state.get(called) == 1:
+                    message = f"recursion: {shown(called)} is called while it runs, which is not supported"
+                    raise unsupported(names.lines, Place(text.line, text.column), message)
+                if called not in state:
+                    state[called] = 1
+                    path.append((called, iter(callees[called].calls)))
+                    break
+            else:
+                state[name] = 2
+                path.pop()

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""Calls: which function, what is handed over before and after, and in which order functions are appended."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from wmma_emu.ptx.program.faults import shown
+from wmma_emu.ptx.program.module_names import require_complete
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Copy,
+    Immediate,
+    Instruction,
+    Operand,
+    Predicate,
+    Register,
+    SourceLine,
+    Special,
+    Symbol,
+)
+from wmma_emu.ptx.program.scopes import NamesInScope
+from wmma_emu.ptx.program.widths import BYTES
+from wmma_emu.ptx.syntax.tree import Call, FunctionText, InstructionText, Name, OperandText, VariableText
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.program.link import Linker
+
+__all__ = ["Callee", "add_call", "callee_of", "enter", "formal"]
+
+
+@dataclass(slots=True)
+class Callee:
+    """A function that is called: the scope of its parameters, and where its instructions begin once they are there."""
+
+    function: FunctionText
+    names: NamesInScope = field(default_factory=NamesInScope)
+    results: list[Operand] = field(default_factory=list)
+    parameters: list[Operand] = field(default_factory=list)
+    first: int | None = None
+    calls: list[tuple[str, InstructionText]] = field(default_factory=list)
+
+
+def callee_of(linker: "Linker", call: Call, text: InstructionText) -> Callee:
+    """Find the function of a call; when it is met first, its parameters get registers and places."""
+    name = call.function.text
+    resolver = linker.resolver
+    function = linker.module.functions.get(name)
+    declared = resolver.scope.lookup(name)
+    if declared is not None and declared.text.space == "reg":
+        resolver.unsupported(text, f"a call of what the register {shown(name)} holds: indirect calls are not supported")
+    if declared is not None or function is None:
+        resolver.fault(text, f"{shown(name)} is no function; declare it before, with .func")
+    if function.is_kernel:
+        resolver.fault(text, f"{shown(name)} is a kernel (.entry), which cannot be called")
+    callee = linker.callees.get(function.name)
+    if callee is None:
+        callee = linker.callees[function.name] = Callee(function)
+        if function.body is not None:
+            linker.enter_formals(callee)
+            linker.bodies.append(callee)
+    return callee
+
+
+def formal(linker: "Linker", callee: Callee, variable: VariableText) -> Operand:
+    """Make the register or the place of a parameter, in the function's own scope."""
+    require_complete(linker.module.lines, variable)
+    if variable.count is not None:
+        linker.resolver.fault(variable, f"{shown(variable.name)}<...>: a parameter is one register")
+    if variable.space == "reg":
+        enter(linker, callee.names, variable, None)
+        outer, linker.resolver.scope = linker.resolver.scope, callee.names
+        found = linker.resolver.name(variable.name, variable)
+        linker.resolver.scope = outer
+        return found
+    symbol = linker.storage.local(variable)
+    enter(linker, callee.names, variable, symbol)
+    return symbol
+
+
+def enter(linker: "Linker", names: NamesInScope, variable: VariableText, symbol: Symbol | None) -> None:
+    """Declare a variable in a scope, and what it stands for."""
+    twice = names.declare(variable)
+    if twice is not None:
+        linker.resolver.fault(variable, f"{shown(twice)} is declared twice in these braces")
+    if symbol is not None:
+        linker.resolver.made[id(variable), variable.name] = symbol
+
+
+@dataclass(slots=True)
+class _Handing:
+    """What happens around a call: copies of memory, and instructions where registers take part."""
+
+    linker: "Linker"
+    text: InstructionText
+    guard: Predicate | None
+    source: SourceLine | None
+    copies: list[Copy] = field(default_factory=list)
+    instructions: list[Instruction] = field(default_factory=list)
+
+    def hand(self, source: Operand, target: Operand, formal: VariableText, number: int) -> None:
+        """Hand one value over, as the type of the parameter that the function declares."""
+        kind = "b" + str(8 * BYTES[formal.type]) if formal.type not in ("f32", "f64", "pred") else formal.type
+        if isinstance(source, Symbol) and isinstance(target, Symbol):
+            if source.bytes != target.bytes:
+                self.linker.resolver.fault(
+                    self.text, f"argument or result {number}: {shown(source.name)} has {source.bytes} bytes, "
+                    f"{shown(target.name)} has {target.bytes}"
+                )  # fmt: skip
+            self.copies.append(Copy(source.offset, target.offset, source.bytes))
+        elif isinstance(target, Symbol):
+            self._add("st", ("param", kind), (AddressOperand(target), source))
+        elif isinstance(source, Symbol):
+            self._add("ld", ("param", kind), (target, AddressOperand(source)))
+        else:
+            self._add("mov", (kind,), (target, source))
+
+    def _add(self, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand, ...]) -> None:
+        self.instructions.append(
+            Instruction(
+                ".".join((mnemonic, *modifiers)), mnemonic, modifiers, operands, self.guard, self.text.line,
+                self.text.column, self.source,
+            )
+        )  # fmt: skip
+
+
+def add_call(
+    linker: "Linker",
+    text: InstructionText,
+    call: Call,
+    callee: Callee,
+    guard: Predicate | None,
+    source: SourceLine | None,
+) -> None:
+    """Append a call, what is handed over before it and what comes back after it."""
+    function = callee.function
+    results = [_actual(linker, x, text) for x in call.results]
+    arguments = [_actual(linker, x, text) for x in call.arguments]
+    for what, given, formals in (("result", results, function.results), ("argument", arguments, function.parameters)):
+        if len(given) != len(formals):
+            linker.resolver.fault(
+                text,
+                f"the call has {len(given)} {what}{'s' * (len(given) != 1)}, {shown(function.name)} {len(formals)}",
+            )
+    opcode = ".".join((text.mnemonic, *text.modifiers))
+    if function.body is None:
+        linker.instructions.append(
+            Instruction(
+                opcode, text.mnemonic, text.modifiers, (*results, *arguments), guard, text.line, text.column, source,
+                callee_name=function.name,
+            )
+        )  # fmt: skip
+        return
+    before = _Handing(linker, text, guard, source)
+    for i, (argument, target, declared) in enumerate(
+        zip(arguments, callee.parameters, function.parameters, strict=True), 1
+    ):
+        if argument is None:
+            linker.resolver.fault(text, "_ is no argument of a call")
+        before.hand(argument, target, declared, i)
+    after = _Handing(linker, text, guard, source)
+    for i, (result, origin, declared) in enumerate(zip(results, callee.results, function.results, strict=True), 1):
+        if result is not None:
+            if not isinstance(result, Register | Symbol):
+                linker.resolver.fault(text, "a result of a call goes to a register or a .param variable")
+            after.hand(origin, result, declared, i)
+    linker.instructions += before.instructions
+    linker.calls.append((len(linker.instructions), callee))
+    linker.caller.calls.append((function.name, text))
+    linker.instructions.append(
+        Instruction(
+            opcode, text.mnemonic, text.modifiers, (), guard, text.line, text.column, source, callee=0,
+            callee_name=function.name, copies_in=tuple(before.copies), copies_out=tuple(after.copies),
+        )
+    )  # fmt: skip
+    linker.instructions += after.instructions
+
+
+def _actual(linker: "Linker", text: OperandText, where: InstructionText) -> Operand | None:
+    """Resolve what a call is given: a register, a number, or a .param variable of the caller."""
+    found = linker.resolver.operand(text, where)
+    if isinstance(found, Symbol) and found.space != "local":
+        what = "a parameter of the kernel" if found.space == "param" else f".{found.space}"
+        message = f"{shown(found.name)} is {what}; a call takes registers, numbers and .param variables of the function"
+        linker.resolver.fault(where, message)
+    if found is not None and not isinstance(found, Symbol | Register | Immediate | Special):
+        name = text.text if isinstance(text, Name) else "this"
+        linker.resolver.fault(where, f"{shown(name)} is no register, number or .param variable")
+    return found

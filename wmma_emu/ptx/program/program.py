@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""What a kernel is to the machine: instructions in one list, names resolved to registers, places and offsets."""
+
+from dataclasses import dataclass, field
+
+__all__ = [
+    "AddressOperand",
+    "Copy",
+    "Immediate",
+    "Instruction",
+    "KernelProgram",
+    "ModuleProgram",
+    "Operand",
+    "PairOperand",
+    "Parameter",
+    "Predicate",
+    "Register",
+    "SourceLine",
+    "Special",
+    "Symbol",
+    "Target",
+    "VectorOperand",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A register of the kernel: ``index`` counts all of them, ``type`` is as declared ("b32", "pred", "f64")."""
+
+    index: int
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A constant: ``kind`` "int" (value: the number), "f32" or "f64" (value: the bit pattern)."""
+
+    kind: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A special register without its percent sign: ``tid.x``, ``laneid``, ``clock64``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A variable: where it begins in its space ("global", "const", "shared", "local", "param"); ``name`` for messages.
+
+    ``offset`` counts bytes from the start of the module's global or constant memory, of the block's shared memory, of
+    the thread's local memory, or of the kernel's parameters. Variables of ``.param`` inside functions are "local".
+    """
+
+    space: str
+    offset: int
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A label: the index of the instruction behind it."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A predicate register, or its complement, as an operand or a guard."""
+
+    register: Register
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PairOperand:
+    """``p|q``; None is the sink ``_``."""
+
+    first: Register | None
+    second: Register | None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorOperand:
+    """``{a, b}``; None is the sink ``_``."""
+
+    elements: "tuple[Register | Immediate | Special | Symbol | None, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class AddressOperand:
+    """``[base + offset]``."""
+
+    base: Register | Symbol | Immediate
+    offset: int = 0
+    coordinates: "tuple[Operand, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Bytes of the thread's local memory that a call hands over: an argument to a parameter, or a result back."""
+
+    source: int
+    target: int
+    bytes: int
+
+
+Operand = Register | Immediate | Special | Symbol | Target | Predicate | PairOperand | VectorOperand | AddressOperand
+"""An operand; the sink ``_`` where a register is written is None in `Instruction.operands`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """Where the compiler's source says the instruction comes from, by ``.loc``."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction of a program.
+
+    ``opcode`` is the text, ``"add.rn.f32"``; ``modifiers`` what stands behind the first point. A negated source
+    predicate is a `Predicate`. A ``call`` has ``callee`` (index of the function's first instruction, None for one of
+    the driver's, whose results and arguments, in this order, are the operands), ``callee_name`` and the copies before
+    and after it; ``brx.idx`` has ``targets``, and its index as the only operand.
+    """
+
+    opcode: str
+    mnemonic: str
+    modifiers: tuple[str, ...]
+    operands: tuple[Operand | None, ...]
+    guard: Predicate | None
+    line: int
+    column: int
+    source: SourceLine | None = None
+    callee: int | None = None
+    callee_name: str = ""
+    copies_in: tuple[Copy, ...] = ()
+    copies_out: tuple[Copy, ...] = ()
+    targets: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a kernel: PTX type, bytes, offset from the first one; ``is_pointer`` where ``.ptr`` says so."""
+
+    name: str
+    type: str
+    bytes: int
+    alignment: int
+    offset: int
+    is_pointer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KernelProgram:
+    """A kernel and every function that it calls, as one list of instructions; the kernel begins at index 0.
+
+    Each of them ends in an instruction that goes elsewhere: where the text falls off the end of a body, or has a label
+    there, a ``ret`` of the line of its last brace stands. ``functions`` says which instructions are whose: (name,
+    first, behind the last). ``registers`` are those that occur, in order of first use; ``symbols`` the variables of
+    shared, local and parameter memory that occur.
+
+    ``shared_bytes`` is what it declares; dynamic shared memory (``.extern .shared``) begins at ``dynamic_offset``, None
+    where none is declared. ``local_bytes`` is what a thread has for local memory and the parameters of calls.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    parameter_bytes: int
+    registers: tuple[Register, ...]
+    instructions: tuple[Instruction, ...]
+    symbols: tuple[Symbol, ...]
+    shared_bytes: int
+    dynamic_offset: int | None
+    local_bytes: int
+    required_block: tuple[int, int, int] | None
+    max_block: tuple[int, int, int] | None
+    lines: tuple[str, ...] = field(repr=False)
+    functions: tuple[tuple[str, int, int], ...] = ()
+    required_cluster: tuple[int, int, int] | None = None
+
+    def text(self, line: int) -> str:
+        """Text of a line of PTX, without blanks around it."""
+        return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleProgram:
+    """All kernels of a text, and the variables that they share: initial bytes of global and constant memory.
+
+    ``global_relocations`` and ``const_relocations`` are places where the address of a variable has to be written:
+    (offset of the eight bytes, symbol meant, addend, whether the generic address is meant).
+    """
+
+    kernels: dict[str, KernelProgram]
+    target: str
+    version: str
+    global_bytes: bytes
+    const_bytes: bytes
+    global_symbols: tuple[Symbol, ...]
+    const_symbols: tuple[Symbol, ...]
+    global_relocations: tuple[tuple[int, Symbol, int, bool], ...]
+    const_relocations: tuple[tuple[int, Symbol, int, bool], ...]

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""What an operand means: names become registers, special registers, variables and labels."""
+
+from typing import NoReturn
+
+from wmma_emu.ptx.program.faults import Placed, fault, shown, unsupported
+from wmma_emu.ptx.program.module_names import ModuleNames
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Immediate,
+    Operand,
+    PairOperand,
+    Predicate,
+    Register,
+    Special,
+    Symbol,
+    VectorOperand,
+)
+from wmma_emu.ptx.program.scopes import NamesInScope
+from wmma_emu.ptx.program.special import SPECIAL
+from wmma_emu.ptx.program.storage import Storage
+from wmma_emu.ptx.syntax.tree import Address, Call, Guard, Literal, Name, Negated, OperandText, Pair, Vector
+
+__all__ = ["Resolver"]
+
+_SINK = "_"
+
+_WARP_SIZE = 32
+
+
+class Resolver:
+    """Looks names up in a scope, in the module and among the special registers.
+
+    Attributes
+    ----------
+    scope : NamesInScope
+        Where the text is being read.
+    made : dict
+        Registers and symbols of declarations, by `id` of the declaration and name.
+    """
+
+    __slots__ = ("made", "module", "scope", "storage")
+
+    def __init__(self, module: ModuleNames, storage: Storage) -> None:
+        self.module = module
+        self.storage = storage
+        self.scope = NamesInScope()
+        self.made: dict[tuple[int, str], Operand] = {}
+
+    def fault(self, where: Placed, message: str) -> NoReturn:
+        """Raise an error of the text."""
+        raise fault(self.module.lines, where, message)
+
+    def unsupported(self, where: Placed, message: str) -> NoReturn:
+        """Raise for what is right and cannot be run."""
+        raise unsupported(self.module.lines, where, message)
+
+    def operand(self, text: OperandText, where: Placed) -> Operand | None:
+        """Resolve an operand; None is the sink ``_``."""
+        if isinstance(text, Name):
+            return None if text.text == _SINK else self.scope.found.get(text.text) or self.name(text.text, where)
+        if isinstance(text, Literal):
+            return Immediate(text.kind, text.value)
+        if isinstance(text, Address):
+            return self._address(text, where)
+        if isinstance(text, Vector):
+            found = self.scope.found
+            elements = []
+            for x in text.elements:
+                known = found.get(x.text) if type(x) is Name else None
+                elements.append(known if type(known) is Register else self._element(x, where))
+            return VectorOperand(tuple(elements))
+        if isinstance(text, Negated):
+            return Predicate(self.predicate(text.operand.text, where), True)
+        if isinstance(text, Pair):
+            return PairOperand(*(self._result(x, where) for x in (text.first, text.second)))
+        raise TypeError(f"{Call.__name__} is resolved where its callee is known")
+
+    def guard(self, text: Guard, where: Placed) -> Predicate:
+        """Resolve ``@p``, ``@!p``."""
+        return Predicate(self.predicate(text.register, where), text.negated)
+
+    def predicate(self, name: str, where: Placed) -> Register:
+        """Resolve the name of a predicate register."""
+        found = self.scope.found.get(name) or self.name(name, where)
+        if not isinstance(found, Register) or found.type != "pred":
+            self.fault(where, f"{shown(name)} is {_describe(found)}; expected a predicate register (.pred)")
+        return found
+
+    def name(self, name: str, where: Placed) -> Operand:
+        """Resolve a name that this scope has not met since its last declaration."""
+        found = self._find(name)
+        if found is None:
+            self._unknown(name, where)
+        self.scope.found[name] = found
+        return found
+
+    def _find(self, name: str) -> Operand | None:
+        vector, point, part = name.partition(".")
+        declared = self.scope.lookup(vector)
+        if declared is not None:
+            key = id(declared.text), vector
+            found = self.made.get(key)
+            if found is None:
+                if declared.text.space == "shared":
+                    found = self.storage.shared(declared.text)
+                elif declared.text.space in self.module.memories:
+                    found = self.module.inner[id(declared.text)]
+                else:
+                    found = self.storage.register(declared)
+                self.made[key] = found
+            return found if not point else _part(found, part)
+        if name in self.module.symbols:
+            return self.module.symbols[name]
+        if name in self.module.shared:
+            return self.storage.shared(self.module.shared[name])
+        if name == "WARP_SZ":
+            return Immediate("int", _WARP_SIZE)
+        if name[0] == "%" and name[1:] in SPECIAL:
+            return Special(name[1:])
+        if name[0] == "%" and f"{name[1:]}.x" in SPECIAL:
+            return VectorOperand(tuple(Special(f"{name[1:]}.{x}") for x in "xyzw"))
+        return None
+
+    def _unknown(self, name: str, where: Placed) -> NoReturn:
+        if name in self.module.functions:
+            self.unsupported(where, f"the address of the function {shown(name)}: indirect calls are not supported")
+        if self.scope.has_label(name):
+            self.fault(where, f"{shown(name)} is a label; expected a register, a variable or a number")
+        kind = "register" if name[0] == "%" else "name"
+        self.fault(where, f"the {kind} {shown(name)} is not declared here, nor is it a special register or a variable")
+
+    def _element(self, text: OperandText, where: Placed) -> Register | Immediate | Special | Symbol | None:
+        found = self.operand(text, where)
+        if found is not None and not isinstance(found, Register | Immediate | Special | Symbol):
+            self.fault(where, "an element of a vector is a register, a variable or a number")
+        return found
+
+    def _result(self, text: Name, where: Placed) -> Register | None:
+        found = self.operand(text, where)
+        if found is not None and not isinstance(found, Register):
+            self.fault(where, f"{shown(text.text)} is {_describe(found)}; expected a register on each side of '|'")
+        return found
+
+    def _address(self, text: Address, where: Placed) -> Operand:
+        base = self.operand(text.base, where)
+        if text.form == "sum" or text.form == "element":
+            if not isinstance(base, Symbol):
+                self.fault(where, f"{_describe(base)} with an offset outside of [ ]; expected a variable")
+            steps = self._elements(base) if text.form == "element" else 1
+            shift = text.offset * steps
+            return Symbol(base.space, base.offset + shift, f"{base.name}{shift:+d}", max(0, base.bytes - shift))
+        if not isinstance(base, Register | Symbol | Immediate) or (isinstance(base, Register) and base.type == "pred"):
+            self.fault(where, f"{_describe(base)} is no address; expected a register, a variable or a number in [ ]")
+        if not text.coordinates:
+            return AddressOperand(base, text.offset)
+        coordinates = []
+        for x in text.coordinates:
+            coordinate = self.operand(x, where)
+            if coordinate is None:
+                self.fault(where, "_ is no coordinate; expected a register or a number")
+            coordinates.append(coordinate)
+        return AddressOperand(base, text.offset, tuple(coordinates))
+
+    def _elements(self, symbol: Symbol) -> int:
+        return self.storage.elements.get(symbol) or self.module.elements[symbol]
+
+
+def _part(found: Operand, part: str) -> Operand | None:
+    """Element of a vector register: ``v.x`` or ``v.r``."""
+    if not isinstance(found, VectorOperand) or len(part) != 1:
+        return None
+    index = "xyzw".find(part) if part in "xyzw" else "rgba".find(part)
+    return found.elements[index] if 0 <= index < len(found.elements) else None
+
+
+def _describe(found: Operand | None) -> str:
+    if isinstance(found, Register):
+        return f"the register {shown(found.name)} (.{found.type})"
+    if isinstance(found, Symbol):
+        return f"the variable {shown(found.name)} (.{found.space})"
+    if isinstance(found, Special):
+        return f"the special register %{found.name}"
+    if isinstance(found, Immediate):
+        return "a number"
+    return "_" if found is None else "a vector"

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""What one kernel needs: its registers, and places in shared, local and parameter memory, given as names come up."""
+
+from wmma_emu.ptx.program.program import Operand, Register, Symbol, VectorOperand
+from wmma_emu.ptx.program.scopes import Declared
+from wmma_emu.ptx.program.widths import align, alignment_of, bytes_of, element_bytes
+from wmma_emu.ptx.syntax.tree import VariableText
+
+__all__ = ["Storage"]
+
+
+class Storage:
+    """Registers and memory of a kernel.
+
+    Parameters
+    ----------
+    dynamic_offset : int
+        Where dynamic shared memory is taken to begin; `dynamic_begin` says at the end where it does.
+
+    Attributes
+    ----------
+    registers : list of Register
+        In order of first use.
+    symbols : list of Symbol
+    elements : dict of Symbol to int
+        Bytes of an element.
+    shared_bytes, local_bytes : int
+    """
+
+    __slots__ = (
+        "_dynamic_alignment", "_dynamic_offset", "_free", "_shared", "_times", "elements", "local_bytes", "registers",
+        "shared_bytes", "symbols",
+    )  # fmt: skip
+
+    def __init__(self, dynamic_offset: int) -> None:
+        self.registers: list[Register] = []
+        self.symbols: list[Symbol] = []
+        self.elements: dict[Symbol, int] = {}
+        self.shared_bytes = 0
+        self.local_bytes = 0
+        self._dynamic_offset = dynamic_offset
+        self._dynamic_alignment = 0
+        self._shared: dict[int, Symbol] = {}
+        self._free: dict[tuple[int, int], list[int]] = {}
+        self._times: dict[str, int] = {}
+
+    def dynamic_begin(self) -> int | None:
+        """First byte of dynamic shared memory, behind all that has a size; None if no name of it occurs."""
+        return align(self.shared_bytes, self._dynamic_alignment) if self._dynamic_alignment else None
+
+    def register(self, declared: Declared) -> Operand:
+        """Make a register, or those of a vector (``.reg .v4 .f32 v``: v.x, v.y, v.z, v.w)."""
+        if declared.text.vector == 1:
+            return self._register(declared.name, declared.text.type)
+        suffixes = "xyzw" if declared.text.vector <= 4 else "01234567"
+        return VectorOperand(
+            tuple(self._register(f"{declared.name}.{x}", declared.text.type) for x in suffixes[: declared.text.vector])
+        )
+
+    def _register(self, name: str, kind: str) -> Register:
+        times = self._times.get(name, 0)
+        self._times[name] = times + 1
+        register = Register(len(self.registers), f"{name}#{times + 1}" if times else name, kind)
+        self.registers.append(register)
+        return register
+
+    def shared(self, variable: VariableText) -> Symbol:
+        """Give a shared variable its place when it occurs first; all that have no size share one."""
+        known = self._shared.get(id(variable))
+        if known is not None:
+            return known
+        size, alignment = bytes_of(variable), alignment_of(variable)
+        if variable.sizes and variable.sizes[0] == 0:
+            self._dynamic_alignment = max(self._dynamic_alignment, alignment)
+            symbol = Symbol("shared", self._dynamic_offset, variable.name, 0)
+        else:
+            offset = align(self.shared_bytes, alignment)
+            self.shared_bytes = offset + size
+            symbol = Symbol("shared", offset, variable.name, size)
+        self._shared[id(variable)] = symbol
+        return self.keep(symbol, variable)
+
+    def local(self, variable: VariableText) -> Symbol:
+        """Give a local variable, or a parameter of a function, its place in the thread's local memory."""
+        size, alignment = bytes_of(variable), alignment_of(variable)
+        unused = self._free.get((size, alignment))
+        if unused and variable.space == "param":
+            offset = unused.pop()
+        else:
+            offset = align(self.local_bytes, alignment)
+            self.local_bytes = offset + size
+        return self.keep(Symbol("local", offset, variable.name, size), variable)
+
+    def release(self, variable: VariableText, symbol: Symbol) -> None:
+        """Let the ``.param`` variables of later scopes have the place of one whose scope has ended."""
+        self._free.setdefault((symbol.bytes, alignment_of(variable)), []).append(symbol.offset)
+
+    def keep(self, symbol: Symbol, variable: VariableText) -> Symbol:
+        """Remember a variable of the kernel."""
+        self.symbols.append(symbol)
+        self.elements[symbol] = element_bytes(variable)
+        return symbol

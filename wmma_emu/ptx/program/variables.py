@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Where the module's variables stand in global and constant memory, and the bytes there at first."""
+
+import math
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from wmma_emu.errors import PtxSyntaxError
+from wmma_emu.ptx.program.faults import fault, shown, unsupported
+from wmma_emu.ptx.program.program import Symbol
+from wmma_emu.ptx.program.widths import BYTES, align, alignment_of, bytes_of
+from wmma_emu.ptx.syntax.literals import double_of_bits
+from wmma_emu.ptx.syntax.tree import Address, Literal, Name, OperandText, VariableText
+
+__all__ = ["Memory", "Relocation", "initial_bytes", "lay_out"]
+
+LARGEST = {"global": 2**28, "const": 2**16}
+"""Bytes of all variables: of constant memory what every chip has (CUDA programming guide, technical specifications); of
+global memory a limit of this emulator, beyond which a text would take the host's memory."""
+
+Relocation = tuple[int, Symbol, int, bool]
+
+
+@dataclass(slots=True)
+class Memory:
+    """Variables of one space."""
+
+    space: str
+    size: int = 0
+    symbols: list[Symbol] = field(default_factory=list)
+    texts: list[VariableText] = field(default_factory=list)
+
+
+def lay_out(memory: Memory, variable: VariableText, lines: tuple[str, ...]) -> Symbol:
+    """Give a variable its place behind those before it."""
+    size = bytes_of(variable)
+    offset = align(memory.size, alignment_of(variable))
+    if offset + size > LARGEST[memory.space]:
+        raise unsupported(
+            lines, variable, f"the .{memory.space} variables up to {shown(variable.name)} take {offset + size} bytes; "
+            f"at most {LARGEST[memory.space]} are supported"
+        )  # fmt: skip
+    symbol = Symbol(memory.space, offset, variable.name, size)
+    memory.size = offset + size
+    memory.symbols.append(symbol)
+    memory.texts.append(variable)
+    return symbol
+
+
+def initial_bytes(
+    memory: Memory, lookup: Callable[[str], Symbol | str], lines: tuple[str, ...]
+) -> tuple[bytes, tuple[Relocation, ...]]:
+    """Compute the memory's first contents; ``lookup`` gives a variable's symbol, or says why it has none."""
+    relocations: list[Relocation] = []
+    if not any(x.initial for x in memory.texts):
+        return bytes(memory.size), ()
+    contents = bytearray(memory.size)
+    for symbol, variable in zip(memory.symbols, memory.texts, strict=True):
+        width = BYTES[variable.type]
+        for place, value in _placed(variable):
+            offset = symbol.offset + place * width
+            if isinstance(value, Literal):
+                bits = _bits(variable, value, lines)
+                contents[offset : offset + width] = bits.to_bytes(width, "little")
+            else:
+                relocations.append((offset, *_address(variable, value, lookup, lines)))
+    return bytes(contents), tuple(relocations)
+
+
+def _placed(variable: VariableText) -> Iterable[tuple[int, OperandText]]:
+    initial = variable.initial or ()
+    return zip(variable.places or range(len(initial)), initial, strict=True)
+
+
+def _bits(variable: VariableText, value: Literal, lines: tuple[str, ...]) -> int:
+    """Bits of a number as the variable's type; as ptxas does, only numbers of the type's own kind are taken."""
+    kind, width = variable.type, BYTES[variable.type]
+    if kind in ("f32", "f64"):
+        if kind == value.kind:
+            return value.value
+        if value.kind == "f64":
+            return _single(double_of_bits(value.value))
+    elif value.kind == "int" and kind not in ("f16", "f16x2", "bf16", "bf16x2"):
+        return value.value & (1 << 8 * width) - 1
+    elif kind[0] == "b" and value.kind == f"f{8 * width}":
+        return value.value
+    given = "an integer" if value.kind == "int" else f"a floating-point number ({value.kind})"
+    raise _mismatch(variable, given, lines)
+
+
+def _mismatch(variable: VariableText, given: str, lines: tuple[str, ...]) -> PtxSyntaxError:
+    return fault(lines, variable, f"{given} is no initial value of {shown(variable.name)}, which is .{variable.type}")
+
+
+def _single(value: float) -> int:
+    """Round to float32, to nearest even."""
+    try:
+        return int(struct.unpack("<I", struct.pack("<f", value))[0])
+    except OverflowError:
+        return int(struct.unpack("<I", struct.pack("<f", math.copysign(math.inf, value)))[0])
+
+
+def _address(
+    variable: VariableText, value: OperandText, lookup: Callable[[str], Symbol | str], lines: tuple[str, ...]
+) -> tuple[Symbol, int, bool]:
+    """Symbol, offset, and whether the generic address is meant."""
+    if BYTES[variable.type] != 8 or variable.type == "f64":
+        raise _mismatch(variable, "an address of 64 bits", lines)
+    base = value.base if isinstance(value, Address) else value
+    if not isinstance(base, Name):
+        raise _mismatch(variable, "this", lines)
+    symbol = lookup(base.text)
+    if isinstance(symbol, str):
+        message = f"{shown(base.text)}, in the initial value of {shown(variable.name)}, {symbol}"
+        raise (fault if symbol.startswith("is not") else unsupported)(lines, variable, message)
+    if isinstance(value, Address):
+        return symbol, value.offset, value.form == "generic"
+    return symbol, 0, False

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""How many bytes a PTX type takes in memory."""
+
+from wmma_emu.ptx.syntax.tree import VariableText
+
+__all__ = ["BYTES", "align", "alignment_of", "bytes_of", "element_bytes", "elements_of"]
+
+BYTES = {
+    "pred": 1, "b8": 1, "u8": 1, "s8": 1, "e4m3": 1, "e5m2": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2,
+    "b32": 4, "u32": 4, "s32": 4, "f32": 4, "tf32": 4, "f16x2": 4, "bf16x2": 4, "b64": 8, "u64": 8, "s64": 8, "f64": 8,
+    "texref": 8, "samplerref": 8, "surfref": 8, "b128": 16,
+}  # fmt: skip
+"""PTX ISA 9.1, Fundamental Types; a texture, sampler or surface is a handle of 64 bits."""
+
+
+def elements_of(variable: VariableText) -> int:
+    """Count the elements of an array (1 without brackets), each of ``vector`` numbers."""
+    total = 1
+    for size in variable.sizes:
+        total *= size
+    return total
+
+
+def bytes_of(variable: VariableText) -> int:
+    """Bytes that a variable takes: its registers do not count."""
+    return elements_of(variable) * element_bytes(variable)
+
+
+def element_bytes(variable: VariableText) -> int:
+    """Bytes of one element, of a vector all of it."""
+    return variable.vector * BYTES[variable.type]
+
+
+def alignment_of(variable: VariableText) -> int:
+    """Bytes that the address is a multiple of: what is declared, else the size of an element."""
+    return variable.alignment or element_bytes(variable)
+
+
+def align(offset: int, alignment: int) -> int:
+    """Round up to a multiple.
+
+    Examples
+    --------
+    >>> align(5, 4), align(8, 4)
+    (8, 8)
+    """
+    return -(-offset // alignment) * alignment

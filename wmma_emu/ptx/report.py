@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""What a launch has to say: what was wrong, which bits are not proved, what it took."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wmma_emu.ptx.findings import Finding
+from wmma_emu.ptx.machine.compile import NotBitExact
+
+__all__ = ["Report", "summary_of"]
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a launch has to say.
+
+    Attributes
+    ----------
+    kernel, arch : str
+    instructions : int
+        Executed, counted for each thread.
+    steps : int
+        Instructions stepped, each for many threads at once: what ``max_steps`` limits.
+    seconds : float
+    findings : tuple of Finding
+        What is wrong with the kernel, in the order in which it was met: one for each kind and line of PTX.
+    not_bit_exact : tuple of NotBitExact
+        Instructions of the kernel whose bits are not proved; where it is empty, the bits are the chip's.
+    contracted : tuple of int
+        Lines of the multiplications that were fused with the addition that follows, as ptxas does.
+    output : str
+        What the kernel printed.
+    completed : bool
+        False where a deadlock or a trap ended it.
+    """
+
+    kernel: str
+    arch: str
+    instructions: int
+    steps: int
+    seconds: float
+    findings: tuple[Finding, ...] = ()
+    not_bit_exact: tuple[NotBitExact, ...] = ()
+    contracted: tuple[int, ...] = ()
+    output: str = ""
+    completed: bool = True
+
+    def __str__(self) -> str:
+        rate = f", {self.instructions / self.seconds / 1e6:.3g} million a second" if self.seconds > 0 else ""
+        lines = [
+            f"{self.kernel} on {self.arch}: {self.instructions} thread-instructions in {self.seconds:.3g} s{rate}"
+            + ("" if self.completed else "; it did not come to its end")
+        ]
+        for heading, entries in (
+            ("findings", self.findings),
+            ("not bit-exact", [f"line {x.line}: {x.opcode}: {x.reason}" for x in self.not_bit_exact]),
+            ("contracted", [_lines(self.contracted)] if self.contracted else ()),
+        ):
+            lines.append(f"{heading}: {'none' if not entries else ''}".rstrip())
+            lines += [f"  {line}" for entry in entries for line in str(entry).splitlines()]
+        if self.output:
+            lines += ["printed:", *(f"  {line}" for line in self.output.splitlines())]
+        return "\n".join(lines)
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    return f"{len(numbers)} products, line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+
+
+def summary_of(report: Report) -> str:
+    """Say the first findings of a launch, as a warning or an error says them."""
+    findings = report.findings
+    heads = "\n".join(str(x) for x in findings[:_SHOWN])
+    more = f"\nand {len(findings) - _SHOWN} more" if len(findings) > _SHOWN else ""
+    return f"{report.kernel}: {len(findings)} finding{'s' * (len(findings) != 1)}\n{heads}{more}"

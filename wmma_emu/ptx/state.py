@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MIT
+"""Where a chunk of blocks stands: the registers of all its threads, its memory, its clocks, what was found."""
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import Arch
+from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.operands import bits_of_type, constant, dtype_of_bits
+from wmma_emu.ptx.program.program import (
+    Immediate,
+    Instruction,
+    KernelProgram,
+    Operand,
+    PairOperand,
+    Predicate,
+    Register,
+    Special,
+    Symbol,
+    VectorOperand,
+)
+from wmma_emu.ptx.threads import Active, Array, Threads, Warps
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.memory.memory import Memory
+
+__all__ = ["Pending", "State", "carry_of", "registers_of"]
+
+_CLOCKS = ("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi")
+_SHARED_SIZES = ("dynamic_smem_size", "total_smem_size", "aggr_smem_size")
+
+
+class Pending(Protocol):
+    """Results that have not arrived: registers that an asynchronous product will write."""
+
+    def check(self, instruction: Instruction, registers: tuple[int, ...], active: Active) -> None:
+        """Note a finding if the instruction uses one of these registers before its value is waited for."""
+
+
+class State:
+    """The threads of some blocks in the middle of a kernel.
+
+    Attributes
+    ----------
+    program : KernelProgram
+    arch : Arch
+    threads : Threads
+        Who is who; ``threads.shape`` is (G, W, 32).
+    clocks : Clocks
+        Which warp has synchronised with which.
+    memory : Memory
+        Global, constant, shared, local memory and parameters.
+    findings : Findings
+    order : numpy.random.Generator, or None
+        Draws the order in which threads are served that meet at one address; None is the order of their numbers.
+    live : bool array (G, W, 32)
+        The threads that have not exited. Never changed in place: what all live threads execute gets this very array.
+    values : list of arrays, or None
+        The registers of all threads by `Register.index`, behind them the carry flag; None where nobody has written.
+    watched : set of int
+        Registers that hold what nobody wrote, in some thread, or whose value has not arrived.
+    pending : Pending, or None
+        Asynchronous products on their way.
+    steps : int
+        Instructions stepped so far, by any number of threads.
+    output : list of str
+        What the kernel has printed.
+    """
+
+    def __init__(
+        self,
+        program: KernelProgram,
+        arch: Arch,
+        threads: Threads,
+        clocks: Clocks,
+        memory: "Memory",
+        findings: Findings,
+        order: np.random.Generator | None = None,
+    ) -> None:
+        self.program, self.arch, self.threads = program, arch, threads
+        self.clocks, self.memory, self.findings, self.order = clocks, memory, findings, order
+        self.shape = threads.shape
+        exists = True if threads.exists is None else threads.exists
+        self.live: NDArray[np.bool_] = np.logical_and(np.ones(self.shape, np.bool_), exists)
+        registers = (*program.registers, carry_of(program))
+        self.values: list[Array | None] = [None] * len(registers)
+        self._zeros = [np.zeros((1, 1, 1), dtype_of_bits(bits_of_type(r.type))) for r in registers]
+        self._names = [r.name for r in registers]
+        self._undefined: dict[int, NDArray[np.bool_]] = {r.index: np.ones((1, 1, 1), np.bool_) for r in registers}
+        self.watched: set[int] = set(self._undefined)
+        self.pending: Pending | None = None
+        self.steps = 0
+        self.output: list[str] = []
+
+    def read(self, operand: Operand | None, type_name: str) -> Array:
+        """Read a source operand as patterns of a type's width, as narrow as it is kept.
+
+        A register wider than the type gives its low bits; a narrower one is extended with zeros.
+        """
+        if isinstance(operand, Register):
+            found = self.values[operand.index]
+            value = self._zeros[operand.index] if found is None else found
+        elif isinstance(operand, Immediate):
+            return constant(operand, type_name)
+        elif isinstance(operand, Predicate):
+            value = self.read(operand.register, "pred")
+            value = ~value if operand.negated else value
+        elif isinstance(operand, Special):
+            value = self.special(operand.name)
+        elif isinstance(operand, Symbol):
+            value = np.full((1, 1, 1), self.memory.address_of(operand), np.uint64)
+        else:
+            raise UnsupportedInstructionError(f"{operand} is no source operand of type .{type_name}")
+        dtype = dtype_of_bits(bits_of_type(type_name))
+        return value if value.dtype == dtype else value.astype(dtype)
+
+    def write(
+        self, register: Register | None, value: Array, active: Active, undefined: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Write a register of the active threads; the sink takes nothing.
+
+        A value narrower than the register is extended with zeros, a wider one loses its upper bits. ``undefined`` says
+        in which threads the value is made of what nobody wrote.
+        """
+        if register is None:
+            return
+        dtype = self._zeros[register.index].dtype
+        self.put(register.index, value if value.dtype == dtype else value.astype(dtype), active, undefined)
+
+    def put(self, index: int, value: Array, active: Active, undefined: NDArray[np.bool_] | None = None) -> None:
+        """`write` to a register by its index, of a value of its width."""
+        everyone = active is None or active is self.live
+        if not everyone:
+            old = self.values[index]
+            value = np.where(active, value, self._zeros[index] if old is None else old)
+        self.values[index] = value
+        if undefined is not None or index in self.watched:
+            self._note_undefined(index, None if everyone else active, undefined)
+
+    def _note_undefined(self, index: int, active: Active, undefined: NDArray[np.bool_] | None) -> None:
+        """Keep where a register that was just written holds what nobody wrote."""
+        now: Any = np.False_ if undefined is None else undefined
+        if active is not None:
+            now = np.where(active, now, self._undefined.get(index, np.False_))
+        if (now & self.live).any():
+            self._undefined[index] = now
+            self.watched.add(index)
+        else:
+            self._undefined.pop(index, None)
+            self.watched.discard(index)
+
+    def undefined(self, registers: tuple[int, ...]) -> NDArray[np.bool_] | None:
+        """Where any of these registers (their indices) holds what nobody wrote; None where all are defined."""
+        found: NDArray[np.bool_] | None = None
+        for i in registers:
+            mask = self._undefined.get(i)
+            if mask is not None:
+                found = mask if found is None else found | mask
+        return found
+
+    def undefined_of(self, operand: object) -> NDArray[np.bool_] | None:
+        """`undefined` of whatever registers an operand reads."""
+        return self.undefined(registers_of(operand))
+
+    def require_arrived(self, instruction: Instruction, registers: tuple[int, ...], active: Active) -> None:
+        """Note a finding if one of these registers waits for an asynchronous product."""
+        if self.pending is not None:
+            self.pending.check(instruction, registers, active)
+
+    def require_defined(self, instruction: Instruction, operand: object, active: Active, what: str) -> None:
+        """Note a finding if active threads use what nobody wrote, or has not arrived, as ``what``: "the address"."""
+        registers = registers_of(operand)
+        if self.watched.isdisjoint(registers):
+            return
+        self.require_arrived(instruction, registers, active)
+        for i in registers:
+            mask = self._undefined.get(i)
+            used = None if mask is None else mask & (self.live if active is None else active)
+            if used is None or not used.any():
+                continue
+            block, thread, count = self.threads.first(used)
+            name = self._names[i]
+            self.findings.add(
+                "uninitialised", instruction, f"{what} is made of {name}, which holds what nobody wrote",
+                block=block, thread=thread, count=count,
+            )  # fmt: skip
+            self._note_undefined(i, np.broadcast_to(used, self.shape), None)  # said once
+
+    def warps(self, active: Active) -> Warps:
+        """The warps that execute an instruction together."""
+        return Warps(self.shape, active)
+
+    def special(self, name: str) -> Array:
+        """What a special register reads."""
+        if name in _CLOCKS:  # a time that goes on is all that is promised
+            return np.full((1, 1, 1), self.steps >> 32 if name.endswith("_hi") else self.steps, np.uint64)
+        if name in _SHARED_SIZES:
+            return np.full((1, 1, 1), self.memory.shared_size(name), np.uint32)
+        try:
+            return self.threads.special(name)
+        except KeyError:
+            raise UnsupportedInstructionError(f"the special register %{name} is not modelled") from None
+
+
+def carry_of(program: KernelProgram) -> Register:
+    """Name the carry flag of a program as the register behind all others."""
+    return Register(len(program.registers), "CC.CF", "pred")
+
+
+def registers_of(operand: object) -> tuple[int, ...]:
+    """Indices of the registers that an operand reads."""
+    if isinstance(operand, Register):
+        return (operand.index,)
+    if isinstance(operand, Predicate):
+        return (operand.register.index,)
+    if isinstance(operand, VectorOperand):
+        return tuple(x.index for x in operand.elements if isinstance(x, Register))
+    if isinstance(operand, PairOperand):
+        return tuple(x.index for x in (operand.first, operand.second) if x is not None)
+    base = getattr(operand, "base", None)
+    return (base.index,) if isinstance(base, Register) else ()

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What each instruction of PTX does."""

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Approximate functions, as the multi-function unit gives them."""
+
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.rows import Rows, form_rows
+from wmma_emu.ptx.steps.widths import Array
+
+__all__ = ["APPROXIMATION_ROWS"]
+
+_ON_HOPPER = "except on sm_90: compared with a Hopper GPU alone, whose tables other chips need not share"
+
+
+def _function(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
+    name, flushes, element = instruction.mnemonic, bool(ftz), kind.removesuffix("x2")
+
+    def compute(a: Array) -> Array:
+        from wmma_emu.scalar.approx import approx  # its tables are read where something is approximate
+
+        result: Array = approx(name, a, ftz=flushes, format=element)  # type: ignore[arg-type]
+        return result
+
+    return Form((kind,), (kind,), compute, _ON_HOPPER)
+
+
+def _div(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
+    flushes = bool(ftz)
+
+    def compute(a: Array, b: Array) -> Array:
+        from wmma_emu.scalar.approx import approx_div  # as above
+
+        result: Array = approx_div(a, b, kind=variant, ftz=flushes)  # type: ignore[arg-type]
+        return result
+
+    return Form((kind,), (kind, kind), compute, _ON_HOPPER)
+
+
+APPROXIMATION_ROWS: Rows = {
+    **form_rows("rcp|sqrt|rsqrt|sin|cos|lg2|ex2", "approx -|ftz f32", _function, "9.7.3.12 to 9.7.3.20"),
+    **form_rows("tanh", "approx - f32", _function, "9.7.3.22", first="sm_75"),
+    **form_rows("rcp", "approx ftz f64", _function, "9.7.3.14"),
+    **form_rows("rsqrt", "approx -|ftz f64", _function, "9.7.3.16, 9.7.3.17"),
+    **form_rows("div", "approx|full -|ftz f32", _div, "9.7.3.8"),
+    **form_rows("tanh", "approx - f16|f16x2", _function, "9.7.4.9", first="sm_75"),
+    **form_rows("tanh", "approx - bf16|bf16x2", _function, "9.7.4.9", first="sm_90"),
+    **form_rows("ex2", "approx - f16|f16x2", _function, "9.7.4.10", first="sm_75"),
+    **form_rows("ex2", "approx ftz bf16|bf16x2", _function, "9.7.4.10", first="sm_90"),
+}
+"""Approximate functions."""

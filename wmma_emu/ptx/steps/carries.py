@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Sums and products that leave or take a carry: one bit beside the registers, which no operand names."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.products import high_product
+from wmma_emu.ptx.steps.rows import CARRY, Rows, form_rows
+from wmma_emu.ptx.steps.widths import Array
+
+__all__ = ["CARRY_ROWS"]
+
+
+def _sum(a: Array, b: Array, carry: Array | None) -> tuple[Array, Array]:
+    total = a + b
+    out = total < a
+    if carry is not None:
+        with_carry = total + carry.astype(total.dtype)
+        out = out | (with_carry < total)
+        total = with_carry
+    return total, out
+
+
+def _difference(a: Array, b: Array, carry: Array | None) -> tuple[Array, Array]:
+    # The flag is that of a + ~b + 1: set where nothing is borrowed, as addc behind sub.cc shows (NVIDIA H200,
+    # 2026-11-21).
+    return _sum(a, ~b, np.ones((1, 1, 1), np.bool_) if carry is None else carry)
+
+
+def _form(kind: str, operands: int, compute: Callable[..., tuple[Array, Array]], reads: bool, writes: bool) -> Form:
+    sources = (kind,) * operands + ((CARRY,) if reads else ())
+    if writes:
+        return Form((kind, CARRY), sources, compute)
+    return Form((kind,), sources, lambda *given: compute(*given)[0])
+
+
+def _add_carry(instruction: Instruction, cc: str, kind: str) -> Form:
+    reads = instruction.mnemonic.endswith("c")
+    operation = _sum if instruction.mnemonic.startswith("add") else _difference
+
+    def compute(a: Array, b: Array, carry: Array | None = None) -> tuple[Array, Array]:
+        return operation(a, b, carry)
+
+    return _form(kind, 2, compute, reads, bool(cc))
+
+
+def _mad_carry(instruction: Instruction, part: str, cc: str, kind: str) -> Form:
+    reads = instruction.mnemonic == "madc"
+    product: Callable[[Array, Array], Array] = np.multiply if part == "lo" else high_product(kind)
+
+    def compute(a: Array, b: Array, c: Array, carry: Array | None = None) -> tuple[Array, Array]:
+        return _sum(product(a, b), c, carry)
+
+    return _form(kind, 3, compute, reads, bool(cc))
+
+
+_KINDS = "u32|s32|u64|s64"
+
+CARRY_ROWS: Rows = {
+    **form_rows("add|sub", f"cc {_KINDS}", _add_carry, "9.7.2.1, 9.7.2.3"),
+    **form_rows("addc|subc", f"-|cc {_KINDS}", _add_carry, "9.7.2.2, 9.7.2.4"),
+    **form_rows("mad", f"lo|hi cc {_KINDS}", _mad_carry, "9.7.2.5"),
+    **form_rows("madc", f"lo|hi -|cc {_KINDS}", _mad_carry, "9.7.2.6"),
+}
+"""Instructions that write or read the carry flag."""

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""What instructions of whole warps share: legal spellings, membermasks, words of 32 lanes, findings about lanes."""
+
+import difflib
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import Arch
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Instruction,
+    Operand,
+    PairOperand,
+    Register,
+    VectorOperand,
+)
+from wmma_emu.ptx.threads import Active, Array, Dim3
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.state import State
+
+__all__ = [
+    "FULL",
+    "LANE",
+    "Members",
+    "addresses_of",
+    "destinations",
+    "executing",
+    "has_bit",
+    "members_of",
+    "note",
+    "operands_of",
+    "read_registers",
+    "registers_of_vector",
+    "require_arch",
+    "require_spelling",
+    "word_of",
+]
+
+FULL = np.uint32(0xFFFF_FFFF)
+"""The membermask of a whole warp."""
+
+LANE = np.arange(LANES, dtype=np.uint32).reshape(1, 1, LANES)
+
+_NEAR = 3
+
+
+def require_spelling(instruction: Instruction, legal: Iterable[str]) -> str:
+    """Return the opcode if it is one of those that exist.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If it is not; the message names the nearest ones.
+    """
+    names = tuple(legal)
+    if instruction.opcode in names:
+        return instruction.opcode
+    near = difflib.get_close_matches(instruction.opcode, names, _NEAR, 0.0)
+    raise UnsupportedInstructionError(
+        f"there is no {instruction.opcode}, or it is not modelled; nearest: {', '.join(near)}"
+    )
+
+
+def require_arch(instruction: Instruction, arch: Arch, first: str, archs: tuple[str, ...]) -> None:
+    """Refuse an instruction on a chip that lacks it."""
+    if arch.name not in archs:
+        raise UnsupportedInstructionError(
+            f"{arch.name} ({arch.generation}) has no {instruction.opcode}; chips that have it are {', '.join(archs)}"
+            if archs
+            else f"no chip of the table has {instruction.opcode}; it needs {first}"
+        )
+
+
+def operands_of(instruction: Instruction, *counts: int) -> tuple[Operand | None, ...]:
+    """Return the operands of an instruction if there are as many as it takes."""
+    if len(instruction.operands) not in counts:
+        legal = " or ".join(str(n) for n in counts)
+        raise UnsupportedInstructionError(
+            f"{instruction.opcode} takes {legal} operands, not {len(instruction.operands)}"
+        )
+    return instruction.operands
+
+
+def destinations(operand: Operand | None) -> tuple[Register | None, Register | None]:
+    """Registers that ``d`` or ``d|p`` names; None for what is left out."""
+    if isinstance(operand, PairOperand):
+        return operand.first, operand.second
+    if operand is None or isinstance(operand, Register):
+        return operand, None
+    raise UnsupportedInstructionError(f"{operand} is no register to write")
+
+
+def registers_of_vector(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
+    """Elements of ``{a, b, ...}``, or of a single register that stands for a vector of one.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If there are not as many as the instruction takes.
+    """
+    elements = operand.elements if isinstance(operand, VectorOperand) else (operand,)
+    if len(elements) != count:
+        raise UnsupportedInstructionError(
+            f"{instruction.opcode} takes {count} registers here, {{...}} has {len(elements)}"
+        )
+    return elements
+
+
+def read_registers(state: "State", elements: tuple[Operand | None, ...], kind: str) -> Array:
+    """Read a vector's registers: (number, blocks, warps, 32), blocks and warps as narrow as all of them are."""
+    values = [state.read(x, kind) for x in elements]
+    shape = np.broadcast_shapes(*(x.shape for x in values))[:2]
+    out = np.empty((len(values), *shape, LANES), values[0].dtype)
+    for i, value in enumerate(values):
+        out[i] = value
+    return out
+
+
+def addresses_of(state: "State", instruction: Instruction, operand: Operand | None, active: Active) -> Array:
+    """Read ``[base + offset]``: uint64, wrapped to the width of the base."""
+    if not isinstance(operand, AddressOperand):
+        raise UnsupportedInstructionError(f"{instruction.opcode} takes an address, [register + offset], not {operand}")
+    base = operand.base
+    state.require_defined(instruction, base, active, "the address")
+    value = state.read(base, "b64")
+    if not operand.offset:
+        return value
+    moved: Array = value + np.uint64(operand.offset % (1 << 64))
+    is_narrow = isinstance(base, Register) and base.type in ("b32", "u32", "s32")
+    return moved & np.uint64(0xFFFF_FFFF) if is_narrow else moved
+
+
+def executing(state: "State", active: Active) -> Active:
+    """The threads that execute, None only where every lane of every warp does."""
+    if active is not None:
+        return active
+    return None if state.live.all() else state.live
+
+
+def word_of(lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """Pack truth values of 32 lanes into a word: lane l is bit l; (..., 32) becomes (..., 1).
+
+    Examples
+    --------
+    >>> hex(word_of(np.arange(32) % 4 == 0)[0])
+    '0x11111111'
+    """
+    packed: NDArray[np.uint32] = np.packbits(lanes, axis=-1, bitorder="little").view("<u4")
+    return packed
+
+
+def has_bit(words: Array, lane: Array) -> NDArray[np.bool_]:
+    """Whether a word names a lane."""
+    found: NDArray[np.bool_] = (words >> lane & np.uint32(1)) != 0
+    return found
+
+
+class Members(NamedTuple):
+    """The lanes that execute a collective instruction together.
+
+    Attributes
+    ----------
+    active : bool array (blocks, warps, 32) or None
+        Those that execute.
+    mask : uint32 array, 3-dimensional
+        The membermask that each lane gives.
+    together : uint32 array, 3-dimensional
+        Of each lane: the executing lanes that its mask names.
+    """
+
+    active: Active
+    mask: Array
+    together: Array
+
+    @property
+    def is_everyone(self) -> bool:
+        """Whether every lane of every warp takes part."""
+        return self.together.size == 1 and self.together.item() == FULL
+
+
+def members_of(state: "State", instruction: Instruction, operand: Operand | None, active: Active) -> Members:
+    """Read a membermask, and note what is wrong with it; without an operand it is the executing lanes."""
+    active = executing(state, active)
+    present = np.full((1, 1, 1), FULL) if active is None else word_of(np.broadcast_to(active, state.shape))
+    if operand is None:
+        return Members(active, present, present)
+    state.require_defined(instruction, operand, active, "the membermask")
+    mask = state.read(operand, "b32")
+    if mask.size > 1 or mask.item() != FULL:
+        _check_mask(state, instruction, mask, present, active)
+    return Members(active, mask, mask & present)
+
+
+def _check_mask(state: "State", instruction: Instruction, mask: Array, present: Array, active: Active) -> None:
+    left_out = ~has_bit(mask, LANE)
+    wrong = left_out if active is None else left_out & active
+    if wrong.any():
+        note(
+            state, instruction, "illegal operand", wrong,
+            lambda g, w, lane: f"lane {lane} executes this, but the membermask that it gives, "
+            f"{_at(mask, g, w, lane):#010x}, leaves it out",
+        )  # fmt: skip
+    if mask.shape[-1] > 1:
+        full = np.broadcast_to(mask, (*mask.shape[:-1], LANES))
+        names = has_bit((full & present)[..., None], LANE[0])  # (..., lane, lane that it names)
+        other = (names & (full[..., :, None] != full[..., None, :])).any(axis=-1)
+        wrong = other if active is None else other & active
+        if wrong.any():
+            note(
+                state, instruction, "illegal operand", wrong,
+                lambda g, w, lane: f"lane {lane} gives the membermask {_at(mask, g, w, lane):#010x}, and a lane that "
+                "it names gives another one: they have to agree",
+            )  # fmt: skip
+
+
+def _at(values: Array, *where: int) -> int:
+    """One thread's value of a narrow array."""
+    return int(values[tuple(i if size > 1 else 0 for i, size in zip(where, values.shape, strict=True))])
+
+
+def note(
+    state: "State",
+    instruction: Instruction,
+    kind: str,
+    where: NDArray[np.bool_],
+    message: Callable[[int, int, int], str],
+    address: int | None = None,
+) -> None:
+    """Note a finding about the threads of a mask; the message is made of the first one's block, warp and lane."""
+    full = np.broadcast_to(where, state.shape)
+    g, w, lane = (int(i) for i in np.unravel_index(int(full.argmax()), state.shape))
+    thread: Dim3 = state.threads.name_thread(w, lane)
+    state.findings.add(
+        kind, instruction, lambda: message(g, w, lane), block=state.threads.name_block(g), thread=thread,
+        address=address, count=int(np.count_nonzero(full)),
+    )  # fmt: skip

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""Comparisons: into predicates, and into words."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.rows import Rows, first_only, form_rows
+from wmma_emu.ptx.steps.widths import Array, join_halves, signed, split_halves, width_of
+from wmma_emu.scalar import rounded_single
+from wmma_emu.scalar.rounded_half import HALVES
+
+__all__ = ["COMPARE_ROWS"]
+
+_Compare = Callable[[Array, Array], Array]
+
+_PLAIN: dict[str, Callable[..., Array]] = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    "lo": np.less, "ls": np.less_equal, "hi": np.greater, "hs": np.greater_equal,
+}  # fmt: skip
+
+_OPPOSITE = {"equ": "ne", "neu": "eq", "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}
+"""For comparisons that hold of NaN too, what they are the opposite of."""
+
+_JOIN: dict[str, Callable[..., Array]] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
+
+
+def _view(kind: str, ftz: str) -> Callable[[Array], Array]:
+    """Take bits as numbers that NumPy compares."""
+    match kind.removesuffix("x2"):
+        case "f32":
+            return lambda a: (rounded_single.flush(a) if ftz else a).view(np.float32)
+        case "f64":
+            return lambda a: a.view(np.float64)
+        case "f16" | "bf16" as name:
+            half = HALVES[name]
+            return lambda a: half.single(half.flush(a) if ftz else a)
+    return signed if kind[0] == "s" else np.asarray
+
+
+def _comparison(operation: str, ftz: str, kind: str) -> _Compare:
+    view = _view(kind, ftz)
+    if "f" not in kind:
+        compare = _PLAIN[operation]
+        return compare if view is np.asarray else lambda a, b: compare(view(a), view(b))
+
+    def compute(a: Array, b: Array) -> Array:
+        x, y = view(a), view(b)
+        with np.errstate(invalid="ignore"):
+            if operation in ("num", "nan"):
+                ordered = (x == x) & (y == y)
+                result: Array = ordered if operation == "num" else ~ordered
+                return result
+            if operation == "neu":
+                result: Array = x != y
+                return result
+            if operation == "ne":
+                return (x < y) | (x > y)
+            if operation == "equ":
+                return ~((x < y) | (x > y))
+            if operation in _OPPOSITE:
+                return ~_PLAIN[_OPPOSITE[operation]](x, y)
+            return _PLAIN[operation](x, y)
+
+    return compute
+
+
+def _setp(instruction: Instruction, operation: str, join: str, ftz: str, kind: str) -> Form:
+    compare = _comparison(operation, ftz, kind)
+    if kind.endswith("x2"):
+        return _setp_of_halves(compare, join, kind)
+    if not join:
+
+        def compute(a: Array, b: Array) -> tuple[Array, Array]:
+            p = compare(a, b)
+            return p, ~p
+
+        return Form(("pred", "pred"), (kind, kind), compute)
+    combine = _JOIN[join]
+
+    def compute_joined(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+        p = compare(a, b)
+        return combine(p, c), combine(~p, c)
+
+    return Form(("pred", "pred"), (kind, kind, "pred"), compute_joined)
+
+
+def _setp_single(instruction: Instruction, operation: str, join: str, ftz: str, kind: str) -> Form:
+    return first_only(_setp(instruction, operation, join, ftz, kind))
+
+
+def _setp_of_halves(compare: _Compare, join: str, kind: str) -> Form:
+    """One predicate for each half, the lower half's first."""
+
+    def compute(a: Array, b: Array, c: Array | None = None) -> tuple[Array, Array]:
+        both = compare(split_halves(a), split_halves(b))
+        low, high = both[..., 0], both[..., 1]
+        return (low, high) if c is None else (_JOIN[join](low, c), _JOIN[join](high, c))
+
+    return Form(("pred", "pred"), (kind, kind, "pred") if join else (kind, kind), compute)
+
+
+_TRUE = {"f32": 0x3F80_0000, "f16": 0x3C00, "bf16": 0x3F80, "f16x2": 0x3C00, "bf16x2": 0x3F80}
+"""What stands for true in floats; in integers, all ones."""
+
+
+def _set(instruction: Instruction, operation: str, join: str, ftz: str, result: str, kind: str) -> Form:
+    compare = _comparison(operation, ftz, kind)
+    packed = result.endswith("x2") or kind.endswith("x2")
+    width = 16 if packed else width_of(result)
+    unsigned = np.dtype(f"u{width // 8}").type
+    true = unsigned(_TRUE.get(result, (1 << width) - 1))
+
+    def compute(a: Array, b: Array, c: Array | None = None) -> Array:
+        if packed:
+            a, b = split_halves(a), split_halves(b)
+        found = compare(a, b)
+        if c is not None:
+            found = _JOIN[join](found, c[..., None] if packed else c)
+        word = np.where(found, true, unsigned(0))
+        return join_halves(word) if packed else word
+
+    return Form((result,), (kind, kind, "pred") if join else (kind, kind), compute)
+
+
+_ORDER = "eq|ne|lt|le|gt|ge"
+_OF_FLOATS = f"{_ORDER}|equ|neu|ltu|leu|gtu|geu|num|nan"
+_BITS, _UNSIGNED, _SIGNED = "b16|b32|b64", "u16|u32|u64", "s16|s32|s64"
+_JOINS = "-|and|or|xor"
+_WORDS = "u32|s32|f32"
+
+_SETP, _SET = "9.7.6.2", "9.7.6.1"
+_HALF_SETP, _HALF_SET = "9.7.7.2", "9.7.7.1"
+
+COMPARE_ROWS: Rows = {
+    **form_rows("setp", f"eq|ne {_JOINS} - {_BITS}", _setp, _SETP, pair="may"),
+    **form_rows("setp", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - {_UNSIGNED}", _setp, _SETP, pair="may"),
+    **form_rows("setp", f"{_ORDER} {_JOINS} - {_SIGNED}", _setp, _SETP, pair="may"),
+    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} -|ftz f32", _setp, _SETP, pair="may"),
+    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} - f64", _setp, _SETP, pair="may"),
+    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} -|ftz f16", _setp_single, _HALF_SETP),
+    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} -|ftz f16x2", _setp, _HALF_SETP, pair="must"),
+    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} - bf16", _setp_single, _HALF_SETP, first="sm_90"),
+    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} - bf16x2", _setp, _HALF_SETP, first="sm_90", pair="must"),
+    **form_rows("set", f"eq|ne {_JOINS} - {_WORDS} {_BITS}", _set, _SET),
+    **form_rows("set", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - {_WORDS} {_UNSIGNED}", _set, _SET),
+    **form_rows("set", f"{_ORDER} {_JOINS} - {_WORDS} {_SIGNED}", _set, _SET),
+    **form_rows("set", f"{_OF_FLOATS} {_JOINS} -|ftz {_WORDS} f32", _set, _SET),
+    **form_rows("set", f"{_OF_FLOATS} {_JOINS} - {_WORDS} f64", _set, _SET),
+    **form_rows("set", f"{_OF_FLOATS} {_JOINS} -|ftz f16|u16|s16|u32|s32 f16", _set, _HALF_SET),
+    **form_rows("set", f"{_OF_FLOATS} {_JOINS} -|ftz f16x2|u32|s32 f16x2", _set, _HALF_SET),
+    **form_rows("set", f"{_OF_FLOATS} {_JOINS} - bf16|u16|s16|u32|s32 bf16", _set, _HALF_SET, first="sm_90"),
+    **form_rows("set", f"{_OF_FLOATS} {_JOINS} - bf16x2|u32|s32 bf16x2", _set, _HALF_SET, first="sm_90"),
+}
+"""Comparisons."""

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""Conversions: every form of `cvt`, the common ones by a short way; and `cvt.pack`."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.rows import Rows, builders, form_rows
+from wmma_emu.ptx.steps.widths import UNSIGNED, Array, signed, width_of
+from wmma_emu.scalar.cvt import cvt
+from wmma_emu.scalar.cvt_lookup import lookup_cvt
+from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES, CvtForm
+from wmma_emu.scalar.environment import require_ieee_subnormals
+from wmma_emu.scalar.rounded_half import HALVES
+
+__all__ = ["CONVERSION_ROWS", "build_cvt", "short_way"]
+
+
+def build_cvt(instruction: Instruction) -> Form:
+    """Give the form of a conversion.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        Where no chip has it, naming what is nearest.
+    """
+    if instruction.modifiers[:1] == ("pack",):
+        return builders(CONVERSION_ROWS)["cvt"](instruction)
+    opcode = ".".join(("cvt", *instruction.modifiers))
+    form = _lookup(opcode)
+    source, target = CVT_TYPES[form.source], CVT_TYPES[form.target]
+    compute = short_way(form) or _long_way(form, opcode)
+    result = f"b{max(target.bits, 8)}" if target.count > 1 or target.name == "tf32" else target.name
+    if result[0] == "s" and target.bits < 64:
+        # A narrow signed result fills the register that takes it with its sign.
+        width = _register_width(instruction, target.bits)
+        if width > target.bits:
+            return Form((f"s{width}",), _sources(form, source.name), _extended(compute, width))
+    return Form((result,), _sources(form, source.name), compute)
+
+
+def _sources(form: CvtForm, name: str) -> tuple[str, ...]:
+    kind = CVT_TYPES[name]
+    return ((f"b{kind.bits}" if kind.count > 1 else name),) * form.num_operands
+
+
+def _lookup(opcode: str) -> CvtForm:
+    """Find the form on any chip that has it."""
+    *words, source = opcode.split(".")
+    key = (words[-1], source, frozenset(words[1:-1]))
+    return CVT_FORMS[key] if key in CVT_FORMS and len(words) >= 2 else lookup_cvt(opcode, "sm_90")
+
+
+def _register_width(instruction: Instruction, least: int) -> int:
+    target = instruction.operands[0] if instruction.operands else None
+    return max(least, width_of(target.type)) if isinstance(target, Register) and target.type != "pred" else least
+
+
+def _extended(compute: Callable[..., Array], width: int) -> Callable[..., Array]:
+    wide = np.dtype(f"i{width // 8}")
+    return lambda *sources: signed(compute(*sources)).astype(wide).view(UNSIGNED[width])
+
+
+def _long_way(form: CvtForm, opcode: str) -> Callable[..., Array]:
+    arch = "sm_90" if "sm_90" in form.archs else form.archs[-1]
+    mnemonic = form.mnemonic
+    if form.num_operands == 2:
+        return lambda a, b: cvt(a, mnemonic, b, arch=arch)
+    return lambda a: cvt(a, mnemonic, arch=arch)
+
+
+def short_way(form: CvtForm) -> Callable[..., Array] | None:
+    """Give the function of a conversion that programs are full of; None for all others.
+
+    Examples
+    --------
+    >>> form = CVT_FORMS["f16", "f32", frozenset({"rn"})]
+    >>> hex(short_way(form)(np.array([0x3F800000], np.uint32))[0])
+    '0x3c00'
+    """
+    target, source = CVT_TYPES[form.target], CVT_TYPES[form.source]
+    if not target.element.is_float and not source.element.is_float and not form.modifiers:
+        return _between_integers(source.name, target.bits)
+    way = _SHORT.get(form.mnemonic.removeprefix("cvt."))
+    if way is not None:
+        require_ieee_subnormals()
+    return way
+
+
+def _between_integers(source: str, bits: int) -> Callable[[Array], Array]:
+    narrow = UNSIGNED[bits]
+    if source[0] == "s" and width_of(source) < bits:
+        wide = np.dtype(f"i{bits // 8}")
+        return lambda a: signed(a).astype(wide).view(narrow)
+    return lambda a: a.astype(narrow)
+
+
+def _half_from_single(name: str) -> Callable[[Array], Array]:
+    half = HALVES[name]
+
+    def compute(a: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return half.round_single(a.view(np.float32))
+
+    return compute
+
+
+def _halves_from_singles(name: str) -> Callable[[Array, Array], Array]:
+    one = _half_from_single(name)
+    sixteen = np.uint32(16)
+    return lambda a, b: one(a).astype(np.uint32) << sixteen | one(b)
+
+
+def _single_from_half(a: Array) -> Array:
+    with np.errstate(all="ignore"):
+        number = a.view(np.float16).astype(np.float32)
+    nan = number != number
+    bits = number.view(np.uint32)
+    return np.where(nan, np.uint32(0x7FFF_FFFF), bits) if nan.any() else bits
+
+
+def _single_from_bf16(a: Array) -> Array:
+    return a.astype(np.uint32) << np.uint32(16)
+
+
+def _single_from_integer(source: str) -> Callable[[Array], Array]:
+    if source[0] == "s":
+        return lambda a: signed(a).astype(np.float32).view(np.uint32)
+    return lambda a: a.astype(np.float32).view(np.uint32)
+
+
+_SHORT: dict[str, Callable[..., Array]] = {
+    "rn.f16.f32": _half_from_single("f16"),
+    "rn.bf16.f32": _half_from_single("bf16"),
+    "rn.f16x2.f32": _halves_from_singles("f16"),
+    "rn.bf16x2.f32": _halves_from_singles("bf16"),
+    "f32.f16": _single_from_half,
+    "f32.bf16": _single_from_bf16,
+    **{f"rn.f32.{kind}": _single_from_integer(kind) for kind in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")},
+}
+
+
+def _pack(instruction: Instruction, sat: str, narrow: str, wide: str) -> Form:
+    clamp = _clamped(narrow)
+    sixteen = np.uint32(16)
+    return Form(("b32",), (wide, wide), lambda a, b: clamp(a) << sixteen | clamp(b))
+
+
+def _pack_into(instruction: Instruction, sat: str, narrow: str, wide: str, rest: str) -> Form:
+    clamp, bits = _clamped(narrow), width_of(narrow)
+    width, both = np.uint32(bits), np.uint32(2 * bits)
+    return Form(("b32",), (wide, wide, rest), lambda a, b, c: clamp(a) << width | clamp(b) | c << both)
+
+
+def _clamped(narrow: str) -> Callable[[Array], Array]:
+    bits = width_of(narrow)
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if narrow[0] == "s" else (0, (1 << bits) - 1)
+    mask = np.uint32((1 << bits) - 1)
+    least, most = np.int32(low), np.int32(high)
+    return lambda a: np.minimum(np.maximum(signed(a), least), most).view(np.uint32) & mask
+
+
+CONVERSION_ROWS: Rows = {
+    **form_rows("cvt", "pack.sat u16|s16 s32", lambda i, sat, x, y: _pack(i, sat, x, y), "9.7.9.22", first="sm_72"),
+    **form_rows("cvt", "pack.sat u8|s8 s32 b32", _pack_into, "9.7.9.22", first="sm_72"),
+    **form_rows("cvt", "pack.sat u4|s4|u2|s2 s32 b32", _pack_into, "9.7.9.22", first="sm_75"),
+}
+"""Forms of `cvt.pack`; the others are rows of `wmma_emu.scalar.cvt_table`."""

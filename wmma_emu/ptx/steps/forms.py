@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""What an instruction is to the machine: a form, for what each thread computes by itself, or a step."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from wmma_emu.instructions import Arch
+from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.threads import Active, Array
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.state import State
+
+__all__ = ["Active", "Array", "Binding", "BoundStep", "Form", "MachineStep", "Step", "ValueStep"]
+
+
+class Form(NamedTuple):
+    """An instruction that each thread computes by itself, from values alone.
+
+    Attributes
+    ----------
+    destinations, sources : tuple of str
+        PTX types of the operands in their order, elements of vectors one by one: "u32", "b64", "pred".
+    compute : callable
+        Arrays of the sources' widths in, those of the destinations' widths out: one array, or a tuple of them. All
+        broadcast to (blocks, warps, 32) and may be narrower. Lanes that do not execute hold anything: nothing may
+        fail or warn because of them.
+    not_bit_exact : str, optional
+        Why the bits are not proved to be the chip's.
+    """
+
+    destinations: tuple[str, ...]
+    sources: tuple[str, ...]
+    compute: Callable[..., "Array | tuple[Array, ...]"]
+    not_bit_exact: str | None = None
+
+
+class Binding(NamedTuple):
+    """What a step may know when it is made: the program, the chip, and the engine of matrix products."""
+
+    program: KernelProgram
+    arch: Arch
+    engine: str = "auto"
+    threads: int | None = None
+
+
+Step = Callable[["State", Active], None]
+"""Execute one instruction for the active threads."""
+
+
+class BoundStep(NamedTuple):
+    """A step with what is to be said of its bits."""
+
+    step: Step
+    not_bit_exact: str | None = None
+
+
+ValueStep = Callable[[Instruction], Form]
+MachineStep = Callable[[Instruction, Binding], "Step | BoundStep"]

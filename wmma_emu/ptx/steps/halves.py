@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Arithmetic of f16 and bf16, one of them or two in a word."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wmma_emu.formats import format_of
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.rows import Rows, form_rows
+from wmma_emu.ptx.steps.widths import Array, join_halves, split_halves
+from wmma_emu.scalar import extrema, rounded_half
+from wmma_emu.scalar.environment import require_ieee_subnormals
+from wmma_emu.scalar.rounded_half import HALVES
+
+__all__ = ["HALF_ROWS", "of_kind"]
+
+_SIGN = np.uint16(0x8000)
+
+_FUNCTIONS: dict[str, tuple[int, Callable[..., Array]]] = {
+    "add": (2, rounded_half.add),
+    "sub": (2, lambda a, b, half, ftz: rounded_half.add(a, b ^ _SIGN, half, ftz)),
+    "mul": (2, rounded_half.mul),
+    "fma": (3, rounded_half.fma),
+}
+
+
+def of_kind(kind: str, compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Take a function of 16-bit patterns for a type: as it is, or for both halves of words."""
+    if not kind.endswith("x2"):
+        return compute
+    return lambda *words: join_halves(compute(*(split_halves(word) for word in words)))
+
+
+def _arithmetic(instruction: Instruction, rounding: str, ftz: str, sat: str, kind: str) -> Form:
+    require_ieee_subnormals()
+    half = HALVES[kind.removesuffix("x2")]
+    count, function = _FUNCTIONS[instruction.mnemonic]
+
+    def compute(*sources: Array) -> Array:
+        if ftz:
+            sources = tuple(half.flush(x) for x in sources)
+        result = function(*sources, half, bool(ftz))
+        if sat == "sat":
+            return half.saturate(result)
+        return half.relu(result) if sat == "relu" else result
+
+    return Form((kind,), (kind,) * count, of_kind(kind, compute))
+
+
+def _fma_of_bf16(instruction: Instruction, rounding: str, relu: str, kind: str) -> Form:
+    return _arithmetic(instruction, rounding, "", relu, kind)
+
+
+def _fma_out_of_bounds(instruction: Instruction, rounding: str, oob: str, relu: str, kind: str) -> Form:
+    form = _arithmetic(instruction, rounding, "", relu, kind)
+    inner = _arithmetic(instruction, rounding, "", relu, kind.removesuffix("x2")).compute
+
+    def compute(a: Array, b: Array, c: Array) -> Array:
+        result: Any = inner(a, b, c)
+        outside = (a & _MAGNITUDE == _OUT_OF_BOUNDS) | (b & _MAGNITUDE == _OUT_OF_BOUNDS)
+        return np.where(outside, np.uint16(0), result)
+
+    return form._replace(compute=of_kind(kind, compute))
+
+
+_OUT_OF_BOUNDS, _MAGNITUDE = np.uint16(0x7FF7), np.uint16(0x7FFF)
+"""The NaN, of either sign and in both formats, that makes a factor count as outside: the result is +0 whatever is added
+(all 65536 patterns of each operand, NVIDIA H200, 2026-11-21)."""
+
+
+def _abs_or_neg(instruction: Instruction, ftz: str, kind: str) -> Form:
+    name = kind.removesuffix("x2")
+    half, fmt = HALVES[name], format_of(name)
+    function = extrema.absolute if instruction.mnemonic == "abs" else extrema.negate
+    return Form((kind,), (kind,), of_kind(kind, lambda a: function(half.flush(a) if ftz else a, fmt)))
+
+
+def _extremum(instruction: Instruction, ftz: str, nan: str, xorsign: str, kind: str) -> Form:
+    name = kind.removesuffix("x2")
+    half, fmt = HALVES[name], format_of(name)
+    largest = instruction.mnemonic == "max"
+
+    def compute(a: Array, b: Array) -> Array:
+        if ftz:
+            a, b = half.flush(a), half.flush(b)
+        return extrema.extremum(a, b, fmt, largest=largest, propagates=bool(nan), xorsign=bool(xorsign))
+
+    return Form((kind,), (kind, kind), of_kind(kind, compute))
+
+
+_F16, _BF16 = "f16|f16x2", "bf16|bf16x2"
+
+HALF_ROWS: Rows = {
+    **form_rows("add|sub|mul", f"-|rn -|ftz -|sat {_F16}", _arithmetic, "9.7.4.1 to 9.7.4.3"),
+    **form_rows("add|sub|mul", f"-|rn - - {_BF16}", _arithmetic, "9.7.4.1 to 9.7.4.3", first="sm_90"),
+    **form_rows("fma", f"rn -|ftz -|sat|relu {_F16}", _arithmetic, "9.7.4.4"),
+    **form_rows("fma", f"rn -|relu {_BF16}", _fma_of_bf16, "9.7.4.4", first="sm_80"),
+    **form_rows("fma", f"rn oob -|relu {_F16}|{_BF16}", _fma_out_of_bounds, "9.7.4.4", first="sm_90"),
+    **form_rows("abs|neg", f"-|ftz {_F16}", _abs_or_neg, "9.7.4.5, 9.7.4.6"),
+    **form_rows("abs|neg", f"- {_BF16}", _abs_or_neg, "9.7.4.5, 9.7.4.6", first="sm_80"),
+    **form_rows("min|max", f"-|ftz -|NaN - {_F16}", _extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
+    **form_rows("min|max", f"-|ftz -|NaN xorsign.abs {_F16}", _extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
+    **form_rows("min|max", f"- -|NaN - {_BF16}", _extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
+    **form_rows("min|max", f"- -|NaN xorsign.abs {_BF16}", _extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
+}
+"""Instructions on halves."""

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""Integer arithmetic: sums, products, quotients, dot products; all modulo the width unless they saturate."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.steps.division import divide, remain
+from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.products import high_product, wide_product
+from wmma_emu.ptx.steps.rows import Rows, form_rows
+from wmma_emu.ptx.steps.widths import Array, join_halves, signed, split_halves, unsigned_of, width_of
+
+__all__ = ["INTEGER_ROWS"]
+
+_HIGH_BITS, _LOW_BITS = np.uint32(0x8000_8000), np.uint32(0x7FFF_7FFF)
+_MIN_S32, _MAX_S32 = np.int64(-(1 << 31)), np.int64((1 << 31) - 1)
+
+
+def _binary(kind: str, compute: Callable[[Array, Array], Array]) -> Form:
+    return Form((kind,), (kind, kind), compute)
+
+
+def _add(instruction: Instruction, kind: str) -> Form:
+    return _binary(kind, _add_halves if kind.endswith("x2") else np.add)
+
+
+def _add_halves(a: Array, b: Array) -> Array:
+    # The upper bit of each half is added apart, so that no carry leaves the lower half.
+    result: Array = ((a & _LOW_BITS) + (b & _LOW_BITS)) ^ ((a ^ b) & _HIGH_BITS)
+    return result
+
+
+def _sub(instruction: Instruction, kind: str) -> Form:
+    return _binary(kind, np.subtract)
+
+
+def _saturate(wide: Array) -> Array:
+    return np.minimum(np.maximum(wide, _MIN_S32), _MAX_S32).astype(np.int32).view(np.uint32)
+
+
+def _wide(word: Array) -> Array:
+    return signed(word).astype(np.int64)
+
+
+def _add_saturated(instruction: Instruction, kind: str) -> Form:
+    if instruction.mnemonic == "sub":
+        return _binary(kind, lambda a, b: _saturate(_wide(a) - _wide(b)))
+    return _binary(kind, lambda a, b: _saturate(_wide(a) + _wide(b)))
+
+
+def _product(part: str, kind: str) -> tuple[str, Callable[[Array, Array], Array]]:
+    """Type of a product's part, and the function."""
+    if part == "wide":
+        return f"{kind[0]}{2 * width_of(kind)}", wide_product(kind)
+    return kind, np.multiply if part == "lo" else high_product(kind)
+
+
+def _mul(instruction: Instruction, part: str, kind: str) -> Form:
+    result, compute = _product(part, kind)
+    return Form((result,), (kind, kind), compute)
+
+
+def _mad(instruction: Instruction, part: str, kind: str) -> Form:
+    result, product = _product(part, kind)
+    return Form((result,), (kind, kind, result), lambda a, b, c: product(a, b) + c)
+
+
+def _mad_saturated(instruction: Instruction, part: str, sat: str, kind: str) -> Form:
+    product = high_product(kind)
+    return Form((kind,), (kind,) * 3, lambda a, b, c: _saturate(_wide(product(a, b)) + _wide(c)))
+
+
+def _product24(part: str, kind: str) -> Callable[[Array, Array], Array]:
+    shift = np.uint64(16 if part == "hi" else 0)
+
+    def of_unsigned(a: Array, b: Array) -> Array:
+        x, y = (word & np.uint32(0xFF_FFFF) for word in (a, b))
+        return (x.astype(np.uint64) * y >> shift).astype(np.uint32)
+
+    def of_signed(a: Array, b: Array) -> Array:
+        # The sign is bit 23.
+        x, y = (((word << np.uint32(8)).view(np.int32) >> 8).astype(np.int64) for word in (a, b))
+        return (x * y >> shift.astype(np.int64)).astype(np.uint64).astype(np.uint32)
+
+    return of_signed if kind[0] == "s" else of_unsigned
+
+
+def _mul24(instruction: Instruction, part: str, kind: str) -> Form:
+    return _binary(kind, _product24(part, kind))
+
+
+def _mad24(instruction: Instruction, part: str, kind: str) -> Form:
+    product = _product24(part, kind)
+    return Form((kind,), (kind,) * 3, lambda a, b, c: product(a, b) + c)
+
+
+def _mad24_saturated(instruction: Instruction, part: str, sat: str, kind: str) -> Form:
+    product = _product24(part, kind)
+    return Form((kind,), (kind,) * 3, lambda a, b, c: _saturate(_wide(product(a, b)) + _wide(c)))
+
+
+def _sad(instruction: Instruction, kind: str) -> Form:
+    view: Callable[[Array], Array] = signed if kind[0] == "s" else np.asarray
+
+    def compute(a: Array, b: Array, c: Array) -> Array:
+        return c + np.where(view(a) < view(b), b - a, a - b)
+
+    return Form((kind,), (kind,) * 3, compute)
+
+
+def _div(instruction: Instruction, kind: str) -> Form:
+    return _binary(kind, divide(kind))
+
+
+def _rem(instruction: Instruction, kind: str) -> Form:
+    return _binary(kind, remain(kind))
+
+
+def _abs(instruction: Instruction, kind: str) -> Form:
+    dtype = unsigned_of(kind)
+    return Form((kind,), (kind,), lambda a: np.abs(signed(a)).view(dtype))
+
+
+def _neg(instruction: Instruction, kind: str) -> Form:
+    return Form((kind,), (kind,), np.negative)
+
+
+def _extremum(instruction: Instruction, relu: str, kind: str) -> Form:
+    pick: Callable[..., Array] = {"min": np.minimum, "max": np.maximum}[instruction.mnemonic]
+    dtype = unsigned_of(kind)
+
+    def of_words(a: Array, b: Array) -> Array:
+        if kind[0] == "u":
+            return pick(a, b)
+        result = pick(signed(a), signed(b))
+        return (np.maximum(result, result.dtype.type(0)) if relu else result).view(dtype)
+
+    def of_halves(a: Array, b: Array) -> Array:
+        x, y = split_halves(a), split_halves(b)
+        if kind[0] == "u":
+            return join_halves(pick(x, y))
+        result = pick(signed(x), signed(y))
+        return join_halves((np.maximum(result, np.int16(0)) if relu else result).view(np.uint16))
+
+    return _binary(kind, of_halves if kind.endswith("x2") else of_words)
+
+
+def _bytes(word: Array, kind: str) -> Array:
+    parts = word[..., None].view(np.int8 if kind[0] == "s" else np.uint8)
+    return parts.astype(np.int64)
+
+
+def _dp4a(instruction: Instruction, a_kind: str, b_kind: str) -> Form:
+    def compute(a: Array, b: Array, c: Array) -> Array:
+        products = (_bytes(a, a_kind) * _bytes(b, b_kind)).sum(axis=-1)
+        result: Array = products.view(np.uint64).astype(np.uint32) + c
+        return result
+
+    return Form((_sum_kind(a_kind, b_kind),), (a_kind, b_kind, _sum_kind(a_kind, b_kind)), compute)
+
+
+def _dp2a(instruction: Instruction, part: str, a_kind: str, b_kind: str) -> Form:
+    chosen = slice(0, 2) if part == "lo" else slice(2, 4)
+
+    def compute(a: Array, b: Array, c: Array) -> Array:
+        halves = split_halves(a)
+        wide = (signed(halves) if a_kind[0] == "s" else halves).astype(np.int64)
+        products = (wide * _bytes(b, b_kind)[..., chosen]).sum(axis=-1)
+        result: Array = products.view(np.uint64).astype(np.uint32) + c
+        return result
+
+    return Form((_sum_kind(a_kind, b_kind),), (a_kind, b_kind, _sum_kind(a_kind, b_kind)), compute)
+
+
+def _sum_kind(a_kind: str, b_kind: str) -> str:
+    return "u32" if a_kind == b_kind == "u32" else "s32"
+
+
+_ALL = "u16|u32|u64|s16|s32|s64"
+_SIGNED = "s16|s32|s64"
+
+INTEGER_ROWS: Rows = {
+    **form_rows("add", _ALL, _add, "9.7.1.1"),
+    **form_rows("add", "u16x2|s16x2", _add, "9.7.1.1", first="sm_90"),
+    **form_rows("sub", _ALL, _sub, "9.7.1.2"),
+    **form_rows("add|sub", "sat.s32", lambda instruction, kind: _add_saturated(instruction, "s32"), "9.7.1.1"),
+    **form_rows("mul", f"lo|hi {_ALL}", _mul, "9.7.1.3"),
+    **form_rows("mul", "wide u16|u32|s16|s32", _mul, "9.7.1.3"),
+    **form_rows("mad", f"lo|hi {_ALL}", _mad, "9.7.1.4"),
+    **form_rows("mad", "wide u16|u32|s16|s32", _mad, "9.7.1.4"),
+    **form_rows("mad", "hi sat s32", _mad_saturated, "9.7.1.4"),
+    **form_rows("mul24", "lo|hi u32|s32", _mul24, "9.7.1.5"),
+    **form_rows("mad24", "lo|hi u32|s32", _mad24, "9.7.1.6"),
+    **form_rows("mad24", "hi sat s32", _mad24_saturated, "9.7.1.6"),
+    **form_rows("sad", _ALL, _sad, "9.7.1.7"),
+    **form_rows("div", _ALL, _div, "9.7.1.8"),
+    **form_rows("rem", _ALL, _rem, "9.7.1.9"),
+    **form_rows("abs", _SIGNED, _abs, "9.7.1.10"),
+    **form_rows("neg", _SIGNED, _neg, "9.7.1.11"),
+    **form_rows("min|max", f"- {_ALL}", _extremum, "9.7.1.12, 9.7.1.13"),
+    **form_rows("min|max", "- u16x2|s16x2", _extremum, "9.7.1.12, 9.7.1.13", first="sm_90"),
+    **form_rows("min|max", "relu s32|s16x2", _extremum, "9.7.1.12, 9.7.1.13", first="sm_90"),
+    **form_rows("dp4a", "u32|s32 u32|s32", _dp4a, "9.7.1.23"),
+    **form_rows("dp2a", "lo|hi u32|s32 u32|s32", _dp2a, "9.7.1.24"),
+}
+"""Integer instructions without a carry."""

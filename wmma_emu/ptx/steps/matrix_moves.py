@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""ldmatrix, stmatrix, movmatrix: 8 x 8 matrices and their kin between shared memory and registers."""
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.steps.collectives import LANE, addresses_of, operands_of, read_registers, registers_of_vector
+from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
+from wmma_emu.warp.ldmatrix import fragments_of_rows
+from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
+from wmma_emu.warp.matrix_rows import ROW_BYTES
+from wmma_emu.warp.stmatrix import rows_of_fragments
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.state import State
+
+__all__ = ["MACHINE_STEPS"]
+
+_WORD_BYTES = 4
+_WORDS = ROW_BYTES // _WORD_BYTES
+
+
+@cache
+def _lanes(count: int) -> NDArray[np.bool_]:
+    return LANE < count
+
+
+def _addressing(move: MatrixMove, active: Active) -> Active:
+    """The lanes whose addresses count: those that give a row."""
+    if move.num_addresses == LANES:
+        return active
+    lanes = _lanes(move.num_addresses)
+    return lanes if active is None else active & lanes
+
+
+def _space(instruction: Instruction) -> str:
+    return next((word for word in instruction.modifiers if word.startswith("shared")), "")
+
+
+def _load(instruction: Instruction, binding: Binding) -> Step:
+    move, _ = lookup_move("ldmatrix", instruction.opcode, binding.arch)
+    target, address = operands_of(instruction, 2)
+    elements = registers_of_vector(instruction, target, move.num_registers)
+    results = [x for x in elements if x is None or isinstance(x, Register)]
+    if len(results) != len(elements):
+        raise UnsupportedInstructionError(f"{instruction.opcode} writes registers, nothing else")
+    space = _space(instruction)
+
+    def step(state: "State", active: Active) -> None:
+        lanes = _addressing(move, active)
+        where = addresses_of(state, instruction, address, lanes)
+        values, undefined = state.memory.load(
+            instruction, space, where, _WORD_BYTES, _WORDS, lanes, alignment=ROW_BYTES
+        )  # fmt: skip
+        registers = fragments_of_rows(_rows(values, move), move)
+        unknown: Any = [None] * len(results)
+        if undefined is not None:
+            bits = np.where(undefined, np.uint32(0xFFFF_FFFF), np.uint32(0))
+            unknown = fragments_of_rows(_rows(bits, move), move) != 0
+        for register, value, mask in zip(results, registers, unknown, strict=True):
+            state.write(register, value, active, mask)
+
+    return step
+
+
+def _rows(words: Array, move: MatrixMove) -> NDArray[np.uint8]:
+    """Rows of 16 bytes, (blocks, warps, count, rows, 16), from the four words of each lane, (4, blocks, warps, 32)."""
+    shape = (*words.shape[1:-1], LANES, _WORDS)
+    rows = np.empty(shape, np.uint32)
+    rows[...] = np.moveaxis(words, 0, -1)
+    used = rows if move.num_addresses == LANES else np.ascontiguousarray(rows[..., : move.num_addresses, :])
+    return used.view(np.uint8).reshape(*shape[:-2], move.count, move.rows, ROW_BYTES)
+
+
+def _store(instruction: Instruction, binding: Binding) -> Step:
+    move, _ = lookup_move("stmatrix", instruction.opcode, binding.arch)
+    address, source = operands_of(instruction, 2)
+    elements = registers_of_vector(instruction, source, move.num_registers)
+    space = _space(instruction)
+
+    def step(state: "State", active: Active) -> None:
+        lanes = _addressing(move, active)
+        where = addresses_of(state, instruction, address, lanes)
+        values = _words(read_registers(state, elements, "b32"), move)
+        undefined = None
+        if state.undefined_of(source) is not None:
+            masks = [state.undefined_of(x) for x in elements]
+            unknown = np.zeros((len(masks), *state.shape), np.uint32)
+            for word, mask in zip(unknown, masks, strict=True):
+                if mask is not None:
+                    np.copyto(word, np.uint32(0xFFFF_FFFF), where=mask)
+            undefined = _words(unknown, move) != 0
+        state.memory.store(instruction, space, where, values, lanes, alignment=ROW_BYTES, undefined=undefined)
+
+    return step
+
+
+def _words(registers: Array, move: MatrixMove) -> Array:
+    """Bring what each lane stores, four words, to (4, blocks, warps, 32), from the registers of the fragments."""
+    rows = rows_of_fragments(registers, move)
+    words = rows.reshape(*registers.shape[1:-1], move.num_addresses, ROW_BYTES).view(np.uint32)
+    out = np.zeros((_WORDS, *registers.shape[1:-1], LANES), np.uint32)
+    out[..., : move.num_addresses] = np.moveaxis(words, -1, 0)
+    return out
+
+
+def _transpose(instruction: Instruction, binding: Binding) -> Step:
+    lookup_move("movmatrix", instruction.opcode, binding.arch)
+    target, source = operands_of(instruction, 2)
+    if target is not None and not isinstance(target, Register):
+        raise UnsupportedInstructionError(f"{instruction.opcode} writes a register, not {target}")
+
+    def step(state: "State", active: Active) -> None:
+        undefined = state.undefined_of(source)
+        unknown = None
+        if undefined is not None:
+            unknown = _transposed(np.where(undefined, np.uint32(0xFFFF_FFFF), np.uint32(0))) != 0
+        state.write(target, _transposed(state.read(source, "b32")), active, unknown)
+
+    return step
+
+
+def _transposed(words: Array) -> Array:
+    """Transpose the 8 x 8 matrix that 32 lanes hold, a row in four of them: (..., 32)."""
+    shape = (*words.shape[:-1], LANES)
+    halves = np.ascontiguousarray(np.broadcast_to(words, shape)).view("<u2").reshape(*shape[:-1], 8, 8)
+    columns: Array = np.ascontiguousarray(halves.swapaxes(-1, -2)).view("<u4").reshape(shape)
+    return columns
+
+
+MACHINE_STEPS: dict[str, MachineStep] = {"ldmatrix": _load, "stmatrix": _store, "movmatrix": _transpose}
+"""Builders of the steps by mnemonic."""

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""What matrix instructions share: binding to a chip, registers of whole warps, and what is undefined or illegal."""
+
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning
+from wmma_emu.instructions import Instruction as Row
+from wmma_emu.instructions import lookup
+from wmma_emu.layouts.metadata import granularity_of, metadata_map
+from wmma_emu.layouts.metadata_registers import unpack_metadata
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
+from wmma_emu.ptx.steps.collectives import note, read_registers, registers_of_vector
+from wmma_emu.ptx.steps.forms import Active, Array, Binding
+from wmma_emu.ptx.threads import Warps
+from wmma_emu.warp import BoundInstruction, bound_instruction
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.state import State
+
+__all__ = ["Bound", "Metadata", "bind", "gathered", "immediate_of", "targets_of", "write_registers"]
+
+
+class Bound(NamedTuple):
+    """A matrix instruction of a program, bound to its chip."""
+
+    matrix: BoundInstruction
+    not_bit_exact: str | None
+
+    @property
+    def row(self) -> Row:
+        """The row of the instruction table."""
+        return self.matrix.instruction
+
+
+def bind(opcode: str, binding: Binding) -> Bound:
+    """Look a mnemonic up and bind it; what has no recording behind it is said in the step, not warned of.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If the chip lacks it, or it is not modelled.
+    """
+    words = opcode.split(".")
+    scaled = [x for x in words if x == "block_scale" or (x.startswith("kind::") and x != "kind::f8f6f4")]
+    if scaled:
+        raise UnsupportedInstructionError(f"{opcode}: .{scaled[0]} is not modelled yet")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        matrix = bound_instruction(lookup(opcode, binding.arch.name), binding.arch)
+    unverified = [str(x.message) for x in caught if issubclass(x.category, UnverifiedModelWarning)]
+    return Bound(matrix, unverified[0] if unverified else None)
+
+
+def targets_of(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Register | None, ...]:
+    """Return the registers that a vector names as results.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If one is no register, or if they are not as many as the instruction has.
+    """
+    elements = registers_of_vector(instruction, operand, count)
+    if not all(x is None or isinstance(x, Register) for x in elements):
+        raise UnsupportedInstructionError(f"{instruction.opcode} writes registers, nothing else")
+    return elements  # type: ignore[return-value]
+
+
+def gathered(state: "State", warps: Warps, elements: tuple[Operand | None, ...], kind: str) -> Array:
+    """Read a vector's registers for the warps that execute: (registers, count, 32), with one warp where all agree."""
+    values = read_registers(state, elements, kind)
+    if values.shape[1] == values.shape[2] == 1:
+        return values[:, 0]
+    full = np.broadcast_to(values, (len(values), *warps.shape))
+    if warps.index is None:
+        return full.reshape(len(values), -1, LANES)
+    return full[:, warps.index[0], warps.index[1]]
+
+
+def write_registers(
+    state: "State", warps: Warps, targets: tuple[Register | None, ...], values: Array, active: Active
+) -> None:
+    """Write (registers, count, 32) to a vector's registers; where all warps agree, (registers, 1, 32)."""
+    is_shared = values.shape[1] == 1 and warps.count > 1
+    for register, value in zip(targets, values, strict=True):
+        state.write(register, value[None] if is_shared else warps.scatter(value), active)
+
+
+def immediate_of(instruction: Instruction, operand: Operand | None, what: str) -> int:
+    """Return an operand that has to be a constant."""
+    if not isinstance(operand, Immediate) or operand.kind != "int":
+        raise UnsupportedInstructionError(f"{what} of {instruction.opcode} is an integer constant, not {operand}")
+    return operand.value
+
+
+class Metadata(NamedTuple):
+    """The metadata register of a sparse instruction, and which of its lanes are read.
+
+    Attributes
+    ----------
+    row : wmma_emu.instructions.Instruction
+    register : Operand
+    selector : int
+    lanes : bool array (1, 1, 32)
+        Lanes that the selector chooses.
+    """
+
+    row: Row
+    register: Operand | None
+    selector: int
+    lanes: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, row: Row, register: Operand | None, selector: int) -> "Metadata":
+        """Check the selector, and find the lanes that it chooses."""
+        try:
+            found = metadata_map(row, selector)
+        except FragmentMismatchError as error:
+            raise UnsupportedInstructionError(str(error)) from None
+        lanes = np.isin(np.arange(LANES), found.lane).reshape(1, 1, LANES)
+        return cls(row, register, selector, lanes)
+
+    def read(
+        self, state: "State", instruction: Instruction, warps: Warps, active: Active
+    ) -> tuple[Array, NDArray[np.bool_] | None]:
+        """Read the metadata of the warps: uint32 (count, 32); and which warps have legal one, None for all.
+
+        What is illegal becomes something legal; of those warps no product is to be used.
+        """
+        state.require_defined(
+            instruction, self.register, self.lanes if active is None else active & self.lanes, "the metadata"
+        )
+        words = np.ascontiguousarray(warps.gather(state.read(self.register, "b32")))
+        found, places = metadata_map(self.row, self.selector), granularity_of(self.row)
+        known = np.zeros(16, np.bool_)
+        known[list(places.nibbles)] = True
+        lane = found.lane % LANES
+        first_of_warp = np.arange(self.row.m)[:, None] // (self.row.m // self.row.warps)
+        by_group = words.reshape(-1, self.row.warps, LANES)
+        nibbles = by_group[:, first_of_warp, lane] >> (4 * found.nibble).astype(np.uint32) & np.uint32(15)
+        legal = known[nibbles].all(axis=(1, 2))
+        if legal.all():
+            return words, None
+        bad = np.repeat(~legal, self.row.warps)
+        self._note(state, instruction, warps, words, bad)
+        nibble = next(iter(places.nibbles))
+        return np.where(bad[:, None], np.uint32(nibble * 0x1111_1111), words), ~bad
+
+    def _note(
+        self, state: "State", instruction: Instruction, warps: Warps, words: Array, bad: NDArray[np.bool_]
+    ) -> None:
+        first = np.flatnonzero(bad)[: self.row.warps]
+        given = words[first] if self.row.is_warpgroup else words[first[0]]
+        try:
+            unpack_metadata(self.row, given.reshape(-1, 4, LANES)[0] if self.row.is_warpgroup else given, self.selector)
+            text = "metadata that the manual forbids"
+        except FragmentMismatchError as error:
+            text = str(error)
+        where = warps.scatter(np.broadcast_to(bad[:, None], (warps.count, LANES)))
+        note(state, instruction, "illegal metadata", where & self.lanes, lambda g, w, lane: text)

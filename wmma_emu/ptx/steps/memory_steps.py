@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""Loads, stores, conversions of addresses, fences and cache hints as the machine steps them."""
+
+import numpy as np
+
+from wmma_emu.ptx.memory.generic import is_in
+from wmma_emu.ptx.memory.places import WINDOWS
+from wmma_emu.ptx.operands import bits_of_type
+from wmma_emu.ptx.program.program import AddressOperand, Immediate, Instruction, Operand, Register, Special, Symbol
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
+from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.loads import Plain, extended, parse, refuse
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["MACHINE_STEPS"]
+
+
+def _load(instruction: Instruction, binding: Binding) -> Step:
+    plain = parse(instruction, 1, 0)
+    registers = [_register(instruction, element) for element in plain.elements]
+    base, offset = plain.address.base, plain.address.offset
+    if plain.space.startswith("param") and isinstance(base, Symbol):
+        return _load_parameter(plain, registers, base.offset + offset, instruction)
+
+    def step(state: State, active: Active) -> None:
+        state.require_defined(instruction, plain.address, active, "the address")
+        values, undefined = state.memory.load(
+            instruction, plain.space, addresses_of(state, plain.address), plain.size, plain.length, active,
+            ordering=plain.ordering,
+        )  # fmt: skip
+        _write(state, registers, values, undefined, active, plain.signed)
+
+    return step
+
+
+def _write(
+    state: State, registers: list[Register | None], values: Array, undefined: Array | None, active: Active, signed: bool
+) -> None:
+    for k, register in enumerate(registers):
+        if register is not None:
+            value = extended(values[k], register, True) if signed else values[k]
+            state.write(register, value, active, None if undefined is None else undefined[k])
+
+
+def _load_parameter(plain: Plain, registers: list[Register | None], offset: int, instruction: Instruction) -> Step:
+    """Load from a kernel's parameter, which is the same for all threads."""
+
+    def step(state: State, active: Active) -> None:
+        values = state.memory.parameter(offset, plain.size, plain.length)
+        if values is None:
+            values, _ = state.memory.load(
+                instruction,
+                "param",
+                np.full((1, 1, 1), offset % (1 << 64), np.uint64),
+                plain.size,
+                plain.length,
+                active,
+            )
+        _write(state, registers, values, None, active, plain.signed)
+
+    return step
+
+
+def _register(instruction: Instruction, element: Operand | None) -> Register | None:
+    if element is None or isinstance(element, Register):
+        if element is not None and element.type == "pred":
+            raise refuse(instruction, "predicates are not loaded; load an integer and compare it with setp")
+        return element
+    raise refuse(instruction, f"loads to registers, not to {element}")
+
+
+def _store(instruction: Instruction, binding: Binding) -> Step:
+    plain = parse(instruction, 0, 1)
+    if plain.space in ("const",):
+        raise refuse(instruction, "constant memory is not written")
+    sources = plain.elements
+    for source in sources:
+        if not isinstance(source, Register | Immediate | Special | Symbol):
+            raise refuse(instruction, f"{source} cannot be stored")
+        if isinstance(source, Register) and source.type == "pred":
+            raise refuse(instruction, "predicates are not stored; make an integer of it with selp")
+
+    def step(state: State, active: Active) -> None:
+        state.require_defined(instruction, plain.address, active, "the address")
+        parts = [state.read(source, plain.type) for source in sources]
+        values = parts[0][None] if len(parts) == 1 else np.stack(np.broadcast_arrays(*parts))
+        masks = [state.undefined_of(source) for source in sources]
+        undefined: Array | None = None
+        if any(mask is not None for mask in masks):
+            shapes = [np.zeros((1, 1, 1), np.bool_) if mask is None else mask for mask in masks]
+            undefined = np.stack(np.broadcast_arrays(*shapes))
+        state.memory.store(
+            instruction, plain.space, addresses_of(state, plain.address), values, active,
+            ordering=plain.ordering, undefined=undefined,
+        )  # fmt: skip
+
+    return step
+
+
+def _value_of_address(state: State, operand: Operand | None) -> Array:
+    """Read an address that is an operand without brackets: a register, a variable, a variable and an offset."""
+    if isinstance(operand, AddressOperand):
+        return addresses_of(state, operand)
+    return state.read(operand, "u64")
+
+
+def _cvta(instruction: Instruction, binding: Binding) -> Step:
+    target, source = _two(instruction)
+    space = space_of(instruction).split("::")[0]
+    if not space:
+        raise refuse(instruction, "needs a state space: .global .shared .local .const .param")
+    window = np.uint64(WINDOWS.get(space, 0))
+    back = "to" in instruction.modifiers
+
+    def step(state: State, active: Active) -> None:
+        value = _value_of_address(state, source)
+        if window:
+            value = value - window if back else value + window
+        state.write(target, value, active, state.undefined_of(source))
+
+    return step
+
+
+def _isspacep(instruction: Instruction, binding: Binding) -> Step:
+    target, source = _two(instruction)
+    space = space_of(instruction).split("::")[0]
+
+    def step(state: State, active: Active) -> None:
+        value = _value_of_address(state, source)
+        if space == "const":
+            found = state.memory.heap.is_constant(value)
+        elif space == "global":
+            found = is_in("global", value) & ~state.memory.heap.is_constant(value)
+        else:
+            found = is_in(space, value)
+        state.write(target, found, active, state.undefined_of(source))
+
+    return step
+
+
+def _two(instruction: Instruction) -> tuple[Register | None, Operand | None]:
+    if len(instruction.operands) != 2:
+        raise refuse(instruction, "takes two operands")
+    target, source = instruction.operands
+    if target is not None and not isinstance(target, Register):
+        raise refuse(instruction, "writes a register")
+    return target, source
+
+
+def _mapa(instruction: Instruction, binding: Binding) -> Step:
+    # A launch without clusters is one of clusters of one block, whose rank is 0.
+    if len(instruction.operands) != 3:
+        raise refuse(instruction, "takes a register, an address and the rank of a block")
+    target, source, rank = instruction.operands
+    width = instruction.modifiers[-1]
+
+    def step(state: State, active: Active) -> None:
+        ranks = state.read(rank, "u32")
+        wrong = (ranks != 0) & (state.live if active is None else active)
+        if wrong.any():
+            block, thread, count = state.threads.first(wrong)
+            state.findings.add(
+                "illegal operand", instruction, "the rank is not 0, and clusters of this launch have one block",
+                block=block, thread=thread, count=count,
+            )  # fmt: skip
+        value = _value_of_address(state, source)
+        state.write(target, value.astype(f"u{bits_of_type(width) // 8}"), active)  # type: ignore[arg-type]
+
+    return step
+
+
+def _getctarank(instruction: Instruction, binding: Binding) -> Step:
+    target, _ = _two(instruction)
+    return lambda state, active: state.write(target, np.zeros((1, 1, 1), np.uint32), active)
+
+
+def _nothing(state: State, active: Active) -> None:
+    """What orders or hurries accesses of the same thread does nothing here: each is done when the next begins."""
+
+
+def _hint(instruction: Instruction, binding: Binding) -> Step:
+    # Threads run in the order of their instructions and see each other's stores at once. What orders threads are
+    # barriers, and accesses that synchronise; a fence alone orders nothing.
+    return _nothing
+
+
+def _prefetch(instruction: Instruction, binding: Binding) -> Step:
+    address_operand(instruction, instruction.operands[0] if instruction.operands else None)
+    return _nothing
+
+
+def _discard(instruction: Instruction, binding: Binding) -> Step:
+    # The bytes may hold anything afterwards; what they hold is one such thing. The address is checked.
+    address = address_operand(instruction, instruction.operands[0] if instruction.operands else None)
+
+    def step(state: State, active: Active) -> None:
+        addresses = addresses_of(state, address)
+        state.memory.load(instruction, space_of(instruction) or "", addresses, 8, 16, active, alignment=128)
+
+    return step
+
+
+def _createpolicy(instruction: Instruction, binding: Binding) -> Step:
+    # Only cache hints read what this writes.
+    target = instruction.operands[0] if instruction.operands else None
+    if not isinstance(target, Register):
+        raise refuse(instruction, "writes a 64-bit register")
+    return lambda state, active: state.write(target, np.zeros((1, 1, 1), np.uint64), active)
+
+
+MACHINE_STEPS: dict[str, MachineStep] = {
+    "ld": _load, "ldu": _load, "st": _store,
+    "cvta": _cvta, "isspacep": _isspacep, "mapa": _mapa, "getctarank": _getctarank,
+    "membar": _hint, "fence": _hint, "griddepcontrol": _hint, "nanosleep": _hint,
+    "prefetch": _prefetch, "prefetchu": _prefetch, "applypriority": _prefetch, "discard": _discard,
+    "createpolicy": _createpolicy,
+}  # fmt: skip
+"""Builders of the steps of memory instructions, by mnemonic."""

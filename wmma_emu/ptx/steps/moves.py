@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Values moved, packed, taken apart and chosen."""
+
+import numpy as np
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.program.program import Instruction, VectorOperand
+from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.rows import Rows, form_rows
+from wmma_emu.ptx.steps.widths import UNSIGNED, Array, signed, width_of
+
+__all__ = ["MOVE_ROWS"]
+
+
+def _same(value: Array) -> Array:
+    return value
+
+
+def _mov(instruction: Instruction, kind: str) -> Form:
+    operands = instruction.operands
+    packs = [x if isinstance(x, VectorOperand) else None for x in operands]
+    if len(operands) == 2 and any(packs):
+        target, source = packs
+        if target is not None and source is not None:
+            raise UnsupportedInstructionError(f"{instruction.opcode} packs or takes apart, not both; use two of them")
+        return _unpack(kind, _elements(target, kind)) if target is not None else _pack(kind, _elements(source, kind))
+    return Form((kind,), (kind,), _same)
+
+
+def _elements(vector: VectorOperand | None, kind: str) -> int:
+    """How many registers make a value of a type."""
+    count = len(vector.elements) if vector is not None else 1
+    width = width_of(kind)
+    if kind == "pred" or count not in (2, 4) or width // count not in UNSIGNED:
+        raise UnsupportedInstructionError(
+            f"mov.{kind} takes no {{...}} of {count}; a b16 is 2 of b8, a b32 2 of b16 or 4 of b8, "
+            "a b64 2 of b32 or 4 of b16"
+        )
+    return count
+
+
+def _pack(kind: str, count: int) -> Form:
+    width = width_of(kind)
+    wide, part = UNSIGNED[width], width // count
+    shifts = [wide.type(i * part) for i in range(count)]
+
+    def compute(*parts: Array) -> Array:
+        word = parts[0].astype(wide)
+        for shift, value in zip(shifts[1:], parts[1:], strict=True):
+            word = word | value.astype(wide) << shift
+        return word
+
+    return Form((kind,), (f"b{part}",) * count, compute)
+
+
+def _unpack(kind: str, count: int) -> Form:
+    width = width_of(kind)
+    part = width // count
+    narrow = UNSIGNED[part]
+    shifts = [UNSIGNED[width].type(i * part) for i in range(count)]
+
+    def compute(word: Array) -> tuple[Array, ...]:
+        return tuple((word >> shift).astype(narrow) for shift in shifts)
+
+    return Form((f"b{part}",) * count, (kind,), compute)
+
+
+def _selp(instruction: Instruction, kind: str) -> Form:
+    return Form((kind,), (kind, kind, "pred"), lambda a, b, p: np.where(p, a, b))
+
+
+def _slct(instruction: Instruction, ftz: str, kind: str, chooser: str) -> Form:
+    def by_integer(a: Array, b: Array, c: Array) -> Array:
+        return np.where(signed(c) >= 0, a, b)
+
+    def by_float(a: Array, b: Array, c: Array) -> Array:
+        # Not negative, or minus zero; what is subnormal counts as zero if flushed. A NaN chooses b.
+        least = np.uint32(0x8080_0000 if ftz else 0x8000_0001)
+        first = (c <= np.uint32(0x7F80_0000)) | ((c >= np.uint32(0x8000_0000)) & (c < least))
+        return np.where(first, a, b)
+
+    return Form((kind,), (kind, kind, chooser), by_integer if chooser == "s32" else by_float)
+
+
+_ALL = "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"
+
+MOVE_ROWS: Rows = {
+    **form_rows("mov", f"pred|{_ALL}", _mov, "9.7.9.3, 9.7.9.4"),
+    **form_rows("selp", _ALL, _selp, "9.7.6.3"),
+    **form_rows("slct", f"- {_ALL} s32", _slct, "9.7.6.4"),
+    **form_rows("slct", f"-|ftz {_ALL} f32", _slct, "9.7.6.4"),
+}
+"""Instructions that give values unchanged."""

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Upper halves and full widths of integer products."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from wmma_emu.ptx.steps.widths import UNSIGNED, Array, signed, width_of
+
+__all__ = ["high_product", "wide_product"]
+
+
+def wide_product(kind: str) -> Callable[[Array, Array], Array]:
+    """Make the function that gives products of 16 or 32 bits in twice the width.
+
+    Examples
+    --------
+    >>> hex(wide_product("s32")(np.array([0xFFFFFFFF], np.uint32), np.array([2], np.uint32))[0])
+    '0xfffffffffffffffe'
+    """
+    width = width_of(kind)
+    wide, unsigned = np.dtype(f"{'i' if kind[0] == 's' else 'u'}{width // 4}"), UNSIGNED[2 * width]
+
+    def multiply(a: Array, b: Array) -> Array:
+        if kind[0] == "s":
+            a, b = signed(a), signed(b)
+        result: Array = (a.astype(wide) * b.astype(wide)).view(unsigned)
+        return result
+
+    return multiply
+
+
+def high_product(kind: str) -> Callable[[Array, Array], Array]:
+    """Make the function that gives the upper half of a product.
+
+    Examples
+    --------
+    >>> hex(high_product("u64")(np.array([2**63], np.uint64), np.array([6], np.uint64))[0])
+    '0x3'
+    """
+    width = width_of(kind)
+    if width == 64:
+        return _high_signed if kind[0] == "s" else _high
+    full, narrow, shift = wide_product(kind), UNSIGNED[width], UNSIGNED[2 * width].type(width)
+    return lambda a, b: (full(a, b) >> shift).astype(narrow)
+
+
+def _high(a: Array, b: Array) -> Array:
+    half, low = np.uint64(32), np.uint64(0xFFFF_FFFF)
+    a_high, a_low, b_high, b_low = a >> half, a & low, b >> half, b & low
+    carried = a_high * b_low + (a_low * b_low >> half)
+    middle = (carried & low) + a_low * b_high
+    result: Array = a_high * b_high + (carried >> half) + (middle >> half)
+    return result
+
+
+def _high_signed(a: Array, b: Array) -> Array:
+    # A number with its top bit set counts 2**64 less than its bits say.
+    zero = np.uint64(0)
+    return _high(a, b) - np.where(signed(a) < 0, b, zero) - np.where(signed(b) < 0, a, zero)

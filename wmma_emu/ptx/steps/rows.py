@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Which instructions exist: rows of legal spellings, each with what makes the form of its instruction."""
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import product
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.ptx.program.program import Instruction, PairOperand, VectorOperand
+from wmma_emu.ptx.steps.forms import Form, ValueStep
+
+__all__ = ["CARRY", "FormRow", "Rows", "builders", "first_only", "form_rows"]
+
+CARRY = "cc"
+"""The type that stands for the carry flag in a form: a destination or source of bools that no operand names."""
+
+_SUGGESTIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FormRow:
+    """One legal spelling of an instruction.
+
+    Parameters
+    ----------
+    opcode : str
+        ``"add.rn.ftz.f32"``.
+    words : tuple of str
+        What stands in each slot of its syntax; empty where it is left out.
+    make : callable
+        Takes the instruction and the words; gives its `Form`.
+    source : str
+        The section of the manual.
+    first : str
+        The oldest chip that has it.
+    pair : {"", "may", "must"}
+        Whether its destination is a pair, ``p|q``.
+    """
+
+    opcode: str
+    words: tuple[str, ...]
+    make: Callable[..., Form]
+    source: str
+    first: str = "sm_70"
+    pair: str = ""
+
+
+Rows = dict[str, FormRow]
+"""Rows by their opcode."""
+
+
+def form_rows(
+    mnemonics: str, slots: str, make: Callable[..., Form], source: str, *, first: str = "sm_70", pair: str = ""
+) -> Rows:
+    """Write a row for each mnemonic and each combination of what the slots may hold.
+
+    Parameters
+    ----------
+    mnemonics : str
+        One or several, separated by ``|``.
+    slots : str
+        Separated by spaces, alternatives by ``|``; ``-`` is nothing. A slot's word may hold points.
+    make, source, first, pair
+        See `FormRow`.
+
+    Examples
+    --------
+    >>> list(form_rows("add", "-|sat s32|u32", Form, "9.7.1.1"))
+    ['add.s32', 'add.u32', 'add.sat.s32', 'add.sat.u32']
+    """
+    choices = [slot.split("|") for slot in slots.split()]
+    rows: Rows = {}
+    for mnemonic, *picked in product(mnemonics.split("|"), *choices):
+        words = tuple("" if word == "-" else word for word in picked)
+        opcode = ".".join((mnemonic, *(word for word in words if word)))
+        rows[opcode] = FormRow(opcode, words, make, f"PTX ISA 9.0, {source}", first, pair)
+    return rows
+
+
+def builders(rows: Rows, refused: dict[str, str] | None = None) -> dict[str, ValueStep]:
+    """Make a builder for each mnemonic of the rows: it finds the instruction's row and checks its operands.
+
+    Parameters
+    ----------
+    rows : dict
+    refused : dict, optional
+        Why modifiers are not there, by modifier; said where an instruction has one and no row.
+    """
+    by_mnemonic: dict[str, list[str]] = {}
+    for opcode in rows:
+        by_mnemonic.setdefault(opcode.split(".")[0], []).append(opcode)
+
+    def build(instruction: Instruction) -> Form:
+        opcode = ".".join((instruction.mnemonic, *instruction.modifiers))
+        row = rows.get(opcode)
+        if row is None:
+            raise UnsupportedInstructionError(
+                _unknown(opcode, instruction, by_mnemonic[instruction.mnemonic], refused or {})
+            )
+        is_pair = bool(instruction.operands) and isinstance(instruction.operands[0], PairOperand)
+        if is_pair and not row.pair:
+            raise UnsupportedInstructionError(f"{opcode} has one result, not a pair p|q")
+        if row.pair == "must" and not is_pair:
+            raise UnsupportedInstructionError(f"{opcode} has two results; write its destination as a pair p|q")
+        form = row.make(instruction, *row.words)
+        if row.pair == "may" and not is_pair and len(form.destinations) > 1:
+            form = first_only(form)
+        wanted = sum(x != CARRY for x in (*form.destinations, *form.sources))
+        given = _count(instruction)
+        if given != wanted:
+            raise UnsupportedInstructionError(f"{opcode} takes {wanted} operands, results included, not {given}")
+        return form
+
+    return dict.fromkeys(by_mnemonic, build)
+
+
+def first_only(form: Form) -> Form:
+    """Drop a form's second result."""
+    compute = form.compute
+    return form._replace(destinations=form.destinations[:1], compute=lambda *sources: compute(*sources)[0])
+
+
+def _count(instruction: Instruction) -> int:
+    return sum(
+        2 if isinstance(x, PairOperand) else len(x.elements) if isinstance(x, VectorOperand) else 1
+        for x in instruction.operands
+    )
+
+
+def _unknown(opcode: str, instruction: Instruction, known: Iterable[str], refused: dict[str, str]) -> str:
+    """Say what is legal: the same words in another order, or what is spelled most alike."""
+    for word in instruction.modifiers:
+        if word in refused:
+            return f"{opcode} is not modelled: {refused[word]}"
+    known = list(known)
+    asked = sorted(instruction.modifiers)
+    same = [x for x in known if sorted(x.split(".")[1:]) == asked]
+    near = same or difflib.get_close_matches(opcode, known, _SUGGESTIONS, 0.0)
+    types = sorted({x.rsplit(".", 1)[-1] for x in known})
+    return (
+        f"there is no {shorten(opcode, str)}, or it is not modelled; {instruction.mnemonic} is for "
+        f"{', '.join(types)}; nearest: {', '.join(near)}"
+    )

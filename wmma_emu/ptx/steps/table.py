@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""Every mnemonic that is modelled, and what builds its step."""
+
+from wmma_emu.ptx.steps import matrix_moves, memory_steps, mma_steps, shuffles, votes, wmma_steps
+from wmma_emu.ptx.steps.forms import MachineStep
+from wmma_emu.ptx.steps.values import VALUE_STEPS
+
+__all__ = ["MACHINE_STEPS", "NOTHING", "VALUE_STEPS"]
+
+MACHINE_STEPS: dict[str, MachineStep] = {
+    mnemonic: build
+    for module in (memory_steps, shuffles, votes, matrix_moves, wmma_steps, mma_steps)
+    for mnemonic, build in module.MACHINE_STEPS.items()
+}
+"""What needs more than the values of one thread: memory, a warp, the machine."""
+
+NOTHING = {
+    "brkpt": "PTX ISA 9.1, brkpt: suspends a debugger's target",
+    "pmevent": "PTX ISA 9.1, pmevent: triggers performance monitor events",
+    "setmaxnreg": "PTX ISA 9.1, setmaxnreg: a hint on registers a thread",
+}
+"""Instructions that change no value, and where that is said."""

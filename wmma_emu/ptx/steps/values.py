@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""Every instruction that each thread computes by itself."""
+
+from wmma_emu.ptx.steps.approximations import APPROXIMATION_ROWS
+from wmma_emu.ptx.steps.bits import BIT_ROWS
+from wmma_emu.ptx.steps.carries import CARRY_ROWS
+from wmma_emu.ptx.steps.compare import COMPARE_ROWS
+from wmma_emu.ptx.steps.conversions import CONVERSION_ROWS, build_cvt
+from wmma_emu.ptx.steps.floats import FLOAT_ROWS
+from wmma_emu.ptx.steps.forms import ValueStep
+from wmma_emu.ptx.steps.halves import HALF_ROWS
+from wmma_emu.ptx.steps.integers import INTEGER_ROWS
+from wmma_emu.ptx.steps.moves import MOVE_ROWS
+from wmma_emu.ptx.steps.rows import Rows, builders
+
+__all__ = ["REFUSED", "VALUE_ROWS", "VALUE_STEPS"]
+
+REFUSED = {
+    "f32x2": "two f32 in a register are of sm_100; write the instruction for each of them, with .f32",
+    "b128": "registers of 128 bits are not modelled; use two of b64",
+}
+"""Modifiers that no row has, and why."""
+
+VALUE_ROWS: Rows = {
+    **INTEGER_ROWS,
+    **CARRY_ROWS,
+    **BIT_ROWS,
+    **MOVE_ROWS,
+    **COMPARE_ROWS,
+    **FLOAT_ROWS,
+    **HALF_ROWS,
+    **APPROXIMATION_ROWS,
+    **CONVERSION_ROWS,
+}
+"""Every legal spelling by its opcode; but for `cvt`, whose rows are those of `wmma_emu.scalar.cvt_table`."""
+
+VALUE_STEPS: dict[str, ValueStep] = {**builders(VALUE_ROWS, REFUSED), "cvt": build_cvt}
+"""The builder of each mnemonic."""

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: MIT
+"""vote, match, redux, elect, activemask: what the lanes of a warp say together."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wmma_emu.instructions import ARCHS
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.steps.collectives import (
+    FULL,
+    LANE,
+    Members,
+    destinations,
+    executing,
+    has_bit,
+    members_of,
+    operands_of,
+    require_arch,
+    require_spelling,
+    word_of,
+)
+from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.state import State
+
+__all__ = ["MACHINE_STEPS"]
+
+_CHIPS = tuple(ARCHS)
+
+
+def _since(first: str) -> tuple[str, ...]:
+    return _CHIPS[_CHIPS.index(first) :]
+
+
+_VOTES: dict[str, Callable[[Array, Array], Array]] = {
+    "all": lambda yes, there: yes == there,
+    "any": lambda yes, there: yes != 0,
+    "uni": lambda yes, there: (yes == there) | (yes == 0),
+    "ballot": lambda yes, there: yes,
+}
+"""The result, from the words of the lanes that take part: those that say yes, and all of them (9.7.13.5, vote)."""
+
+_VOTE_SPELLINGS = tuple(
+    f"vote.{sync}{mode}.{'b32' if mode == 'ballot' else 'pred'}" for sync in ("sync.", "") for mode in _VOTES
+)
+
+
+def _vote(instruction: Instruction, binding: Binding) -> Step:
+    words = require_spelling(instruction, _VOTE_SPELLINGS).split(".")
+    decide, is_sync = _VOTES[words[-2]], words[1] == "sync"
+    target, a, *mask = operands_of(instruction, 3 if is_sync else 2)
+    result, _ = destinations(target)
+
+    def step(state: "State", active: Active) -> None:
+        members = members_of(state, instruction, mask[0] if is_sync else None, active)
+        state.require_defined(instruction, a, members.active, "the predicate")
+        predicate = state.read(a, "pred")
+        if predicate.shape[-1] == 1:
+            yes = np.where(predicate, FULL, np.uint32(0))
+        else:
+            yes = word_of(predicate)
+        state.write(result, decide(yes & members.together, members.together), active)
+
+    return step
+
+
+_MATCH_SPELLINGS = tuple(f"match.{mode}.sync.{kind}" for mode in ("any", "all") for kind in ("b32", "b64"))
+
+
+def _match(instruction: Instruction, binding: Binding) -> Step:
+    opcode = instruction.opcode.replace("match.sync.any", "match.any.sync").replace("match.sync.all", "match.all.sync")
+    words = opcode.split(".")
+    if opcode not in _MATCH_SPELLINGS:
+        require_spelling(instruction, _MATCH_SPELLINGS)
+    target, a, mask = operands_of(instruction, 3)
+    result, predicate = destinations(target)
+
+    def step(state: "State", active: Active) -> None:
+        members = members_of(state, instruction, mask, active)
+        state.require_defined(instruction, a, members.active, "the value")
+        value = state.read(a, words[-1])
+        if value.shape[-1] == 1:
+            same = np.full((1, 1, 1), FULL)
+        else:
+            same = word_of(value[..., :, None] == value[..., None, :])[..., 0]
+        same = same & members.together
+        if words[1] == "any":
+            state.write(result, same, active)
+            return
+        agreed = same == members.together
+        state.write(result, np.where(agreed, same, np.uint32(0)), active)
+        if predicate is not None:
+            state.write(predicate, agreed, active)
+
+    return step
+
+
+_IDENTITY: dict[str, int] = {
+    "add": 0, "or": 0, "xor": 0, "and": 0xFFFF_FFFF,
+    "min.u32": 0xFFFF_FFFF, "max.u32": 0, "min.s32": 0x7FFF_FFFF, "max.s32": 0x8000_0000,
+}  # fmt: skip
+"""What changes nothing, as a pattern."""
+
+_INTEGERS = tuple(f"redux.sync.{x}.{kind}" for x in ("add", "min", "max") for kind in ("u32", "s32"))
+_BITS = tuple(f"redux.sync.{x}.b32" for x in ("and", "or", "xor"))
+_FLOATS = tuple(f"redux.sync.{x}{a}{n}.f32" for x in ("min", "max") for a in ("", ".abs") for n in ("", ".NaN"))
+_NAN = np.uint32(0x7FFF_FFFF)
+_SIGN = np.uint32(0x8000_0000)
+
+
+def _reduce(instruction: Instruction, binding: Binding) -> Step:
+    words = require_spelling(instruction, _INTEGERS + _BITS + _FLOATS).split(".")
+    is_float = words[-1] == "f32"
+    require_arch(instruction, binding.arch, "sm_80", ("sm_100",) if is_float else _since("sm_80"))
+    target, a, mask = operands_of(instruction, 3)
+    result, _ = destinations(target)
+    operation = words[2]
+    combine = _floats(operation, "abs" in words, "NaN" in words) if is_float else _integers(operation, words[-1])
+
+    def step(state: "State", active: Active) -> None:
+        members = members_of(state, instruction, mask, active)
+        state.require_defined(instruction, a, members.active, "the value")
+        state.write(result, _in_groups(members, state.read(a, "b32"), combine), active)
+
+    return step
+
+
+def _in_groups(members: Members, value: Array, combine: Callable[[Array, Array], Array]) -> Array:
+    """Combine the lanes of each membermask: most often there is one."""
+    groups = np.unique(members.mask)
+    if len(groups) == 1:
+        return combine(value, has_bit(members.together, LANE))
+    shape = np.broadcast_shapes(value.shape, members.together.shape, LANE.shape)
+    result = np.zeros(shape, np.uint32)
+    for group in groups:
+        mine = members.mask == group
+        # Only lanes that give this mask count; of the warp's lanes it names those in `together`.
+        takes_part = has_bit(np.where(mine, members.together, np.uint32(0)).max(axis=-1, keepdims=True), LANE)
+        np.copyto(result, combine(value, takes_part), where=mine)
+    return result
+
+
+def _integers(operation: str, kind: str) -> Callable[[Array, Array], Array]:
+    identity = np.uint32(_IDENTITY.get(operation, _IDENTITY.get(f"{operation}.{kind}", 0)))
+    dtype = np.int32 if kind == "s32" else np.uint32
+    reduce = REDUCTIONS_OVER_LANES[operation]
+
+    def combine(value: Array, takes_part: Array) -> Array:
+        numbers = np.where(takes_part, value, identity).view(dtype)
+        return reduce(numbers).view(np.uint32)
+
+    return combine
+
+
+REDUCTIONS_OVER_LANES: dict[str, Callable[[Array], Array]] = {
+    "add": lambda x: np.add.reduce(x, axis=-1, keepdims=True, dtype=x.dtype),  # wraps in 32 bits
+    "min": lambda x: np.minimum.reduce(x, axis=-1, keepdims=True),
+    "max": lambda x: np.maximum.reduce(x, axis=-1, keepdims=True),
+    "and": lambda x: np.bitwise_and.reduce(x, axis=-1, keepdims=True),
+    "or": lambda x: np.bitwise_or.reduce(x, axis=-1, keepdims=True),
+    "xor": lambda x: np.bitwise_xor.reduce(x, axis=-1, keepdims=True),
+}
+"""Reductions of (..., 32) to (..., 1)."""
+
+
+def _floats(operation: str, absolute: bool, nan: bool) -> Callable[[Array, Array], Array]:
+    """Smallest or largest float32: -0 is below +0; a NaN counts only with .NaN, or where there is nothing else."""
+    largest = operation == "max"
+    nothing = np.uint32(0) if largest else FULL
+
+    def combine(value: Array, takes_part: Array) -> Array:
+        bits = value & ~_SIGN if absolute else value
+        is_nan = takes_part & ((bits & ~_SIGN) > np.uint32(0x7F80_0000))
+        order = np.where(bits & _SIGN, ~bits, bits | _SIGN)  # grows as the numbers do
+        order = np.where(takes_part & ~is_nan, order, nothing)
+        best = REDUCTIONS_OVER_LANES[operation](order)
+        found = np.where(best & _SIGN, best & ~_SIGN, ~best)
+        void = is_nan.any(axis=-1, keepdims=True) if nan else best == nothing
+        return np.where(void, _NAN, found)
+
+    return combine
+
+
+def _elect(instruction: Instruction, binding: Binding) -> Step:
+    require_spelling(instruction, ("elect.sync",))
+    require_arch(instruction, binding.arch, "sm_90", _since("sm_90"))
+    target, mask = operands_of(instruction, 2)
+    result, predicate = destinations(target)
+
+    def step(state: "State", active: Active) -> None:
+        members = members_of(state, instruction, mask, active)
+        lowest = members.together & (~members.together + np.uint32(1))  # the lowest set bit alone
+        if predicate is not None:
+            state.write(predicate, lowest == np.uint32(1) << LANE, active)
+        if result is not None:
+            state.write(result, np.bitwise_count(lowest - np.uint32(1)).astype(np.uint32), active)
+
+    return step
+
+
+def _active_mask(instruction: Instruction, binding: Binding) -> Step:
+    require_spelling(instruction, ("activemask.b32",))
+    (target,) = operands_of(instruction, 1)
+    result, _ = destinations(target)
+
+    def step(state: "State", active: Active) -> None:
+        now = executing(state, active)
+        word = np.full((1, 1, 1), FULL) if now is None else word_of(np.broadcast_to(now, state.shape))
+        state.write(result, word, active)
+
+    return step
+
+
+MACHINE_STEPS: dict[str, MachineStep] = {
+    "vote": _vote,
+    "match": _match,
+    "redux": _reduce,
+    "elect": _elect,
+    "activemask": _active_mask,
+}
+"""Builders of the steps by mnemonic."""

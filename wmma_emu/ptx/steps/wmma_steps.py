@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: MIT
+"""wmma.load, wmma.store and wmma.mma: fragments of a warp, to and from memory, and their products."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import Operand as Letter
+from wmma_emu.layouts import fragment_layout
+from wmma_emu.layouts.wmma_table import FRAGMENTS, MemoryLayout, Use
+from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.steps.collectives import (
+    addresses_of,
+    executing,
+    note,
+    operands_of,
+    read_registers,
+    registers_of_vector,
+    require_spelling,
+)
+from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
+from wmma_emu.ptx.steps.matrix_operands import bind, gathered, targets_of, write_registers
+from wmma_emu.ptx.steps.wmma_tiles import Tile
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.state import State
+
+__all__ = ["MACHINE_STEPS"]
+
+_WORD_BYTES = 4
+_SPACES = ("", "global", "shared", "shared::cta")
+_USES: dict[str, Use] = {"a": "matrix_a", "b": "matrix_b", "c": "accumulator", "d": "accumulator"}
+
+
+class _Move(NamedTuple):
+    """A wmma.load or wmma.store: its tile, the space, and its operands."""
+
+    tile: Tile
+    space: str
+    address: Operand | None
+    vector: Operand | None
+    stride: Operand | None
+
+    @classmethod
+    def of(cls, instruction: Instruction, binding: Binding) -> "_Move":
+        """Read an instruction, ``wmma.load.a.sync.aligned.row.m16n16k16.global.f16``."""
+        direction, letter, order, shape, space, kind = _words(instruction)
+        m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
+        use = _USES[letter]
+        stored = cast(MemoryLayout, order)
+        layout = fragment_layout(use, m, n, k, kind, None if use == "accumulator" else stored, binding.arch)
+        given = operands_of(instruction, 2, 3)
+        vector, address = (given[0], given[1]) if direction == "load" else (given[1], given[0])
+        return cls(Tile(layout, stored), space, address, vector, given[2] if len(given) == 3 else None)
+
+
+def _words(instruction: Instruction) -> tuple[str, str, str, str, str, str]:
+    """Take an opcode apart: direction, operand, order, shape, space, type.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For one that does not exist; the message names the nearest.
+    """
+    words = instruction.opcode.split(".")
+    if len(words) == 8:
+        words.insert(7, "")
+    if len(words) == 9 and words[0] == "wmma" and words[3:5] == ["sync", "aligned"] and words[7] in _SPACES:
+        direction, letter, order, shape, space, kind = (*words[1:3], *words[5:])
+        row = FRAGMENTS.get((shape, _USES.get(letter, "matrix_a"), kind))
+        is_load = direction == "load" and letter in "abc"
+        if row and (is_load or (direction, letter) == ("store", "d")) and order in ("row", "col"):
+            return direction, letter, order, shape, space, kind
+    legal = [
+        f"wmma.{name}.sync.aligned.{order}.{shape}.global.{kind}"
+        for shape, use, kind in FRAGMENTS
+        for name in {"matrix_a": ["load.a"], "matrix_b": ["load.b"], "accumulator": ["load.c", "store.d"]}[use]
+        for order in ("row", "col")
+    ]
+    require_spelling(instruction, legal)
+    raise UnsupportedInstructionError(f"there is no {instruction.opcode}")
+
+
+def _of_the_warp(state: "State", instruction: Instruction, values: Array, active: Active, what: str) -> Array:
+    """Take lane 0's value for the warp, and note where others differ: (blocks, warps, 1)."""
+    if values.shape[-1] == 1:
+        return values
+    first = values[..., :1]
+    differs = values != first
+    if active is not None:
+        differs = differs & active
+    if differs.any():
+        note(
+            state, instruction, "illegal operand", differs,
+            lambda g, w, lane: f"{what} of lane {lane} is not that of lane 0: it has to be the same in all lanes",
+        )  # fmt: skip
+    return first
+
+
+def _addresses(state: "State", instruction: Instruction, move: _Move, active: Active) -> tuple[Array, bool]:
+    """Where each lane's chunks lie, (passes, blocks, warps, 32); and whether chunks are aligned as a whole."""
+    tile, now = move.tile, executing(state, active)
+    pointer = addresses_of(state, instruction, move.address, now)
+    pointer = _of_the_warp(state, instruction, pointer, now, "the pointer")
+    is_aligned = _check(
+        state, instruction, "misaligned", pointer % np.uint64(tile.pointer_bytes) != 0, now,
+        lambda: f"the pointer is no multiple of {tile.pointer_bytes} bytes, which the fragment has in each lane",
+    )  # fmt: skip
+    if move.stride is None:
+        return pointer + tile.offsets(tile.extent), is_aligned
+    state.require_defined(instruction, move.stride, now, "the stride")
+    stride = state.read(move.stride, "b32").astype(np.uint64)
+    stride = _of_the_warp(state, instruction, stride, now, "the stride")
+    multiple = np.uint64(tile.stride_multiple)
+    is_legal = _check(
+        state, instruction, "illegal operand", (stride % multiple != 0) | (stride < np.uint64(tile.extent)), now,
+        lambda: f"the stride is no multiple of {tile.stride_multiple} elements, or less than the {tile.extent} of a "
+        f"{'row' if tile.order == 'row' else 'column'} of the tile",
+    )  # fmt: skip
+    offsets = tile.offsets(stride.item()) if stride.size == 1 else tile.offsets_of(stride)
+    return pointer + offsets, is_aligned and is_legal
+
+
+def _check(
+    state: "State", instruction: Instruction, kind: str, wrong: Array, active: Active, text: Callable[[], str]
+) -> bool:
+    """Note what is wrong of warps that execute; returns whether nothing is."""
+    if not wrong.any():
+        return True
+    where = wrong & (np.ones((1, 1, 1), np.bool_) if active is None else active)
+    if where.any():
+        note(state, instruction, kind, where, lambda g, w, lane: text())
+        return False
+    return True
+
+
+def _load(instruction: Instruction, binding: Binding) -> Step:
+    move = _Move.of(instruction, binding)
+    tile = move.tile
+    targets = targets_of(instruction, move.vector, tile.layout.num_registers)
+
+    def step(state: "State", active: Active) -> None:
+        where, is_whole = _addresses(state, instruction, move, active)
+        words, undefined = _read(state, instruction, move, where, active, is_whole)
+        values = tile.registers(words)
+        masks: list[Array | None] = [None] * len(values)
+        if undefined is not None:
+            masks = [x != 0 for x in tile.registers(undefined)]
+        for register, value, mask in zip(targets, values, masks, strict=True):
+            state.write(register, value, active, mask)
+
+    return step
+
+
+def _read(
+    state: "State", instruction: Instruction, move: _Move, where: Array, active: Active, is_whole: bool
+) -> tuple[Array, Array | None]:
+    """Load the chunks, as words (words, passes, blocks, warps, 32); bits of what nobody wrote are set in the second."""
+    tile = move.tile
+    if is_whole:
+        words, undefined = state.memory.load(
+            instruction, move.space, where, _WORD_BYTES, tile.words, active, alignment=tile.chunk_bytes
+        )
+        return words, None if undefined is None else np.where(undefined, np.uint32(0xFFFF_FFFF), np.uint32(0))
+    pieces = _pieces(tile, where)
+    parts, undefined = state.memory.load(instruction, move.space, pieces, tile.element_bytes, 1, active)
+    words = _joined(parts[0])
+    if undefined is None:
+        return words, None
+    return words, _joined(np.where(undefined[0], ~parts.dtype.type(0), parts.dtype.type(0)))
+
+
+def _pieces(tile: Tile, where: Array) -> Array:
+    """Addresses of the elements of each chunk: (elements, passes, blocks, warps, 32)."""
+    start = np.arange(0, tile.chunk_bytes, tile.element_bytes, dtype=np.uint64)
+    return where + start.reshape(-1, 1, 1, 1, 1)
+
+
+def _joined(parts: Array) -> Array:
+    """Put elements (elements, ...) together into words (words, ...)."""
+    words = np.ascontiguousarray(np.moveaxis(parts, 0, -1)).view(np.uint32)
+    return np.moveaxis(words, -1, 0)
+
+
+def _store(instruction: Instruction, binding: Binding) -> Step:
+    move = _Move.of(instruction, binding)
+    tile = move.tile
+    elements = registers_of_vector(instruction, move.vector, tile.layout.num_registers)
+    kind = f"b{tile.layout.register_bits}"
+
+    def step(state: "State", active: Active) -> None:
+        where, is_whole = _addresses(state, instruction, move, active)
+        words = tile.lines(read_registers(state, elements, kind))
+        undefined = None
+        if state.undefined_of(move.vector) is not None:
+            undefined = _undefined(state, tile, elements)
+        if is_whole:
+            state.memory.store(
+                instruction, move.space, where, words, active, alignment=tile.chunk_bytes,
+                undefined=None if undefined is None else undefined != 0,
+            )  # fmt: skip
+            return
+        masks = None if undefined is None else _apart(tile, undefined) != 0
+        state.memory.store(instruction, move.space, _pieces(tile, where), _apart(tile, words), active, undefined=masks)
+
+    return step
+
+
+def _apart(tile: Tile, words: Array) -> Array:
+    """Take words (words, ...) apart into elements, each a store of its own: (1, elements, ...)."""
+    parts = np.ascontiguousarray(np.moveaxis(words, 0, -1)).view(f"u{tile.element_bytes}")
+    return np.moveaxis(parts, -1, 0)[None]
+
+
+def _undefined(state: "State", tile: Tile, elements: tuple[Operand | None, ...]) -> Array:
+    """Words in which the bits are set that come from registers that nobody wrote."""
+    dtype = np.dtype(f"u{tile.layout.register_bits // 8}")
+    masks = np.zeros((len(elements), *state.shape), dtype)
+    for word, element in zip(masks, elements, strict=True):
+        found = state.undefined_of(element)
+        if found is not None:
+            np.copyto(word, ~dtype.type(0), where=found)
+    return tile.lines(masks)
+
+
+_LETTERS: tuple[Letter, ...] = ("a", "b", "c")
+
+
+def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
+    bound = bind(instruction.opcode, binding)
+    row = bound.row
+    given = operands_of(instruction, 4)
+    targets = targets_of(instruction, given[0], row.registers("d"))
+    sources = [registers_of_vector(instruction, x, row.registers(n)) for n, x in zip(_LETTERS, given[1:], strict=True)]
+    kinds = [f"b{max(row.format(name).bits, 32)}" for name in _LETTERS]
+
+    def step(state: "State", active: Active) -> None:
+        warps = state.warps(active)
+        for name, operand in zip("ABC", given[1:], strict=True):
+            state.require_defined(instruction, operand, active, f"operand {name}")
+        a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))
+        write_registers(state, warps, targets, bound.matrix.execute(a, b, c, engine=binding.engine), active)
+
+    return BoundStep(step, bound.not_bit_exact)
+
+
+def _wmma(instruction: Instruction, binding: Binding) -> Step | BoundStep:
+    kinds: dict[str, MachineStep] = {"load": _load, "store": _store, "mma": _multiply}
+    which = instruction.modifiers[0] if instruction.modifiers else ""
+    if which not in kinds:
+        raise UnsupportedInstructionError(f"there is no {instruction.opcode}; there is wmma.load, wmma.store, wmma.mma")
+    return kinds[which](instruction, binding)
+
+
+MACHINE_STEPS: dict[str, MachineStep] = {"wmma": _wmma}
+"""Builders of the steps by mnemonic."""

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""How a warp moves a WMMA tile: each lane a chunk of a line, then from lines to the registers of the fragment.
+
+A fragment's elements lie scattered over the tile's lines. What a GPU loads element by element is loaded here in whole
+chunks of 4 to 16 bytes, one or two for each lane, and sorted into registers by a table.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.layouts import LaneMap
+from wmma_emu.layouts.spec import LANES, Ints
+from wmma_emu.layouts.wmma_table import MemoryLayout, stride_multiple
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["Tile"]
+
+_WORD_BYTES = 4
+_WIDEST = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """A fragment's tile in memory.
+
+    Parameters
+    ----------
+    layout : LaneMap
+        Where the fragment's elements live.
+    order : {"row", "col"}
+        Which elements are adjacent in memory: those of a row, or of a column.
+
+    Examples
+    --------
+    >>> from wmma_emu.layouts import fragment_layout
+    >>> tile = Tile(fragment_layout("matrix_a", 16, 16, 16, "f16", "row", "sm_90"), "row")
+    >>> tile.chunk_bytes, tile.pointer_bytes, tile.offsets(24)[0, 0, 0, :4].tolist()
+    (16, 32, [0, 16, 48, 64])
+    """
+
+    layout: LaneMap
+    order: MemoryLayout
+    _offsets: dict[int, Array] = field(default_factory=dict, repr=False)
+
+    @property
+    def extent(self) -> int:
+        """Elements of a line: a row, or a column."""
+        return self.layout.cols if self.order == "row" else self.layout.rows
+
+    @property
+    def stride_multiple(self) -> int:
+        """Elements of which the distance of lines is a multiple."""
+        return stride_multiple(self.layout.element_bits)
+
+    @property
+    def pointer_bytes(self) -> int:
+        """Bytes of which the pointer is a multiple: those of the fragment in a lane (PTX ISA 9.0, wmma.load)."""
+        return self.layout.num_registers * self.layout.register_bits // 8
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of the smallest piece that can be loaded."""
+        return max(self.layout.element_bits // 8, 1)
+
+    @cached_property
+    def tile_bytes(self) -> int:
+        """Bytes of the tile."""
+        return self.layout.rows * self.layout.cols * self.layout.element_bits // 8
+
+    @cached_property
+    def chunk_bytes(self) -> int:
+        """Bytes that a lane moves at once."""
+        return min(_WIDEST, self.tile_bytes // LANES)
+
+    @property
+    def words(self) -> int:
+        """Words of a chunk."""
+        return self.chunk_bytes // _WORD_BYTES
+
+    @property
+    def num_distinct(self) -> int:
+        """Registers of a lane that are no copies of others."""
+        return self.layout.read_elements // self.layout.elements_per_register
+
+    def offsets(self, stride: int) -> Array:
+        """Distance of each lane's chunks from the pointer in bytes: uint64, (passes, 1, 1, 32)."""
+        if stride not in self._offsets:
+            self._offsets[stride] = self.offsets_of(np.full((1, 1, 1), stride, np.uint64))
+        return self._offsets[stride]
+
+    def offsets_of(self, stride: Array) -> Array:
+        """As `offsets` where warps have different strides: (passes, blocks, warps, 32)."""
+        line_bytes = self.extent * self.layout.element_bits // 8
+        start = (np.arange(self.tile_bytes // self.chunk_bytes, dtype=np.uint64) * np.uint64(self.chunk_bytes)).reshape(
+            -1, 1, 1, LANES
+        )
+        line_distance = stride * np.uint64(self.layout.element_bits) >> np.uint64(3)
+        offsets: Array = start // np.uint64(line_bytes) * line_distance + start % np.uint64(line_bytes)
+        return offsets
+
+    def registers(self, words: Array) -> list[Array]:
+        """Sort what the lanes loaded, uint32 (words, passes, blocks, warps, 32), into registers (blocks, warps, 32)."""
+        blocks, warps = words.shape[2:4]
+        flat = np.ascontiguousarray(words.transpose(2, 3, 1, 4, 0)).reshape(blocks * warps, -1)
+        units = flat.view(self._unit)
+        found = [units.take(index, axis=-1).view(self._register) for index in self._sources]
+        registers = [x.reshape(blocks, warps, LANES) for x in found]
+        return registers * (self.layout.num_registers // self.num_distinct)
+
+    def lines(self, registers: Array) -> Array:
+        """Sort registers (registers, blocks, warps, 32) into what the lanes store: the inverse of `registers`."""
+        blocks, warps = registers.shape[1:3]
+        own = np.ascontiguousarray(np.moveaxis(registers[: self.num_distinct], 0, 2))
+        units = own.reshape(blocks * warps, -1).view(self._unit).take(self._holders, axis=-1)
+        chunks = units.view(np.uint32).reshape(blocks, warps, -1, LANES, self.words)
+        return chunks.transpose(4, 2, 0, 1, 3)
+
+    @property
+    def _register(self) -> np.dtype[np.unsignedinteger[Any]]:
+        return np.dtype(f"u{self.layout.register_bits // 8}")
+
+    @cached_property
+    def _unit(self) -> np.dtype[np.unsignedinteger[Any]]:
+        """What is sorted: registers where their elements are adjacent in memory, else elements."""
+        return self._register if self._is_adjacent else np.dtype(f"u{self.element_bytes}")
+
+    @cached_property
+    def _places(self) -> Ints:
+        """Where each element of each lane stands in the tile, line after line: (registers, elements, 32)."""
+        row, col = self.layout.coords[: self.layout.read_elements, ..., 0], self.layout.coords[..., 1]
+        col = col[: self.layout.read_elements]
+        place = row * self.layout.cols + col if self.order == "row" else col * self.layout.rows + row
+        return place.reshape(self.num_distinct, self.layout.elements_per_register, LANES)
+
+    @cached_property
+    def _is_adjacent(self) -> bool:
+        first, size = self._places[:, :1], self.layout.elements_per_register
+        in_a_row = (self._places == first + np.arange(size)[:, None]).all()
+        return bool(in_a_row and (first % size == 0).all())
+
+    @cached_property
+    def _sources(self) -> Ints:
+        """Which unit of the tile each register takes: (registers, 32, units of a register)."""
+        if self._is_adjacent:
+            return self._places[:, 0, :, None] // self.layout.elements_per_register
+        return np.ascontiguousarray(self._places.swapaxes(-1, -2))
+
+    @cached_property
+    def _holders(self) -> NDArray[np.intp]:
+        """Which unit of the registers each unit of the tile takes."""
+        flat = self._sources.reshape(-1)
+        holders = np.empty(len(flat), np.intp)
+        holders[flat] = np.arange(len(flat))
+        return holders

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""A struct as a kernel's parameter: fields laid out as C++ lays them out, pointers among them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wmma_emu.errors import FragmentMismatchError, shorten
+
+__all__ = ["Struct"]
+
+_POINTER_BYTES = 8
+
+
+class Struct:
+    """A struct that a kernel takes by value.
+
+    Parameters
+    ----------
+    *fields : array, NumPy scalar, None, or Struct
+        In their order. An array is a pointer to it, None a null pointer; a scalar (``np.int32(3)``, ``np.float16(1)``)
+        has the type that it says. Each is aligned to its own size, as in C++; where ``alignas`` or bit fields say
+        otherwise, pass the bytes of the whole struct instead.
+
+    Examples
+    --------
+    >>> struct = Struct(np.zeros(4, np.float32), np.int32(4), np.float32(0.5))
+    >>> struct.alignment, struct.nbytes, struct.pack(lambda array: 0x100).hex(" ", 4)
+    (8, 16, '00010000 00000000 04000000 0000003f')
+    """
+
+    def __init__(self, *fields: Any) -> None:
+        for i, field in enumerate(fields):
+            if not (field is None or isinstance(field, np.ndarray | np.generic | Struct)):
+                raise FragmentMismatchError(
+                    f"field {i} of a struct is {shorten(field)}; fields are arrays, None, and scalars that say their "
+                    "type, such as np.int32(4)"
+                )
+        self.fields = fields
+
+    def __repr__(self) -> str:
+        return f"Struct({', '.join(shorten(x) for x in self.fields)})"
+
+    @property
+    def alignment(self) -> int:
+        """Bytes to which it is aligned: those of its most demanding field."""
+        return max((_alignment(x) for x in self.fields), default=1)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes, padding included."""
+        end = 0
+        for field in self.fields:
+            end = _up(end, _alignment(field)) + _size(field)
+        return _up(max(end, 1), self.alignment)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray[Any, Any], ...]:
+        """The arrays that it points to."""
+        found: list[np.ndarray[Any, Any]] = []
+        for field in self.fields:
+            found += field.arrays if isinstance(field, Struct) else [field] if isinstance(field, np.ndarray) else []
+        return tuple(found)
+
+    def pack(self, address: Callable[[np.ndarray[Any, Any]], int]) -> bytes:
+        """Lay the fields out; ``address`` says where an array is."""
+        out = bytearray()
+        for field in self.fields:
+            out += bytes(_up(len(out), _alignment(field)) - len(out))
+            if isinstance(field, Struct):
+                out += field.pack(address)
+            elif field is None or isinstance(field, np.ndarray):
+                out += (0 if field is None else address(field)).to_bytes(_POINTER_BYTES, "little")
+            else:
+                out += field.tobytes()
+        return bytes(out) + bytes(self.nbytes - len(out))
+
+
+def _size(field: Any) -> int:
+    return _POINTER_BYTES if field is None or isinstance(field, np.ndarray) else int(field.nbytes)
+
+
+def _alignment(field: Any) -> int:
+    if isinstance(field, Struct):
+        return field.alignment
+    return _POINTER_BYTES if field is None or isinstance(field, np.ndarray) else int(field.dtype.alignment)
+
+
+def _up(n: int, multiple: int) -> int:
+    return -(-n // multiple) * multiple

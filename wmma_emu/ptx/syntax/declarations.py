@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""Declarations of variables, registers and parameters, and their initial values."""
+
+from dataclasses import dataclass, field
+
+from wmma_emu.ptx.syntax.expressions import constant, integer
+from wmma_emu.ptx.syntax.literals import constant_of
+from wmma_emu.ptx.syntax.operands import literal
+from wmma_emu.ptx.syntax.tokens import Reader, is_name
+from wmma_emu.ptx.syntax.tree import Address, Literal, Name, OperandText, VariableText
+
+__all__ = ["SPACES", "parameters", "variables"]
+
+SPACES = frozenset(("reg", "sreg", "const", "global", "local", "param", "shared", "tex"))
+
+_TYPES = frozenset((
+    "pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "f16x2",
+    "bf16", "bf16x2", "tf32", "f32", "f64", "e4m3", "e5m2", "texref", "samplerref", "surfref",
+))  # fmt: skip
+
+_MOST_SIZES = 32
+"""Brackets of an array."""
+
+_LARGEST_ALIGNMENT = 2**31
+
+_LINKING = frozenset(("extern", "visible", "weak", "common"))
+
+
+@dataclass(slots=True)
+class _Head:
+    """What stands before the names."""
+
+    space: str = ""
+    type: str = ""
+    alignment: int | None = None
+    vector: int = 1
+    attributes: list[str] = field(default_factory=list)
+
+
+def variables(reader: Reader, attributes: tuple[str, ...]) -> list[VariableText]:
+    """Read a declaration, ``.shared .align 4 .b8 a[16], b[4];``; ``attributes`` were read before."""
+    head = _head(reader, attributes)
+    found = [_variable(reader, head)]
+    while reader.accept(","):
+        found.append(_variable(reader, head))
+    reader.take(";", "behind a declaration")
+    return found
+
+
+def parameters(reader: Reader) -> tuple[VariableText, ...]:
+    """Read ``(.param .u64 a, .param .u32 b)``."""
+    reader.take("(")
+    if reader.accept(")"):
+        return ()
+    found = []
+    while True:
+        if reader.tokens[reader.place] not in (".param", ".reg"):
+            reader.fail("a parameter, .param or .reg")
+        head = _head(reader, ())
+        found.append(_variable(reader, head))
+        if found[-1].initial is not None:
+            raise reader.error("a parameter has no initial value", reader.place - 1)
+        if not reader.accept(","):
+            break
+    reader.take(")", "or ',' behind a parameter")
+    return tuple(found)
+
+
+def _head(reader: Reader, attributes: tuple[str, ...]) -> _Head:
+    head = _Head(attributes=list(attributes))
+    while reader.tokens[reader.place][1:] in _LINKING and reader.tokens[reader.place][0] == ".":
+        head.attributes.append(reader.tokens[reader.place][1:])
+        reader.place += 1
+    token = reader.tokens[reader.place]
+    if token[0] != "." or token[1:] not in SPACES:
+        reader.fail("a state space: .reg, .shared, .global, .const, .local or .param")
+    head.space = token[1:]
+    reader.place += 1
+    if head.space == "const" and reader.accept("["):
+        head.attributes.append(f"bank {integer(reader, 'a bank of constant memory', 0, 10)}")
+        reader.take("]", "behind a bank")
+    while True:
+        token = reader.tokens[reader.place]
+        word = token[1:]
+        if token[0] != ".":
+            break
+        reader.place += 1
+        if word == "align":
+            _set_alignment(reader, head)
+        elif word in ("v2", "v4", "v8"):
+            head.vector = int(word[1])
+        elif word == "attribute":
+            head.attributes += _attribute(reader)
+        elif word in _TYPES and not head.type:
+            head.type = word
+        elif word == "ptr" and head.space == "param" and head.type:
+            head.attributes += _pointer(reader)
+        else:
+            reader.place -= 1
+            reader.fail("an alignment, a type or a name" if not head.type else "the name of a variable")
+    if not head.type:
+        reader.fail(f"a type of a .{head.space} variable, such as .b32")
+    return head
+
+
+def _set_alignment(reader: Reader, head: _Head) -> None:
+    place = reader.place
+    value = integer(reader, "an alignment", 1, _LARGEST_ALIGNMENT)
+    if value & (value - 1):
+        raise reader.error(f"found {value}; expected an alignment, a power of two", place)
+    head.alignment = value
+
+
+def _attribute(reader: Reader) -> list[str]:
+    """Read ``(.managed)``, ``(.unified(1, 2))``."""
+    reader.take("(", "behind .attribute")
+    words, depth = [], 1
+    while depth:
+        token = reader.tokens[reader.place]
+        if token not in ("(", ")", ",") and not is_name(token) and not token[0].isdigit() and token[0] != ".":
+            reader.fail("')' at the end of .attribute")
+        depth += {"(": 1, ")": -1}.get(token, 0)
+        if token[0] == ".":
+            words.append(token[1:])
+        reader.place += 1
+    return words
+
+
+def _pointer(reader: Reader) -> list[str]:
+    """Read what may follow ``.ptr``: the space that it points to, and the alignment there."""
+    words = ["ptr"]
+    token = reader.tokens[reader.place]
+    if token in (".const", ".global", ".local", ".shared", ".generic"):
+        words.append(f"ptr {token[1:]}")
+        reader.place += 1
+    if reader.accept(".align"):
+        head = _Head()
+        _set_alignment(reader, head)
+        words.append(f"ptr align {head.alignment}")
+    return words
+
+
+def _variable(reader: Reader, head: _Head) -> VariableText:
+    line, column = reader.position(reader.place)
+    place = reader.place
+    name = reader.name("the name of a variable")
+    if "." in name or name == "%":
+        raise reader.error(f"found {name[:80]!r}; expected the name of a variable, without a point", place)
+    count = None
+    sizes: list[int] = []
+    if reader.accept("<"):
+        count = _register_count(reader)
+        reader.take(">", "behind a number of registers")
+    while reader.accept("["):
+        if len(sizes) == _MOST_SIZES:
+            raise reader.error(f"an array of more than {_MOST_SIZES} dimensions")
+        if reader.accept("]"):
+            if sizes:
+                raise reader.error("only the first size of an array may be missing", reader.place - 1)
+            sizes.append(0)
+            continue
+        sizes.append(integer(reader, "the size of an array", 0))
+        reader.take("]", "behind the size of an array")
+    if sizes and head.space == "reg":
+        raise reader.error("registers are no arrays; expected .local, or %r<5> for five of them", place)
+    initial: list[OperandText] | None = None
+    places: list[int] = []
+    if reader.tokens[reader.place] == "=":
+        if head.space not in ("global", "const"):
+            reader.fail(f"';': a .{head.space} variable has no initial value")
+        reader.place += 1
+        initial = []
+        _initial(reader, [*sizes, *([head.vector] if head.vector > 1 else [])], initial, places)
+        if sizes and sizes[0] == 0:
+            row = _product(sizes[1:]) * head.vector
+            sizes[0] = -(-(places[-1] + 1) // row) if places else 0
+    return VariableText(
+        head.space, head.type, name, head.alignment, tuple(sizes), count, head.vector,
+        None if initial is None else tuple(initial), tuple(head.attributes), line, column, tuple(places),
+    )  # fmt: skip
+
+
+def _register_count(reader: Reader) -> int:
+    """Read the number of ``%r<5>``: no expression, in which ``>`` would be an operator."""
+    token = reader.tokens[reader.place]
+    found = constant_of(token) if token[0].isdigit() else "is no number"
+    if isinstance(found, str) or found.kind not in ("s64", "u64"):
+        reader.fail("a number of registers")
+    reader.place += 1
+    return found.value
+
+
+def _product(sizes: list[int]) -> int:
+    total = 1
+    for x in sizes:
+        total *= max(x, 1)
+    return total
+
+
+def _initial(reader: Reader, sizes: list[int], found: list[OperandText], places: list[int]) -> None:
+    """Read a value, or values in braces for each dimension of ``sizes``; what is left out stays 0."""
+    if not sizes:
+        found.append(_value(reader))
+        places.append(0)
+        return
+    _row(reader, sizes, found, places, 0)
+
+
+def _row(reader: Reader, sizes: list[int], found: list[OperandText], places: list[int], start: int) -> None:
+    reader.take("{", "of initial values")
+    if reader.accept("}"):
+        return
+    step = _product(sizes[1:])
+    index = 0
+    while True:
+        if sizes[0] and index >= sizes[0]:
+            raise reader.error(f"more initial values than the {sizes[0]} elements of the array")
+        if len(sizes) > 1:
+            _row(reader, sizes[1:], found, places, start + index * step)
+        else:
+            found.append(_value(reader))
+            places.append(start + index)
+        index += 1
+        if not reader.accept(","):
+            break
+    reader.take("}", "or ',' behind an initial value")
+
+
+def _value(reader: Reader) -> OperandText:
+    """Read a number, ``name``, ``name + 4`` or ``generic(name) + 4``."""
+    token = reader.tokens[reader.place]
+    if not is_name(token) or token == "WARP_SZ":
+        place = reader.place
+        found: Literal = literal(constant(reader))
+        if reader.tokens[reader.place] == "(":
+            raise reader.error("masks of addresses, as in 0xFF(name), are not supported; initialise all of it", place)
+        return found
+    reader.place += 1
+    if token == "generic" and reader.accept("("):
+        base = Name(reader.name("a variable, in generic( )"))
+        reader.take(")", "behind the variable in generic( )")
+        return Address(base, _addend(reader), form="generic")
+    if reader.tokens[reader.place] in ("+", "-"):
+        return Address(Name(token), _addend(reader), form="sum")
+    return Name(token)
+
+
+def _addend(reader: Reader) -> int:
+    if reader.tokens[reader.place] in ("+", "-"):
+        return integer(reader, "an offset", -(2**63), 2**63 - 1)
+    return 0

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""Directives inside functions and debug sections: read as words, and judged by nobody but who needs them."""
+
+from wmma_emu.ptx.syntax.tokens import END, Reader, is_name
+from wmma_emu.ptx.syntax.tree import Directive
+
+__all__ = ["directive", "file_entry", "skip_section"]
+
+
+def directive(reader: Reader, label: str | None = None) -> Directive:
+    """Read ``.loc``, ``.pragma``, ``.branchtargets``, ``.calltargets``, ``.callprototype``, ``.section``, ``.file``."""
+    place = reader.place
+    line, column = reader.position(place)
+    token = reader.tokens[place]
+    if token == ".loc":
+        return Directive("loc", _location(reader), line, label, column)
+    if token in (".branchtargets", ".calltargets", ".callprototype"):
+        if label is None:
+            reader.fail(f"a label before {token}, as in 'targets: {token} ...'")
+        return Directive(token[1:], _words(reader), line, label, column)
+    if token == ".pragma":
+        return Directive("pragma", _words(reader), line, label, column)
+    if token == ".section":
+        skip_section(reader)
+        return Directive("section", (), line, label, column)
+    if token == ".file":
+        number, name = file_entry(reader)
+        return Directive("file", (str(number), name), line, label, column)
+    reader.fail("an instruction, or a directive that may stand in a function: .reg, .local, .param, .shared, .loc, ...")
+
+
+def _location(reader: Reader) -> tuple[str, ...]:
+    """Read ``.loc file line column``, and ``, function_name label + offset, inlined_at file line column``."""
+    reader.place += 1
+    words = list(_numbers(reader, 3, ".loc"))
+    while reader.tokens[reader.place] == ",":
+        reader.place += 1
+        token = reader.tokens[reader.place]
+        words.append(token)
+        if token == "function_name":
+            reader.place += 1
+            words.append(reader.name("a label behind function_name"))
+            if reader.accept("+"):
+                words += ["+", *_numbers(reader, 1, "function_name")]
+        elif token == "inlined_at":
+            reader.place += 1
+            words += _numbers(reader, 3, "inlined_at")
+        else:
+            reader.fail("function_name or inlined_at")
+    return tuple(words)
+
+
+def _numbers(reader: Reader, count: int, where: str) -> list[str]:
+    found = reader.tokens[reader.place : reader.place + count]
+    for token in found:
+        if not (token.isdigit() and token.isascii() and len(token) < 12):
+            reader.fail(f"a number behind {where}")
+        reader.place += 1
+    return found
+
+
+def _words(reader: Reader) -> tuple[str, ...]:
+    """Read everything up to ``;``."""
+    reader.place += 1
+    try:
+        end = reader.tokens.index(";", reader.place)
+    except ValueError:
+        reader.fail("';' somewhere behind a directive")
+    found = tuple(reader.tokens[reader.place : end])
+    for token in found:
+        if token in ("{", "}"):
+            reader.fail("';' behind a directive")
+        reader.place += 1
+    reader.place = end + 1
+    return found
+
+
+def skip_section(reader: Reader) -> None:
+    """Read ``.section name { ... }``, of which nothing is kept: it describes the source to a debugger."""
+    reader.take(".section")
+    token = reader.tokens[reader.place]
+    if not (is_name(token) or (token[0] == "." and len(token) > 1)):
+        reader.fail("the name of a section")
+    reader.place += 1
+    reader.take("{", "behind the name of a section")
+    try:
+        reader.place = reader.tokens.index("}", reader.place) + 1
+    except ValueError:
+        reader.place = reader.tokens.index(END, reader.place)
+        reader.fail("'}' at the end of a section")
+
+
+def file_entry(reader: Reader) -> tuple[int, str]:
+    """Read ``.file number "path", timestamp, size``."""
+    reader.take(".file")
+    number = int(_numbers(reader, 1, ".file")[0])
+    name = reader.string("the path of a file, in quotation marks")
+    for _ in range(2):
+        if reader.accept(","):
+            token = reader.tokens[reader.place]
+            if not token[0].isdigit():
+                reader.fail("a number: time or size of the file")
+            reader.place += 1
+    return number, name

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""Operands of an instruction: names, numbers, vectors, addresses, pairs, and what a call has."""
+
+from wmma_emu.ptx.syntax.expressions import constant, integer
+from wmma_emu.ptx.syntax.literals import Constant, constant_of
+from wmma_emu.ptx.syntax.tokens import Reader, is_name
+from wmma_emu.ptx.syntax.tree import Address, Call, Literal, Name, Negated, OperandText, Pair, Vector
+
+__all__ = ["call", "literal", "operand", "simple"]
+
+_NUMBER_STARTS = frozenset("0123456789.+-~(!")
+
+_LARGEST_OFFSET = 2**63 - 1
+
+
+def literal(found: Constant) -> Literal:
+    """Make an operand of a constant."""
+    return Literal("int" if found.kind in ("s64", "u64") else found.kind, found.value)
+
+
+def simple(reader: Reader, token: str) -> Name | Literal | None:
+    """Look at an operand of one token, and remember what it is; None if it needs a closer look."""
+    found = reader.simple.get(token)
+    if found is None:
+        if is_name(token):
+            found = Name(token)
+        elif token[0].isdigit() and not isinstance(number := constant_of(token), str):
+            found = literal(number)
+        else:
+            return None
+        reader.simple[token] = found
+    return found
+
+
+def operand(reader: Reader) -> OperandText:
+    """Read one operand."""
+    token = reader.tokens[reader.place]
+    if is_name(token) and token != "WARP_SZ":
+        return _named(reader, token)
+    if token == "[":
+        return _address(reader)
+    if token == "{":
+        return _vector(reader)
+    if token == "!" and is_name(reader.tokens[reader.place + 1]):
+        reader.place += 1
+        return Negated(Name(reader.name("a predicate")))
+    if token == "WARP_SZ" and reader.tokens[reader.place + 1] in (",", ";", "}"):
+        reader.place += 1
+        return Name(token)
+    if token[0] in _NUMBER_STARTS or token == "WARP_SZ":
+        return literal(constant(reader))
+    reader.fail("an operand: a register, a variable, a number, an address in [ ] or a vector in { }")
+
+
+def _named(reader: Reader, token: str) -> OperandText:
+    """Read what begins with a name."""
+    reader.place += 1
+    after = reader.tokens[reader.place]
+    if after == "|":
+        reader.place += 1
+        return Pair(Name(token), Name(reader.name("the second result, behind '|'")))
+    if after == "[":
+        reader.place += 1
+        if is_name(reader.tokens[reader.place]):
+            reader.fail("an index that is a number (add a register to the address before)")
+        index = integer(reader, "an index")
+        reader.take("]", "behind an index")
+        return Address(Name(token), index, form="element")
+    if after in ("+", "-"):
+        return Address(Name(token), _offset(reader), form="sum")
+    return Name(token)
+
+
+def _offset(reader: Reader) -> int:
+    """Read ``+ 8``, ``+ -8``, ``- 8``, or nothing."""
+    if reader.tokens[reader.place] == "+":
+        reader.place += 1
+        if is_name(reader.tokens[reader.place]) and reader.tokens[reader.place] != "WARP_SZ":
+            reader.fail("an offset that is a number (an address has one register)")
+    elif reader.tokens[reader.place] != "-":
+        return 0
+    return integer(reader, "an offset", -_LARGEST_OFFSET - 1, _LARGEST_OFFSET)
+
+
+def _address(reader: Reader) -> Address:
+    reader.take("[")
+    place = reader.place
+    token = reader.tokens[place]
+    if reader.tokens[place + 1] == "]" and is_name(token):
+        reader.place = place + 2
+        return Address(Name(token))
+    base: Name | Literal
+    offset = 0
+    if is_name(token) and token != "WARP_SZ":
+        reader.place += 1
+        base = Name(token)
+        offset = _offset(reader)
+    elif token[0] in _NUMBER_STARTS or token == "WARP_SZ":
+        base = Literal("int", integer(reader, "an address", -_LARGEST_OFFSET - 1, 2**64 - 1))
+    else:
+        reader.fail("an address: a register or a variable, and an offset")
+    coordinates: list[OperandText] = []
+    while reader.accept(","):
+        coordinates.append(operand(reader) if reader.tokens[reader.place] != "[" else _nested(reader))
+    reader.take("]", "behind an address")
+    if len(coordinates) == 1 and isinstance(coordinates[0], Vector):
+        return Address(base, offset, coordinates[0].elements)
+    return Address(base, offset, tuple(coordinates))
+
+
+def _nested(reader: Reader) -> OperandText:
+    reader.fail("a coordinate, not an address within an address")
+
+
+def _vector(reader: Reader) -> Vector:
+    reader.take("{")
+    elements: list[OperandText] = []
+    tokens = reader.tokens
+    while True:
+        place = reader.place
+        token = tokens[place]
+        if token in ("{", "["):
+            reader.fail("an element of a vector: a register, a variable or a number")
+        after = tokens[place + 1]
+        found: OperandText | None = simple(reader, token) if after == "," or after == "}" else None
+        if found is None:
+            found = operand(reader)
+        else:
+            reader.place = place + 1
+        elements.append(found)
+        if not reader.accept(","):
+            break
+    reader.take("}", "or ',' behind an element of a vector")
+    return Vector(tuple(elements))
+
+
+def call(reader: Reader) -> Call:
+    """Read ``(results), function, (arguments), list of targets or prototype``; all but the function may be missing."""
+    results: tuple[OperandText, ...] = ()
+    if reader.tokens[reader.place] == "(":
+        place = reader.place
+        results = _parenthesised(reader)
+        if not all(isinstance(x, Name) for x in results):
+            raise reader.error("results of a call are registers or variables, no numbers", place)
+        reader.take(",", "behind the results of a call")
+    function = Name(reader.name("the function to call"))
+    arguments: tuple[OperandText, ...] = ()
+    prototype = None
+    if reader.accept(","):
+        if reader.tokens[reader.place] == "(":
+            arguments = _parenthesised(reader)
+            if reader.accept(","):
+                prototype = Name(reader.name("a list of targets or a prototype"))
+        else:
+            prototype = Name(reader.name("'(' and arguments, a list of targets or a prototype"))
+    return Call(tuple(x for x in results if isinstance(x, Name)), function, arguments, prototype)
+
+
+def _parenthesised(reader: Reader) -> tuple[OperandText, ...]:
+    reader.take("(")
+    if reader.accept(")"):
+        return ()
+    found = []
+    while True:
+        if reader.tokens[reader.place] in ("{", "["):
+            reader.fail("a register, a variable or a number")
+        found.append(operand(reader))
+        if not reader.accept(","):
+            break
+    reader.take(")", "or ',' in a list of a call")
+    return tuple(found)

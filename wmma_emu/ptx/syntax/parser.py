@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""A whole text: what stands before the first brace, variables of the module, kernels and functions."""
+
+from wmma_emu.errors import PtxSyntaxError
+from wmma_emu.ptx.syntax.body import body
+from wmma_emu.ptx.syntax.declarations import SPACES, parameters, variables
+from wmma_emu.ptx.syntax.directives import file_entry, skip_section
+from wmma_emu.ptx.syntax.expressions import integer
+from wmma_emu.ptx.syntax.tokens import END, Reader
+from wmma_emu.ptx.syntax.tree import Directive, FunctionText, ModuleText, Statement, VariableText
+
+__all__ = ["parse"]
+
+_LINKING = frozenset((".extern", ".visible", ".weak", ".common"))
+
+_NUMBERS = {
+    ".reqntid": 3, ".maxntid": 3, ".reqnctapercluster": 3, ".minnctapersm": 1, ".maxnctapersm": 1, ".maxnreg": 1,
+    ".maxclusterrank": 1, ".abi_preserve": 1, ".abi_preserve_control": 1,
+    ".noreturn": 0, ".explicitcluster": 0, ".blocksareclusters": 0, ".unified": 0,
+}  # fmt: skip
+"""Directives between the name of a function and its body, and the numbers that each may have."""
+
+
+def parse(text: str) -> ModuleText:
+    r"""Read a PTX text.
+
+    Parameters
+    ----------
+    text : str
+        A module as nvcc, NVRTC, Triton or a person writes it.
+
+    Returns
+    -------
+    ModuleText
+        Its variables and functions; names are not looked up yet.
+
+    Raises
+    ------
+    PtxSyntaxError
+        If it is no PTX; says line and column. Takes time linear in the text, whatever it is.
+
+    Notes
+    -----
+    PTX ISA 9.1, Syntax and Directives.
+
+    Examples
+    --------
+    >>> module = parse(".version 8.0\n.target sm_80\n.visible .entry k() { add.s32 %r1, %r2, 0x10; ret; }")
+    >>> module.functions[0].body[0].operands
+    (Name(text='%r1'), Name(text='%r2'), Literal(kind='int', value=16))
+    """
+    if not isinstance(text, str):
+        raise PtxSyntaxError(f"expected PTX as a text, found {type(text).__name__}; bytes have to be decoded")
+    reader = Reader(text)
+    version = _version(reader)
+    target = _target(reader)
+    address_size = 64
+    declared: list[VariableText] = []
+    functions: list[FunctionText] = []
+    files: dict[int, str] = {}
+    aliases: list[tuple[str, str, int, int]] = []
+    while (token := reader.tokens[reader.place]) != END:
+        if token == ".address_size":
+            reader.place += 1
+            place = reader.place
+            address_size = integer(reader, "an address size", 32, 64)
+            if address_size not in (32, 64):
+                raise reader.error(f"found {address_size}; expected an address size, 32 or 64", place)
+        elif token == ".file":
+            number, path = file_entry(reader)
+            files[number] = path
+        elif token == ".section":
+            skip_section(reader)
+        elif token == ".pragma":
+            reader.place += 1
+            reader.string("a pragma, in quotation marks")
+            while reader.accept(","):
+                reader.string("a pragma, in quotation marks")
+            reader.take(";", "behind a pragma")
+        elif token == ".alias":
+            aliases.append(_alias(reader))
+        else:
+            _definition(reader, declared, functions)
+    return ModuleText(
+        version, target, address_size, tuple(declared), tuple(functions), files, reader.lines, tuple(aliases)
+    )
+
+
+def _version(reader: Reader) -> str:
+    reader.take(".version", "at the start of the text")
+    token = reader.tokens[reader.place]
+    major, point, minor = token.partition(".")
+    if not (point and major.isdigit() and minor.isdigit() and token.isascii() and len(token) < 12):
+        reader.fail("a version of PTX, such as 8.0")
+    reader.place += 1
+    return token
+
+
+def _target(reader: Reader) -> tuple[str, ...]:
+    reader.take(".target", "behind .version")
+    found = [reader.name("a target, such as sm_80")]
+    while reader.accept(","):
+        found.append(reader.name("an option of .target"))
+    return tuple(found)
+
+
+def _alias(reader: Reader) -> tuple[str, str, int, int]:
+    line, column = reader.position(reader.place)
+    reader.place += 1
+    name = reader.name("the alias")
+    reader.take(",", "behind the alias")
+    function = reader.name("the function that the alias stands for")
+    reader.take(";", "behind .alias")
+    return name, function, line, column
+
+
+def _definition(reader: Reader, declared: list[VariableText], functions: list[FunctionText]) -> None:
+    """Read a variable or a function and what stands before it: ``.visible``, ``.extern``, ``.weak``, ``.common``."""
+    attributes: list[str] = []
+    while reader.tokens[reader.place] in _LINKING:
+        attributes.append(reader.tokens[reader.place][1:])
+        reader.place += 1
+    token = reader.tokens[reader.place]
+    if token in (".entry", ".func"):
+        functions.append(_function(reader, tuple(attributes)))
+    elif token[0] == "." and token[1:] in SPACES:
+        declared += variables(reader, tuple(attributes))
+    else:
+        reader.fail("a kernel (.entry), a function (.func), a variable (.global, ...) or the end of the text")
+
+
+def _function(reader: Reader, attributes: tuple[str, ...]) -> FunctionText:
+    line, column = reader.position(reader.place)
+    is_kernel = reader.tokens[reader.place] == ".entry"
+    reader.place += 1
+    results: tuple[VariableText, ...] = ()
+    if not is_kernel:
+        if reader.tokens[reader.place] == ".attribute":
+            _skip_attribute(reader)
+        if reader.tokens[reader.place] == "(":
+            results = parameters(reader)
+    place = reader.place
+    name = reader.name("the name of a function")
+    if "." in name or name[0] == "%":
+        raise reader.error(f"found {name[:80]!r}; expected the name of a function", place)
+    inputs = parameters(reader) if reader.tokens[reader.place] == "(" else ()
+    directives = _directives(reader)
+    statements: tuple[Statement, ...] | None = None
+    if not reader.accept(";"):
+        if reader.tokens[reader.place] != "{":
+            reader.fail("'{' and the body of the function, ';', or a directive such as .reqntid")
+        statements = body(reader)
+    last = reader.position(reader.place - 1)[0]
+    return FunctionText(name, is_kernel, results, inputs, directives, statements, attributes, line, column, last)
+
+
+def _skip_attribute(reader: Reader) -> None:
+    while reader.tokens[reader.place] not in (")", END):
+        reader.place += 1
+    reader.take(")", "behind .attribute")
+
+
+def _directives(reader: Reader) -> tuple[Directive, ...]:
+    found = []
+    while (token := reader.tokens[reader.place])[0] == ".":
+        line, column = reader.position(reader.place)
+        if token == ".pragma":
+            reader.place += 1
+            words = [reader.string("a pragma, in quotation marks")]
+            while reader.accept(","):
+                words.append(reader.string("a pragma, in quotation marks"))
+            reader.take(";", "behind a pragma")
+            found.append(Directive("pragma", tuple(words), line, None, column))
+            continue
+        if token not in _NUMBERS:
+            reader.fail("'{' and the body of the function, ';', or a directive such as .reqntid")
+        reader.place += 1
+        numbers: list[str] = []
+        while len(numbers) < _NUMBERS[token]:
+            numbers.append(str(integer(reader, f"a number of {token}", 0, 2**32 - 1)))
+            if not reader.accept(","):
+                break
+        found.append(Directive(token[1:], tuple(numbers), line, None, column))
+    return tuple(found)

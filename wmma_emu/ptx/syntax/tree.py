@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""What a PTX text is made of: rows of the tree that the parser returns, names not yet resolved."""
+
+from dataclasses import dataclass
+
+__all__ = [
+    "Address",
+    "Call",
+    "Directive",
+    "FunctionText",
+    "Guard",
+    "InstructionText",
+    "Label",
+    "Literal",
+    "ModuleText",
+    "Name",
+    "Negated",
+    "OperandText",
+    "Pair",
+    "Scope",
+    "VariableText",
+    "Vector",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A register, a variable, a label, a function, a special register (``%tid.x``) or the sink ``_``."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant: ``kind`` is "int" (value: its number), "f32" or "f64" (value: its bit pattern)."""
+
+    kind: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """``!p``, the complement of a predicate."""
+
+    operand: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """``p|q``: two results of one instruction."""
+
+    first: Name
+    second: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """``{a, b, c, d}``."""
+
+    elements: "tuple[OperandText, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """``[base + offset]``; ``coordinates`` where a tensor map has some.
+
+    ``form`` tells it from what is written without brackets around it: "sum" (``variable + offset``), "element"
+    (``variable[offset]``, counted in elements), "generic" (``generic(variable) + offset``, in initial values).
+    """
+
+    base: Name | Literal
+    offset: int = 0
+    coordinates: "tuple[OperandText, ...]" = ()
+    form: str = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The operands of ``call``: results, function, arguments, and the list or prototype behind them."""
+
+    results: tuple[Name, ...]
+    function: Name
+    arguments: "tuple[OperandText, ...]"
+    prototype: Name | None = None
+
+
+OperandText = Name | Literal | Negated | Pair | Vector | Address | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """``@p`` or ``@!p``."""
+
+    register: str
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionText:
+    """One instruction: ``add`` with modifiers ``("s32",)``; ``::`` stays inside a modifier (``shared::cta``)."""
+
+    mnemonic: str
+    modifiers: tuple[str, ...]
+    operands: tuple[OperandText, ...]
+    guard: Guard | None
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place in the code."""
+
+    name: str
+    line: int
+    column: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """What stands between instructions and is none: ``.loc``, ``.pragma``, ``.branchtargets``, ``.callprototype``."""
+
+    name: str
+    arguments: tuple[str, ...]
+    line: int
+    label: str | None = None
+    column: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class VariableText:
+    """A declaration: ``.shared .align 16 .b8 tile[2][64];`` or ``.reg .b32 %r<5>;`` (count 5).
+
+    ``initial`` holds literals and names (of variables whose address is meant), row after row, and ``places`` which
+    element each is for (rows may be shorter than declared); ``sizes`` the brackets, 0 for an empty one. ``attributes``
+    holds what else is said: ``extern``, ``visible``, ``weak``, ``common``; ``ptr``, ``ptr global``, ``ptr align 16``;
+    ``managed``.
+    """
+
+    space: str
+    type: str
+    name: str
+    alignment: int | None
+    sizes: tuple[int, ...]
+    count: int | None
+    vector: int
+    initial: tuple[OperandText, ...] | None
+    attributes: tuple[str, ...]
+    line: int
+    column: int
+    places: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """``{ ... }``: names declared inside are seen inside."""
+
+    body: "tuple[Statement, ...]"
+    line: int
+
+
+Statement = InstructionText | Label | Directive | VariableText | Scope
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionText:
+    """``.entry`` (a kernel) or ``.func``; ``body`` is None for a declaration, and ends in line ``last_line``."""
+
+    name: str
+    is_kernel: bool
+    results: tuple[VariableText, ...]
+    parameters: tuple[VariableText, ...]
+    directives: tuple[Directive, ...]
+    body: tuple[Statement, ...] | None
+    attributes: tuple[str, ...]
+    line: int
+    column: int
+    last_line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleText:
+    """A whole text; ``aliases`` are further names of functions, as (name, function, line, column)."""
+
+    version: str
+    target: tuple[str, ...]
+    address_size: int
+    variables: tuple[VariableText, ...]
+    functions: tuple[FunctionText, ...]
+    files: dict[int, str]
+    lines: tuple[str, ...]
+    aliases: tuple[tuple[str, str, int, int], ...] = ()

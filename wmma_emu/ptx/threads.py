@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""Who is who in a launch: blocks of a chunk, warps, lanes, and what their special registers read."""
+
+from collections.abc import Callable
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.instructions.launches import Dim3
+from wmma_emu.layouts.spec import LANES
+
+__all__ = ["Active", "Array", "Dim3", "Threads", "Warps"]
+
+Array = NDArray[Any]
+"""A value of every thread: an unsigned array, or bool, that broadcasts to (blocks, warps, 32)."""
+
+Active = NDArray[np.bool_] | None
+"""The threads that execute: a bool array that broadcasts to (blocks, warps, 32), or None for all of them."""
+
+
+def _index(linear: Array, size: Dim3) -> tuple[Array, Array, Array]:
+    return linear % size.x, linear // size.x % size.y, linear // (size.x * size.y)
+
+
+class Threads:
+    """The threads of some blocks of a grid.
+
+    Parameters
+    ----------
+    grid, block : Dim3
+        Sizes of the launch.
+    blocks : int array, shape (G,)
+        Linear indices (x fastest) of the blocks that run together.
+
+    Attributes
+    ----------
+    shape : (G, W, 32)
+    exists : bool array (1, W, 32), or None
+        Where a thread is; None where every warp is whole.
+
+    Examples
+    --------
+    >>> threads = Threads(Dim3(2, 2), Dim3(16, 3), np.arange(4))
+    >>> threads.shape, threads.special("tid.y")[0, :, 0], threads.special("ctaid.x")[:, 0, 0]
+    ((4, 2, 32), array([0, 2], dtype=uint32), array([0, 1, 0, 1], dtype=uint32))
+    """
+
+    def __init__(self, grid: Dim3, block: Dim3, blocks: NDArray[np.int64]) -> None:
+        self.grid, self.block, self.blocks = grid, block, blocks
+        self.count = prod(block)
+        self.num_warps = -(-self.count // LANES)
+        self.shape = len(blocks), self.num_warps, LANES
+        self._linear = np.arange(self.num_warps * LANES).reshape(1, self.num_warps, LANES)
+        self.exists: NDArray[np.bool_] | None = None if self.count % LANES == 0 else self._linear < self.count
+        self._known: dict[str, Array] = {}
+
+    def special(self, name: str) -> Array:
+        """What a special register reads, as uint32 (uint64 for the 64-bit ones), as narrow as it can be.
+
+        Raises
+        ------
+        KeyError
+            For a register that is none of a launch's, the clocks for one.
+        """
+        if name not in self._known:
+            self._known[name] = self._constants[name]()
+        return self._known[name]
+
+    @cached_property
+    def _constants(self) -> dict[str, Callable[[], Array]]:
+        lane = np.arange(LANES, dtype=np.uint64).reshape(1, 1, LANES)
+        one = np.uint64(1)
+        masks = {
+            "eq": one << lane,
+            "lt": (one << lane) - one,
+            "le": (one << (lane + one)) - one,
+            "gt": ~((one << (lane + one)) - one),
+            "ge": ~((one << lane) - one),
+        }
+        table: dict[str, Callable[[], Array]] = {
+            f"lanemask_{name}": (lambda mask=mask: mask.astype(np.uint32)) for name, mask in masks.items()
+        }
+        for axis, name in enumerate("xyz"):
+            table[f"tid.{name}"] = lambda axis=axis: _narrow(_index(self._linear, self.block)[axis].astype(np.uint32))
+            table[f"ctaid.{name}"] = lambda axis=axis: _narrow(
+                _index(self.blocks.reshape(-1, 1, 1), self.grid)[axis].astype(np.uint32)
+            )
+            table[f"ntid.{name}"] = lambda axis=axis: _uniform(self.block[axis])
+            table[f"nctaid.{name}"] = lambda axis=axis: _uniform(self.grid[axis])
+            # A launch without clusters is one of clusters of one block.
+            table[f"clusterid.{name}"] = table[f"ctaid.{name}"]
+            table[f"nclusterid.{name}"] = table[f"nctaid.{name}"]
+            table[f"cluster_ctaid.{name}"] = lambda: _uniform(0)
+            table[f"cluster_nctaid.{name}"] = lambda: _uniform(1)
+        table |= {
+            "laneid": lambda: lane.astype(np.uint32),
+            "warpid": lambda: np.arange(self.num_warps, dtype=np.uint32).reshape(1, -1, 1),
+            "nwarpid": lambda: _uniform(self.num_warps),
+            "smid": lambda: _uniform(0),
+            "nsmid": lambda: _uniform(1),
+            "gridid": lambda: np.zeros((1, 1, 1), np.uint64),
+            "cluster_ctarank": lambda: _uniform(0),
+            "cluster_nctarank": lambda: _uniform(1),
+            "is_explicit_cluster": lambda: np.zeros((1, 1, 1), np.bool_),
+        }
+        return table
+
+    def name_block(self, g: int) -> Dim3:
+        """Index of a block of the chunk in its grid."""
+        return Dim3(*(int(x) for x in _index(self.blocks[g], self.grid)))
+
+    def name_thread(self, warp: int, lane: int) -> Dim3:
+        """Index of a thread in its block."""
+        return Dim3(*(int(x) for x in _index(np.array(warp * LANES + lane), self.block)))
+
+    def first(self, where: NDArray[np.bool_]) -> tuple[Dim3, Dim3, int]:
+        """Name the first thread of a mask, block and thread, and count all."""
+        full = np.broadcast_to(where, self.shape)
+        g, w, lane = np.unravel_index(int(np.argmax(full)), self.shape)
+        return self.name_block(int(g)), self.name_thread(int(w), int(lane)), int(np.count_nonzero(full))
+
+
+class Warps:
+    """The warps that execute an instruction together: all of a chunk, or those with an active lane.
+
+    Attributes
+    ----------
+    count : int
+    index : pair of int arrays, or None
+        Block and warp of each; None where they are all.
+    active : bool array (count, 32), or None
+        The lanes that execute; None where all do.
+    """
+
+    def __init__(self, shape: tuple[int, int, int], active: Active) -> None:
+        self.shape = shape
+        self.index: tuple[Array, Array] | None = None
+        self.active: NDArray[np.bool_] | None = None
+        self.count = shape[0] * shape[1]
+        if active is not None:
+            full = np.broadcast_to(active, shape)
+            self.index = np.nonzero(full.any(axis=-1))  # type: ignore[assignment]
+            lanes = full[self.index]
+            self.count = len(lanes)
+            self.active = None if lanes.all() else lanes
+            if self.count == shape[0] * shape[1]:
+                self.index = None
+
+    def gather(self, value: Array) -> Array:
+        """Take a value of every thread to (count, 32)."""
+        full = np.broadcast_to(value, self.shape)
+        return full.reshape(-1, LANES) if self.index is None else full[self.index]
+
+    def scatter(self, values: Array) -> Array:
+        """Bring (count, 32) back to (blocks, warps, 32); warps that do not execute get zeros."""
+        if self.index is None:
+            return values.reshape(self.shape)
+        full = np.zeros(self.shape, values.dtype)
+        full[self.index] = values
+        return full
+
+    def blocks(self) -> Array:
+        """Position of each warp's block in the chunk, (count,)."""
+        return np.repeat(np.arange(self.shape[0]), self.shape[1]) if self.index is None else self.index[0]
+
+    def numbers(self) -> Array:
+        """Number of each warp in its block, (count,)."""
+        return np.tile(np.arange(self.shape[1]), self.shape[0]) if self.index is None else self.index[1]
+
+
+def _uniform(value: int) -> Array:
+    return np.full((1, 1, 1), value, np.uint32)
+
+
+def _narrow(value: Array) -> Array:
+    """Keep one value where all agree."""
+    return value[:1, :1, :1] if (value == value[0, 0, 0]).all() else value

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""The approximate functions of a Hopper GPU, bit for bit: ``ex2 lg2 rcp rsqrt sqrt sin cos tanh`` and division."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.scalar.approx_datapath import namespace
+from wmma_emu.scalar.approx_double import rcp64h, rsqrt64h, rsqrt_f64, upper
+from wmma_emu.scalar.approx_narrow import NARROW, pairs
+from wmma_emu.scalar.approx_sequences import SEQUENCES, divide_approx, divide_full
+
+__all__ = ["APPROX_NAMES", "approx", "approx_div"]
+
+APPROX_NAMES = ("ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh")
+
+_FORMATS = {"f32": (np.uint32,), "f16": (np.uint16, np.uint32), "bf16": (np.uint16, np.uint32), "f64": (np.uint64,)}
+_NAMES = {"f32": APPROX_NAMES, "f16": ("ex2", "tanh"), "bf16": ("ex2", "tanh"), "f64": ("rcp", "rsqrt")}
+_DIVISIONS = {"approx": divide_approx, "full": divide_full}
+
+_BLOCK = 1 << 13
+"""Elements at a time, so that what lies between stays in a cache."""
+
+
+def approx(
+    name: str, bits: Any, ftz: bool = False, *, format: str = "f32"
+) -> Any:  # fmt: skip
+    """Compute what the instruction ``name.approx`` gives on a Hopper GPU: a function of few bits, with its errors.
+
+    Parameters
+    ----------
+    name : {"ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh"}
+        In f16 and bf16 ``ex2`` and ``tanh``; in f64 ``rcp`` and ``rsqrt``.
+    bits : unsigned integer array of any shape
+        Patterns: uint32 for f32, uint64 for f64, uint16 for f16 and bf16, or uint32 for two of these in a word
+        (``f16x2``, ``bf16x2``). Arrays of CuPy are computed where they are, but for ``rsqrt`` in f64 without ``ftz``.
+    ftz : bool
+        Whether subnormal operands and results are zero. Where PTX has one of the two alone it makes no difference:
+        ``tanh`` and ``ex2`` in f16 keep subnormal numbers, ``ex2`` in bf16 and ``rcp`` in f64 do not; and ``sin``
+        and ``cos`` are the same with and without.
+    format : {"f32", "f16", "bf16", "f64"}
+
+    Returns
+    -------
+    array of the shape and dtype of ``bits``
+        A NaN is 0x7fffffff, 0x7fff or 0x7fffffff00000000, whatever came in; but ``rsqrt`` in f64 without ``ftz``
+        keeps the operand's, made quiet, and makes 0xfff8000000000000 of a negative number.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a function that PTX does not have, or not in this format.
+    FragmentMismatchError
+        For arrays of another dtype.
+
+    Notes
+    -----
+    PTX ISA 9.0; what the manual bounds is here computed. Compared with an NVIDIA H200 on every word of f32, f16 and
+    bf16 and every upper word of f64: `APPROX_STATUS` says how each function on each chip is known. How it works:
+    ``docs/explanation/approximate-functions.md``.
+
+    Examples
+    --------
+    >>> x = np.array([0x3F800000, 0x40000000, 0xBF800000], np.uint32)                    # 1, 2, -1
+    >>> [hex(y) for y in approx("rsqrt", x, ftz=True)]
+    ['0x3f800000', '0x3f3504f2', '0x7fffffff']
+    >>> [hex(y) for y in approx("ex2", np.array([0x3C003800], np.uint32), format="f16")]  # 0.5 and 1 in a word
+    ['0x40003da8']
+    """
+    if not isinstance(format, str) or format not in _FORMATS:
+        raise UnsupportedInstructionError(f"format is one of {_list(_FORMATS)}, not {shorten(format)}")
+    if not isinstance(name, str) or name not in _NAMES[format]:
+        elsewhere = ", ".join(x for x, names in _NAMES.items() if name in names) if isinstance(name, str) else ""
+        raise UnsupportedInstructionError(
+            f"{format} has {_list(_NAMES[format])}, not {shorten(name)}"
+            + (f", which is one of {elsewhere}" if elsewhere else "")
+        )
+    _check_ftz(ftz)
+    _check(bits, name, _FORMATS[format], format)
+    if format == "f64" and name == "rsqrt" and not ftz:
+        return _apply(rsqrt_f64, bits)
+    if format == "f64":
+        return _apply(partial(upper, rcp64h if name == "rcp" else rsqrt64h), bits)
+    if format == "f32":
+        return _apply(_of_words(SEQUENCES[name, bool(ftz)]), bits)
+    scalar = NARROW[name, format]
+    return _apply(_of_words(pairs(scalar) if bits.dtype == np.uint32 else scalar), bits)
+
+
+def approx_div(a: Any, b: Any, *, kind: str = "full", ftz: bool = False) -> Any:
+    """Compute ``div.approx.f32`` or ``div.full.f32`` as a Hopper GPU does: a times the approximate 1/b.
+
+    Parameters
+    ----------
+    a, b : uint32 arrays that broadcast together
+        Patterns of f32.
+    kind : {"full", "approx"}
+        ``approx`` gives zero, or NaN, where b is beyond 2**126; ``full``, which divides both by 4 there, does not.
+    ftz : bool
+        Whether subnormal operands and results are zero.
+
+    Returns
+    -------
+    uint32 array
+
+    Raises
+    ------
+    UnsupportedInstructionError, FragmentMismatchError
+
+    Examples
+    --------
+    >>> a, b = np.array([[0x3F800000], [0x7E800001]], np.uint32)                          # 1 and above 2**126
+    >>> hex(approx_div(a, b)[0]), hex(approx_div(a, b, kind="approx")[0])
+    ('0x7fffff', '0x0')
+    """
+    if not isinstance(kind, str) or kind not in _DIVISIONS:
+        raise UnsupportedInstructionError(f"kind is one of {_list(_DIVISIONS)}, not {shorten(kind)}")
+    _check_ftz(ftz)
+    for x in (a, b):
+        _check(x, "div", (np.uint32,), "f32")
+    try:
+        shape = np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise FragmentMismatchError(f"the shapes of a {a.shape} and b {b.shape} do not broadcast") from None
+    xp = namespace(a)
+    if namespace(b) is not xp:
+        raise FragmentMismatchError("a and b live in different places: bring both to the host, or both to the GPU")
+    divide = _DIVISIONS[kind]
+    result = _apply(
+        _of_words(lambda x, y: divide(x, y, bool(ftz))), xp.broadcast_to(a, shape), xp.broadcast_to(b, shape)
+    )
+    return result[()] if isinstance(a, np.generic) and isinstance(b, np.generic) else result
+
+
+def _of_words(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give patterns to a function of words, and make its words patterns."""
+    return lambda *bits: function(*(x.astype(np.int64) for x in bits)).astype(bits[0].dtype)
+
+
+def _apply(function: Callable[..., Any], *operands: Any) -> Any:
+    """Apply a function element by element: in NumPy to a block at a time."""
+    if namespace(operands[0]) is not np:
+        return function(*operands)
+    flat = [np.ascontiguousarray(x).reshape(-1) for x in operands]
+    result: NDArray[Any] = np.empty_like(flat[0])
+    for start in range(0, result.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        result[block] = function(*(x[block] for x in flat))
+    shaped = result.reshape(operands[0].shape)
+    return shaped[()] if isinstance(operands[0], np.generic) else shaped
+
+
+def _check(bits: Any, name: str, dtypes: tuple[Any, ...], format: str) -> None:
+    if not isinstance(bits, np.ndarray | np.generic) and not hasattr(bits, "__cuda_array_interface__"):
+        given = shorten(bits)
+    elif isinstance(bits, np.ma.MaskedArray):
+        given = "a masked array; pass x.filled(value)"
+    elif bits.dtype in dtypes:
+        return
+    else:
+        given = shorten(bits.dtype, str)
+    wanted = " or ".join(np.dtype(x).name for x in dtypes)
+    raise FragmentMismatchError(f"{name} in {format} takes an array of patterns, {wanted}, not {given}; "
+                                f"of numbers these are x.view(numpy.{np.dtype(dtypes[0]).name})")  # fmt: skip
+
+
+def _check_ftz(ftz: object) -> None:
+    if not isinstance(ftz, bool | np.bool_):
+        raise UnsupportedInstructionError(f"ftz is True or False, not {shorten(ftz)}")
+
+
+def _list(names: Any) -> str:
+    return ", ".join(names)

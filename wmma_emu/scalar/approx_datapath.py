@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""The datapath that every approximate function shares: look up, square with a cut, add, take the leading 24 bits.
+
+Arrays are NumPy's or CuPy's. All operations are those of integers, element by element, and look-ups; float64 serves to
+find the leading bit of integers below 2**53, which it holds exactly.
+"""
+
+import sys
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from wmma_emu.scalar.approx_tables import TABLES, rows, squares
+
+__all__ = ["INFINITY", "NAN", "SIGN", "SUM_BITS", "Fields", "interpolate", "leading_bits", "namespace", "select"]
+
+NAN, SIGN, INFINITY = 0x7FFF_FFFF, 0x8000_0000, 0x7F80_0000
+
+SUM_BITS = 41
+"""A sum counts units of 2**-41."""
+
+_C0_SHIFT, _C2_SHIFT = 15, 2
+_DOUBLE_BIAS, _SINGLE_BIAS = 1023, 127
+
+
+def namespace(array: Any) -> Any:
+    """Return the module whose array this is: NumPy or CuPy.
+
+    Examples
+    --------
+    >>> namespace(np.zeros(1)).__name__
+    'numpy'
+    """
+    return np if isinstance(array, np.ndarray | np.generic) else sys.modules[type(array).__module__.partition(".")[0]]
+
+
+@cache
+def _on(module: str, name: str) -> tuple[Any, ...]:
+    """Put the squarer, or a table's coefficients at their places in the sum, where a namespace's arrays live."""
+    if not name:
+        found: tuple[Any, ...] = (squares(),)
+    else:
+        c0, c1, c2 = rows(name).T
+        found = ((c0 << _C0_SHIFT) + TABLES[name].bias, c1.copy(), c2 << _C2_SHIFT)
+    return tuple(sys.modules[module].asarray(x) for x in found)
+
+
+class Fields:
+    """What a word of f32 consists of. The word is an int64 array, from 0 to 2**32 - 1, and so is each part.
+
+    Examples
+    --------
+    >>> x = Fields(np.array([0xC0490FDB]))
+    >>> x.sign[0], x.exponent[0], hex(x.fraction[0])
+    (np.int64(2147483648), np.int64(128), '0x490fdb')
+    """
+
+    __slots__ = ("exponent", "fraction", "magnitude", "sign")
+
+    def __init__(self, word: Any) -> None:
+        self.magnitude = word & 0x7FFF_FFFF
+        self.sign = word - self.magnitude
+        self.exponent = self.magnitude >> 23
+        self.fraction = self.magnitude & 0x7F_FFFF
+
+    @property
+    def significand(self) -> Any:
+        """The fraction with the leading one of a normal number."""
+        return self.fraction | 0x80_0000
+
+    @property
+    def is_zero(self) -> Any:
+        """Where the unit reads zero: subnormal numbers too."""
+        return self.exponent == 0
+
+    @property
+    def is_infinite(self) -> Any:
+        """Where it is an infinity of either sign."""
+        return self.magnitude == INFINITY
+
+    @property
+    def is_nan(self) -> Any:
+        """Where it is not a number."""
+        return self.magnitude > INFINITY
+
+
+def interpolate(name: str, segment: Any, position: Any) -> Any:
+    """Compute the sum of a table's polynomial: c0, c1 times the position, c2 times its cut square.
+
+    Parameters
+    ----------
+    name : str
+        One of `TABLES`.
+    segment, position : int64 arrays
+        Position: 17 bits.
+
+    Returns
+    -------
+    int64 array
+        In units of 2**-41, exact but for what the squarer leaves out.
+
+    Examples
+    --------
+    >>> interpolate("ex2", np.array([32]), np.array([0])) / 2.0**41              # 2**0.5 / 2
+    array([0.70710682])
+    """
+    module = namespace(position).__name__
+    c0, c1, c2 = (x[segment] for x in _on(module, name))
+    (square,) = _on(module, "")
+    c1 *= position
+    c2 *= square[position]
+    c0 += c1
+    c0 += c2
+    return c0
+
+
+def leading_bits(total: Any, fraction_bits: int = SUM_BITS) -> Any:
+    """Take the leading 24 bits of a sum that is not negative and below 2**53: a pattern of f32, cut toward zero.
+
+    Examples
+    --------
+    >>> [hex(x) for x in leading_bits(np.array([1 << 41, (1 << 40) - 1, 3, 0]))]
+    ['0x3f800000', '0x3effffff', '0x2bc00000', '0x0']
+    """
+    double = total.astype(np.float64).view(np.int64)
+    pattern = (double >> 29) - ((_DOUBLE_BIAS - _SINGLE_BIAS + fraction_bits) << 23)
+    return pattern * (total != 0)
+
+
+def select(default: Any, *cases: tuple[Any, Any]) -> Any:
+    """Replace elements of a fresh array where a condition holds; of several conditions the first one counts."""
+    where = namespace(default).where
+    for condition, value in reversed(cases):
+        default = where(condition, value, default)
+    return default

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""What ptxas makes of ``approx`` instructions in f32: MUFU, and what stands around it to keep subnormal numbers.
+
+With ``.ftz`` most are one MUFU, whose operand and result are zero where they are subnormal. The sequences are ptxas
+12.9's and 13.0's, the same for sm_80 and sm_90.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from wmma_emu.scalar import approx_algebraic as algebraic
+from wmma_emu.scalar import approx_exponential as exponential
+from wmma_emu.scalar import approx_periodic as periodic
+from wmma_emu.scalar.approx_datapath import Fields, namespace
+from wmma_emu.scalar.approx_multiply import minus_24, multiply
+from wmma_emu.scalar.approx_tanh import tanh
+
+__all__ = ["SEQUENCES", "Unit", "divide_approx", "divide_full"]
+
+Unit = Callable[[Any], Any]
+
+_ONE, _HALF, _QUARTER = 0x3F80_0000, 0x3F00_0000, 0x3E80_0000
+_2_TO_24, _2_TO_12, _2_TO_MINUS_12 = 0x4B80_0000, 0x4580_0000, 0x3980_0000
+_2_TO_126 = 0x7E80_0000
+_MINUS_126 = 0xC2FC_0000
+_TURNS_A_RADIAN = 0x3E22_F983
+"""0.15915493667125701904, just below 1 / (2 pi)."""
+
+
+def _is_small(word: Any) -> Any:
+    """Where FSETP.GEU |x|, 2**-126 is false: subnormal numbers and zeros, no NaN."""
+    return Fields(word).exponent == 0
+
+
+def _ex2(word: Any) -> Any:
+    """Halve what is below -126, and square the result."""
+    xp = namespace(word)
+    low = (word > _MINUS_126) & (word <= 0xFF80_0000)
+    if not low.any():
+        return exponential.ex2(word)
+    result = exponential.ex2(xp.where(low, multiply(word, _HALF), word))
+    return xp.where(low, multiply(result, result), result)
+
+
+def _lg2(word: Any) -> Any:
+    """Multiply subnormal numbers by 2**24, and subtract 24."""
+    xp = namespace(word)
+    small = _is_small(word)
+    if not small.any():
+        return exponential.lg2(word)
+    result = exponential.lg2(xp.where(small, multiply(word, _2_TO_24), word))
+    return xp.where(small, minus_24(result), result)
+
+
+def _rcp(word: Any) -> Any:
+    """Multiply subnormal numbers by 2**24, those beyond 2**126 by 1/4, and the result by the same."""
+    xp = namespace(word)
+    magnitude = Fields(word).magnitude
+    large = (magnitude > _2_TO_126) & (magnitude <= 0x7F80_0000)
+    small = _is_small(word)
+    if not (large | small).any():
+        return algebraic.rcp(word)
+    factor = xp.where(large, _QUARTER, xp.where(small, _2_TO_24, _ONE))
+    return multiply(algebraic.rcp(multiply(word, factor)), factor)
+
+
+def _rsqrt(word: Any) -> Any:
+    """Multiply subnormal numbers by 2**24, and the result by 2**12."""
+    xp = namespace(word)
+    small = _is_small(word)
+    if not small.any():
+        return algebraic.rsqrt(word)
+    result = algebraic.rsqrt(xp.where(small, multiply(word, _2_TO_24), word))
+    return xp.where(small, multiply(result, _2_TO_12), result)
+
+
+def _sqrt(word: Any) -> Any:
+    """Multiply subnormal numbers by 2**24, and the result by 2**-12."""
+    xp = namespace(word)
+    small = _is_small(word)
+    if not small.any():
+        return algebraic.sqrt(word)
+    result = algebraic.sqrt(xp.where(small, multiply(word, _2_TO_24), word))
+    return xp.where(small, multiply(result, _2_TO_MINUS_12), result)
+
+
+def _sin(word: Any) -> Any:
+    """Turn radians into turns, rounded toward zero."""
+    return periodic.sin(multiply(word, _TURNS_A_RADIAN, toward_zero=True))
+
+
+def _cos(word: Any) -> Any:
+    """Turn radians into turns, rounded toward zero."""
+    return periodic.cos(multiply(word, _TURNS_A_RADIAN, toward_zero=True))
+
+
+SEQUENCES: dict[tuple[str, bool], Unit] = {
+    ("ex2", True): exponential.ex2,
+    ("ex2", False): _ex2,
+    ("lg2", True): exponential.lg2,
+    ("lg2", False): _lg2,
+    ("rcp", True): algebraic.rcp,
+    ("rcp", False): _rcp,
+    ("rsqrt", True): algebraic.rsqrt,
+    ("rsqrt", False): _rsqrt,
+    ("sqrt", True): algebraic.sqrt,
+    ("sqrt", False): _sqrt,
+    ("sin", True): _sin,
+    ("sin", False): _sin,
+    ("cos", True): _cos,
+    ("cos", False): _cos,
+    ("tanh", True): tanh,
+    ("tanh", False): tanh,
+}
+"""Of (name, ftz) the function of words. PTX has no ``tanh.approx.ftz.f32``; what compiles with ``-ftz=true`` has
+``tanh.approx.f32``.
+"""
+
+
+def divide_approx(a: Any, b: Any, ftz: bool) -> Any:
+    """``div.approx``: a times 1/b; without ``.ftz`` both are multiplied by 2**24 first where b is subnormal."""
+    small = _is_small(b)
+    if not ftz and small.any():
+        factor = namespace(b).where(small, _2_TO_24, _ONE)
+        a, b = multiply(a, factor), multiply(b, factor)
+    return multiply(a, algebraic.rcp(b), ftz=ftz)
+
+
+def divide_full(a: Any, b: Any, ftz: bool) -> Any:
+    """``div.full``: as ``div.approx``, but both are multiplied by 1/4 first where b is beyond 2**126."""
+    xp = namespace(b)
+    magnitude = Fields(b).magnitude
+    large, small = magnitude > _2_TO_126, _is_small(b) & (not ftz)
+    if (large | small).any():
+        # A factor of 1 changes what is read the same: another NaN, and with .ftz zero for a subnormal number.
+        factor = xp.where(large, _QUARTER, xp.where(small, _2_TO_24, _ONE))
+        a, b = multiply(a, factor, ftz=ftz), multiply(b, factor, ftz=ftz)
+    return multiply(a, algebraic.rcp(b), ftz=ftz)

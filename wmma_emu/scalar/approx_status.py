@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""On which chips an approximate function is known to be bit-exact, and from what."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from wmma_emu.scalar.cvt_table import CHIPS
+
+__all__ = ["APPROX_STATUS", "ApproxStatus"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxStatus:
+    """What is known of a function in a format on a chip.
+
+    Parameters
+    ----------
+    name, format : str
+        As `wmma_emu.scalar.approx` takes them; ``"div"`` is `wmma_emu.scalar.approx_div`.
+    chip : str
+    status : {"measured", "inferred"}
+        Compared with a GPU's results; or taken over from another chip.
+    source : str
+    """
+
+    name: str
+    format: str
+    chip: str
+    status: Literal["measured", "inferred"]
+    source: str
+
+
+_H200 = "NVIDIA H200, driver 580.159.04, 2026-11-21: "
+_ALL = _H200 + "all 2**32 words, with and without .ftz; none differs"
+_SOURCES = {
+    ("rsqrt", "f64"): _H200 + "all 2**32 upper words with .ftz, 2.8e5 numbers without; none differs",
+    ("rcp", "f64"): _H200 + "all 2**32 upper words; none differs",
+    ("tanh", "f32"): _H200 + "all 2**32 words; none differs",
+    ("div", "f32"): _H200 + "2**32 pairs of each of the four; none differs",
+    **{(name, x): _H200 + "all 2**16 words; none differs" for name in ("ex2", "tanh") for x in ("f16", "bf16")},
+}
+_INFERRED = "taken over from sm_90, not recorded"
+_SAME_CODE = "; ptxas 13.0 makes the same machine instructions for both"
+
+_FIRST = {("tanh", "f32"): "sm_75"} | {
+    (name, fmt): chip for name in ("ex2", "tanh") for fmt, chip in (("f16", "sm_75"), ("bf16", "sm_90"))
+}
+"""The first chip that has it, where that is not the first of all (PTX ISA 9.0)."""
+
+_FUNCTIONS = (
+    *((name, "f32") for name in ("ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh", "div")),
+    *((name, fmt) for name in ("ex2", "tanh") for fmt in ("f16", "bf16")),
+    ("rcp", "f64"),
+    ("rsqrt", "f64"),
+)
+
+
+def _row(function: tuple[str, str], chip: str) -> ApproxStatus:
+    if chip == "sm_90":
+        return ApproxStatus(*function, chip, "measured", _SOURCES.get(function, _ALL))
+    same_code = "" if chip in ("sm_70", "sm_72") else _SAME_CODE
+    return ApproxStatus(*function, chip, "inferred", _INFERRED + same_code)
+
+
+APPROX_STATUS: dict[tuple[str, str, str], ApproxStatus] = {
+    (*function, chip): _row(function, chip)
+    for function in _FUNCTIONS
+    for chip in CHIPS[CHIPS.index(_FIRST.get(function, CHIPS[0])) :]
+}
+"""Of (name, format, chip). What a chip does not have has no row."""

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Which polynomials a Hopper GPU's function unit holds: coefficients of every segment, and where they come from."""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["POSITION_BITS", "SQUARE_CUT", "TABLES", "TANH_BINADES", "Table", "rows", "squares"]
+
+POSITION_BITS = 17
+"""Bits of the position within a segment. Where a function has 16, they stand in the upper ones."""
+
+SQUARE_CUT = 19
+"""The lowest column of partial products that the squarer has: bit i times bit j stands in column i + j."""
+
+_FILE = "approx_coefficients.csv"
+_GPU = "NVIDIA H200, driver 580.159.04, 2026-11-21"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One function's polynomials.
+
+    A sum is ``F = c0 * 2**15 + bias + c1 * position + c2 * square * 4``, in units of 2**-41.
+
+    Parameters
+    ----------
+    name : str
+    segments : int
+    bias : int
+        Added to every sum. A few neighbours would give the same results throughout; this is the least of them.
+    covers : str
+        Which arguments the segments divide.
+    source, status : str
+    """
+
+    name: str
+    segments: int
+    bias: int
+    covers: str
+    source: str = f"{_GPU}: fitted to dense sweeps, then all 2**32 inputs"
+    status: str = "measured"
+
+
+TABLES = {
+    row.name: row
+    for row in (
+        Table("rcp", 128, 8092, "significand of x: [1, 2)"),
+        Table("rsqrt", 128, 32766, "significand of x: [1, 2) where its exponent is even, then [2, 4) where it is odd"),
+        Table("sqrt", 128, 32766, "significand of x: [1, 2) where its exponent is even, then [2, 4) where it is odd"),
+        Table("ex2", 64, 24456, "fraction of x: [0, 1)"),
+        Table("lg2", 64, 6696, "significand of x: [1, 2)"),
+        Table("sin", 64, 0, "a quarter of a turn: [0, 1/4)"),
+        Table("tanh", 51, 0, "magnitude of x: [2**-8, 8), in so many segments a binade as TANH_BINADES says"),
+    )
+}
+
+TANH_BINADES = {-8: 0, -7: 0, -6: 0, -5: 1, -4: 1, -3: 2, -2: 2, -1: 2, 0: 3, 1: 4, 2: 3}
+"""Binary logarithm of the number of segments that the binade of tanh's table with this exponent has, in order."""
+
+
+@cache
+def rows(name: str) -> NDArray[np.int64]:
+    """Read the coefficients of a table.
+
+    Returns
+    -------
+    int64 array, shape (segments, 3)
+        c0, c1, c2: of 1, of the position in the segment, of its square; c0 in quarters of 2**-24, the others in
+        2**-24 for a position in [0, 1).
+
+    Examples
+    --------
+    >>> rows("ex2")[:2].tolist()
+    [[33554435, 90852, 494], [33919818, 91840, 501]]
+    """
+    lines = resources.files("wmma_emu.scalar").joinpath(_FILE).read_text(encoding="ascii").splitlines()
+    found = [line.split(",")[2:] for line in lines[1:] if line.startswith(f"{name},")]
+    table = np.array(found, np.int64)
+    table.flags.writeable = False
+    return table
+
+
+@cache
+def squares() -> NDArray[np.int64]:
+    """Tabulate the squarer: the sum of those partial products of a position that stand in column 19 or above.
+
+    Below it nothing is built, rounded or compensated. A bit times itself stands in column 2i, the products of two
+    different ones, twice the same, in column i + j + 1.
+
+    Returns
+    -------
+    int64 array, shape (2**17,)
+        In units of 2**19, so that the square of a position in [0, 1) has 15 fraction bits.
+
+    Examples
+    --------
+    >>> squares()[[1 << 9, 1 << 10, 0x1FFFF]].tolist(), (0x1FFFF**2) >> 19
+    ([0, 2, 32759], 32767)
+    """
+    position = np.arange(1 << POSITION_BITS, dtype=np.int64)
+    bits = [position >> i & 1 for i in range(POSITION_BITS)]
+    total = np.zeros_like(position)
+    for i, x in enumerate(bits):
+        if 2 * i >= SQUARE_CUT:
+            total += x << 2 * i
+        for j in range(i):
+            if i + j + 1 >= SQUARE_CUT:
+                total += (x & bits[j]) << i + j + 1
+    total >>= SQUARE_CUT
+    total.flags.writeable = False
+    return total

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""What the half-precision pipes give for bits of f16 and bf16: sums, products, fused multiply-adds, to nearest even.
+
+An f16 needs no care: sums and products of two are exact in f32 or rounded there so that it does not matter (24 bits
+are twice 11 and two more), and x * y + z is rounded by float64 only where it lies next to z, or beyond the largest f16.
+Of bf16, with the range of f32, sums are rounded to odd on the way.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.scalar.rounded_single import to_odd
+
+__all__ = ["HALVES", "Half", "add", "fma", "mul"]
+
+Bits = NDArray[np.uint16]
+
+_FLUSHED_BELOW = 2.0**-14 - 2.0**-26
+
+
+class Half:
+    """One of the two formats: how it is widened, and how float64 is rounded to it.
+
+    Parameters
+    ----------
+    name : {"f16", "bf16"}
+
+    Attributes
+    ----------
+    infinity, one, nan : numpy.uint16
+        Patterns; ``nan`` is the canonical one.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.infinity = np.uint16(0x7C00 if name == "f16" else 0x7F80)
+        self.one = np.uint16(0x3C00 if name == "f16" else 0x3F80)
+        self.nan = np.uint16(0x7FFF)
+
+    def flush(self, bits: Bits) -> Bits:
+        """Make subnormal numbers zeros of their sign."""
+        small = bits & self.infinity == 0
+        return np.where(small, bits & np.uint16(0x8000), bits) if small.any() else bits
+
+    def saturate(self, bits: Bits) -> Bits:
+        """Clamp to [+0, 1]; NaN becomes +0."""
+        return np.where(bits > self.infinity, np.uint16(0), np.minimum(bits, self.one))
+
+    def relu(self, bits: Bits) -> Bits:
+        """Make negative numbers +0; NaN stays."""
+        return np.where(bits >= np.uint16(0x8000), np.uint16(0), bits)
+
+    def single(self, bits: Bits) -> NDArray[np.float32]:
+        """Widen to f32."""
+        if self.name == "f16":
+            return bits.view(np.float16).astype(np.float32)
+        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+    def double(self, bits: Bits) -> NDArray[np.float64]:
+        """Widen to float64."""
+        return self.single(bits).astype(np.float64)
+
+    def round_single(self, number: NDArray[np.float32]) -> Bits:
+        """Round f32 to the format, to nearest even."""
+        if self.name == "f16":
+            bits = number.astype(np.float16).view(np.uint16)
+        else:
+            word = number.view(np.uint32)
+            bits = ((word + (np.uint32(0x7FFF) + (word >> np.uint32(16) & np.uint32(1)))) >> np.uint32(16)).astype(
+                np.uint16
+            )
+        nan = number != number
+        return np.where(nan, self.nan, bits) if nan.any() else bits
+
+    def round_double(self, number: NDArray[np.float64], ftz: bool = False) -> Bits:
+        """Round float64 to the format, to nearest even, once; f16 below the smallest normal number to zero if wanted.
+
+        What is too small is told by the value rounded as if there were smaller normal numbers.
+        """
+        bits = self.round_single(_single_to_odd(number))
+        if ftz:
+            bits = np.where(np.abs(number) < _FLUSHED_BELOW, bits & np.uint16(0x8000), bits)
+        return bits
+
+
+HALVES = {name: Half(name) for name in ("f16", "bf16")}
+"""The two formats by name."""
+
+
+def add(a: Bits, b: Bits, half: Half, ftz: bool = False) -> Bits:
+    """Compute ``a + b``, rounded once.
+
+    Examples
+    --------
+    >>> hex(add(np.array([0x3C00], np.uint16), np.array([0x1000], np.uint16), HALVES["f16"])[0])
+    '0x3c00'
+    """
+    with np.errstate(all="ignore"):
+        # A sum of two bf16 may be wider than f32, but is then next to one of them.
+        result = half.round_single(half.single(a) + half.single(b))
+    # A subnormal sum is exact.
+    return half.flush(result) if ftz else result
+
+
+def mul(a: Bits, b: Bits, half: Half, ftz: bool = False) -> Bits:
+    """Compute ``a * b``, rounded once.
+
+    Examples
+    --------
+    >>> hex(mul(np.array([0x3F81], np.uint16), np.array([0x3F81], np.uint16), HALVES["bf16"])[0])
+    '0x3f82'
+    """
+    with np.errstate(all="ignore"):
+        if half.name == "f16" and not ftz:
+            return half.round_single(half.single(a) * half.single(b))
+        # A subnormal product of bf16 would be rounded to f32 before.
+        return half.round_double(half.double(a) * half.double(b), ftz)
+
+
+def fma(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool = False) -> Bits:
+    """Compute ``a * b + c``, rounded once.
+
+    Examples
+    --------
+    >>> x = np.array([0x3C01], np.uint16)
+    >>> hex(fma(x, x, np.array([0xBC02], np.uint16), HALVES["f16"])[0])
+    '0x10'
+    """
+    with np.errstate(all="ignore"):
+        product: Any = half.double(a) * half.double(b)
+        z = half.double(c)
+        return half.round_double(product + z if half.name == "f16" else to_odd(product, z), ftz)
+
+
+def _single_to_odd(number: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Round float64 to f32 so that it may be rounded once more: to the neighbour whose last bit is 1."""
+    nearest = number.astype(np.float32)
+    back = nearest.astype(np.float64)
+    wrong = back != number
+    if not wrong.any():
+        return nearest
+    word = nearest.view(np.int32)
+    wrong &= (word & 1 == 0) & (number == number)
+    step = np.where(np.abs(back) < np.abs(number), np.int32(1), np.int32(-1))
+    return np.where(wrong, word + step, word).view(np.float32)
