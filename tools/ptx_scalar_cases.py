@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from wmma_emu.ptx.steps.widths import width_of
 __all__ = ["ScalarCase", "emulated", "modules", "scalar_cases"]
 
 _LOP3_TABLES = (0x00, 0x01, 0x1B, 0x3C, 0x80, 0x96, 0xC0, 0xCA, 0xE8, 0xEA, 0xFE, 0xFF)
-_PACKS = {"b16": (8, 2), "b32": (16, 2), "b64": (32, 2)}
+_NARROWED = ("s8.s32", "u8.s32", "s16.s32", "u16.s32", "s8.u64", "sat.s8.s32", "sat.u8.s32", "rni.s8.f32", "rzi.s16.f16",
+             "rzi.u8.f32", "rmi.sat.s8.f64", "s16.s8", "u16.s8", "s32.s64")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ def scalar_cases() -> Iterator[ScalarCase]:
             yield _case(row, {}, "")
         if row.opcode in ("mov.b16", "mov.b32", "mov.b64"):
             yield from _packs(row)
+    for words, width in product(_NARROWED, (16, 32, 64)):
+        yield from _into_wider(words, width)
 
 
 def _register(name: str, kind: str, index: int = 0) -> Register:
@@ -81,6 +85,19 @@ def _case(row: FormRow, constants: dict[int, int], suffix: str) -> ScalarCase:
     words = ["|".join(x.name for x in targets)]
     words += [str(x.value) if isinstance(x, Immediate) else x.name for x in sources]  # type: ignore[union-attr]
     return ScalarCase(row.opcode + suffix, row, whole, VALUE_STEPS[mnemonic](whole), ", ".join(words))
+
+
+def _into_wider(words: str, width: int) -> Iterator[ScalarCase]:
+    """A conversion to a narrow integer whose result stands in a wider register."""
+    *_, target, source = words.split(".")
+    if width_of(target) < width:
+        operands = Register(0, "%d0", f"b{width}"), _register("a0", source)
+        whole = Instruction(f"cvt.{words}", "cvt", tuple(words.split(".")), operands, None, 1, 1)
+        row = FormRow(whole.opcode, whole.modifiers, Form, "PTX ISA 9.0, 9.4.1")
+        form = VALUE_STEPS["cvt"](whole)
+        # What the result's type leaves of the register is zero, unless the form says otherwise.
+        form = form._replace(destinations=(f"b{width}",))
+        yield ScalarCase(f"{whole.opcode} into b{width}", row, whole, form, "%d0, %a0")
 
 
 def _packs(row: FormRow) -> Iterator[ScalarCase]:

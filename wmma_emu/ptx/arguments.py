@@ -39,7 +39,7 @@ class Argument(NamedTuple):
 
 
 def read_arguments(
-    program: KernelProgram, values: Sequence[Any], labels: Sequence[str] = (), hidden: int = 0
+    program: KernelProgram, values: Sequence[Any], called: str = "", labels: Sequence[str] = (), hidden: int = 0
 ) -> list[Argument]:
     """Read the arguments of a launch.
 
@@ -49,6 +49,8 @@ def read_arguments(
     values : sequence
         One a parameter: arrays, or 0 or None, for pointers; numbers for scalars; bytes, a NumPy scalar or a `Struct` of
         the same size for structs.
+    called : str
+        What messages call the kernel; its name in the text if left out.
     labels : sequence of str
         Names of the parameters in their source, where they are known.
     hidden : int
@@ -60,16 +62,19 @@ def read_arguments(
         For too many or too few, and for a value that its parameter cannot take.
     """
     seen = program.parameters[: len(program.parameters) - hidden]
-    names = list(labels) if len(labels) == len(seen) else [x.name for x in seen]
+    called = called or program.name
+    # Compilers of CUDA C++ call parameters by their number alone, which the messages say in any case.
+    own = ["" if x.name == f"{program.name}_param_{i}" else x.name for i, x in enumerate(seen)]
+    names = list(labels) if len(labels) == len(seen) else own
     if len(values) != len(seen):
-        listed = ", ".join(f"{name}: {_kind(x)}" for name, x in zip(names, seen, strict=True)) or "none"
+        listed = ", ".join(f"{name} {_kind(x)}".lstrip() for name, x in zip(names, seen, strict=True)) or "none"
         raise FragmentMismatchError(
-            f"{program.name} takes {len(seen)} argument{'s' * (len(seen) != 1)}, {len(values)} "
+            f"{called} takes {len(seen)} argument{'s' * (len(seen) != 1)}, {len(values)} "
             f"{'was' if len(values) == 1 else 'were'} given; its parameters are {listed}"
         )
     out = []
     for i, (name, parameter, value) in enumerate(zip(names, seen, values, strict=True)):
-        label = f"argument {i} ({name}) of {program.name}"
+        label = f"argument {i}{f' ({name})' if name else ''} of {called}"
         out.append(Argument(parameter, label, _read(parameter, value, label)))
     return out + [Argument(x, x.name, bytes(x.bytes)) for x in program.parameters[len(seen) :]]
 
@@ -133,6 +138,11 @@ def _pointer(parameter: Parameter, array: NDArray[Any], label: str) -> NDArray[A
     if array.dtype.hasobject:
         raise FragmentMismatchError(
             f"{label} is an array of Python objects ({_shown(array)}), which no kernel can read"
+        )
+    if array.size and not array.flags.forc:
+        raise FragmentMismatchError(
+            f"{label} is a view with gaps ({_shown(array)}, strides {array.strides}), and a pointer reaches bytes in "
+            "one piece: pass the array that it is a view of, or x = np.ascontiguousarray(view), and copy x back"
         )
     if not array.dtype.isnative:
         raise FragmentMismatchError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 from wmma_emu.ptx.names import plain_name
 from wmma_emu.ptx.program.program import Parameter
+from wmma_emu.ptx.report import contracted_text, grouped
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.kernel import Kernel
@@ -76,14 +77,12 @@ class KernelExplanation:
             yield label, f"{count:>6} {opcode}"
         if not self.missing:
             yield "missing", "nothing"
-        for label, y in _labelled("missing", self.missing):
-            yield label, f"line {y.line}: {y.opcode}: {y.reason.splitlines()[0]}"
+        yield from _labelled("missing", grouped(self.missing))
         if not self.not_bit_exact:
             yield "not bit-exact", "nothing"
-        for label, z in _labelled("not bit-exact", self.not_bit_exact):
-            yield label, f"line {z.line}: {z.opcode}: {z.reason}"
+        yield from _labelled("not bit-exact", grouped(self.not_bit_exact))
         if self.contracted:
-            yield "contracted", f"{len(self.contracted)} products, lines {', '.join(map(str, self.contracted))}"
+            yield "contracted", contracted_text(self.contracted)
 
     def to_dict(self) -> dict[str, Any]:
         """As numbers, texts, lists and dicts, for JSON."""

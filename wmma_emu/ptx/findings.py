@@ -45,8 +45,8 @@ class Finding:
 
     def __str__(self) -> str:
         where = f"line {self.line}" + (f" ({self.source})" if self.source else "")
-        who = "" if self.block is None else f", block {self.block}"
-        who += "" if self.thread is None else f", thread {self.thread}"
+        who = "" if self.block is None else f", block {tuple(self.block)}"
+        who += "" if self.thread is None else f", thread {tuple(self.thread)}"
         more = f" [{self.count} times]" if self.count > 1 else ""
         return f"{self.kind}: {where}{who}: {self.message}{more}\n    {self.text}"
 

@@ -2,11 +2,9 @@
 """From ``module["name"][grid, block](...)`` to a report: legality, arguments, runs, findings."""
 
 import copy
-import re
 import warnings
 from collections.abc import Sequence
 from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from wmma_emu.errors import (
@@ -17,14 +15,17 @@ from wmma_emu.errors import (
     shorten,
 )
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.instructions.launches import LAUNCH_LIMITS, Dim3, dim3, require_legal_launch
+from wmma_emu.instructions.launches import Dim3, dim3
 from wmma_emu.ptx.arguments import Argument, pack_parameters, read_arguments
 from wmma_emu.ptx.findings import Finding, Findings
+from wmma_emu.ptx.legality import require_legal
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.machine.run import run
 from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.names import plain_name
 from wmma_emu.ptx.options import LaunchOptions
+from wmma_emu.ptx.program.contraction import contract
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.report import Report, summary_of
 from wmma_emu.ptx.schedules import require_same_results
@@ -35,11 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Kernel", "Launch", "TritonKernel"]
 
-_STATIC_SHARED = 48 * 1024
-_LOCAL_BYTES = 512 * 1024
-"""Most bytes of .shared variables of a fixed size, and of local memory of a thread (CUDA C++ Programming Guide 13.0,
-technical specifications; ptxas refuses more)."""
-
 
 class Kernel:
     """A kernel of a module, ready to be launched as ``kernel[grid, block](...)``.
@@ -48,6 +44,8 @@ class Kernel:
     ----------
     name : str
         As the text has it.
+    called : str
+        Its name in C++, where the text has a mangled one: what messages say.
     parameters : tuple of Parameter
     """
 
@@ -55,10 +53,9 @@ class Kernel:
     labels: tuple[str, ...] = ()
 
     def __init__(self, module: "Module", program: KernelProgram) -> None:
-        self.module, self.program = module, program
-        self.name = program.name
-        self.binding = Binding(program, module.arch, module.engine, module.threads)
-        self.contracted: tuple[int, ...] = ()
+        self.module, self.program, self.contracted = module, *_contracted(program, module.contract)
+        self.name, self.called = program.name, plain_name(program.name) or program.name
+        self.binding = Binding(self.program, module.arch, module.engine, module.threads)
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -77,13 +74,13 @@ class Kernel:
         if missing:
             more = f"; and {len(missing) - 1} more, which explain() lists" if len(missing) > 1 else ""
             raise UnsupportedInstructionError(
-                f"{self.name} cannot run, line {missing[0].line}: {self.program.text(missing[0].line)}\n"
+                f"{self.called} cannot run, line {missing[0].line}: {self.program.text(missing[0].line)}\n"
                 f"{missing[0].reason}{more}"
             )
 
     def __repr__(self) -> str:
         types = ", ".join(f".{x.type}" for x in self.parameters)
-        return f"<kernel {self.name}({types}) on {self.module.arch}>"
+        return f"<kernel {self.called}({types}) on {self.module.arch}>"
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -94,8 +91,8 @@ class Kernel:
         """Choose the grid, the block, and the bytes of dynamic shared memory: integers, or tuples of up to three."""
         if not isinstance(launch, tuple) or not 2 <= len(launch) <= 3:
             raise UnsupportedInstructionError(
-                f"a launch names a grid and a block, {self.name}[grid, block](...), and the bytes of dynamic shared "
-                f"memory if there is some, {self.name}[grid, block, bytes](...), not [{shorten(launch)}]"
+                f"a launch names a grid and a block, {self.called}[grid, block](...), and the bytes of dynamic shared "
+                f"memory if there is some, {self.called}[grid, block, bytes](...), not [{shorten(launch)}]"
             )
         grid, block, shared = *launch[:2], launch[2] if len(launch) == 3 else 0
         return Launch(self, dim3(grid, "grid"), dim3(block, "block"), _shared_bytes(shared))
@@ -103,7 +100,7 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Refuse: a kernel is launched with a grid and a block."""
         raise UnsupportedInstructionError(
-            f"{self.name} is a kernel: launch it with a grid and a block, {self.name}[grid, block](...)"
+            f"{self.called} is a kernel: launch it with a grid and a block, {self.called}[grid, block](...)"
         )
 
     def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
@@ -149,10 +146,10 @@ class Launch:
 
     def __init__(self, kernel: Kernel, grid: Dim3, block: Dim3, shared_bytes: int) -> None:
         self.kernel, self.grid, self.block, self.shared_bytes = kernel, grid, block, shared_bytes
-        _require_legal(kernel, grid, block, shared_bytes)
+        require_legal(kernel.program, kernel.called, kernel.module.arch, grid, block, shared_bytes)
 
     def __repr__(self) -> str:
-        return f"{self.kernel.name}[{tuple(self.grid)}, {tuple(self.block)}, {self.shared_bytes}]"
+        return f"{self.kernel.called}[{tuple(self.grid)}, {tuple(self.block)}, {self.shared_bytes}]"
 
     def __call__(self, *arguments: Any, **options: Any) -> Report:
         """Run the kernel and update the arrays.
@@ -182,7 +179,7 @@ class Launch:
         kernel, module = self.kernel, self.kernel.module
         chosen = module.options.but(options)
         kernel.require_modelled()
-        values = read_arguments(kernel.program, arguments, kernel.labels, kernel.hidden_parameters)
+        values = read_arguments(kernel.program, arguments, kernel.called, kernel.labels, kernel.hidden_parameters)
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
         heap, counts, findings = self._run(values, module.variables, chosen, chosen.seeds[0])
         for seed in chosen.seeds[1:]:
@@ -190,7 +187,7 @@ class Launch:
             known = {(x.kind, x.line) for x in findings}
             findings += [x for x in more if (x.kind, x.line) not in known]
             if not findings:
-                require_same_results(kernel.name, heap, other, seed)
+                require_same_results(kernel.called, heap, other, seed)
         report = self._report(counts, findings)
         if findings and chosen.findings == "raise":
             raise KernelFindingsError(summary_of(report), report)
@@ -223,9 +220,13 @@ class Launch:
     def _report(self, counts: Counts, findings: list[Finding]) -> Report:
         kernel = self.kernel
         return Report(
-            kernel.name, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds, tuple(findings),
+            kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds, tuple(findings),
             kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed,
         )  # fmt: skip
+
+
+def _contracted(program: KernelProgram, policy: str) -> tuple[KernelProgram, tuple[int, ...]]:
+    return contract(program) if policy == "ptxas" else (program, ())
 
 
 def _shared_bytes(given: object) -> int:
@@ -235,44 +236,3 @@ def _shared_bytes(given: object) -> int:
             f"the bytes of dynamic shared memory are an integer from 0 on, not {shorten(given)}"
         )
     return number
-
-
-def _require_legal(kernel: Kernel, grid: Dim3, block: Dim3, dynamic: int) -> None:
-    """Refuse what a driver would refuse, before anything runs."""
-    program, arch = kernel.program, kernel.module.arch
-    require_legal_launch(grid, block, arch)
-    if program.required_block is not None and tuple(block) != tuple(program.required_block):
-        raise UnsupportedInstructionError(
-            f"{kernel.name} was compiled for blocks of {program.required_block} (.reqntid), not {tuple(block)}"
-        )
-    if program.max_block is not None and prod(block) > prod(program.max_block):
-        raise UnsupportedInstructionError(
-            f"{kernel.name} was compiled for at most {prod(program.max_block)} threads a block (.maxntid, "
-            f"__launch_bounds__); {tuple(block)} has {prod(block)}"
-        )
-    most, static = LAUNCH_LIMITS[arch.name].shared_bytes, program.shared_bytes
-    if static > _STATIC_SHARED:
-        raise UnsupportedInstructionError(
-            f"{kernel.name} declares {static} bytes of shared memory; {_STATIC_SHARED} at most are legal, more has to "
-            "be dynamic: extern __shared__ char x[], with its bytes named at the launch"
-        )
-    total = (static if program.dynamic_offset is None else program.dynamic_offset) + dynamic
-    if total > most:
-        raise UnsupportedInstructionError(
-            f"{kernel.name} needs {total} bytes of shared memory a block, {static} declared and {dynamic} dynamic; "
-            f"{arch} has {most}"
-        )
-    if program.local_bytes > _LOCAL_BYTES:
-        raise UnsupportedInstructionError(
-            f"{kernel.name} needs {program.local_bytes} bytes of local memory a thread; {arch} has {_LOCAL_BYTES}"
-        )
-    if (cluster := _cluster(program)) != (1, 1, 1):
-        raise UnsupportedInstructionError(f"{kernel.name} runs in clusters of {cluster} blocks, which are not modelled")
-
-
-def _cluster(program: KernelProgram) -> tuple[int, ...]:
-    """Blocks of a cluster, if the kernel asks for any."""
-    header = re.search(rf"\.entry\s+{re.escape(program.name)}\s*[({{\s][^{{]*", "\n".join(program.lines))
-    found = re.search(r"\.reqnctapercluster\s+([\d\s,]+)", header[0]) if header else None
-    sizes = [int(x) for x in re.findall(r"\d+", found[1])] if found else []
-    return tuple([*sizes, 1, 1, 1][:3])

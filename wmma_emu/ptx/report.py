@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wmma_emu.ptx.findings import Finding
-from wmma_emu.ptx.machine.compile import NotBitExact
+from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 
-__all__ = ["Report", "summary_of"]
+__all__ = ["Report", "contracted_text", "grouped", "summary_of"]
 
 _SHOWN = 3
+_LINES_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ class Report:
         ]
         for heading, entries in (
             ("findings", self.findings),
-            ("not bit-exact", [f"line {x.line}: {x.opcode}: {x.reason}" for x in self.not_bit_exact]),
-            ("contracted", [_lines(self.contracted)] if self.contracted else ()),
+            ("not bit-exact", grouped(self.not_bit_exact)),
+            ("contracted", [contracted_text(self.contracted)] if self.contracted else ()),
         ):
             lines.append(f"{heading}: {'none' if not entries else ''}".rstrip())
             lines += [f"  {line}" for entry in entries for line in str(entry).splitlines()]
@@ -65,8 +66,32 @@ class Report:
         return "\n".join(lines)
 
 
+def contracted_text(lines: Sequence[int]) -> str:
+    """Say which products were fused."""
+    return f"{len(lines)} product{'s' * (len(lines) != 1)}, {_lines(lines)}"
+
+
+def grouped(entries: "Sequence[Missing | NotBitExact]") -> tuple[str, ...]:
+    """Say what is missing, or not bit-exact: once for each opcode and reason, with its lines.
+
+    Examples
+    --------
+    >>> grouped([NotBitExact("ex2.approx.f32", line, "on sm_80 it was not proved") for line in (7, 9)])
+    ('lines 7, 9: ex2.approx.f32: on sm_80 it was not proved',)
+    """
+    lines: dict[tuple[str, str], list[int]] = {}
+    for opcode, line, reason in entries:
+        text = reason.splitlines()[0].removeprefix(f"line {line}: ") if reason else ""
+        lines.setdefault((opcode, text), []).append(line)
+    return tuple(
+        f"{_lines(numbers)}: {text if opcode in text else f'{opcode}: {text}'}"
+        for (opcode, text), numbers in lines.items()
+    )
+
+
 def _lines(numbers: Sequence[int]) -> str:
-    return f"{len(numbers)} products, line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+    more = f" and {len(numbers) - _LINES_SHOWN} more" if len(numbers) > _LINES_SHOWN else ""
+    return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:_LINES_SHOWN]))}{more}"
 
 
 def summary_of(report: Report) -> str:

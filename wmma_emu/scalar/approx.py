@@ -82,6 +82,8 @@ def approx(
     _check_ftz(ftz)
     _check(bits, name, _FORMATS[format], format)
     if format == "f64" and name == "rsqrt" and not ftz:
+        if namespace(bits) is not np:
+            raise FragmentMismatchError("rsqrt in f64 without ftz takes arrays of the host; pass bits.get()")
         return _apply(rsqrt_f64, bits)
     if format == "f64":
         return _apply(partial(upper, rcp64h if name == "rcp" else rsqrt64h), bits)

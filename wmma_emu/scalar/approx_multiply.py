@@ -9,6 +9,8 @@ from wmma_emu.scalar.approx_datapath import INFINITY, NAN, Fields, namespace, se
 
 __all__ = ["minus_24", "multiply"]
 
+_LEAST_NORMAL = 0x0080_0000
+
 
 def multiply(a: Any, b: Any, *, toward_zero: bool = False, ftz: bool = False) -> Any:
     """Multiply f32 numbers, rounded once to nearest even or toward zero, with subnormal numbers kept or made zero.
@@ -30,10 +32,12 @@ def multiply(a: Any, b: Any, *, toward_zero: bool = False, ftz: bool = False) ->
     x, y = Fields(a), Fields(b)
     sign = x.sign ^ y.sign
     p = _significand(x, ftz) * _significand(y, ftz)
-    # p counts units of 2**exponent; the result units of 2**last, 24 bits of them or down to 2**-149.
+    # p counts units of 2**exponent; the result units of 2**last, 24 bits of them, or fewer where it is subnormal.
     exponent = xp.maximum(x.exponent, 1) + xp.maximum(y.exponent, 1) - 300
     length = (p.astype(np.float64).view(np.int64) >> 52) - 1022
-    last = xp.maximum(exponent + length - 24, -149)
+    last = exponent + length - 24
+    if not ftz:
+        last = xp.maximum(last, -149)
     shift = last - exponent
     left = xp.minimum(xp.maximum(-shift, 0), 62)
     right = xp.minimum(xp.maximum(shift, 0), 62)
@@ -42,8 +46,8 @@ def multiply(a: Any, b: Any, *, toward_zero: bool = False, ftz: bool = False) ->
     magnitude = ((p << left) >> right) + ((last + 149) << 23)
     magnitude = xp.minimum(magnitude, INFINITY - toward_zero)
     if ftz:
-        # What would be subnormal before it is rounded is zero, even where it would become 2**-126.
-        magnitude *= exponent + length > -126
+        # Rounded to 24 bits whatever the exponent; then what is below 2**-126 is zero.
+        magnitude *= magnitude >= _LEAST_NORMAL
     infinite = x.is_infinite | y.is_infinite
     zero = _is_zero(x, ftz) | _is_zero(y, ftz)
     return select(sign + magnitude, (x.is_nan | y.is_nan | infinite & zero, NAN), (infinite, sign + INFINITY))

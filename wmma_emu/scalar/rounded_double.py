@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the f64 pipes give for bits in every rounding: on floats to nearest, on integers for the other roundings."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -116,11 +114,10 @@ def sqrt(a: Bits, rounding: Rounding = "RNE") -> Bits:
 
 
 def _with_nan(result: NDArray[np.float64], *operands: Bits) -> Bits:
-    bits: Any = result.view(np.uint64)
+    bits: Bits = result.view(np.uint64)
     wrong = result != result
     if not wrong.any():
-        result: Bits = bits
-        return result
+        return bits
     word = np.where(wrong, _CANONICAL, bits)
     for operand in reversed(operands):
         word = np.where(operand & _MAGNITUDE > _INFINITY, operand | _QUIET, word)

@@ -134,7 +134,8 @@ def div(a: Bits, b: Bits, rounding: Rounding = "RNE", ftz: bool = False) -> Bits
         a, b = flush(a), flush(b)
     with np.errstate(all="ignore"):
         if rounding == "RNE" and not ftz:
-            return _canonical(a.view(np.float32) / b.view(np.float32))
+            ratio: NDArray[np.float32] = np.divide(a.view(np.float32), b.view(np.float32))
+            return _canonical(ratio)
         return _rounded(_wide(a) / _wide(b), rounding, ftz)
 
 

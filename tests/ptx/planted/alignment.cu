@@ -35,8 +35,8 @@ extern "C" __global__ void copy_of_sixteen(const float* in, float* out)
 {
     __shared__ __align__(16) float tile[32 * 6];
     unsigned to = __cvta_generic_to_shared(tile + BUG(5, 4) * threadIdx.x);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" // <- misaligned
-                 ::"r"(to), "l"(in + 4 * threadIdx.x)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                 ::"r"(to), "l"(in + 4 * threadIdx.x) // <- misaligned
                  : "memory");
     asm volatile("cp.async.wait_all;" ::: "memory");
     out[threadIdx.x] = tile[BUG(5, 4) * threadIdx.x];
@@ -46,8 +46,8 @@ extern "C" __global__ void copy_of_eight(const float* in, float* out)
 {
     __shared__ __align__(16) float tile[64];
     unsigned to = __cvta_generic_to_shared(tile + 2 * threadIdx.x);
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" // <- misaligned
-                 ::"r"(to), "l"(in + 2 * threadIdx.x + BUG(1, 0))
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
+                 ::"r"(to), "l"(in + 2 * threadIdx.x + BUG(1, 0)) // <- misaligned
                  : "memory");
     asm volatile("cp.async.wait_all;" ::: "memory");
     out[threadIdx.x] = tile[2 * threadIdx.x];
@@ -56,9 +56,9 @@ extern "C" __global__ void copy_of_eight(const float* in, float* out)
 extern "C" __global__ void tile_pointer(const half* A, half* out)
 {
     unsigned r[8];
-    asm volatile("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8], 32;" // <- misaligned
+    asm volatile("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8], 32;"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]), "=r"(r[4]), "=r"(r[5]), "=r"(r[6]), "=r"(r[7])
-                 : "l"(A + BUG(8, 16))
+                 : "l"(A + BUG(8, 16)) // <- misaligned
                  : "memory");
     ((unsigned*)out)[threadIdx.x] = r[0] ^ r[7];
 }
@@ -66,9 +66,9 @@ extern "C" __global__ void tile_pointer(const half* A, half* out)
 extern "C" __global__ void tile_pitch(const half* A, half* out)
 {
     unsigned r[8];
-    asm volatile("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8], %9;" // <- misaligned
+    asm volatile("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8], %9;"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]), "=r"(r[4]), "=r"(r[5]), "=r"(r[6]), "=r"(r[7])
-                 : "l"(A), "r"(BUG(20, 24))
+                 : "l"(A), "r"(BUG(20, 24)) // <- illegal operand
                  : "memory");
     ((unsigned*)out)[threadIdx.x] = r[0] ^ r[7];
 }
@@ -80,9 +80,9 @@ extern "C" __global__ void matrix_row(const half* in, unsigned* out)
         tile[e] = in[e];
     __syncwarp();
     unsigned m, from = __cvta_generic_to_shared(tile + threadIdx.x % 8 * BUG(12, 16));
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" // <- misaligned
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
                  : "=r"(m)
-                 : "r"(from)
+                 : "r"(from) // <- misaligned
                  : "memory");
     out[threadIdx.x] = m;
 }

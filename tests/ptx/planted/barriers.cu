@@ -67,3 +67,11 @@ extern "C" __global__ void crossed_barriers(int* out)
     asm volatile("bar.sync %0, 64;" ::"r"(second) : "memory");
     out[threadIdx.x] = 1;
 }
+
+// Nobody ever sets the flag.
+extern "C" __global__ void flag_that_nobody_sets(volatile int* flag, int* out)
+{
+    while (*flag == BUG(0, 1)) {
+    }
+    out[threadIdx.x] = 1;
+}

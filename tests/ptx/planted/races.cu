@@ -106,13 +106,12 @@ extern "C" __global__ void copies_of_others(const int* in, int* out)
 extern "C" __global__ void named_barrier(const int* in, int* out)
 {
     __shared__ int tile[32];
-    if (threadIdx.x < 32) {
+    int warp = threadIdx.x / 32;
+    if (warp == 0)
         tile[threadIdx.x] = in[threadIdx.x];
-        asm volatile("bar.sync %0, %1;" ::"r"(1), "r"(BUG(32, 64)) : "memory");
-    } else {
-        asm volatile("bar.sync %0, %1;" ::"r"(BUG(2, 1)), "r"(BUG(32, 64)) : "memory");
+    asm volatile("bar.sync %0, %1;" ::"r"(BUG(1 + warp, 1)), "r"(BUG(32, 64)) : "memory");
+    if (warp == 1)
         out[threadIdx.x - 32] = tile[63 - threadIdx.x]; // <- race
-    }
 }
 
 // One of two buffers is filled while it is read.
@@ -125,7 +124,7 @@ extern "C" __global__ void double_buffer(const int* in, int* out, int tiles)
     int sum = 0;
     for (int t = 0; t < tiles; ++t) {
         if (t + 1 < tiles)
-            tile[BUG(t, t + 1) % 2][threadIdx.x] = in[64 * (t + 1) + threadIdx.x];
+            tile[BUG(t, (t + 1)) % 2][threadIdx.x] = in[64 * (t + 1) + threadIdx.x];
         sum += tile[t % 2][threadIdx.x ^ 32]; // <- race
         __syncthreads();
     }

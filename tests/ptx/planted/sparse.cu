@@ -10,10 +10,10 @@
 __device__ __forceinline__ void sparse_mma(float* D, unsigned a, unsigned b, unsigned metadata)
 {
     float d0, d1, d2, d3;
-    asm volatile("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 " // <- illegal metadata
+    asm volatile("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 "
                  "{%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5,%5,%5}, {%7,%7,%7,%7}, %6, 0x0;"
                  : "=f"(d0), "=f"(d1), "=f"(d2), "=f"(d3)
-                 : "r"(a), "r"(b), "r"(metadata), "f"(0.0f));
+                 : "r"(a), "r"(b), "r"(metadata), "f"(0.0f)); // <- illegal metadata
     D[threadIdx.x] = d0 + d1 + d2 + d3;
 }
 

@@ -37,17 +37,17 @@ class Planted(NamedTuple):
         """The committed text."""
         return (FOLDER / "compiled" / f"{self.file}{'.fixed' if fixed else ''}.ptx").read_text(encoding="utf-8")
 
-    def marked_line(self) -> int:
-        """The line of the source, counted from one, at which the bug is to be found."""
+    def marked_lines(self) -> set[int]:
+        """The lines of the source, counted from one, at which the bug is to be found: at one or more of them."""
         lines = self.source.splitlines()
         begin = next(i for i, x in enumerate(lines) if f" {self.kernel}(" in x)
         end = next(i for i, x in enumerate(lines) if i > begin and x == "}")
         marked = [i for i in range(begin, end) if f"// <- {self.kind}" in lines[i]]
-        if not marked:  # the bug is in a function above, which the kernel calls
-            marked = [i for i, x in enumerate(lines) if i < begin and x.startswith("    asm") and "// <-" in x]
+        if not marked:  # the bug is in a function that the kernel calls
+            marked = [i for i, x in enumerate(lines) if i < begin and f"// <- {self.kind}" in x and ");" in x]
         if not marked:
             raise ValueError(f"no line of {self.kernel} says {self.kind}")
-        return marked[-1] + 1
+        return {i + 1 for i in marked}
 
 
 def ints(*shape: int, low: int = 0) -> Any:
@@ -103,7 +103,7 @@ _ALIGNMENT = [
     Planted("misaligned", "cp.async", "alignment", "copy_of_sixteen", 32, lambda: (floats(128), _f(32))),
     Planted("misaligned", "cp.async", "alignment", "copy_of_eight", 32, lambda: (floats(65), _f(32))),
     Planted("misaligned", "wmma.load", "alignment", "tile_pointer", 32, lambda: (halves(40, 16), halves(64))),
-    Planted("misaligned", "wmma.load", "alignment", "tile_pitch", 32, lambda: (halves(40, 16), halves(64))),
+    Planted("illegal operand", "wmma.load", "alignment", "tile_pitch", 32, lambda: (halves(40, 16), halves(64))),
     Planted("misaligned", "ldmatrix", "alignment", "matrix_row", 32, lambda: (halves(128), zeros(32, dtype=np.uint32))),
 ]  # fmt: skip
 
@@ -113,7 +113,7 @@ _VALUES = [
     Planted("uninitialised", "ld", "uninitialised", "local_array", 32, lambda: (ints(32) % 16, zeros(32))),
     Planted("uninitialised", "ldmatrix", "uninitialised", "last_column", 32,
             lambda: (ints(64).astype(np.uint16), zeros(32, dtype=np.uint32))),
-    Planted("uninitialised", "add", "uninitialised", "register_of_some_lanes", 32, lambda: (ints(32), zeros(32))),
+    Planted("uninitialised", "st.global", "uninitialised", "register_of_some_lanes", 32, lambda: (ints(32), zeros(32))),
     Planted("read-only", "st", "constants", "write_to_a_constant", 32, lambda: (ints(32), zeros(32))),
     Planted("read-only", "st.global", "constants", "write_to_an_input", 32, lambda: (read_only(floats(32)), _f(32))),
     Planted("read-only", "", "constants", "add_to_an_input", 32, lambda: (read_only(ints(4)), zeros(4))),
@@ -160,11 +160,13 @@ _WARPS = [
     Planted("partial warp", "mma", "warps", "mma_of_half_a_warp", 48, lambda: (floats(48), _f(48))),
     Planted("partial warp", "ldmatrix", "warps", "ldmatrix_of_some_lanes", 32,
             lambda: (ints(32).astype(np.uint32), zeros(32, dtype=np.uint32))),
-    Planted("partial warp", "bar", "warps", "barrier_of_some_lanes", 32, lambda: (ints(32), zeros(32))),
+    Planted("barrier divergence", "bar", "warps", "barrier_of_some_lanes", 32, lambda: (ints(32), zeros(32))),
+    Planted("barrier divergence", "bar", "warps", "barriers_of_both_branches", 64, lambda: (ints(64), zeros(64))),
+    Planted("illegal operand", "shfl", "warps", "shuffle_from_the_gone", 32, lambda: (ints(32), zeros(32))),
+    Planted("partial warp", "shfl", "warps", "shuffle_before_a_barrier", 32, lambda: (ints(32), zeros(32))),
     Planted("partial warp", "wgmma", "warpgroups", "mma_of_three_warps", 128,
             lambda: (halves(64, 16), halves(8, 16), _f(256))),
-    Planted("illegal operand", "shfl", "warps", "shuffle_with_the_gone", 32, lambda: (ints(32), zeros(32))),
-    Planted("illegal operand", "vote", "warps", "vote_with_the_gone", 32, lambda: (ints(32, low=-4), zeros(32))),
+    Planted("illegal operand", "vote", "warps", "vote_of_the_unnamed", 32, lambda: (ints(32), zeros(32))),
     Planted("illegal operand", "shfl", "warps", "shuffle_of_the_unnamed", 32, lambda: (ints(32), zeros(32))),
     Planted("illegal operand", "redux", "warps", "sum_of_the_unnamed", 32, lambda: (ints(32), zeros(32))),
     Planted("illegal operand", "bar", "warps", "barrier_16", 32, lambda: (zeros(32), 15)),

@@ -34,9 +34,9 @@ def source_lines(bug, ptx, line):
 def require_found(bug, ptx, report):
     assert report.findings, f"{bug.kernel}: nothing is found"
     for finding in report.findings:
-        said = f"{finding}\n(expected {bug.kind}, line {bug.marked_line()} of {bug.file}.cu)"
+        said = f"{finding}\n(expected {bug.kind}, line {bug.marked_lines()} of {bug.file}.cu)"
         assert finding.kind == bug.kind, said
-        assert bug.marked_line() in source_lines(bug, ptx, finding.line), said
+        assert bug.marked_lines() & source_lines(bug, ptx, finding.line), said
         assert re.sub(r"^@!?%\w+\s+", "", finding.text).startswith(bug.opcode), said
 
 

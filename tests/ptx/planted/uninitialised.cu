@@ -50,9 +50,9 @@ extern "C" __global__ void last_column(const unsigned short* in, unsigned* out)
             tile[e] = in[e];
     __syncwarp();
     unsigned m, from = __cvta_generic_to_shared(tile + threadIdx.x % 8 * 8);
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" // <- uninitialised
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
                  : "=r"(m)
-                 : "r"(from)
+                 : "r"(from) // <- uninitialised
                  : "memory");
     out[threadIdx.x] = m;
 }
@@ -60,11 +60,11 @@ extern "C" __global__ void last_column(const unsigned short* in, unsigned* out)
 extern "C" __global__ void register_of_some_lanes(const int* in, int* out)
 {
     int y;
-    asm volatile("{\n\t.reg .pred p;\n\t.reg .b32 x;\n\t" // <- uninitialised
+    asm volatile("{\n\t.reg .pred p;\n\t.reg .b32 x;\n\t"
                  "setp.gt.s32 p, %1, %2;\n\t"
                  "@p mov.b32 x, 5;\n\t"
                  "add.s32 %0, x, 1;\n\t}"
                  : "=r"(y)
                  : "r"(in[threadIdx.x]), "r"(BUG(0, -1)));
-    out[threadIdx.x] = y;
+    out[threadIdx.x] = y; // <- uninitialised
 }

@@ -70,7 +70,8 @@ extern "C" __global__ void tile_overwritten(const half* A, const half* B, float*
     FENCE(d);
     MMA(d, a, b);
     COMMIT;
-    BUG(, WAIT(0); __syncthreads());
+    BUG(, WAIT(0));
+    __syncthreads(); // no substitute for the wait
     a_tile[threadIdx.x] = half(0); // <- missing wait
     WAIT(0);
     STORE(D + threadIdx.x, d[0]);

@@ -51,12 +51,14 @@ class Missing(NamedTuple):
 class Compiled:
     """A program, ready to be executed.
 
-    ``fragments`` are found by the place of their first instruction; ``synchronising`` are those of whole warps.
+    ``fragments`` are found by the place of their first instruction; ``synchronising`` are those of whole warps,
+    ``spinning`` the places of fragments that look at what other threads may change.
     """
 
     program: KernelProgram
     fragments: dict[int, Fragment]
     synchronising: dict[int, WarpSync]
+    spinning: frozenset[int]
     not_bit_exact: tuple[NotBitExact, ...]
     missing: tuple[Missing, ...]
 
@@ -101,10 +103,21 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
             ends[place] = _after(steps.pop(place), _control(_RETURN, place, place < first_function))
     fragments = dict(_fragments(program, steps, ends, synchronising))
     fragments.setdefault(last, Fragment((), CONTROL["exit"](_RETURN, last), 0))
-    return Compiled(program, fragments, synchronising, tuple(doubts), tuple(missing))
+    spinning = frozenset(
+        start
+        for start, fragment in fragments.items()
+        if any(_looks_at_others(x) for x in program.instructions[start : start + fragment.length])
+    )
+    return Compiled(program, fragments, synchronising, spinning, tuple(doubts), tuple(missing))
 
 
 _RETURN = Instruction("ret", "ret", (), (), None, 0, 0)
+
+
+def _looks_at_others(instruction: Instruction) -> bool:
+    """Tell whether a loop around an instruction may wait for another thread."""
+    words = {"volatile", "acquire", "relaxed", "mmio"}
+    return instruction.mnemonic in ("atom", "mbarrier", "nanosleep") or not words.isdisjoint(instruction.modifiers)
 
 
 def _control(instruction: Instruction, place: int, in_kernel: bool) -> End:

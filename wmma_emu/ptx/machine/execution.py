@@ -33,7 +33,7 @@ class Execution:
 
     def __init__(self, compiled: Compiled, state: State, deadline: Deadline, rng: np.random.Generator | None) -> None:
         self.compiled, self.program, self.state = compiled, compiled.program, state
-        self.positions = Positions(state, rng)
+        self.positions = Positions(state, compiled.spinning, rng)
         self.barriers = Barriers(state, self.positions)
         self.completed = True
         self.instructions = 0

@@ -17,12 +17,17 @@ READY, AT_WARP, AT_BARRIER = 0, 1, 2
 """Whether a thread may go on, waits for lanes of its warp, or waits at a barrier."""
 
 _NOWHERE = np.int32(2**31 - 1)
-_PATIENCE = 128
-_LONGEST_TURNS = 1 << 14
+_PATIENCE = 1024
+_PATIENCE_WITH_SPINNING = 16
+_TURNS = 64
+"""How often the lowest place may be taken while others wait, where it is hardly a loop that waits for them, and where it
+may be one; and how many turns are given then."""
 
 
 class Positions:
     """The place of every thread: the index of the instruction that it executes next.
+
+    ``spinning`` are places at which threads may wait for others in a loop.
 
     Attributes
     ----------
@@ -34,15 +39,15 @@ class Positions:
         Whether a thread may go on, otherwise.
     """
 
-    def __init__(self, state: State, rng: np.random.Generator | None = None) -> None:
-        self._state, self._rng = state, rng
+    def __init__(self, state: State, spinning: frozenset[int], rng: np.random.Generator | None = None) -> None:
+        self._state, self._spinning, self._rng = state, spinning, rng
         self.together: int | None = 0
         self.at = np.zeros(state.shape, np.int32)
         self.status = np.zeros(state.shape, np.int8)
         self._everyone = bool(state.live.all())
         self._last: dict[int, int] = {}
-        self._picks = self._same = self._turns = 0
-        self._longest = _PATIENCE
+        self._picks = self._turns = 0
+        self._patience = _PATIENCE
         self._drawn: NDArray[np.bool_] | None = None
         self._drawn_for = 0
 
@@ -72,7 +77,7 @@ class Positions:
             self.status[...] = READY
             self.together = place
             active = state.live
-            self._same = self._turns = 0
+            self._turns, self._patience = 0, _PATIENCE
             return place, None if self._everyone else active
         return place, active
 
@@ -87,13 +92,12 @@ class Positions:
         """Take the lowest place; where it was taken for long, the one that waited longest."""
         self._picks += 1
         place = lowest
-        self._same += 1
-        if self._same > self._longest:
-            self._same, self._turns = 0, self._longest
-            self._longest = min(2 * self._longest, _LONGEST_TURNS)
+        self._patience -= _PATIENCE // _PATIENCE_WITH_SPINNING if lowest in self._spinning else 1
+        if self._patience <= 0:
+            self._turns, self._patience = _TURNS, _PATIENCE
         if self._turns:
             self._turns -= 1
-            self._same = 0
+            self._patience = _PATIENCE
             others = np.unique(places[places != _NOWHERE]).tolist()
             place = min(others, key=lambda x: self._last.get(x, 0))
         self._last[place] = self._picks

@@ -107,4 +107,4 @@ def blocks_at_once(
             f"a block takes {one} bytes of memory here, and {max(left, 0)} of {limits.bytes} are left beside the "
             "arrays (max_bytes)"
         )
-    return int(max(1, min(prod(grid), _THREADS_AT_ONCE // (warps * 32), left // one)))
+    return int(max(1, min(prod(grid), _THREADS_AT_ONCE // (warps * 32), left // max(one, 1))))

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["any_of", "first_where", "fit", "threads_of"]
+__all__ = ["any_of", "first_where", "fit", "narrowest", "threads_of"]
 
 
 def fit(active: Active, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
@@ -46,3 +46,10 @@ def first_where(mask: NDArray[np.bool_], values: Array) -> int:
     threads = np.moveaxis(full.reshape(-1, *shape[-3:]), 0, -1)
     at = np.unravel_index(int(np.argmax(threads)), threads.shape)
     return int(np.moveaxis(wide.reshape(-1, *shape[-3:]), 0, -1)[at])
+
+
+def narrowest(active: Active, used: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Say which of the active threads a mask allows; None is all."""
+    if active is None or used is None:
+        return used if active is None else active
+    return active & used

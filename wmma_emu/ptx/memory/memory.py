@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Memory as the threads of a chunk of blocks see it: loads and stores of all spaces, with what is wrong noted."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,19 @@ from wmma_emu.ptx.memory.generic import Part, classify
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.heap_window import HeapWindow
 from wmma_emu.ptx.memory.limits import require_within
-from wmma_emu.ptx.memory.masks import fit
+from wmma_emu.ptx.memory.masks import fit, narrowest
 from wmma_emu.ptx.memory.places import round_up
 from wmma_emu.ptx.memory.races import Races, Touch
+from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.shadow import Shadow
-from wmma_emu.ptx.memory.windows import Located, Window
+from wmma_emu.ptx.memory.windows import Window
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Symbol
 from wmma_emu.ptx.threads import Active, Array, Threads
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.memory.copies import AsyncCopies
+    from wmma_emu.ptx.memory.mbarriers import Mbarriers
 
 __all__ = ["Memory"]
 
@@ -76,6 +81,10 @@ class Memory:
         self.shared_shadow = Shadow(self.shared, self.reporter)
         self.local_shadow = Shadow(self.local, self.reporter)
         self.races = Races(self.shared, warps, self.reporter, clocks) if warps > 1 and self.shared.size else None
+        self.copies: AsyncCopies | None = None
+        self.mbarriers: Mbarriers | None = None
+        self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
+        self._shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
         self._parameters: dict[tuple[int, int, int], Array] = {}
 
     @staticmethod
@@ -85,7 +94,7 @@ class Memory:
         Examples
         --------
         >>> program = KernelProgram("k", (), 0, (), (), (), 1024, None, 16, None, None, ())
-        >>> Memory.bytes_for(program, 1, 4, 0) < Memory.bytes_for(program, 2, 4, 0) < Memory.bytes_for(program, 2, 4, 64)
+        >>> Memory.bytes_for(program, 1, 4, 0) < Memory.bytes_for(program, 2, 4, 0)
         True
         """
         shared = round_up(_shared_bytes(program, dynamic_shared_bytes), 32)
@@ -143,7 +152,7 @@ class Memory:
             Where a value was stored that nobody had computed. What nobody stored at all is a finding, and not told
             again.
         """
-        size, alignment = bytes_each * count, bytes_each * count if alignment is None else alignment
+        alignment = bytes_each * count if alignment is None else alignment
         active = self.threads.exists if active is None else active
         used = fit(active, addresses.shape)
         space = _SPACES[space]
@@ -152,27 +161,19 @@ class Memory:
             if len(parts) > 1:
                 return self._load_each(instruction, parts, addresses, bytes_each, count, active, alignment, ordering)
             space, _, addresses = parts[0]
-        where = self._locate(instruction, space, addresses, size, alignment, used, active, write=False)
-        unit = units_of(size, alignment)
-        values = gather(self._window(space).view(unit), unit, where.positions, bytes_each, count)
-        if where.outside is not None or where.misaligned is not None:
-            values = np.where(where.used, values, values.dtype.type(0))  # type: ignore[arg-type]
-        now = self._synchronise(active, ordering)
-        undefined = None
-        if space == "shared":
-            if self.races is not None:
-                mask = _narrowest(active, where.used)
-                self.races.read(Touch(instruction, where.positions, addresses, size, unit, mask, now), active)
-            undefined = self.shared_shadow.loaded(instruction, where, addresses, bytes_each, count, unit, active)
-        elif space == "local":
-            undefined = self.local_shadow.loaded(instruction, where, addresses, bytes_each, count, unit, active)
-        return values, undefined
+        reached = self.reach(
+            instruction, space, addresses, bytes_each, count, alignment, active, write=False, ordering=ordering
+        )
+        values = gather(self.window(space).view(reached.unit), reached.unit, reached.where.positions, bytes_each, count)
+        if reached.where.outside is not None or reached.where.misaligned is not None:
+            values = np.where(reached.where.used, values, values.dtype.type(0))  # type: ignore[arg-type]
+        return values, self.note_load(reached, active)
 
     def store(
         self, instruction: Instruction, space: str, addresses: Array, values: Array, active: Active, *,
         alignment: int | None = None, ordering: str = "weak", undefined: Array | None = None,
     ) -> None:  # fmt: skip
-        """Write consecutive elements at an address of each thread; where several write the same, the last thread's stay.
+        """Write consecutive elements at an address of each thread; of several at one place, the last stays.
 
         ``values`` is (count, *broadcasts to the threads) of unsigned integers of the elements' width, ``undefined``
         says where they are made of what nobody wrote (it broadcasts to the values). All else is as for `load`.
@@ -187,57 +188,79 @@ class Memory:
             if len(parts) > 1:
                 for name, part, inside in parts:
                     self.store(
-                        instruction, name, inside, values, _narrowest(active, part),
+                        instruction, name, inside, values, narrowest(active, part),
                         alignment=alignment, ordering=ordering, undefined=undefined,
                     )  # fmt: skip
                 return
             space, _, addresses = parts[0]
-        where = self._locate(instruction, space, addresses, size, alignment, used, active, write=True)
-        now = self._synchronise(active, ordering)
-        unit, mask = units_of(size, alignment), _narrowest(active, where.used)
-        shape = np.broadcast_shapes(where.positions.shape, values.shape[1:], *(() if mask is None else (mask.shape,)))
+        reached = self.reach(
+            instruction, space, addresses, values.dtype.itemsize, len(values), alignment, active,
+            write=True, ordering=ordering,
+        )  # fmt: skip
+        mask, positions = reached.mask, reached.where.positions
+        shape = np.broadcast_shapes(positions.shape, values.shape[1:], *(() if mask is None else (mask.shape,)))
         if undefined is not None:
             undefined = np.broadcast_to(undefined, (len(values), *shape))
             if space == "global":
                 self.reporter.undefined_stored(instruction, undefined, active)
-        written = np.broadcast_to(where.positions, shape)
+        written = np.broadcast_to(positions, shape)
         chosen = np.broadcast_to(values, (len(values), *shape))
         if mask is not None:
             full = np.broadcast_to(mask, shape)
             written, chosen = written[full], chosen[:, full]
             undefined = None if undefined is None else undefined[:, full]
-        if space == "shared" and self.races is not None:
-            touch = Touch(instruction, where.positions, addresses, size, unit, mask, now)
-            self.races.write(touch, active, together=ordering != "weak")
-        if space in ("shared", "local"):
-            shadow = self.shared_shadow if space == "shared" else self.local_shadow
-            shadow.stored(
-                instruction, where, addresses, written, values.dtype.itemsize, len(values), unit, active, undefined
-            )
-        scatter(self._window(space).view(unit), unit, written, chosen)
+        self.note_store(reached, written, len(values), values.dtype.itemsize, active, undefined)
+        scatter(self.window(space).view(reached.unit), reached.unit, written, chosen)
 
-    def _window(self, space: str) -> "Window | HeapWindow":
+    def reach(
+        self, instruction: Instruction, space: str, addresses: Array, size: int, count: int, alignment: int,
+        active: Active, *, write: bool, ordering: str,
+    ) -> Reached:  # fmt: skip
+        """Find the bytes of an access to one space, note where it is wrong, and synchronise if it does."""
+        total = size * count
+        used = fit(active, addresses.shape)
         if space == "global":
-            return self.globals
-        return self.shared if space == "shared" else self.local if space == "local" else self.param
-
-    def _locate(
-        self, instruction: Instruction, space: str, addresses: Array, size: int, alignment: int,
-        used: NDArray[np.bool_] | None, active: Active, *, write: bool,
-    ) -> Located:  # fmt: skip
-        if space == "global":
-            where = self.globals.locate(id(instruction), addresses, size, alignment, used, write)
+            where = self.globals.locate(id(instruction), addresses, total, alignment, used, write)
         else:
-            window: Any = self._window(space)
-            where = window.locate(addresses, size, alignment, used)
+            where = self._windows[space].locate(addresses, total, alignment, used)
         if where.outside is not None or where.misaligned is not None or where.read_only is not None:
-            self.reporter.wrong_place(
-                instruction, space, self._size(space), where, addresses, size, alignment, active, write
-            )
-        return where
+            owned = 0 if space == "global" else self._windows[space].size
+            self.reporter.wrong_place(instruction, space, owned, where, addresses, total, alignment, active, write)
+        touch = Touch(
+            instruction, where.positions, addresses, total, units_of(total, alignment),
+            narrowest(active, where.used), self._synchronise(active, ordering),
+        )  # fmt: skip
+        return Reached(where, touch, space, size, count, ordering != "weak")
 
-    def _size(self, space: str) -> int:
-        return {"shared": self.shared.size, "local": self.local.size, "param": self.param.size}.get(space, 0)
+    def note_load(self, reached: Reached, active: Active) -> Array | None:
+        """Check that what is read was written, is not on its way, and is in no race; return where it is undefined."""
+        if reached.space == "shared" and self.races is not None:
+            self.races.read(reached.touch, active)
+        shadow = self._shadows.get(reached.space)
+        if shadow is None:
+            return None
+        touch = reached.touch
+        return shadow.loaded(
+            touch.instruction, reached.where, touch.addresses, reached.size, reached.length, touch.unit, active
+        )
+
+    def note_store(
+        self, reached: Reached, written: NDArray[np.int64], count: int, size: int, active: Active,
+        undefined: Array | None,
+    ) -> None:  # fmt: skip
+        """Check that a write is in no race and touches nothing that is on its way, and note what is written."""
+        if reached.space == "shared" and self.races is not None:
+            self.races.write(reached.touch, active, together=reached.synchronises)
+        shadow = self._shadows.get(reached.space)
+        if shadow is not None:
+            touch = reached.touch
+            shadow.stored(
+                touch.instruction, reached.where, touch.addresses, written, size, count, touch.unit, active, undefined
+            )
+
+    def window(self, space: str) -> "Window | HeapWindow":
+        """The bytes of a space."""
+        return self.globals if space == "global" else self._windows[space]
 
     def _load_each(
         self, instruction: Instruction, parts: list[Part], addresses: Array,
@@ -246,7 +269,7 @@ class Memory:
         values: Array | None = None
         undefined: Array | None = None
         for space, mask, inside in parts:
-            now = _narrowest(active, mask)
+            now = narrowest(active, mask)
             if now is None or mask is None or not now.any():
                 continue
             got, bad = self.load(
@@ -270,13 +293,6 @@ class Memory:
         members = np.ones(now.shape, np.bool_) if active is None else np.broadcast_to(active.any(axis=-1), now.shape)
         self.clocks.hand_over(*np.nonzero(members))
         return now
-
-
-def _narrowest(active: Active, used: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-    """Say which threads take part, None for all."""
-    if active is None or used is None:
-        return used if active is None else active
-    return active & used
 
 
 def _shared_bytes(program: KernelProgram, dynamic: int) -> int:

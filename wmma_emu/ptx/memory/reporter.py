@@ -27,7 +27,7 @@ class Reporter:
         self, kind: str, instruction: Instruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
         text: Callable[[int], str],
     ) -> None:  # fmt: skip
-        """Note a finding of the active threads of a mask, if there are any; ``text`` words it from the first address."""
+        """Note a finding of the active threads of a mask, if there are any; ``text`` takes the first address."""
         threads = threads_of(mask, self._active(active))
         if not threads.any():
             return
@@ -94,4 +94,5 @@ class Reporter:
 
     def raced(self, address: int, size: int, verb: str, warp: int, other: str) -> str:
         """Describe an access that another warp's is not ordered with."""
-        return f"warp {warp} {verb} {size} bytes at {self.place('shared', address)}; {other}, and no barrier is between the two"
+        where = self.place("shared", address)
+        return f"warp {warp} {verb} {size} bytes at {where}; {other}, and no barrier is between the two"

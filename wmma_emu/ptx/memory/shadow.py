@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.masks import fit
+from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.windows import Located, Window
 from wmma_emu.ptx.program.program import Instruction
@@ -102,10 +103,16 @@ class Shadow:
         for k in range(size // unit):
             self._view(unit)[(positions >> shift) + k] = _ONES[unit] * _ONES[unit].dtype.type(flag)
 
-    def add_pending(self, positions: NDArray[np.int64], size: int) -> None:
-        """Say that a copy to these bytes is on its way, whatever they hold until then."""
-        for k in range(size):
-            self._flags[positions + k] |= PENDING
+    def begin(self, reached: Reached, written: NDArray[np.int64], active: Active) -> None:
+        """Say that a copy to the bytes at ``written`` is on its way, whatever they hold until then."""
+        touch, where = reached.touch, reached.where
+        if self.pending:
+            flags = gather(self._view(touch.unit), touch.unit, where.positions, reached.size, reached.length)
+            self._check_pending(touch.instruction, flags, where, touch.addresses, touch.size, active, True)
+        unit = min(touch.unit, 8)
+        view, mark = self._view(unit), _ONES[unit] * _ONES[unit].dtype.type(PENDING)
+        for k in range(touch.size // unit):
+            view[(written >> (unit.bit_length() - 1)) + k] |= mark
 
     def _check_pending(
         self, instruction: Instruction, flags: Array, where: Located, addresses: Array, size: int, active: Active,

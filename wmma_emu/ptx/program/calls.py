@@ -18,7 +18,7 @@ from wmma_emu.ptx.program.program import (
     Special,
     Symbol,
 )
-from wmma_emu.ptx.program.scopes import NamesInScope
+from wmma_emu.ptx.program.scopes import Names
 from wmma_emu.ptx.program.widths import BYTES
 from wmma_emu.ptx.syntax.tree import Call, FunctionText, InstructionText, Name, OperandText, VariableText
 
@@ -33,7 +33,7 @@ class Callee:
     """A function that is called: the scope of its parameters, and where its instructions begin once they are there."""
 
     function: FunctionText
-    names: NamesInScope = field(default_factory=NamesInScope)
+    names: Names = field(default_factory=Names)
     results: list[Operand] = field(default_factory=list)
     parameters: list[Operand] = field(default_factory=list)
     first: int | None = None
@@ -45,7 +45,7 @@ def callee_of(linker: "Linker", call: Call, text: InstructionText) -> Callee:
     name = call.function.text
     resolver = linker.resolver
     function = linker.module.functions.get(name)
-    declared = resolver.scope.lookup(name)
+    declared = resolver.names.lookup(name)
     if declared is not None and declared.text.space == "reg":
         resolver.unsupported(text, f"a call of what the register {shown(name)} holds: indirect calls are not supported")
     if declared is not None or function is None:
@@ -68,16 +68,16 @@ def formal(linker: "Linker", callee: Callee, variable: VariableText) -> Operand:
         linker.resolver.fault(variable, f"{shown(variable.name)}<...>: a parameter is one register")
     if variable.space == "reg":
         enter(linker, callee.names, variable, None)
-        outer, linker.resolver.scope = linker.resolver.scope, callee.names
+        outer, linker.resolver.names = linker.resolver.names, callee.names
         found = linker.resolver.name(variable.name, variable)
-        linker.resolver.scope = outer
+        linker.resolver.names = outer
         return found
     symbol = linker.storage.local(variable)
     enter(linker, callee.names, variable, symbol)
     return symbol
 
 
-def enter(linker: "Linker", names: NamesInScope, variable: VariableText, symbol: Symbol | None) -> None:
+def enter(linker: "Linker", names: Names, variable: VariableText, symbol: Symbol | None) -> None:
     """Declare a variable in a scope, and what it stands for."""
     twice = names.declare(variable)
     if twice is not None:

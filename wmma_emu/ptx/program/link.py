@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.calls import Callee, add_call, callee_of, enter, formal
 from wmma_emu.ptx.program.faults import shown
+from wmma_emu.ptx.program.jumps import Jump, Table, Waiting
 from wmma_emu.ptx.program.module_names import ModuleNames, require_complete
-from wmma_emu.ptx.program.program import Instruction, Operand, Predicate, SourceLine, Symbol, Target
+from wmma_emu.ptx.program.program import Instruction, Operand, Predicate, SourceLine, Symbol
 from wmma_emu.ptx.program.resolve import Resolver
-from wmma_emu.ptx.program.scopes import NamesInScope
 from wmma_emu.ptx.program.storage import Storage
+from wmma_emu.ptx.syntax.tokens import is_name
 from wmma_emu.ptx.syntax.tree import (
     Call,
     Directive,
-    FunctionText,
     InstructionText,
     Label,
     Name,
@@ -28,26 +28,12 @@ _LEAVES = frozenset(("ret", "exit", "trap", "bra"))
 
 
 @dataclass(slots=True)
-class _Jump:
-    """An instruction whose labels are not all known yet."""
-
-    place: int
-    text: InstructionText
-    guard: Predicate | None
-    source: SourceLine | None
-    operands: tuple[Operand | None, ...]
-    names: tuple[str, ...]
-    found: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class _Open:
     """A scope that is being read: what is left of it, its parameters, and its jumps."""
 
-    statements: list[Statement]
-    names: NamesInScope
+    statements: tuple[Statement, ...]
     parameters: list[tuple[VariableText, Symbol]] = field(default_factory=list)
-    jumps: list[_Jump] = field(default_factory=list)
+    jumps: Waiting = field(default_factory=Waiting)
     next: int = 0
 
 
@@ -92,8 +78,8 @@ class Linker:
         self.caller = caller
         function = caller.function
         source: SourceLine | None = None
-        open_scopes = [_Open(list(function.body or ()), caller.names)]
-        self.resolver.scope = caller.names
+        open_scopes = [_Open(function.body or ())]
+        self.resolver.names = names = caller.names
         caller.first = first = len(self.instructions)
         while open_scopes:
             scope = open_scopes[-1]
@@ -102,23 +88,22 @@ class Linker:
                 continue
             statement = scope.statements[scope.next]
             scope.next += 1
-            kind = type(statement)
-            if kind is InstructionText:
-                self._instruction(statement, source, scope)  # type: ignore[arg-type]
+            if isinstance(statement, InstructionText):
+                self._instruction(statement, source, scope)
             elif isinstance(statement, Directive):
                 if statement.name == "loc":
                     source = self._source(statement)
                 elif statement.label is not None:
-                    self._label(scope.names, statement.label, statement)
+                    self._table(statement.label, statement, scope)
             elif isinstance(statement, Label):
-                self._label(scope.names, statement.name, statement)
-                scope.names.labels[statement.name] = len(self.instructions)
+                self._require_new(statement.name, statement)
+                names.labels[statement.name] = len(self.instructions)
+                self._furthest = len(self.instructions)
             elif isinstance(statement, VariableText):
                 self._declare(statement, scope)
             elif isinstance(statement, Scope):
-                inner = NamesInScope(scope.names)
-                open_scopes.append(_Open(list(statement.body), inner))
-                self.resolver.scope = inner
+                names.enter()
+                open_scopes.append(_Open(statement.body))
         if self._falls_off(first) or self._furthest == len(self.instructions):
             self.instructions.append(
                 Instruction("ret", "ret", (), (), None, function.last_line or function.line, 1, source)
@@ -138,18 +123,28 @@ class Linker:
             self._sources[key] = SourceLine(name, int(line)) if int(line) else None
         return self._sources[key]
 
-    def _label(self, names: NamesInScope, label: str, statement: Label | Directive) -> None:
-        if label in names.labels or label in names.tables or names.here(label):
+    def _require_new(self, label: str, statement: Label | Directive) -> None:
+        if self.resolver.names.is_taken(label):
             self.resolver.fault(statement, f"{shown(label)} is declared twice in these braces")
-        if isinstance(statement, Directive):
-            names.tables[label] = tuple(x for x in statement.arguments if x != ",")
+
+    def _table(self, label: str, statement: Directive, scope: _Open) -> None:
+        """Declare a list of labels; of prototypes and lists of functions, which only indirect calls have, the name."""
+        self._require_new(label, statement)
+        names = statement.arguments if statement.name == "branchtargets" else ()
+        table = Table(statement, names[::2])
+        self.resolver.names.declare_table(label, table)
+        for i, name in enumerate(names):
+            if (name == ",") != (i % 2 == 1) or (not i % 2 and not is_name(name)):
+                self.resolver.fault(statement, f"found {shown(name)} in a list of labels; expected labels and ','")
+        for name in dict.fromkeys(table.names):
+            scope.jumps.add(name, table)
 
     def _declare(self, variable: VariableText, scope: _Open) -> None:
         require_complete(self.module.lines, variable)
         if variable.space not in ("reg", "local", "param", "shared", "global", "const"):
             self.resolver.unsupported(variable, f".{variable.space} variables are not supported")
         symbol = self.storage.local(variable) if variable.space in ("local", "param") else None
-        enter(self, scope.names, variable, symbol)
+        enter(self, self.resolver.names, variable, symbol)
         if symbol is not None and variable.space == "param":
             scope.parameters.append((variable, symbol))
 
@@ -170,7 +165,7 @@ class Linker:
                 resolver.fault(text, "call takes a function")
             add_call(self, text, call, callee_of(self, call, text), guard, source)
             return
-        found = scope.names.found
+        found = resolver.names.found
         operands: list[Operand | None] = []
         for x in text.operands:
             if type(x) is Name and x.text in found:
@@ -182,54 +177,32 @@ class Linker:
         )
 
     def _jump(self, text: InstructionText, guard: Predicate | None, source: SourceLine | None, scope: _Open) -> None:
-        operands: tuple[Operand | None, ...] = ()
         last = text.operands[-1] if text.operands else None
         if len(text.operands) != (1 if text.mnemonic == "bra" else 2) or not isinstance(last, Name):
             expected = "a label" if text.mnemonic == "bra" else "a register and a list of labels (.branchtargets)"
             self.resolver.fault(text, f"{text.mnemonic} takes {expected}")
-        names: tuple[str, ...] | None = (last.text,)
-        if text.mnemonic == "brx":
-            operands = (self.resolver.operand(text.operands[0], text),)
-            names = scope.names.table(last.text)
-            if names is None:
-                self.resolver.fault(text, f"{shown(last.text)} is no list of labels; expected one of .branchtargets")
-        place = len(self.instructions)
+        jump = Jump(len(self.instructions), text, self._opcodes[text.mnemonic, text.modifiers], guard, source)
         self.instructions.append(None)
-        scope.jumps.append(_Jump(place, text, guard, source, operands, names or ()))
+        if text.mnemonic == "bra":
+            scope.jumps.add(last.text, jump)
+            return
+        jump.operands = (self.resolver.operand(text.operands[0], text),)
+        table = self.resolver.names.table(last.text)
+        if table is None or not table.names:
+            self.resolver.fault(text, f"{shown(last.text)} is no list of labels; expected one of .branchtargets")
+        table.users.append(jump)
 
     def _close(self, open_scopes: list[_Open]) -> None:
         """Leave a scope: give its jumps their targets, and those that it has not to the scope around it."""
         scope = open_scopes.pop()
-        labels = scope.names.labels
-        outer = open_scopes[-1] if open_scopes else None
-        for jump in scope.jumps:
-            for name in jump.names:
-                if name in labels and name not in jump.found:
-                    jump.found[name] = labels[name]
-            if all(x in jump.found for x in jump.names):
-                self._finish(jump)
-            elif outer is not None:
-                outer.jumps.append(jump)
-            else:
-                name = next(x for x in jump.names if x not in jump.found)
-                self._no_label(jump.text, name)
+        scope.jumps.resolve(self.resolver.names.labels, self.instructions)
+        if open_scopes:
+            open_scopes[-1].jumps.merge(scope.jumps)
+        elif (missing := scope.jumps.first()) is not None:
+            name, text = missing
+            is_variable = self.resolver.names.lookup(name) is not None
+            what = "is a variable, no label" if is_variable else "is no label that is seen from here"
+            self.resolver.fault(text, f"{shown(name)} {what}")
         for variable, symbol in scope.parameters:
             self.storage.release(variable, symbol)
-        if outer is not None:
-            self.resolver.scope = outer.names
-
-    def _no_label(self, text: InstructionText, name: str) -> None:
-        scope = self.resolver.scope
-        what = "is no label: it is declared as a variable" if scope.lookup(name) else "is no label of this function"
-        self.resolver.fault(text, f"{shown(name)} {what}, or not one that is seen from here")
-
-    def _finish(self, jump: _Jump) -> None:
-        text = jump.text
-        targets = tuple(jump.found[x] for x in jump.names)
-        self._furthest = max(self._furthest, *targets)
-        is_table = text.mnemonic == "brx"
-        self.instructions[jump.place] = Instruction(
-            self._opcodes[text.mnemonic, text.modifiers], text.mnemonic, text.modifiers,
-            jump.operands if is_table else (Target(targets[0], jump.names[0]),), jump.guard, text.line, text.column,
-            jump.source, targets=targets if is_table else (),
-        )  # fmt: skip
+        self.resolver.names.leave()

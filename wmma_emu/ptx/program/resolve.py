@@ -16,7 +16,7 @@ from wmma_emu.ptx.program.program import (
     Symbol,
     VectorOperand,
 )
-from wmma_emu.ptx.program.scopes import NamesInScope
+from wmma_emu.ptx.program.scopes import Names
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tree import Address, Call, Guard, Literal, Name, Negated, OperandText, Pair, Vector
@@ -33,18 +33,18 @@ class Resolver:
 
     Attributes
     ----------
-    scope : NamesInScope
-        Where the text is being read.
+    names : Names
+        Those of the function that is being read.
     made : dict
         Registers and symbols of declarations, by `id` of the declaration and name.
     """
 
-    __slots__ = ("made", "module", "scope", "storage")
+    __slots__ = ("made", "module", "names", "storage")
 
     def __init__(self, module: ModuleNames, storage: Storage) -> None:
         self.module = module
         self.storage = storage
-        self.scope = NamesInScope()
+        self.names = Names()
         self.made: dict[tuple[int, str], Operand] = {}
 
     def fault(self, where: Placed, message: str) -> NoReturn:
@@ -58,13 +58,13 @@ class Resolver:
     def operand(self, text: OperandText, where: Placed) -> Operand | None:
         """Resolve an operand; None is the sink ``_``."""
         if isinstance(text, Name):
-            return None if text.text == _SINK else self.scope.found.get(text.text) or self.name(text.text, where)
+            return None if text.text == _SINK else self.names.found.get(text.text) or self.name(text.text, where)
         if isinstance(text, Literal):
             return Immediate(text.kind, text.value)
         if isinstance(text, Address):
             return self._address(text, where)
         if isinstance(text, Vector):
-            found = self.scope.found
+            found = self.names.found
             elements = []
             for x in text.elements:
                 known = found.get(x.text) if type(x) is Name else None
@@ -82,22 +82,22 @@ class Resolver:
 
     def predicate(self, name: str, where: Placed) -> Register:
         """Resolve the name of a predicate register."""
-        found = self.scope.found.get(name) or self.name(name, where)
+        found = self.names.found.get(name) or self.name(name, where)
         if not isinstance(found, Register) or found.type != "pred":
             self.fault(where, f"{shown(name)} is {_describe(found)}; expected a predicate register (.pred)")
         return found
 
     def name(self, name: str, where: Placed) -> Operand:
-        """Resolve a name that this scope has not met since its last declaration."""
+        """Resolve a name that was not met since the last declaration."""
         found = self._find(name)
         if found is None:
             self._unknown(name, where)
-        self.scope.found[name] = found
+        self.names.found[name] = found
         return found
 
     def _find(self, name: str) -> Operand | None:
         vector, point, part = name.partition(".")
-        declared = self.scope.lookup(vector)
+        declared = self.names.lookup(vector)
         if declared is not None:
             key = id(declared.text), vector
             found = self.made.get(key)
@@ -125,7 +125,7 @@ class Resolver:
     def _unknown(self, name: str, where: Placed) -> NoReturn:
         if name in self.module.functions:
             self.unsupported(where, f"the address of the function {shown(name)}: indirect calls are not supported")
-        if self.scope.has_label(name):
+        if self.names.has_label(name):
             self.fault(where, f"{shown(name)} is a label; expected a register, a variable or a number")
         kind = "register" if name[0] == "%" else "name"
         self.fault(where, f"the {kind} {shown(name)} is not declared here, nor is it a special register or a variable")

@@ -2,12 +2,14 @@
 """Which variable a name means: scopes within each other, and registers declared by number, ``%r<5>``."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from wmma_emu.ptx.program.jumps import Table
 from wmma_emu.ptx.program.program import Operand
 from wmma_emu.ptx.syntax.tree import VariableText
 
-__all__ = ["Declared", "NamesInScope"]
+__all__ = ["Declared", "Names"]
 
 _MOST_DIGITS = 19
 """Digits of the largest number of registers that a text can declare."""
@@ -20,104 +22,127 @@ class Declared(NamedTuple):
     text: VariableText
 
 
-class NamesInScope:
-    """Names that one pair of braces declares.
+@dataclass(slots=True)
+class _Scope:
+    """What one pair of braces declares; ``lowest`` is the lowest number that a name has behind each possible prefix."""
+
+    variables: list[str] = field(default_factory=list)
+    ranges: list[str] = field(default_factory=list)
+    lowest: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+
+
+class Names:
+    """Names of a function, as they stand where it is being read.
+
+    A look-up takes the same time however deep the scopes are, a range of registers however many it has.
 
     Attributes
     ----------
     found : dict
-        What names were found to mean, here or outside; emptied by every declaration.
-    labels : dict of str to int
-        Indices of instructions.
-    tables : dict
-        Lists of labels, by their own label.
+        What names were found to mean; emptied where that may change.
     """
 
-    __slots__ = ("_lowest", "_ranges", "_variables", "found", "labels", "outer", "tables")
+    __slots__ = ("_ranges", "_scopes", "_variables", "found")
 
-    def __init__(self, outer: "NamesInScope | None" = None) -> None:
-        self.outer = outer
+    def __init__(self) -> None:
         self.found: dict[str, Operand] = {}
-        self.labels: dict[str, int] = {}
-        self.tables: dict[str, tuple[str, ...]] = {}
-        self._variables: dict[str, Declared] = {}
-        self._ranges: dict[str, VariableText] = {}
-        self._lowest: dict[str, int] = {}
+        self._scopes = [_Scope()]
+        self._variables: dict[str, list[tuple[int, Declared]]] = {}
+        self._ranges: dict[str, list[tuple[int, VariableText]]] = {}
+
+    @property
+    def labels(self) -> dict[str, int]:
+        """Labels of the innermost scope, and the index of the instruction behind each."""
+        return self._scopes[-1].labels
+
+    def enter(self) -> None:
+        """Enter a scope."""
+        self._scopes.append(_Scope())
+
+    def leave(self) -> None:
+        """Leave the innermost scope; what it declares is forgotten."""
+        scope = self._scopes.pop()
+        for name in scope.variables:
+            self._variables[name].pop()
+        for name in scope.ranges:
+            self._ranges[name].pop()
+        if scope.variables or scope.ranges:
+            self.found.clear()
 
     def declare(self, variable: VariableText) -> str | None:
-        """Declare a variable or a range of registers; returns a name that was declared before, None if all is well.
-
-        Ranges cost the same however many registers they have.
-        """
+        """Declare a variable or a range of registers; returns a name that was declared before, None if all is well."""
         self.found.clear()
-        name = variable.name
+        name, scope, depth = variable.name, self._scopes[-1], len(self._scopes)
         if variable.count is None:
-            if self.here(name) or name in self.labels or name in self.tables:
+            if self.is_taken(name):
                 return name
-            self._variables[name] = Declared(name, variable)
+            self._variables.setdefault(name, []).append((depth, Declared(name, variable)))
+            scope.variables.append(name)
             self._note(name)
             return None
         if variable.count == 0:
             return None
         first = f"{name}0"
-        if name in self._ranges or self.here(first):
+        if self.is_taken(first):
             return first
-        if self._lowest.get(name, variable.count) < variable.count:
-            return f"{name}{self._lowest[name]}"
-        self._ranges[name] = variable
+        if scope.lowest.get(name, variable.count) < variable.count:
+            return f"{name}{scope.lowest[name]}"
+        self._ranges.setdefault(name, []).append((depth, variable))
+        scope.ranges.append(name)
         self._note(first)
         return None
 
     def _note(self, name: str) -> None:
         """Remember which ranges, declared later, would declare this name again."""
+        lowest = self._scopes[-1].lowest
         for prefix, number in _splits(name):
-            self._lowest[prefix] = min(number, self._lowest.get(prefix, number))
+            lowest[prefix] = min(number, lowest.get(prefix, number))
 
-    def here(self, name: str) -> Declared | None:
-        """What this scope itself declares by that name."""
-        declared = self._variables.get(name)
-        if declared is not None or not self._ranges:
-            return declared
-        for prefix, number in _splits(name):
-            text = self._ranges.get(prefix)
-            if text is not None and text.count is not None and number < text.count:
-                return Declared(name, text)
-        return None
+    def declare_table(self, label: str, table: Table) -> None:
+        """Declare a list of labels."""
+        self._scopes[-1].tables[label] = table
+
+    def is_taken(self, name: str) -> bool:
+        """Whether the innermost scope declares that name, as whatever."""
+        scope = self._scopes[-1]
+        if name in scope.labels or name in scope.tables:
+            return True
+        found = self._deepest(name)
+        return found is not None and found[0] == len(self._scopes)
 
     def lookup(self, name: str) -> Declared | None:
         """What the name means here: the innermost declaration."""
-        scope: NamesInScope | None = self
-        while scope is not None:
-            declared = scope.here(name)
-            if declared is not None:
-                return declared
-            scope = scope.outer
-        return None
+        found = self._deepest(name)
+        return found[1] if found is not None else None
 
-    def table(self, name: str) -> tuple[str, ...] | None:
+    def _deepest(self, name: str) -> tuple[int, Declared] | None:
+        declared = self._variables.get(name)
+        best = declared[-1] if declared else None
+        for prefix, number in _splits(name):
+            for depth, text in reversed(self._ranges.get(prefix, ())):
+                if text.count is not None and number < text.count:
+                    if best is None or depth > best[0]:
+                        best = depth, Declared(name, text)
+                    break
+        return best
+
+    def table(self, name: str) -> Table | None:
         """The list of labels that a label outside or here stands for."""
-        scope: NamesInScope | None = self
-        while scope is not None:
+        for scope in reversed(self._scopes):
             if name in scope.tables:
                 return scope.tables[name]
-            scope = scope.outer
         return None
 
     def has_label(self, name: str) -> bool:
         """Whether a label of that name was read here or outside."""
-        scope: NamesInScope | None = self
-        while scope is not None:
-            if name in scope.labels or name in scope.tables:
-                return True
-            scope = scope.outer
-        return False
+        return any(name in x.labels or name in x.tables for x in self._scopes)
 
 
 def _splits(name: str) -> Iterator[tuple[str, int]]:
-    """All ways to take a name for a prefix and a number, as ``%r12`` for ``%r1``, 2 and ``%r``, 12."""
+    """All ways to take a name for a prefix and a number, as ``%r12`` for ``%r``, 12 and ``%r1``, 2."""
     end = len(name)
-    start = end
-    while start > 1 and end - start < _MOST_DIGITS and name[start - 1].isdigit():
-        start -= 1
+    for start in range(max(1, end - _MOST_DIGITS, len(name.rstrip("0123456789"))), end):
         if name[start] != "0" or start == end - 1:
             yield name[:start], int(name[start:])

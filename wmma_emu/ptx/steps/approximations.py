@@ -17,7 +17,7 @@ def _function(instruction: Instruction, variant: str, ftz: str, kind: str) -> Fo
     def compute(a: Array) -> Array:
         from wmma_emu.scalar.approx import approx  # its tables are read where something is approximate
 
-        result: Array = approx(name, a, ftz=flushes, format=element)  # type: ignore[arg-type]
+        result: Array = approx(name, a, ftz=flushes, format=element)
         return result
 
     return Form((kind,), (kind,), compute, _ON_HOPPER)
@@ -29,7 +29,7 @@ def _div(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
     def compute(a: Array, b: Array) -> Array:
         from wmma_emu.scalar.approx import approx_div  # as above
 
-        result: Array = approx_div(a, b, kind=variant, ftz=flushes)  # type: ignore[arg-type]
+        result: Array = approx_div(a, b, kind=variant, ftz=flushes)
         return result
 
     return Form((kind,), (kind, kind), compute, _ON_HOPPER)

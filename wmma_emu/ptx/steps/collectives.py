@@ -19,7 +19,7 @@ from wmma_emu.ptx.program.program import (
     Register,
     VectorOperand,
 )
-from wmma_emu.ptx.threads import Active, Array, Dim3
+from wmma_emu.ptx.threads import Active, Array
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
@@ -138,9 +138,9 @@ def addresses_of(state: "State", instruction: Instruction, operand: Operand | No
 
 def executing(state: "State", active: Active) -> Active:
     """The threads that execute, None only where every lane of every warp does."""
-    if active is not None:
-        return active
-    return None if state.live.all() else state.live
+    if active is None or active is state.live:
+        return None if state.live.all() else state.live
+    return active
 
 
 def word_of(lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
@@ -229,14 +229,14 @@ def note(
     instruction: Instruction,
     kind: str,
     where: NDArray[np.bool_],
-    message: Callable[[int, int, int], str],
+    message: str | Callable[[int, int, int], str],
     address: int | None = None,
 ) -> None:
-    """Note a finding about the threads of a mask; the message is made of the first one's block, warp and lane."""
+    """Note a finding about the threads of a mask; the message may be made of the first one's block, warp and lane."""
     full = np.broadcast_to(where, state.shape)
     g, w, lane = (int(i) for i in np.unravel_index(int(full.argmax()), state.shape))
-    thread: Dim3 = state.threads.name_thread(w, lane)
+    text = message if isinstance(message, str) else lambda: message(g, w, lane)
     state.findings.add(
-        kind, instruction, lambda: message(g, w, lane), block=state.threads.name_block(g), thread=thread,
+        kind, instruction, text, block=state.threads.name_block(g), thread=state.threads.name_thread(w, lane),
         address=address, count=int(np.count_nonzero(full)),
     )  # fmt: skip

@@ -51,11 +51,9 @@ def _comparison(operation: str, ftz: str, kind: str) -> _Compare:
         with np.errstate(invalid="ignore"):
             if operation in ("num", "nan"):
                 ordered = (x == x) & (y == y)
-                result: Array = ordered if operation == "num" else ~ordered
-                return result
+                return np.asarray(ordered if operation == "num" else ~ordered)
             if operation == "neu":
-                result: Array = x != y
-                return result
+                return np.not_equal(x, y)
             if operation == "ne":
                 return (x < y) | (x > y)
             if operation == "equ":
@@ -149,6 +147,15 @@ COMPARE_ROWS: Rows = {
     **form_rows("set", f"{_ORDER} {_JOINS} - {_WORDS} {_SIGNED}", _set, _SET),
     **form_rows("set", f"{_OF_FLOATS} {_JOINS} -|ftz {_WORDS} f32", _set, _SET),
     **form_rows("set", f"{_OF_FLOATS} {_JOINS} - {_WORDS} f64", _set, _SET),
+    **form_rows("set", f"eq|ne {_JOINS} - f16 {_BITS}", _set, _HALF_SET),
+    **form_rows("set", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - f16 {_UNSIGNED}", _set, _HALF_SET),
+    **form_rows("set", f"{_ORDER} {_JOINS} - f16 {_SIGNED}", _set, _HALF_SET),
+    **form_rows("set", f"{_OF_FLOATS} {_JOINS} -|ftz f16 f32", _set, _HALF_SET),
+    **form_rows("set", f"{_OF_FLOATS} {_JOINS} - f16 f64", _set, _HALF_SET),
+    **form_rows("set", f"eq|ne {_JOINS} - bf16 {_BITS}", _set, _HALF_SET, first="sm_90"),
+    **form_rows("set", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - bf16 {_UNSIGNED}", _set, _HALF_SET, first="sm_90"),
+    **form_rows("set", f"{_ORDER} {_JOINS} - bf16 {_SIGNED}", _set, _HALF_SET, first="sm_90"),
+    **form_rows("set", f"{_OF_FLOATS} {_JOINS} - bf16 f16|f32|f64", _set, _HALF_SET, first="sm_90"),
     **form_rows("set", f"{_OF_FLOATS} {_JOINS} -|ftz f16|u16|s16|u32|s32 f16", _set, _HALF_SET),
     **form_rows("set", f"{_OF_FLOATS} {_JOINS} -|ftz f16x2|u32|s32 f16x2", _set, _HALF_SET),
     **form_rows("set", f"{_OF_FLOATS} {_JOINS} - bf16|u16|s16|u32|s32 bf16", _set, _HALF_SET, first="sm_90"),

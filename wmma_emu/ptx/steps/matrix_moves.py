@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """ldmatrix, stmatrix, movmatrix: 8 x 8 matrices and their kin between shared memory and registers."""
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,14 @@ from numpy.typing import NDArray
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Instruction, Register
-from wmma_emu.ptx.steps.collectives import LANE, addresses_of, operands_of, read_registers, registers_of_vector
+from wmma_emu.ptx.steps.collectives import (
+    LANE,
+    addresses_of,
+    executing,
+    operands_of,
+    read_registers,
+    registers_of_vector,
+)
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
 from wmma_emu.warp.ldmatrix import fragments_of_rows
 from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
@@ -39,12 +47,17 @@ def _addressing(move: MatrixMove, active: Active) -> Active:
     return lanes if active is None else active & lanes
 
 
+def _in_order(opcode: str) -> str:
+    """Put the shape first, as the manual has it: CUTLASS writes ``.x4.m8n8``, which ptxas takes as well."""
+    return re.sub(r"\.(x\d+)(\.trans)?\.(m\d+n\d+)", r".\3.\1\2", opcode)
+
+
 def _space(instruction: Instruction) -> str:
     return next((word for word in instruction.modifiers if word.startswith("shared")), "")
 
 
 def _load(instruction: Instruction, binding: Binding) -> Step:
-    move, _ = lookup_move("ldmatrix", instruction.opcode, binding.arch)
+    move, _ = lookup_move("ldmatrix", _in_order(instruction.opcode), binding.arch)
     target, address = operands_of(instruction, 2)
     elements = registers_of_vector(instruction, target, move.num_registers)
     results = [x for x in elements if x is None or isinstance(x, Register)]
@@ -53,7 +66,7 @@ def _load(instruction: Instruction, binding: Binding) -> Step:
     space = _space(instruction)
 
     def step(state: "State", active: Active) -> None:
-        lanes = _addressing(move, active)
+        lanes = _addressing(move, executing(state, active))
         where = addresses_of(state, instruction, address, lanes)
         values, undefined = state.memory.load(
             instruction, space, where, _WORD_BYTES, _WORDS, lanes, alignment=ROW_BYTES
@@ -79,13 +92,13 @@ def _rows(words: Array, move: MatrixMove) -> NDArray[np.uint8]:
 
 
 def _store(instruction: Instruction, binding: Binding) -> Step:
-    move, _ = lookup_move("stmatrix", instruction.opcode, binding.arch)
+    move, _ = lookup_move("stmatrix", _in_order(instruction.opcode), binding.arch)
     address, source = operands_of(instruction, 2)
     elements = registers_of_vector(instruction, source, move.num_registers)
     space = _space(instruction)
 
     def step(state: "State", active: Active) -> None:
-        lanes = _addressing(move, active)
+        lanes = _addressing(move, executing(state, active))
         where = addresses_of(state, instruction, address, lanes)
         values = _words(read_registers(state, elements, "b32"), move)
         undefined = None

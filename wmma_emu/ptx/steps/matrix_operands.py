@@ -161,4 +161,4 @@ class Metadata(NamedTuple):
         except FragmentMismatchError as error:
             text = str(error)
         where = warps.scatter(np.broadcast_to(bad[:, None], (warps.count, LANES)))
-        note(state, instruction, "illegal metadata", where & self.lanes, lambda g, w, lane: text)
+        note(state, instruction, "illegal metadata", where & self.lanes, text)

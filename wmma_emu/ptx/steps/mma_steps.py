@@ -8,7 +8,7 @@ import numpy as np
 from wmma_emu.instructions import Operand as Letter
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.steps.collectives import operands_of, registers_of_vector
+from wmma_emu.ptx.steps.collectives import executing, operands_of, registers_of_vector
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep
 from wmma_emu.ptx.steps.matrix_operands import (
     Bound,
@@ -40,7 +40,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
         metadata = Metadata.of(row, given[4], immediate_of(instruction, given[5], "the sparsity selector"))
 
     def step(state: "State", active: Active) -> None:
-        warps = state.warps(active)
+        warps = state.warps(executing(state, active))
         for name, operand in zip("ABC", given[1:4], strict=True):
             state.require_defined(instruction, operand, active, f"operand {name}")
         a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))

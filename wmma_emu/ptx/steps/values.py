@@ -17,6 +17,7 @@ __all__ = ["REFUSED", "VALUE_ROWS", "VALUE_STEPS"]
 
 REFUSED = {
     "f32x2": "two f32 in a register are of sm_100; write the instruction for each of them, with .f32",
+    "abs": "min and max of three f32 are of sm_100; write two of them, of two",
     "b128": "registers of 128 bits are not modelled; use two of b64",
 }
 """Modifiers that no row has, and why."""

@@ -99,9 +99,9 @@ def _of_the_warp(state: "State", instruction: Instruction, values: Array, active
     return first
 
 
-def _addresses(state: "State", instruction: Instruction, move: _Move, active: Active) -> tuple[Array, bool]:
+def _addresses(state: "State", instruction: Instruction, move: _Move, now: Active) -> tuple[Array, bool]:
     """Where each lane's chunks lie, (passes, blocks, warps, 32); and whether chunks are aligned as a whole."""
-    tile, now = move.tile, executing(state, active)
+    tile = move.tile
     pointer = addresses_of(state, instruction, move.address, now)
     pointer = _of_the_warp(state, instruction, pointer, now, "the pointer")
     is_aligned = _check(
@@ -142,8 +142,9 @@ def _load(instruction: Instruction, binding: Binding) -> Step:
     targets = targets_of(instruction, move.vector, tile.layout.num_registers)
 
     def step(state: "State", active: Active) -> None:
-        where, is_whole = _addresses(state, instruction, move, active)
-        words, undefined = _read(state, instruction, move, where, active, is_whole)
+        now = executing(state, active)
+        where, is_whole = _addresses(state, instruction, move, now)
+        words, undefined = _read(state, instruction, move, where, now, is_whole)
         values = tile.registers(words)
         masks: list[Array | None] = [None] * len(values)
         if undefined is not None:
@@ -191,6 +192,7 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
     kind = f"b{tile.layout.register_bits}"
 
     def step(state: "State", active: Active) -> None:
+        active = executing(state, active)
         where, is_whole = _addresses(state, instruction, move, active)
         words = tile.lines(read_registers(state, elements, kind))
         undefined = None
@@ -237,7 +239,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
     kinds = [f"b{max(row.format(name).bits, 32)}" for name in _LETTERS]
 
     def step(state: "State", active: Active) -> None:
-        warps = state.warps(active)
+        warps = state.warps(executing(state, active))
         for name, operand in zip("ABC", given[1:], strict=True):
             state.require_defined(instruction, operand, active, f"operand {name}")
         a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""May a kernel be launched so: what its text and the chip say of grids, blocks and memory."""
+
+import re
+from math import prod
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import Arch
+from wmma_emu.instructions.launches import LAUNCH_LIMITS, Dim3, require_legal_launch
+from wmma_emu.ptx.program.program import KernelProgram
+
+__all__ = ["require_legal"]
+
+_STATIC_SHARED = 48 * 1024
+_LOCAL_BYTES = 512 * 1024
+"""Most bytes of .shared variables of a fixed size, and of local memory of a thread (CUDA C++ Programming Guide 13.0,
+technical specifications; ptxas refuses more)."""
+
+
+def require_legal(program: KernelProgram, called: str, arch: Arch, grid: Dim3, block: Dim3, dynamic: int) -> None:
+    """Refuse what a driver would refuse, before anything runs; ``called`` is what messages call the kernel.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+    """
+    require_legal_launch(grid, block, arch)
+    if program.required_block is not None and tuple(block) != tuple(program.required_block):
+        raise UnsupportedInstructionError(
+            f"{called} was compiled for blocks of {program.required_block} (.reqntid), not {tuple(block)}"
+        )
+    if program.max_block is not None and prod(block) > prod(program.max_block):
+        raise UnsupportedInstructionError(
+            f"{called} was compiled for at most {prod(program.max_block)} threads a block (.maxntid, "
+            f"__launch_bounds__); {tuple(block)} has {prod(block)}"
+        )
+    most, static = LAUNCH_LIMITS[arch.name].shared_bytes, program.shared_bytes
+    if static > _STATIC_SHARED:
+        raise UnsupportedInstructionError(
+            f"{called} declares {static} bytes of shared memory; {_STATIC_SHARED} at most are legal, more has to be "
+            "dynamic: extern __shared__ char x[], with its bytes named at the launch"
+        )
+    total = (static if program.dynamic_offset is None else program.dynamic_offset) + dynamic
+    if total > most:
+        raise UnsupportedInstructionError(
+            f"{called} needs {total} bytes of shared memory a block, {static} declared and {dynamic} dynamic; "
+            f"{arch} has {most}"
+        )
+    if program.local_bytes > _LOCAL_BYTES:
+        raise UnsupportedInstructionError(
+            f"{called} needs {program.local_bytes} bytes of local memory a thread; {arch} has {_LOCAL_BYTES}"
+        )
+    if (cluster := _cluster(program)) != (1, 1, 1):
+        raise UnsupportedInstructionError(f"{called} runs in clusters of {cluster} blocks, which are not modelled")
+
+
+def _cluster(program: KernelProgram) -> tuple[int, ...]:
+    """Blocks of a cluster, if the kernel asks for any."""
+    header = re.search(rf"\.entry\s+{re.escape(program.name)}\s*[({{\s][^{{]*", "\n".join(program.lines))
+    found = re.search(r"\.reqnctapercluster\s+([\d\s,]+)", header[0]) if header else None
+    sizes = [int(x) for x in re.findall(r"\d+", found[1])] if found else []
+    return tuple([*sizes, 1, 1, 1][:3])

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Atomic operations on memory: reads and writes that synchronise, and never race with each other."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.generic import classify
+from wmma_emu.ptx.memory.masks import fit, narrowest
+from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.places import HEAP
+from wmma_emu.ptx.memory.serving import Operation, serve
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.threads import Active, Array
+
+__all__ = ["atomic"]
+
+
+def atomic(
+    memory: Memory, instruction: Instruction, space: str, addresses: Array, values: tuple[Array, ...], active: Active,
+    look_up: Callable[[str], Operation], alignment: int, order: np.random.Generator | None,
+) -> tuple[Array, Array | None]:  # fmt: skip
+    """Serve the active threads one after another; return what each finds, and where that is what nobody had computed.
+
+    Parameters
+    ----------
+    memory : Memory
+    instruction, space, addresses, active
+        As for `Memory.load`; global or shared memory, or generic addresses of these.
+    values : tuple of arrays
+        Operands of the operation, of the element's width.
+    look_up : callable
+        From the space, "global" or "shared", to the operation.
+    alignment : int
+        What the address has to be a multiple of.
+    order : Generator, or None
+        Draws the order of the threads; None is that of blocks, warps and lanes.
+    """
+    active = memory.threads.exists if active is None else active
+    if space:
+        return _within(memory, instruction, space.split("::")[0], addresses, values, active, look_up, alignment, order)
+    parts = classify(addresses, fit(active, addresses.shape))
+    found: Array | None = None
+    undefined: Array | None = None
+    for name, mask, inside in parts:
+        now = narrowest(active, mask)
+        if mask is not None and now is not None and not now.any():
+            continue
+        old, bad = _within(memory, instruction, name, inside, values, now, look_up, alignment, order)
+        found = old if found is None or mask is None else np.where(mask, old, found)
+        if bad is not None:
+            undefined = bad if undefined is None else undefined | bad
+    return np.zeros((1, 1, 1), values[0].dtype) if found is None else found, undefined
+
+
+def _within(
+    memory: Memory, instruction: Instruction, space: str, addresses: Array, values: tuple[Array, ...], active: Active,
+    look_up: Callable[[str], Operation], alignment: int, order: np.random.Generator | None,
+) -> tuple[Array, Array | None]:  # fmt: skip
+    if space not in ("global", "shared"):
+        # There are no atomic operations on what a thread has for itself: such an address is nowhere.
+        space, addresses = "global", np.where(np.ones((1, 1, 1), np.bool_), np.uint64(HEAP), addresses)
+    size, shape = values[0].dtype.itemsize, memory.threads.shape
+    reached = memory.reach(instruction, space, addresses, size, 1, alignment, active, write=True, ordering="relaxed")
+    undefined = memory.note_load(reached, active)
+    full = None if reached.mask is None else np.broadcast_to(reached.mask, shape)
+
+    def chosen(value: Array) -> Array:
+        wide = np.broadcast_to(value, shape)
+        return wide.reshape(-1) if full is None else wide[full]
+
+    positions: NDArray[np.int64] = chosen(reached.where.positions)
+    operands = tuple(chosen(value) for value in values)
+    turn = None if order is None else order.permutation(len(positions))
+    if turn is not None:
+        positions, operands = positions[turn], tuple(x[turn] for x in operands)
+    view = memory.window(space).view(size)
+    index = positions // size
+    with np.errstate(all="ignore"):
+        before, after, last = serve(index, view.take(index), operands, look_up(space))
+    memory.note_store(reached, positions, 1, size, active, None)
+    view[index[last]] = after
+    if turn is not None:
+        unturned = np.empty_like(before)
+        unturned[turn] = before
+        before = unturned
+    if full is None:
+        return before.reshape(shape), None if undefined is None else undefined[0]
+    out = np.zeros(shape, before.dtype)
+    out[full] = before
+    return out, None if undefined is None else undefined[0]

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Asynchronous copies to shared memory: on their way until the thread that issued them waits, and only then there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.access import scatter
+from wmma_emu.ptx.memory.masks import narrowest
+from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.reach import Reached
+from wmma_emu.ptx.memory.shadow import Shadow
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.threads import Active, Array
+
+__all__ = ["AsyncCopies", "Copy", "copies_of"]
+
+_WORD = 4
+
+
+@dataclass(slots=True, eq=False)
+class Copy:
+    """One execution of an asynchronous copy: words (count, blocks, warps, 32) for the threads of ``mask``.
+
+    ``group`` counts the groups that each thread had committed before; ``by_barrier`` says that no wait_group ends
+    it, but the phase of an mbarrier.
+    """
+
+    reached: Reached
+    words: Array
+    mask: NDArray[np.bool_]
+    group: NDArray[np.int32]
+    by_barrier: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes that a thread copies."""
+        return self.reached.touch.size
+
+
+class AsyncCopies:
+    """The copies of a chunk that nobody has waited for.
+
+    A group is what a thread issued between two commits. Groups are counted in each thread; as long as all threads
+    keep step, one number stands for all.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self._shadow: Shadow = memory.shared_shadow
+        self._shadow.who_copies = self.who_copies
+        self._copies: list[Copy] = []
+        self._groups = np.zeros((1, 1, 1), np.int32)
+
+    def issue(
+        self, instruction: Instruction, target: Array, source: Array, size: int, read: Array, active: Active
+    ) -> None:
+        """Copy ``read`` bytes (an array of at most ``size``) from global memory, zeros behind them, to shared memory.
+
+        The bytes are read now; when they arrive is left open until the thread waits.
+        """
+        memory, shape = self.memory, self.memory.threads.shape
+        words = np.zeros((size // _WORD, *shape), np.uint32)
+        for amount in np.unique(read).tolist():
+            if amount == 0:
+                continue
+            who = active if (read == amount).all() else narrowest(active, read == amount)
+            if who is not None and not who.any():
+                continue
+            if amount == size:
+                got, _ = memory.load(instruction, "global", source, _WORD, size // _WORD, who)
+            else:
+                some, _ = memory.load(instruction, "global", source, 1, int(amount), who, alignment=size)
+                padded = np.zeros((*some.shape[1:], size), np.uint8)
+                padded[..., : int(amount)] = np.moveaxis(some, 0, -1)
+                got = np.moveaxis(padded.view(np.uint32), -1, 0)
+            if who is None:
+                words[:] = got
+            else:
+                np.copyto(words, got, where=who)
+        active = memory.threads.exists if active is None else active
+        reached = memory.reach(
+            instruction, "shared", target, _WORD, size // _WORD, size, active, write=True, ordering="weak"
+        )
+        self.begin(reached, words, active)
+
+    def begin(self, reached: Reached, words: Array, active: Active, *, by_barrier: bool = False) -> Copy:
+        """Put a copy whose bytes are known on its way."""
+        shape, touch = self.memory.threads.shape, reached.touch
+        mask = np.ones(shape, np.bool_) if touch.mask is None else np.broadcast_to(touch.mask, shape)
+        if self.memory.races is not None:
+            self.memory.races.check_write(touch, active)
+        positions = np.broadcast_to(touch.positions, shape)
+        self._shadow.begin(reached, positions if touch.mask is None else positions[mask], active)
+        copy = Copy(reached, words, mask, self._groups, by_barrier)
+        self._keep([*self._copies, copy])
+        return copy
+
+    def commit(self, active: Active) -> None:
+        """End the group of the active threads."""
+        if active is None:
+            self._groups = self._groups + np.int32(1)
+        else:
+            self._groups = np.where(active, self._groups + np.int32(1), self._groups)
+
+    def wait(self, pending: int | None, active: Active) -> None:
+        """Let copies of the active threads arrive: all, or those of all but the last ``pending`` groups committed."""
+        for copy in self._copies:
+            if copy.by_barrier:
+                continue
+            if pending is None:
+                self._arrive(copy, active)
+                continue
+            over = copy.group < self._groups - np.int32(pending)
+            if over.any():
+                self._arrive(copy, active if over.all() else narrowest(active, over))
+        self._keep(self._copies)
+
+    def of_threads(self, active: Active) -> list[tuple[Copy, Active]]:
+        """List the copies that active threads have under way, for a barrier in memory to finish."""
+        return [(copy, active) for copy in self._copies if not copy.by_barrier]
+
+    def finish(self, copies: list[tuple[Copy, Active]], now: NDArray[np.int32]) -> None:
+        """Let copies arrive, as written at a time that has been."""
+        for copy, mask in copies:
+            self._arrive(copy, mask, now)
+        self._keep(self._copies)
+
+    def _keep(self, copies: list[Copy]) -> None:
+        self._copies = [copy for copy in copies if copy.mask.any()]
+        self._shadow.pending = len(self._copies)
+
+    def _arrive(self, copy: Copy, ready: Active, now: NDArray[np.int32] | None = None) -> None:
+        """Write what a copy brings for the threads that are ready."""
+        taken = copy.mask if ready is None else copy.mask & ready
+        if not taken.any():
+            return
+        memory, touch = self.memory, copy.reached.touch
+        shape = memory.threads.shape
+        written, words = np.broadcast_to(touch.positions, shape)[taken], copy.words[:, taken]
+        unit = copy.reached.unit
+        scatter(memory.shared.view(unit), unit, written, words)
+        self._shadow.mark(written, copy.size, unit)
+        copy.mask = copy.mask & ~taken
+        if memory.races is not None:
+            now = memory.clocks.now.copy() if now is None else now
+            memory.races.write(touch._replace(mask=taken, now=now), taken, stamp_only=True)
+
+    def who_copies(self, position: int) -> str:
+        """Say which copy is about to write a byte, and what is missing."""
+        for copy in self._copies:
+            touch = copy.reached.touch
+            hit = (touch.positions <= position) & (position < touch.positions + copy.size) & copy.mask
+            if hit.any():
+                text = f"{touch.instruction.opcode} of line {touch.instruction.line} is still writing: "
+                if copy.by_barrier:
+                    return text + "the phase of its mbarrier has not completed"
+                if (hit & (copy.group >= self._groups)).any():
+                    return text + "no cp.async.commit_group follows it, and no wait"
+                return text + "no cp.async.wait_group or wait_all covers its group yet"
+        return "an asynchronous copy is still writing"
+
+
+def copies_of(memory: Memory) -> AsyncCopies:
+    """Return the copies of a chunk, made when the first is asked for."""
+    if memory.copies is None:
+        memory.copies = AsyncCopies(memory)
+    return memory.copies

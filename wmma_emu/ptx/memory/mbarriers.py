@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Barriers in shared memory (mbarrier): phases, arrivals, bytes that are awaited, and who has seen what."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.copies import Copy, copies_of
+from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.threads import Active
+
+__all__ = ["Mbarriers", "Word", "mbarriers_of"]
+
+_COUNT = (1 << 20) - 1
+_TX_BITS, _TX_MASK = 21, (1 << 21) - 1
+
+
+@dataclass(slots=True)
+class Word:
+    """What the 64 bits hold, in this project's own arrangement (the manual leaves it open).
+
+    Bits 0 to 19: arrivals that are pending; 20 to 39: arrivals that a phase needs; 40 to 60: bytes that are
+    awaited, in two's complement; 62: set where a barrier is; 63: parity of the phase.
+
+    Examples
+    --------
+    >>> word = Word(3, 3, 0, 0)
+    >>> Word.of(word.bits()) == word, hex(word.bits())
+    (True, '0x4000000000300003')
+    """
+
+    pending: int
+    expected: int
+    bytes: int
+    parity: int
+
+    @classmethod
+    def of(cls, bits: int) -> "Word | None":
+        """Read a pattern; None where it is no barrier's."""
+        if not bits >> 62 & 1:
+            return None
+        awaited = bits >> 40 & _TX_MASK
+        signed = awaited - (1 << _TX_BITS) if awaited >> (_TX_BITS - 1) else awaited
+        return cls(bits & _COUNT, bits >> 20 & _COUNT, signed, bits >> 63)
+
+    def bits(self) -> int:
+        """Return the pattern."""
+        awaited = (self.bytes & _TX_MASK) << 40
+        return self.parity << 63 | 1 << 62 | awaited | (self.expected & _COUNT) << 20 | (self.pending & _COUNT)
+
+    def completes(self) -> bool:
+        """Begin the next phase if this one is over."""
+        if self.pending or self.bytes:
+            return False
+        self.pending, self.parity = self.expected, self.parity ^ 1
+        return True
+
+
+@dataclass(slots=True)
+class _Phases:
+    """What goes with a barrier beyond its bits: what those that arrived had seen, and copies that its phase ends."""
+
+    arriving: NDArray[np.int32]
+    completed: NDArray[np.int32]
+    copies: list[tuple[Copy, Active, NDArray[np.int32]]] = field(default_factory=list)
+
+
+class Mbarriers:
+    """The barriers of a chunk, by block and address.
+
+    Those who arrive hand over what they have seen; those who see that a phase is complete have seen it from then on.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self._phases: dict[int, _Phases] = {}
+        self._words = memory.shared.view(8)
+
+    def word(self, position: int) -> Word | None:
+        """Read the barrier at a position of shared memory; None where none was made."""
+        return Word.of(int(self._words[position >> 3]))
+
+    def put(self, position: int, word: Word | None) -> None:
+        """Write a barrier's bits; None destroys it."""
+        self._words[position >> 3] = 0 if word is None else word.bits()
+
+    def make(self, position: int, count: int) -> None:
+        """Begin the first phase of a barrier that needs ``count`` arrivals."""
+        self.put(position, Word(count, count, 0, 0))
+        self._phases.pop(position, None)
+
+    def phases(self, position: int) -> _Phases:
+        """What goes with the barrier at a position."""
+        found = self._phases.get(position)
+        if found is None:
+            warps = self.memory.threads.shape[1]
+            found = self._phases[position] = _Phases(np.zeros(warps, np.int32), np.zeros(warps, np.int32))
+        return found
+
+    def arrive(
+        self, position: int, word: Word, block: int, warp: int, count: int, *, expect: int = 0, drop: bool = False
+    ) -> None:
+        """Arrive for one thread: ``expect`` more bytes are awaited, ``count`` arrivals are done."""
+        word.bytes += expect
+        self.release(position, block, warp)
+        if drop:
+            word.expected -= count
+        word.pending -= count
+        self.settle(position, word)
+
+    def release(self, position: int, block: int, warp: int) -> None:
+        """Hand over what a warp has seen, and let its time go on."""
+        clocks, phases = self.memory.clocks, self.phases(position)
+        np.maximum(phases.arriving, clocks.seen[block, warp], out=phases.arriving)
+        clocks.now[block, warp] += 1
+        clocks.seen[block, warp, warp] = clocks.now[block, warp]
+
+    def settle(self, position: int, word: Word) -> None:
+        """Complete the phase if nothing is pending, let its copies arrive, and write the barrier's bits."""
+        if word.completes():
+            phases = self.phases(position)
+            np.maximum(phases.completed, phases.arriving, out=phases.completed)
+            copies, phases.copies = phases.copies, []
+            for copy, mask, now in copies:
+                copies_of(self.memory).finish([(copy, mask)], now)
+        self.put(position, word)
+
+    def observe(self, position: int, block: int, warp: int) -> None:
+        """Let a warp have seen what those had seen who completed the last phase."""
+        seen = self.memory.clocks.seen[block, warp]
+        np.maximum(seen, self.phases(position).completed, out=seen)
+
+    def attach(self, position: int, copies: list[tuple[Copy, Active]], now: NDArray[np.int32]) -> None:
+        """Let the phase that goes on end some copies, written at the time ``now``."""
+        self.phases(position).copies += [(copy, mask, now) for copy, mask in copies]
+
+
+def mbarriers_of(memory: Memory) -> Mbarriers:
+    """Return the barriers of a chunk, made when the first is asked for."""
+    if memory.mbarriers is None:
+        memory.mbarriers = Mbarriers(memory)
+    return memory.mbarriers

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""An access whose bytes are found, with all that is asked of it afterwards."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.races import Touch
+from wmma_emu.ptx.memory.windows import Located
+
+__all__ = ["Reached"]
+
+
+class Reached(NamedTuple):
+    """An access whose bytes are found: ``length`` elements of ``size`` bytes in one space."""
+
+    where: Located
+    touch: Touch
+    space: str
+    size: int
+    length: int
+    synchronises: bool
+
+    @property
+    def unit(self) -> int:
+        """Bytes of the elements in which the access is done."""
+        return self.touch.unit
+
+    @property
+    def mask(self) -> NDArray[np.bool_] | None:
+        """The threads that take part, None for all."""
+        return self.touch.mask

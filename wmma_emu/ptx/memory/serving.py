@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Atomic operations of many threads at once: who meets at one place is served one after another."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["Operation", "serve"]
+
+Places = NDArray[np.int64]
+
+
+class Operation(NamedTuple):
+    """What an atomic operation makes of the old value and its operands: ``compute(old, *operands)``.
+
+    ``associative`` operations of many threads at one place are done in few steps, ``replaces`` says that the old
+    value does not count; the others are served one by one.
+    """
+
+    compute: Callable[..., Array]
+    associative: bool = False
+    replaces: bool = False
+
+
+def serve(places: Places, old: Array, operands: tuple[Array, ...], operation: Operation) -> tuple[Array, Array, Places]:
+    """Do the operations in order.
+
+    Parameters
+    ----------
+    places : int array, shape (n,)
+        Which element each operation goes to.
+    old : unsigned array, shape (n,)
+        What the element holds before all of them.
+    operands : arrays of shape (n,)
+    operation : Operation
+
+    Returns
+    -------
+    before : shape (n,)
+        What each operation finds.
+    after : shape (m,)
+        What is left at the places that differ,
+    last : shape (m,)
+        and the index of the last operation at each.
+
+    Examples
+    --------
+    >>> add = Operation(lambda old, x: old + x, associative=True)
+    >>> serve(np.array([4, 4, 0]), np.zeros(3, np.uint32), (np.array([1, 2, 3], np.uint32),), add)[0]
+    array([0, 1, 0], dtype=uint32)
+    """
+    n = len(places)
+    if n < 2 or (places[1:] > places[:-1]).all():
+        return old, operation.compute(old, *operands), np.arange(n)
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    begins = np.concatenate(([True], ordered[1:] != ordered[:-1]))
+    starts = np.flatnonzero(begins)
+    if len(starts) == n:
+        return old, operation.compute(old, *operands), np.arange(n)
+    ends = np.append(starts[1:], n) - 1
+    base, sorted_operands = old[order], tuple(x[order] for x in operands)
+    if operation.replaces or operation.associative:
+        first = np.repeat(starts, ends - starts + 1)
+        running = sorted_operands[0] if operation.replaces else _scan(sorted_operands[0], first, operation.compute)
+        found = np.concatenate((base[:1], running[:-1]))
+        if not operation.replaces:
+            found = operation.compute(base, found)
+        found = np.where(begins, base, found)
+        left = running if operation.replaces else operation.compute(base, running)
+    else:
+        found, left = _one_by_one(base, sorted_operands, starts, ends, operation.compute)
+    before = np.empty_like(old)
+    before[order] = found
+    return before, left[ends], order[ends]
+
+
+def _scan(values: Array, first: Places, compute: Callable[..., Array]) -> Array:
+    """Combine each value with those before it, back to its ``first``: in log2(n) steps."""
+    index, step, running = np.arange(len(values)), 1, values
+    while True:
+        reached = index - step >= first
+        if not reached.any():
+            return running
+        running = np.where(reached, compute(running[np.maximum(index - step, 0)], running), running)
+        step *= 2
+
+
+def _one_by_one(
+    base: Array, operands: tuple[Array, ...], starts: Places, ends: Places, compute: Callable[..., Array]
+) -> tuple[Array, Array]:
+    """Serve the first thread of every place, then the second of every place that has one, and so on."""
+    found, left = base.copy(), base.copy()
+    at, current = starts, base[starts]
+    while len(at):
+        found[at] = current
+        current = compute(current, *(x[at] for x in operands))
+        left[at] = current
+        more = at < ends
+        at, ends, current = at[more] + 1, ends[more], current[more]
+    return found, left

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Jumps whose labels come later: what waits for which label, scope by scope."""
+
+from dataclasses import dataclass, field
+
+from wmma_emu.ptx.program.program import Instruction, Operand, Predicate, SourceLine, Target
+from wmma_emu.ptx.syntax.tree import Directive, InstructionText
+
+__all__ = ["Jump", "Table", "Waiting"]
+
+
+@dataclass(slots=True)
+class Jump:
+    """A jump, and the index that its instruction will have."""
+
+    place: int
+    text: InstructionText
+    opcode: str
+    guard: Predicate | None
+    source: SourceLine | None
+    operands: tuple[Operand | None, ...] = ()
+
+    def instruction(self, operands: tuple[Operand | None, ...], targets: tuple[int, ...] = ()) -> Instruction:
+        """Make the instruction, now that it is known where it goes."""
+        text = self.text
+        return Instruction(
+            self.opcode, text.mnemonic, text.modifiers, operands, self.guard, text.line, text.column, self.source,
+            targets=targets,
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Table:
+    """A list of labels, ``.branchtargets``, and the jumps that choose from it; all share one tuple of targets."""
+
+    text: Directive
+    names: tuple[str, ...]
+    users: list[Jump] = field(default_factory=list)
+    found: dict[str, int] = field(default_factory=dict)
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.count = len(set(self.names))
+
+
+class Waiting:
+    """Jumps and tables of one scope, by the labels that they wait for."""
+
+    __slots__ = ("_by_label",)
+
+    def __init__(self) -> None:
+        self._by_label: dict[str, list[Jump | Table]] = {}
+
+    def add(self, label: str, jump: Jump | Table) -> None:
+        """Let a jump wait for a label."""
+        self._by_label.setdefault(label, []).append(jump)
+
+    def resolve(self, labels: dict[str, int], instructions: list[Instruction | None]) -> None:
+        """Finish the jumps to these labels."""
+        for name in labels if len(labels) < len(self._by_label) else [x for x in self._by_label if x in labels]:
+            for jump in self._by_label.pop(name, ()):
+                if isinstance(jump, Jump):
+                    instructions[jump.place] = jump.instruction((Target(labels[name], name),))
+                    continue
+                jump.found[name] = labels[name]
+                if len(jump.found) == jump.count:
+                    targets = tuple([jump.found[x] for x in jump.names])
+                    for user in jump.users:
+                        instructions[user.place] = user.instruction(user.operands, targets)
+
+    def merge(self, inner: "Waiting") -> None:
+        """Take over what an inner scope could not resolve; the smaller part moves, so that depth costs nothing."""
+        small, large = inner._by_label, self._by_label
+        if len(small) > len(large):
+            small, large = large, small
+        for name, jumps in small.items():
+            known = large.get(name, jumps)
+            if known is not jumps:
+                jumps, known = sorted((jumps, known), key=len)
+                known += jumps
+            large[name] = known
+        self._by_label = large
+
+    def first(self) -> tuple[str, InstructionText | Directive] | None:
+        """The first place in the text whose label is missing, and the label."""
+        missing = [(x.text, name) for name, found in self._by_label.items() for x in found]
+        if not missing:
+            return None
+        text, name = min(missing, key=lambda x: (x[0].line, x[0].column))
+        return name, text

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""``cp.async``: copies from global to shared memory that arrive when their thread waits, and groups of them."""
+
+import numpy as np
+
+from wmma_emu.ptx.memory.copies import copies_of
+from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.addresses import address_operand, addresses_of
+from wmma_emu.ptx.steps.bulk_copies import bulk_copy
+from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.loads import is_hint, refuse
+from wmma_emu.ptx.steps.mbarrier_steps import arrive_of_copies, mbarrier
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["MACHINE_STEPS"]
+
+_SIZES = {"ca": (4, 8, 16), "cg": (16,)}
+
+
+def _cp(instruction: Instruction, binding: Binding) -> Step:
+    kind = instruction.modifiers
+    if kind[:1] != ("async",):
+        raise refuse(instruction, "is no instruction; there is cp.async")
+    if "bulk" in kind:
+        return bulk_copy(instruction)
+    if "mbarrier" in kind:
+        return arrive_of_copies(instruction, "noinc" in kind)
+    if kind[1:] == ("commit_group",):
+        return lambda state, active: copies_of(state.memory).commit(active)
+    if kind[1:] == ("wait_all",):
+        return lambda state, active: copies_of(state.memory).wait(None, active)
+    if kind[1:] == ("wait_group",):
+        pending = _number(instruction, instruction.operands[0] if instruction.operands else None)
+        return lambda state, active: copies_of(state.memory).wait(pending, active)
+    return _copy(instruction)
+
+
+def _number(instruction: Instruction, operand: Operand | None) -> int:
+    if not isinstance(operand, Immediate) or operand.kind != "int":
+        raise refuse(instruction, f"takes a constant, not {operand}")
+    return operand.value
+
+
+def _copy(instruction: Instruction) -> Step:
+    kind = instruction.modifiers[1:]
+    spaces = [x.split("::")[0] for x in kind if x.split("::")[0] in ("shared", "global")]
+    if not kind or kind[0] not in _SIZES or spaces != ["shared", "global"]:
+        raise refuse(
+            instruction, "copies from global to shared memory: cp.async.ca.shared.global, cp.async.cg.shared.global"
+        )
+    for modifier in kind[1:]:
+        if not (modifier.split("::")[0] in ("shared", "global") or is_hint(modifier)):
+            raise refuse(instruction, f".{modifier} is no modifier of cp.async")
+    operands = list(instruction.operands)
+    if "L2::cache_hint" in kind:
+        operands.pop()
+    if len(operands) not in (3, 4):
+        raise refuse(instruction, "takes two addresses, a size, and perhaps how much of it is read")
+    target, source = (address_operand(instruction, x) for x in operands[:2])
+    size, limit = _number(instruction, operands[2]), operands[3] if len(operands) == 4 else None
+    if size not in _SIZES[kind[0]]:
+        raise refuse(instruction, f"copies {' or '.join(map(str, _SIZES[kind[0]]))} bytes, not {size}")
+    ignores = isinstance(limit, Predicate) or (isinstance(limit, Register) and limit.type == "pred")
+
+    def step(state: State, active: Active) -> None:
+        for operand in (target, source, limit):
+            state.require_defined(instruction, operand, active, "an operand")
+        if limit is None:
+            read: Array = np.full((1, 1, 1), size, np.uint32)
+        elif ignores:
+            read = np.where(state.read(limit, "pred"), np.uint32(0), np.uint32(size))
+        else:
+            read = state.read(limit, "u32")
+            if read.max() > size:
+                _too_much(state, instruction, read, size, active)
+                read = np.minimum(read, np.uint32(size))
+        copies_of(state.memory).issue(
+            instruction, addresses_of(state, target), addresses_of(state, source), size, read, active
+        )
+
+    return step
+
+
+def _too_much(state: State, instruction: Instruction, read: Array, size: int, active: Active) -> None:
+    wrong = (read > np.uint32(size)) & (state.live if active is None else active)
+    if wrong.any():
+        block, thread, count = state.threads.first(wrong)
+        state.findings.add(
+            "illegal operand", instruction, f"reads more bytes than the {size} that it copies",
+            block=block, thread=thread, count=count,
+        )  # fmt: skip
+
+
+MACHINE_STEPS: dict[str, MachineStep] = {"cp": _cp, "mbarrier": mbarrier}
+"""Builders of the steps of asynchronous copies and of mbarriers, by mnemonic."""

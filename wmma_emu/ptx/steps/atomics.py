@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""``atom`` and ``red``: read, compute and write as one."""
+
+import re
+
+import numpy as np
+
+from wmma_emu.ptx.memory.atomic import atomic
+from wmma_emu.ptx.operands import bits_of_type
+from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
+from wmma_emu.ptx.steps.atomic_table import TYPES, operation_of
+from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.loads import ORDERINGS, elements_of, is_hint, refuse
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["MACHINE_STEPS"]
+
+_TYPE = re.compile(r"(([busf]|bf)(16|32|64)|b?f16x2|b128)\Z")
+_WORDS = (
+    *ORDERINGS,
+    "cta",
+    "cluster",
+    "gpu",
+    "sys",
+    "noftz",
+    "vec_8_bit",
+    "vec_16_bit",
+    "vec_32_bit",
+    "v2",
+    "v4",
+    "v8",
+)
+
+
+def _atomic(instruction: Instruction, binding: Binding) -> Step:
+    returns = instruction.mnemonic == "atom"
+    name, kind = _name_and_type(instruction)
+    operands = list(instruction.operands)
+    if "L2::cache_hint" in instruction.modifiers:
+        operands.pop()
+    needed = 1 + returns + (2 if name == "cas" else 1)
+    if len(operands) != needed:
+        raise refuse(instruction, f"takes {needed} operands")
+    targets = elements_of(operands.pop(0)) if returns else ()
+    address = address_operand(instruction, operands.pop(0))
+    vectors = [elements_of(x) for x in operands]
+    length = len(vectors[0])
+    if any(len(x) != length for x in vectors) or (returns and len(targets) != length):
+        raise refuse(instruction, "its vectors are of different lengths")
+    size, space = bits_of_type(kind) // 8, space_of(instruction)
+    registers = [x if isinstance(x, Register) else None for x in targets]
+
+    def step(state: State, active: Active) -> None:
+        state.require_defined(instruction, address, active, "the address")
+        first = addresses_of(state, address)
+        for k in range(length):
+            for vector in vectors:
+                state.require_defined(instruction, vector[k], active, "the operand")
+            values: tuple[Array, ...] = tuple(state.read(vector[k], kind) for vector in vectors)
+            old, undefined = atomic(
+                state.memory, instruction, space, first + np.uint64(k * size) if k else first, values, active,
+                lambda where: operation_of(name, kind, where), size * length if k == 0 else size,
+                getattr(state, "order", None),
+            )  # fmt: skip
+            if returns:
+                state.write(registers[k], old, active, undefined)
+
+    return step
+
+
+def _name_and_type(instruction: Instruction) -> tuple[str, str]:
+    name = kind = ""
+    for modifier in instruction.modifiers:
+        if modifier in TYPES:
+            name = modifier
+        elif _TYPE.match(modifier):
+            kind = modifier
+        elif not (modifier in _WORDS or is_hint(modifier) or modifier.split("::")[0] in ("global", "shared")):
+            raise refuse(instruction, f".{modifier} is no modifier of {instruction.mnemonic}")
+    if not name:
+        raise refuse(instruction, f"names no operation; there are {', '.join(TYPES)}")
+    if instruction.mnemonic == "red" and name in ("exch", "cas"):
+        raise refuse(instruction, f"{name} gives the old value: it is atom.{name}")
+    if kind not in TYPES[name]:
+        raise refuse(instruction, f"{name} is of {', '.join('.' + x for x in TYPES[name])}, not of .{kind}")
+    return name, kind
+
+
+MACHINE_STEPS: dict[str, MachineStep] = {"atom": _atomic, "red": _atomic}
+"""Builders of the steps of atomic operations, by mnemonic."""

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Products that are under way: what wgmma computes is in its registers when it has been waited for, not before."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.steps.collectives import note
+from wmma_emu.ptx.threads import Active, Array
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.state import State
+
+__all__ = ["PendingProducts"]
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A register that a product will write: its value, and of each warp the group, -1 where none is under way."""
+
+    register: Register
+    value: Array
+    group: NDArray[np.int64]
+
+
+class PendingProducts:
+    """Accumulators of wgmma that have not been waited for.
+
+    A product takes part in the group that its warp commits next. ``wait_group N`` lets all but the last N committed
+    groups arrive. Until then a register keeps what it had before, and only another wgmma on the same accumulators sees
+    the sum. Registers that wait for something are among the state's ``watched``.
+
+    Parameters
+    ----------
+    state : State
+    """
+
+    def __init__(self, state: "State") -> None:
+        self._state = state
+        self._committed = np.zeros(state.shape[:2], np.int64)
+        self._pending: dict[int, _Pending] = {}
+
+    def check(self, instruction: Instruction, registers: tuple[int, ...], active: Active) -> None:
+        """Note threads that use registers, other than by wgmma, whose product has not been waited for."""
+        for index in registers:
+            found = self._pending.get(index)
+            if found is None:
+                continue
+            where = np.broadcast_to((found.group >= 0)[..., None], self._state.shape)
+            where = where & (self._state.live if active is None else active)
+            if where.any():
+                text = f"{found.register.name} is used before wgmma.wait_group has waited for the wgmma that writes it"
+                note(self._state, instruction, "missing wait", where, text)
+                return
+
+    def value(self, register: Register) -> tuple[Array, NDArray[np.bool_] | None]:
+        """Return what the next wgmma adds to: the sum under way, or the register; and the warps of the former.
+
+        The warps are (blocks, warps, 1), or None where nothing is under way.
+        """
+        own = self._state.read(register, register.type)
+        found = self._pending.get(register.index)
+        if found is None:
+            return own, None
+        there = (found.group >= 0)[..., None]
+        return (found.value if there.all() else np.where(there, found.value, own)), there
+
+    def add(self, register: Register, value: Array, warps: NDArray[np.bool_] | None) -> None:
+        """Put a product under way, for some warps, (blocks, warps), or all."""
+        found = self._pending.get(register.index)
+        if warps is None:
+            self._pending[register.index] = _Pending(register, value, self._committed.copy())
+        elif found is None:
+            self._pending[register.index] = _Pending(register, value, np.where(warps, self._committed, -1))
+        else:
+            found.value = np.where(warps[..., None], value, found.value)
+            found.group = np.where(warps, self._committed, found.group)
+        self._state.watched.add(register.index)
+
+    def commit(self, warps: NDArray[np.bool_] | None) -> None:
+        """Close the group of each warp."""
+        self._committed += 1 if warps is None else warps
+
+    def wait(self, left: int, warps: NDArray[np.bool_] | None) -> None:
+        """Let everything arrive but the last ``left`` groups of each warp."""
+        for index, found in list(self._pending.items()):
+            done = (found.group >= 0) & (found.group < self._committed - left)
+            if warps is not None:
+                done &= warps
+            if not done.any():
+                continue
+            whole = bool(done.all())
+            self._state.write(found.register, found.value, None if whole else done[..., None])
+            found.group = np.where(done, -1, found.group)
+            if whole or not (found.group >= 0).any():
+                del self._pending[index]
+            else:
+                self._state.watched.add(index)

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: MIT
+"""wgmma: products of four warps, from shared memory and registers, that arrive when they are waited for."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.arithmetic import matmul
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats.codec import Bits
+from wmma_emu.layouts.shared_memory_table import Major
+from wmma_emu.layouts.spec import LANES, WARPS
+from wmma_emu.ptx.program.program import Instruction, Operand, VectorOperand
+from wmma_emu.ptx.steps.collectives import executing, note, operands_of, registers_of_vector, require_spelling
+from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
+from wmma_emu.ptx.steps.matrix_operands import Bound, Metadata, bind, immediate_of, targets_of
+from wmma_emu.ptx.steps.wgmma_operands import SharedMatrix
+from wmma_emu.ptx.steps.wgmma_products import PendingProducts
+from wmma_emu.warp.shared_operand import lines_of
+from wmma_emu.warp.sparse import matmul_sparse
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.state import State
+
+__all__ = ["MACHINE_STEPS"]
+
+_SYNCHRONISING = ("wgmma.fence.sync.aligned", "wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned")
+
+
+class _Operands(NamedTuple):
+    """The operands of a wgmma.mma_async, in their order (PTX ISA 9.0, sections 9.7.15.5 and 9.7.15.6)."""
+
+    a: tuple[Operand | None, ...] | SharedMatrix
+    b: SharedMatrix
+    metadata: Metadata | None
+    scale_d: Operand | None
+    negate_a: bool
+    negate_b: bool
+
+    @classmethod
+    def of(cls, instruction: Instruction, bound: Bound) -> "_Operands":
+        """Read the operands behind the accumulators."""
+        row = bound.row
+        is_float = row.format("a").is_float
+        in_registers = len(instruction.operands) > 1 and isinstance(instruction.operands[1], VectorOperand)
+        transposes = (1 if in_registers else 2) * (row.format("a").bits == 16)
+        given = list(operands_of(instruction, 4 + 2 * row.is_sparse + 2 * is_float + transposes))
+        _, a, b = given[:3]
+        rest = given[3:]
+        metadata = None
+        if row.is_sparse:
+            metadata = Metadata.of(row, rest[0], immediate_of(instruction, rest[1], "the sparsity selector"))
+            del rest[:2]
+        scale_d = rest.pop(0)
+        negated = [_flag(instruction, x, "imm-scale", {1: False, -1: True}) for x in rest[: 2 * is_float]]
+        trans = [_flag(instruction, x, "imm-trans", {0: False, 1: True}) for x in rest[2 * is_float :]]
+        majors: list[Major] = ["mn" if x else "k" for x in trans]
+        b_major: Major = majors[-1] if majors else "k"
+        a_major: Major = majors[0] if majors and not in_registers else "k"
+        y = SharedMatrix("B", b, *lines_of(row, "b"), row.format("b"), b_major)
+        x: tuple[Operand | None, ...] | SharedMatrix
+        if in_registers:
+            x = registers_of_vector(instruction, a, row.registers("a"))
+        else:
+            x = SharedMatrix("A", a, *lines_of(row, "a"), row.format("a"), a_major)
+        return cls(x, y, metadata, scale_d, *(negated or [False, False]))
+
+
+def _flag(instruction: Instruction, operand: Operand | None, what: str, legal: dict[int, bool]) -> bool:
+    value = immediate_of(instruction, operand, what)
+    value = value - (1 << 32) if value == 0xFFFF_FFFF else value
+    if value not in legal:
+        raise UnsupportedInstructionError(
+            f"{what} of {instruction.opcode} is {' or '.join(map(str, legal))}, not {value}"
+        )
+    return legal[value]
+
+
+def _products(state: "State") -> PendingProducts:
+    products = state.pending
+    if not isinstance(products, PendingProducts):
+        products = state.pending = PendingProducts(state)
+    return products
+
+
+def _warps(state: "State", active: Active) -> NDArray[np.bool_] | None:
+    """The warps that execute, (blocks, warps); None for all."""
+    if active is None:
+        return None
+    warps = np.asarray(np.broadcast_to(active, state.shape).any(axis=-1))
+    return None if warps.all() else warps
+
+
+def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
+    bound = bind(instruction.opcode, binding)
+    row, matrix = bound.row, bound.matrix
+    operands = _Operands.of(instruction, bound)
+    targets = targets_of(instruction, instruction.operands[0], row.registers("d"))
+
+    def step(state: "State", active: Active) -> None:
+        products = _products(state)
+        active = executing(state, active)
+        groups = _Groups(state, active)
+        adds = _scale(state, instruction, operands.scale_d, active)
+        a = _multiplicand(state, instruction, bound, operands.a, active, groups, operands.negate_a)
+        b = groups.of_matrices(operands.b.read(state, instruction, active)).swapaxes(-1, -2)
+        if operands.negate_b:
+            b = np.asarray(b ^ b.dtype.type(row.format("b").sign_mask))
+        registers = _accumulators(state, instruction, products, targets, active, adds, bound)
+        c = matrix.c.unpack_bits(groups.of_registers(registers), "c")
+        if operands.metadata is None:
+            d = matrix.d.pack_bits(matmul(matrix.product, a, b, c, engine=binding.engine))
+        else:
+            words, legal = operands.metadata.read(state, instruction, state.warps(active), active)
+            indices = matrix.indices(words.reshape(-1, WARPS, LANES), operands.metadata.selector)
+            d = matrix.d.pack_bits(matmul_sparse(matrix.product, a, b, c, indices, engine=binding.engine))
+            if legal is not None:
+                d = np.where(legal.reshape(-1, WARPS, 1), d, groups.of_registers(registers))
+        warps = _warps(state, active)
+        for register, value in zip(targets, groups.back(d), strict=True):
+            if register is not None:
+                products.add(register, value, warps)
+
+    return BoundStep(step, bound.not_bit_exact)
+
+
+class _Groups:
+    """The warpgroups that execute: from arrays of all threads to (number, 4, 32), and back."""
+
+    def __init__(self, state: "State", active: Active) -> None:
+        blocks, warps, _ = state.shape
+        self.shape = state.shape
+        self.number = warps // WARPS
+        self.index: tuple[Array, Array] | None = None
+        if active is not None or warps % WARPS:
+            full = np.broadcast_to(True if active is None else active, state.shape)[:, : self.number * WARPS]
+            there = full.reshape(blocks, self.number, WARPS * LANES).any(axis=-1)
+            if not there.all() or warps % WARPS:
+                self.index = np.nonzero(there)  # type: ignore[assignment]
+
+    def of_matrices(self, matrices: Bits) -> Bits:
+        """Take matrices (blocks or 1, warpgroups or 1, rows, k) to (number or 1, rows, k)."""
+        if matrices.shape[0] == matrices.shape[1] == 1:
+            return np.asarray(matrices[0])
+        full = np.broadcast_to(matrices, (self.shape[0], self.number, *matrices.shape[2:]))
+        return full.reshape(-1, *matrices.shape[2:]) if self.index is None else full[self.index]
+
+    def of_registers(self, registers: Array) -> Array:
+        """Take registers (registers, blocks, warps, 32) to (registers, number, 4, 32)."""
+        full = np.broadcast_to(registers, (len(registers), *self.shape))[:, :, : self.number * WARPS]
+        apart = full.reshape(len(registers), self.shape[0], self.number, WARPS, LANES)
+        if self.index is None:
+            return apart.reshape(len(registers), -1, WARPS, LANES)
+        return apart[:, self.index[0], self.index[1]]
+
+    def back(self, registers: Array) -> Array:
+        """Bring registers (registers, number, 4, 32) back to all threads; others get zeros."""
+        if self.index is None:
+            whole = np.broadcast_to(registers, (len(registers), self.shape[0] * self.number, WARPS, LANES))
+            return whole.reshape(len(registers), *self.shape)
+        full = np.zeros((len(registers), *self.shape), registers.dtype)
+        inside = full[:, :, : self.number * WARPS].reshape(len(registers), self.shape[0], self.number, WARPS, LANES)
+        inside[:, self.index[0], self.index[1]] = registers
+        full[:, :, : self.number * WARPS] = inside.reshape(len(registers), self.shape[0], -1, LANES)
+        return full
+
+
+def _scale(state: "State", instruction: Instruction, operand: Operand | None, active: Active) -> Array:
+    """Read scale-d, whether C is added: bool (blocks or 1, warps or 1, 1)."""
+    state.require_defined(instruction, operand, active, "scale-d")
+    given = state.read(operand, "pred")
+    first = given[..., :1]
+    differs = (given != first) if active is None else (given != first) & active
+    if differs.any():
+        note(
+            state, instruction, "illegal operand", differs,
+            lambda g, w, lane: f"scale-d of lane {lane} is not that of lane 0: it has to be the same in all lanes",
+        )  # fmt: skip
+    return first
+
+
+def _multiplicand(
+    state: "State", instruction: Instruction, bound: Bound, a: tuple[Operand | None, ...] | SharedMatrix,
+    active: Active, groups: _Groups, negate: bool,
+) -> Bits:  # fmt: skip
+    """Read A, from registers or shared memory: patterns (number or 1, 64, k)."""
+    if isinstance(a, SharedMatrix):
+        bits: Bits = groups.of_matrices(a.read(state, instruction, active))
+    else:
+        state.require_defined(instruction, VectorOperand(a), active, "operand A")  # type: ignore[arg-type]
+        values = np.stack([np.broadcast_to(state.read(x, "b32"), state.shape) for x in a])
+        bits = bound.matrix.a.unpack_bits(groups.of_registers(values), "a")
+    return bits ^ bits.dtype.type(bound.row.format("a").sign_mask) if negate else bits
+
+
+def _accumulators(
+    state: "State", instruction: Instruction, products: PendingProducts, targets: tuple[Operand | None, ...],
+    active: Active, adds: Array, bound: Bound,
+) -> Array:  # fmt: skip
+    """Read C, the sums under way among them, and zeros where scale-d is 0: (registers, blocks, warps, 32)."""
+    dtype = bound.matrix.c.register_dtype
+    registers = np.zeros((len(targets), *state.shape), dtype)
+    if not adds.any():
+        return registers
+    for into, register in zip(registers, targets, strict=True):
+        if register is None:
+            continue
+        value, under_way = products.value(register)  # type: ignore[arg-type]
+        if state.undefined_of(register) is not None:
+            used = adds if under_way is None else adds & ~under_way
+            state.require_defined(
+                instruction, register, used if active is None else used & active, "operand C, the accumulator"
+            )
+        np.copyto(into, value, where=adds)
+    return registers
+
+
+def _synchronise(instruction: Instruction, binding: Binding) -> Step:
+    opcode = require_spelling(instruction, _SYNCHRONISING)
+    if "wait_group" not in opcode:
+        operands_of(instruction, 0)
+        is_commit = "commit" in opcode
+
+        def commit(state: "State", active: Active) -> None:
+            if is_commit:
+                _products(state).commit(_warps(state, active))
+
+        return commit
+    left = immediate_of(instruction, operands_of(instruction, 1)[0], "the number of groups")
+
+    def wait(state: "State", active: Active) -> None:
+        _products(state).wait(left, _warps(state, active))
+
+    return wait
+
+
+def _wgmma(instruction: Instruction, binding: Binding) -> Step | BoundStep:
+    if binding.arch.name != "sm_90":
+        raise UnsupportedInstructionError(f"{binding.arch} has no {instruction.opcode}; only sm_90 has wgmma")
+    if instruction.modifiers[:1] == ("mma_async",):
+        return _multiply(instruction, binding)
+    return _synchronise(instruction, binding)
+
+
+MACHINE_STEPS: dict[str, MachineStep] = {"wgmma": _wgmma}
+"""Builders of the steps by mnemonic."""
