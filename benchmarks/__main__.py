@@ -5,6 +5,7 @@
     python -m benchmarks --quick                          a smoke test of some ten seconds
     python -m benchmarks --only speed --json speed.json
     python -m benchmarks --from FILE.json --page docs/explanation/performance.md
+    python -m benchmarks --only ptx --into FILE.json      the other parts of FILE.json stay as they are
 
 Rounds of all cases are repeated, and medians reported, as machines are noisy. The cupy engine has a benchmark of its
 own, for a machine with a GPU: tools/check_cupy_engine.py.
@@ -66,6 +67,13 @@ def measured(parts: list[str], quick: bool) -> Results:
     return results
 
 
+def merged(known: Results, found: Results, parts: list[str]) -> Results:
+    """Results with some parts measured anew; the machine is that of the parts which were known."""
+    results = {**known, **{name: found[name] for name in parts}}
+    results["targets"] = judged(results)
+    return results
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, one round: whether it works, no figures")
@@ -74,14 +82,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--from", type=Path, metavar="FILE", dest="source", help="take results from it; measure nothing"
     )
+    parser.add_argument("--into", type=Path, metavar="FILE", help="put the parts into the results that this file holds")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the tables into this page")
     given = parser.parse_args(arguments)
-    if given.page is not None and given.source is None and given.only:
+    if given.into is not None and (given.quick or given.source is not None):
+        parser.error("--into takes figures that were measured: neither --quick nor --from")
+    if given.page is not None and given.source is None and given.into is None and given.only:
         parser.error("--page takes all parts: it would empty the tables of the others")
     if given.source is not None:
         results = json.loads(given.source.read_text(encoding="utf-8"))
     else:
         results = measured(given.only or list(PARTS), given.quick)
+    if given.into is not None:
+        results = merged(json.loads(given.into.read_text(encoding="utf-8")), results, given.only or list(PARTS))
+        given.into.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     print(machine_line(results))
     for table in (make(results) for make in TABLES.values()):
         if table.rows:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import PARTS
+from benchmarks.__main__ import PARTS, main, merged
 from benchmarks.page import filled, places
 from benchmarks.tables import TABLES, machine_line
 from benchmarks.targets import TARGETS, judged
@@ -137,3 +137,20 @@ def test_rounds_take_the_cases_in_turn():
 
 def test_work_a_second_is_the_median_of_rounds():
     assert summary([1.0, 2.0, 4.0], 8.0) == {"median": 4.0, "slowest": 2.0, "fastest": 8.0}
+
+
+def test_a_part_that_is_measured_anew_leaves_the_others_and_is_judged():
+    known = json.loads(FIGURES.read_text(encoding="utf-8"))
+    record = {"what": "matmul f16", "engine": "numba", "seconds": 0.5, "rate": 7e7}
+    results = merged(known, {"machine": {}, "ptx": [record], "speed": []}, ["ptx"])
+    assert results["speed"] == known["speed"] and results["machine"] == known["machine"]
+    found = {x["what"]: (x["measured"], x["met"]) for x in results["targets"]}
+    assert found["PTX: Triton matmul f16, 512, numba"] == (0.5, True)
+    assert found["PTX: thread-instructions a second without the products, 512"] == (7e7, False)
+    assert found["PTX: flash attention, 4 x 512 x 64, numba"] == (None, None)
+
+
+def test_figures_of_a_smoke_test_are_not_put_into_a_file(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["--quick", "--into", str(tmp_path / "figures.json")])
+    assert "neither --quick nor --from" in capsys.readouterr().err

@@ -22,7 +22,7 @@ def test_version_is_that_of_the_package(process):
 
 @pytest.mark.parametrize(
     "argv",
-    [["--help"], *([x, "-h"] for x in ("list", "show", "layout", "where", "what", "gemm", "explain"))],
+    [["--help"], *([x, "-h"] for x in ("list", "show", "layout", "where", "what", "gemm", "explain", "ptx"))],
     ids=lambda x: x[0],
 )
 def test_help_goes_to_standard_output(process, argv):

@@ -4,6 +4,7 @@
 import re
 import warnings
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -46,6 +47,26 @@ def test_views_of_one_array_are_pointers_into_it():
     x = np.ones((4, 8), np.float32)
     we.ptx.Module(SCALE)["scale"][1, 32](x[2:], 3.0, 8)
     assert x.tolist() == [[1] * 8, [1] * 8, [3] * 8, [1] * 8]
+
+
+def test_arrays_that_may_not_be_written_are_inputs():
+    x, y = np.arange(128, dtype=np.uint32), np.zeros(128, np.uint32)
+    x.flags.writeable = False
+    assert we.ptx.Module(SAFE)["shift"][1, 128](x, y).findings == () and y[0] == 32
+    ones = np.ones(32, np.float32)
+    ones.flags.writeable = False
+    report = we.ptx.Module(SCALE)["scale"][1, 32](ones, 2.0, 32, findings="report")
+    assert [x.kind for x in report.findings] == ["read-only"] and ones.tolist() == [1] * 32
+
+
+@pytest.mark.parametrize(
+    "dtype", [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, np.complex64, "V4", [("a", "<u2")]], ids=str
+)
+def test_arrays_of_any_dtype_are_bytes_in_memory(dtype):
+    x = np.arange(512, dtype=np.uint8).view(dtype)
+    y = np.zeros(512, np.uint8).view(dtype)
+    we.ptx.Module(SAFE)["shift"][1, 128](x, y)
+    assert y.tobytes() == x.view(np.uint32).reshape(2, 2, 32)[:, ::-1].tobytes()
 
 
 def test_a_warning_says_what_is_wrong_and_the_rest_is_done():
@@ -112,7 +133,7 @@ def test_limits_stop_a_launch_and_leave_the_arrays_alone():
     ((1, (32, 33)), "a block of 32 x 33 x 1 has 1056 threads; sm_90 takes at most 1024"),
     (((1, 70000), 32), "grid.y is 70000; sm_90 takes at most 65535"),
     ((1, 32, -1), "the bytes of dynamic shared memory are an integer from 0 on, not -1"),
-    ((1, 32, 10**12), "scale needs 1000000000000 bytes of shared memory a block, 0 declared and 10+ dynamic; sm_90 has"),
+    ((1, 32, 10**12), "scale needs 1000000000000 bytes of shared memory a block, 0 declared and 10+ dynamic"),
 ])  # fmt: skip
 def test_a_launch_that_a_chip_refuses_is_refused(launch, message):
     kernel = we.ptx.Module(SCALE)["scale"]
@@ -123,11 +144,16 @@ def test_a_launch_that_a_chip_refuses_is_refused(launch, message):
 
 
 @pytest.mark.parametrize(("text", "block", "message"), [
-    (entry("", directives=".reqntid 64, 2"), 128, r"k was compiled for blocks of \(64, 2, 1\) \(\.reqntid\), not \(128, 1, 1\)"),
-    (entry("", directives=".maxntid 64"), 65, r"at most 64 threads a block \(\.maxntid, __launch_bounds__\); .* has 65"),
-    (entry("", ".shared .b8 x[1099511627776]; ret;"), 1, "k declares 1099511627776 bytes of shared memory; 49152 at most"),
-    (entry("", ".local .b8 x[1048576]; ret;"), 1, "k needs 1048576 bytes of local memory a thread; sm_90 has 524288"),
-    (entry("", directives=".reqnctapercluster 2"), 1, r"k runs in clusters of \(2, 1, 1\) blocks, which are not modelled"),
+    (entry("", directives=".reqntid 64, 2"), 128,
+     r"k was compiled for blocks of \(64, 2, 1\) \(\.reqntid\), not \(128, 1, 1\)"),
+    (entry("", directives=".maxntid 64"), 65,
+     r"at most 64 threads a block \(\.maxntid, __launch_bounds__\); .* has 65"),
+    (entry("", ".reg .b32 %r; .shared .b8 x[1099511627776]; mov.u32 %r, x; ret;"), 1,
+     "k declares 1099511627776 bytes of shared memory; 49152 at most"),
+    (entry("", ".reg .b32 %r; .local .b8 x[1048576]; mov.u32 %r, x; ret;"), 1,
+     "k needs 1048576 bytes of local memory a thread; sm_90 has 524288"),
+    (entry("", directives=".reqnctapercluster 2"), 1,
+     r"k runs in clusters of \(2, 1, 1\) blocks, which are not modelled"),
 ])  # fmt: skip
 def test_what_the_text_says_of_its_launches_is_kept(text, block, message):
     with pytest.raises(UnsupportedInstructionError, match=message):

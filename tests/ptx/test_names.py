@@ -45,5 +45,5 @@ def test_a_name_that_means_none_or_two_is_refused(wanted, message):
 
 
 def test_a_text_without_kernels_says_so():
-    with pytest.raises(UnsupportedInstructionError, match="x.ptx has no kernel; __global__"):
+    with pytest.raises(UnsupportedInstructionError, match=r"x\.ptx has no kernel; __global__"):
         find([], "k", {}, "x.ptx")

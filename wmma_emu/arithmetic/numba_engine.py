@@ -6,6 +6,8 @@ products of BLAS, as in the NumPy engine, because nothing that numba compiles is
 """
 
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,16 @@ from wmma_emu.arithmetic.blocks import Progress
 from wmma_emu.arithmetic.exact import multiply_or
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_chains import multiply_chains
-from wmma_emu.arithmetic.numba_kernels import Shape, multiply_tile, prepare_columns, prepare_rows
+from wmma_emu.arithmetic.numba_kernels import multiply_tile, prepare_columns, prepare_rows
+from wmma_emu.arithmetic.numba_lanes import Places, multiply_matrices, multiply_words
 from wmma_emu.arithmetic.numba_operands import Codes, codes_in, codes_of, step_order
+from wmma_emu.arithmetic.numba_shapes import joins_of, shape_of, unit_of
 from wmma_emu.arithmetic.tiles import from_accumulator_bits, largest_exact_step, to_accumulator_bits
 from wmma_emu.errors import BackendUnavailableError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert, require_ieee_subnormals
 
-__all__ = ["has", "multiply_block"]
+__all__ = ["has", "multiply_block", "multiply_registers"]
 
 _COLUMNS = 256
 """Of a tile: a step's 16 rows of B, 5 bytes an element, stay in the first-level cache."""
@@ -36,6 +40,9 @@ _DEPTH = 1 << 10
 """Products that are made ready at once, 5 bytes an element."""
 
 _MOST_TERMS = 64
+
+_MANY, _SMALL, _SHORT = 32, 1 << 9, 1 << 6
+"""So many matrices, each of so few elements of D and so short a k, are multiplied side by side."""
 
 _UNROLLED = 8
 """Products of a long chain that follow one another in registers."""
@@ -66,8 +73,29 @@ def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, prog
     if product.model.arithmetic in ("integer", "popcount"):
         numpy_engine.multiply_block(product, a, b, c, d, progress)
         return
-    try:
+    with _telling_of_its_cache():
         _multiply(product, a, b, c, d, progress)
+
+
+def multiply_registers(
+    product: DotProduct, places: Places, a: NDArray[np.uint32], b: NDArray[np.uint32], c: Bits
+) -> Bits | None:
+    """Compute D = A B + C for many warps from their registers, as `wmma_emu.arithmetic.numba_lanes.multiply_words`.
+
+    None where the product is none of aligned sums, or one that the engine lacks.
+    """
+    if product.model.arithmetic != "aligned_sum" or not has(product):
+        return None
+    require_ieee_subnormals()
+    with _telling_of_its_cache():
+        return multiply_words(product, places, a, b, c)
+
+
+@contextmanager
+def _telling_of_its_cache() -> Iterator[None]:
+    """Say what is to be done where numba cannot use its cache."""
+    try:
+        yield
     except (OSError, EOFError, pickle.UnpicklingError) as error:
         raise BackendUnavailableError(
             f"numba cannot read or write its cache of compiled code ({shorten(error, str)}); delete *.nbi and *.nbc in "
@@ -87,6 +115,9 @@ def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress:
 def _multiply_carefully(
     product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None
 ) -> None:
+    if len(d) >= _MANY and d[0].size <= _SMALL and a.shape[-1] <= _SHORT:
+        multiply_matrices(product, a, b, c, d)
+        return
     for index in range(len(d)):
         _multiply_matrix(product, a[index], b[index], c[index], d[index], progress)
 
@@ -97,7 +128,7 @@ def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, pr
     accumulator = model.accumulator_format
     sums = from_accumulator_bits(convert(c, product.c, accumulator), product).copy()
     depth = max(_DEPTH // product.k, 1) * product.k
-    shape, joins, unit = _shape_of(product), _joins_of(product), _unit_of(product)
+    shape, joins, unit = shape_of(product), joins_of(product), unit_of(product)
     m, n = d.shape
     starts = range(0, a.shape[-1], depth)
     for done, start in enumerate(starts):
@@ -108,11 +139,11 @@ def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, pr
             columns = slice(column, min(column + _COLUMNS, n))
             y = codes_in(b[start : start + depth, columns], product.b)
             right = _prepared_columns(product, y, order)
-            operands = x, y, order, _codes(product, "a"), _codes(product, "b")
+            operands = x[:, :, None], y[None], order, _codes(product, "a"), _codes(product, "b")
             for row in range(0, m, _ROWS):
                 rows = slice(row, row + _ROWS)
                 running = np.ascontiguousarray(sums[rows, columns])
-                multiply_tile(shape, row, left, right, operands, running, len(product.steps), joins, unit)
+                multiply_tile(shape, row, 0, left, right, operands, running, len(product.steps), joins, unit)
                 sums[rows, columns] = running
             if progress is not None:
                 progress((done + min(column + _COLUMNS, n) / n) / len(starts))
@@ -142,29 +173,6 @@ def _multiply_chains(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) ->
             d[index, rows] = again[0]
 
 
-def _shape_of(product: DotProduct) -> Shape:
-    terms = len(product.steps[0])
-    at_once = terms if terms <= largest_exact_step(product) else terms // 2
-    return Shape((0,) * terms, (0,) * at_once, (0,) * (product.model.accumulator == "f16"))
-
-
-def _joins_of(product: DotProduct) -> tuple[bool, bool]:
-    return product.model.c_joins == "last_add", product.model.partial_sums == "added"
-
-
-def _unit_of(product: DotProduct) -> NDArray[np.int32]:
-    """The numbers of a model that compiled code takes, in the order in which `numba_kernels` reads them."""
-    model, out = product.model, product.model.output_format
-    keep = -1 << (23 - out.fraction_bits) if model.accumulator == "f32" else -1
-    return np.array(
-        [
-            model.fraction_bits, model.min_exponent, model.accumulator_format.emin,
-            out.emin, out.emax, out.fraction_bits, model.rounding == "RNE", keep,
-        ],
-        np.int32,
-    )  # fmt: skip
-
-
 def _codes(product: DotProduct, operand: str) -> Codes:
     a, b = product.operand_formats
     return codes_of(product.a, a) if operand == "a" else codes_of(product.b, b)
@@ -178,7 +186,7 @@ def _prepared_rows(
     shape = steps, len(codes), terms
     ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty(shape[:2], np.int32)
     prepare_rows(codes, order, values, exponents, *ready)
-    return ready
+    return tuple(x[..., None] for x in ready)
 
 
 def _prepared_columns(
@@ -189,4 +197,4 @@ def _prepared_columns(
     shape = steps, terms, codes.shape[1]
     ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty((steps, codes.shape[1]), np.int32)
     prepare_columns(codes, order, values, exponents, *ready)
-    return ready
+    return tuple(x[:, None] for x in ready)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Shape", "multiply_tile", "prepare_columns", "prepare_rows"]
+__all__ = ["Shape", "multiply_lanes", "multiply_tile", "prepare_columns", "prepare_rows"]
 
 _i8, _i32, _i64, _f32, _f64 = np.int8, np.int32, np.int64, np.float32, np.float64
 
@@ -41,11 +41,15 @@ class Shape(NamedTuple):
         As long as many of them, cut, add up in int32: all, or at least half.
     nearest : tuple of int
         Of length 1 where results are rounded to f16; empty where they are cut to float32.
+    apart : tuple of int
+        Of length 1 where each column of a tile has an A of its own: columns are matrices then. Empty where all share
+        one.
     """
 
     terms: tuple[int, ...]
     at_once: tuple[int, ...]
     nearest: tuple[int, ...]
+    apart: tuple[int, ...] = ()
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -98,7 +102,7 @@ def _relative(value, exponent, base):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def multiply_tile(shape, row, left, right, operands, c, per_instruction, joins, unit):
+def multiply_tile(shape, row, line, left, right, operands, c, per_instruction, joins, unit):
     """Take every step of every instruction for a tile.
 
     Parameters
@@ -106,10 +110,13 @@ def multiply_tile(shape, row, left, right, operands, c, per_instruction, joins, 
     shape : Shape
     row : int
         The tile's first row of A.
+    line : int
+        Which of the lines of B, 0 where there is one.
     left, right : tuples of arrays
-        A and B made ready: value, exponent, top.
+        A and B made ready: value and exponent (steps, lines, terms, columns), top (steps, lines, columns). Lines of A
+        are rows; its columns are one, or those of the tile where each has an A of its own.
     operands : tuple
-        Codes of A and of B, the k of every step, and what the codes mean.
+        Codes of A and of B, (lines, K, columns), the k of every step, and what the codes mean.
     c : float32 array, shape (rows, columns)
         Values of the accumulator's format; takes the sums.
     per_instruction : int
@@ -130,54 +137,132 @@ def multiply_tile(shape, row, left, right, operands, c, per_instruction, joins, 
         steps = range(start, start + per_instruction)
         if not joins[0]:
             for s in steps:
-                _step(shape, s, row, left, right, operands, c, scratch, unit)
+                _step(shape, s, row, line, left, right, operands, c, scratch, unit)
             continue
         partial[:] = 0
         for s in steps:
             if joins[1] and s > start:
                 other[:] = 0
-                _step(shape, s, row, left, right, operands, other, scratch, unit)
+                _step(shape, s, row, line, left, right, operands, other, scratch, unit)
                 _add(shape, partial, other)
             else:
-                _step(shape, s, row, left, right, operands, partial, scratch, unit)
+                _step(shape, s, row, line, left, right, operands, partial, scratch, unit)
         _add(shape, c, partial)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _step(shape, s, first, left, right, operands, running, scratch, unit):
-    """Step ``s`` of every row of the tile, row ``first`` of A and the following."""
+def multiply_lanes(shape, a, b, c, c_places, order, per_instruction, joins, unit):
+    """Multiply many small matrices side by side: columns of a tile are matrices, of which each has an A of its own.
+
+    Parameters
+    ----------
+    shape : Shape
+    a, b : tuples of arrays
+        Words, uint32 (words, matrices, parts); where each element stands, int32 (lines, K, 3): word, part, lowest bit;
+        uint32 array of 2: the bits of an element, and how many low ones are ignored; what the codes mean.
+        Lines are rows of A, columns of B.
+    c : float32 array, shape (words, matrices, parts)
+        Values of the accumulator's format; takes the sums.
+    c_places : int32 array, shape (columns, rows, 2)
+        Where each element of c stands: word, part.
+    order, per_instruction, joins, unit
+        As of `multiply_tile`.
+    """
+    count, at_once = a[0].shape[1], 64
+    steps, terms = order.shape
+    (columns, rows), depth = c_places.shape[:2], a[1].shape[1]
+    for first in range(0, count, at_once):
+        width = min(at_once, count - first)
+        x, y = np.empty((rows, depth, width), np.uint32), np.empty((columns, depth, width), np.uint32)
+        left = (
+            np.empty((steps, rows, terms, width), np.float32), np.empty((steps, rows, terms, width), np.int8),
+            np.empty((steps, rows, width), np.int32),
+        )  # fmt: skip
+        right = (
+            np.empty((steps, columns, terms, width), np.float32), np.empty((steps, columns, terms, width), np.int8),
+            np.empty((steps, columns, width), np.int32),
+        )  # fmt: skip
+        _prepare_lanes(a, first, order, x, left)
+        _prepare_lanes(b, first, order, y, right)
+        running = np.empty((rows, width), np.float32)
+        for q in range(columns):
+            for i in range(rows):
+                word, part = c_places[q, i, 0], c_places[q, i, 1]
+                for w in range(width):
+                    running[i, w] = c[word, first + w, part]
+            multiply_tile(shape, 0, q, left, right, (x, y, order, a[3], b[3]), running, per_instruction, joins, unit)
+            for i in range(rows):
+                word, part = c_places[q, i, 0], c_places[q, i, 1]
+                for w in range(width):
+                    c[word, first + w, part] = running[i, w]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _prepare_lanes(operand, first, order, code, ready):
+    """Make matrices ready, from number ``first`` on: codes (lines, K, matrices), and as `multiply_tile` wants them."""
+    words, places, bits, codes = operand
+    value, exponent, top = ready
+    mask, ignored = bits
+    lines, depth, width = code.shape
+    for i in range(lines):
+        for k in range(depth):
+            word, part, shift = places[i, k]
+            for w in range(width):
+                code[i, k, w] = np.uint32((words[word, first + w, part] >> np.uint32(shift)) & mask) >> ignored
+    values, exponents = codes[0], codes[1]
+    for s in range(order.shape[0]):
+        for i in range(lines):
+            largest = top[s, i]
+            largest[:] = _NONE
+            for t in range(order.shape[1]):
+                row = code[i, order[s, t]]
+                for w in range(width):
+                    largest[w] = max(largest[w], exponents[row[w]])
+            for t in range(order.shape[1]):
+                row = code[i, order[s, t]]
+                for w in range(width):
+                    base = _i32(0) if largest[w] == _NONE or largest[w] == _SPECIAL else largest[w]
+                    value[s, i, t, w], exponent[s, i, t, w] = _relative(values[row[w]], exponents[row[w]], base)
+            for w in range(width):
+                largest[w] = _i32(0) if largest[w] == _NONE else largest[w]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _step(shape, s, first, line, left, right, operands, running, scratch, unit):
+    """Step ``s`` of every row of the tile, row ``first`` of A and the following, with line ``line`` of B."""
     a, b, order, a_codes, b_codes = operands
     out, largest, _, last, sums = scratch
     limit = _limit(shape)
     for i in range(running.shape[0]):
-        careful = _row_step(shape, s, first + i, left, right, running, i, scratch, unit)
+        careful = _row_step(shape, s, first + i, line, left, right, running, i, scratch, unit)
         if careful != 0:
             for j in range(out.shape[0]):
                 wrong = _is_careful(largest[j], _i32(last[j] + unit[0])) | _is_too_large(sums[0, j], limit)
                 if len(shape[0]) > len(shape[1]):
                     wrong |= _is_too_large(sums[1, j], limit)
                 if wrong != 0:
-                    out[j] = _careful_step(a[first + i], b[:, j], order[s], a_codes, b_codes, running[i, j], unit)
+                    x, y = a[first + i, :, j * len(shape[3])], b[line, :, j]
+                    out[j] = _careful_step(x, y, order[s], a_codes, b_codes, running[i, j], unit)
         for j in range(out.shape[0]):
             running[i, j] = out[j]
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
-def _row_step(shape, s, row, left, right, c, i, scratch, unit):
+def _row_step(shape, s, row, line, left, right, c, i, scratch, unit):
     """Step ``s`` of row ``row`` of A, from the running sums ``c[i]``; says whether any element is to be done again."""
     a, a_exponent, a_top = left
     b, b_exponent, b_top = right
     out, largest, scale, last, sums = scratch
-    terms, at_once, nearest = len(shape[0]), len(shape[1]), len(shape[2]) == 1
+    terms, at_once, nearest, own = len(shape[0]), len(shape[1]), len(shape[2]) == 1, len(shape[3])
     fraction_bits, floor, smallest, keep = unit[0], unit[1], unit[2], unit[7]
     columns, limit, careful = out.shape[0], _limit(shape), _i32(0)
     for j in range(columns):
         exponent = _i8(-128)
         for k in range(terms):
-            exponent = max(exponent, _i8(a_exponent[s, row, k] + b_exponent[s, k, j]))
+            exponent = max(exponent, _i8(a_exponent[s, row, k, j * own] + b_exponent[s, line, k, j]))
         largest[j] = exponent
     for j in range(columns):
-        base = _i32(a_top[s, row] + b_top[s, j])
+        base = _i32(a_top[s, row, j * own] + b_top[s, line, j])
         exponent = _exponent_of(c[i, j])
         if nearest:  # subnormals of f16 keep its smallest exponent
             exponent = exponent if exponent == _i32(-127) else max(exponent, smallest)
@@ -188,13 +273,13 @@ def _row_step(shape, s, row, left, right, c, i, scratch, unit):
     for j in range(columns):
         total, power = _i32(0), scale[j]
         for k in range(at_once):
-            total = _i32(total + _i32((a[s, row, k] * power) * b[s, k, j]))
+            total = _i32(total + _i32((a[s, row, k, j * own] * power) * b[s, line, k, j]))
         sums[0, j] = total
     if terms > at_once:
         for j in range(columns):
             total, power = _i32(0), scale[j]
             for k in range(at_once, terms):
-                total = _i32(total + _i32((a[s, row, k] * power) * b[s, k, j]))
+                total = _i32(total + _i32((a[s, row, k, j * own] * power) * b[s, line, k, j]))
             sums[1, j] = total
     for j in range(columns):
         total = sums[0, j]

@@ -79,7 +79,8 @@ def compile_cuda(
     library = _library()
     target = virtual_architecture(arch)
     _require_target(library, target, arch)
-    given = [f"--gpu-architecture={target}", "--std=c++17", "--generate-line-info", *options]
+    given = [f"--gpu-architecture={target}", "--generate-line-info", *options]
+    given += [] if any(x.lstrip("-").startswith("std=") for x in options) else ["--std=c++17"]
     given += [f"--include-path={folder}" for folder in (*include, *_include_folders())]
     return _Program(library, source, name).compile(given, instantiate)
 

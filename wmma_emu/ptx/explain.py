@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 from wmma_emu.ptx.names import plain_name
-from wmma_emu.ptx.program.program import Parameter
+from wmma_emu.ptx.operands import bits_of_type
+from wmma_emu.ptx.program.program import KernelProgram, Parameter, Symbol
 from wmma_emu.ptx.report import contracted_text, grouped
 
 if TYPE_CHECKING:
@@ -62,9 +63,11 @@ class KernelExplanation:
     def fields(self) -> Iterator[tuple[str, str]]:
         """Label and text of each line; labels are left out where they repeat."""
         yield "kernel", self.name + (f" ({self.plain_name})" if self.plain_name else "")
-        for label, x in _labelled("parameters", self.parameters):
-            pointer = ", a pointer" if x.is_pointer else ""
-            yield label, f".{x.type} {x.name}: {_bytes(x.bytes)} at {x.offset}{pointer}"
+        for label, (i, x) in _labelled("parameters", tuple(enumerate(self.parameters))):
+            is_plain = x.bytes * 8 == bits_of_type(x.type)
+            kind = f".{x.type}{' pointer' * x.is_pointer}" if is_plain else "struct"
+            own = "" if x.name == f"{self.name}_param_{i}" else f" {x.name}"  # compilers' names say nothing more
+            yield label, f"{i}: {kind}{own}, {_bytes(x.bytes)} at {x.offset}"
         dynamic = ", and what the launch adds" if self.dynamic_shared else ""
         yield "shared memory", f"{_bytes(self.shared_bytes)}{dynamic}"
         yield "local memory", f"{_bytes(self.local_bytes)} a thread"
@@ -116,8 +119,8 @@ class Explanation:
     ----------
     name, version, target, arch : str
         What messages call it, the PTX version and the chip that it is for, the chip that it would run on.
-    variables : dict
-        Bytes of each ``__device__`` and ``__constant__`` variable.
+    variables, unused_variables : dict
+        Bytes of each ``__device__`` and ``__constant__`` variable that a kernel uses, and of those that none does.
     kernels : tuple of KernelExplanation
     """
 
@@ -126,12 +129,16 @@ class Explanation:
     target: str
     arch: str
     variables: dict[str, int]
+    unused_variables: dict[str, int]
     kernels: tuple[KernelExplanation, ...]
 
     def __str__(self) -> str:
         head = f"{self.name}: PTX {self.version} for {self.target}, on {self.arch}"
         variables = [f"variable       {name}: {_bytes(size)}" for name, size in self.variables.items()]
-        return "\n\n".join(["\n".join([head, *variables]), *map(str, self.kernels)])
+        unused = len(self.unused_variables)
+        more = [f"{'' if variables else 'variables':<15}{'and ' * bool(variables)}{unused} that no kernel uses"]
+        more = more if unused else []
+        return "\n\n".join(["\n".join([head, *variables, *more]), *map(str, self.kernels)])
 
     def to_dict(self) -> dict[str, Any]:
         """As numbers, texts, lists and dicts, for JSON."""
@@ -141,6 +148,7 @@ class Explanation:
             "target": self.target,
             "arch": self.arch,
             "variables": self.variables,
+            "unused_variables": self.unused_variables,
             "kernels": [x.to_dict() for x in self.kernels],
         }
 
@@ -148,9 +156,13 @@ class Explanation:
 def explain_module(module: "Module") -> Explanation:
     """Say what is in a module."""
     program = module.program
-    variables = {x.name: x.bytes for x in (*program.global_symbols, *program.const_symbols)}
+    relocated = {x[1].name for x in (*program.global_relocations, *program.const_relocations)}
+    used = relocated.union(*(_names_used(x) for x in program.kernels.values()))
+    both: tuple[dict[str, int], dict[str, int]] = {}, {}
+    for symbol in (*program.global_symbols, *program.const_symbols):
+        both[symbol.name not in used][symbol.name] = symbol.bytes
     return Explanation(
-        module.name, program.version, program.target, module.arch.name, variables,
+        module.name, program.version, program.target, module.arch.name, *both,
         tuple(_explain_kernel(module[name]) for name in module),
     )  # fmt: skip
 
@@ -164,6 +176,13 @@ def _explain_kernel(kernel: "Kernel") -> KernelExplanation:
         program.max_block, dict(sorted(counts.items(), key=lambda x: (-x[1], x[0]))), compiled.missing,
         compiled.not_bit_exact, kernel.contracted,
     )  # fmt: skip
+
+
+def _names_used(program: KernelProgram) -> set[str]:
+    """Names of the variables that a kernel's instructions name."""
+    operands = (y for x in program.instructions for y in x.operands)
+    bases = (getattr(x, "base", x) for x in operands)
+    return {x.name for x in bases if isinstance(x, Symbol)}
 
 
 def _labelled(label: str, entries: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:

@@ -53,7 +53,8 @@ class Kernel:
     labels: tuple[str, ...] = ()
 
     def __init__(self, module: "Module", program: KernelProgram) -> None:
-        self.module, self.program, self.contracted = module, *_contracted(program, module.contract)
+        self.module = module
+        self.program, self.contracted = _contracted(program, module.contract)
         self.name, self.called = program.name, plain_name(program.name) or program.name
         self.binding = Binding(self.program, module.arch, module.engine, module.threads)
 

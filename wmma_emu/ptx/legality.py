@@ -56,6 +56,8 @@ def require_legal(program: KernelProgram, called: str, arch: Arch, grid: Dim3, b
 
 def _cluster(program: KernelProgram) -> tuple[int, ...]:
     """Blocks of a cluster, if the kernel asks for any."""
+    if not any(".reqnctapercluster" in line for line in program.lines):
+        return (1, 1, 1)
     header = re.search(rf"\.entry\s+{re.escape(program.name)}\s*[({{\s][^{{]*", "\n".join(program.lines))
     found = re.search(r"\.reqnctapercluster\s+([\d\s,]+)", header[0]) if header else None
     sizes = [int(x) for x in re.findall(r"\d+", found[1])] if found else []

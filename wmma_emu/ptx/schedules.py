@@ -23,12 +23,13 @@ def require_same_results(name: str, first: GlobalMemory, other: GlobalMemory, se
             continue
         array = mine.array
         element = int(np.argmax(expected != found)) // array.itemsize
-        order = "C" if array.flags.c_contiguous else "F"
-        index = tuple(int(x) for x in np.unravel_index(element, array.shape, order))
+        in_c_order = array.flags.c_contiguous
+        found_at = np.unravel_index(element, array.shape if in_c_order else array.shape[::-1])
+        index = [int(x) for x in (found_at if in_c_order else found_at[::-1])]
         shown = [_pattern(x[element * array.itemsize :][: array.itemsize]) for x in (found, expected)]
         count = int((expected != found).reshape(-1, array.itemsize).any(axis=1).sum())
         raise ScheduleDependenceError(
-            f"the order of the warps decides what {name} computes: with schedule={seed}, element {list(index)} of "
+            f"the order of the warps decides what {name} computes: with schedule={seed}, element {index} of "
             f"{mine.name} is {shown[0]}, not {shown[1]}; {count} of {array.size} elements differ"
         )
 

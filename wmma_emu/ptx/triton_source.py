@@ -83,6 +83,9 @@ def compile_triton(
         raise CompilationError(
             f"{metadata.name} runs in clusters of {metadata.num_ctas} blocks, which are not modelled"
         )
+    scratch = getattr(metadata, "global_scratch_size", 0) + getattr(metadata, "profile_scratch_size", 0)
+    if scratch:
+        raise CompilationError(f"{metadata.name} needs {scratch} bytes of scratch memory, which is not modelled")
     return CompiledTriton(
         compiled.asm["ptx"], metadata.name, metadata.num_warps, metadata.shared, runtime, divisible
     )  # fmt: skip

@@ -85,11 +85,11 @@ def _multiply(a: int, b: int, ftz: bool) -> int:
     """Multiply; with ``ftz`` what is subnormal is zero, and so is a product that is after it was rounded to 24 bits."""
     if not ftz:
         return mul(a, b, _F32)
-    a, b = _flush(a), _flush(b)
-    result = mul(a, b, _F32)
-    # As if there were no least exponent: 2**64 times as large, the rounding is that to 24 bits.
-    larger = mul(_times(a if a & _NAN <= b & _NAN else b, 64), b if a & _NAN <= b & _NAN else a, _F32)
-    return result if larger & _NAN >= 65 << 23 else result & _SIGN
+    less, more = sorted((_flush(a), _flush(b)), key=lambda x: x & _NAN)
+    # 2**64 times as large, the product is rounded to 24 bits, as if there were no least exponent.
+    larger = mul(_times(less, 64), more, _F32)
+    result = mul(less, more, _F32)
+    return result if larger & _NAN >= (64 + 1) << 23 else result & _SIGN
 
 
 def _flush_times(x: int, power: int, ftz: bool) -> int:

@@ -14,7 +14,7 @@ POSITION_BITS = 17
 """Bits of the position within a segment. Where a function has 16, they stand in the upper ones."""
 
 SQUARE_CUT = 19
-"""The lowest column of partial products that the squarer has: bit i times bit j stands in column i + j."""
+"""The lowest column of partial products that the squarer has; `squares` says what stands where."""
 
 _FILE = "approx_coefficients.csv"
 _GPU = "NVIDIA H200, driver 580.159.04, 2026-11-21"

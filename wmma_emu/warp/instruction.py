@@ -14,10 +14,11 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.packing import pack_words
 from wmma_emu.instructions import OPERANDS, Arch, Instruction, Operand, machine_instructions
-from wmma_emu.layouts import pack_metadata, unpack_metadata
+from wmma_emu.layouts import LaneMap, pack_metadata, unpack_metadata
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.warp.options import check_options
 from wmma_emu.warp.quad_pairs import per_quad_pair
+from wmma_emu.warp.register_products import multiply_registers
 from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.warp.sparse import compress, matmul_sparse
 
@@ -129,11 +130,20 @@ class BoundInstruction:
         check_engine(engine)
         check_options(self.instruction, metadata=metadata, selector=selector)
         operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
+        if engine == "numba" and not self.instruction.is_sparse:
+            given = (operand.checked_registers(registers, name) for operand, registers, name in operands)
+            d = multiply_registers(self.product, self._layouts, *given)
+            if d is not None:
+                return d
         x, y, z = (operand.unpack_elements(registers, name) for operand, registers, name in operands)
         if self.instruction.is_sparse:
             indices = self.indices(metadata, selector)
             return pack_words(self._execute_sparse(x, y, z, indices, engine), self.d.format)
         return pack_words(self.execute_elements(x, y, z, engine=engine), self.d.format)
+
+    @property
+    def _layouts(self) -> tuple[LaneMap, LaneMap, LaneMap, LaneMap]:
+        return self.a.layout, self.b.layout, self.c.layout, self.d.layout
 
     def indices(self, metadata: Any, selector: int = 0) -> Ints:
         """Read metadata, as the instruction does: the k of each packed element of A, (*warps, m, terms).
@@ -194,7 +204,7 @@ class BoundInstruction:
         Of duplicates in a lane only those count that the instruction reads. Where lanes hold copies of A and B, on
         Volta, each quad pair multiplies its own.
         """
-        layouts = [operand.layout for operand in (self.a, self.b, self.c, self.d)]
+        layouts = list(self._layouts)
         if any(layout.reads_copies for layout in layouts):
             layouts = [per_quad_pair(layout) for layout in layouts]
         x, y, z = (layout.scatter(bits) for layout, bits in zip(layouts[:3], (a, b, c), strict=True))

@@ -143,9 +143,13 @@ class BoundOperand:
 
     def unpack_elements(self, registers: NDArray[Any], name: str = "registers") -> Bits:
         """Take registers apart into every lane's elements, duplicates included: (num_elements, *warps, 32)."""
+        return unpack_words(self.checked_registers(registers, name), self.format)
+
+    def checked_registers(self, registers: NDArray[Any], name: str = "registers") -> NDArray[Any]:
+        """Refuse what are no registers of this operand."""
         registers, _ = as_numpy(registers, name)
         self._check_registers(registers)
-        return unpack_words(registers, self.format)
+        return registers
 
     def check_matrix(self, shape: tuple[int, ...]) -> None:
         """Refuse a matrix of another shape than the operand's, leading axes aside."""

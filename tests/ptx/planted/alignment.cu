@@ -34,6 +34,9 @@ extern "C" __global__ void double_in_shared(const int* in, double* out)
 extern "C" __global__ void copy_of_sixteen(const float* in, float* out)
 {
     __shared__ __align__(16) float tile[32 * 6];
+    for (int e = threadIdx.x; e < 32 * 6; e += 32)
+        tile[e] = 0;
+    __syncwarp();
     unsigned to = __cvta_generic_to_shared(tile + BUG(5, 4) * threadIdx.x);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
                  ::"r"(to), "l"(in + 4 * threadIdx.x) // <- misaligned

@@ -5,6 +5,7 @@ Every kernel is compiled twice: as it is, with one bug, whose line says the kind
 with the macro FIXED, without it. The committed texts are in compiled/; `tools.build_planted_ptx` makes them.
 """
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,7 +48,15 @@ class Planted(NamedTuple):
             marked = [i for i, x in enumerate(lines) if i < begin and f"// <- {self.kind}" in x and ");" in x]
         if not marked:
             raise ValueError(f"no line of {self.kernel} says {self.kind}")
-        return {i + 1 for i in marked}
+        return {line + 1 for i in marked for line in range(_begin(lines, i), i + 1)}
+
+
+def _begin(lines: list[str], i: int) -> int:
+    """Where a statement of assembler begins that a line belongs to: compilers name its first line or its last."""
+    if re.match(r" *::?[ \"]|  +: ", lines[i]):
+        while "asm volatile(" not in lines[i]:
+            i -= 1
+    return i
 
 
 def ints(*shape: int, low: int = 0) -> Any:

@@ -149,7 +149,7 @@ def test_illegal_metadata_is_found_and_leaves_c_to_that_warp():
 @pytest.mark.parametrize(
     ("text", "arch", "message"),
     [
-        ("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 {%r1}", "sm_120", "not modelled yet"),
+        ("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.f32.e2m1.e2m1.f32 {%r1}", "sm_120", "not modelled yet"),
         ("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%r1}, {%r1}, {%r1}, {%r1}", "sm_80", "sm_89"),
         (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}, {{%r1, %r2}}, {{%r1, %r2, %r3, %r4}}", "sm_80", "takes 4 registers"),
         (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}", "sm_80", "takes 4 operands, not 2"),

@@ -20,8 +20,8 @@ _NOWHERE = np.int32(2**31 - 1)
 _PATIENCE = 1024
 _PATIENCE_WITH_SPINNING = 16
 _TURNS = 64
-"""How often the lowest place may be taken while others wait, where it is hardly a loop that waits for them, and where it
-may be one; and how many turns are given then."""
+"""How often the lowest place may be taken while others wait, where it is hardly a loop that waits for them, and where
+it may be one; and how many turns are given then."""
 
 
 class Positions:

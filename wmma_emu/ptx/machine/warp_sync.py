@@ -84,7 +84,7 @@ class WarpSync(NamedTuple):
             return self.act(execution, None)
         who = np.broadcast_to(state.live if active is None else active, state.shape)
         missing = self._missing(execution, who)
-        waits = who & missing.any(axis=-1, keepdims=True)
+        waits = who & self._widen(execution, missing)  # of a warpgroup: where any of its warps lacks lanes
         if waits.any():
             execution.positions.wait(waits, AT_WARP, self.place)
             execution.instructions -= int(np.count_nonzero(waits))  # counted when it is executed

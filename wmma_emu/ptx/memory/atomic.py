@@ -20,6 +20,7 @@ __all__ = ["atomic"]
 def atomic(
     memory: Memory, instruction: Instruction, space: str, addresses: Array, values: tuple[Array, ...], active: Active,
     look_up: Callable[[str], Operation], alignment: int, order: np.random.Generator | None,
+    ordering: str,
 ) -> tuple[Array, Array | None]:  # fmt: skip
     """Serve the active threads one after another; return what each finds, and where that is what nobody had computed.
 
@@ -36,10 +37,14 @@ def atomic(
         What the address has to be a multiple of.
     order : Generator, or None
         Draws the order of the threads; None is that of blocks, warps and lanes.
+    ordering : str
+        "relaxed", or what synchronises: "acquire", "release", "acq_rel".
     """
     active = memory.threads.exists if active is None else active
     if space:
-        return _within(memory, instruction, space.split("::")[0], addresses, values, active, look_up, alignment, order)
+        return _within(
+            memory, instruction, space.split("::")[0], addresses, values, active, look_up, alignment, order, ordering
+        )
     parts = classify(addresses, fit(active, addresses.shape))
     found: Array | None = None
     undefined: Array | None = None
@@ -47,7 +52,7 @@ def atomic(
         now = narrowest(active, mask)
         if mask is not None and now is not None and not now.any():
             continue
-        old, bad = _within(memory, instruction, name, inside, values, now, look_up, alignment, order)
+        old, bad = _within(memory, instruction, name, inside, values, now, look_up, alignment, order, ordering)
         found = old if found is None or mask is None else np.where(mask, old, found)
         if bad is not None:
             undefined = bad if undefined is None else undefined | bad
@@ -57,13 +62,14 @@ def atomic(
 def _within(
     memory: Memory, instruction: Instruction, space: str, addresses: Array, values: tuple[Array, ...], active: Active,
     look_up: Callable[[str], Operation], alignment: int, order: np.random.Generator | None,
+    ordering: str,
 ) -> tuple[Array, Array | None]:  # fmt: skip
     if space not in ("global", "shared"):
         # There are no atomic operations on what a thread has for itself: such an address is nowhere.
         space, addresses = "global", np.where(np.ones((1, 1, 1), np.bool_), np.uint64(HEAP), addresses)
     size, shape = values[0].dtype.itemsize, memory.threads.shape
-    reached = memory.reach(instruction, space, addresses, size, 1, alignment, active, write=True, ordering="relaxed")
-    undefined = memory.note_load(reached, active)
+    reached = memory.reach(instruction, space, addresses, size, 1, alignment, active, write=True, ordering=ordering)
+    undefined = memory.note_load(reached, active, writes_too=True)
     full = None if reached.mask is None else np.broadcast_to(reached.mask, shape)
 
     def chosen(value: Array) -> Array:

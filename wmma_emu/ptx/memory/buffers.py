@@ -25,8 +25,8 @@ def require_mappable(array: object, name: str) -> NDArray[Any]:
     >>> require_mappable(np.eye(4)[:, ::2], "x")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: x is a view with gaps (shape (4, 2), strides (32, 16)), a kernel takes
-    bytes in one piece: pass y = np.ascontiguousarray(x), and copy back with x[...] = y
+    wmma_emu.errors.FragmentMismatchError: x is a view with gaps (shape (4, 2), strides (32, 16)), a pointer takes
+    one piece: pass y = np.ascontiguousarray(x), and copy back with x[...] = y
     """
     if not isinstance(array, np.ndarray):
         raise FragmentMismatchError(
@@ -45,7 +45,7 @@ def require_mappable(array: object, name: str) -> NDArray[Any]:
         )
     if array.size and not array.flags.forc:
         raise FragmentMismatchError(
-            f"{name} is a view with gaps (shape {array.shape}, strides {array.strides}), a kernel takes whole bytes: "
+            f"{name} is a view with gaps (shape {array.shape}, strides {array.strides}), a pointer takes one piece: "
             f"pass y = np.ascontiguousarray({name}), and copy back with {name}[...] = y"
         )
     return array

@@ -117,9 +117,9 @@ class AsyncCopies:
                 self._arrive(copy, active if over.all() else narrowest(active, over))
         self._keep(self._copies)
 
-    def of_threads(self, active: Active) -> list[tuple[Copy, Active]]:
-        """List the copies that active threads have under way, for a barrier in memory to finish."""
-        return [(copy, active) for copy in self._copies if not copy.by_barrier]
+    def under_way(self) -> list[Copy]:
+        """List the copies that threads may wait for, for a barrier in memory to finish."""
+        return [copy for copy in self._copies if not copy.by_barrier]
 
     def finish(self, copies: list[tuple[Copy, Active]], now: NDArray[np.int32]) -> None:
         """Let copies arrive, as written at a time that has been."""

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["any_of", "first_where", "fit", "narrowest", "threads_of"]
+__all__ = ["any_of", "first_where", "fit", "narrowest", "pick", "threads_of", "wide"]
 
 
 def fit(active: Active, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
@@ -24,6 +24,24 @@ def fit(active: Active, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
     axes = tuple(k for k in (-3, -2, -1) if shape[k] == 1 and active.shape[k] != 1)
     used: NDArray[np.bool_] = np.asarray(active.any(axis=axes, keepdims=True)) if axes else active
     return None if used.all() else used
+
+
+def wide(value: Array, shape: tuple[int, ...]) -> Array:
+    """Broadcast a value to a shape."""
+    return value if value.shape == shape else np.broadcast_to(value, shape)
+
+
+def pick(value: Array, shape: tuple[int, ...], index: NDArray[np.int64] | None) -> Array:
+    """Broadcast a value to a shape, behind axes of its own, and give its elements at flat indices; None gives all.
+
+    Examples
+    --------
+    >>> pick(np.arange(3), (2, 3), np.array([0, 4]))
+    array([0, 1])
+    """
+    lead = value.shape[: max(value.ndim - len(shape), 0)]
+    full = wide(value, (*lead, *shape))
+    return full if index is None else full.reshape(*lead, -1).take(index, axis=-1)
 
 
 def any_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -98,16 +98,54 @@ class Mbarriers:
             found = self._phases[position] = _Phases(np.zeros(warps, np.int32), np.zeros(warps, np.int32))
         return found
 
+    def exist(self, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say where there is a barrier."""
+        found: NDArray[np.bool_] = self._words.take(positions >> 3) >> np.uint64(62) & np.uint64(1) != 0
+        return found
+
+    def parities(self, positions: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Parities of the phases that go on."""
+        found: NDArray[np.uint64] = self._words.take(positions >> 3) >> np.uint64(63)
+        return found
+
+    def expect(self, position: int, amount: int) -> None:
+        """Await more bytes, or fewer."""
+        word = self.word(position)
+        if word is not None:
+            word.bytes += amount
+            self.settle(position, word)
+
     def arrive(
-        self, position: int, word: Word, block: int, warp: int, count: int, *, expect: int = 0, drop: bool = False
-    ) -> None:
-        """Arrive for one thread: ``expect`` more bytes are awaited, ``count`` arrivals are done."""
-        word.bytes += expect
-        self.release(position, block, warp)
-        if drop:
-            word.expected -= count
-        word.pending -= count
-        self.settle(position, word)
+        self, positions: NDArray[np.int64], blocks: NDArray[np.int64], warps: NDArray[np.int64],
+        counts: NDArray[np.int64], expected: NDArray[np.int64], *, drop: bool = False, completes: bool = True,
+    ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:  # fmt: skip
+        """Arrive for some threads in their order, ``counts`` arrivals each, after awaiting ``expected`` more bytes.
+
+        Returns
+        -------
+        tokens : uint64 array
+            The barrier's bits before each arrival.
+        refused : bool array
+            Where a phase has not as many arrivals pending, or would complete where it may not.
+        """
+        tokens, refused = np.zeros(len(positions), np.uint64), np.zeros(len(positions), np.bool_)
+        for position in np.unique(positions).tolist():
+            mine = np.flatnonzero(positions == position)
+            for block, warp in sorted(set(zip(blocks[mine].tolist(), warps[mine].tolist(), strict=True))):
+                self.release(position, block, warp)
+            word = self.word(position)
+            if word is None:
+                continue
+            for i, count, more in zip(mine.tolist(), counts[mine].tolist(), expected[mine].tolist(), strict=True):
+                tokens[i] = word.bits()
+                word.bytes += more
+                if count > word.pending or (not completes and count == word.pending and not word.bytes):
+                    refused[i] = True
+                    continue
+                word.expected -= count if drop else 0
+                word.pending -= count
+                self.settle(position, word)
+        return tokens, refused
 
     def release(self, position: int, block: int, warp: int) -> None:
         """Hand over what a warp has seen, and let its time go on."""

@@ -13,7 +13,7 @@ from wmma_emu.ptx.memory.generic import Part, classify
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.heap_window import HeapWindow
 from wmma_emu.ptx.memory.limits import require_within
-from wmma_emu.ptx.memory.masks import fit, narrowest
+from wmma_emu.ptx.memory.masks import fit, narrowest, pick, wide
 from wmma_emu.ptx.memory.places import round_up
 from wmma_emu.ptx.memory.races import Races, Touch
 from wmma_emu.ptx.memory.reach import Reached
@@ -33,6 +33,12 @@ _SPACES = {
     "": "", "global": "global", "const": "global", "shared": "shared", "shared::cta": "shared",
     "shared::cluster": "shared", "local": "local", "param": "param", "param::entry": "param", "param::func": "param",
 }  # fmt: skip
+
+
+_MATRICES = ("ldmatrix", "wmma", "wgmma")
+"""What reads matrices, in which there is no padding: every byte has to be written."""
+
+_FENCES = ("fence.acq_rel", "fence.sc", "fence.acquire", "fence.release")
 
 
 class Memory:
@@ -85,6 +91,8 @@ class Memory:
         self.mbarriers: Mbarriers | None = None
         self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
         self._shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
+        # Relaxed accesses order nothing but themselves, unless fences go with them.
+        self._fences = any(x.mnemonic == "membar" or x.opcode.startswith(_FENCES) for x in program.instructions)
         self._parameters: dict[tuple[int, int, int], Array] = {}
 
     @staticmethod
@@ -99,8 +107,9 @@ class Memory:
         """
         shared = round_up(_shared_bytes(program, dynamic_shared_bytes), 32)
         local = round_up(program.local_bytes, 32)
-        # Shared memory: bytes, shadow, stamps of writes and reads (at the worst four bytes a byte), and of each warp's.
-        return blocks * (shared * (2 + 8 + warps) + warps * 32 * local * 2)
+        # Shared memory: bytes, shadow, and stamps of writes, reads, and reads of each warp: at the worst four bytes a byte.
+        stamps = 4 * (2 + warps) if warps > 1 else 0
+        return blocks * (shared * (2 + stamps) + warps * 32 * local * 2)
 
     def address_of(self, symbol: Symbol) -> int:
         """Address of a variable in its own space, as ``mov`` gives it."""
@@ -199,16 +208,14 @@ class Memory:
         )  # fmt: skip
         mask, positions = reached.mask, reached.where.positions
         shape = np.broadcast_shapes(positions.shape, values.shape[1:], *(() if mask is None else (mask.shape,)))
+        index = None if mask is None else np.flatnonzero(wide(mask, shape))
         if undefined is not None:
             undefined = np.broadcast_to(undefined, (len(values), *shape))
             if space == "global":
                 self.reporter.undefined_stored(instruction, undefined, active)
-        written = np.broadcast_to(positions, shape)
-        chosen = np.broadcast_to(values, (len(values), *shape))
-        if mask is not None:
-            full = np.broadcast_to(mask, shape)
-            written, chosen = written[full], chosen[:, full]
-            undefined = None if undefined is None else undefined[:, full]
+            undefined = pick(undefined, shape, index)
+        written = pick(positions, shape, index)
+        chosen = pick(wide(values, (len(values), *shape)), shape, index)
         self.note_store(reached, written, len(values), values.dtype.itemsize, active, undefined)
         scatter(self.window(space).view(reached.unit), reached.unit, written, chosen)
 
@@ -218,6 +225,7 @@ class Memory:
     ) -> Reached:  # fmt: skip
         """Find the bytes of an access to one space, note where it is wrong, and synchronise if it does."""
         total = size * count
+        ordering = ordering if space in ("global", "shared") else "weak"
         used = fit(active, addresses.shape)
         if space == "global":
             where = self.globals.locate(id(instruction), addresses, total, alignment, used, write)
@@ -228,21 +236,25 @@ class Memory:
             self.reporter.wrong_place(instruction, space, owned, where, addresses, total, alignment, active, write)
         touch = Touch(
             instruction, where.positions, addresses, total, units_of(total, alignment),
-            narrowest(active, where.used), self._synchronise(active, ordering),
+            narrowest(active, where.used), self._synchronise(active, ordering), ordering != "weak",
         )  # fmt: skip
-        return Reached(where, touch, space, size, count, ordering != "weak")
+        return Reached(where, touch, space, size, count)
 
-    def note_load(self, reached: Reached, active: Active) -> Array | None:
-        """Check that what is read was written, is not on its way, and is in no race; return where it is undefined."""
-        if reached.space == "shared" and self.races is not None:
+    def note_load(self, reached: Reached, active: Active, *, writes_too: bool = False) -> Array | None:
+        """Check that what is read was written, is not on its way, and is in no race; return where it is undefined.
+
+        What ``writes_too`` in the same instruction is checked for races as a write.
+        """
+        if reached.space == "shared" and self.races is not None and not writes_too:
             self.races.read(reached.touch, active)
         shadow = self._shadows.get(reached.space)
         if shadow is None:
             return None
         touch = reached.touch
         return shadow.loaded(
-            touch.instruction, reached.where, touch.addresses, reached.size, reached.length, touch.unit, active
-        )
+            touch.instruction, reached.where, touch.addresses, reached.size, reached.length, touch.unit, active,
+            whole=touch.instruction.mnemonic in _MATRICES,
+        )  # fmt: skip
 
     def note_store(
         self, reached: Reached, written: NDArray[np.int64], count: int, size: int, active: Active,
@@ -250,7 +262,7 @@ class Memory:
     ) -> None:  # fmt: skip
         """Check that a write is in no race and touches nothing that is on its way, and note what is written."""
         if reached.space == "shared" and self.races is not None:
-            self.races.write(reached.touch, active, together=reached.synchronises)
+            self.races.write(reached.touch, active)
         shadow = self._shadows.get(reached.space)
         if shadow is not None:
             touch = reached.touch
@@ -288,7 +300,7 @@ class Memory:
         if self.races is None:
             return self.clocks.now
         now = self.clocks.now.copy()
-        if ordering == "weak":
+        if ordering == "weak" or (ordering == "relaxed" and not self._fences):
             return now
         members = np.ones(now.shape, np.bool_) if active is None else np.broadcast_to(active.any(axis=-1), now.shape)
         self.clocks.hand_over(*np.nonzero(members))

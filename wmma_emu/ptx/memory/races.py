@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Races on shared memory: who wrote and read each granule last, and whether the clocks order it before an access."""
 
+from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.clocks import Clocks
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
+from wmma_emu.ptx.memory.masks import pick, wide
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.windows import Window
 from wmma_emu.ptx.program.program import Instruction
@@ -15,13 +17,26 @@ from wmma_emu.ptx.threads import Active, Array
 
 __all__ = ["Races", "Touch"]
 
-_WARP_BITS = 5
-_WARP = np.uint32((1 << _WARP_BITS) - 1)
+# A stamp of a write: time, whether it was strong, warp. A stamp of a read, kept for each warp: time, whether it was
+# strong.
+_WARP, _STRONG_WRITE, _WRITE_TIME = np.uint32(31), np.uint32(32), np.uint32(6)
+_STRONG_READ, _READ_TIME = np.uint32(1), np.uint32(1)
 _LONGEST_LOG = 128
+_REMEMBERED = 24
+_MANY = 1 << 13
+"""Bytes of addresses from which on a list of them costs more than the stamps: the pages are not the system's again."""
+
+
+_LATER: NDArray[np.int64] = np.zeros(0, np.int64)
+"""Stands for positions that are found from the addresses when they are needed."""
 
 
 class Touch(NamedTuple):
-    """An access to shared memory: ``size`` bytes at each position, by the threads of ``mask`` (None: all)."""
+    """An access to shared memory: ``size`` bytes at each position, by the threads of ``mask`` (None: all).
+
+    ``strong`` accesses never race with each other: those that are atomic, volatile, or have a scope. ``now`` is the
+    time of each warp.
+    """
 
     instruction: Instruction
     positions: NDArray[np.int64]
@@ -30,6 +45,7 @@ class Touch(NamedTuple):
     unit: int
     mask: NDArray[np.bool_] | None
     now: NDArray[np.int32]
+    strong: bool = False
 
 
 class Races:
@@ -50,8 +66,8 @@ class Races:
         self._unordered_writes = np.zeros((blocks, warps), np.int32)
         self._unordered_reads = np.zeros((blocks, warps), np.int32)
         self._log: list[Touch] = []
-        self._flushed = 0
-        self._stores: list[Touch] = []
+        self._recent_reads: deque[Touch] = deque(maxlen=_REMEMBERED)
+        self._recent_writes: deque[Touch] = deque(maxlen=_REMEMBERED)
         self._first = np.arange(blocks * warps, dtype=np.int64).reshape(blocks, warps, 1) * warps
         g, w = np.mgrid[:blocks, :warps]
         self._row = ((g * (warps - 1) + w) * window.stride).astype(np.int64)[..., None]
@@ -63,26 +79,26 @@ class Races:
         self._check_writes(touch, active, "reads")
         self._forget_reads()
         self._note(self._unordered_reads, touch, active)
-        self._log.append(touch)
-        if len(self._log) > _LONGEST_LOG:
+        few = touch.addresses.nbytes <= _MANY
+        listed = touch._replace(positions=_LATER) if few else touch
+        self._recent_reads.append(listed)
+        self._log.append(listed)
+        if not few or len(self._log) > _LONGEST_LOG:
             self._flush()
-            del self._log[: _LONGEST_LOG // 2]
-            self._flushed = len(self._log)
 
-    def write(self, touch: Touch, active: Active, *, together: bool = False, stamp_only: bool = False) -> None:
-        """Check a write against writes and reads, and stamp it.
-
-        ``together`` allows warps to write the same place in one instruction, as atomic operations do.
-        """
+    def write(self, touch: Touch, active: Active, *, stamp_only: bool = False) -> None:
+        """Check a write against writes and reads, and stamp it."""
         self._refine(touch)
         if not stamp_only:
             self.check_write(touch, active)
         self._note(self._unordered_writes, touch, active)
-        self._stores = [*self._stores[-_LONGEST_LOG:], touch]
-        stamps = (touch.now.astype(np.uint32) << np.uint32(_WARP_BITS))[..., None] | self._warp
+        self._recent_writes.append(touch)
+        stamps = (touch.now.astype(np.uint32) << _WRITE_TIME)[..., None] | self._warp
+        if touch.strong:
+            stamps |= _STRONG_WRITE
         written, values = _chosen(touch, touch.positions, stamps)
         self._put(self._writes, touch, written, values)
-        if together:
+        if touch.strong:
             return
         kept = self._get(self._writes, touch, written)
         if not (kept == values).all():
@@ -100,10 +116,11 @@ class Races:
 
     def _check_writes(self, touch: Touch, active: Active, verb: str) -> None:
         if self._ordered(self._unordered_writes):
-            self._stores.clear()
             return
         stamps = self._get(self._writes, touch, touch.positions)
-        times = stamps >> np.uint32(_WARP_BITS)
+        if touch.strong:
+            stamps = np.where(stamps & _STRONG_WRITE, np.uint32(0), stamps)
+        times = stamps >> _WRITE_TIME
         if int(times.max()) <= int(self.clocks.seen.min()):
             return
         seen = self.clocks.seen.reshape(-1).take(self._first + (stamps & _WARP))
@@ -112,7 +129,7 @@ class Races:
         def other(position: int, warp: int) -> str:
             stamp = int(self._writes[position // self._granule])
             writer = stamp & int(_WARP)
-            return f"warp {writer} wrote there{self._line(self._stores, position, writer)}"
+            return f"warp {writer} wrote there{self._line(self._recent_writes, position, writer)}"
 
         self._report(touch, bad, active, verb, other)
 
@@ -124,12 +141,15 @@ class Races:
         blocks = self.window.owners[0]
         block_row = np.arange(blocks, dtype=np.int64).reshape(-1, 1, 1) * ((self.warps - 1) * self.window.stride)
         for v in range(self.warps):
-            times = self._get(self._reads, touch, touch.positions + (block_row + v * self.window.stride))
+            stamps = self._get(self._reads, touch, touch.positions + (block_row + v * self.window.stride))
+            if touch.strong:
+                stamps = np.where(stamps & _STRONG_READ, np.uint32(0), stamps)
+            times = stamps >> _READ_TIME
             bad = np.asarray((times > self.clocks.seen[:, :, v, None].view(np.uint32)).any(axis=0))
             if bad.any():
                 self._report(
                     touch, bad, active, "writes",
-                    lambda position, warp, v=v: f"warp {v} read there{self._line(self._log, position, v)}",
+                    lambda position, warp, v=v: f"warp {v} read there{self._line(self._recent_reads, position, v)}",
                 )  # fmt: skip
 
     def _ordered(self, unordered: NDArray[np.int32]) -> bool:
@@ -145,7 +165,6 @@ class Races:
         ordered = self._ordered(self._unordered_reads)
         if ordered:
             self._log.clear()
-            self._flushed = 0
         return ordered
 
     def _note(self, unordered: NDArray[np.int32], touch: Touch, active: Active) -> None:
@@ -156,15 +175,23 @@ class Races:
 
     def _flush(self) -> None:
         """Stamp the reads that are only listed."""
-        for touch in self._log[self._flushed :]:
+        for touch in self._log:
             if self._reads is None:
                 self._reads = np.zeros(len(self.window.flat) * self.warps // self._granule, np.uint32)
             times = touch.now.astype(np.uint32)[..., None]
-            rows, values = _chosen(touch, touch.positions + self._row, times)
+            stamps = times << _READ_TIME | np.uint32(touch.strong)
+            positions = self._positions(touch)
+            rows, values = _chosen(touch, positions + self._row, stamps)
             self._put(self._reads, touch, rows, values)
-            positions, values = _chosen(touch, touch.positions, np.full((1, 1, 1), times.max(), np.uint32))
+            positions, values = _chosen(touch, positions, np.full((1, 1, 1), times.max(), np.uint32))
             self._put(self._any_read, touch, positions, values)
-        self._flushed = len(self._log)
+        self._log.clear()
+
+    def _positions(self, touch: Touch) -> NDArray[np.int64]:
+        if touch.positions.size:
+            return touch.positions
+        positions = touch.addresses.view(np.int64)
+        return positions if self.window.origin is None else positions + self.window.origin
 
     def _refine(self, touch: Touch) -> None:
         wanted = min(touch.size, touch.unit)
@@ -204,11 +231,12 @@ class Races:
             lambda address: self.reporter.raced(address, touch.size, verb, warp, other(position, warp)),
         )  # fmt: skip
 
-    def _line(self, log: list[Touch], position: int, warp: int) -> str:
+    def _line(self, log: deque[Touch], position: int, warp: int) -> str:
         """Find the line of an access that a warp made to a position."""
         for touch in reversed(log):
             mask = np.ones((1, 1, 1), np.bool_) if touch.mask is None else touch.mask
-            hit = (touch.positions <= position + self._granule - 1) & (touch.positions + touch.size > position) & mask
+            at = self._positions(touch)
+            hit = (at <= position + self._granule - 1) & (at + touch.size > position) & mask
             shape = np.broadcast_shapes(hit.shape, (self.window.owners[0], self.warps, 1))
             if np.broadcast_to(hit, shape)[..., warp, :].any():
                 return f" (line {touch.instruction.line}, {touch.instruction.opcode})"
@@ -219,7 +247,7 @@ def _chosen(touch: Touch, positions: NDArray[np.int64], values: Array) -> tuple[
     """Give the positions and the values of the threads that take part, each in one list, or whole where all do."""
     if touch.mask is None:
         shape = np.broadcast_shapes(positions.shape, values.shape)
-        return np.broadcast_to(positions, shape), np.broadcast_to(values, shape)
+        return wide(positions, shape), wide(values, shape)
     shape = np.broadcast_shapes(positions.shape, values.shape, touch.mask.shape)
-    full = np.broadcast_to(touch.mask, shape)
-    return np.broadcast_to(positions, shape)[full], np.broadcast_to(values, shape)[full]
+    index = np.flatnonzero(wide(touch.mask, shape))
+    return pick(positions, shape, index), pick(values, shape, index)

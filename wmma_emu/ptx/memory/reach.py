@@ -20,7 +20,6 @@ class Reached(NamedTuple):
     space: str
     size: int
     length: int
-    synchronises: bool
 
     @property
     def unit(self) -> int:

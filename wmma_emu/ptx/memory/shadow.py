@@ -23,6 +23,10 @@ _ONES: dict[int, Any] = {
 }  # fmt: skip
 
 
+_ONE: dict[int, Any] = {size: ones.dtype.type(1) for size, ones in _ONES.items()}
+_TWO: dict[int, Any] = {size: one + one for size, one in _ONE.items()}
+
+
 class Shadow:
     """One byte of flags for each byte of a space.
 
@@ -50,23 +54,27 @@ class Shadow:
 
     def loaded(
         self, instruction: Instruction, where: Located, addresses: Array, size: int, count: int, unit: int,
-        active: Active,
+        active: Active, *, whole: bool = False,
     ) -> Array | None:  # fmt: skip
-        """Check a load of ``count`` elements of ``size`` bytes; return where it gives what nobody had computed."""
+        """Check a load of ``count`` elements of ``size`` bytes; return where it gives what nobody had computed.
+
+        ``whole`` elements have no padding: each of their bytes has to be written.
+        """
         flags = gather(self._view(unit), unit, where.positions, size, count)
         ones = _ONES[size]
         written = flags & ones
         if self.pending:
             self._check_pending(instruction, flags, where, addresses, size * count, active, False)
-        if written.all():
+        if (written == ones).all() if whole else written.all():
             return None
         mask = _mask(where, active)
-        missing = written == 0
+        missing = written != ones if whole else written == 0
         if mask is not None:
             missing &= mask
             if not missing.any():
                 return None
-        never = missing & ((flags & (ones << ones.dtype.type(1))) == 0)
+        given = (flags | flags >> _ONE[size] | flags >> _TWO[size]) & ones  # what is on its way is another finding
+        never = missing & (given != ones if whole else given == 0)
         if self.window.name == "local":
             # Structures are copied with their padding: an access is wrong if nothing of it was written.
             never &= never.all(axis=tuple(range(never.ndim - 3)), keepdims=True)
@@ -75,7 +83,7 @@ class Shadow:
                 "uninitialised", instruction, never.any(axis=0), active, addresses,
                 lambda address: self.reporter.unwritten(self.window.name, address, size * count),
             )  # fmt: skip
-        undefined = missing & ~never
+        undefined = missing & ~never & ((flags & (ones * ones.dtype.type(PENDING))) == 0)
         return undefined if undefined.any() else None
 
     def stored(

@@ -52,11 +52,9 @@ def program_of(text: str) -> ModuleProgram:
     --------
     >>> module = program_of(".version 8.0\n.target sm_80\n.entry k(.param .u32 n) { .reg .b32 %r<2>; "
     ...                     "ld.param.u32 %r1, [n]; L: bra L; }")
-    >>> for x in module.kernels["k"].instructions:
-    ...     print(x.opcode, x.operands)
-    ld.param.u32 (Register(index=0, name='%r1', type='b32'), AddressOperand(base=Symbol(space='param', offset=0, \
-    name='n', bytes=4), offset=0, coordinates=()))
-    bra (Target(index=1, name='L'),)
+    >>> load, jump = module.kernels["k"].instructions
+    >>> load.operands[1].base, jump.operands
+    (Symbol(space='param', offset=0, name='n', bytes=4), (Target(index=1, name='L'),))
     """
     return build(parse(text))
 

@@ -1,158 +1,134 @@
 # SPDX-License-Identifier: MIT
 """Products and sums that leave their rounding open, fused as ptxas fuses them.
 
-``mul.f32`` and ``add.f32`` without ``.rn`` are the assembler's to contract (PTX ISA, add and mul). What ptxas 12.9 does
-for sm_90 at its defaults was read out of its machine code: a product is fused if all that uses it can take it in; of
-two products in one sum the one that nothing else uses, and the first of those; ``.ftz`` has to agree; guarded or
-saturated products stay. Products that are copied or negated on their way, which ptxas looks through, stay here:
-compilers leave none.
+``mul.f32`` and ``add.f32`` without ``.rn`` are the assembler's to contract (PTX ISA, add and mul). What ptxas does at its
+defaults was read out of its machine code: ``docs/decisions/0015-contraction.md``.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from wmma_emu.ptx.operands import bits_of_type
-from wmma_emu.ptx.program.program import (
-    AddressOperand,
-    Instruction,
-    KernelProgram,
-    Operand,
-    PairOperand,
-    Predicate,
-    Register,
-    Target,
-    VectorOperand,
-)
+from wmma_emu.ptx.program.flow import registers_in, writes
+from wmma_emu.ptx.program.products import Fusion, choose
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target
 
-__all__ = ["contract"]
+__all__ = ["Contraction", "contract", "contractions"]
 
-_TYPES = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
-_ENDS = frozenset(("bra", "brx", "call", "ret", "exit", "trap"))
+
+class Contraction(NamedTuple):
+    """Lines of a product and of the sum that takes it in."""
+
+    product: int
+    total: int
+
+
+def contractions(program: KernelProgram) -> tuple[Contraction, ...]:
+    """Tell which products ptxas fuses with which sums, by their lines; sums in their order."""
+    code = program.instructions
+    return tuple(Contraction(code[x.product].line, code[x.total].line) for x in choose(program))
 
 
 def contract(program: KernelProgram) -> tuple[KernelProgram, tuple[int, ...]]:
     """Fuse what ptxas fuses.
 
+    A product that nothing reads any more is left out. Where a factor is overwritten before the sum, it is copied
+    where the product was.
+
     Returns
     -------
     KernelProgram
     tuple of int
-        Lines of the products that are no more.
+        Lines of the products that were fused.
     """
-    plan = _Plan(program)
-    if not plan.taken:
+    fusions = choose(program)
+    if not fusions:
         return program, ()
-    gone = {product for product, _ in plan.taken.values()}
-    lines = tuple(sorted({program.instructions[x].line for x in gone}))
-    return _rebuilt(program, plan.taken, gone), lines
+    lines = tuple(sorted({program.instructions[x.product].line for x in fusions}))
+    return _Rebuilt(program, fusions).program, lines
 
 
-class _Plan:
-    """Which sum takes which product in: ``taken`` maps a sum's place to the product's, and to its position there."""
+class _Rebuilt:
+    """The program with fused instructions in the places of sums."""
 
-    def __init__(self, program: KernelProgram) -> None:
+    def __init__(self, program: KernelProgram, fusions: list[Fusion]) -> None:
         self._code = program.instructions
-        self._uses: dict[int, list[int]] = defaultdict(list)
-        self._writes: dict[int, list[int]] = defaultdict(list)
+        self._registers = list(program.registers)
+        by_total = {x.total: x for x in fusions}
+        gone = self._unread(fusions)
+        copied = self._copies(fusions)
+        code: list[Instruction] = []
+        moved: list[int] = []
         for place, instruction in enumerate(self._code):
-            for register in _registers(instruction):
-                self._uses[register].append(place)
-            for register in _registers_of(instruction.operands[0] if instruction.operands else None):
-                self._writes[register].append(place)
-        self._blocks = self._basic_blocks()
-        self.taken: dict[int, tuple[int, int]] = {}
-        products = [i for i, x in enumerate(self._code) if _is_open(x, "mul") and x.guard is None]
-        candidates = {i: sums for i in products if (sums := self._sums(i))}
-        for count in sorted({len(x) for x in candidates.values()}):
-            self._take({i: x for i, x in candidates.items() if len(x) == count})
-
-    def _take(self, candidates: dict[int, list[int]]) -> None:
-        """Give products to their sums, where all of these are free; a sum of two takes its first operand."""
-        chosen: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        for product, sums in candidates.items():
-            for place in sums:
-                chosen[place].append((self._position(product, place), product, place))
-        first = {place: min(x)[1] for place, x in chosen.items()}
-        for product, sums in candidates.items():
-            if all(place not in self.taken and first[place] == product for place in sums):
-                for place in sums:
-                    self.taken[place] = product, self._position(product, place)
-
-    def _position(self, product: int, place: int) -> int:
-        register = self._code[product].operands[0]
-        return 1 if self._code[place].operands[1] == register else 2
-
-    def _sums(self, product: int) -> list[int]:
-        """Places of all that uses a product, if each can take it in; else none."""
-        code, target = self._code, self._code[product].operands[0]
-        if not isinstance(target, Register) or self._writes[target.index] != [product]:
-            return []
-        uses = [x for x in self._uses[target.index] if x != product]
-        factors = [x.index for x in code[product].operands[1:] if isinstance(x, Register)]
-        is_square = self._uses[target.index].count(product) > 1
-        for place in uses:
-            user = code[place]
-            fits = _is_open(user, "add") or _is_open(user, "sub")
-            if not fits or uses.count(place) > 1 or place < product or is_square:
-                return []
-            if _kind(user) != _kind(code[product]) or not all(self._is_stable(x, product, place) for x in factors):
-                return []
-        return uses
-
-    def _is_stable(self, register: int, start: int, end: int) -> bool:
-        """Whether a register holds the same at two places: written once at all, or not between them in one block."""
-        writes = self._writes[register]
-        if len(writes) <= 1:
-            return True
-        return self._blocks[start] == self._blocks[end] and not any(start <= x < end for x in writes)
-
-    def _basic_blocks(self) -> list[int]:
-        """Number of each instruction's basic block."""
-        targets = {x.index for i in self._code for x in i.operands if isinstance(x, Target)}
-        targets |= {x for i in self._code for x in i.targets}
-        numbers, number = [], 0
-        for place, instruction in enumerate(self._code):
-            number += place in targets
-            numbers.append(number)
-            number += instruction.mnemonic in _ENDS
-        return numbers
-
-
-def _rebuilt(program: KernelProgram, taken: dict[int, tuple[int, int]], gone: set[int]) -> KernelProgram:
-    """Leave the products out, and put fused instructions in the places of the sums."""
-    code: list[Instruction] = []
-    registers = list(program.registers)
-    moved: list[int] = []
-    for place, instruction in enumerate(program.instructions):
+            moved.append(len(code))
+            if place in copied:
+                copies = copied[place]
+                for source, copy in copies.items():
+                    code.append(_like(instruction, "mov", (copy.type,), (copy, self._registers[source])))
+            if place in by_total:
+                fusion = by_total[place]
+                code += self._fused(fusion, copied.get(fusion.product, {}))
+            elif place not in gone:
+                code.append(instruction)
         moved.append(len(code))
-        if place in taken:
-            product, position = taken[place]
-            code += _fused(program.instructions[product], instruction, position, registers)
-        elif place not in gone:
-            code.append(instruction)
-    moved.append(len(code))
-    return replace(program, instructions=tuple(_moved(x, moved) for x in code), registers=tuple(registers))
+        instructions = tuple(_moved(x, moved) for x in code)
+        self.program = replace(program, instructions=instructions, registers=tuple(self._registers))
+
+    def _unread(self, fusions: list[Fusion]) -> set[int]:
+        """Products that only the sums read that take them in, under the name that they were given."""
+        readers: dict[int, set[int]] = {}
+        for place, instruction in enumerate(self._code):
+            sources = [x for operand in instruction.operands[1:] for x in registers_in(operand)]
+            first = instruction.operands[0] if instruction.operands else None
+            sources += [] if isinstance(first, Register) else list(registers_in(first))
+            for register in (*sources, *registers_in(instruction.guard)):
+                readers.setdefault(register, set()).add(place)
+        fused: dict[int, set[int]] = {}
+        for fusion in fusions:
+            fused.setdefault(fusion.product, set()).add(fusion.total)
+        return {x for x, sums in fused.items() if readers.get(writes(self._code[x])[0], set()) <= sums}
+
+    def _copies(self, fusions: list[Fusion]) -> dict[int, dict[int, Register]]:
+        """New registers for factors, by product, that are overwritten before a sum that takes it in."""
+        copies: dict[int, dict[int, Register]] = {}
+        for fusion in fusions:
+            between = {x for i in range(fusion.product, fusion.total) for x in writes(self._code[i])}
+            for factor in self._code[fusion.product].operands[1:]:
+                known = copies.get(fusion.product, {})
+                if isinstance(factor, Register) and factor.index in between and factor.index not in known:
+                    copies.setdefault(fusion.product, {})[factor.index] = self._new(factor.type)
+        return copies
+
+    def _new(self, type_name: str) -> Register:
+        place = len(self._registers)
+        self._registers.append(Register(place, f"%contracted{place}", type_name))
+        return self._registers[-1]
+
+    def _fused(self, fusion: Fusion, copies: dict[int, Register]) -> Iterator[Instruction]:
+        """Make the instructions that stand for a product and a sum."""
+        total, product = self._code[fusion.total], self._code[fusion.product]
+        type_name = total.modifiers[-1]
+        target, first, second = total.operands
+        a, b = (copies.get(x.index, x) if isinstance(x, Register) else x for x in product.operands[1:])
+        c = second if fusion.position == 1 else first
+        is_difference = total.mnemonic == "sub"
+        if fusion.negated ^ (is_difference and fusion.position == 2):
+            negative = self._new(f"b{bits_of_type(type_name)}")
+            yield _like(total, "neg", _flushing(total, type_name), (negative, a))
+            a = negative
+        if is_difference and fusion.position == 1:
+            negative = self._new(f"b{bits_of_type(type_name)}")
+            yield _like(total, "neg", _flushing(total, type_name), (negative, c))
+            c = negative
+        yield _like(total, "fma", ("rn", *total.modifiers), (target, a, b, c))
 
 
-def _fused(product: Instruction, total: Instruction, position: int, registers: list[Register]) -> Iterator[Instruction]:
-    """Make the instructions that stand for a product and a sum."""
-    type_name = total.modifiers[-1]
-    target, first, second = total.operands
-    a, b = product.operands[1:]
-    c = second if position == 1 else first
-    if total.mnemonic == "sub":
-        place = len(registers)
-        negative = Register(place, f"%contracted{place}", f"b{bits_of_type(type_name)}")
-        registers.append(negative)
-        source = c if position == 1 else a
-        ftz = tuple(x for x in total.modifiers if x == "ftz")
-        yield _instruction(total, "neg", (*ftz, type_name), (negative, source))
-        a, c = (a, negative) if position == 1 else (negative, c)
-    yield _instruction(total, "fma", ("rn", *total.modifiers), (target, a, b, c))
+def _flushing(total: Instruction, type_name: str) -> tuple[str, ...]:
+    return ("ftz", type_name) if "ftz" in total.modifiers else (type_name,)
 
 
-def _instruction(
+def _like(
     like: Instruction, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand | None, ...]
 ) -> Instruction:
     opcode = ".".join((mnemonic, *modifiers))
@@ -167,40 +143,3 @@ def _moved(instruction: Instruction, moved: list[int]) -> Instruction:
     if (operands, callee, targets) == (instruction.operands, instruction.callee, instruction.targets):
         return instruction
     return replace(instruction, operands=operands, callee=callee, targets=targets)
-
-
-def _is_open(instruction: Instruction, mnemonic: str) -> bool:
-    """Whether an instruction is of a kind, of a floating-point type, and leaves its rounding open."""
-    if instruction.mnemonic != mnemonic or instruction.modifiers[-1:] == () or len(instruction.operands) != 3:
-        return False
-    *modifiers, type_name = instruction.modifiers
-    legal = {"ftz"} if mnemonic == "mul" else {"ftz", "sat"}
-    return type_name in _TYPES and legal.issuperset(modifiers)
-
-
-def _kind(instruction: Instruction) -> tuple[str, bool]:
-    return instruction.modifiers[-1], "ftz" in instruction.modifiers
-
-
-def _registers(instruction: Instruction) -> Iterator[int]:
-    """Every register that an instruction names, as often as it does."""
-    for operand in instruction.operands:
-        yield from _registers_of(operand)
-    yield from _registers_of(instruction.guard)
-
-
-def _registers_of(operand: object) -> Iterator[int]:
-    if isinstance(operand, Register):
-        yield operand.index
-    elif isinstance(operand, Predicate):
-        yield operand.register.index
-    elif isinstance(operand, VectorOperand):
-        for element in operand.elements:
-            yield from _registers_of(element)
-    elif isinstance(operand, PairOperand):
-        yield from _registers_of(operand.first)
-        yield from _registers_of(operand.second)
-    elif isinstance(operand, AddressOperand):
-        yield from _registers_of(operand.base)
-        for coordinate in operand.coordinates:
-            yield from _registers_of(coordinate)

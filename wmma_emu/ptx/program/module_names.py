@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from wmma_emu.ptx.program.faults import Place, Placed, fault, shown
 from wmma_emu.ptx.program.program import Symbol
 from wmma_emu.ptx.program.variables import Memory, lay_out
-from wmma_emu.ptx.program.widths import element_bytes
+from wmma_emu.ptx.program.widths import bytes_of, element_bytes
 from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText, Scope, VariableText
 
 __all__ = ["ModuleNames", "names_of_module", "require_complete"]
@@ -93,7 +93,9 @@ def _add_variable(names: ModuleNames, variable: VariableText) -> None:
 
 
 def require_complete(lines: tuple[str, ...], variable: VariableText) -> None:
-    """Refuse what has no size, and registers declared by number that are none."""
+    """Refuse what has no size or none that an address reaches, and registers declared by number that are none."""
+    if bytes_of(variable) >= 2**63:
+        raise fault(lines, variable, f"{shown(variable.name)} has more bytes than an address of 64 bits reaches")
     if variable.count is not None and variable.space != "reg":
         raise fault(lines, variable, f"{shown(variable.name)}<...> declares registers, not .{variable.space} variables")
     if variable.type == "pred" and variable.space != "reg":

@@ -96,7 +96,7 @@ class Resolver:
         return found
 
     def _find(self, name: str) -> Operand | None:
-        vector, point, part = name.partition(".")
+        vector, point, part = name.partition(".") if "." in name else (name, "", "")
         declared = self.names.lookup(vector)
         if declared is not None:
             key = id(declared.text), vector

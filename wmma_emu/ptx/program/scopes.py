@@ -11,6 +11,8 @@ from wmma_emu.ptx.syntax.tree import VariableText
 
 __all__ = ["Declared", "Names"]
 
+_DIGITS = "0123456789"
+
 _MOST_DIGITS = 19
 """Digits of the largest number of registers that a text can declare."""
 
@@ -44,13 +46,14 @@ class Names:
         What names were found to mean; emptied where that may change.
     """
 
-    __slots__ = ("_ranges", "_scopes", "_variables", "found")
+    __slots__ = ("_any_prefix_ends_in_a_digit", "_ranges", "_scopes", "_variables", "found")
 
     def __init__(self) -> None:
         self.found: dict[str, Operand] = {}
         self._scopes = [_Scope()]
         self._variables: dict[str, list[tuple[int, Declared]]] = {}
         self._ranges: dict[str, list[tuple[int, VariableText]]] = {}
+        self._any_prefix_ends_in_a_digit = False
 
     @property
     def labels(self) -> dict[str, int]:
@@ -90,6 +93,7 @@ class Names:
         if scope.lowest.get(name, variable.count) < variable.count:
             return f"{name}{scope.lowest[name]}"
         self._ranges.setdefault(name, []).append((depth, variable))
+        self._any_prefix_ends_in_a_digit |= name[-1] in _DIGITS
         scope.ranges.append(name)
         self._note(first)
         return None
@@ -120,7 +124,7 @@ class Names:
     def _deepest(self, name: str) -> tuple[int, Declared] | None:
         declared = self._variables.get(name)
         best = declared[-1] if declared else None
-        for prefix, number in _splits(name):
+        for prefix, number in _splits(name) if self._any_prefix_ends_in_a_digit else _last_split(name):
             for depth, text in reversed(self._ranges.get(prefix, ())):
                 if text.count is not None and number < text.count:
                     if best is None or depth > best[0]:
@@ -143,6 +147,15 @@ class Names:
 def _splits(name: str) -> Iterator[tuple[str, int]]:
     """All ways to take a name for a prefix and a number, as ``%r12`` for ``%r``, 12 and ``%r1``, 2."""
     end = len(name)
-    for start in range(max(1, end - _MOST_DIGITS, len(name.rstrip("0123456789"))), end):
+    for start in range(max(1, end - _MOST_DIGITS, len(name.rstrip(_DIGITS))), end):
         if name[start] != "0" or start == end - 1:
             yield name[:start], int(name[start:])
+
+
+def _last_split(name: str) -> tuple[tuple[str, int], ...]:
+    """Take all digits for the number: the only way where no prefix ends in one."""
+    prefix = name.rstrip(_DIGITS)
+    digits = name[len(prefix) :]
+    if not prefix or not 0 < len(digits) <= _MOST_DIGITS or (digits[0] == "0" and digits != "0"):
+        return ()
+    return ((prefix, int(digits)),)

@@ -84,7 +84,8 @@ def _extremum(name: str, kind: str) -> Callable[..., Array]:
     signed = f"i{bits_of_type(kind) // 8}"
 
     def extremum(old: Array, x: Array) -> Array:
-        return function(old.view(signed), x.view(signed)).view(old.dtype)
+        found: Array = np.asarray(function(old.view(signed), x.view(signed))).view(old.dtype)
+        return found
 
     return extremum
 

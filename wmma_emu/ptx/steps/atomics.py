@@ -50,6 +50,7 @@ def _atomic(instruction: Instruction, binding: Binding) -> Step:
     if any(len(x) != length for x in vectors) or (returns and len(targets) != length):
         raise refuse(instruction, "its vectors are of different lengths")
     size, space = bits_of_type(kind) // 8, space_of(instruction)
+    ordering = next((x for x in instruction.modifiers if x in ORDERINGS), "relaxed")
     registers = [x if isinstance(x, Register) else None for x in targets]
 
     def step(state: State, active: Active) -> None:
@@ -62,7 +63,7 @@ def _atomic(instruction: Instruction, binding: Binding) -> Step:
             old, undefined = atomic(
                 state.memory, instruction, space, first + np.uint64(k * size) if k else first, values, active,
                 lambda where: operation_of(name, kind, where), size * length if k == 0 else size,
-                getattr(state, "order", None),
+                state.order, ordering,
             )  # fmt: skip
             if returns:
                 state.write(registers[k], old, active, undefined)

@@ -12,13 +12,13 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import (
-    AddressOperand,
     Instruction,
     Operand,
     PairOperand,
     Register,
     VectorOperand,
 )
+from wmma_emu.ptx.steps.addresses import address_operand, addresses_of
 from wmma_emu.ptx.threads import Active, Array
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ __all__ = [
     "FULL",
     "LANE",
     "Members",
-    "addresses_of",
     "destinations",
     "executing",
     "has_bit",
@@ -39,6 +38,7 @@ __all__ = [
     "registers_of_vector",
     "require_arch",
     "require_spelling",
+    "where_of",
     "word_of",
 ]
 
@@ -122,18 +122,11 @@ def read_registers(state: "State", elements: tuple[Operand | None, ...], kind: s
     return out
 
 
-def addresses_of(state: "State", instruction: Instruction, operand: Operand | None, active: Active) -> Array:
-    """Read ``[base + offset]``: uint64, wrapped to the width of the base."""
-    if not isinstance(operand, AddressOperand):
-        raise UnsupportedInstructionError(f"{instruction.opcode} takes an address, [register + offset], not {operand}")
-    base = operand.base
-    state.require_defined(instruction, base, active, "the address")
-    value = state.read(base, "b64")
-    if not operand.offset:
-        return value
-    moved: Array = value + np.uint64(operand.offset % (1 << 64))
-    is_narrow = isinstance(base, Register) and base.type in ("b32", "u32", "s32")
-    return moved & np.uint64(0xFFFF_FFFF) if is_narrow else moved
+def where_of(state: "State", instruction: Instruction, operand: Operand | None, active: Active) -> Array:
+    """Read ``[base + offset]`` of each thread: uint64; what it is made of has to be defined."""
+    address = address_operand(instruction, operand)
+    state.require_defined(instruction, address, active, "the address")
+    return addresses_of(state, address)
 
 
 def executing(state: "State", active: Active) -> Active:

@@ -18,7 +18,7 @@ ORDERINGS = ("weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst", "vol
 _SCOPES = ("cta", "cluster", "gpu", "sys")
 _HINT = re.compile(
     r"(ca|cg|cs|cv|lu|wb|wt|nc|unified|L1::(evict_(normal|unchanged|first|last)|no_allocate)"
-    r"|L2::(evict_(normal|first|last)|cache_hint|64B|128B|256B)|level::eviction_priority|async)\Z"
+    r"|L2::(evict_(normal|first|last)|cache_hint|64B|128B|256B)|level::eviction_priority)\Z"
 )
 _TYPE = re.compile(r"([busf])(8|16|32|64)\Z")
 

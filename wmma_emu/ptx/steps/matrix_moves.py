@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.collectives import (
     LANE,
-    addresses_of,
     executing,
     operands_of,
     read_registers,
     registers_of_vector,
+    where_of,
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
 from wmma_emu.warp.ldmatrix import fragments_of_rows
@@ -67,7 +68,7 @@ def _load(instruction: Instruction, binding: Binding) -> Step:
 
     def step(state: "State", active: Active) -> None:
         lanes = _addressing(move, executing(state, active))
-        where = addresses_of(state, instruction, address, lanes)
+        where = where_of(state, instruction, address, lanes)
         values, undefined = state.memory.load(
             instruction, space, where, _WORD_BYTES, _WORDS, lanes, alignment=ROW_BYTES
         )  # fmt: skip
@@ -99,7 +100,8 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
 
     def step(state: "State", active: Active) -> None:
         lanes = _addressing(move, executing(state, active))
-        where = addresses_of(state, instruction, address, lanes)
+        where = where_of(state, instruction, address, lanes)
+        state.require_arrived(instruction, registers_of(source), active)
         values = _words(read_registers(state, elements, "b32"), move)
         undefined = None
         if state.undefined_of(source) is not None:
@@ -130,6 +132,7 @@ def _transpose(instruction: Instruction, binding: Binding) -> Step:
         raise UnsupportedInstructionError(f"{instruction.opcode} writes a register, not {target}")
 
     def step(state: "State", active: Active) -> None:
+        state.require_arrived(instruction, registers_of(source), active)
         undefined = state.undefined_of(source)
         unknown = None
         if undefined is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """``mbarrier``: barriers in shared memory, on which threads and asynchronous copies arrive."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.copies import copies_of
 from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit
-from wmma_emu.ptx.memory.mbarriers import Mbarriers, Word, mbarriers_of
+from wmma_emu.ptx.memory.mbarriers import Mbarriers, mbarriers_of
 from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
@@ -23,14 +23,31 @@ __all__ = ["arrive_of_copies", "mbarrier"]
 _LARGEST_COUNT = (1 << 20) - 1
 
 
-class _Visit(NamedTuple):
-    """One thread at its barrier; ``word`` is None where there is none."""
+class _Visits(NamedTuple):
+    """The threads that come to a barrier, in order: the position of each one's barrier, and who each is."""
 
-    position: int
-    word: Word | None
-    block: int
-    warp: int
-    lane: int
+    positions: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+    warps: NDArray[np.int64]
+    lanes: NDArray[np.int64]
+
+    def of(self, value: Array, shape: tuple[int, int, int]) -> Array:
+        """Values of these threads."""
+        return np.asarray(np.broadcast_to(value, shape)[self.blocks, self.warps, self.lanes])
+
+    def only(self, where: NDArray[np.bool_]) -> "_Visits":
+        """Some of them."""
+        return _Visits(*(x[where] for x in self))
+
+    def mask(self, shape: tuple[int, int, int]) -> NDArray[np.bool_]:
+        """These threads as a mask."""
+        out = np.zeros(shape, np.bool_)
+        out[self.blocks, self.warps, self.lanes] = True
+        return out
+
+    def warps_at(self) -> list[tuple[int, int, int]]:
+        """Each warp once for each barrier: (position, block, warp)."""
+        return sorted(set(zip(self.positions.tolist(), self.blocks.tolist(), self.warps.tolist(), strict=True)))
 
 
 def mbarrier(instruction: Instruction, binding: Binding) -> Step:
@@ -44,8 +61,8 @@ def mbarrier(instruction: Instruction, binding: Binding) -> Step:
 
 def _visits(
     state: State, instruction: Instruction, address: AddressOperand, active: Active, *, write: bool, exists: bool = True
-) -> Iterator[_Visit]:
-    """Find the barrier of each active thread, one thread after another; note where there is none."""
+) -> _Visits:
+    """Find the barriers of the active threads; note where there is none, and leave these threads out."""
     memory, shape = state.memory, state.shape
     state.require_defined(instruction, address, active, "the address")
     active = state.threads.exists if active is None else active
@@ -55,56 +72,55 @@ def _visits(
         space, addresses = part.space, part.addresses
     space = "shared" if space.startswith("shared") else space
     reached = memory.reach(instruction, space, addresses, 8, 1, 8, active, write=True, ordering="weak")
-    if space != "shared":
-        state.findings.add("illegal operand", instruction, f"a barrier lies in shared memory, not in {space} memory")
-        return
-    positions = np.broadcast_to(reached.where.positions, shape)
     mask = np.ones(shape, np.bool_) if reached.mask is None else np.broadcast_to(reached.mask, shape)
-    if write:
-        memory.note_store(reached, positions[mask], 1, 8, active, None)
-    elif memory.races is not None:
+    if space != "shared":
+        _wrong(state, instruction, mask, f"a barrier lies in shared memory, not in {space} memory")
+        mask = np.zeros(shape, np.bool_)
+    positions = np.broadcast_to(reached.where.positions, shape)[mask]
+    if space == "shared" and write:
+        memory.note_store(reached, positions, 1, 8, active, None)
+    elif space == "shared" and memory.races is not None:
         memory.races.read(reached.touch, active)
-    barriers = mbarriers_of(memory)
-    missing: NDArray[np.bool_] = np.zeros(shape, np.bool_)
-    for g, w, lane in zip(*np.nonzero(mask), strict=True):
-        position = int(positions[g, w, lane])
-        word = barriers.word(position)
-        if word is None and exists:
-            missing[g, w, lane] = True
-            continue
-        yield _Visit(position, word, int(g), int(w), int(lane))
-    if missing.any():
-        _wrong(state, instruction, missing, "there is no barrier at this address: no mbarrier.init made one")
+    visits = _Visits(positions, *np.nonzero(mask))
+    if exists:
+        made = mbarriers_of(memory).exist(positions)
+        if not made.all():
+            wrong = visits.only(~made).mask(shape)
+            _wrong(state, instruction, wrong, "there is no barrier at this address: no mbarrier.init made one")
+            visits = visits.only(made)
+    return visits
 
 
 def _wrong(state: State, instruction: Instruction, mask: NDArray[np.bool_], text: str) -> None:
-    block, thread, count = state.threads.first(mask)
-    state.findings.add("illegal operand", instruction, text, block=block, thread=thread, count=count)
+    if mask.any():
+        block, thread, count = state.threads.first(mask)
+        state.findings.add("illegal operand", instruction, text, block=block, thread=thread, count=count)
 
 
 def _init(instruction: Instruction) -> Step:
-    address, count = address_operand(instruction, instruction.operands[0]), _operand(instruction, 1)
+    address, count = address_operand(instruction, _operand(instruction, 0)), _operand(instruction, 1)
 
     def step(state: State, active: Active) -> None:
-        counts = np.broadcast_to(state.read(count, "u32"), state.shape)
-        barriers = mbarriers_of(state.memory)
-        for visit in _visits(state, instruction, address, active, write=True, exists=False):
-            number = int(counts[visit.block, visit.warp, visit.lane])
-            if not 0 < number <= _LARGEST_COUNT:
-                one = np.zeros(state.shape, np.bool_)
-                one[visit.block, visit.warp, visit.lane] = True
-                _wrong(state, instruction, one, f"a phase of {number} arrivals; there are 1 to {_LARGEST_COUNT}")
-            barriers.make(visit.position, number & _LARGEST_COUNT)
+        counts, barriers = state.read(count, "u32"), mbarriers_of(state.memory)
+        visits = _visits(state, instruction, address, active, write=True, exists=False)
+        numbers = visits.of(counts, state.shape)
+        wrong = (numbers == 0) | (numbers > _LARGEST_COUNT)
+        _wrong(
+            state, instruction, visits.only(wrong).mask(state.shape),
+            f"a phase of that many arrivals; there are 1 to {_LARGEST_COUNT}",
+        )  # fmt: skip
+        for position, number in zip(visits.positions.tolist(), numbers.tolist(), strict=True):
+            barriers.make(position, number & _LARGEST_COUNT)
 
     return step
 
 
 def _inval(instruction: Instruction) -> Step:
-    address = address_operand(instruction, instruction.operands[0] if instruction.operands else None)
+    address = address_operand(instruction, _operand(instruction, 0))
 
     def step(state: State, active: Active) -> None:
-        for visit in list(_visits(state, instruction, address, active, write=True)):
-            mbarriers_of(state.memory).put(visit.position, None)
+        for position in _visits(state, instruction, address, active, write=True).positions.tolist():
+            mbarriers_of(state.memory).put(position, None)
 
     return step
 
@@ -127,24 +143,18 @@ def _arrive(instruction: Instruction) -> Step:
     expects, never_completes = "expect_tx" in instruction.modifiers, "noComplete" in instruction.modifiers
 
     def step(state: State, active: Active) -> None:
-        amounts = np.broadcast_to(
-            np.ones((1, 1, 1), np.uint32) if amount is None else state.read(amount, "u32"), state.shape
+        amounts = np.ones((1, 1, 1), np.uint32) if amount is None else state.read(amount, "u32")
+        barriers, visits = mbarriers_of(state.memory), _visits(state, instruction, address, active, write=False)
+        numbers = visits.of(amounts, state.shape).astype(np.int64)
+        counts, expected = (np.ones_like(numbers), numbers) if expects else (numbers, np.zeros_like(numbers))
+        tokens, refused = barriers.arrive(
+            visits.positions, visits.blocks, visits.warps, counts, expected, drop=drop, completes=not never_completes
         )
-        barriers = mbarriers_of(state.memory)
-        states, too_many = np.zeros(state.shape, np.uint64), np.zeros(state.shape, np.bool_)
-        for position, word, block, warp, lane in _visits(state, instruction, address, active, write=False):
-            if word is None:
-                continue
-            number = int(amounts[block, warp, lane])
-            states[block, warp, lane] = word.bits()
-            count, expect = (1, number) if expects else (number, 0)
-            if count > word.pending or (never_completes and count == word.pending and not word.bytes + expect):
-                too_many[block, warp, lane] = True
-                count = word.pending
-            barriers.arrive(position, word, block, warp, count, expect=expect, drop=drop)
-        if too_many.any():
-            _wrong(state, instruction, too_many, "more arrivals than the phase has pending")
+        wrong = visits.only(refused).mask(state.shape)
+        _wrong(state, instruction, wrong, "more arrivals than the phase of the barrier has pending")
         if isinstance(target, Register):
+            states = np.zeros(state.shape, np.uint64)
+            states[visits.blocks, visits.warps, visits.lanes] = tokens
             state.write(target, states, active)
 
     return step
@@ -155,12 +165,11 @@ def _transactions(sign: int) -> Callable[[Instruction], Step]:
         address, amount = address_operand(instruction, _operand(instruction, 0)), _operand(instruction, 1)
 
         def step(state: State, active: Active) -> None:
-            amounts = np.broadcast_to(state.read(amount, "u32"), state.shape)
-            barriers = mbarriers_of(state.memory)
-            for position, word, block, warp, lane in _visits(state, instruction, address, active, write=False):
-                if word is not None:
-                    word.bytes += sign * int(amounts[block, warp, lane])
-                    barriers.settle(position, word)
+            amounts, barriers = state.read(amount, "u32"), mbarriers_of(state.memory)
+            visits = _visits(state, instruction, address, active, write=False)
+            numbers = visits.of(amounts, state.shape).tolist()
+            for position, number in zip(visits.positions.tolist(), numbers, strict=True):
+                barriers.expect(position, sign * number)
 
         return step
 
@@ -176,17 +185,13 @@ def _wait(instruction: Instruction) -> Step:
 
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, phase, active, "the phase")
-        given = np.broadcast_to(state.read(phase, "u32" if by_parity else "b64"), state.shape)
+        given = state.read(phase, "u32" if by_parity else "b64")
         parities = given & given.dtype.type(1) if by_parity else given >> np.uint64(63)
-        done, barriers = np.zeros(state.shape, np.bool_), mbarriers_of(state.memory)
-        seen: set[tuple[int, int, int]] = set()
-        for position, word, block, warp, lane in _visits(state, instruction, address, active, write=False):
-            if word is not None and word.parity != int(parities[block, warp, lane]):
-                done[block, warp, lane] = True
-                if (position, block, warp) not in seen:
-                    seen.add((position, block, warp))
-                    barriers.observe(position, block, warp)
-        state.write(target, done, active)
+        barriers, visits = mbarriers_of(state.memory), _visits(state, instruction, address, active, write=False)
+        over = visits.only(barriers.parities(visits.positions) != visits.of(parities, state.shape))
+        for position, block, warp in over.warps_at():
+            barriers.observe(position, block, warp)
+        state.write(target, over.mask(state.shape), active)
 
     return step
 
@@ -220,18 +225,18 @@ def arrive_of_copies(instruction: Instruction, counted: bool) -> Step:
         memory = state.memory
         barriers: Mbarriers = mbarriers_of(memory)
         now = memory.clocks.now.copy()
-        visits = list(_visits(state, instruction, address, active, write=False))
-        under_way = copies_of(memory).of_threads(active)
-        for position in {visit.position for visit in visits}:
-            who = np.zeros(state.shape, np.bool_)
-            for visit in visits:
-                who[visit.block, visit.warp, visit.lane] |= visit.position == position
-            barriers.attach(position, [(copy, who) for copy, _ in under_way], now)
-        for position, _, block, warp, _ in visits:
-            word = barriers.word(position)
-            if word is not None and counted:
-                barriers.arrive(position, word, block, warp, 1)
-            else:
+        visits = _visits(state, instruction, address, active, write=False)
+        under_way = copies_of(memory).under_way()
+        for position in np.unique(visits.positions).tolist():
+            who = visits.only(visits.positions == position).mask(state.shape)
+            barriers.attach(position, [(copy, who) for copy in under_way], now)
+        if counted:
+            once = np.ones(len(visits.positions), np.int64)
+            _, refused = barriers.arrive(visits.positions, visits.blocks, visits.warps, once, 0 * once)
+            wrong = visits.only(refused).mask(state.shape)
+            _wrong(state, instruction, wrong, "more arrivals than the phase of the barrier has pending")
+        else:
+            for position, block, warp in visits.warps_at():
                 barriers.release(position, block, warp)
 
     return step

@@ -81,8 +81,12 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
         if isinstance(source, Register) and source.type == "pred":
             raise refuse(instruction, "predicates are not stored; make an integer of it with selp")
 
+    registers = tuple(x.index for x in sources if isinstance(x, Register))
+
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, plain.address, active, "the address")
+        if not state.watched.isdisjoint(registers):
+            state.require_arrived(instruction, registers, active)
         parts = [state.read(source, plain.type) for source in sources]
         values = parts[0][None] if len(parts) == 1 else np.stack(np.broadcast_arrays(*parts))
         masks = [state.undefined_of(source) for source in sources]

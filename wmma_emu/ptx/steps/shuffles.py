@@ -107,13 +107,13 @@ def _taken(value: Array, source: Array) -> Array:
     return np.take_along_axis(np.broadcast_to(value, shape), np.broadcast_to(source, shape), axis=-1)
 
 
-def _check_read(state: "State", instruction: Instruction, members: Members, source: Array) -> None:
-    """Note lanes that read one which does not take part: what they get is undefined."""
+def _missing(state: "State", instruction: Instruction, members: Members, source: Array) -> NDArray[np.bool_] | None:
+    """Find and note lanes that read one which does not take part: what they get is undefined."""
     missing = ~has_bit(members.together, source.astype(np.uint32))
     if members.active is not None:
         missing = missing & members.active
     if not missing.any():
-        return
+        return None
     read, mask = np.broadcast_to(source, state.shape), np.broadcast_to(members.mask, state.shape)
 
     def message(g: int, w: int, lane: int) -> str:
@@ -123,6 +123,7 @@ def _check_read(state: "State", instruction: Instruction, members: Members, sour
         return f"lane {lane} reads lane {other}, which {why}: the result is undefined"
 
     note(state, instruction, "illegal operand", missing, message)
+    return missing
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"shfl": _shuffle}

@@ -11,14 +11,15 @@ from wmma_emu.instructions import Operand as Letter
 from wmma_emu.layouts import fragment_layout
 from wmma_emu.layouts.wmma_table import FRAGMENTS, MemoryLayout, Use
 from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.collectives import (
-    addresses_of,
     executing,
     note,
     operands_of,
     read_registers,
     registers_of_vector,
     require_spelling,
+    where_of,
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
 from wmma_emu.ptx.steps.matrix_operands import bind, gathered, targets_of, write_registers
@@ -102,7 +103,7 @@ def _of_the_warp(state: "State", instruction: Instruction, values: Array, active
 def _addresses(state: "State", instruction: Instruction, move: _Move, now: Active) -> tuple[Array, bool]:
     """Where each lane's chunks lie, (passes, blocks, warps, 32); and whether chunks are aligned as a whole."""
     tile = move.tile
-    pointer = addresses_of(state, instruction, move.address, now)
+    pointer = where_of(state, instruction, move.address, now)
     pointer = _of_the_warp(state, instruction, pointer, now, "the pointer")
     is_aligned = _check(
         state, instruction, "misaligned", pointer % np.uint64(tile.pointer_bytes) != 0, now,
@@ -194,6 +195,7 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
     def step(state: "State", active: Active) -> None:
         active = executing(state, active)
         where, is_whole = _addresses(state, instruction, move, active)
+        state.require_arrived(instruction, registers_of(move.vector), active)
         words = tile.lines(read_registers(state, elements, kind))
         undefined = None
         if state.undefined_of(move.vector) is not None:

@@ -83,6 +83,7 @@ def _instruction(reader: Reader, opcodes: dict[str, tuple[str, tuple[str, ...]]]
     else:
         place += 1
     mnemonic, modifiers = known
+    known_operands = reader.simple
     operands: list[OperandText] = []
     if tokens[place] == ";":
         reader.place = place + 1
@@ -94,7 +95,9 @@ def _instruction(reader: Reader, opcodes: dict[str, tuple[str, tuple[str, ...]]]
         return InstructionText(mnemonic, modifiers, tuple(operands), guard, line, column)
     while True:
         after = tokens[place + 1]
-        found: OperandText | None = simple(reader, tokens[place]) if after == "," or after == ";" else None
+        found: OperandText | None = None
+        if after == "," or after == ";":
+            found = known_operands.get(tokens[place]) or simple(reader, tokens[place])
         if found is None:
             reader.place = place
             found = operand(reader)

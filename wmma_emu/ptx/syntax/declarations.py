@@ -9,7 +9,7 @@ from wmma_emu.ptx.syntax.operands import literal
 from wmma_emu.ptx.syntax.tokens import Reader, is_name
 from wmma_emu.ptx.syntax.tree import Address, Literal, Name, OperandText, VariableText
 
-__all__ = ["SPACES", "parameters", "variables"]
+__all__ = ["SPACES", "attribute_words", "parameters", "variables"]
 
 SPACES = frozenset(("reg", "sreg", "const", "global", "local", "param", "shared", "tex"))
 
@@ -90,7 +90,7 @@ def _head(reader: Reader, attributes: tuple[str, ...]) -> _Head:
         elif word in ("v2", "v4", "v8"):
             head.vector = int(word[1])
         elif word == "attribute":
-            head.attributes += _attribute(reader)
+            head.attributes += attribute_words(reader)
         elif word in _TYPES and not head.type:
             head.type = word
         elif word == "ptr" and head.space == "param" and head.type:
@@ -111,8 +111,8 @@ def _set_alignment(reader: Reader, head: _Head) -> None:
     head.alignment = value
 
 
-def _attribute(reader: Reader) -> list[str]:
-    """Read ``(.managed)``, ``(.unified(1, 2))``."""
+def attribute_words(reader: Reader) -> list[str]:
+    """Read ``(.managed)``, ``(.unified(1, 2))`` behind ``.attribute``; numbers are left out."""
     reader.take("(", "behind .attribute")
     words, depth = [], 1
     while depth:

@@ -2,16 +2,13 @@
 """Operands of an instruction: names, numbers, vectors, addresses, pairs, and what a call has."""
 
 from wmma_emu.ptx.syntax.expressions import constant, integer
-from wmma_emu.ptx.syntax.literals import Constant, constant_of
+from wmma_emu.ptx.syntax.literals import Constant, constant_of, wrap
 from wmma_emu.ptx.syntax.tokens import Reader, is_name
 from wmma_emu.ptx.syntax.tree import Address, Call, Literal, Name, Negated, OperandText, Pair, Vector
 
 __all__ = ["call", "literal", "operand", "simple"]
 
 _NUMBER_STARTS = frozenset("0123456789.+-~(!")
-
-_LARGEST_OFFSET = 2**63 - 1
-
 
 def literal(found: Constant) -> Literal:
     """Make an operand of a constant."""
@@ -79,7 +76,7 @@ def _offset(reader: Reader) -> int:
             reader.fail("an offset that is a number (an address has one register)")
     elif reader.tokens[reader.place] != "-":
         return 0
-    return integer(reader, "an offset", -_LARGEST_OFFSET - 1, _LARGEST_OFFSET)
+    return wrap("s64", integer(reader, "an offset", -(2**63), 2**64 - 1)).value
 
 
 def _address(reader: Reader) -> Address:
@@ -96,7 +93,7 @@ def _address(reader: Reader) -> Address:
         base = Name(token)
         offset = _offset(reader)
     elif token[0] in _NUMBER_STARTS or token == "WARP_SZ":
-        base = Literal("int", integer(reader, "an address", -_LARGEST_OFFSET - 1, 2**64 - 1))
+        base = Literal("int", integer(reader, "an address", -(2**63), 2**64 - 1))
     else:
         reader.fail("an address: a register or a variable, and an offset")
     coordinates: list[OperandText] = []
@@ -115,21 +112,24 @@ def _nested(reader: Reader) -> OperandText:
 def _vector(reader: Reader) -> Vector:
     reader.take("{")
     elements: list[OperandText] = []
-    tokens = reader.tokens
+    tokens, known = reader.tokens, reader.simple
     while True:
         place = reader.place
         token = tokens[place]
         if token in ("{", "["):
             reader.fail("an element of a vector: a register, a variable or a number")
         after = tokens[place + 1]
-        found: OperandText | None = simple(reader, token) if after == "," or after == "}" else None
+        found: OperandText | None = None
+        if after == "," or after == "}":
+            found = known.get(token) or simple(reader, token)
         if found is None:
             found = operand(reader)
         else:
             reader.place = place + 1
         elements.append(found)
-        if not reader.accept(","):
+        if tokens[reader.place] != ",":
             break
+        reader.place += 1
     reader.take("}", "or ',' behind an element of a vector")
     return Vector(tuple(elements))
 

@@ -3,7 +3,7 @@
 
 from wmma_emu.errors import PtxSyntaxError
 from wmma_emu.ptx.syntax.body import body
-from wmma_emu.ptx.syntax.declarations import SPACES, parameters, variables
+from wmma_emu.ptx.syntax.declarations import SPACES, attribute_words, parameters, variables
 from wmma_emu.ptx.syntax.directives import file_entry, skip_section
 from wmma_emu.ptx.syntax.expressions import integer
 from wmma_emu.ptx.syntax.tokens import END, Reader
@@ -135,8 +135,8 @@ def _function(reader: Reader, attributes: tuple[str, ...]) -> FunctionText:
     reader.place += 1
     results: tuple[VariableText, ...] = ()
     if not is_kernel:
-        if reader.tokens[reader.place] == ".attribute":
-            _skip_attribute(reader)
+        if reader.accept(".attribute"):
+            attributes = (*attributes, *attribute_words(reader))
         if reader.tokens[reader.place] == "(":
             results = parameters(reader)
     place = reader.place
@@ -152,12 +152,6 @@ def _function(reader: Reader, attributes: tuple[str, ...]) -> FunctionText:
         statements = body(reader)
     last = reader.position(reader.place - 1)[0]
     return FunctionText(name, is_kernel, results, inputs, directives, statements, attributes, line, column, last)
-
-
-def _skip_attribute(reader: Reader) -> None:
-    while reader.tokens[reader.place] not in (")", END):
-        reader.place += 1
-    reader.take(")", "behind .attribute")
 
 
 def _directives(reader: Reader) -> tuple[Directive, ...]:

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""``wmma-emu ptx``: texts explained, kernels run on files, exit statuses, nothing half-written."""
+
+import json
+import os
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.ptx.texts_of_launches import SCALE, SHIFT, entry
+
+
+@pytest.fixture
+def texts(here):
+    (here / "scale.ptx").write_text(SCALE)
+    (here / "race.ptx").write_text(SHIFT.replace("BARRIER", ""))
+    (here / "two.ptx").write_text(entry("") + entry("").replace("k()", "l()").split("\n", 3)[3])
+    (here / "later.ptx").write_text(SCALE.replace("sm_80", "sm_120a"))
+    (here / "loop.ptx").write_text(entry("", "$l: bra $l;"))
+    np.save("x.npy", np.arange(8, dtype=np.float32))
+    np.save("u.npy", np.arange(128, dtype=np.uint32))
+    np.save("half.npy", np.ones((2, 2), ml_dtypes.bfloat16))
+    return here
+
+
+def scale(*arguments):
+    return ("ptx", "run", "scale.ptx", "--grid", "1", "--block", "32", *(y for x in arguments for y in ("--arg", x)))
+
+
+def test_a_text_is_explained_to_people(run, texts):
+    status, out, err = run("ptx", "explain", "scale.ptx")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[:4] == [
+        "scale.ptx: PTX 8.0 for sm_80, on sm_90", "", "kernel         scale",
+        "parameters     0: .u64 x, 8 bytes at 0",
+    ]  # fmt: skip
+    assert lines[-2:] == ["missing        nothing", "not bit-exact  nothing"]
+
+
+def test_a_text_is_explained_to_programs(run, texts):
+    status, out, _ = run("ptx", "explain", "later.ptx", "--format", "json")
+    found = json.loads(out)
+    assert status == 0 and (found["target"], found["arch"]) == ("sm_120a", "sm_120")
+    assert [x["bytes"] for x in found["kernels"][0]["parameters"]] == [8, 4, 4]
+    assert found["kernels"][0]["opcodes"]["mov.u32"] == 3 and found["kernels"][0]["missing"] == []
+
+
+def test_a_kernel_runs_on_files_and_writes_those_that_are_named(run, texts):
+    status, out, err = run(*scale("y.npy=x.npy", "0.5", "6"), "--arch", "a100", "--schedules", "2")
+    assert (status, err) == (0, "")
+    assert np.load("y.npy").tolist() == [0, 0.5, 1, 1.5, 2, 2.5, 6, 7] and np.load("x.npy")[1] == 1
+    assert out.startswith("scale on sm_80: ") and "findings: none" in out
+    assert "y.npy" in out.splitlines()[-1] or "y.npy" in out.splitlines()[-2]
+
+
+@pytest.mark.parametrize(("argument", "expected"), [
+    ("o.npy=zeros:f32:2x4", np.zeros((2, 4), np.float32)),
+    ("o.npy=zeros:bf16:16", np.zeros(16, np.uint16)),
+    ("o.npy=zeros:s64:4", np.zeros(4, np.int64)),
+    ("o.npy=half.npy", np.full((2, 2), 0x3F80, np.uint16)),
+])  # fmt: skip
+def test_outputs_have_the_type_and_the_shape_that_are_named(run, texts, argument, expected):
+    assert run(*scale(argument, "-0x1p0" if argument is None else "1", "0")).status == 0
+    found = np.load("o.npy")
+    assert found.dtype == expected.dtype and np.array_equal(found, expected)
+
+
+def test_findings_are_printed_and_the_status_is_one(run, texts):
+    status, out, err = run("ptx", "run", "race.ptx", "--grid", "1", "--block", "128", "--arg", "u.npy",
+        "--arg", "y.npy=zeros:u32:128")  # fmt: skip
+    assert (status, err) == (1, "") and "  race: line " in out and os.path.exists("y.npy")
+    status, out, _ = run(*scale("x.npy", "2", "8"))
+    assert status == 1 and "read-only: line" in out
+
+
+@pytest.mark.parametrize(("argv", "line"), [
+    (["ptx"], "ptx does nothing by itself; its actions are explain, run (wmma-emu ptx --help says more)"),
+    (["ptx", "rnu"], "ptx has no action 'rnu'; its actions are explain, run; did you mean run?"),
+    (["ptx", "explain"], "ptx explain needs FILE: PTX, or CUDA C++ (.cu) that NVRTC compiles"),
+    (["ptx", "run", "x", "--grid", "1"], "ptx run needs --block: threads of a block"),
+    (["ptx", "explain", "none.ptx"], "none.ptx: No such file or directory"),
+    (["ptx", "explain", "x.npy"], "x.npy: not a text; cuobjdump -ptx takes the PTX out of a binary"),
+    (["ptx", "explain", ""], ""),
+    (["ptx", "explain", "a\0b"], ""),
+    (["ptx", "explain", "scale.ptx", "--fromat", "x"],
+     "ptx explain has no option '--fromat'; it has --help, --arch, --contract, --format; did you mean --format?"),
+    (["ptx", "explain", "scale.ptx", "--format", "csv"], "--format 'csv' is not one of text, json"),
+    (["ptx", "explain", "scale.ptx", "--contract", "x"], "--contract 'x' is not one of ptxas, never"),
+    (["ptx", "explain", "later.ptx", "--arch", "a100"], "the text is for sm_120a, and sm_80 (Ampere) is an older chip"),
+    (["ptx", "run", "two.ptx", "--grid", "1", "--block", "1"], "two.ptx has 2 kernels; name one"),
+    (["ptx", "run", "scale.ptx", "--grid", "1;2", "--block", "1"], "--grid '1;2' is not one to three positive"),
+    (["ptx", "run", "scale.ptx", "--grid", "1", "--block", "2000"], "block.x is 2000; sm_90 takes at most 1024"),
+    (["ptx", "run", "scale.ptx", "--grid", "1", "--block", "1", "--max-steps", "x"], "--max-steps 'x' is no positive"),
+    (["ptx", "run", "loop.ptx", "--grid", "1", "--block", "1", "--max-steps", "1e3"], "took more than 1000 steps"),
+    (scale("x.npy", "1"), "scale takes 3 arguments, 2 were given"),
+    (scale("x.npy", "1", "1.5"), "argument 2 (n) of scale is a .u32: an integer, not 1.5"),
+    (scale("x.npy", "one", "1"), "--arg 'one' is none of a number, FILE.npy, OUT.npy=FILE.npy"),
+    (scale("none.npy", "1", "1"), "none.npy: No such file or directory"),
+    (scale("y=x.npy", "1", "1"), "--arg 'y=x.npy': 'y' is no .npy file to write"),
+    (scale("x.npy=x.npy", "1", "1"), "x.npy: an input; name another file to write"),
+    (scale("y.npy=3", "1", "1"), "--arg 'y.npy=3': '3' is no array"),
+    (scale("y.npy=zeros:f33:3", "1", "1"), "--arg 'zeros:f33:3': 'f33' is no type; it is one of"),
+    (scale("y.npy=zeros:f32:3y", "1", "1"), "--arg 'zeros:f32:3y': '3y' is no shape"),
+    (scale("y.npy=zeros:f32:999999999999", "1", "1"), "takes 3999999999996 bytes; at most 4294967296 are taken"),
+    (scale("y.npy=zeros:f32:3", "y.npy=zeros:f32:3", "1"), "y.npy is written twice"),
+    (scale("bytes:0g", "1", "1"), "'0g' is not pairs of hexadecimal digits"),
+])  # fmt: skip
+def test_wrong_use_is_one_line_and_status_two_and_no_file(run, texts, argv, line):
+    before = sorted(os.listdir())
+    status, out, err = run(*argv)
+    assert (status, out) == (2, "") and err.startswith("wmma-emu: error: ") and err.count("\n") == 1
+    assert line in err
+    assert sorted(os.listdir()) == before
+
+
+def test_a_file_of_cuda_is_compiled(run, texts):
+    pytest.importorskip("nvidia", reason="NVRTC is not installed")
+    (texts / "k.cu").write_text("__global__ void twice(float* x) { x[threadIdx.x] *= 2; }")
+    status, _, err = run("ptx", "run", "k.cu", "--grid", "1", "--block", "8", "--arg", "y.npy=x.npy")
+    assert (status, err) == (0, "") and np.load("y.npy").tolist() == [0, 2, 4, 6, 8, 10, 12, 14]
+    (texts / "k.cu").write_text("__global__ void twice(float* x) { y; }")
+    status, _, err = run("ptx", "explain", "k.cu")
+    assert status == 2 and 'k.cu(1): error: identifier "y" is undefined' in err

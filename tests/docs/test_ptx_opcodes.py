@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""The table of PTX opcodes, its page and the steps of the emulator say the same."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools.collect_ptx_opcodes import Row, forms_of, listed_with, read_table, write_table
+from tools.ptx_opcode_table import PAGE, all_refusals, page, reason_of, refusals, step_of, text_of
+from wmma_emu.errors import PtxSyntaxError
+
+COMPILED = Path(__file__).parents[2] / "examples/ptx/compiled"
+CHIPS = {"sm_80", "sm_89", "sm_90", "sm_100"}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return read_table()
+
+
+@pytest.fixture(scope="module")
+def refused(rows):
+    return all_refusals(rows)
+
+
+def test_every_opcode_that_kernels_for_sm_80_and_sm_89_use_has_a_step(rows, refused):
+    used = {x.opcode for x in rows.values() if {"sm_80", "sm_89"} & set(x.chips.split())}
+    assert len(used) >= 343
+    assert {x: refused[x] for x in used & set(refused)} == {}
+
+
+def test_what_has_no_step_is_what_the_page_gives_a_reason_for(rows, refused):
+    assert set(refused) == {x for x in rows if reason_of(x)}
+
+
+def test_the_page_is_that_of_the_table_and_of_the_steps(rows):
+    assert PAGE.read_text(encoding="utf-8") == page(rows), "write it anew: python -m tools.ptx_opcode_table"
+
+
+def test_every_step_that_the_page_names_is_in_a_file(rows, refused):
+    package = PAGE.parents[2] / "wmma_emu/ptx"
+    for file in {re.match(r"`([^`]+)`", step_of(x))[1] for x in rows if x not in refused}:
+        assert (package / file).exists(), file
+
+
+def test_the_opcodes_of_the_compiled_examples_are_in_the_table(rows):
+    # The mnemonics at the beginning of lines; collect_ptx_opcodes reads the texts in full.
+    for path in COMPILED.glob("*.ptx"):
+        text = path.read_text(encoding="utf-8")
+        bodies = re.sub(r"//.*", "", text)
+        found = set(re.findall(r"^\s*(?:@!?%\w+\s+)?([a-z]\w*(?:\.[\w:]+)+)\s+[%{\[$\w]", bodies, re.MULTILINE))
+        assert found
+        assert found - set(rows) == set(), f"python -m tools.collect_ptx_opcodes --writer ... {path.name}"
+
+
+def test_the_table_is_sorted_and_names_chips_and_operands(rows):
+    assert list(rows) == sorted(rows)
+    for row in rows.values():
+        assert row.chips and set(row.chips.split()) <= CHIPS
+        assert row.files or row.writers, row.opcode
+
+
+def test_a_row_becomes_a_line_with_registers_of_its_kinds():
+    row = Row("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", 1, "sm_80", "", "{8 %f32}, {2 %b32}, @shared, !%pred")
+    text, places = text_of([row], "sm_80")
+    ((line, opcode),) = places.items()
+    registers = ", ".join(f"%f32_{i}" for i in range(8))
+    assert opcode == row.opcode
+    assert text.splitlines()[line - 1] == f"{opcode} {{{registers}}}, {{%b32_8, %b32_9}}, a_shared, !%pred_10;"
+
+
+def test_an_opcode_that_nobody_has_is_refused():
+    row = Row("add.f128", 0, "sm_80", "", "%b64, %b64, %b64")
+    assert "there is no add.f128" in refusals([row], "sm_80")["add.f128"]
+
+
+def test_operands_that_are_none_are_no_ptx():
+    with pytest.raises(PtxSyntaxError, match="line"):
+        refusals([Row("add.s32", 0, "sm_80", "", "%b32, %b32 %b32")], "sm_80")
+
+
+def test_the_forms_of_a_text_name_no_registers():
+    text = """.version 8.0 .target sm_80 .address_size 64
+    .visible .entry f(.param .u64 p) {
+        .reg .b32 %r<9>; .reg .pred %p<2>; .reg .b64 %d<2>; .reg .f32 %f<2>;
+        ld.param.u64 %d1, [p];
+    again:
+        ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d1+16];
+        add.f32 %f1, %f1, 0f3F800000;
+        setp.lt.s32 %p1|%p0, %r1, %tid.x;
+        @!%p1 bra again;
+        ret;
+    }"""
+    assert forms_of(text) == {
+        "ld.param.u64": "%b64, [@param]",
+        "ld.global.v4.u32": "{4 %b32}, [%b64+16]",
+        "add.f32": "%f32, %f32, 0f3F800000",
+        "setp.lt.s32": "%pred|%pred, %b32, %tid.x",
+        "bra": "@label",
+        "ret": "",
+    }
+
+
+def test_a_table_that_is_written_is_read_again(tmp_path, rows):
+    write_table(reversed(rows.values()), tmp_path / "table.csv")
+    assert read_table(tmp_path / "table.csv") == rows
+
+
+def test_chips_are_listed_in_their_order():
+    assert listed_with("sm_80 sm_100", "sm_90") == "sm_80 sm_90 sm_100"
+    assert listed_with("Triton 3.9", "nvcc 13.0", "; ") == "nvcc 13.0; Triton 3.9"

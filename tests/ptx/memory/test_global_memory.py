@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""The heap: where arrays and variables lie, what may be accessed, what comes back."""
+
+import numpy as np
+import pytest
+
+from tests.ptx.memory.chunks import EMPTY_MODULE, Chunk, module_of, one
+from wmma_emu.errors import FragmentMismatchError, LaunchLimitError, WmmaEmuError
+from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.program.program import Symbol
+
+
+def test_arrays_begin_at_multiples_of_256_and_lie_apart():
+    heap = GlobalMemory(EMPTY_MODULE)
+    x, y = np.zeros(3, np.uint8), np.zeros(1000, np.float64)
+    a, b = heap.map(x, "x"), heap.map(y, "y")
+    assert a % 256 == b % 256 == 0
+    assert b - (a + x.nbytes) >= 256
+    assert a >= 0x7F00_0000_0000
+
+
+def test_views_of_one_buffer_keep_their_places():
+    whole = np.arange(100, dtype=np.int32)
+    heap = GlobalMemory(EMPTY_MODULE)
+    tail, head = heap.map(whole[60:], "tail"), heap.map(whole[:10], "head")
+    assert tail - head == 240
+    assert heap.map(whole, "whole") == head
+
+
+def test_views_of_bytes_of_another_owner_keep_their_places():
+    owner = bytearray(64)
+    heap = GlobalMemory(EMPTY_MODULE)
+    first, second = np.frombuffer(owner, np.uint32, 4), np.frombuffer(owner, np.uint32, 4, 16)
+    assert heap.map(second, "second") - heap.map(first, "first") == 16
+
+
+def test_what_no_view_covers_may_not_be_accessed():
+    whole = np.arange(100, dtype=np.uint32)
+    chunk = Chunk(arrays={"low": whole[:10], "high": whole[20:30]})
+    assert chunk.load("global", one(chunk.address["low"] + 80))[0].item() == 20
+    assert chunk.load("global", one(chunk.address["low"] + 48), line=5)[0].item() == 0
+    (finding,) = chunk.found
+    assert (finding.kind, finding.line) == ("out of bounds", 5)
+    assert "8 bytes behind the end of low (40 bytes" in finding.message
+
+
+def test_ranges_that_touch_may_be_crossed():
+    whole = np.arange(16, dtype=np.uint32)
+    chunk = Chunk(arrays={"low": whole[:6], "high": whole[6:]})
+    values, _ = chunk.load("global", one(chunk.address["low"] + 16), count=4)
+    assert values.ravel().tolist() == [4, 5, 6, 7]
+    assert not chunk.found
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_bytes_come_back_in_the_order_of_memory(order):
+    x = np.zeros((2, 3), np.uint16, order=order)
+    chunk = Chunk(arrays={"x": x})
+    chunk.store("global", chunk.lanes(2, chunk.address["x"]), np.arange(32, dtype=np.uint16).reshape(1, 1, 1, 32),
+                chunk.lanes(1) < 6)  # fmt: skip
+    assert not x.any()
+    chunk.heap.copy_back()
+    assert x.ravel(order="K").tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_only_what_was_written_comes_back():
+    x, y = np.zeros(4, np.uint32), np.zeros(4, np.uint32)
+    chunk = Chunk(arrays={"x": x, "y": y})
+    chunk.store("global", one(chunk.address["x"]), np.full((1, 1, 1, 1), 7, np.uint32))
+    y[:] = 9  # of the user, meanwhile
+    chunk.heap.copy_back()
+    assert x.tolist() == [7, 0, 0, 0]
+    assert y.tolist() == [9] * 4
+
+
+def test_a_write_to_a_read_only_array_is_found_and_left_out():
+    x = np.zeros(4, np.uint32)
+    x.flags.writeable = False
+    chunk = Chunk(arrays={"x": x})
+    chunk.store("global", one(chunk.address["x"] + 4), np.ones((1, 1, 1, 1), np.uint32), line=3)
+    chunk.heap.copy_back()
+    assert x.tolist() == [0, 0, 0, 0]
+    (finding,) = chunk.found
+    assert (finding.kind, finding.line, finding.count) == ("read-only", 3, 32)
+    assert "x (16 bytes" in finding.message
+
+
+def test_what_a_writeable_view_covers_may_be_written():
+    x = np.zeros(8, np.uint32)
+    frozen = x[:]
+    frozen.flags.writeable = False
+    chunk = Chunk(arrays={"frozen": frozen, "part": x[2:4]})
+    chunk.store("global", one(chunk.address["frozen"] + 8), np.full((1, 1, 1, 1), 5, np.uint32))
+    chunk.store("global", one(chunk.address["frozen"]), np.full((1, 1, 1, 1), 6, np.uint32))
+    chunk.heap.copy_back()
+    assert x.tolist() == [0, 0, 5, 0, 0, 0, 0, 0]
+    assert chunk.kinds() == ["read-only"]
+
+
+def test_an_array_without_elements_has_an_address_and_no_bytes():
+    chunk = Chunk(arrays={"empty": np.zeros((0, 4), np.float32)})
+    chunk.load("global", one(chunk.address["empty"]))
+    assert "0 bytes behind the end of empty (0 bytes" in chunk.found[0].message
+
+
+@pytest.mark.parametrize(
+    ("array", "fix"),
+    [
+        pytest.param(np.eye(4)[:, ::2], "np.ascontiguousarray(x)", id="gaps"),
+        pytest.param(np.arange(3)[::-1], "np.ascontiguousarray(x)", id="backwards"),
+        pytest.param(np.array([None, 1]), "Python objects", id="objects"),
+        pytest.param(np.zeros(2, ">f4"), "newbyteorder", id="byte order"),
+        pytest.param([1, 2], "np.asarray", id="list"),
+        pytest.param(np.ma.zeros(3), "x.data", id="masked"),
+    ],
+)
+def test_what_is_not_plain_bytes_in_one_piece_is_refused_with_the_fix(array, fix):
+    with pytest.raises(FragmentMismatchError) as error:
+        GlobalMemory(EMPTY_MODULE).map(array, "x")
+    assert fix in str(error.value)
+
+
+def test_arrays_beyond_the_limit_are_refused():
+    heap = GlobalMemory(EMPTY_MODULE, limit=1 << 20)
+    heap.map(np.zeros(1 << 19, np.uint8), "x")
+    with pytest.raises(LaunchLimitError, match="y"):
+        heap.map(np.zeros(1 << 19, np.uint8), "y")
+
+
+def test_a_terabyte_of_shared_memory_is_refused_before_it_is_taken():
+    with pytest.raises(LaunchLimitError, match="limit of this launch"):
+        Chunk(shared_bytes=1 << 40)
+
+
+def test_no_array_is_mapped_after_the_launch_began():
+    chunk = Chunk()
+    with pytest.raises(WmmaEmuError, match="map all arrays first"):
+        chunk.heap.map(np.zeros(1), "late")
+
+
+COUNTER, TABLE, POINTER = Symbol("global", 0, "counter", 4), Symbol("const", 0, "table", 8), Symbol("global", 8, "p", 8)
+
+
+def test_variables_keep_their_values_from_launch_to_launch():
+    module = module_of((7).to_bytes(4, "little"), [COUNTER])
+    variables = ModuleMemory(module)
+    for expected in (7, 8):
+        heap = GlobalMemory(module, variables)
+        chunk = Chunk(module=module)
+        chunk.heap = heap
+        address = heap.address_of(COUNTER)
+        at = address - 0x7F00_0000_0000
+        assert heap.buffer[at] == expected
+        heap.buffer[at] += 1
+        heap.copy_back()
+    assert variables.read("counter").view(np.uint32).tolist() == [9]
+
+
+def test_an_initialiser_holds_the_address_of_a_variable():
+    module = module_of(
+        bytes(16), [COUNTER, POINTER], (3).to_bytes(8, "little"), [TABLE], global_relocations=[(8, TABLE, 4, True)]
+    )
+    chunk = Chunk(module=module)
+    values, _ = chunk.load("global", one(chunk.memory.address_of(POINTER)), size=8)
+    assert values.item() == chunk.memory.address_of(TABLE) + 4
+
+
+def test_a_constant_is_read_and_not_written():
+    module = module_of(const_bytes=(3).to_bytes(8, "little"), const_symbols=[TABLE])
+    chunk = Chunk(module=module)
+    address = one(chunk.memory.address_of(TABLE))
+    assert chunk.load("const", address, size=8)[0].item() == 3
+    chunk.store("", address, np.zeros((1, 1, 1, 1), np.uint32))
+    assert chunk.kinds() == ["read-only"]
+    assert "table (8 bytes" in chunk.found[0].message
+
+
+def test_an_overrun_of_a_variable_does_not_reach_the_next():
+    module = module_of(bytes(16), [COUNTER, POINTER])
+    chunk = Chunk(module=module)
+    chunk.load("global", one(chunk.memory.address_of(COUNTER) + 4))
+    assert "0 bytes behind the end of counter (4 bytes" in chunk.found[0].message

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Loads and stores of all spaces: bits, narrow values, masks, and accesses that are wrong."""
+
+import numpy as np
+import pytest
+
+from tests.ptx.memory.chunks import Chunk, one
+
+RANDOM = np.random.default_rng(1)
+SHARED, LOCAL = 0x7E00_0000_0000, 0x7D00_0000_0000
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+def test_every_width_moves_every_bit(size, count):
+    if size * count > 32:
+        pytest.skip("accesses are of 32 bytes at most")
+    x = RANDOM.integers(0, 256, 2 * 2 * 32 * size * count, dtype=np.uint8)
+    x[: size * count] = 0xFF  # a NaN with a payload, where these are floats
+    y = np.zeros_like(x)
+    chunk = Chunk(blocks=2, warps=2, arrays={"x": x, "y": y})
+    offsets = (np.arange(128, dtype=np.uint64) * np.uint64(size * count)).reshape(2, 2, 32)
+    values, undefined = chunk.load("global", offsets + np.uint64(chunk.address["x"]), size, count)
+    assert values.shape == (count, 2, 2, 32)
+    assert undefined is None
+    assert np.moveaxis(values, 0, -1).tobytes() == x.tobytes()
+    chunk.store("global", offsets + np.uint64(chunk.address["y"]), values)
+    chunk.heap.copy_back()
+    assert y.tobytes() == x.tobytes()
+    assert not chunk.found
+
+
+def test_a_signalling_nan_is_not_made_quiet():
+    x = np.array([0x7F800001, 0xFF80_0001, 0x7FF00001, 0xFFF0_0001], np.uint32)
+    chunk = Chunk(arrays={"x": x, "y": np.zeros_like(x)})
+    values, _ = chunk.load("global", one(chunk.address["x"]), 4, 4)
+    assert values.ravel().tolist() == x.tolist()
+
+
+def test_what_all_threads_read_stays_one_value():
+    chunk = Chunk(blocks=3, warps=2, arrays={"x": np.arange(4, dtype=np.uint32)})
+    assert chunk.load("global", one(chunk.address["x"] + 4))[0].shape == (1, 1, 1, 1)
+
+
+def test_shared_memory_is_each_blocks_own():
+    chunk = Chunk(blocks=3, shared_bytes=16)
+    values = np.array([5, 6, 7], np.uint32).reshape(1, 3, 1, 1)
+    chunk.store("shared", one(8), values)
+    loaded, _ = chunk.load("shared", one(8))
+    assert loaded.shape == (1, 3, 1, 1)
+    assert loaded.ravel().tolist() == [5, 6, 7]
+
+
+def test_local_memory_is_each_threads_own():
+    chunk = Chunk(blocks=2, warps=2, local_bytes=16)
+    values = np.arange(128, dtype=np.uint64).reshape(1, 2, 2, 32)
+    chunk.store("local", one(8), values)
+    assert (chunk.load("local", one(8), 8)[0] == values).all()
+
+
+def test_parameters_are_read_as_they_were_laid_out():
+    chunk = Chunk(parameters=bytes(range(24)))
+    assert chunk.memory.parameter(8, 4, 2).ravel().tolist() == [0x0B0A0908, 0x0F0E0D0C]
+    assert chunk.load("param", one(16), 8)[0].item() == 0x1716151413121110
+    assert chunk.memory.parameter(20, 8, 1) is None
+
+
+def test_several_addresses_of_a_thread_are_read_together():
+    x = np.arange(256, dtype=np.uint32)
+    chunk = Chunk(arrays={"x": x})
+    rows = (np.arange(8, dtype=np.uint64) * np.uint64(128)).reshape(8, 1, 1, 1)
+    addresses = chunk.lanes(4, chunk.address["x"]) + rows
+    values, _ = chunk.load("global", addresses)
+    assert values.shape == (1, 8, 1, 1, 32)
+    assert values.ravel().tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("space", ["global", "shared", "local"])
+def test_threads_that_are_not_active_do_nothing(space):
+    x = np.zeros(64, np.uint32)
+    chunk = Chunk(shared_bytes=256, local_bytes=8, arrays={"x": x})
+    base = chunk.address["x"] if space == "global" else 0
+    addresses = one(4) if space == "local" else chunk.lanes(4, base)
+    active = (np.arange(32) % 3 == 0).reshape(1, 1, 32)
+    wild = np.where(active, addresses, np.uint64(0x123))
+    chunk.store(space, wild, np.arange(100, 132, dtype=np.uint32).reshape(1, 1, 1, 32), active)
+    values, _ = chunk.load(space, wild, active=active)
+    assert np.broadcast_to(values, (1, 1, 1, 32))[0][active].tolist() == list(range(100, 132, 3))
+    assert not chunk.found
+
+
+def test_of_several_writers_the_last_lane_stays():
+    x = np.zeros(1, np.uint32)
+    chunk = Chunk(warps=2, arrays={"x": x})
+    chunk.store("global", one(chunk.address["x"]), np.arange(64, dtype=np.uint32).reshape(1, 1, 2, 32),
+                (np.arange(64) < 50).reshape(1, 2, 32))  # fmt: skip
+    chunk.heap.copy_back()
+    assert x.tolist() == [49]
+
+
+def test_generic_addresses_find_their_space():
+    x = np.arange(32, dtype=np.uint32)
+    chunk = Chunk(shared_bytes=128, local_bytes=8, arrays={"x": x})
+    chunk.store("shared", chunk.lanes(), np.arange(100, 132, dtype=np.uint32).reshape(1, 1, 1, 32))
+    chunk.store("local", one(4), np.arange(200, 232, dtype=np.uint32).reshape(1, 1, 1, 32))
+    lane = np.arange(32).reshape(1, 1, 32)
+    addresses = np.where(
+        lane < 10, chunk.lanes(4, chunk.address["x"]), np.where(lane < 20, chunk.lanes(4, SHARED), np.uint64(LOCAL + 4))
+    )
+    values, _ = chunk.load("", addresses)
+    assert values.ravel().tolist() == [*range(10), *range(110, 120), *range(220, 232)]
+    chunk.store("", addresses, values + np.uint32(1))
+    chunk.heap.copy_back()
+    assert x.tolist() == [*range(1, 11), *range(10, 32)]
+    shared = chunk.load("shared", chunk.lanes())[0].ravel()
+    assert shared.tolist() == [*range(100, 110), *range(111, 121), *range(120, 132)]
+    assert chunk.load("local", one(4))[0].ravel()[20:].tolist() == list(range(221, 233))
+    assert not chunk.found
+
+
+def test_an_access_behind_an_array_names_thread_array_and_distance():
+    x = np.arange(60, dtype=np.float32)
+    chunk = Chunk(blocks=2, warps=1, arrays={"x": x})
+    addresses = np.stack([chunk.lanes(4, chunk.address["x"])[0], chunk.lanes(4, chunk.address["x"] + 128)[0]])
+    values, _ = chunk.load("global", addresses, line=7)
+    assert values.ravel().view(np.float32)[:60].tolist() == x.tolist()
+    assert not values.ravel()[60:].any()
+    (finding,) = chunk.found
+    assert (finding.kind, finding.line, finding.count) == ("out of bounds", 7, 4)
+    assert finding.block == (1, 0, 0)
+    assert finding.thread == (28, 0, 0)
+    assert finding.address == chunk.address["x"] + 240
+    assert f"reads 4 bytes at {finding.address:#x}: 0 bytes behind the end of x (240 bytes" in finding.message
+
+
+def test_an_access_that_straddles_the_end_is_left_out_as_a_whole():
+    x = np.zeros(7, np.uint32)
+    chunk = Chunk(arrays={"x": x})
+    chunk.store("global", one(chunk.address["x"] + 16), np.ones((4, 1, 1, 1), np.uint32))
+    chunk.heap.copy_back()
+    assert not x.any()
+    assert "its last 4 bytes lie behind the end of x" in chunk.found[0].message
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        pytest.param(0, "a null pointer", id="null"),
+        pytest.param(0x40, "a null pointer, or an offset from one", id="near null"),
+        pytest.param(SHARED + 8, "a generic address of shared memory", id="shared window"),
+        pytest.param(1 << 63, "behind the end of x", id="far"),
+        pytest.param((1 << 64) - 4, "behind the end of x", id="last"),
+    ],
+)
+def test_wild_addresses_are_told_apart(address, words):
+    chunk = Chunk(shared_bytes=64, arrays={"x": np.zeros(4, np.uint32)})
+    assert chunk.load("global", one(address))[0].item() == 0
+    assert words in chunk.found[0].message
+
+
+def test_an_access_before_an_array_says_so():
+    chunk = Chunk(arrays={"x": np.zeros(4, np.uint32)})
+    chunk.load("global", one(chunk.address["x"] - 8))
+    assert "8 bytes before the beginning of x (16 bytes" in chunk.found[0].message
+
+
+@pytest.mark.parametrize("space", ["global", "shared", "local"])
+def test_a_misaligned_access_is_found_and_left_out(space):
+    chunk = Chunk(shared_bytes=64, local_bytes=64, arrays={"x": np.arange(1, 17, dtype=np.uint32)})
+    base = chunk.address["x"] if space == "global" else 0
+    chunk.store(space, one(base), np.full((4, 1, 1, 1), 9, np.uint32))
+    values, _ = chunk.load(space, one(base + 8), 4, 4, line=9)
+    assert not values.any()
+    (finding,) = chunk.found
+    assert (finding.kind, finding.line) == ("misaligned", 9)
+    assert "has to be a multiple of 16 and is 8 beyond one" in finding.message
+
+
+def test_an_access_may_need_less_alignment_than_its_size():
+    x = np.arange(16, dtype=np.uint16)
+    chunk = Chunk(arrays={"x": x})
+    values, _ = chunk.load("global", one(chunk.address["x"] + 4), 2, 8, alignment=4)
+    assert values.ravel().tolist() == list(range(2, 10))
+    assert not chunk.found
+
+
+def test_shared_memory_ends_where_the_block_ends():
+    chunk = Chunk(blocks=2, shared_bytes=40, dynamic=8)
+    chunk.store("shared", one(44), np.ones((1, 1, 1, 1), np.uint32))
+    chunk.store("shared", one(48), np.ones((1, 1, 1, 1), np.uint32), line=4)
+    assert "of which the block has 48 bytes: 0 bytes behind its end" in chunk.found[0].message
+    assert chunk.memory.shared_size("total_smem_size") == 48
+    assert chunk.memory.shared_size("dynamic_smem_size") == 8
+    chunk.load("shared", one((1 << 32) - 16), line=6)
+    assert "16 bytes before its beginning" in chunk.found[1].message
+
+
+def test_threads_beyond_the_block_do_not_count():
+    x = np.arange(40, dtype=np.uint32)
+    chunk = Chunk(warps=2, threads_of_block=40, arrays={"x": x})
+    values, _ = chunk.load("global", chunk.lanes(4, chunk.address["x"]))
+    assert values.ravel()[:40].tolist() == x.tolist()
+    assert not chunk.found

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""What is noted about shared and local memory: values that nobody wrote, races between warps."""
+
+import numpy as np
+import pytest
+
+from tests.ptx.memory.chunks import Chunk, one, warp_mask
+from wmma_emu.ptx.program.program import Symbol
+
+ONES = np.ones((1, 1, 1, 1), np.uint32)
+TILE = Symbol("shared", 32, "tile", 1024)
+
+
+def chunk_of(warps: int = 2, blocks: int = 1) -> Chunk:
+    return Chunk(blocks=blocks, warps=warps, shared_bytes=2048, local_bytes=64, symbols=(TILE,))
+
+
+def only(chunk: Chunk, warp: int):
+    return warp_mask(chunk.shape, warp)
+
+
+@pytest.mark.parametrize("space", ["shared", "local"])
+def test_a_read_of_what_nobody_wrote_is_found_once(space):
+    chunk = chunk_of(1)
+    values, undefined = chunk.load(space, one(40), line=3)
+    assert not values.any()
+    assert undefined is None
+    (finding,) = chunk.found
+    assert (finding.kind, finding.line, finding.count) == ("uninitialised", 3, 32)
+    assert ("(tile + 8)" in finding.message) == (space == "shared")
+
+
+def test_padding_is_no_finding():
+    chunk = chunk_of(1)
+    chunk.store("shared", one(40), np.ones((1, 1, 1, 1), np.uint8))
+    chunk.store("local", one(0), np.ones((1, 1, 1, 1), np.uint32))
+    assert chunk.load("shared", one(40))[1] is None
+    _, undefined = chunk.load("local", one(0), 8, 2)
+    assert undefined.ravel().tolist() == [False] * 32 + [True] * 32
+    assert not chunk.found
+
+
+def test_an_undefined_value_stays_undefined_in_memory():
+    chunk = chunk_of(1)
+    mask = (np.arange(32) < 3).reshape(1, 1, 1, 32)
+    chunk.store("shared", chunk.lanes(), ONES, undefined=mask)
+    _, undefined = chunk.load("shared", chunk.lanes())
+    assert (undefined == mask).all()
+    chunk.store("shared", chunk.lanes(), ONES)
+    assert chunk.load("shared", chunk.lanes())[1] is None
+    assert not chunk.found
+
+
+def test_an_undefined_value_in_global_memory_is_a_finding():
+    x = np.zeros(32, np.uint32)
+    chunk = Chunk(arrays={"x": x})
+    mask = (np.arange(32) == 5).reshape(1, 1, 1, 32)
+    chunk.store("global", chunk.lanes(4, chunk.address["x"]), ONES, undefined=mask)
+    (finding,) = chunk.found
+    assert (finding.kind, finding.thread, finding.count) == ("uninitialised", (5, 0, 0), 1)
+
+
+def test_a_read_of_what_another_warp_wrote_needs_a_barrier():
+    chunk = chunk_of()
+    chunk.store("shared", chunk.lanes(), np.arange(64, dtype=np.uint32).reshape(1, 1, 2, 32), line=10)
+    chunk.load("shared", chunk.lanes())
+    assert not chunk.found
+    chunk.load("shared", chunk.lanes() ^ np.uint64(128), line=12)
+    (finding,) = chunk.found
+    assert (finding.kind, finding.line, finding.count) == ("race", 12, 64)
+    assert "warp 0 reads 4 bytes at 0x80 of shared memory (tile + 96); warp 1 wrote there" in finding.message
+    assert "(line 10, st.shared)" in finding.message
+
+
+def test_a_barrier_orders_write_and_read_and_write():
+    chunk = chunk_of()
+    for line in (1, 4):
+        chunk.store("shared", chunk.lanes(), ONES, line=line)
+        chunk.barrier()
+        chunk.load("shared", chunk.lanes() ^ np.uint64(128), line=line + 1)
+        chunk.barrier()
+    assert not chunk.found
+
+
+def test_a_write_after_another_warps_read_needs_a_barrier():
+    chunk = chunk_of()
+    chunk.store("shared", chunk.lanes(), ONES)
+    chunk.barrier()
+    chunk.load("shared", chunk.lanes() ^ np.uint64(128), line=5)
+    chunk.store("shared", chunk.lanes(), ONES, line=6)
+    (finding,) = chunk.found
+    assert (finding.kind, finding.line) == ("race", 6)
+    assert "warp 0 read there (line 5, ld.shared)" in finding.message
+
+
+def test_two_warps_that_write_one_place_race_even_with_one_value():
+    chunk = chunk_of()
+    chunk.store("shared", one(64), ONES, line=8)
+    assert chunk.kinds() == ["race"]
+    assert "another warp writes in the same instruction" in chunk.found[0].message
+
+
+def test_two_warps_that_write_one_place_one_after_the_other_race():
+    chunk = chunk_of()
+    chunk.store("shared", one(64), ONES, only(chunk, 0), line=8)
+    chunk.store("shared", one(64), ONES, only(chunk, 1), line=9)
+    (finding,) = chunk.found
+    assert (finding.kind, finding.line, finding.thread) == ("race", 9, (32, 0, 0))
+    assert "warp 0 wrote there (line 8, st.shared)" in finding.message
+
+
+def test_lanes_of_a_warp_that_write_one_place_do_not_race():
+    chunk = chunk_of(1)
+    chunk.store("shared", one(64), np.arange(32, dtype=np.uint32).reshape(1, 1, 1, 32))
+    assert chunk.load("shared", one(64))[0].item() == 31
+    assert not chunk.found
+
+
+def test_bytes_side_by_side_are_no_race():
+    chunk = chunk_of()
+    chunk.store("shared", chunk.lanes(1), np.ones((1, 1, 1, 1), np.uint8))
+    one_byte = np.ones((1, 1, 1, 1), np.uint8)
+    chunk.store("shared", one(512), one_byte, only(chunk, 0))
+    chunk.store("shared", one(513), one_byte, only(chunk, 1))
+    assert not chunk.found
+    chunk.store("shared", one(513), one_byte, only(chunk, 0))
+    assert chunk.kinds() == ["race"]
+
+
+def test_smaller_accesses_do_not_forget_what_larger_ones_did():
+    chunk = chunk_of()
+    chunk.store("shared", one(64), np.ones((4, 1, 1, 1), np.uint32), only(chunk, 0), line=4)
+    chunk.load("shared", one(70), 1, active=only(chunk, 1), line=5)
+    assert [(f.kind, f.line) for f in chunk.found] == [("race", 5)]
+
+
+def test_blocks_do_not_race_with_each_other():
+    chunk = chunk_of(blocks=3)
+    chunk.store("shared", one(64), ONES, only(chunk, 0) & (np.arange(3) == 0).reshape(3, 1, 1))
+    chunk.store("shared", one(64), ONES, only(chunk, 1) & (np.arange(3) == 1).reshape(3, 1, 1))
+    assert not chunk.found
+
+
+def test_warps_that_met_without_the_others_are_ordered():
+    chunk = chunk_of(3)
+    chunk.store("shared", one(64), ONES, only(chunk, 0))
+    chunk.clocks.synchronise(np.array([0]), np.array([[True, True, False]]))
+    chunk.load("shared", one(64), active=only(chunk, 1), line=4)
+    assert not chunk.found
+    chunk.load("shared", one(64), active=only(chunk, 2), line=5)
+    assert [(f.kind, f.line) for f in chunk.found] == [("race", 5)]
+
+
+def test_a_reader_that_a_later_writer_has_not_met_is_not_forgotten():
+    chunk = chunk_of(3)
+    chunk.store("shared", one(64), ONES, only(chunk, 2))
+    chunk.barrier()
+    chunk.load("shared", one(64), active=only(chunk, 0), line=4)
+    for _ in range(3):
+        chunk.clocks.synchronise(np.array([0]), np.array([[False, True, True]]))
+        chunk.load("shared", one(64), active=only(chunk, 1), line=5)
+    chunk.clocks.synchronise(np.array([0]), np.array([[False, True, True]]))
+    chunk.store("shared", one(64), ONES, only(chunk, 2), line=6)
+    (finding,) = chunk.found
+    assert "warp 0 read there (line 4, ld.shared)" in finding.message
+
+
+def test_volatile_accesses_synchronise():
+    chunk = chunk_of()
+    chunk.store("shared", one(64), ONES, only(chunk, 0))
+    chunk.store("shared", one(128), ONES, only(chunk, 0), ordering="volatile")
+    chunk.load("shared", one(128), active=only(chunk, 1), ordering="volatile")
+    chunk.load("shared", one(64), active=only(chunk, 1))
+    assert not chunk.found
+    chunk.store("shared", one(256), ONES, only(chunk, 0), line=8)
+    chunk.load("shared", one(256), active=only(chunk, 1), line=9)
+    assert [(f.kind, f.line) for f in chunk.found] == [("race", 9)]
+
+
+def test_a_thousand_reads_between_barriers_are_remembered():
+    chunk = chunk_of()
+    chunk.store("shared", chunk.lanes(), ONES)
+    chunk.barrier()
+    for _ in range(400):
+        chunk.load("shared", chunk.lanes())
+    chunk.store("shared", chunk.lanes() ^ np.uint64(128), ONES, line=9)
+    assert [(f.kind, f.line) for f in chunk.found] == [("race", 9)]

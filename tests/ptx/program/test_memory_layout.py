@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+import struct
+
+import pytest
+
+from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
+from wmma_emu.ptx.program.build import program_of
+from wmma_emu.ptx.program.program import Parameter, Symbol
+
+HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
+
+
+def module(text):
+    return program_of(HEAD + text)
+
+
+def kernel(text):
+    return module(text).kernels["k"]
+
+
+def test_parameters_are_laid_out_by_alignment():
+    found = kernel(
+        ".entry k(.param .u8 a, .param .u16 b, .param .u64 .ptr .global .align 16 c, .param .u8 d, "
+        ".param .align 16 .b8 e[20], .param .f32 f, .param .align 4 .b8 g[3]) { }"
+    )
+    assert found.parameters == (
+        Parameter("a", "u8", 1, 1, 0), Parameter("b", "u16", 2, 2, 2), Parameter("c", "u64", 8, 8, 8, True),
+        Parameter("d", "u8", 1, 1, 16), Parameter("e", "b8", 20, 16, 32), Parameter("f", "f32", 4, 4, 52),
+        Parameter("g", "b8", 3, 4, 56),
+    )  # fmt: skip
+    assert found.parameter_bytes == 59
+    assert kernel(".entry k() { }").parameter_bytes == 0
+
+
+def test_block_and_cluster_sizes_are_kept():
+    found = kernel(".entry k() .reqntid 128 .reqnctapercluster 2, 1, 1 { }")
+    assert (found.required_block, found.max_block, found.required_cluster) == ((128, 1, 1), None, (2, 1, 1))
+    assert kernel(".entry k() .maxntid 16, 8 { }").max_block == (16, 8, 1)
+
+
+def test_shared_variables_get_their_place_where_they_occur_and_dynamic_ones_come_last():
+    text = (
+        ".shared .align 4 .b8 a[5]; .shared .f64 unused[100];\n"
+        ".extern .shared .align 16 .b8 d[]; .extern .shared .b32 e[]; .shared .align 8 .b8 c[3];\n"
+        ".entry k() { .shared .b16 own; op d+4; op c, a, own, [e], d; }\n"
+        ".entry j() { op a; } .entry i() { op d; } .entry h() { ret; }"
+    )
+    found = kernel(text)
+    assert [(x.offset, x.name, x.bytes) for x in found.instructions[1].operands[:3]] == [
+        (0, "c", 3),
+        (4, "a", 5),
+        (10, "own", 2),
+    ]
+    assert (found.shared_bytes, found.dynamic_offset) == (12, 16)
+    assert found.instructions[0].operands == (Symbol("shared", 20, "d+4", 0),)
+    assert found.instructions[1].operands[3].base == Symbol("shared", 16, "e", 0)
+    assert found.instructions[1].operands[4] == Symbol("shared", 16, "d", 0)
+    kernels = module(text).kernels
+    assert [(kernels[x].shared_bytes, kernels[x].dynamic_offset) for x in "jih"] == [(5, None), (0, 0), (0, None)]
+
+
+def test_a_terabyte_of_shared_memory_is_a_number():
+    assert kernel(".shared .b8 s[1099511627776]; .entry k() { op s; }").shared_bytes == 2**40
+    assert kernel(".entry k() { .local .b8 s[1099511627776]; }").local_bytes == 2**40
+
+
+def test_variables_of_the_module_have_offsets_and_first_bytes():
+    found = module(
+        ".global .u8 a = 300; .global .align 8 .u16 b[3] = {1, -2}; .global .f32 c[2] = {1.5, 0fC0000000}; "
+        ".global .b32 d = 0f3F800000;\n"
+        ".global .v2 .f64 e = {0.1, 0d3FF0000000000000}; .const .s32 f[2][3] = {{1}, {2, 3}}; "
+        ".const .b64 g = -1; .global .b8 h[4];\n"
+        ".const .f32 i[3] = {1e999, 1e-46, 16777217.0};"
+    )
+    assert [(x.name, x.offset, x.bytes) for x in found.global_symbols] == [
+        ("a", 0, 1), ("b", 8, 6), ("c", 16, 8), ("d", 24, 4), ("e", 32, 16), ("h", 48, 4),
+    ]  # fmt: skip
+    assert found.global_bytes == struct.pack("<B7x3H2x2ff4x2d4x", 44, 1, 65534, 0, 1.5, -2.0, 1.0, 0.1, 1.0)
+    assert [(x.name, x.offset, x.bytes) for x in found.const_symbols] == [("f", 0, 24), ("g", 24, 8), ("i", 32, 12)]
+    assert found.const_bytes == struct.pack("<6iq3I", 1, 0, 0, 2, 3, 0, -1, 0x7F800000, 0, 0x4B800000)
+    assert found.global_relocations == found.const_relocations == ()
+
+
+def test_addresses_in_initial_values_are_relocations():
+    found = module(
+        ".global .u64 p[3] = {x, generic(x)+8, 7}; .const .align 8 .b64 q = c - 4; .global .b8 x[16]; .const .b32 c;"
+    )
+    x, c = Symbol("global", 24, "x", 16), Symbol("const", 8, "c", 4)
+    assert found.global_relocations == ((0, x, 0, False), (8, x, 8, True))
+    assert found.const_relocations == ((0, c, -4, False),)
+    assert found.global_bytes == struct.pack("<3Q16x", 0, 0, 7)
+
+
+def test_variables_inside_functions_are_the_modules():
+    found = module(".entry k() { .global .u32 g = 5; { .const .u32 g = 7; op g; } op g; }")
+    assert found.global_bytes + found.const_bytes == struct.pack("<2I", 5, 7)
+    assert [x.operands[0].space for x in found.kernels["k"].instructions[:2]] == ["const", "global"]
+
+
+def test_extern_variables_take_memory_unless_they_are_defined():
+    assert module(".extern .global .b32 a; .global .b32 b = 1; .extern .global .b32 b;").global_symbols == (
+        Symbol("global", 0, "a", 4), Symbol("global", 4, "b", 4),
+    )  # fmt: skip
+
+
+def test_the_module_keeps_target_version_and_lines():
+    found = module(".entry k() {\n  ret; // end\n}")
+    assert (found.target, found.version) == ("sm_80", "8.0")
+    assert found.kernels["k"].text(5) == "ret; // end"
+    assert found.kernels["k"].text(99) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (".global .b32 a;\n.global .b32 a;", PtxSyntaxError, "line 5, column 14: a is declared twice, first in line 4"),
+        (".global .b8 a[];", PtxSyntaxError, "a has no size"),
+        (".global .b32 a<5>;", PtxSyntaxError, "a<...> declares registers"),
+        (
+            ".local .b32 a;",
+            PtxSyntaxError,
+            "a is .local; outside of functions a variable is .global, .const or .shared",
+        ),
+        (".reg .b32 a;", PtxSyntaxError, "a is .reg; outside of functions"),
+        (".global .f32 a = 1;", PtxSyntaxError, "an integer is no initial value of a, which is .f32"),
+        (
+            ".global .u32 a = 1.0;",
+            PtxSyntaxError,
+            "a floating-point number (f64) is no initial value of a, which is .u32",
+        ),
+        (".global .b16 a = 0f3F800000;", PtxSyntaxError, "a floating-point number (f32) is no initial value"),
+        (".global .f64 a = 0f3F800000;", PtxSyntaxError, "a floating-point number (f32) is no initial value"),
+        (
+            ".global .b32 x; .global .u32 a = x;",
+            PtxSyntaxError,
+            "an address of 64 bits is no initial value of a, which is .u32",
+        ),
+        (".global .u64 a = x;", PtxSyntaxError, "x, in the initial value of a, is not declared"),
+        (".shared .b32 x; .global .u64 a = x;", UnsupportedInstructionError, "is in shared memory, whose address"),
+        (".func f; .global .u64 a = f;", UnsupportedInstructionError, "is a function; calls through addresses"),
+        (
+            ".global .b8 a[1099511627776];",
+            UnsupportedInstructionError,
+            "take 1099511627776 bytes; at most 268435456 are supported",
+        ),
+        (
+            ".const .b8 a[65536]; .const .b8 b;",
+            UnsupportedInstructionError,
+            "take 65537 bytes; at most 65536 are supported",
+        ),
+        (
+            ".entry k(.param .b8 a[40000]) { }",
+            PtxSyntaxError,
+            "the parameters up to a take 40000 bytes; a kernel has 32764",
+        ),
+        (".entry k(.reg .b32 a) { }", PtxSyntaxError, "a parameter of a kernel is .param, not .reg"),
+        (".entry k(.param .b32 a, .param .b32 a) { }", PtxSyntaxError, "a is declared twice"),
+        (".entry k() { .tex .u64 t; }", UnsupportedInstructionError, ".tex variables are not supported"),
+    ],
+)
+def test_variables_that_cannot_be_are_refused(text, error, message):
+    with pytest.raises(error) as found:
+        module(text)
+    assert message in str(found.value)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""A chunk with registers, for tests of the steps of memory."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.ptx.memory.chunks import Chunk, instruction
+from wmma_emu.instructions import ARCHS, Arch
+from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.program.program import AddressOperand, Immediate, Predicate, Register, VectorOperand
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps import async_copies, atomics, memory_steps
+from wmma_emu.ptx.steps.forms import Binding
+
+STEPS = memory_steps.MACHINE_STEPS | atomics.MACHINE_STEPS | async_copies.MACHINE_STEPS
+
+
+@dataclass
+class Stepper:
+    """Executes instructions on a chunk: registers are named by their types, ``rd`` for 64 bits."""
+
+    chunk: Chunk
+    order: np.random.Generator | None = None
+    arch: Arch = ARCHS["sm_90"]
+    registers: list[Register] = field(default_factory=list)
+    state: State = field(init=False)
+
+    def __post_init__(self) -> None:
+        kinds = {"r": "b32", "rd": "b64", "h": "b16", "p": "pred", "c": "b8"}
+        self.registers = [
+            Register(i * 8 + k, f"%{name}{k}", kind) for i, (name, kind) in enumerate(kinds.items()) for k in range(8)
+        ]
+        self.names = {register.name[1:]: register for register in self.registers}
+        chunk = self.chunk
+        chunk.registers = tuple(self.registers)
+        chunk.__post_init__()
+        memory: Memory = chunk.memory
+        self.state = State(chunk.program, self.arch, chunk.threads, chunk.clocks, memory, chunk.findings, self.order)
+        self.binding = Binding(chunk.program, self.arch)
+
+    def set(self, name: str, value) -> None:
+        """Put patterns into a register: a number, or an array that broadcasts to the threads."""
+        register = self.names[name]
+        dtype = {"b8": np.uint8, "b16": np.uint16, "b32": np.uint32, "b64": np.uint64, "pred": bool}[register.type]
+        array = np.asarray(value, dtype)
+        self.state.write(register, array.reshape((1,) * (3 - array.ndim) + array.shape), None)
+
+    def get(self, name: str) -> NDArray:
+        """Patterns of a register of all threads."""
+        register = self.names[name]
+        return np.broadcast_to(self.state.read(register, register.type), self.state.shape)
+
+    def operand(self, text):
+        """Read an operand: "r1", "[rd1+8]", "{r1,r2}", "!p0", a number, or "_"."""
+        if isinstance(text, int):
+            return Immediate("int", text)
+        if text == "_":
+            return None
+        if text[0] == "[":
+            base, _, offset = text[1:-1].partition("+")
+            return AddressOperand(Immediate("int", int(base)) if base.isdigit() else self.names[base], int(offset or 0))
+        if text[0] == "{":
+            return VectorOperand(tuple(self.operand(x) for x in text[1:-1].split(",")))
+        if text[0] == "!":
+            return Predicate(self.names[text[1:]], True)
+        return self.names[text]
+
+    def build(self, opcode: str, *operands, line: int = 1):
+        """Build a step."""
+        made = instruction(opcode, *(self.operand(x) for x in operands), line=line)
+        return STEPS[made.mnemonic](made, self.binding)
+
+    def do(self, opcode: str, *operands, active=None, line: int = 1) -> None:
+        """Build a step, and step it."""
+        self.build(opcode, *operands, line=line)(self.state, active)
+
+    def kinds(self) -> list[tuple[str, int]]:
+        """Kinds and lines of what was found."""
+        return [(f.kind, f.line) for f in self.chunk.findings]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""CUDA C++ through NVRTC, without a GPU or a driver."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from wmma_emu.errors import BackendUnavailableError, CompilationError, FragmentMismatchError
+from wmma_emu.ptx import cuda_source
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
+
+TWO = """
+#include <cstdint>
+#include <cuda_fp16.h>
+namespace my {
+template <typename T, int N> __global__ void fill(T* out, T value, int n)
+{
+    int i = blockIdx.x * N + threadIdx.x;
+    if (i < n)
+        out[i] = value;
+}
+}
+struct Line { float slope, start; int8_t n; };
+__global__ void line(float* y, Line l) { if (threadIdx.x < l.n) y[threadIdx.x] = l.slope * threadIdx.x + l.start; }
+__global__ void half_of(half* x) { x[threadIdx.x] = __hmul(x[threadIdx.x], __float2half(0.5f)); }
+"""
+
+
+@pytest.fixture(scope="module")
+def two():
+    pytest.importorskip("nvidia", reason="NVRTC is not installed")
+    try:
+        return we.ptx.Module.from_cuda(TWO, "sm_80", instantiate=["my::fill<int, 32>", "my::fill<double, 8>"])
+    except BackendUnavailableError as error:
+        pytest.skip(str(error))
+
+
+def test_templates_are_found_by_what_was_asked_for(two):
+    ints, doubles = np.zeros(40, np.int32), np.zeros(20)
+    two["my::fill<int, 32>"][2, 32](ints, -7, 40)
+    two["my::fill<double, 8>"][2, 8](doubles, 0.1, 15)
+    assert ints.tolist() == [-7] * 40 and doubles.tolist() == [0.1] * 15 + [0] * 5
+
+
+def test_kernels_are_found_by_their_plain_names_and_take_structs(two):
+    y = np.zeros(32, np.float32)
+    two["line"][1, 32](y, we.ptx.Struct(np.float32(0.5), np.float32(1), np.int8(9)))
+    assert y[:10].tolist() == [1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 0]
+    x = np.arange(8, dtype=np.float16)
+    two["half_of"][1, 8](x)
+    assert x.tolist() == [i / 2 for i in range(8)]
+
+
+def test_findings_name_the_line_of_the_source(two):
+    report = two["half_of"][1, 9](np.zeros(8, np.float16), findings="report")
+    assert {str(x.source) for x in report.findings if x.source} >= {"kernel.cu:14"}
+
+
+def test_what_the_compiler_says_is_the_error(two):
+    with pytest.raises(CompilationError, match=r"x\.cu does not compile:\nx\.cu\(1\): error: identifier \"nothing\""):
+        we.ptx.Module.from_cuda("__global__ void k() { nothing; }", name="x.cu")
+    with pytest.raises(CompilationError, match="does not compile"):
+        we.ptx.Module.from_cuda("", options=["--no-such-option"])
+    with pytest.raises(FragmentMismatchError, match=r"a CUDA source is a str, not .*Module\.from_file reads files"):
+        we.ptx.Module.from_cuda(EXAMPLES / "naive_wmma.cu")
+
+
+def test_a_chip_that_the_compiler_has_left_behind_is_named(two):
+    with pytest.raises(CompilationError, match=r"compiles for sm_\d+ and later, not for sm_70"):
+        we.ptx.Module.from_cuda("", "sm_70")
+
+
+def test_options_and_folders_reach_the_compiler(two, tmp_path):
+    (tmp_path / "value.h").write_text("#define VALUE 3\n")
+    source = '#include "value.h"\n__global__ void k(int* x) { *x = VALUE * FACTOR; }'
+    x = np.zeros(1, np.int32)
+    options = ["-DFACTOR=5", "-std=c++20", "--generate-line-info"]
+    we.ptx.Module.from_cuda(source, options=options, include=[tmp_path])["k"][1, 1](x)
+    assert x.tolist() == [15]
+    (tmp_path / "k.cu").write_text(source)
+    we.ptx.Module.from_file(tmp_path / "k.cu", options=["-DFACTOR=7"])["k"][1, 1](x)
+    assert x.tolist() == [21]
+
+
+def test_a_wmma_kernel_runs_as_it_is_with_the_bits_of_the_instruction(two):
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 32, 32)).astype(np.float16)
+    d = np.zeros((32, 32), np.float32)
+    module = we.ptx.Module.from_file(EXAMPLES / "naive_wmma.cu", "sm_80")
+    report = module["naive_wmma"][(2, 2), 32](a, b, d, 32, 32, 32)
+    expected = we.gemm(a, b.T, instr="wmma.mma.m16n16k16.f32.f32", arch="sm_80")
+    assert d.tobytes() == expected.tobytes() and report.findings == ()
+
+
+def test_without_the_compiler_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(cuda_source, "_nvidia_folders", lambda: [])
+    cuda_source._library.cache_clear()
+    try:
+        with pytest.raises(BackendUnavailableError, match=r"pip install 'wmma-emu\[nvrtc\]'.*nvcc -ptx"):
+            we.ptx.Module.from_cuda("")
+    finally:
+        cuda_source._library.cache_clear()

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""Write docs/reference/ptx-opcodes.md from the table beside it and from what the emulator makes of each row.
+
+    python -m tools.ptx_opcode_table          # writes the page
+    python -m tools.collect_ptx_opcodes ...   # adds rows to the table
+
+Of each row a line of PTX is written, with registers and variables of the kinds that the row names; the emulator either
+finds a step for it or says why not.
+"""
+
+import itertools
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tools.collect_ptx_opcodes import TABLE, Row, read_table
+from wmma_emu.ptx import Module
+from wmma_emu.ptx.machine.control import CONTROL
+from wmma_emu.ptx.machine.warp_sync import is_bar_warp
+from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING
+from wmma_emu.ptx.steps.values import VALUE_ROWS
+
+__all__ = ["PAGE", "page", "refusals", "step_of", "text_of"]
+
+PAGE = TABLE.with_suffix(".md")
+
+SURVEYED = 34
+"""Files of the survey that `Row.files` counts."""
+
+REGISTERS = 400
+"""Of each type; the largest instruction takes a hundred or so."""
+
+LEFT_OUT = {
+    "tcgen05.": "tensor memory and the tensor cores of sm_100 that work on it: another machine, with no recording here",
+    "cp.async.bulk.tensor": "tensor maps are made by the driver, and shared memory of a cluster: the Tensor Memory "
+    "Accelerator is not modelled; compile without descriptors",
+}
+"""Beginnings of opcodes that are not modelled, and why."""
+
+_VARIABLES = {
+    "shared": ".shared .align 16 .b8 a_shared[4096];", "local": ".local .align 16 .b8 a_local[256];",
+}  # fmt: skip
+_MODULE_VARIABLES = ".global .align 16 .b8 a_global[256]; .const .align 16 .b8 a_const[256];"
+_TYPES = ("pred", "b8", "b16", "u16", "s16", "f16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64")
+
+
+def text_of(rows: Iterable[Row], target: str) -> tuple[str, dict[int, str]]:
+    """Write a kernel with one instruction for each row; say on which line each opcode stands."""
+    head = f""".version 9.0 .target {target} .address_size 64
+{_MODULE_VARIABLES}
+.func (.param .b32 result) callee(.param .align 16 .b8 argument[64]) {{ ret; }}
+.visible .entry opcodes(.param .align 16 .b8 a_param[256])
+{{
+{" ".join(f".reg .{x} %{x}_<{REGISTERS}>;" for x in _TYPES)}
+{" ".join(_VARIABLES.values())}
+.param .b32 result; .param .align 16 .b8 a_argument[64];
+targets: .branchtargets label;
+"""
+    lines, places = head.splitlines(), {}
+    for row in rows:
+        lines.append(f"{row.opcode} {_operands(row.operands)};")
+        places[len(lines)] = row.opcode
+    return "\n".join([*lines, "label: ret;", "}"]), places
+
+
+def _operands(form: str) -> str:
+    """Give the operands of a form names: every register another one."""
+    numbers = itertools.count()
+    form = re.sub(r"\b(\d+) (%\w+)", lambda x: ", ".join([x[2]] * int(x[1])), form)
+    form = re.sub(rf"%({'|'.join(_TYPES)})\b", lambda x: f"%{x[1]}_{next(numbers)}", form)
+    form = form.replace("@call", "(result), callee, (a_argument)")
+    form = form.replace("@branchtargets", "targets").replace("@label", "label")
+    return re.sub(r"@(\w+)", r"a_\1", form)
+
+
+def refusals(rows: Iterable[Row], target: str) -> dict[str, str]:
+    """Find the opcodes for which the emulator has no step on a chip, with the reasons that it gives."""
+    text, places = text_of(rows, target)
+    kernel = Module(text, re.sub("[af]$", "", target), contract="never")["opcodes"]
+    return {places[x.line]: x.reason for x in kernel.compiled.missing}
+
+
+def target_of(row: Row) -> str:
+    """Choose the oldest chip that a row was seen on, with the features that are that chip's alone."""
+    first = row.chips.split()[0]
+    return first + "a" * (int(first[3:]) >= 90)
+
+
+def all_refusals(rows: Mapping[str, Row]) -> dict[str, str]:
+    """Ask for every row on its oldest chip."""
+    ordered = sorted(rows.values(), key=target_of)
+    found: dict[str, str] = {}
+    for target, group in itertools.groupby(ordered, target_of):
+        found |= refusals(group, target)
+    return found
+
+
+def step_of(opcode: str) -> str:
+    """Name the module whose step executes an opcode."""
+    mnemonic = opcode.split(".")[0]
+    if mnemonic in NOTHING:
+        return "`steps/table.py`, which changes nothing"
+    if opcode == "bar.warp.sync":
+        return f"`{_file(is_bar_warp.__module__)}`"
+    if mnemonic == "cvt":
+        return "`steps/conversions.py`"
+    made = VALUE_ROWS[opcode].make if opcode in VALUE_ROWS else CONTROL.get(mnemonic) or MACHINE_STEPS[mnemonic]
+    return f"`{_file(getattr(made, 'func', made).__module__)}`"
+
+
+def _file(module: str) -> str:
+    return f"{module.removeprefix('wmma_emu.ptx.').replace('.', '/')}.py"
+
+
+def reason_of(opcode: str) -> str | None:
+    """Say why an opcode is left out; None where it should be there."""
+    return next((reason for start, reason in LEFT_OUT.items() if opcode.startswith(start)), None)
+
+
+def page(rows: Mapping[str, Row]) -> str:
+    """Return the page."""
+    refused = all_refusals(rows)
+    wide = [x for x in rows.values() if set(x.chips.split()) & {"sm_80", "sm_89"}]
+    here = sum(x.opcode not in refused for x in wide)
+    left = sorted(refused)
+    lines = [
+        f"""# PTX opcodes that compilers write, and what executes them
+
+<!-- Written by python -m tools.ptx_opcode_table; the rows are those of ptx-opcodes.csv. -->
+
+{len(rows)} typed opcodes as compilers spell them, of which {len(rows) - len(left)} are modelled: {here} of the
+{len(wide)} that kernels for sm_80 and sm_89 use. Of each row the tests make a line of PTX, for which the emulator
+has to find a step, or to say why not. It models more spellings than these; for a text of your own,
+`wmma-emu ptx explain FILE` says what is missing.
+
+- **survey**: in how many of {SURVEYED} files, with 45 kernels, it occurs: NVIDIA's five tensor-core samples, CuTe's
+  tutorials `sgemm_1`, `sgemm_sm80`, `tiled_copy`, `wgmma_sm90` and `wgmma_tma_sm90`, six WMMA and `mma` kernels of
+  public repositories, and 18 files of Triton: matrix products in all its types and flash attention, for sm_80, sm_89,
+  sm_90 and sm_100 (2026-11-20).
+- **chips**: what the kernels were compiled for.
+- **compilers**: which of today's write it in the kernels of `examples/ptx/` and `tests/ptx/planted/` and in
+  [NVIDIA's samples](../how-to/run-nvidia-samples.md).
+- **step**: the module of `wmma_emu/ptx/` that executes it.
+
+## Not modelled
+
+| opcode | survey | why |
+|---|---|---|""",
+        *(f"| `{x}` | {rows[x].files or ''} | {reason_of(x) or refused[x].splitlines()[0]} |" for x in left),
+        "\n## Modelled\n\n| opcode | survey | chips | compilers | step |\n|---|---|---|---|---|",
+        *(
+            f"| `{x.opcode}` | {x.files or ''} | {x.chips.replace(' ', ', ')} | {x.writers.replace(';', ',')} | "
+            f"{step_of(x.opcode)} |"
+            for x in rows.values()
+            if x.opcode not in refused
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    Path(PAGE).write_text(page(read_table()), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""Which registers instructions read and write, where straight-line code ends, and which registers are read after it."""
+
+from collections.abc import Iterator
+
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Instruction,
+    PairOperand,
+    Predicate,
+    Register,
+    Target,
+    VectorOperand,
+)
+
+__all__ = ["Blocks", "reads", "registers_in", "writes"]
+
+_ENDS = frozenset("bra brx call ret exit trap brkpt pmevent membar".split())
+"""What ends straight-line code, guarded or not."""
+
+_VALUES = frozenset(
+    "abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3 mad mad24 "
+    "madc max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr sin slct sqrt sub subc "
+    "szext tanh testp xor".split()
+)  # fmt: skip
+"""What stays in straight-line code when it is guarded; everything else becomes a branch around itself."""
+
+_READS_FIRST = frozenset(
+    "bar barrier wgmma st stmatrix red prefetch prefetchu cp mbarrier tcgen05 discard nanosleep".split()
+)
+"""What may read its first operand."""
+
+
+def registers_in(operand: object) -> Iterator[int]:
+    """Every register that an operand names, as often as it does.
+
+    Examples
+    --------
+    >>> list(registers_in(AddressOperand(Register(3, "%rd1", "b64"), 8)))
+    [3]
+    """
+    if isinstance(operand, Register):
+        yield operand.index
+    elif isinstance(operand, Predicate):
+        yield operand.register.index
+    elif isinstance(operand, VectorOperand):
+        for element in operand.elements:
+            yield from registers_in(element)
+    elif isinstance(operand, PairOperand):
+        yield from registers_in(operand.first)
+        yield from registers_in(operand.second)
+    elif isinstance(operand, AddressOperand):
+        yield from registers_in(operand.base)
+        for coordinate in operand.coordinates:
+            yield from registers_in(coordinate)
+
+
+def writes(instruction: Instruction) -> tuple[int, ...]:
+    """Registers that an instruction writes.
+
+    Examples
+    --------
+    >>> r = Register(0, "%r1", "b32")
+    >>> writes(Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1))
+    (0,)
+    """
+    first = instruction.operands[0] if instruction.operands else None
+    return tuple(registers_in(first)) if isinstance(first, Register | VectorOperand | PairOperand) else ()
+
+
+def reads(instruction: Instruction) -> tuple[int, ...]:
+    """Registers that an instruction reads, its guard among them.
+
+    Examples
+    --------
+    >>> r = Register(0, "%r1", "b32")
+    >>> reads(Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1))
+    (0,)
+    """
+    operands = instruction.operands
+    first = operands[0] if operands else None
+    written = isinstance(first, Register | VectorOperand | PairOperand) and instruction.mnemonic not in _READS_FIRST
+    named = [x for operand in operands[written:] for x in registers_in(operand)]
+    return (*named, *registers_in(instruction.guard))
+
+
+class Blocks:
+    """Pieces of straight-line code, as the assembler cuts them before it fuses anything.
+
+    They end where a jump leads to or from; behind a guarded instruction that does more than compute a value; behind
+    fences; and behind what is a subroutine or has branches of its own: division of signed, 16-bit and 64-bit integers, division,
+    reciprocals and roots with a rounding, atomics of one half.
+
+    Attributes
+    ----------
+    spans : list of range
+        Indices of the instructions of each.
+    live : list of int
+        For each, the registers that may be read behind it, as bits.
+    """
+
+    def __init__(self, code: tuple[Instruction, ...]) -> None:
+        self.spans = _spans(code)
+        self.live = _live(code, self.spans)
+
+
+def _spans(code: tuple[Instruction, ...]) -> list[range]:
+    jumps = [i for i, x in enumerate(code) if any(isinstance(operand, Target) for operand in x.operands)]
+    # A jump to the next instruction is none, unless another one leads there too.
+    targets = [x.index for i in jumps for x in code[i].operands if isinstance(x, Target)]
+    idle = {i for i in jumps if code[i].guard is None and _goes_on(code[i], i) and targets.count(i + 1) == 1}
+    starts = {x for x in targets if not (x - 1 in idle)} | {x for instruction in code for x in instruction.targets}
+    starts |= {x.callee for x in code if x.callee is not None}
+    starts |= {i + 1 for i, x in enumerate(code) if i not in idle and _is_end(x)}
+    bounds = sorted({0, len(code)} | {x for x in starts if x < len(code)})
+    return [range(a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+
+
+def _goes_on(instruction: Instruction, place: int) -> bool:
+    return instruction.mnemonic == "bra" and any(
+        isinstance(x, Target) and x.index == place + 1 for x in instruction.operands
+    )
+
+
+def _is_end(instruction: Instruction) -> bool:
+    mnemonic, modifiers = instruction.mnemonic, instruction.modifiers
+    if mnemonic in _ENDS or (instruction.guard is not None and mnemonic not in _VALUES):
+        return True
+    kind = modifiers[-1] if modifiers else ""
+    match mnemonic:
+        case "fence":
+            return bool({"acq_rel", "sc"} & set(modifiers))
+        case "div" | "rem" if kind[:1] in ("s", "u"):
+            return kind != "u32"
+        case "div" | "rcp" | "sqrt" | "rsqrt":
+            return "full" not in modifiers and ("approx" not in modifiers or (mnemonic, kind) == ("rsqrt", "f64"))
+        case "atom" | "red":
+            return kind in ("f16", "bf16")
+    return False
+
+
+def _live(code: tuple[Instruction, ...], spans: list[range]) -> list[int]:
+    block_at = {span.start: i for i, span in enumerate(spans)}
+    used, written, followers = [], [], []
+    for i, span in enumerate(spans):
+        seen = changed = 0
+        for place in span:
+            for register in reads(code[place]):
+                seen |= (1 << register) & ~changed
+            if code[place].guard is None:
+                for register in writes(code[place]):
+                    changed |= 1 << register
+        used.append(seen)
+        written.append(changed)
+        followers.append(_followers(code[span[-1]], i, len(spans), block_at))
+    before, after = used.copy(), [0] * len(spans)
+    changing = True
+    while changing:
+        changing = False
+        for i in reversed(range(len(spans))):
+            live = 0
+            for follower in followers[i]:
+                live |= before[follower]
+            entering = used[i] | (live & ~written[i])
+            if live != after[i] or entering != before[i]:
+                after[i], before[i], changing = live, entering, True
+    return after
+
+
+def _followers(last: Instruction, block: int, count: int, block_at: dict[int, int]) -> list[int]:
+    places = [x.index for x in last.operands if isinstance(x, Target)] + list(last.targets)
+    found = [block_at[x] for x in places if x in block_at]
+    leaves = last.guard is None and last.mnemonic in ("bra", "brx", "ret", "exit", "trap")
+    if not leaves and block + 1 < count:
+        found.append(block + 1)
+    return found

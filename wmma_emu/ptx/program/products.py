@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Which product with an open rounding goes into which sum: what the assembler's rules choose.
+
+The rules were read out of machine code; `docs/decisions/0015-contraction.md` has them.
+"""
+
+from dataclasses import dataclass, field
+
+from wmma_emu.ptx.program.flow import Blocks, reads, writes
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, Register
+
+__all__ = ["Fusion", "choose"]
+
+_TYPES = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """A product that a sum takes in.
+
+    Parameters
+    ----------
+    product, total : int
+        Indices of the two instructions.
+    position : int
+        Which operand of the sum it is, 1 or 2.
+    negated : bool
+        Whether it was negated on its way.
+    """
+
+    product: int
+    total: int
+    position: int
+    negated: bool
+
+
+@dataclass(slots=True)
+class _Product:
+    """A product, and who reads it: the sums, by index; ``kept`` where anything else does."""
+
+    place: int
+    kind: tuple[str, bool]
+    sums: list[int] = field(default_factory=list)
+    kept: bool = False
+
+
+@dataclass(slots=True)
+class _Sum:
+    """A sum, and which of its operands, 1 or 2, are products, and whether negated."""
+
+    place: int
+    products: dict[int, tuple[_Product, bool]] = field(default_factory=dict)
+
+
+def choose(program: KernelProgram) -> list[Fusion]:
+    """Choose what is fused, in the order of the sums.
+
+    First, products that one sum alone reads go into it; then those that several read go into each of them. Of
+    two products in one sum the one that fewer read is taken, and of equals the first operand; the other one is a number
+    then, and can no longer be fused anywhere else.
+    """
+    code = program.instructions
+    sums: list[_Sum] = []
+    products: list[_Product] = []
+    blocks = Blocks(code)
+    for span, live in zip(blocks.spans, blocks.live, strict=True):
+        _read_block(code, span, live, sums, products)
+    counts = {product.place: len(product.sums) for product in products}
+    taken: dict[int, Fusion] = {}
+    for most in (1, len(code)):
+        for total in sums:
+            if total.place in taken:
+                continue
+            fit = [
+                (counts[product.place], position, product, negated)
+                for position, (product, negated) in total.products.items()
+                if not product.kept and counts[product.place] <= most
+            ]
+            if fit:
+                _, position, product, negated = min(fit, key=lambda x: x[:2])
+                taken[total.place] = Fusion(product.place, total.place, position, negated)
+                for other, _ in (total.products[x] for x in total.products if x != position):
+                    other.kept = True
+    return [taken[x] for x in sorted(taken)]
+
+
+def _read_block(
+    code: tuple[Instruction, ...], span: range, live: int, sums: list[_Sum], products: list[_Product]
+) -> None:
+    """Follow products through a block, under all their names."""
+    holds: dict[int, tuple[_Product, bool]] = {}
+    for place in span:
+        instruction = code[place]
+        target = instruction.operands[0] if instruction.operands else None
+        found: tuple[_Product, bool] | None = None
+        if _passes_on(instruction, holds):
+            source = instruction.operands[1]
+            product, negated = holds[source.index]  # type: ignore[union-attr]
+            found = product, negated ^ (instruction.mnemonic == "neg")
+        elif not _is_sum(instruction, holds, place, sums):
+            for register in reads(instruction):
+                if register in holds:
+                    holds[register][0].kept = True
+        for register in writes(instruction):
+            if instruction.guard is not None and register in holds:
+                holds[register][0].kept = True
+            holds.pop(register, None)
+        if instruction.guard is None and isinstance(target, Register):
+            if _is_open(instruction, "mul"):
+                products.append(_Product(place, _kind(instruction)))
+                found = products[-1], False
+            if found is not None:
+                holds[target.index] = found
+    for register, (product, _) in holds.items():
+        if live >> register & 1:
+            product.kept = True
+
+
+def _is_sum(instruction: Instruction, holds: dict[int, tuple[_Product, bool]], place: int, sums: list[_Sum]) -> bool:
+    """Note a sum that may take in what it reads; False where it reads a product otherwise."""
+    if not (_is_open(instruction, "add") or _is_open(instruction, "sub")):
+        return False
+    operands = {
+        i: holds[x.index]
+        for i, x in enumerate(instruction.operands)
+        if i and isinstance(x, Register) and x.index in holds
+    }
+    places = [product.place for product, _ in operands.values()]
+    if len(set(places)) < len(places) or any(x.kind != _kind(instruction) for x, _ in operands.values()):
+        for product, _ in operands.values():
+            product.kept = product.kept or places.count(product.place) > 1 or product.kind != _kind(instruction)
+        operands = {i: x for i, x in operands.items() if not x[0].kept}
+    if operands:
+        sums.append(_Sum(place, operands))
+    for product, _ in operands.values():
+        product.sums.append(place)
+    return True
+
+
+def _passes_on(instruction: Instruction, holds: dict[int, tuple[_Product, bool]]) -> bool:
+    """Whether an instruction gives a product another name, or the other sign."""
+    if instruction.mnemonic not in ("mov", "neg") or instruction.guard is not None or len(instruction.operands) != 2:
+        return False
+    target, source = instruction.operands
+    if not isinstance(target, Register) or not isinstance(source, Register) or source.index not in holds:
+        return False
+    return instruction.mnemonic == "mov" or holds[source.index][0].kind == _kind(instruction)
+
+
+def _is_open(instruction: Instruction, mnemonic: str) -> bool:
+    """Whether an instruction is of a kind, of a floating-point type, and leaves its rounding open."""
+    if instruction.mnemonic != mnemonic or not instruction.modifiers or len(instruction.operands) != 3:
+        return False
+    *modifiers, type_name = instruction.modifiers
+    return type_name in _TYPES and ({"ftz"} if mnemonic == "mul" else {"ftz", "sat"}).issuperset(modifiers)
+
+
+def _kind(instruction: Instruction) -> tuple[str, bool]:
+    return instruction.modifiers[-1], "ftz" in instruction.modifiers
