@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import numpy_engine
-from wmma_emu.arithmetic.blocks import Progress
+from wmma_emu.arithmetic.blocks import Progress, available_cores
 from wmma_emu.arithmetic.exact import multiply_or
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_chains import multiply_chains
@@ -88,7 +88,7 @@ def multiply_registers(
         return None
     require_ieee_subnormals()
     with _telling_of_its_cache():
-        return multiply_words(product, places, a, b, c)
+        return multiply_words(product, places, a, b, c, available_cores())
 
 
 @contextmanager

@@ -151,12 +151,14 @@ def multiply_tile(shape, row, line, left, right, operands, c, per_instruction, j
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def multiply_lanes(shape, a, b, c, c_places, order, per_instruction, joins, unit):
+def multiply_lanes(shape, first, last, a, b, c, c_places, order, per_instruction, joins, unit):
     """Multiply many small matrices side by side: columns of a tile are matrices, of which each has an A of its own.
 
     Parameters
     ----------
     shape : Shape
+    first, last : int
+        Which matrices: from number ``first`` on, without ``last``.
     a, b : tuples of arrays
         Words, uint32 (words, matrices, parts); where each element stands, int32 (lines, K, 3): word, part, lowest bit;
         uint32 array of 2: the bits of an element, and how many low ones are ignored; what the codes mean.
@@ -168,11 +170,11 @@ def multiply_lanes(shape, a, b, c, c_places, order, per_instruction, joins, unit
     order, per_instruction, joins, unit
         As of `multiply_tile`.
     """
-    count, at_once = a[0].shape[1], 64
+    at_once = 64
     steps, terms = order.shape
     (columns, rows), depth = c_places.shape[:2], a[1].shape[1]
-    for first in range(0, count, at_once):
-        width = min(at_once, count - first)
+    for start in range(first, last, at_once):
+        width = min(at_once, last - start)
         x, y = np.empty((rows, depth, width), np.uint32), np.empty((columns, depth, width), np.uint32)
         left = (
             np.empty((steps, rows, terms, width), np.float32), np.empty((steps, rows, terms, width), np.int8),
@@ -182,19 +184,19 @@ def multiply_lanes(shape, a, b, c, c_places, order, per_instruction, joins, unit
             np.empty((steps, columns, terms, width), np.float32), np.empty((steps, columns, terms, width), np.int8),
             np.empty((steps, columns, width), np.int32),
         )  # fmt: skip
-        _prepare_lanes(a, first, order, x, left)
-        _prepare_lanes(b, first, order, y, right)
+        _prepare_lanes(a, start, order, x, left)
+        _prepare_lanes(b, start, order, y, right)
         running = np.empty((rows, width), np.float32)
         for q in range(columns):
             for i in range(rows):
                 word, part = c_places[q, i, 0], c_places[q, i, 1]
                 for w in range(width):
-                    running[i, w] = c[word, first + w, part]
+                    running[i, w] = c[word, start + w, part]
             multiply_tile(shape, 0, q, left, right, (x, y, order, a[3], b[3]), running, per_instruction, joins, unit)
             for i in range(rows):
                 word, part = c_places[q, i, 0], c_places[q, i, 1]
                 for w in range(width):
-                    c[word, first + w, part] = running[i, w]
+                    c[word, start + w, part] = running[i, w]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

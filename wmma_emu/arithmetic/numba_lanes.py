@@ -5,11 +5,15 @@ Matrices of one warp have 8 to 32 rows and columns: loops over those are too sho
 loops run over the warps. Operands are taken from wherever they stand in words, registers of lanes or rows of matrices.
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.arithmetic.blocks import available_cores
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_kernels import multiply_lanes
 from wmma_emu.arithmetic.numba_operands import codes_of, step_order
@@ -20,6 +24,13 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert
 
 __all__ = ["Places", "multiply_matrices", "multiply_words"]
+
+
+_WORTH_A_THREAD = 1 << 18
+"""Multiply-adds: a quarter of a millisecond."""
+
+_BLOCK = 64
+"""Matrices that compiled code takes at once."""
 
 
 class Places(NamedTuple):
@@ -38,7 +49,14 @@ class Places(NamedTuple):
     c: NDArray[np.int32]
 
 
-def multiply_words(product: DotProduct, places: Places, a: NDArray[np.uint32], b: NDArray[np.uint32], c: Bits) -> Bits:
+def multiply_words(
+    product: DotProduct,
+    places: Places,
+    a: NDArray[np.uint32],
+    b: NDArray[np.uint32],
+    c: Bits,
+    threads: int = 1,
+) -> Bits:
     """Compute D = A B + C for every matrix of a batch, from words.
 
     Parameters
@@ -49,6 +67,8 @@ def multiply_words(product: DotProduct, places: Places, a: NDArray[np.uint32], b
     a, b : uint32 arrays, contiguous, shape (words, matrices, parts)
     c : unsigned integer array, shape (words, matrices, parts)
         Patterns of c, an element a word.
+    threads : int
+        The most that are used.
 
     Returns
     -------
@@ -56,16 +76,49 @@ def multiply_words(product: DotProduct, places: Places, a: NDArray[np.uint32], b
         Patterns of d.
     """
     accumulator = product.model.accumulator_format
-    sums = from_accumulator_bits(convert(c, product.c, accumulator), product).copy()
+    addends = c if product.c == accumulator else convert(c, product.c, accumulator)
+    sums = from_accumulator_bits(addends, product).copy()
     first, second = product.operand_formats
     left = a, places.a, _bits(product.a), codes_of(product.a, first)
     right = b, places.b, _bits(product.b), codes_of(product.b, second)
-    order = step_order(product, places.a.shape[1])
-    multiply_lanes(
-        shape_of(product)._replace(apart=(0,)), left, right, sums, places.c, order, len(product.steps),
-        joins_of(product), unit_of(product),
-    )  # fmt: skip
+    shape = shape_of(product)._replace(apart=(0,))
+    numbers = step_order(product, places.a.shape[1]), len(product.steps), joins_of(product), unit_of(product)
+
+    def multiply(part: range) -> None:
+        multiply_lanes(shape, part.start, part.stop, left, right, sums, places.c, *numbers)
+
+    parts = _parts(sums.shape[1], places, threads)
+    if len(parts) == 1:
+        multiply(parts[0])
+    else:
+        list(_pool().map(multiply, parts))
+    return _patterns(product, sums)
+
+
+def _patterns(product: DotProduct, sums: NDArray[np.float32]) -> Bits:
+    """Patterns of d; of NaN the canonical one."""
+    accumulator = product.model.accumulator_format
+    if accumulator.name == "f32" == product.d.name and not np.isnan(sums).any():
+        return sums.view(np.uint32)
     return convert(to_accumulator_bits(sums, product), accumulator, product.d)
+
+
+def _parts(count: int, places: Places, threads: int) -> list[range]:
+    """Cut the matrices into as many parts as threads gain something, of whole blocks."""
+    work = count * places.a.shape[0] * places.b.shape[0] * places.a.shape[1]
+    size = -(-count // max(min(threads, work // _WORTH_A_THREAD), 1))
+    size = -(-size // _BLOCK) * _BLOCK
+    return [range(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads that stay: to begin one takes as long as some of these products."""
+    return ThreadPoolExecutor(available_cores(), thread_name_prefix="wmma_emu")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child process has none of the threads
 
 
 def multiply_matrices(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> None:

@@ -94,6 +94,8 @@ def arch_of(name: "str | Arch") -> Arch:
     """
     if isinstance(name, Arch):
         return name
+    if isinstance(name, str) and name in ARCHS:
+        return ARCHS[name]
     chips = "The chips are " + ", ".join(f"{row.name} ({row.generation})" for row in _ROWS)
     if not isinstance(name, str):
         raise UnsupportedInstructionError(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One instruction on one chip, ready to run: on registers, as the hardware sees it, or on matrices."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,7 @@ class BoundInstruction:
             return pack_words(self._execute_sparse(x, y, z, indices, engine), self.d.format)
         return pack_words(self.execute_elements(x, y, z, engine=engine), self.d.format)
 
-    @property
+    @cached_property
     def _layouts(self) -> tuple[LaneMap, LaneMap, LaneMap, LaneMap]:
         return self.a.layout, self.b.layout, self.c.layout, self.d.layout
 

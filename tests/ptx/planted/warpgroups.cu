@@ -96,10 +96,10 @@ extern "C" __global__ void mma_of_three_warps(const half* A, const half* B, floa
     unsigned long long a = fill(a_tile, A, 1024), b = fill(b_tile, B, 128);
     float d[4] = {};
     if (BUG(threadIdx.x < 96, true)) {
-        FENCE(d);
+        FENCE(d); // <- partial warp
         MMA(d, a, b); // <- partial warp
-        COMMIT;
-        WAIT(0);
+        COMMIT; // <- partial warp
+        WAIT(0); // <- partial warp
     }
     STORE(D + threadIdx.x, d[0]);
 }

@@ -91,9 +91,9 @@ def add_floats(kind: str, start, values, space: str = "global") -> int:
     if space == "shared":
         made.chunk.store("shared", 0 * np.zeros((1, 1, 1), np.uint64), np.full((1, 1, 1, 1), start, dtype))
     register = {2: "h", 4: "r", 8: "rd"}[np.dtype(dtype).itemsize]
-    made.set(f"{register}0", np.resize(np.array(values, dtype), 32))
+    made.set(f"{register}1", np.resize(np.array(values, dtype), 32))
     active = (np.arange(32) < len(values)).reshape(1, 1, 32)
-    made.do(f"red.{space}.add{'.noftz' if '16' in kind else ''}.{kind}", "[rd0]", f"{register}0", active=active)
+    made.do(f"red.{space}.add{'.noftz' if '16' in kind else ''}.{kind}", "[rd0]", f"{register}1", active=active)
     made.chunk.heap.copy_back()
     left = made.chunk.arrays["x"] if space == "global" else made.chunk.memory.shared.flat[:8].view(dtype)
     return int(left[0])
@@ -105,6 +105,34 @@ def test_floating_point_sums_round_after_each_thread():
     for x in values:
         expected = np.float32(expected + x)
     assert add_floats("f32", 0x3F800000, values.view(np.uint32)) == int(expected.view(np.uint32))
+
+
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("special", [None, 0x7FC12345, 0x00000001, 0x7F800000])
+def test_a_sum_of_many_threads_is_that_of_one_after_another(space, special):
+    values = RANDOM.integers(0x3F000000, 0x40000000, 32, dtype=np.uint32)
+    if special is not None:
+        values[20] = special
+    one_after_another = 0x3F800000
+    for x in values.tolist():
+        one_after_another = add_floats("f32", one_after_another, [x], space)
+    assert add_floats("f32", 0x3F800000, values, space) == one_after_another
+
+
+@pytest.mark.parametrize(
+    ("space", "old", "x", "new"),
+    [
+        ("global", 0, 0x7FF0000000000001, 0x7FF0000000000001),
+        ("global", 0x7FF0000000000001, 0xFFF8000012345678, 0xFFF8000012345678),
+        ("global", 0x7FF0000000000001, 0x3FF0000000000000, 0x7FF0000000000001),
+        ("global", 0x7FF0000000000000, 0xFFF0000000000000, 0xFFF8000000000000),
+        ("shared", 0, 0x7FF0000000000001, 0x7FF8000000000001),
+        ("shared", 0x7FF8000000000000, 0xFFF8000012345678, 0x7FF8000000000000),
+        ("shared", 0x7FF0000000000001, 0x7FF8000000000000, 0x7FF8000000000001),
+    ],
+)
+def test_nans_of_f64_sums_are_those_of_the_gpu(space, old, x, new):
+    assert add_floats("f64", old, [x], space) == new
 
 
 def test_sums_of_other_formats():

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.access import scatter
-from wmma_emu.ptx.memory.masks import narrowest
+from wmma_emu.ptx.memory.masks import narrowest, pick, wide
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.shadow import Shadow
@@ -21,7 +21,7 @@ _WORD = 4
 
 @dataclass(slots=True, eq=False)
 class Copy:
-    """One execution of an asynchronous copy: words (count, blocks, warps, 32) for the threads of ``mask``.
+    """One execution of an asynchronous copy: words (count, blocks, warps, 32) for the threads of ``mask`` (None: all).
 
     ``group`` counts the groups that each thread had committed before; ``by_barrier`` says that no wait_group ends
     it, but the phase of an mbarrier.
@@ -29,9 +29,10 @@ class Copy:
 
     reached: Reached
     words: Array
-    mask: NDArray[np.bool_]
+    mask: Active
     group: NDArray[np.int32]
     by_barrier: bool = False
+    is_done: bool = False
 
     @property
     def size(self) -> int:
@@ -61,24 +62,22 @@ class AsyncCopies:
         The bytes are read now; when they arrive is left open until the thread waits.
         """
         memory, shape = self.memory, self.memory.threads.shape
-        words = np.zeros((size // _WORD, *shape), np.uint32)
-        for amount in np.unique(read).tolist():
-            if amount == 0:
-                continue
-            who = active if (read == amount).all() else narrowest(active, read == amount)
-            if who is not None and not who.any():
-                continue
+        words: Array | None = None
+        for amount, who in _amounts(read, size, active):
             if amount == size:
                 got, _ = memory.load(instruction, "global", source, _WORD, size // _WORD, who)
             else:
-                some, _ = memory.load(instruction, "global", source, 1, int(amount), who, alignment=size)
+                some, _ = memory.load(instruction, "global", source, 1, amount, who, alignment=size)
                 padded = np.zeros((*some.shape[1:], size), np.uint8)
-                padded[..., : int(amount)] = np.moveaxis(some, 0, -1)
+                padded[..., :amount] = np.moveaxis(some, 0, -1)
                 got = np.moveaxis(padded.view(np.uint32), -1, 0)
-            if who is None:
-                words[:] = got
+            if who is None or who is active:
+                words = got
             else:
+                words = np.zeros((size // _WORD, *shape), np.uint32) if words is None else words
                 np.copyto(words, got, where=who)
+        if words is None:
+            words = np.zeros((size // _WORD, 1, 1, 1), np.uint32)
         active = memory.threads.exists if active is None else active
         reached = memory.reach(
             instruction, "shared", target, _WORD, size // _WORD, size, active, write=True, ordering="weak"
@@ -88,12 +87,11 @@ class AsyncCopies:
     def begin(self, reached: Reached, words: Array, active: Active, *, by_barrier: bool = False) -> Copy:
         """Put a copy whose bytes are known on its way."""
         shape, touch = self.memory.threads.shape, reached.touch
-        mask = np.ones(shape, np.bool_) if touch.mask is None else np.broadcast_to(touch.mask, shape)
         if self.memory.races is not None:
             self.memory.races.check_write(touch, active)
-        positions = np.broadcast_to(touch.positions, shape)
-        self._shadow.begin(reached, positions if touch.mask is None else positions[mask], active)
-        copy = Copy(reached, words, mask, self._groups, by_barrier)
+        index = None if touch.mask is None else np.flatnonzero(wide(touch.mask, shape))
+        self._shadow.begin(reached, pick(touch.positions, shape, index), active)
+        copy = Copy(reached, words, touch.mask, self._groups, by_barrier)
         self._keep([*self._copies, copy])
         return copy
 
@@ -128,21 +126,26 @@ class AsyncCopies:
         self._keep(self._copies)
 
     def _keep(self, copies: list[Copy]) -> None:
-        self._copies = [copy for copy in copies if copy.mask.any()]
+        self._copies = [copy for copy in copies if not copy.is_done]
         self._shadow.pending = len(self._copies)
 
     def _arrive(self, copy: Copy, ready: Active, now: NDArray[np.int32] | None = None) -> None:
         """Write what a copy brings for the threads that are ready."""
-        taken = copy.mask if ready is None else copy.mask & ready
-        if not taken.any():
+        memory, touch, shape = self.memory, copy.reached.touch, self.memory.threads.shape
+        taken, index = narrowest(copy.mask, ready), None
+        if taken is not None:
+            index = np.flatnonzero(wide(taken, shape))
+        if copy.is_done or (index is not None and not len(index)):
             return
-        memory, touch = self.memory, copy.reached.touch
-        shape = memory.threads.shape
-        written, words = np.broadcast_to(touch.positions, shape)[taken], copy.words[:, taken]
-        unit = copy.reached.unit
-        scatter(memory.shared.view(unit), unit, written, words)
-        self._shadow.mark(written, copy.size, unit)
-        copy.mask = copy.mask & ~taken
+        written = pick(touch.positions, shape, index)
+        words = pick(wide(copy.words, (len(copy.words), *shape)), shape, index)
+        scatter(memory.shared.view(copy.reached.unit), copy.reached.unit, written, words)
+        self._shadow.mark(written, copy.size, copy.reached.unit)
+        if taken is None or ready is None:
+            copy.is_done = True
+        else:
+            copy.mask = ~wide(ready, shape) if copy.mask is None else copy.mask & ~ready
+            copy.is_done = not copy.mask.any()
         if memory.races is not None:
             now = memory.clocks.now.copy() if now is None else now
             memory.races.write(touch._replace(mask=taken, now=now), taken, stamp_only=True)
@@ -151,7 +154,8 @@ class AsyncCopies:
         """Say which copy is about to write a byte, and what is missing."""
         for copy in self._copies:
             touch = copy.reached.touch
-            hit = (touch.positions <= position) & (position < touch.positions + copy.size) & copy.mask
+            hit = (touch.positions <= position) & (position < touch.positions + copy.size)
+            hit = hit if copy.mask is None else hit & copy.mask
             if hit.any():
                 text = f"{touch.instruction.opcode} of line {touch.instruction.line} is still writing: "
                 if copy.by_barrier:
@@ -160,6 +164,19 @@ class AsyncCopies:
                     return text + "no cp.async.commit_group follows it, and no wait"
                 return text + "no cp.async.wait_group or wait_all covers its group yet"
         return "an asynchronous copy is still writing"
+
+
+def _amounts(read: Array, size: int, active: Active) -> list[tuple[int, Active]]:
+    """Sort the threads by how many bytes they read, those that read none left out: as a rule all of them read all."""
+    if read.size == 1 or (read == size).all():
+        return [(int(read.flat[0]), active)] if read.flat[0] else []
+    sizes = np.unique(read[(read != size) & (read != 0)]).tolist()
+    found: list[tuple[int, Active]] = []
+    for amount in [size, *sizes]:
+        who = narrowest(active, read == amount)
+        if who is not None and who.any():
+            found.append((amount, who))
+    return found
 
 
 def copies_of(memory: Memory) -> AsyncCopies:

@@ -2,8 +2,9 @@
 """How much memory of the host a launch may use, decided before any of it is taken."""
 
 from wmma_emu.errors import LaunchLimitError
+from wmma_emu.ptx.memory.places import round_up
 
-__all__ = ["DEFAULT_LIMIT", "require_within"]
+__all__ = ["DEFAULT_LIMIT", "chunk_bytes", "require_within"]
 
 DEFAULT_LIMIT = 4 << 30
 """Bytes that a launch may use: copies of the arrays, a chunk's shared and local memory, and what is kept on them."""
@@ -29,3 +30,16 @@ def require_within(limit: int, needed: int, what: str) -> None:
             f"{what} needs {needed} bytes of memory, the limit of this launch is {limit}: "
             "raise the limit, or pass smaller arrays or copies of what is needed"
         )
+
+
+def chunk_bytes(shared: int, local: int, blocks: int, warps: int) -> int:
+    """Bytes that shared memory (of a block), local memory (of a thread) and what is kept on them take, at most.
+
+    Examples
+    --------
+    >>> chunk_bytes(1024, 0, 1, 1), chunk_bytes(1024, 16, 2, 4)
+    (2048, 69632)
+    """
+    # Bytes and their shadow; and stamps of writes, of reads, and of each warp's reads, at worst four bytes for a byte.
+    stamps = 4 * (2 + warps) if warps > 1 else 0
+    return blocks * (round_up(shared, 32) * (2 + stamps) + warps * 32 * round_up(local, 32) * 2)

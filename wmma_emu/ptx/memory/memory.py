@@ -12,9 +12,8 @@ from wmma_emu.ptx.memory.access import gather, scatter, units_of
 from wmma_emu.ptx.memory.generic import Part, classify
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.heap_window import HeapWindow
-from wmma_emu.ptx.memory.limits import require_within
+from wmma_emu.ptx.memory.limits import chunk_bytes, require_within
 from wmma_emu.ptx.memory.masks import fit, narrowest, pick, wide
-from wmma_emu.ptx.memory.places import round_up
 from wmma_emu.ptx.memory.races import Races, Touch
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
@@ -105,11 +104,7 @@ class Memory:
         >>> Memory.bytes_for(program, 1, 4, 0) < Memory.bytes_for(program, 2, 4, 0)
         True
         """
-        shared = round_up(_shared_bytes(program, dynamic_shared_bytes), 32)
-        local = round_up(program.local_bytes, 32)
-        # Shared memory: bytes, shadow, and stamps of writes, reads, and reads of each warp: at the worst four bytes a byte.
-        stamps = 4 * (2 + warps) if warps > 1 else 0
-        return blocks * (shared * (2 + stamps) + warps * 32 * local * 2)
+        return chunk_bytes(_shared_bytes(program, dynamic_shared_bytes), program.local_bytes, blocks, warps)
 
     def address_of(self, symbol: Symbol) -> int:
         """Address of a variable in its own space, as ``mov`` gives it."""

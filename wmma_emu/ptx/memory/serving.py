@@ -18,12 +18,14 @@ class Operation(NamedTuple):
     """What an atomic operation makes of the old value and its operands: ``compute(old, *operands)``.
 
     ``associative`` operations of many threads at one place are done in few steps, ``replaces`` says that the old
-    value does not count; the others are served one by one.
+    value does not count; the others are served one by one, or by ``running`` where many meet: from the old value and
+    the operands to the old value and what each leaves, None where it cannot say.
     """
 
     compute: Callable[..., Array]
     associative: bool = False
     replaces: bool = False
+    running: Callable[[Array], Array | None] | None = None
 
 
 def serve(places: Places, old: Array, operands: tuple[Array, ...], operation: Operation) -> tuple[Array, Array, Places]:
@@ -73,7 +75,7 @@ def serve(places: Places, old: Array, operands: tuple[Array, ...], operation: Op
         found = np.where(begins, base, found)
         left = running if operation.replaces else operation.compute(base, running)
     else:
-        found, left = _one_by_one(base, sorted_operands, starts, ends, operation.compute)
+        found, left = _one_by_one(base, sorted_operands, starts, ends, operation)
     before = np.empty_like(old)
     before[order] = found
     return before, left[ends], order[ends]
@@ -91,10 +93,18 @@ def _scan(values: Array, first: Places, compute: Callable[..., Array]) -> Array:
 
 
 def _one_by_one(
-    base: Array, operands: tuple[Array, ...], starts: Places, ends: Places, compute: Callable[..., Array]
+    base: Array, operands: tuple[Array, ...], starts: Places, ends: Places, operation: Operation
 ) -> tuple[Array, Array]:
     """Serve the first thread of every place, then the second of every place that has one, and so on."""
     found, left = base.copy(), base.copy()
+    if operation.running is not None and len(starts) < int((ends - starts).max()):
+        done = [
+            _in_one_go(base, operands[0], first, last + 1, operation.running, found, left)
+            for first, last in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+        rest = ~np.array(done)
+        starts, ends = starts[rest], ends[rest]
+    compute = operation.compute
     at, current = starts, base[starts]
     while len(at):
         found[at] = current
@@ -103,3 +113,19 @@ def _one_by_one(
         more = at < ends
         at, ends, current = at[more] + 1, ends[more], current[more]
     return found, left
+
+
+def _in_one_go(
+    base: Array,
+    operand: Array,
+    start: int,
+    end: int,
+    running: Callable[[Array], Array | None],
+    found: Array,
+    left: Array,
+) -> bool:
+    """Serve all threads of one place, if ``running`` can."""
+    values = running(np.concatenate((base[start : start + 1], operand[start:end])))
+    if values is not None:
+        found[start:end], left[start:end] = values[:-1], values[1:]
+    return values is not None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Products and sums that leave their rounding open, fused as ptxas fuses them.
 
-``mul.f32`` and ``add.f32`` without ``.rn`` are the assembler's to contract (PTX ISA, add and mul). What ptxas does at its
-defaults was read out of its machine code: ``docs/decisions/0015-contraction.md``.
+``mul.f32`` and ``add.f32`` without ``.rn`` are the assembler's to contract (PTX ISA, add and mul). What ptxas does at
+its defaults was read out of its machine code: ``docs/decisions/0015-contraction.md``.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from wmma_emu.ptx.operands import bits_of_type
-from wmma_emu.ptx.program.flow import registers_in, writes
+from wmma_emu.ptx.program.flow import reads, writes
 from wmma_emu.ptx.program.products import Fusion, choose
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target
 
@@ -33,8 +33,8 @@ def contractions(program: KernelProgram) -> tuple[Contraction, ...]:
 def contract(program: KernelProgram) -> tuple[KernelProgram, tuple[int, ...]]:
     """Fuse what ptxas fuses.
 
-    A product that nothing reads any more is left out. Where a factor is overwritten before the sum, it is copied
-    where the product was.
+    A product that nothing reads any more is left out, and so are its copies. Where a factor is overwritten
+    before the sum, it is copied where the product was.
 
     Returns
     -------
@@ -65,7 +65,8 @@ class _Rebuilt:
             if place in copied:
                 copies = copied[place]
                 for source, copy in copies.items():
-                    code.append(_like(instruction, "mov", (copy.type,), (copy, self._registers[source])))
+                    width = f"b{bits_of_type(copy.type)}"
+                    code.append(_like(instruction, "mov", (width,), (copy, self._registers[source])))
             if place in by_total:
                 fusion = by_total[place]
                 code += self._fused(fusion, copied.get(fusion.product, {}))
@@ -76,18 +77,21 @@ class _Rebuilt:
         self.program = replace(program, instructions=instructions, registers=tuple(self._registers))
 
     def _unread(self, fusions: list[Fusion]) -> set[int]:
-        """Products that only the sums read that take them in, under the name that they were given."""
+        """Products, and their copies and negatives, that only the sums read that take them in."""
         readers: dict[int, set[int]] = {}
         for place, instruction in enumerate(self._code):
-            sources = [x for operand in instruction.operands[1:] for x in registers_in(operand)]
-            first = instruction.operands[0] if instruction.operands else None
-            sources += [] if isinstance(first, Register) else list(registers_in(first))
-            for register in (*sources, *registers_in(instruction.guard)):
+            for register in reads(instruction):
                 readers.setdefault(register, set()).add(place)
-        fused: dict[int, set[int]] = {}
+        sums: dict[int, set[int]] = {}
         for fusion in fusions:
-            fused.setdefault(fusion.product, set()).add(fusion.total)
-        return {x for x, sums in fused.items() if readers.get(writes(self._code[x])[0], set()) <= sums}
+            for name in (fusion.product, *fusion.names):
+                sums.setdefault(name, set()).add(fusion.total)
+        gone: set[int] = set()
+        # Names come behind what they name.
+        for place in sorted(sums, reverse=True):
+            if readers.get(writes(self._code[place])[0], set()) <= sums[place] | gone:
+                gone.add(place)
+        return gone
 
     def _copies(self, fusions: list[Fusion]) -> dict[int, dict[int, Register]]:
         """New registers for factors, by product, that are overwritten before a sum that takes it in."""

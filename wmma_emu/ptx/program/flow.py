@@ -2,6 +2,7 @@
 """Which registers instructions read and write, where straight-line code ends, and which registers are read after it."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from wmma_emu.ptx.program.program import (
     AddressOperand,
@@ -19,9 +20,9 @@ _ENDS = frozenset("bra brx call ret exit trap brkpt pmevent membar".split())
 """What ends straight-line code, guarded or not."""
 
 _VALUES = frozenset(
-    "abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3 mad mad24 "
-    "madc max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr sin slct sqrt sub subc "
-    "szext tanh testp xor".split()
+    "abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3 mad "
+    "mad24 madc max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr sin slct sqrt "
+    "sub subc szext tanh testp xor".split()
 )  # fmt: skip
 """What stays in straight-line code when it is guarded; everything else becomes a branch around itself."""
 
@@ -88,8 +89,8 @@ class Blocks:
     """Pieces of straight-line code, as the assembler cuts them before it fuses anything.
 
     They end where a jump leads to or from; behind a guarded instruction that does more than compute a value; behind
-    fences; and behind what is a subroutine or has branches of its own: division of signed, 16-bit and 64-bit integers, division,
-    reciprocals and roots with a rounding, atomics of one half.
+    fences; and behind what is a subroutine or has branches of its own: division of signed, 16-bit and 64-bit
+    integers, quotients, reciprocals and roots with a rounding, atomics of one half.
 
     Attributes
     ----------
@@ -109,11 +110,11 @@ def _spans(code: tuple[Instruction, ...]) -> list[range]:
     # A jump to the next instruction is none, unless another one leads there too.
     targets = [x.index for i in jumps for x in code[i].operands if isinstance(x, Target)]
     idle = {i for i in jumps if code[i].guard is None and _goes_on(code[i], i) and targets.count(i + 1) == 1}
-    starts = {x for x in targets if not (x - 1 in idle)} | {x for instruction in code for x in instruction.targets}
+    starts = {x for x in targets if x - 1 not in idle} | {x for instruction in code for x in instruction.targets}
     starts |= {x.callee for x in code if x.callee is not None}
     starts |= {i + 1 for i, x in enumerate(code) if i not in idle and _is_end(x)}
     bounds = sorted({0, len(code)} | {x for x in starts if x < len(code)})
-    return [range(a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [range(a, b) for a, b in pairwise(bounds)]
 
 
 def _goes_on(instruction: Instruction, place: int) -> bool:

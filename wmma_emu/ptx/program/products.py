@@ -26,12 +26,15 @@ class Fusion:
         Which operand of the sum it is, 1 or 2.
     negated : bool
         Whether it was negated on its way.
+    names : tuple of int
+        Indices of the copies and negatives of the product, in whatever sum they end.
     """
 
     product: int
     total: int
     position: int
     negated: bool
+    names: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -41,6 +44,7 @@ class _Product:
     place: int
     kind: tuple[str, bool]
     sums: list[int] = field(default_factory=list)
+    names: list[int] = field(default_factory=list)
     kept: bool = False
 
 
@@ -78,7 +82,7 @@ def choose(program: KernelProgram) -> list[Fusion]:
             ]
             if fit:
                 _, position, product, negated = min(fit, key=lambda x: x[:2])
-                taken[total.place] = Fusion(product.place, total.place, position, negated)
+                taken[total.place] = Fusion(product.place, total.place, position, negated, tuple(product.names))
                 for other, _ in (total.products[x] for x in total.products if x != position):
                     other.kept = True
     return [taken[x] for x in sorted(taken)]
@@ -97,6 +101,7 @@ def _read_block(
             source = instruction.operands[1]
             product, negated = holds[source.index]  # type: ignore[union-attr]
             found = product, negated ^ (instruction.mnemonic == "neg")
+            product.names.append(place)
         elif not _is_sum(instruction, holds, place, sums):
             for register in reads(instruction):
                 if register in holds:

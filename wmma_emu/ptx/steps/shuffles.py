@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.collectives import (
     LANE,
     Members,
@@ -85,11 +86,14 @@ def _shuffle(instruction: Instruction, binding: Binding) -> Step:
             source, inside = _constant_sources(mode, lanes.item() & 31, bounds.item() & 0x1F1F)
         else:
             source, inside = sources(mode, lanes, bounds)
-        if not members.is_everyone:
-            _check_read(state, instruction, members, source)
+        missing = None if members.is_everyone else _missing(state, instruction, members, source)
         if result is not None:
+            state.require_arrived(instruction, registers_of(a), active)
             undefined = state.undefined_of(a)
-            state.write(result, _taken(value, source), active, None if undefined is None else _taken(undefined, source))
+            if undefined is not None:
+                undefined = _taken(undefined, source)
+                undefined = undefined if missing is None else undefined & ~missing  # that is said already
+            state.write(result, _taken(value, source), active, undefined)
         if predicate is not None:
             state.write(predicate, inside, active)
 

@@ -10,6 +10,7 @@ __all__ = ["call", "literal", "operand", "simple"]
 
 _NUMBER_STARTS = frozenset("0123456789.+-~(!")
 
+
 def literal(found: Constant) -> Literal:
     """Make an operand of a constant."""
     return Literal("int" if found.kind in ("s64", "u64") else found.kind, found.value)
