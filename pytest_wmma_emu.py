@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from wmma_emu.ptx.emulated_gpu import EmulatedGpu
+    from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,6 +21,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def emulated_gpu(request: pytest.FixtureRequest) -> "EmulatedGpu":
     """A GPU that is not there: ``cuda``, ``triton``, ``ptx`` and ``file`` give modules; launches raise on findings."""
-    from wmma_emu.ptx.emulated_gpu import EmulatedGpu
+    from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
 
     return EmulatedGpu(schedules=request.config.getoption("ptx_schedules"))

@@ -19,7 +19,7 @@ from benchmarks.machine import installed
 from benchmarks.timing import seconds
 from examples.ptx.cases import CASES, Case
 from examples.ptx.texts import compiled
-from wmma_emu.ptx.module import Module
+from wmma_emu.ptx.launch.module import Module
 from wmma_emu.warp import BoundInstruction
 
 FULL = {"matmul f16": "triton_f16_512", "flash attention": "triton_flash_attention_512"}

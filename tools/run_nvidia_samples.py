@@ -21,13 +21,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tools import cute_tutorials, nvidia_samples
 from tools.cuda_driver import find_nvcc
-from tools.nvidia_samples import LAUNCHES, SOURCES, Drawn, Launch, Source
 from tools.record_ptx_kernels import Launcher
+from tools.sample_launches import Drawn, Launch, Source
 from wmma_emu.errors import CompilationError, WmmaEmuError
 from wmma_emu.instructions import DEFAULT_ARCH
 from wmma_emu.ptx import Finding, Kernel, Module, Report, Struct
-from wmma_emu.ptx.names import plain_name
+from wmma_emu.ptx.launch.names import plain_name
+
+SOURCES = nvidia_samples.SOURCES | cute_tutorials.SOURCES
+LAUNCHES = nvidia_samples.LAUNCHES + cute_tutorials.LAUNCHES
 
 _OPTIONS = {
     "cuda-samples": ("-I", "{}/Common"),

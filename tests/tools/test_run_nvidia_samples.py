@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tools import run_nvidia_samples
-from tools.nvidia_samples import BF16, F16, F64, LAUNCHES, SOURCES, TF32, U8
-from tools.run_nvidia_samples import compiled, find_kernel, main, with_tiles
+from tools.nvidia_samples import BF16, F16, F64, TF32, U8
+from tools.run_nvidia_samples import LAUNCHES, SOURCES, compiled, find_kernel, main, with_tiles
 from wmma_emu.errors import CompilationError
 from wmma_emu.ptx import Module, Struct
 from wmma_emu.ptx.program.program import Parameter

@@ -41,7 +41,7 @@ _DEPTH = 1 << 10
 
 _MOST_TERMS = 64
 
-_MANY, _SMALL, _SHORT = 32, 1 << 9, 1 << 6
+_MANY, _SMALL, _SHORT = 16, 1 << 14, 1 << 6
 """So many matrices, each of so few elements of D and so short a k, are multiplied side by side."""
 
 _UNROLLED = 8
@@ -109,15 +109,15 @@ def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress:
     if product.model.arithmetic == "fma_chain":
         _multiply_chains(product, a, b, c, d)
         return
+    if len(d) >= _MANY and d[0].size <= _SMALL and a.shape[-1] <= _SHORT:
+        multiply_matrices(product, a, b, c, d)
+        return
     multiply_or(_multiply_carefully, product, a, b, c, d, progress)
 
 
 def _multiply_carefully(
     product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None
 ) -> None:
-    if len(d) >= _MANY and d[0].size <= _SMALL and a.shape[-1] <= _SHORT:
-        multiply_matrices(product, a, b, c, d)
-        return
     for index in range(len(d)):
         _multiply_matrix(product, a[index], b[index], c[index], d[index], progress)
 

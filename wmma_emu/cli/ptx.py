@@ -14,7 +14,7 @@ from wmma_emu.cli.ptx_arguments import read_given, read_sizes
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
 from wmma_emu.ptx import Explanation, LaunchOptions, Module
-from wmma_emu.ptx.targets import arch_for
+from wmma_emu.ptx.launch.targets import arch_for
 
 __all__ = ["run"]
 

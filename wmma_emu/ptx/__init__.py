@@ -31,14 +31,14 @@
 (array([  0.,   2., 198.], dtype=float32), ())
 """
 
-from wmma_emu.ptx.explain import Explanation, KernelExplanation
 from wmma_emu.ptx.findings import Finding
-from wmma_emu.ptx.kernel import Kernel, Launch
+from wmma_emu.ptx.launch.explain import Explanation, KernelExplanation
+from wmma_emu.ptx.launch.kernel import Kernel, Launch
+from wmma_emu.ptx.launch.module import Module
+from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.report import Report
+from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
-from wmma_emu.ptx.module import Module
-from wmma_emu.ptx.options import LaunchOptions
-from wmma_emu.ptx.report import Report
-from wmma_emu.ptx.structs import Struct
 
 __all__ = [
     "Explanation",

@@ -56,11 +56,17 @@ class Clocks:
         Each warp (block ``blocks[i]``, warp ``warps[i]``) sees what every warp had seen that came here before,
         whatever the address was: too much is ordered by that, never too little.
         """
-        for g, w in zip(blocks.tolist(), warps.tolist(), strict=True):
-            both = np.maximum(self.seen[g, w], self._handed_over[g])
-            self.seen[g, w] = self._handed_over[g] = both
-            self.now[g, w] += 1
-            self.seen[g, w, w] = self.now[g, w]
+        order = np.argsort(blocks, kind="stable")
+        blocks, warps = blocks[order], warps[order]
+        first = np.flatnonzero(np.diff(blocks, prepend=-1))
+        for begin, end in zip(first, [*first[1:], len(blocks)], strict=True):
+            g, who = blocks[begin], warps[begin:end]
+            before = np.concatenate((self._handed_over[g][None], self.seen[g, who]))
+            known = np.maximum.accumulate(before)[1:]
+            self.seen[g, who] = known
+            self._handed_over[g] = known[-1]
+            np.add.at(self.now[g], who, 1)
+            self.seen[g, self._diagonal, self._diagonal] = self.now[g]
 
     def _advance(self, blocks: NDArray[np.int64], members: NDArray[np.bool_]) -> None:
         self.now[blocks] += members

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.ptx.constants import constant
 from wmma_emu.ptx.findings import Findings
-from wmma_emu.ptx.operands import bits_of_type, constant, dtype_of_bits
 from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
@@ -24,6 +24,7 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 from wmma_emu.ptx.threads import Active, Array, Threads, Warps
+from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.memory.memory import Memory
@@ -133,13 +134,14 @@ class State:
 
     def put(self, index: int, value: Array, active: Active, undefined: NDArray[np.bool_] | None = None) -> None:
         """`write` to a register by its index, of a value of its width."""
-        everyone = active is None or active is self.live
-        if not everyone:
+        if active is self.live:
+            active = None
+        if active is not None:
             old = self.values[index]
             value = np.where(active, value, self._zeros[index] if old is None else old)
         self.values[index] = value
         if undefined is not None or index in self.watched:
-            self._note_undefined(index, None if everyone else active, undefined)
+            self._note_undefined(index, active, undefined)
 
     def _note_undefined(self, index: int, active: Active, undefined: NDArray[np.bool_] | None) -> None:
         """Keep where a register that was just written holds what nobody wrote."""

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Who is who in a launch: blocks of a chunk, warps, lanes, and what their special registers read."""
 
-from collections.abc import Callable
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -55,7 +54,6 @@ class Threads:
         self.shape = len(blocks), self.num_warps, LANES
         self._linear = np.arange(self.num_warps * LANES).reshape(1, self.num_warps, LANES)
         self.exists: NDArray[np.bool_] | None = None if self.count % LANES == 0 else self._linear < self.count
-        self._known: dict[str, Array] = {}
 
     def special(self, name: str) -> Array:
         """What a special register reads, as uint32 (uint64 for the 64-bit ones), as narrow as it can be.
@@ -65,48 +63,34 @@ class Threads:
         KeyError
             For a register that is none of a launch's, the clocks for one.
         """
-        if name not in self._known:
-            self._known[name] = self._constants[name]()
-        return self._known[name]
+        return self._constants[name]
 
     @cached_property
-    def _constants(self) -> dict[str, Callable[[], Array]]:
-        lane = np.arange(LANES, dtype=np.uint64).reshape(1, 1, LANES)
-        one = np.uint64(1)
-        masks = {
-            "eq": one << lane,
-            "lt": (one << lane) - one,
-            "le": (one << (lane + one)) - one,
-            "gt": ~((one << (lane + one)) - one),
-            "ge": ~((one << lane) - one),
-        }
-        table: dict[str, Callable[[], Array]] = {
-            f"lanemask_{name}": (lambda mask=mask: mask.astype(np.uint32)) for name, mask in masks.items()
-        }
+    def _constants(self) -> dict[str, Array]:
+        table = _masks_of_lanes()
+        block_index = _index(self.blocks.reshape(-1, 1, 1), self.grid)
+        thread_index = _index(self._linear, self.block)
         for axis, name in enumerate("xyz"):
-            table[f"tid.{name}"] = lambda axis=axis: _narrow(_index(self._linear, self.block)[axis].astype(np.uint32))
-            table[f"ctaid.{name}"] = lambda axis=axis: _narrow(
-                _index(self.blocks.reshape(-1, 1, 1), self.grid)[axis].astype(np.uint32)
-            )
-            table[f"ntid.{name}"] = lambda axis=axis: _uniform(self.block[axis])
-            table[f"nctaid.{name}"] = lambda axis=axis: _uniform(self.grid[axis])
+            table[f"tid.{name}"] = _narrow(thread_index[axis].astype(np.uint32))
+            table[f"ctaid.{name}"] = _narrow(block_index[axis].astype(np.uint32))
+            table[f"ntid.{name}"] = _uniform(self.block[axis])
+            table[f"nctaid.{name}"] = _uniform(self.grid[axis])
             # A launch without clusters is one of clusters of one block.
             table[f"clusterid.{name}"] = table[f"ctaid.{name}"]
             table[f"nclusterid.{name}"] = table[f"nctaid.{name}"]
-            table[f"cluster_ctaid.{name}"] = lambda: _uniform(0)
-            table[f"cluster_nctaid.{name}"] = lambda: _uniform(1)
-        table |= {
-            "laneid": lambda: lane.astype(np.uint32),
-            "warpid": lambda: np.arange(self.num_warps, dtype=np.uint32).reshape(1, -1, 1),
-            "nwarpid": lambda: _uniform(self.num_warps),
-            "smid": lambda: _uniform(0),
-            "nsmid": lambda: _uniform(1),
-            "gridid": lambda: np.zeros((1, 1, 1), np.uint64),
-            "cluster_ctarank": lambda: _uniform(0),
-            "cluster_nctarank": lambda: _uniform(1),
-            "is_explicit_cluster": lambda: np.zeros((1, 1, 1), np.bool_),
+            table[f"cluster_ctaid.{name}"] = _uniform(0)
+            table[f"cluster_nctaid.{name}"] = _uniform(1)
+        return table | {
+            "laneid": np.arange(LANES, dtype=np.uint32).reshape(1, 1, LANES),
+            "warpid": np.arange(self.num_warps, dtype=np.uint32).reshape(1, -1, 1),
+            "nwarpid": _uniform(self.num_warps),
+            "smid": _uniform(0),
+            "nsmid": _uniform(1),
+            "gridid": np.zeros((1, 1, 1), np.uint64),
+            "cluster_ctarank": _uniform(0),
+            "cluster_nctarank": _uniform(1),
+            "is_explicit_cluster": np.zeros((1, 1, 1), np.bool_),
         }
-        return table
 
     def name_block(self, g: int) -> Dim3:
         """Index of a block of the chunk in its grid."""
@@ -169,6 +153,14 @@ class Warps:
     def numbers(self) -> Array:
         """Number of each warp in its block, (count,)."""
         return np.tile(np.arange(self.shape[1]), self.shape[0]) if self.index is None else self.index[1]
+
+
+def _masks_of_lanes() -> dict[str, Array]:
+    """What the registers ``%lanemask_*`` read: a bit for each lane that is equal, lower, ..."""
+    lane, one = np.arange(LANES, dtype=np.uint64).reshape(1, 1, LANES), np.uint64(1)
+    lower = (one << lane) - one
+    table = {"eq": one << lane, "lt": lower, "le": lower | (one << lane), "ge": ~lower, "gt": ~(lower | (one << lane))}
+    return {f"lanemask_{name}": mask.astype(np.uint32) for name, mask in table.items()}
 
 
 def _uniform(value: int) -> Array:

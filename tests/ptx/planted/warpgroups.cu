@@ -61,7 +61,7 @@ extern "C" __global__ void result_of_the_last_group(const half* A, const half* B
     WAIT(0);
 }
 
-// The tile is written while the product may still read it.
+// A warp writes to the tile while the product of the others may still read it.
 extern "C" __global__ void tile_overwritten(const half* A, const half* B, float* D)
 {
     __shared__ __align__(128) half a_tile[64 * 16], b_tile[8 * 16];
@@ -70,9 +70,8 @@ extern "C" __global__ void tile_overwritten(const half* A, const half* B, float*
     FENCE(d);
     MMA(d, a, b);
     COMMIT;
-    BUG(, WAIT(0));
-    __syncthreads(); // no substitute for the wait
-    a_tile[threadIdx.x] = half(0); // <- missing wait
+    BUG(, WAIT(0); __syncthreads());
+    a_tile[threadIdx.x] = half(0); // <- race
     WAIT(0);
     STORE(D + threadIdx.x, d[0]);
 }

@@ -13,10 +13,10 @@ from wmma_emu.ptx.machine.execution import Execution
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
-from wmma_emu.ptx.operands import bits_of_type
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.threads import Dim3, Threads
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["blocks_at_once", "run"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.operands import bits_of_type, constant, dtype_of_bits
+from wmma_emu.ptx.constants import constant
 from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
@@ -21,6 +21,7 @@ from wmma_emu.ptx.state import State, registers_of
 from wmma_emu.ptx.steps.forms import Form, Step
 from wmma_emu.ptx.steps.rows import CARRY
 from wmma_emu.ptx.threads import Active, Array
+from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
 __all__ = ["flatten", "value_step"]
 

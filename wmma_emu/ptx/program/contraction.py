@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from wmma_emu.ptx.operands import bits_of_type
 from wmma_emu.ptx.program.flow import reads, writes
 from wmma_emu.ptx.program.products import Fusion, choose
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["Contraction", "contract", "contractions"]
 

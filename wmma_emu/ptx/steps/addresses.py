@@ -4,10 +4,10 @@
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.operands import bits_of_type
 from wmma_emu.ptx.program.program import AddressOperand, Immediate, Instruction, Operand, Register, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["address_operand", "addresses_of", "space_of"]
 

@@ -6,7 +6,6 @@ import re
 import numpy as np
 
 from wmma_emu.ptx.memory.atomic import atomic
-from wmma_emu.ptx.operands import bits_of_type
 from wmma_emu.ptx.program.program import Instruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
@@ -14,6 +13,7 @@ from wmma_emu.ptx.steps.atomic_table import TYPES, operation_of
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import ORDERINGS, elements_of, is_hint, refuse
 from wmma_emu.ptx.threads import Array
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["MACHINE_STEPS"]
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.operands import bits_of_type
 from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand, Register, VectorOperand
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.threads import Array
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["ORDERINGS", "Plain", "elements_of", "extended", "is_hint", "parse", "refuse"]
 

@@ -5,13 +5,13 @@ import numpy as np
 
 from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.memory.places import WINDOWS
-from wmma_emu.ptx.operands import bits_of_type
 from wmma_emu.ptx.program.program import AddressOperand, Immediate, Instruction, Operand, Register, Special, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import Plain, extended, parse, refuse
 from wmma_emu.ptx.threads import Array
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["MACHINE_STEPS"]
 

@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: MIT
 """Every mnemonic that is modelled, and what builds its step."""
 
-from importlib import import_module
-from importlib.util import find_spec
-
+from wmma_emu.ptx.steps import (
+    async_copies,
+    atomics,
+    matrix_moves,
+    memory_steps,
+    mma_steps,
+    shuffles,
+    votes,
+    wgmma_steps,
+    wmma_steps,
+)
 from wmma_emu.ptx.steps.forms import MachineStep
 from wmma_emu.ptx.steps.values import VALUE_STEPS
 
 __all__ = ["MACHINE_STEPS", "NOTHING", "VALUE_STEPS"]
 
 _MODULES = (
-    "memory_steps", "atomics", "async_copies", "mbarriers", "fences", "shuffles", "votes", "matrix_moves", "wmma_steps",
-    "mma_steps", "wgmma_steps",
+    memory_steps, atomics, async_copies, shuffles, votes, matrix_moves, wmma_steps, mma_steps, wgmma_steps
 )  # fmt: skip
 
 MACHINE_STEPS: dict[str, MachineStep] = {
-    mnemonic: build
-    for module in _MODULES
-    if find_spec(f"wmma_emu.ptx.steps.{module}")
-    for mnemonic, build in import_module(f"wmma_emu.ptx.steps.{module}").MACHINE_STEPS.items()
+    mnemonic: build for module in _MODULES for mnemonic, build in module.MACHINE_STEPS.items()
 }
 """What needs more than the values of one thread: memory, a warp, the machine."""
 

@@ -8,9 +8,9 @@ import pytest
 
 import wmma_emu as we
 from wmma_emu.errors import BackendUnavailableError, CompilationError, FragmentMismatchError
-from wmma_emu.ptx import cuda_source
+from wmma_emu.ptx.launch import cuda_source
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "ptx"
 
 TWO = """
 #include <cstdint>

@@ -16,23 +16,23 @@ from wmma_emu.errors import (
 )
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.launches import Dim3, dim3
-from wmma_emu.ptx.arguments import Argument, pack_parameters, read_arguments
 from wmma_emu.ptx.findings import Finding, Findings
-from wmma_emu.ptx.legality import require_legal
+from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, read_arguments
+from wmma_emu.ptx.launch.legality import require_legal
+from wmma_emu.ptx.launch.names import plain_name
+from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.report import Report, summary_of
+from wmma_emu.ptx.launch.schedules import require_same_results
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.machine.run import run
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.names import plain_name
-from wmma_emu.ptx.options import LaunchOptions
 from wmma_emu.ptx.program.contraction import contract
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
-from wmma_emu.ptx.report import Report, summary_of
-from wmma_emu.ptx.schedules import require_same_results
 from wmma_emu.ptx.steps.forms import Binding
 
 if TYPE_CHECKING:
-    from wmma_emu.ptx.module import Module
+    from wmma_emu.ptx.launch.module import Module
 
 __all__ = ["Kernel", "Launch", "TritonKernel"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wmma_emu.instructions import DEFAULT_ARCH, Arch
-from wmma_emu.ptx.module import Module
+from wmma_emu.ptx.launch.module import Module
 
 __all__ = ["EmulatedGpu"]
 

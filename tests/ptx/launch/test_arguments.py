@@ -10,7 +10,7 @@ import pytest
 from tests.ptx.texts_of_launches import entry
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.ptx import Struct
-from wmma_emu.ptx.arguments import pack_parameters, read_arguments
+from wmma_emu.ptx.launch.arguments import pack_parameters, read_arguments
 from wmma_emu.ptx.program.build import program_of
 
 

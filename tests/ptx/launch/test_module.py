@@ -7,7 +7,7 @@ import pytest
 import wmma_emu as we
 from tests.ptx.texts_of_launches import HEAD, SCALE, entry
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.ptx.targets import arch_for
+from wmma_emu.ptx.launch.targets import arch_for
 
 
 @pytest.mark.parametrize(("target", "arch"), [

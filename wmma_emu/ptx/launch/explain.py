@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wmma_emu.ptx.launch.names import plain_name
+from wmma_emu.ptx.launch.report import contracted_text, grouped
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
-from wmma_emu.ptx.names import plain_name
-from wmma_emu.ptx.operands import bits_of_type
 from wmma_emu.ptx.program.program import KernelProgram, Parameter, Symbol
-from wmma_emu.ptx.report import contracted_text, grouped
+from wmma_emu.ptx.widths import bits_of_type
 
 if TYPE_CHECKING:
-    from wmma_emu.ptx.kernel import Kernel
-    from wmma_emu.ptx.module import Module
+    from wmma_emu.ptx.launch.kernel import Kernel
+    from wmma_emu.ptx.launch.module import Module
 
 __all__ = ["Explanation", "KernelExplanation", "explain_module"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.ptx.texts_of_launches import ORDER, SCALE, SHIFT
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 TESTS = f'''
 import numpy as np

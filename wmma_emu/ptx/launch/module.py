@@ -11,15 +11,15 @@ from numpy.typing import DTypeLike, NDArray
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
-from wmma_emu.ptx.cuda_source import compile_cuda
-from wmma_emu.ptx.explain import Explanation, explain_module
-from wmma_emu.ptx.kernel import Kernel, TritonKernel
+from wmma_emu.ptx.launch.cuda_source import compile_cuda
+from wmma_emu.ptx.launch.explain import Explanation, explain_module
+from wmma_emu.ptx.launch.kernel import Kernel, TritonKernel
+from wmma_emu.ptx.launch.names import find
+from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.targets import require_target
+from wmma_emu.ptx.launch.triton_source import CompiledTriton, compile_triton
 from wmma_emu.ptx.memory.variables import ModuleMemory
-from wmma_emu.ptx.names import find
-from wmma_emu.ptx.options import LaunchOptions
 from wmma_emu.ptx.program.build import program_of
-from wmma_emu.ptx.targets import require_target
-from wmma_emu.ptx.triton_source import CompiledTriton, compile_triton
 
 __all__ = ["Module"]
 

@@ -4,7 +4,7 @@
 import pytest
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.names import find, plain_name
+from wmma_emu.ptx.launch.names import find, plain_name
 
 
 @pytest.mark.parametrize(("mangled", "plain"), [

@@ -13,9 +13,9 @@ from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
-from wmma_emu.ptx.operands import bits_of_type
+from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
-from wmma_emu.ptx.structs import Struct
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["Argument", "Place", "pack_parameters", "read_arguments"]
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What a launch of somebody else's kernel is: where its source is, what it is given, what it should give."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.program.program import Parameter
+
+__all__ = ["Array", "Drawn", "Launch", "Source"]
+
+Array = NDArray[Any]
+
+
+class Source(NamedTuple):
+    """A file, and how it is compiled.
+
+    Parameters
+    ----------
+    tree : {"cuda-samples", "cutlass"}
+    path : str
+        In that tree.
+    arch : str
+        What nvcc compiles for.
+    tiles : dict
+        Numbers of tiles that replace those of the source, which is made for matrices of thousands of rows.
+    """
+
+    tree: str
+    path: str
+    arch: str = "sm_80"
+    tiles: dict[str, int] = {}  # noqa: RUF012
+
+
+class Launch(NamedTuple):
+    """A kernel and what it is given.
+
+    Parameters
+    ----------
+    source : str
+        Of `SOURCES`.
+    kernel : str
+        Its name in the source.
+    grid, block : int or tuple of int
+    shared : int
+        Bytes of dynamic shared memory.
+    draw : function
+        From a Generator and the kernel's parameters to the arguments, the output among them, what it should hold in
+        float64 or integers, and how far from it it may be.
+    mangled : str
+        Part of the mangled name that tells instances of a template apart.
+    known : str
+        A kind of finding that is the source's own: what is wrong there is said in the how-to.
+    """
+
+    source: str
+    kernel: str
+    grid: int | tuple[int, ...]
+    block: int | tuple[int, ...]
+    shared: int
+    draw: Callable[[np.random.Generator, tuple[Parameter, ...]], "Drawn"]
+    mangled: str = ""
+    known: str = ""
+
+
+class Drawn(NamedTuple):
+    """Arguments, the output among them, the expected result, and the largest error of each element."""
+
+    arguments: tuple[Any, ...]
+    output: Array
+    expected: Array
+    bound: Array

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""How wide a PTX type is, and what array holds it."""
+
+import re
+
+import numpy as np
+
+from wmma_emu.errors import UnsupportedInstructionError
+
+__all__ = ["bits_of_type", "dtype_of_bits"]
+
+_TYPE = re.compile(r"[a-z]+?(\d+)(?:x(\d))?\Z")
+_DTYPES = {1: np.bool_, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+
+
+def bits_of_type(name: str) -> int:
+    """Return the width of a PTX type in bits: 32 of "f16x2"; 1 of "pred".
+
+    Examples
+    --------
+    >>> bits_of_type("u32"), bits_of_type("bf16x2"), bits_of_type("pred"), bits_of_type("tf32")
+    (32, 32, 1, 32)
+    """
+    if name == "pred":
+        return 1
+    if name == "tf32":  # 19 bits that travel in 32
+        return 32
+    found = _TYPE.match(name)
+    if found is None:
+        raise UnsupportedInstructionError(f"{name!r} is no type of PTX that has a number of bits")
+    return int(found[1]) * int(found[2] or 1)
+
+
+def dtype_of_bits(bits: int) -> "np.dtype[np.generic]":
+    """Return the dtype of a register: bool for predicates, unsigned integers for all else.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For widths that no register has, 128 bits among them.
+    """
+    if bits not in _DTYPES:
+        raise UnsupportedInstructionError(
+            f"registers of {bits} bits are not modelled; there are 8, 16, 32, 64 and .pred"
+        )
+    return np.dtype(_DTYPES[bits])
