@@ -91,6 +91,15 @@ def test_many_warps_some_of_which_execute(engine):
     assert np.array_equal(machine.get("%r43")[1, 2], expected[3, 1, 2])
 
 
+def test_what_an_engine_lacks_is_left_to_numpy():
+    pytest.importorskip("numba")
+    name = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64.rz"
+    machine = ByHand(1, 2, engine="numba")
+    matrix, registers = given(machine, ROWS[name], (1, 2, 32))
+    machine.run(text_of(name, ROWS[name]))
+    assert np.array_equal(machine.get("%rd40"), matrix.execute(*registers.values(), engine="numpy")[0])
+
+
 def test_registers_that_all_warps_share_stay_narrow():
     machine = ByHand(4, 3)
     matrix, registers = given(machine, ROWS[F16], (1, 1, 32))

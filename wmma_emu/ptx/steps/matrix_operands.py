@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.arithmetic import ENGINES, check_engine
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning
 from wmma_emu.instructions import Instruction as Row
 from wmma_emu.instructions import lookup
@@ -29,6 +30,7 @@ class Bound(NamedTuple):
     """A matrix instruction of a program, bound to its chip."""
 
     matrix: BoundInstruction
+    engine: str
     not_bit_exact: str | None
 
     @property
@@ -53,7 +55,10 @@ def bind(opcode: str, binding: Binding) -> Bound:
         warnings.simplefilter("always")
         matrix = bound_instruction(lookup(opcode, binding.arch.name), binding.arch)
     unverified = [str(x.message) for x in caught if issubclass(x.category, UnverifiedModelWarning)]
-    return Bound(matrix, unverified[0] if unverified else None)
+    engine = check_engine(binding.engine)
+    if engine != "auto" and not ENGINES[engine].has(matrix.product):
+        engine = "numpy"  # which has everything, with the same bits
+    return Bound(matrix, engine, unverified[0] if unverified else None)
 
 
 def targets_of(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Register | None, ...]:
