@@ -76,6 +76,12 @@ step "record instructions" 300 "$python" -m tools.record_instructions --out "$ou
     $(compare sm90_instructions.npz)
 step "record conversions" 90 "$python" -m tools.record_conversions --out "$out/sm90_conversions.npz" \
     $(compare sm90_conversions.npz)
+step "record approximations" 90 "$python" -m tools.record_approx --out "$out/sm90_approx.npz" \
+    $(compare sm90_approx.npz)
+step "prove approximations" 200 "$python" -m tools.prove_approx --json "$out/approximate-functions.json"
+step "record kernels in PTX" 120 "$python" -m tools.record_ptx_kernels --out "$out/sm90_ptx_kernels.npz" \
+    $(compare sm90_ptx_kernels.npz)
+step "record scalars in PTX" 200 "$python" -m tools.record_ptx_scalars --out "$out/sm90_ptx_scalars.npz"
 step "mma.h by NVRTC, layouts" 90 "$python" -m tools.record_wmma_layouts --compiler nvrtc \
     --out "$out/nvrtc_wmma_layouts.npz" --compare tests/data/sm90_wmma_layouts.npz
 step "mma.h by NVRTC, products" 240 "$python" -m tools.record_wmma_products --compiler nvrtc \

@@ -18,8 +18,8 @@ from wmma_emu.ptx.steps.widths import width_of
 __all__ = ["ScalarCase", "emulated", "modules", "scalar_cases"]
 
 _LOP3_TABLES = (0x00, 0x01, 0x1B, 0x3C, 0x80, 0x96, 0xC0, 0xCA, 0xE8, 0xEA, 0xFE, 0xFF)
-_NARROWED = ("s8.s32", "u8.s32", "s16.s32", "u16.s32", "s8.u64", "sat.s8.s32", "sat.u8.s32", "rni.s8.f32", "rzi.s16.f16",
-             "rzi.u8.f32", "rmi.sat.s8.f64", "s16.s8", "u16.s8", "s32.s64")  # fmt: skip
+_NARROWED = ("s8.s32", "u8.s32", "s16.s32", "u16.s32", "s8.u64", "sat.s8.s32", "sat.u8.s32", "rni.s8.f32",
+             "rzi.s16.f16", "rzi.u8.f32", "rmi.sat.s8.f64", "s16.s8", "u16.s8", "s32.s64")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from wmma_emu.scalar.bitwise import (
 )
 from wmma_emu.scalar.conversion import convert
 from wmma_emu.scalar.cvt import cvt
+from wmma_emu.scalar.division import div, rcp, sqrt
 from wmma_emu.scalar.environment import require_ieee_subnormals, require_round_to_nearest
 from wmma_emu.scalar.fused import add, fma, mul
 from wmma_emu.scalar.prmt import prmt
@@ -28,6 +29,7 @@ __all__ = [
     "approx_div",
     "convert",
     "cvt",
+    "div",
     "double_as_longlong",
     "float_as_int",
     "float_as_uint",
@@ -38,7 +40,9 @@ __all__ = [
     "lop3_lut",
     "mul",
     "prmt",
+    "rcp",
     "require_ieee_subnormals",
     "require_round_to_nearest",
+    "sqrt",
     "uint_as_float",
 ]

@@ -3,10 +3,8 @@
 
 An f16 needs no care: sums and products of two are exact in f32 or rounded there so that it does not matter (24 bits
 are twice 11 and two more), and x * y + z is rounded by float64 only where it lies next to z, or beyond the largest f16.
-Of bf16, with the range of f32, sums are rounded to odd on the way.
+Of bf16, with the range of f32, sums are rounded to odd on the way where that matters.
 """
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +16,10 @@ __all__ = ["HALVES", "Half", "add", "fma", "mul"]
 Bits = NDArray[np.uint16]
 
 _FLUSHED_BELOW = 2.0**-14 - 2.0**-26
+
+_BELOW_F16, _TIE_OF_F16 = np.uint32(0x1FFF), np.uint32(0x1000)
+_BELOW_BF16, _TIE_OF_BF16 = np.uint32(0xFFFF), np.uint32(0x8000)
+"""What the formats lack of the fraction of f32, and the middle of it."""
 
 
 class Half:
@@ -79,7 +81,12 @@ class Half:
 
         What is too small is told by the value rounded as if there were smaller normal numbers.
         """
-        bits = self.round_single(_single_to_odd(number))
+        if self.name == "f16":
+            bits = number.astype(np.float16).view(np.uint16)
+            nan = number != number
+            bits = np.where(nan, self.nan, bits) if nan.any() else bits
+        else:
+            bits = self.round_single(_single_to_odd(number))
         if ftz:
             bits = np.where(np.abs(number) < _FLUSHED_BELOW, bits & np.uint16(0x8000), bits)
         return bits
@@ -129,9 +136,22 @@ def fma(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool = False) -> Bits:
     '0x10'
     """
     with np.errstate(all="ignore"):
-        product: Any = half.double(a) * half.double(b)
-        z = half.double(c)
-        return half.round_double(product + z if half.name == "f16" else to_odd(product, z), ftz)
+        if half.name == "f16":
+            # The product is exact. What stays of subnormal numbers, and of those beside them, is not looked at.
+            single = half.single(a) * half.single(b) + half.single(c)
+            hard = (single.view(np.uint32) & _BELOW_F16 == _TIE_OF_F16) | (np.abs(single) < 2.0**-13)
+            hard &= single != 0
+        else:
+            total = half.double(a) * half.double(b) + half.double(c)
+            single = total.astype(np.float32)
+            hard = single.view(np.uint32) & _BELOW_BF16 == _TIE_OF_BF16
+        result = half.round_single(single)
+        # Rounded more than once, a sum is another only where it came to lie on a tie of the last time.
+        if hard.any():
+            x, y, z = (half.double(np.broadcast_to(word, hard.shape)[hard]) for word in (a, b, c))
+            exact = x * y + z if half.name == "f16" else to_odd(x * y, z)
+            result[hard] = half.round_double(exact, ftz)
+        return result
 
 
 def _single_to_odd(number: NDArray[np.float64]) -> NDArray[np.float32]:

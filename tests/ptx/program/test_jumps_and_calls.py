@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 import pytest
 
-from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
+from wmma_emu.errors import PtxSyntaxError
 from wmma_emu.ptx.program.build import program_of
 from wmma_emu.ptx.program.program import AddressOperand, Copy, Immediate, Predicate, Register, Symbol, Target
 
@@ -168,26 +168,6 @@ def test_functions_of_the_driver_have_no_index_and_keep_their_arguments():
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        (
-            ".func f { call f; } .entry k() { call f; }",
-            UnsupportedInstructionError,
-            "recursion: f is called while it runs",
-        ),
-        (
-            ".func g; .func f { call g; } .func g {\ncall f; } .entry k() { call g; }",
-            UnsupportedInstructionError,
-            "line 4, column 20: recursion: g is called while it runs",
-        ),
-        (
-            ".entry k() { .reg .b64 a; call a; }",
-            UnsupportedInstructionError,
-            "a call of what the register a holds: indirect calls",
-        ),
-        (
-            ".entry k() { .reg .b64 %rd<2>; P: .callprototype _ (); call %rd1, (), P; }",
-            UnsupportedInstructionError,
-            "indirect calls",
-        ),
         (".entry k() { call f; }", PtxSyntaxError, "f is no function; declare it before, with .func"),
         (".global .b32 g; .entry k() { call g; }", PtxSyntaxError, "g is no function"),
         (".entry k() { call k; }", PtxSyntaxError, "k is a kernel (.entry), which cannot be called"),

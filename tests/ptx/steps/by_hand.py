@@ -69,6 +69,13 @@ class BytesOfBlocks:
         parts = full.view(np.uint8)
         self.bytes[np.broadcast_to(block, places.shape)[good], places[good]] = parts[good]
 
+    def hold(self, addresses, active):
+        nothing = np.zeros(0, np.int64)
+        return nothing, nothing
+
+    def release(self, pieces):
+        assert not len(pieces)
+
     def address_of(self, symbol):
         return symbol.offset
 

@@ -118,22 +118,20 @@ def test_groups_of_a_warp_reduce_and_vote_by_their_own_masks():
     assert machine.found == []
 
 
-FLOATS = {
-    "redux.sync.min.f32": ([1.0, -0.0, 0.0, 3.0], -0.0),
-    "redux.sync.max.f32": ([-1.0, -0.0, 0.0, np.nan], 0.0),
-    "redux.sync.max.abs.f32": ([-5.0, 4.0, np.nan], 5.0),
-    "redux.sync.min.abs.f32": ([-5.0, -0.0, np.inf], 0.0),
-    "redux.sync.min.f32 ": ([-np.inf, 2.0], -np.inf),
-}
-
-
-@pytest.mark.parametrize("opcode", FLOATS)
-def test_reductions_of_floats(opcode):
-    numbers, expected = FLOATS[opcode]
+@pytest.mark.parametrize(
+    ("opcode", "numbers", "expected"),
+    [
+        ("redux.sync.min.f32", [1.0, -0.0, 0.0, 3.0], -0.0),
+        ("redux.sync.min.f32", [-np.inf, 2.0], -np.inf),
+        ("redux.sync.max.f32", [-1.0, -0.0, 0.0, np.nan], 0.0),
+        ("redux.sync.max.abs.f32", [-5.0, 4.0, np.nan], 5.0),
+        ("redux.sync.min.abs.f32", [-5.0, -0.0, np.inf], 0.0),
+    ],
+)
+def test_reductions_of_floats(opcode, numbers, expected):
     machine = ByHand(arch="sm_100")
-    values = np.resize(np.array(numbers, np.float32), 32)
-    machine.set("%r1", values.view(np.uint32))
-    machine.run(f"{opcode.strip()} %r2, %r1, -1")
+    machine.set("%r1", np.resize(np.array(numbers, np.float32), 32).view(np.uint32))
+    machine.run(f"{opcode} %r2, %r1, -1")
     assert machine.get("%r2")[0, 0, 0] == np.float32(expected).view(np.uint32)
 
 

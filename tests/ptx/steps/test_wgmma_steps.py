@@ -10,6 +10,9 @@ from wmma_emu.instructions import INSTRUCTIONS, arch_of
 from wmma_emu.layouts import pack_metadata
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.metadata import granularity_of
+from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.program.program import ModuleProgram
 from wmma_emu.warp import bound_instruction
 
 ROWS = {
@@ -348,3 +351,61 @@ def test_the_fence_is_taken():
     machine = ByHand(1, 4)
     machine.run("wgmma.fence.sync.aligned")
     assert machine.found == []
+
+
+def with_memory(machine, shared_bytes):
+    """Give a machine the real memory, all of it written; returns a function that stores to shared memory."""
+    module = ModuleProgram({}, "sm_90", "8.0", b"", b"", (), (), (), ())
+    state = machine.state
+    state.memory = Memory(
+        machine.program, GlobalMemory(module), b"", state.threads, shared_bytes, machine.findings, state.clocks
+    )
+
+    def store(address, warp):
+        active = np.zeros(state.shape, bool)
+        active[0, warp, 0] = True
+        where, zero = np.full((1, 1, 1), address, np.uint64), np.zeros((1, 1, 1, 1), np.uint16)
+        machine.line += 1
+        state.memory.store(machine.parse("st.shared.u16 [%rd1], %h1"), "shared", where, zero, active)
+
+    everything = np.arange(shared_bytes // 4, dtype=np.uint64).reshape(-1, 1, 1, 1) * np.uint64(4)
+    zeros, one = np.zeros((1, 1, 1, 1), np.uint32), np.zeros(state.shape, bool)
+    one[0, 0, 0] = True
+    state.memory.store(machine.parse("st.shared.u32 [%rd1], %r1"), "shared", everything, zeros, one)
+    return store
+
+
+def meet(machine):
+    """A barrier of all warps."""
+    machine.state.clocks.synchronise(np.array([0]), np.ones((1, machine.warps), bool))
+
+
+def test_a_tile_that_a_product_may_still_read_is_not_to_be_written():
+    machine = ByHand(1, 8)
+    store = with_memory(machine, 4096)
+    for i in range(1, 5):
+        machine.set(f"%r{i}", 0)
+    descriptors = [MatrixDescriptor(at, 128, 256).encode() for at in (0, 1024)]
+    machine.set("%rd1", np.repeat(np.array(descriptors, np.uint64), 4)[:, None])
+    meet(machine)
+    machine.run(f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 0, 1, 1, 0")
+    machine.run(COMMIT)
+    meet(machine)
+    store(512, 7)  # behind the first B, which has 512 bytes
+    assert machine.found == []
+    store(510, 7)
+    assert machine.found == ["missing wait"]
+    assert "no wgmma.wait_group has waited for it" in machine.messages[0]
+    first = np.zeros((1, 8, 32), bool)
+    first[:, :4] = True
+    machine.run(f"{WAIT} 0", first)
+    meet(machine)
+    store(0, 7)
+    assert len(machine.found) == 1
+    store(1024, 0)
+    assert machine.found == ["missing wait"] * 2
+    machine.run(f"{WAIT} 0", ~first)
+    meet(machine)
+    store(1024, 0)
+    assert machine.found == ["missing wait"] * 2
+    assert machine.state.memory.shared_shadow.held == 0

@@ -72,7 +72,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
     steps: dict[int, Step] = {}
     synchronising: dict[int, WarpSync] = {}
     doubts: list[NotBitExact] = []
-    missing: list[Missing] = []
+    missing = [Missing(x.opcode, x.line, x.reason) for x in program.refusals]
     callees = {x.callee for x in program.instructions if x.callee is not None}
     first_function = min(callees, default=len(program.instructions))
     for place, instruction in enumerate(program.instructions):

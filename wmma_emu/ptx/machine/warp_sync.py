@@ -136,7 +136,7 @@ class WarpSync(NamedTuple):
         threads = execution.state.threads
         g, w, _ = (int(x) for x in np.unravel_index(int(np.argmax(absent)), absent.shape))
         there = ranges(np.flatnonzero(who[g, w]).tolist()) or "none"
-        block, thread, count = threads.first(absent)
+        block, thread, _ = threads.first(who)
         execution.state.findings.add(
             self.kind,
             self.instruction,
@@ -144,5 +144,5 @@ class WarpSync(NamedTuple):
             f"{ranges(np.flatnonzero(absent[g, w]).tolist())}, {why}",
             block=block,
             thread=thread,
-            count=count,
+            count=int(np.count_nonzero(absent)),
         )

@@ -41,22 +41,23 @@ def _of_block(state: State, positions: Positions, g: int) -> str:
         for waits in (True, False):
             who = live & (at == place) & (waiting == waits)
             if who.any():
-                verb = "wait at" if waits else "are at"
-                parts.append(f"{_who(who, live)} {verb} {_line(state.program, place, waits)}")
+                name, is_one = _who(who, live)
+                verb = ("waits at" if is_one else "wait at") if waits else ("is at" if is_one else "are at")
+                parts.append(f"{name} {verb} {_line(state.program, place, waits)}")
     exited = np.count_nonzero(~live) - (0 if state.threads.exists is None else np.count_nonzero(~state.threads.exists))
     if exited:
         parts.append(f"{exited} threads have exited")
     return f"block {tuple(state.threads.name_block(g))}: {', '.join(parts)}"
 
 
-def _who(who: NDArray[np.bool_], live: NDArray[np.bool_]) -> str:
-    """Name whole warps, or lanes of a warp."""
+def _who(who: NDArray[np.bool_], live: NDArray[np.bool_]) -> tuple[str, bool]:
+    """Name whole warps, or lanes of a warp; and say whether it is one warp."""
     whole = [w for w in range(len(who)) if who[w].any() and (who[w] == live[w]).all()]
     names = [f"warp{'s' * (len(whole) > 1)} {ranges(whole)}"] if whole else []
     for w in np.flatnonzero(who.any(axis=1)).tolist():
         if w not in whole:
             names.append(f"lanes {ranges(np.flatnonzero(who[w]).tolist())} of warp {w}")
-    return " and ".join(names)
+    return " and ".join(names), names == [f"warp {ranges(whole)}"] and len(whole) == 1
 
 
 def _line(program: KernelProgram, place: int, waits: bool) -> str:

@@ -265,6 +265,28 @@ class Memory:
                 touch.instruction, reached.where, touch.addresses, written, size, count, touch.unit, active, undefined
             )
 
+    def hold(self, addresses: Array, active: Active) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Say that an asynchronous product reads 16 bytes of shared memory at each address until it is waited for.
+
+        Returns
+        -------
+        pieces, warps : int arrays
+            What to release then: `release`; and the warp, counted through all blocks, for which each is read.
+        """
+        blocks, warps, _ = self.threads.shape
+        shape = np.broadcast_shapes(addresses.shape, self.threads.shape)
+        where = self.shared.locate(addresses, 16, 16, fit(active, addresses.shape))
+        mask = narrowest(active, where.used)
+        index = None if mask is None else np.flatnonzero(wide(mask, shape))
+        warp = np.arange(blocks * warps).reshape(blocks, warps, 1)
+        pieces, owners = pick(where.positions, shape, index) >> 4, pick(warp, shape, index)
+        self.shared_shadow.hold(pieces.reshape(-1))
+        return pieces.reshape(-1), owners.reshape(-1)
+
+    def release(self, pieces: NDArray[np.int64]) -> None:
+        """Say that the products have read these pieces."""
+        self.shared_shadow.release(pieces)
+
     def window(self, space: str) -> "Window | HeapWindow":
         """The bytes of a space."""
         return self.globals if space == "global" else self._windows[space]

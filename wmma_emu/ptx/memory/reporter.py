@@ -88,6 +88,10 @@ class Reporter:
         """Describe a read of what nobody wrote."""
         return f"reads {size} bytes at {self.place(space, address)}, of which some were never written"
 
+    def is_race(self, instruction: Instruction) -> bool:
+        """Whether an instruction is known to be in a race."""
+        return any(x.kind == "race" and x.line == instruction.line for x in self._findings)
+
     def too_early(self, space: str, address: int, size: int, write: bool, copy: str) -> str:
         """Describe an access to bytes that an asynchronous copy is about to write."""
         return f"{verb(write)} {size} bytes at {self.place(space, address)}, which {copy}"

@@ -23,6 +23,9 @@ _ONES: dict[int, Any] = {
 }  # fmt: skip
 
 
+_PIECE = 16
+"""Bytes that an asynchronous product reads at once."""
+
 _ONE: dict[int, Any] = {size: ones.dtype.type(1) for size, ones in _ONES.items()}
 _TWO: dict[int, Any] = {size: one + one for size, one in _ONE.items()}
 
@@ -38,14 +41,17 @@ class Shadow:
     ----------
     pending : int
         How many asynchronous copies are on their way.
+    held : int
+        How many pieces of 16 bytes asynchronous products may still read, each counted as often as it is read.
     """
 
     def __init__(self, window: Window, reporter: Reporter) -> None:
         self.window, self.reporter = window, reporter
-        self.pending = 0
+        self.pending = self.held = 0
         self.who_copies: Callable[[int], str] = lambda position: "an asynchronous copy"
         self._flags = np.zeros(window.flat.shape, np.uint8)
         self._views: dict[int, NDArray[Any]] = {}
+        self._readers = np.zeros(0, np.uint32)
 
     def _view(self, unit: int) -> NDArray[Any]:
         if unit not in self._views:
@@ -92,6 +98,8 @@ class Shadow:
     ) -> None:  # fmt: skip
         """Note a store at the positions ``written``; ``undefined`` is (count, *positions) or None."""
         view = self._view(unit)
+        if self.held:
+            self._check_held(instruction, where, addresses, size * count, active)
         if self.pending:
             flags = gather(view, unit, where.positions, size, count)
             self._check_pending(instruction, flags, where, addresses, size * count, active, True)
@@ -114,6 +122,8 @@ class Shadow:
     def begin(self, reached: Reached, written: NDArray[np.int64], active: Active) -> None:
         """Say that a copy to the bytes at ``written`` is on its way, whatever they hold until then."""
         touch, where = reached.touch, reached.where
+        if self.held:
+            self._check_held(touch.instruction, where, touch.addresses, touch.size, active)
         if self.pending:
             flags = gather(self._view(touch.unit), touch.unit, where.positions, reached.size, reached.length)
             self._check_pending(touch.instruction, flags, where, touch.addresses, touch.size, active, True)
@@ -121,6 +131,35 @@ class Shadow:
         view, mark = self._view(unit), _ONES[unit] * _ONES[unit].dtype.type(PENDING)
         for k in range(touch.size // unit):
             view[(written >> (unit.bit_length() - 1)) + k] |= mark
+
+    def hold(self, pieces: NDArray[np.int64]) -> None:
+        """Say that asynchronous products will read these pieces of 16 bytes, counted from the start of all blocks."""
+        if not len(self._readers):
+            self._readers = np.zeros(-(-len(self._flags) // _PIECE), np.uint32)
+        np.add.at(self._readers, pieces, np.uint32(1))
+        self.held += len(pieces)
+
+    def release(self, pieces: NDArray[np.int64]) -> None:
+        """Say that products that were to read these pieces have been waited for."""
+        np.subtract.at(self._readers, pieces, np.uint32(1))
+        self.held -= len(pieces)
+
+    def _check_held(
+        self, instruction: Instruction, where: Located, addresses: Array, size: int, active: Active
+    ) -> None:  # fmt: skip
+        bad = self._readers.take(where.positions >> 4) != 0
+        if size > _PIECE:
+            bad |= self._readers.take(where.positions + (size - 1) >> 4) != 0
+        mask = _mask(where, active)
+        bad = bad if mask is None else bad & mask
+        if bad.any() and not self.reporter.is_race(instruction):  # without a barrier it is one, which says enough
+            self.reporter.note(
+                "missing wait", instruction, bad, active, addresses,
+                lambda address: self.reporter.too_early(
+                    self.window.name, address, size, True,
+                    "a wgmma.mma_async may still read: no wgmma.wait_group has waited for it",
+                ),
+            )  # fmt: skip
 
     def _check_pending(
         self, instruction: Instruction, flags: Array, where: Located, addresses: Array, size: int, active: Active,

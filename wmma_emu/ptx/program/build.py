@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.calls import Callee, enter
-from wmma_emu.ptx.program.faults import Place, fault, shown, unsupported
+from wmma_emu.ptx.program.faults import fault, shown, unsupported
 from wmma_emu.ptx.program.link import Linker
 from wmma_emu.ptx.program.module_names import ModuleNames, names_of_module, require_complete
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, ModuleProgram, Parameter, Symbol
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, ModuleProgram, Parameter, Refusal, Symbol
+from wmma_emu.ptx.program.refusals import reaching, recursions, refused_for
 from wmma_emu.ptx.program.variables import initial_bytes
 from wmma_emu.ptx.program.widths import align, alignment_of, bytes_of
 from wmma_emu.ptx.syntax.parser import parse
@@ -42,11 +43,12 @@ def program_of(text: str) -> ModuleProgram:
     PtxSyntaxError
         If it is no PTX, or a name is unknown, declared twice or of the wrong kind; says line and column.
     UnsupportedInstructionError
-        For recursion, indirect calls, and addresses of 32 bits.
+        For addresses of 32 bits, and for variables and calls beyond the limits of the emulator.
 
     Notes
     -----
-    PTX ISA 9.1. Opcodes are not judged here.
+    PTX ISA 9.1. Opcodes are not judged here. A kernel with recursion, an indirect call or the address of a function
+    gets `KernelProgram.refusals`; the others of the text are as they would be without it.
 
     Examples
     --------
@@ -66,16 +68,24 @@ def build(tree: ModuleText) -> ModuleProgram:
             f"addresses of {tree.address_size} bits are not supported; compile for .address_size 64"
         )
     names = names_of_module(tree)
+    global_bytes, global_relocations, refused = initial_bytes(names.memories["global"], names.address, tree.lines)
+    const_bytes, const_relocations, more = initial_bytes(names.memories["const"], names.address, tree.lines)
+    memories = names.memories.values()
+    reached = reaching(
+        refused | more,
+        [x for memory in memories for x in memory.symbols],
+        [*(("global", x) for x in global_relocations), *(("const", x) for x in const_relocations)],
+    )
     kernels: dict[str, KernelProgram] = {}
     visited: set[str] = set()
     repeated = 0
     for function in tree.functions:
         if not function.is_kernel or function.body is None:
             continue
-        kernel = _kernel(names, tree, function)
+        kernel = _kernel(names, tree, function, reached)
         kernels[function.name] = kernel
         visited.update(x[0] for x in kernel.functions)
-        repeated += len(kernel.instructions) - kernel.functions[0][2]
+        repeated += len(kernel.instructions) - kernel.functions[0][2] + len(kernel.refusals)
         if repeated > _MOST_REPEATED:
             raise unsupported(
                 tree.lines, function, f"the functions that {len(kernels)} kernels call have {repeated} instructions "
@@ -84,15 +94,15 @@ def build(tree: ModuleText) -> ModuleProgram:
     for function in tree.functions:
         if function.body is not None and function.name not in visited:
             _check(names, tree, function)
-    global_bytes, global_relocations = initial_bytes(names.memories["global"], names.address, tree.lines)
-    const_bytes, const_relocations = initial_bytes(names.memories["const"], names.address, tree.lines)
     return ModuleProgram(
         kernels, tree.target[0], tree.version, global_bytes, const_bytes, tuple(names.memories["global"].symbols),
         tuple(names.memories["const"].symbols), global_relocations, const_relocations,
     )  # fmt: skip
 
 
-def _kernel(names: ModuleNames, tree: ModuleText, function: FunctionText) -> KernelProgram:
+def _kernel(
+    names: ModuleNames, tree: ModuleText, function: FunctionText, reached: dict[Symbol, Refusal]
+) -> KernelProgram:
     """Link a kernel; twice if its dynamic shared memory turns out to begin behind other variables."""
     linker, parameters = _link(names, tree, function, 0)
     begin = linker.storage.dynamic_begin()
@@ -112,6 +122,7 @@ def _kernel(names: ModuleNames, tree: ModuleText, function: FunctionText) -> Ker
         _finished(linker), tuple(linker.storage.symbols), linker.storage.shared_bytes, begin,
         linker.storage.local_bytes, sizes.get("reqntid"), sizes.get("maxntid"), tree.lines,
         tuple(zip([x.function.name for x in functions], starts, ends, strict=True)), sizes.get("reqnctapercluster"),
+        (*linker.refusals, *refused_for(linker.resolver.used, reached)),
     )  # fmt: skip
 
 
@@ -131,7 +142,7 @@ def _link(
     while read < len(linker.bodies):
         linker.read(linker.bodies[read])
         read += 1
-    _refuse_recursion(names, [root, *linker.bodies])
+    linker.refusals += recursions([root, *linker.bodies])
     return linker, parameters
 
 
@@ -161,11 +172,8 @@ def _check(names: ModuleNames, tree: ModuleText, function: FunctionText) -> None
     """Resolve the names of a function that no kernel calls; what cannot be run is no error there."""
     linker = Linker(names, tree.files)
     root = Callee(function)
-    try:
-        linker.enter_formals(root)
-        linker.read(root)
-    except UnsupportedInstructionError:
-        return
+    linker.enter_formals(root)
+    linker.read(root)
 
 
 def _finished(linker: Linker) -> tuple[Instruction, ...]:
@@ -175,25 +183,3 @@ def _finished(linker: Linker) -> tuple[Instruction, ...]:
         if instruction is not None:
             linker.instructions[index] = replace(instruction, callee=callee.first)
     return tuple([x for x in linker.instructions if x is not None])
-
-
-def _refuse_recursion(names: ModuleNames, functions: list[Callee]) -> None:
-    """Refuse functions that call themselves, over however many others: each has one frame."""
-    callees = {x.function.name: x for x in functions}
-    state: dict[str, int] = {}
-    for function in functions:
-        path = [(function.function.name, iter(function.calls))] if function.function.name not in state else []
-        state.setdefault(function.function.name, 1)
-        while path:
-            name, calls = path[-1]
-            for called, text in calls:
-                if state.get(called) == 1:
-                    message = f"recursion: {shown(called)} is called while it runs, which is not supported"
-                    raise unsupported(names.lines, Place(text.line, text.column), message)
-                if called not in state:
-                    state[called] = 1
-                    path.append((called, iter(callees[called].calls)))
-                    break
-            else:
-                state[name] = 2
-                path.pop()

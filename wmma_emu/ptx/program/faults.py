@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
 
-__all__ = ["Place", "Placed", "fault", "shown", "unsupported"]
+__all__ = ["Place", "Placed", "fault", "reason_of", "shown", "unsupported"]
 
 
 class Placed(Protocol):
@@ -36,6 +36,17 @@ def fault(lines: tuple[str, ...], where: Placed, message: str) -> PtxSyntaxError
 def unsupported(lines: tuple[str, ...], where: Placed, message: str) -> UnsupportedInstructionError:
     """Make the error of a text that is right and cannot be run."""
     return UnsupportedInstructionError(str(fault(lines, where, message)))
+
+
+def reason_of(error: UnsupportedInstructionError) -> str:
+    """Take the message out of such an error, without the place and the line's text.
+
+    Examples
+    --------
+    >>> reason_of(unsupported(("call %rd1;",), Place(1, 1), "indirect: no"))
+    'indirect: no'
+    """
+    return str(error).splitlines()[0].partition(": ")[2]
 
 
 def shown(name: str) -> str:

@@ -3,11 +3,12 @@
 
 from dataclasses import dataclass, field
 
+from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.calls import Callee, add_call, callee_of, enter, formal
-from wmma_emu.ptx.program.faults import shown
+from wmma_emu.ptx.program.faults import reason_of, shown
 from wmma_emu.ptx.program.jumps import Jump, Table, Waiting
 from wmma_emu.ptx.program.module_names import ModuleNames, require_complete
-from wmma_emu.ptx.program.program import Instruction, Operand, Predicate, SourceLine, Symbol
+from wmma_emu.ptx.program.program import Instruction, Operand, Predicate, Refusal, SourceLine, Symbol
 from wmma_emu.ptx.program.resolve import Resolver
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tokens import is_name
@@ -48,6 +49,8 @@ class Linker:
         Functions that are called, in the order in which they were met.
     bodies : list
         Those whose instructions belong to the kernel.
+    refusals : list of Refusal
+        Statements that are right and cannot be run; they are left out.
     calls : list
         Calls whose function has no first instruction yet: index, function.
     caller : Callee
@@ -61,11 +64,12 @@ class Linker:
         self.instructions: list[Instruction | None] = []
         self.callees: dict[str, Callee] = {}
         self.bodies: list[Callee] = []
+        self.refusals: list[Refusal] = []
         self.calls: list[tuple[int, Callee]] = []
         self.caller: Callee
         self._furthest = -1
         self._files = files
-        self._sources: dict[tuple[str, str], SourceLine | None] = {}
+        self._sources: dict[tuple[str, ...], SourceLine | None] = {}
         self._opcodes: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def enter_formals(self, callee: Callee) -> None:
@@ -89,7 +93,10 @@ class Linker:
             statement = scope.statements[scope.next]
             scope.next += 1
             if isinstance(statement, InstructionText):
-                self._instruction(statement, source, scope)
+                try:
+                    self._instruction(statement, source, scope)
+                except UnsupportedInstructionError as error:
+                    self._refuse(".".join((statement.mnemonic, *statement.modifiers)), statement, error)
             elif isinstance(statement, Directive):
                 if statement.name == "loc":
                     source = self._source(statement)
@@ -100,7 +107,10 @@ class Linker:
                 names.labels[statement.name] = len(self.instructions)
                 self._furthest = len(self.instructions)
             elif isinstance(statement, VariableText):
-                self._declare(statement, scope)
+                try:
+                    self._declare(statement, scope)
+                except UnsupportedInstructionError as error:
+                    self._refuse(f".{statement.space}", statement, error)
             elif isinstance(statement, Scope):
                 names.enter()
                 open_scopes.append(_Open(statement.body))
@@ -108,6 +118,11 @@ class Linker:
             self.instructions.append(
                 Instruction("ret", "ret", (), (), None, function.last_line or function.line, 1, source)
             )
+
+    def _refuse(
+        self, opcode: str, statement: InstructionText | VariableText, error: UnsupportedInstructionError
+    ) -> None:
+        self.refusals.append(Refusal(opcode, statement.line, reason_of(error)))
 
     def _falls_off(self, first: int) -> bool:
         """Whether control may reach the closing brace: if in doubt, yes."""
@@ -117,11 +132,16 @@ class Linker:
     def _source(self, statement: Directive) -> SourceLine | None:
         """Where the source stands; line 0 means that it is not known."""
         number, line = statement.arguments[:2]
-        key = number, line
+        words = statement.arguments
+        inlined = words[words.index("inlined_at") + 1 :][:2] if "inlined_at" in words else ()
+        key = number, line, *inlined
         if key not in self._sources:
-            name = self._files.get(int(number), f"file {number}")
-            self._sources[key] = SourceLine(name, int(line)) if int(line) else None
+            at = self._line(inlined[0], inlined[1]) if inlined else None
+            self._sources[key] = self._line(number, line, at) if int(line) else at
         return self._sources[key]
+
+    def _line(self, number: str, line: str, inlined_at: SourceLine | None = None) -> SourceLine:
+        return SourceLine(self._files.get(int(number), f"file {number}"), int(line), inlined_at)
 
     def _require_new(self, label: str, statement: Label | Directive) -> None:
         if self.resolver.names.is_taken(label):
@@ -181,12 +201,12 @@ class Linker:
         if len(text.operands) != (1 if text.mnemonic == "bra" else 2) or not isinstance(last, Name):
             expected = "a label" if text.mnemonic == "bra" else "a register and a list of labels (.branchtargets)"
             self.resolver.fault(text, f"{text.mnemonic} takes {expected}")
-        jump = Jump(len(self.instructions), text, self._opcodes[text.mnemonic, text.modifiers], guard, source)
+        operands = (self.resolver.operand(text.operands[0], text),) if text.mnemonic == "brx" else ()
+        jump = Jump(len(self.instructions), text, self._opcodes[text.mnemonic, text.modifiers], guard, source, operands)
         self.instructions.append(None)
         if text.mnemonic == "bra":
             scope.jumps.add(last.text, jump)
             return
-        jump.operands = (self.resolver.operand(text.operands[0], text),)
         table = self.resolver.names.table(last.text)
         if table is None or not table.names:
             self.resolver.fault(text, f"{shown(last.text)} is no list of labels; expected one of .branchtargets")

@@ -14,6 +14,7 @@ __all__ = [
     "PairOperand",
     "Parameter",
     "Predicate",
+    "Refusal",
     "Register",
     "SourceLine",
     "Special",
@@ -116,13 +117,18 @@ Operand = Register | Immediate | Special | Symbol | Target | Predicate | PairOpe
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """Where the compiler's source says the instruction comes from, by ``.loc``."""
+    """Where the compiler's source says the instruction comes from, by ``.loc``.
+
+    ``inlined_at`` is where the function was called that the line belongs to, if it was inlined.
+    """
 
     file: str
     line: int
+    inlined_at: "SourceLine | None" = None
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        here = f"{self.file}:{self.line}"
+        return here if self.inlined_at is None else f"{self.inlined_at}, inlined from {here}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +169,15 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a kernel has that cannot be run, whatever the chip: an opcode, or the space of a variable, and why."""
+
+    opcode: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class KernelProgram:
     """A kernel and every function that it calls, as one list of instructions; the kernel begins at index 0.
 
@@ -173,6 +188,9 @@ class KernelProgram:
 
     ``shared_bytes`` is what it declares; dynamic shared memory (``.extern .shared``) begins at ``dynamic_offset``, None
     where none is declared. ``local_bytes`` is what a thread has for local memory and the parameters of calls.
+
+    ``refusals`` say why the kernel is not to be executed, if it is not; an instruction that is refused for its operands
+    is left out of ``instructions``.
     """
 
     name: str
@@ -189,6 +207,7 @@ class KernelProgram:
     lines: tuple[str, ...] = field(repr=False)
     functions: tuple[tuple[str, int, int], ...] = ()
     required_cluster: tuple[int, int, int] | None = None
+    refusals: tuple[Refusal, ...] = ()
 
     def text(self, line: int) -> str:
         """Text of a line of PTX, without blanks around it."""
@@ -200,7 +219,8 @@ class ModuleProgram:
     """All kernels of a text, and the variables that they share: initial bytes of global and constant memory.
 
     ``global_relocations`` and ``const_relocations`` are places where the address of a variable has to be written:
-    (offset of the eight bytes, symbol meant, addend, whether the generic address is meant).
+    (offset of the eight bytes, symbol meant, addend, whether the generic address is meant). Where an initial value is
+    the address of a function, the bytes are zeros, and the kernels that use the variable are refused.
     """
 
     kernels: dict[str, KernelProgram]

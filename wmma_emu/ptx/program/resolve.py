@@ -37,15 +37,18 @@ class Resolver:
         Those of the function that is being read.
     made : dict
         Registers and symbols of declarations, by `id` of the declaration and name.
+    used : dict of Symbol to None
+        Global and constant variables that were looked up.
     """
 
-    __slots__ = ("made", "module", "names", "storage")
+    __slots__ = ("made", "module", "names", "storage", "used")
 
     def __init__(self, module: ModuleNames, storage: Storage) -> None:
         self.module = module
         self.storage = storage
         self.names = Names()
         self.made: dict[tuple[int, str], Operand] = {}
+        self.used: dict[Symbol, None] = {}
 
     def fault(self, where: Placed, message: str) -> NoReturn:
         """Raise an error of the text."""
@@ -105,13 +108,13 @@ class Resolver:
                 if declared.text.space == "shared":
                     found = self.storage.shared(declared.text)
                 elif declared.text.space in self.module.memories:
-                    found = self.module.inner[id(declared.text)]
+                    found = self._use(self.module.inner[id(declared.text)])
                 else:
                     found = self.storage.register(declared)
                 self.made[key] = found
             return found if not point else _part(found, part)
         if name in self.module.symbols:
-            return self.module.symbols[name]
+            return self._use(self.module.symbols[name])
         if name in self.module.shared:
             return self.storage.shared(self.module.shared[name])
         if name == "WARP_SZ":
@@ -121,6 +124,10 @@ class Resolver:
         if name[0] == "%" and f"{name[1:]}.x" in SPECIAL:
             return VectorOperand(tuple(Special(f"{name[1:]}.{x}") for x in "xyzw"))
         return None
+
+    def _use(self, symbol: Symbol) -> Symbol:
+        self.used[symbol] = None
+        return symbol
 
     def _unknown(self, name: str, where: Placed) -> NoReturn:
         if name in self.module.functions:

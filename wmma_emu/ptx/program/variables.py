@@ -6,9 +6,9 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from wmma_emu.errors import PtxSyntaxError
-from wmma_emu.ptx.program.faults import fault, shown, unsupported
-from wmma_emu.ptx.program.program import Symbol
+from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
+from wmma_emu.ptx.program.faults import fault, reason_of, shown, unsupported
+from wmma_emu.ptx.program.program import Refusal, Symbol
 from wmma_emu.ptx.program.widths import BYTES, align, alignment_of, bytes_of
 from wmma_emu.ptx.syntax.literals import double_of_bits
 from wmma_emu.ptx.syntax.tree import Address, Literal, Name, OperandText, VariableText
@@ -50,11 +50,15 @@ def lay_out(memory: Memory, variable: VariableText, lines: tuple[str, ...]) -> S
 
 def initial_bytes(
     memory: Memory, lookup: Callable[[str], Symbol | str], lines: tuple[str, ...]
-) -> tuple[bytes, tuple[Relocation, ...]]:
-    """Compute the memory's first contents; ``lookup`` gives a variable's symbol, or says why it has none."""
+) -> tuple[bytes, tuple[Relocation, ...], dict[Symbol, Refusal]]:
+    """Compute the memory's first contents; ``lookup`` gives a variable's symbol, or says why it has none.
+
+    Variables with an address that cannot be had, that of a function for one, have zeros there, and a refusal.
+    """
     relocations: list[Relocation] = []
+    refused: dict[Symbol, Refusal] = {}
     if not any(x.initial for x in memory.texts):
-        return bytes(memory.size), ()
+        return bytes(memory.size), (), refused
     contents = bytearray(memory.size)
     for symbol, variable in zip(memory.symbols, memory.texts, strict=True):
         width = BYTES[variable.type]
@@ -63,9 +67,12 @@ def initial_bytes(
             if isinstance(value, Literal):
                 bits = _bits(variable, value, lines)
                 contents[offset : offset + width] = bits.to_bytes(width, "little")
-            else:
+                continue
+            try:
                 relocations.append((offset, *_address(variable, value, lookup, lines)))
-    return bytes(contents), tuple(relocations)
+            except UnsupportedInstructionError as error:
+                refused.setdefault(symbol, Refusal(f".{memory.space}", variable.line, reason_of(error)))
+    return bytes(contents), tuple(relocations), refused
 
 
 def _placed(variable: VariableText) -> Iterable[tuple[int, OperandText]]:

@@ -5,6 +5,7 @@ from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.steps.widths import Array
+from wmma_emu.scalar.approx import approx, approx_div
 
 __all__ = ["APPROXIMATION_ROWS"]
 
@@ -15,8 +16,6 @@ def _function(instruction: Instruction, variant: str, ftz: str, kind: str) -> Fo
     name, flushes, element = instruction.mnemonic, bool(ftz), kind.removesuffix("x2")
 
     def compute(a: Array) -> Array:
-        from wmma_emu.scalar.approx import approx  # its tables are read where something is approximate
-
         result: Array = approx(name, a, ftz=flushes, format=element)
         return result
 
@@ -27,8 +26,6 @@ def _div(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
     flushes = bool(ftz)
 
     def compute(a: Array, b: Array) -> Array:
-        from wmma_emu.scalar.approx import approx_div  # as above
-
         result: Array = approx_div(a, b, kind=variant, ftz=flushes)
         return result
 

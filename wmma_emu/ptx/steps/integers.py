@@ -44,7 +44,7 @@ def _wide(word: Array) -> Array:
     return signed(word).astype(np.int64)
 
 
-def _add_saturated(instruction: Instruction, kind: str) -> Form:
+def _add_saturated(instruction: Instruction, sat: str, kind: str) -> Form:
     if instruction.mnemonic == "sub":
         return _binary(kind, lambda a, b: _saturate(_wide(a) - _wide(b)))
     return _binary(kind, lambda a, b: _saturate(_wide(a) + _wide(b)))
@@ -185,7 +185,7 @@ INTEGER_ROWS: Rows = {
     **form_rows("add", _ALL, _add, "9.7.1.1"),
     **form_rows("add", "u16x2|s16x2", _add, "9.7.1.1", first="sm_90"),
     **form_rows("sub", _ALL, _sub, "9.7.1.2"),
-    **form_rows("add|sub", "sat.s32", lambda instruction, kind: _add_saturated(instruction, "s32"), "9.7.1.1"),
+    **form_rows("add|sub", "sat s32", _add_saturated, "9.7.1.1, 9.7.1.2"),
     **form_rows("mul", f"lo|hi {_ALL}", _mul, "9.7.1.3"),
     **form_rows("mul", "wide u16|u32|s16|s32", _mul, "9.7.1.3"),
     **form_rows("mad", f"lo|hi {_ALL}", _mad, "9.7.1.4"),

@@ -2,6 +2,7 @@
 """Every instruction that each thread computes by itself."""
 
 from wmma_emu.ptx.steps.approximations import APPROXIMATION_ROWS
+from wmma_emu.ptx.steps.bit_fields import FIELD_ROWS
 from wmma_emu.ptx.steps.bits import BIT_ROWS
 from wmma_emu.ptx.steps.carries import CARRY_ROWS
 from wmma_emu.ptx.steps.compare import COMPARE_ROWS
@@ -26,6 +27,7 @@ VALUE_ROWS: Rows = {
     **INTEGER_ROWS,
     **CARRY_ROWS,
     **BIT_ROWS,
+    **FIELD_ROWS,
     **MOVE_ROWS,
     **COMPARE_ROWS,
     **FLOAT_ROWS,

@@ -17,6 +17,7 @@ from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, Major
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.ptx.program.program import Instruction, Operand
 from wmma_emu.ptx.steps.collectives import note
+from wmma_emu.ptx.steps.wgmma_products import PendingProducts
 from wmma_emu.ptx.threads import Active, Array
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class SharedMatrix:
         """Chunks that each thread reads."""
         return -(-self.chunks // _THREADS)
 
-    def read(self, state: "State", instruction: Instruction, active: Active) -> Bits:
+    def read(self, state: "State", instruction: Instruction, products: PendingProducts, active: Active) -> Bits:
         """Read the patterns of each warpgroup: (blocks or 1, warpgroups or 1, rows, k)."""
         state.require_defined(instruction, self.descriptor, active, f"the descriptor of {self.name}")
         where, legal = self._addresses(state, instruction, active)
@@ -72,6 +73,7 @@ class SharedMatrix:
         values, undefined = state.memory.load(
             instruction, "shared", where, _WORD_BYTES, CHUNK_BYTES // _WORD_BYTES, threads, alignment=CHUNK_BYTES
         )
+        products.reads(where, threads)
         if undefined is not None:
             self._note_undefined(state, instruction, np.asarray(undefined.any(axis=(0, 1))), threads)
         if legal is not None:

@@ -2,7 +2,7 @@
 """Products that are under way: what wgmma computes is in its registers when it has been waited for, not before."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,18 @@ class _Pending:
     group: NDArray[np.int64]
 
 
+class _Read(NamedTuple):
+    """Pieces of shared memory that products may still read: for which warp, and in which of its groups."""
+
+    pieces: NDArray[np.int64]
+    warps: NDArray[np.int64]
+    groups: NDArray[np.int64]
+
+    def where(self, chosen: NDArray[np.bool_]) -> "_Read":
+        """Some of them."""
+        return _Read(self.pieces[chosen], self.warps[chosen], self.groups[chosen])
+
+
 class PendingProducts:
     """Accumulators of wgmma that have not been waited for.
 
@@ -42,6 +54,7 @@ class PendingProducts:
         self._state = state
         self._committed = np.zeros(state.shape[:2], np.int64)
         self._pending: dict[int, _Pending] = {}
+        self._reads: list[_Read] = []
 
     def check(self, instruction: Instruction, registers: tuple[int, ...], active: Active) -> None:
         """Note threads that use registers, other than by wgmma, whose product has not been waited for."""
@@ -80,12 +93,18 @@ class PendingProducts:
             found.group = np.where(warps, self._committed, found.group)
         self._state.watched.add(register.index)
 
+    def reads(self, addresses: Array, active: Active) -> None:
+        """Say that a product reads 16 bytes of shared memory at each address of active threads, until it arrives."""
+        pieces, warps = self._state.memory.hold(addresses, active)
+        self._reads.append(_Read(pieces, warps, self._committed.reshape(-1)[warps]))
+
     def commit(self, warps: NDArray[np.bool_] | None) -> None:
         """Close the group of each warp."""
         self._committed += 1 if warps is None else warps
 
     def wait(self, left: int, warps: NDArray[np.bool_] | None) -> None:
         """Let everything arrive but the last ``left`` groups of each warp."""
+        self._release(left, warps)
         for index, found in list(self._pending.items()):
             done = (found.group >= 0) & (found.group < self._committed - left)
             if warps is not None:
@@ -99,3 +118,15 @@ class PendingProducts:
                 del self._pending[index]
             else:
                 self._state.watched.add(index)
+
+    def _release(self, left: int, warps: NDArray[np.bool_] | None) -> None:
+        """Let the shared memory of what arrives be written again."""
+        kept = []
+        for read in self._reads:
+            done = read.groups < (self._committed - left).reshape(-1)[read.warps]
+            if warps is not None:
+                done &= warps.reshape(-1)[read.warps]
+            self._state.memory.release(read.pieces[done])
+            if not done.all():
+                kept.append(read.where(~done))
+        self._reads = kept

@@ -103,8 +103,8 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
         active = executing(state, active)
         groups = _Groups(state, active)
         adds = _scale(state, instruction, operands.scale_d, active)
-        a = _multiplicand(state, instruction, bound, operands.a, active, groups, operands.negate_a)
-        b = groups.of_matrices(operands.b.read(state, instruction, active)).swapaxes(-1, -2)
+        a = _multiplicand(state, instruction, products, bound, operands, active, groups)
+        b = groups.of_matrices(operands.b.read(state, instruction, products, active)).swapaxes(-1, -2)
         if operands.negate_b:
             b = np.asarray(b ^ b.dtype.type(row.format("b").sign_mask))
         registers = _accumulators(state, instruction, products, targets, active, adds, bound)
@@ -181,17 +181,18 @@ def _scale(state: "State", instruction: Instruction, operand: Operand | None, ac
 
 
 def _multiplicand(
-    state: "State", instruction: Instruction, bound: Bound, a: tuple[Operand | None, ...] | SharedMatrix,
-    active: Active, groups: _Groups, negate: bool,
+    state: "State", instruction: Instruction, products: PendingProducts, bound: Bound, operands: _Operands,
+    active: Active, groups: _Groups,
 ) -> Bits:  # fmt: skip
     """Read A, from registers or shared memory: patterns (number or 1, 64, k)."""
+    a = operands.a
     if isinstance(a, SharedMatrix):
-        bits: Bits = groups.of_matrices(a.read(state, instruction, active))
+        bits: Bits = groups.of_matrices(a.read(state, instruction, products, active))
     else:
         state.require_defined(instruction, VectorOperand(a), active, "operand A")  # type: ignore[arg-type]
         values = np.stack([np.broadcast_to(state.read(x, "b32"), state.shape) for x in a])
         bits = bound.matrix.a.unpack_bits(groups.of_registers(values), "a")
-    return bits ^ bits.dtype.type(bound.row.format("a").sign_mask) if negate else bits
+    return bits ^ bits.dtype.type(bound.row.format("a").sign_mask) if operands.negate_a else bits
 
 
 def _accumulators(

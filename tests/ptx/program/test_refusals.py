@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""What cannot be run refuses the kernels that have it, and no other."""
+
+import time
+
+import pytest
+
+from wmma_emu.errors import PtxSyntaxError
+from wmma_emu.ptx.program.build import program_of
+from wmma_emu.ptx.program.program import Refusal
+
+HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
+GOOD = "\n.entry good() { ret; }"
+
+
+def refusals(text):
+    """Refusals by kernel, those without any left out."""
+    kernels = program_of(HEAD + text + GOOD).kernels
+    assert not kernels["good"].refusals
+    return {name: x.refusals for name, x in kernels.items() if x.refusals}
+
+
+@pytest.mark.parametrize(
+    ("text", "opcode", "line", "reason"),
+    [
+        (".func f { call f; } .entry k() { call f; }", "call", 4, "recursion: f is called while it runs"),
+        (
+            ".func g; .func f { call.uni g; } .func g {\ncall f; } .entry k() { call g; }",
+            "call.uni",
+            4,
+            "recursion: g is called while it runs",
+        ),
+        (".entry k() {\n.reg .b64 a; call a; }", "call", 5, "a call of what the register a holds: indirect calls"),
+        (
+            ".entry k() { .reg .b64 %rd<2>;\nP: .callprototype _ ();\ncall.uni %rd1, (), P; }",
+            "call.uni",
+            6,
+            "indirect calls",
+        ),
+        (".func f { } .entry k() { .reg .b64 a;\nmov.b64 a, f; }", "mov.b64", 5, "the address of the function f"),
+        (".entry j() { } .entry k() { .reg .b64 a; mov.b64 a, j; }", "mov.b64", 4, "the address of the function j"),
+        (".func f { } .entry k() { L: ret; T: .branchtargets L; brx.idx f, T; }", "brx.idx", 4, "the address of the"),
+        (".func f { } .entry k() {\n@f ret; }", "ret", 5, "the address of the function f"),
+        (".entry k() { .tex .u64 t; }", ".tex", 4, ".tex variables are not supported"),
+        (
+            ".func f;\n.global .u64 v[2] = {f, f}; .entry k() { .reg .b64 a; mov.b64 a, v+8; }",
+            ".global",
+            5,
+            "f, in the initial value of v, is a function; calls through addresses are not supported",
+        ),
+        (
+            ".shared .b32 x; .const .u64 v = x; .entry k() { .reg .b64 a; ld.const.b64 a, [v]; }",
+            ".const",
+            4,
+            "x, in the initial value of v, is in shared memory",
+        ),
+    ],
+)
+def test_a_kernel_is_refused_with_the_line_and_the_reason(text, opcode, line, reason):
+    ((name, (found,)),) = refusals(text).items()
+    assert (name, found.opcode, found.line) == ("k", opcode, line)
+    assert reason in found.reason and "\n" not in found.reason
+
+
+def test_every_refusal_of_a_kernel_is_listed_and_so_are_those_of_what_it_calls():
+    text = """.func f { .reg .b64 a;
+    call a;
+    mov.b64 a, f; }
+    .entry k() { .reg .b64 b;
+    mov.b64 b, f;
+    call f;
+    mov.b64 b, 3; }
+    .entry l() { call f; }"""
+    found = refusals(text)
+    assert [(x.opcode, x.line) for x in found["k"]] == [("mov.b64", 8), ("call", 5), ("mov.b64", 6)]
+    assert [(x.opcode, x.line) for x in found["l"]] == [("call", 5), ("mov.b64", 6)]
+
+
+def test_instructions_that_are_refused_are_left_out_and_jumps_find_their_labels():
+    text = ".entry k() { .reg .b64 a; bra L; call a; mov.b64 a, k; L: T: .branchtargets L; ret; }"
+    jump, ret = program_of(HEAD + text).kernels["k"].instructions
+    assert (jump.operands[0].index, ret.mnemonic) == (1, "ret")
+
+
+def test_variables_that_lead_to_the_address_of_a_function_refuse_their_kernels_too():
+    text = """.func f;
+    .global .u64 spare = 7;
+    .global .u64 table[3] = {1, f, spare};
+    .global .u64 outer[2] = {spare, generic(table)+8};
+    .const .u64 outermost = outer;
+    .entry a() { .reg .b64 x; ld.global.b64 x, [table]; }
+    .entry b() { .reg .b64 x; ld.const.b64 x, [outermost]; ld.global.b64 x, [outer]; }
+    .entry c() { .reg .b64 x; ld.global.b64 x, [spare]; }
+    .func g { .reg .b64 x; ld.global.b64 x, [table]; } .entry d() { call g; }
+    .entry e() { .global .u64 inner = outer; .reg .b64 x; ld.global.b64 x, [inner]; }"""
+    reason = "f, in the initial value of table, is a function; calls through addresses are not supported"
+    assert refusals(text) == dict.fromkeys("abde", (Refusal(".global", 6, reason),))
+
+
+def test_the_address_of_a_function_is_zero_in_an_initial_value():
+    module = program_of(HEAD + ".func f; .global .u64 x; .global .u64 v[4] = {1, f, x, 2};")
+    assert module.global_bytes == bytes([0] * 8 + [1] + [0] * 23 + [2] + [0] * 7)
+    assert [(offset, symbol.name) for offset, symbol, *_ in module.global_relocations] == [(24, "x")]
+
+
+def test_names_behind_what_is_refused_are_checked_all_the_same():
+    with pytest.raises(PtxSyntaxError, match="line 5, .*the name x is not declared"):
+        program_of(HEAD + ".func f { .reg .b64 a; call a;\nmov.b64 a, x; } .entry k() { ret; }")
+    assert list(program_of(HEAD + ".func f { .reg .b64 a; call a; } .entry k() { ret; }").kernels) == ["k"]
+
+
+def test_many_refusals_take_linear_time():
+    def seconds(count):
+        chain = "".join(f".global .u64 v{i} = v{i - 1};" for i in range(1, count))
+        calls = ".reg .b64 a;" + "call a;" * count
+        loops = "".join(f".func f{i} {{ call f{i + 1}; call f0; }} " for i in range(count))
+        text = f".func f; .global .u64 v0 = f; {chain} .func f{count}; .func f0; {loops} .func f{count} {{ ret; }} "
+        text += f".entry k() {{ {calls} call f0; ld.global.b64 a, [v{count - 1}]; }}"
+        started = time.perf_counter()
+        found = refusals(text)["k"]
+        taken = time.perf_counter() - started
+        assert len(found) == 2 * count + 1
+        return taken
+
+    small = min(seconds(500) for _ in range(3))
+    assert min(seconds(4000) for _ in range(2)) < 8 * 4 * small + 0.2

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Forms of lane instructions: what is legal, what is refused, and values against Python's integers."""
+
+import random
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from tools.ptx_scalar_cases import scalar_cases
+from tools.ptx_scalar_inputs import inputs_of
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.program.program import Immediate, Instruction, PairOperand, Register, VectorOperand
+from wmma_emu.ptx.steps.bits import lookup_of_three
+from wmma_emu.ptx.steps.conversions import short_way
+from wmma_emu.ptx.steps.permutes import permute
+from wmma_emu.ptx.steps.values import VALUE_ROWS, VALUE_STEPS
+from wmma_emu.ptx.steps.widths import unsigned_of
+from wmma_emu.scalar import cvt, lop3, prmt
+from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES
+
+R = Register(0, "%r", "b32")
+
+
+def form(opcode: str, *operands):
+    mnemonic, *modifiers = opcode.split(".")
+    return VALUE_STEPS[mnemonic](Instruction(opcode, mnemonic, tuple(modifiers), operands, None, 1, 1))
+
+
+def one(opcode: str, count: int, *values: int):
+    """Result of an instruction of count operands for one thread, as an integer."""
+    found = form(opcode, *[R] * count)
+    words = [np.full((1, 1, 1), x, unsigned_of(kind)) for x, kind in zip(values, found.sources, strict=True)]
+    return int(found.compute(*words).flat[0])
+
+
+def test_every_form_takes_the_narrowest_arrays_and_gives_its_widths_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for case in scalar_cases():
+            sources = [np.zeros((1, 1, 1), unsigned_of(kind)) for kind in case.form.sources]
+            results = case.form.compute(*sources)
+            results = results if isinstance(results, tuple) else (results,)
+            widths = [x.dtype for x in results]
+            # What a conversion gives may be narrower than its register, which the machine fills.
+            if case.instruction.mnemonic != "cvt":
+                assert widths == [unsigned_of(kind) for kind in case.form.destinations], case.name
+            assert all(x.ndim == 3 for x in results), case.name
+
+
+def test_shapes_broadcast():
+    shapes = [(2, 1, 1), (1, 3, 1), (1, 1, 32), (2, 3, 32)]
+    for name in (
+        "add.s32",
+        "fma.rn.f32",
+        "fma.rn.ftz.f16x2",
+        "prmt.b32",
+        "bfi.b32",
+        "mad.hi.s64",
+        "div.s32",
+        "selp.b64",
+    ):
+        found = form(name, *[R] * (1 + len(VALUE_STEPS_SOURCES[name])))
+        inputs = [np.ones(shape, unsigned_of(kind)) for shape, kind in zip(shapes, found.sources, strict=False)]
+        full = [np.broadcast_to(x, (2, 3, 32)).copy() for x in inputs]
+        result = np.broadcast_to(found.compute(*inputs), (2, 3, 32))
+        assert np.array_equal(result, found.compute(*full)), name
+
+
+VALUE_STEPS_SOURCES = {case.name: case.form.sources for case in scalar_cases()}
+
+
+@pytest.mark.parametrize(
+    ("opcode", "operands", "says"),
+    [
+        ("add.sat.u32", [R] * 3, "nearest: .*add.sat.s32"),
+        ("add.ftz.rn.f32", [R] * 3, "nearest: add.rn.ftz.f32"),
+        ("fma.f32", [R] * 4, "nearest: .*fma.r[nzmp].f32"),
+        ("add.f32x2", [R] * 3, "sm_100"),
+        ("mov.b128", [R] * 2, "two of b64"),
+        ("add.s32", [R] * 4, "takes 3 operands, results included, not 4"),
+        ("setp.lt.f16x2", [R] * 3, "a pair p|q"),
+        ("setp.lt.f16", [PairOperand(R, R), R, R], "one result"),
+        ("lop3.b32", [R] * 5, "immLut"),
+        ("lop3.b32", [R] * 4 + [Immediate("int", 256)], "0 to 255"),
+        ("mov.b64", [R, VectorOperand((R, R, R))], "takes no {...} of 3"),
+        ("mov.b32", [VectorOperand((R, R)), VectorOperand((R, R))], "not both"),
+        ("cvt.f16.f32", [R] * 2, "rounding"),
+    ],
+    ids=lambda x: x if isinstance(x, str) and " " not in x else "",
+)
+def test_what_is_not_legal_is_refused_and_the_nearest_form_named(opcode, operands, says):
+    with pytest.raises(UnsupportedInstructionError, match=says):
+        form(opcode, *operands)
+
+
+def test_rows_say_where_the_manual_has_them_and_on_which_chips():
+    for row in VALUE_ROWS.values():
+        assert re.fullmatch(r"PTX ISA 9\.0, 9\.7\.\d+\.\d+.*", row.source), row
+        assert row.first in ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_90")
+
+
+def test_a_second_result_is_left_out_where_none_is_asked_for():
+    alone, both = form("setp.lt.s32", R, R, R), form("setp.lt.s32", PairOperand(R, None), R, R)
+    assert alone.destinations == ("pred",) and both.destinations == ("pred", "pred")
+    a, b = np.zeros((1, 1, 1), np.uint32), np.ones((1, 1, 1), np.uint32)
+    assert alone.compute(a, b).item() and [x.item() for x in both.compute(a, b)] == [True, False]
+
+
+def test_all_tables_of_lop3_are_those_of_the_function():
+    a, b, c = (inputs_of("b32", i)[:64] for i in range(3))
+    for table in range(256):
+        found = np.broadcast_to(lookup_of_three(table)(a, b, c), a.shape)
+        assert np.array_equal(found, lop3(a, b, c, table)), hex(table)
+
+
+@pytest.mark.parametrize("mode", ["", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"])
+def test_permutations_by_a_constant_are_those_by_a_register(mode):
+    a, b = inputs_of("b32", 0)[:16], inputs_of("b32", 1)[:16]
+    for selector in (0x3210, 0x5410, 0x7632, 0x0123, 0xFEDC, 0x8888, 0x4444, 0x1076, *range(0, 1 << 16, 977)):
+        word = np.array([selector], np.uint32)
+        found = np.broadcast_to(permute(mode)(a, b, word), a.shape)
+        assert np.array_equal(found, prmt(a, b, np.full(16, selector, np.uint32), mode)), hex(selector)
+
+
+def test_bit_fields_are_those_of_long_integers():
+    chance = random.Random(1)
+    for _ in range(300):
+        a, b = chance.getrandbits(32), chance.getrandbits(32)
+        position, length = chance.randrange(40), chance.randrange(40)
+        field = a >> position & (1 << length) - 1
+        assert one("bfe.u32", 4, a, position, length) == field
+        mask = ((1 << length) - 1 << position) & 0xFFFF_FFFF
+        assert one("bfi.b32", 5, a, b, position, length) == (b & ~mask | a << position & mask)
+        assert one("popc.b32", 2, a) == a.bit_count()
+        assert one("clz.b32", 2, a) == 32 - a.bit_length()
+        assert one("brev.b32", 2, a) == int(f"{a:032b}"[::-1], 2)
+
+
+def test_products_and_carries_are_those_of_long_integers():
+    chance, every = random.Random(2), (1 << 64) - 1
+    for _ in range(300):
+        a, b, c = (chance.getrandbits(64) >> chance.choice((0, 40)) for _ in range(3))
+        carry = chance.randrange(2)
+        assert one("mul.hi.u64", 3, a, b) == a * b >> 64
+        signed = [x - (x >> 63 << 64) for x in (a, b)]
+        assert one("mul.hi.s64", 3, a, b) == signed[0] * signed[1] >> 64 & every
+        words = [np.full((1, 1, 1), x, np.uint64) for x in (a, b, c)]
+        flag = np.full((1, 1, 1), bool(carry))
+        low, out = form("madc.lo.cc.u64", *[R] * 4).compute(*words, flag)
+        total = (a * b & every) + c + carry
+        assert (low.item(), out.item()) == (total & every, total > every)
+        low, out = form("subc.cc.u64", *[R] * 3).compute(*words[:2], flag)
+        total = a - b - (1 - carry)
+        assert (low.item(), out.item()) == (total & every, total >= 0)
+
+
+@pytest.mark.parametrize(("opcode", "a", "b", "result"), [
+    ("div.s32", 0x80000000, 0xFFFFFFFF, 0x80000000), ("rem.s32", 0x80000000, 0xFFFFFFFF, 0),
+    ("div.s32", 7, 0, 0xFFFFFFFF), ("rem.u64", 7, 0, (1 << 64) - 1), ("div.u16", 7, 0, 0xFFFF),
+    ("div.s32", 0xFFFFFFF9, 2, 0xFFFFFFFD), ("rem.s32", 0xFFFFFFF9, 2, 0xFFFFFFFF),
+    ("add.sat.s32", 0x7FFFFFFF, 1, 0x7FFFFFFF), ("add.s16x2", 0x7FFF_FFFF, 0x0001_0001, 0x8000_0000),
+    ("shl.b32", 1, 32, 0), ("shr.s32", 0x80000000, 99, 0xFFFFFFFF), ("shr.u32", 0x80000000, 99, 0),
+    ("min.relu.s32", 0xFFFFFFFF, 5, 0), ("max.NaN.f32", 0x7FC00001, 0, 0x7FFFFFFF),
+    ("mul.ftz.f32", 0x00FFFFFF, 0x3F000000, 0), ("mul.f32", 0x00FFFFFF, 0x3F000000, 0x00800000),
+])  # fmt: skip
+def test_corners(opcode, a, b, result):
+    assert one(opcode, 3, a, b) == result
+
+
+def test_short_conversions_give_what_the_long_ones_do():
+    seen = 0
+    for row in CVT_FORMS.values():
+        way = short_way(row)
+        if way is None:
+            continue
+        seen += 1
+        source = CVT_TYPES[row.source]
+        kind = source.name if source.element.is_float else f"b{source.bits}"
+        words = [inputs_of(kind, i)[::2] for i in range(row.num_operands)]
+        if kind in ("f16", "bf16"):
+            words = [np.arange(1 << 16, dtype=np.uint16)]
+        found = way(*words)
+        assert np.array_equal(found, cvt(words[0], row.mnemonic, *words[1:])), row.mnemonic
+    assert seen > 60
