@@ -22,7 +22,7 @@ from wmma_emu.errors import (
 )
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["ENGINES", "Engine", "check_engine", "matmul"]
+__all__ = ["ENGINES", "Engine", "check_engine", "is_installed", "matmul"]
 
 _WORTH_COMPILED_CODE = 1 << 22
 """Multiply-adds from which on ``"auto"`` takes compiled code: NumPy needs some milliseconds for fewer, and numba some
@@ -104,6 +104,11 @@ def check_engine(engine: str) -> str:
             f"engine={engine!r} needs {needed.library}, {problem}; {_remedy(needed, problem)}, or leave engine out"
         )
     return engine
+
+
+def is_installed(engine: str) -> bool:
+    """Tell whether an engine's library can be used."""
+    return not _problem(engine)
 
 
 _MISSING = "which is not installed"

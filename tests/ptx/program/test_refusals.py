@@ -104,7 +104,7 @@ def test_the_address_of_a_function_is_zero_in_an_initial_value():
 
 
 def test_names_behind_what_is_refused_are_checked_all_the_same():
-    with pytest.raises(PtxSyntaxError, match="line 5, .*the name x is not declared"):
+    with pytest.raises(PtxSyntaxError, match=r"line 5, .*the name x is not declared"):
         program_of(HEAD + ".func f { .reg .b64 a; call a;\nmov.b64 a, x; } .entry k() { ret; }")
     assert list(program_of(HEAD + ".func f { .reg .b64 a; call a; } .entry k() { ret; }").kernels) == ["k"]
 

@@ -29,7 +29,7 @@ from wmma_emu.ptx.machine.run import run
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.program.contraction import contract
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
-from wmma_emu.ptx.steps.forms import Binding
+from wmma_emu.ptx.steps.forms import Binding, Work
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.launch.module import Module
@@ -56,7 +56,7 @@ class Kernel:
         self.module = module
         self.program, self.contracted = _contracted(program, module.contract)
         self.name, self.called = program.name, plain_name(program.name) or program.name
-        self.binding = Binding(self.program, module.arch, module.engine, module.threads)
+        self.binding = Binding(self.program, module.arch, module.engine, Work())
 
     @cached_property
     def compiled(self) -> Compiled:

@@ -39,9 +39,8 @@ class Module:
         What becomes of a ``mul`` and an ``add`` that leave their rounding open: fused, as ptxas does by default, or not
         (``-fmad=false``).
     engine : str
-        Of matrix products, as in `wmma_emu.mma`; the bits are the same.
-    threads : int, optional
-        The most threads that the engine uses.
+        Of matrix products, as in `wmma_emu.mma`; the bits are the same. By default NumPy's, and numba's, if it is
+        installed, once a kernel has done some 7e7 multiply-adds.
     name : str
         What messages call the text.
     **options
@@ -70,13 +69,12 @@ class Module:
         contract: str = "ptxas",
         engine: str = "auto",
         *,
-        threads: int | None = None,
         name: str = "the PTX text",
         **options: Any,
     ) -> None:
         if contract not in _CONTRACT:
             raise UnsupportedInstructionError(f"contract={shorten(contract)} is neither 'ptxas' nor 'never'")
-        self.arch, self.engine, self.threads, self.name = arch_of(arch), check_engine(engine), threads, name
+        self.arch, self.engine, self.name = arch_of(arch), check_engine(engine), name
         self.options = LaunchOptions().but(options)
         self.text, self.contract = text, contract
         self._expressions: Mapping[str, str] = {}

@@ -11,7 +11,7 @@ from wmma_emu.ptx.threads import Active, Array
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["Active", "Array", "Binding", "BoundStep", "Form", "MachineStep", "Step", "ValueStep"]
+__all__ = ["Active", "Array", "Binding", "BoundStep", "Form", "MachineStep", "Step", "ValueStep", "Work"]
 
 
 class Form(NamedTuple):
@@ -35,13 +35,20 @@ class Form(NamedTuple):
     not_bit_exact: str | None = None
 
 
+class Work:
+    """How many multiply-adds the matrix instructions of a kernel have done so far."""
+
+    def __init__(self) -> None:
+        self.multiply_adds = 0
+
+
 class Binding(NamedTuple):
-    """What a step may know when it is made: the program, the chip, and the engine of matrix products."""
+    """What a step may know when it is made: the program, the chip, the engine of matrix products, and their count."""
 
     program: KernelProgram
     arch: Arch
     engine: str = "auto"
-    threads: int | None = None
+    work: Work = Work()
 
 
 Step = Callable[["State", Active], None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.arithmetic import ENGINES, check_engine
+from wmma_emu.arithmetic import ENGINES, check_engine, is_installed
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning
 from wmma_emu.instructions import Instruction as Row
 from wmma_emu.instructions import lookup
@@ -16,7 +16,7 @@ from wmma_emu.layouts.metadata_registers import unpack_metadata
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
 from wmma_emu.ptx.steps.collectives import note, read_registers, registers_of_vector
-from wmma_emu.ptx.steps.forms import Active, Array, Binding
+from wmma_emu.ptx.steps.forms import Active, Array, Binding, Work
 from wmma_emu.ptx.threads import Warps
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
@@ -26,12 +26,23 @@ if TYPE_CHECKING:
 __all__ = ["Bound", "Metadata", "bind", "gathered", "immediate_of", "targets_of", "write_registers"]
 
 
+_WORTH_COMPILED_CODE = 1 << 26
+"""Multiply-adds of a kernel from which on compiling, or loading what was compiled, costs less than it saves."""
+
+
 class Bound(NamedTuple):
     """A matrix instruction of a program, bound to its chip."""
 
     matrix: BoundInstruction
-    engine: str
+    engines: tuple[str, str]
+    work: Work
     not_bit_exact: str | None
+
+    def engine(self, warps: int) -> str:
+        """Choose the engine of a step: the second, compiled code, once a kernel has done enough to be worth it."""
+        row = self.matrix.instruction
+        self.work.multiply_adds += warps * row.m * row.n * row.k
+        return self.engines[self.work.multiply_adds > _WORTH_COMPILED_CODE]
 
     @property
     def row(self) -> Row:
@@ -56,9 +67,10 @@ def bind(opcode: str, binding: Binding) -> Bound:
         matrix = bound_instruction(lookup(opcode, binding.arch.name), binding.arch)
     unverified = [str(x.message) for x in caught if issubclass(x.category, UnverifiedModelWarning)]
     engine = check_engine(binding.engine)
-    if engine != "auto" and not ENGINES[engine].has(matrix.product):
-        engine = "numpy"  # which has everything, with the same bits
-    return Bound(matrix, engine, unverified[0] if unverified else None)
+    engines = ("numpy", "numba" if is_installed("numba") else "numpy") if engine == "auto" else (engine, engine)
+    # NumPy has everything, with the same bits.
+    first, second = (x if ENGINES[x].has(matrix.product) else "numpy" for x in engines)
+    return Bound(matrix, (first, second), binding.work, unverified[0] if unverified else None)
 
 
 def targets_of(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Register | None, ...]:

@@ -45,10 +45,10 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
             state.require_defined(instruction, operand, active, f"operand {name}")
         a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))
         if metadata is None:
-            d = matrix.execute(a, b, c, engine=bound.engine)
+            d = matrix.execute(a, b, c, engine=bound.engine(warps.count))
         else:
             words, legal = metadata.read(state, instruction, warps, active)
-            d = matrix.execute(a, b, c, metadata=words, selector=metadata.selector, engine=bound.engine)
+            d = matrix.execute(a, b, c, metadata=words, selector=metadata.selector, engine=bound.engine(warps.count))
             if legal is not None:
                 d = np.where(legal[:, None], d, _without_product(bound, c))
         write_registers(state, warps, targets, d, active)

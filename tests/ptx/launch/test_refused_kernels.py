@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""A module whose kernels cannot all be run: the others are launched as ever."""
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from tests.ptx.texts_of_launches import HEAD
+from wmma_emu.errors import UnsupportedInstructionError
+
+TEXT = (
+    HEAD
+    + """.func f { ret; }
+.global .align 8 .u64 table[2] = {f, f};
+.visible .entry good(.param .u64 x)
+{
+    .reg .b64 %a; .reg .b32 %r;
+    ld.param.u64 %a, [x];
+    mov.u32 %r, %tid.x;
+    red.global.add.u32 [%a], %r;
+    call f;
+    ret;
+}
+.visible .entry indirect(.param .u64 x)
+{
+    .reg .b64 %a<2>;
+    mov.u64 %a0, f;
+    ld.param.u64 %a1, [x];
+    P: .callprototype _ ();
+    call.uni %a1, (), P;
+    frob.s32 %a1, %a1;
+    ret;
+}
+.visible .entry dispatch()
+{
+    .reg .b64 %a;
+    ld.global.u64 %a, [table];
+    ret;
+}
+.func g { call g; ret; }
+.visible .entry recursive()
+{
+    call g;
+    ret;
+}
+"""
+)
+
+
+@pytest.mark.parametrize("contract", ["ptxas", "never"])
+def test_the_kernels_that_are_not_concerned_run(contract):
+    x = np.zeros(1, np.uint32)
+    report = we.ptx.Module(TEXT, contract=contract)["good"][1, 32](x)
+    assert (x[0], report.findings) == (496, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "indirect",
+            "indirect cannot run, line 18: mov.u64 %a0, f;\n"
+            "the address of the function f: indirect calls are not supported; and 2 more, which explain() lists",
+        ),
+        (
+            "dispatch",
+            "dispatch cannot run, line 5: .global .align 8 .u64 table[2] = {f, f};\n"
+            "f, in the initial value of table, is a function; calls through addresses are not supported",
+        ),
+        (
+            "recursive",
+            "recursive cannot run, line 31: .func g { call g; ret; }\n"
+            "recursion: g is called while it runs, which is not supported",
+        ),
+    ],
+)
+def test_a_launch_of_the_others_names_the_line_and_the_reason(name, message):
+    kernel = we.ptx.Module(TEXT)[name]
+    arguments = [np.zeros(1, np.uint64)] * len(kernel.parameters)
+    with pytest.raises(UnsupportedInstructionError) as found:
+        kernel[1, 32](*arguments)
+    assert str(found.value) == message
+
+
+def test_explain_lists_what_is_missing_and_why():
+    explanation = we.ptx.Module(TEXT).explain()
+    good, indirect, dispatch, recursive = explanation.kernels
+    assert good.missing == ()
+    assert [(x.opcode, x.line) for x in indirect.missing] == [("mov.u64", 18), ("call.uni", 21), ("frob.s32", 22)]
+    assert [(x.opcode, x.line) for x in (*dispatch.missing, *recursive.missing)] == [(".global", 5), ("call", 31)]
+    shown = str(explanation).splitlines()
+    assert "missing        line 18: mov.u64: the address of the function f: indirect calls are not supported" in shown
+    assert (
+        "               line 21: call.uni: a call of what the register %a1 holds: indirect calls are not supported"
+        in shown
+    )
+    assert explanation.to_dict()["kernels"][3]["missing"] == [
+        {"opcode": "call", "line": 31, "reason": "recursion: g is called while it runs, which is not supported"}
+    ]
