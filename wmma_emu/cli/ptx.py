@@ -29,7 +29,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     """
     if arguments.action == "explain":
         output = check_choice("--format", arguments.format, ("text", "json"))
-        explanation = _module(arguments, "auto", None).explain()
+        explanation = _module(arguments, "auto").explain()
         if output == "json":
             terminal.raw(json.dumps(explanation.to_dict()) + "\n")
         else:
@@ -38,10 +38,10 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     return _launch(arguments, terminal)
 
 
-def _module(arguments: Namespace, engine: str, threads: int | None) -> Module:
+def _module(arguments: Namespace, engine: str) -> Module:
     path = Path(arguments.file)
     contract = check_choice("--contract", arguments.contract, ("ptxas", "never"))
-    keywords: dict[str, Any] = {"contract": contract, "engine": engine, "threads": threads, "findings": "report"}
+    keywords: dict[str, Any] = {"contract": contract, "engine": engine, "findings": "report"}
     try:
         if arguments.arch is None and path.suffix != ".cu":
             keywords["arch"] = arch_for(path.read_text(encoding="utf-8"))
@@ -67,7 +67,6 @@ def _show(explanation: Explanation, terminal: Terminal) -> None:
 
 
 def _launch(arguments: Namespace, terminal: Terminal) -> int:
-    threads = None if arguments.threads is None else check_number("--threads", arguments.threads, first=1)
     options: dict[str, Any] = {"schedules": check_number("--schedules", arguments.schedules, first=1)}
     if arguments.schedule is not None:
         options["schedule"] = check_number("--schedule", arguments.schedule)
@@ -79,7 +78,7 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
     chosen = LaunchOptions().but(options)
     grid, block = read_sizes("--grid", arguments.grid), read_sizes("--block", arguments.block)
     shared = check_number("--shared-bytes", arguments.shared_bytes)
-    module = _module(arguments, arguments.engine, threads)
+    module = _module(arguments, arguments.engine)
     kernel = module.kernel if arguments.kernel is None else module[arguments.kernel]
     launch = kernel[grid, block, shared]
     given = read_given(arguments.arg, chosen.max_bytes)

@@ -42,7 +42,6 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--max-seconds", metavar="S", help="seconds before the launch is stopped; no limit if left out")
     add("--max-bytes", metavar="N", help="memory that the launch may use; 4 GiB if left out")
     add("--engine", metavar="E", default="auto", help="of matrix products; the bits are the same")
-    add("--threads", metavar="N", help="the most threads that the engine uses; as many as gain if left out")
 
 
 ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {

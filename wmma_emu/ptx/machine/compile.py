@@ -13,7 +13,7 @@ from wmma_emu.ptx.machine.values import value_step
 from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.state import State, carry_of
-from wmma_emu.ptx.steps.forms import Binding, BoundStep, Step
+from wmma_emu.ptx.steps.forms import Binding, BoundStep, Form, Step
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING, VALUE_STEPS
 from wmma_emu.ptx.threads import Active
 
@@ -111,6 +111,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
     return Compiled(program, fragments, synchronising, spinning, tuple(doubts), tuple(missing))
 
 
+_EXCEPT_ON = "except on "
 _RETURN = Instruction("ret", "ret", (), (), None, 0, 0)
 
 
@@ -131,16 +132,21 @@ def _bind(instruction: Instruction, binding: Binding) -> BoundStep:
     mnemonic = instruction.mnemonic
     if mnemonic in VALUE_STEPS:
         form = VALUE_STEPS[mnemonic](instruction)
-        doubt = form.not_bit_exact
-        if doubt is not None and doubt.startswith(f"except on {binding.arch.name}"):
-            doubt = None
-        return BoundStep(value_step(instruction, form, carry_of(binding.program)), doubt)
+        return BoundStep(value_step(instruction, form, carry_of(binding.program)), _doubt(form, binding))
     if mnemonic in MACHINE_STEPS:
         step = MACHINE_STEPS[mnemonic](instruction, binding)
         return step if isinstance(step, BoundStep) else BoundStep(step)
     if mnemonic in NOTHING or is_bar_warp(instruction):
         return BoundStep(lambda state, active: None)
     raise UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode} is not modelled")
+
+
+def _doubt(form: Form, binding: Binding) -> str | None:
+    """Say why bits are not proved on the chip: "except on sm_90: ..." is no doubt there."""
+    chip, _, reason = (form.not_bit_exact or "").partition(": ")
+    if not chip.startswith(_EXCEPT_ON):
+        return form.not_bit_exact
+    return None if chip == _EXCEPT_ON + binding.arch.name else reason
 
 
 def _guarded(instruction: Instruction, step: Step) -> Step:

@@ -26,7 +26,7 @@ class Form(NamedTuple):
         broadcast to (blocks, warps, 32) and may be narrower. Lanes that do not execute hold anything: nothing may
         fail or warn because of them.
     not_bit_exact : str, optional
-        Why the bits are not proved to be the chip's.
+        Why the bits are not proved to be the chip's; "except on sm_90: ..." is no doubt on that chip.
     """
 
     destinations: tuple[str, ...]
