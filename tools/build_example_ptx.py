@@ -22,6 +22,7 @@ from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from examples.ptx.texts import FOLDER, TEXTS, TritonText, source
 from tools.cuda_driver import CudaError, find_nvcc
@@ -107,8 +108,6 @@ def _text(library: ctypes.CDLL, what: str, program: c_void_p) -> str:
 
 def build_triton(text: TritonText) -> str:
     """PTX of a Triton kernel."""
-    os.environ["TRITON_DISABLE_LINE_INFO"] = "1"  # it would name folders of this machine
-    os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # today's default, said aloud
     from triton import compile as triton_compile
     from triton import language
     from triton.backends.compiler import GPUTarget
@@ -124,7 +123,9 @@ def build_triton(text: TritonText) -> str:
         fn=function, signature={x: signature[x] for x in names}, constexprs=constants, attrs=attributes
     )  # fmt: skip
     options = {"num_warps": text.warps, "num_stages": text.stages, "ptx_version": PTX_VERSION}
-    kernel = triton_compile(asked, target=GPUTarget("cuda", int(text.target[3:]), 32), options=options)
+    # Lines would name folders of this machine; fusing is today's default, said aloud.
+    with mock.patch.dict(os.environ, TRITON_DISABLE_LINE_INFO="1", TRITON_DEFAULT_FP_FUSION="1"):
+        kernel = triton_compile(asked, target=GPUTarget("cuda", int(text.target[3:]), 32), options=options)
     return without_paths(f"// dynamic shared bytes: {kernel.metadata.shared}\n{kernel.asm['ptx'].lstrip()}")
 
 

@@ -82,6 +82,10 @@ step "prove approximations" 200 "$python" -m tools.prove_approx --json "$out/app
 step "record kernels in PTX" 120 "$python" -m tools.record_ptx_kernels --out "$out/sm90_ptx_kernels.npz" \
     $(compare sm90_ptx_kernels.npz)
 step "record scalars in PTX" 200 "$python" -m tools.record_ptx_scalars --out "$out/sm90_ptx_scalars.npz"
+step "record atomics in PTX" 90 "$python" -m tools.record_ptx_atomics --out "$out/sm90_ptx_atomics.npz" \
+    $(compare sm90_ptx_atomics.npz)
+step "record video in PTX" 90 "$python" -m tools.record_ptx_video --out "$out/sm90_ptx_video.npz" \
+    $(compare sm90_ptx_video.npz)
 step "mma.h by NVRTC, layouts" 90 "$python" -m tools.record_wmma_layouts --compiler nvrtc \
     --out "$out/nvrtc_wmma_layouts.npz" --compare tests/data/sm90_wmma_layouts.npz
 step "mma.h by NVRTC, products" 240 "$python" -m tools.record_wmma_products --compiler nvrtc \

@@ -19,7 +19,7 @@ from wmma_emu.ptx import Module
 from wmma_emu.ptx.machine.control import CONTROL
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING
-from wmma_emu.ptx.steps.values import VALUE_ROWS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS
 
 __all__ = ["PAGE", "page", "refusals", "step_of", "text_of"]
 
@@ -105,7 +105,8 @@ def step_of(opcode: str) -> str:
         return f"`{_file(is_bar_warp.__module__)}`"
     if mnemonic == "cvt":
         return "`steps/conversions.py`"
-    made = VALUE_ROWS[opcode].make if opcode in VALUE_ROWS else CONTROL.get(mnemonic) or MACHINE_STEPS[mnemonic]
+    row = VALUE_ROWS.get(opcode) or ALL_VIDEO_ROWS.get(opcode)
+    made = row.make if row else CONTROL.get(mnemonic) or MACHINE_STEPS[mnemonic]
     return f"`{_file(getattr(made, 'func', made).__module__)}`"
 
 
@@ -132,7 +133,8 @@ def page(rows: Mapping[str, Row]) -> str:
 {len(rows)} typed opcodes as compilers spell them, of which {len(rows) - len(left)} are modelled: {here} of the
 {len(wide)} that kernels for sm_80 and sm_89 use. Of each row the tests make a line of PTX, for which the emulator
 has to find a step, or to say why not. It models more spellings than these; for a text of your own,
-`wmma-emu ptx explain FILE` says what is missing.
+`wmma-emu ptx explain FILE` says what is missing. What else is not there, beside opcodes, is in
+[Test a kernel without a GPU](../how-to/test-a-kernel-without-a-gpu.md#what-is-not-there).
 
 - **survey**: in how many of {SURVEYED} files, with 45 kernels, it occurs: NVIDIA's five tensor-core samples, CuTe's
   tutorials `sgemm_1`, `sgemm_sm80`, `tiled_copy`, `wgmma_sm90` and `wgmma_tma_sm90`, six WMMA and `mma` kernels of

@@ -122,8 +122,8 @@ def test_lines_of_the_source_come_from_loc():
         "None",
         "a.cu:20",
         "a.cu:20",
-        "b.h:7",
-        "b.h:7",
+        "a.cu:9, inlined from b.h:7",
+        "a.cu:9, inlined from b.h:7",
         "None",
         "file 9:1",
     ]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What an operand means: names become registers, special registers, variables and labels."""
 
+import re
 from typing import NoReturn
 
 from wmma_emu.ptx.program.faults import Placed, fault, shown, unsupported
@@ -26,6 +27,9 @@ __all__ = ["Resolver"]
 _SINK = "_"
 
 _WARP_SIZE = 32
+
+_SELECTOR = re.compile(r"[bh][0-7]{1,4}\Z")
+"""Bytes and halves of words (PTX ISA 9.1, Video Instructions)."""
 
 
 class Resolver:
@@ -134,6 +138,11 @@ class Resolver:
             self.unsupported(where, f"the address of the function {shown(name)}: indirect calls are not supported")
         if self.names.has_label(name):
             self.fault(where, f"{shown(name)} is a label; expected a register, a variable or a number")
+        whole, _, part = name.partition(".")
+        if _SELECTOR.match(part) and self.names.lookup(whole) is not None:
+            self.unsupported(
+                where, f"{shown(name)} is a part of a register, which is not modelled; take it out with bfe"
+            )
         kind = "register" if name[0] == "%" else "name"
         self.fault(where, f"the {kind} {shown(name)} is not declared here, nor is it a special register or a variable")
 

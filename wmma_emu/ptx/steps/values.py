@@ -13,8 +13,10 @@ from wmma_emu.ptx.steps.halves import HALF_ROWS
 from wmma_emu.ptx.steps.integers import INTEGER_ROWS
 from wmma_emu.ptx.steps.moves import MOVE_ROWS
 from wmma_emu.ptx.steps.rows import Rows, builders
+from wmma_emu.ptx.steps.video import VIDEO_ROWS
+from wmma_emu.ptx.steps.video_words import REFUSED_OF_VIDEO, VIDEO_WORD_ROWS
 
-__all__ = ["REFUSED", "VALUE_ROWS", "VALUE_STEPS"]
+__all__ = ["ALL_VIDEO_ROWS", "REFUSED", "VALUE_ROWS", "VALUE_STEPS"]
 
 REFUSED = {
     "f32x2": "two f32 in a register are of sm_100; write the instruction for each of them, with .f32",
@@ -35,7 +37,15 @@ VALUE_ROWS: Rows = {
     **APPROXIMATION_ROWS,
     **CONVERSION_ROWS,
 }
-"""Every legal spelling by its opcode; but for `cvt`, whose rows are those of `wmma_emu.scalar.cvt_table`."""
+"""Every legal spelling by its opcode; but for `cvt`, whose rows are those of `wmma_emu.scalar.cvt_table`, and for video
+instructions."""
 
-VALUE_STEPS: dict[str, ValueStep] = {**builders(VALUE_ROWS, REFUSED), "cvt": build_cvt}
+ALL_VIDEO_ROWS: Rows = {**VIDEO_ROWS, **VIDEO_WORD_ROWS}
+"""Every legal spelling of a video instruction."""
+
+VALUE_STEPS: dict[str, ValueStep] = {
+    **builders(VALUE_ROWS, REFUSED),
+    **builders(ALL_VIDEO_ROWS, REFUSED_OF_VIDEO),
+    "cvt": build_cvt,
+}
 """The builder of each mnemonic."""
