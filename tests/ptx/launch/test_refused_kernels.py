@@ -97,3 +97,17 @@ def test_explain_lists_what_is_missing_and_why():
     assert explanation.to_dict()["kernels"][3]["missing"] == [
         {"opcode": "call", "line": 31, "reason": "recursion: g is called while it runs, which is not supported"}
     ]
+
+
+def test_a_kernel_that_takes_memory_from_the_heap_of_the_device_is_refused():
+    declared = ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n"
+    body = """.visible .entry heap() { .param .b64 r; .param .b64 n;
+        st.param.b64 [n], 16;
+        call.uni (r), malloc, (n);
+        call.uni free, (r);
+        ret; }\n.visible .entry other() { ret; }"""
+    module = we.ptx.Module(HEAD + declared + body)
+    assert not module["other"][1, 32]().findings
+    with pytest.raises(UnsupportedInstructionError, match=r"heap cannot run, line 8: .*\n.*malloc is no function"):
+        module["heap"][1, 32]()
+    assert [x.line for x in module["heap"].compiled.missing] == [8, 9]

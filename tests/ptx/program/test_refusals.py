@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from wmma_emu.errors import PtxSyntaxError
+from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
 from wmma_emu.ptx.program.build import program_of
 from wmma_emu.ptx.program.program import Refusal
 
@@ -124,3 +124,11 @@ def test_many_refusals_take_linear_time():
 
     small = min(seconds(500) for _ in range(3))
     assert min(seconds(4000) for _ in range(2)) < 8 * 4 * small + 0.2
+
+
+def test_refusals_of_functions_count_among_what_too_many_kernels_repeat(monkeypatch):
+    monkeypatch.setattr("wmma_emu.ptx.program.build._MOST_REPEATED", 200)
+    text = HEAD + ".func f { .reg .b64 a; " + "call a;" * 49 + "}"  # and a ret
+    assert len(program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(4))).kernels) == 4
+    with pytest.raises(UnsupportedInstructionError, match="the functions that 5 kernels call have 250 instructions"):
+        program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(5)))
