@@ -25,7 +25,8 @@ class Clocks:
     --------
     >>> clocks = Clocks(1, 3)
     >>> stamp = clocks.now[0, 0].item()
-    >>> clocks.synchronise(np.array([0]), np.array([[True, True, False]]))
+    >>> block, both = np.array([0]), np.array([[True, True, False]])
+    >>> clocks.learn(block, both, clocks.tell(block, both))
     >>> clocks.seen[0, 1, 0] >= stamp, clocks.seen[0, 2, 0] >= stamp
     (np.True_, np.False_)
     """
@@ -37,12 +38,24 @@ class Clocks:
         self.seen[:, self._diagonal, self._diagonal] = 1
         self._handed_over = np.zeros((blocks, warps), np.int32)
 
-    def synchronise(self, blocks: NDArray[np.int64], members: NDArray[np.bool_]) -> None:
-        """Let warps meet: those of ``members[i]`` (bool (n, W)) of block ``blocks[i]``."""
+    def tell(self, blocks: NDArray[np.int64], members: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """What warps have seen that arrive somewhere: those of ``members[i]`` (bool (n, W)) of block ``blocks[i]``.
+
+        Their times go on: what they do from now on is not told.
+
+        Returns
+        -------
+        int32 array (n, W)
+        """
+        told = np.where(members[:, :, None], self.seen[blocks], 0).max(axis=1)
+        self.now[blocks] += members
+        self.seen[:, self._diagonal, self._diagonal] = self.now
+        return np.asarray(told)
+
+    def learn(self, blocks: NDArray[np.int64], members: NDArray[np.bool_], told: NDArray[np.int32]) -> None:
+        """Let warps that waited see what was told."""
         seen = self.seen[blocks]
-        met = np.where(members[:, :, None], seen, 0).max(axis=1)  # (n, W): what the members together have seen
-        self.seen[blocks] = np.where(members[:, :, None], np.maximum(seen, met[:, None, :]), seen)
-        self._advance(blocks, members)
+        self.seen[blocks] = np.where(members[:, :, None], np.maximum(seen, told[:, None, :]), seen)
 
     def synchronise_all(self) -> None:
         """Let all warps of every block meet."""
@@ -67,7 +80,3 @@ class Clocks:
             self._handed_over[g] = known[-1]
             np.add.at(self.now[g], who, 1)
             self.seen[g, self._diagonal, self._diagonal] = self.now[g]
-
-    def _advance(self, blocks: NDArray[np.int64], members: NDArray[np.bool_]) -> None:
-        self.now[blocks] += members
-        self.seen[:, self._diagonal, self._diagonal] = self.now

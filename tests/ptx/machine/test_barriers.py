@@ -84,18 +84,88 @@ def test_a_barrier_counts_and_combines_predicates():
     assert d.tolist() == [1040] * 64
 
 
-def test_a_barrier_that_some_warps_never_reach_because_they_have_exited_is_reported():
+@pytest.mark.parametrize("threads", [64, 48])
+def test_a_barrier_does_not_wait_for_threads_that_have_exited(threads):
+    """As compute-sanitizer has it, whether whole warps have exited or some of their lanes."""
+    body = (
+        f"""
+    setp.ge.u32 %p1, %r0, {threads};
+    @%p1 bra END;
+    bar.sync 0;
+    """
+        + put("%r0")
+        + "END: ret;"
+    )
+    d = numbers(128)
+    assert not launch(body, d, block=128).findings
+    assert d[:threads].tolist() == list(range(threads)) and not d[threads:].any()
+
+
+def test_lanes_that_pass_a_barrier_by_are_reported_although_they_exit_then():
+    body = """
+    setp.ge.u32 %p1, %r0, 48;
+    @%p1 bra PAST;
+    bar.sync 0;
+    PAST:
+    """ + put("%r0")
+    (found,) = launch(body, numbers(128), block=128).findings
+    assert found.kind == "barrier divergence" and found.text == "bar.sync 0;"
+    assert "warp 1 is not whole: lanes 0-15 are here, without lanes 16-31, which passed by" in found.message
+
+
+def test_warps_that_meet_a_barrier_of_all_threads_at_two_instructions_are_reported():
     body = """
     setp.ge.u32 %p1, %r0, 64;
-    @%p1 ret;
+    @%p1 bra HIGH;
     bar.sync 0;
+    bra END;
+    HIGH: bar.sync 0;
+    END:
     """ + put("%r0")
     d = numbers(128)
-    report = launch(body, d, block=128)
-    (found,) = report.findings
-    assert found.kind == "barrier divergence" and found.text == "bar.sync 0;"
-    assert "warps 0-1 wait at barrier 0" in found.message and "64 of them have exited" in found.message
-    assert found.thread == (64, 0, 0) and d[:64].tolist() == list(range(64))
+    (found,) = launch(body, d, block=128).findings
+    assert found.kind == "barrier divergence" and found.text.startswith("HIGH:") and found.thread == (64, 0, 0)
+    assert "; here, warps 2-3" in found.message and d.tolist() == list(range(128))
+
+
+def test_reductions_at_two_instructions_each_write_their_own_result():
+    body = """
+    setp.lt.u32 %p1, %r0, 40;
+    mov.u32 %r2, 1000;
+    mov.u32 %r3, 2000;
+    setp.ge.u32 %p2, %r0, 32;
+    @%p2 bra HIGH;
+    bar.red.popc.u32 %r2, 0, %p1;
+    add.u32 %r4, %r2, 0;
+    bra END;
+    HIGH: bar.red.popc.u32 %r3, 0, %p1;
+    add.u32 %r4, %r3, 5;
+    END:
+    """ + put("%r4")
+    d = numbers(64)
+    launch(body, d, block=64)
+    assert d.tolist() == [40] * 32 + [45] * 32
+
+
+@pytest.mark.parametrize("seed", [None, 0, 1, 2, 3])
+def test_what_is_written_after_an_arrival_is_a_race_in_every_order(seed):
+    body = (
+        SHARED
+        + """
+    setp.ge.u32 %p1, %r0, 32;
+    @%p1 bra CONSUME;
+    st.shared.u32 [%r7], %r0;
+    bar.arrive 1, 64;
+    add.u32 %r2, %r0, 100;
+    st.shared.u32 [%r7], %r2;
+    bra END;
+    CONSUME: bar.sync 1, 64;
+    ld.shared.u32 %r2, [%r7+-128];
+    END:
+    """
+        + put("%r2")
+    )
+    assert kinds(launch(body, numbers(64), block=64, schedule=seed)) == ["race"]
 
 
 def test_a_barrier_in_a_branch_of_a_warp_is_reported():

@@ -18,9 +18,15 @@ class Histories:
         self.last = np.ones((BLOCKS, WARPS), int)
 
     def meet(self, g, warps):
-        together = set().union(*(self.known[g][w] for w in warps))
+        told = self.tell(g, warps)
         for w in warps:
-            self._go_on(g, w, together)
+            self.known[g][w] |= told
+
+    def tell(self, g, warps):
+        told = set().union(*(self.known[g][w] for w in warps))
+        for w in warps:
+            self._go_on(g, w, set())
+        return told
 
     def hand_over(self, g, w):
         self.handed_over[g] |= self.known[g][w]
@@ -48,7 +54,7 @@ def test_a_warp_has_seen_what_was_handed_on_to_it(seed):
         if kind == 0:
             blocks = np.flatnonzero(rng.random(BLOCKS) < 0.7)
             members = rng.random((len(blocks), WARPS)) < 0.6
-            clocks.synchronise(blocks, members)
+            clocks.learn(blocks, members, clocks.tell(blocks, members))
             for g, row in zip(blocks, members, strict=True):
                 histories.meet(g, np.flatnonzero(row)) if row.any() else None
         elif kind == 1:

@@ -11,8 +11,9 @@ extern "C" __global__ void one_warp_alone(const int* in, int* out)
 {
     __shared__ int tile[64];
     tile[threadIdx.x] = in[threadIdx.x];
-    if (BUG(threadIdx.x < 32, true))
-        __syncthreads(); // <- barrier divergence
+    if (BUG(threadIdx.x < 32, false))
+        __syncthreads();
+    __syncthreads(); // <- barrier divergence
     if (threadIdx.x == 0)
         out[0] = tile[0];
 }
@@ -20,18 +21,22 @@ extern "C" __global__ void one_warp_alone(const int* in, int* out)
 extern "C" __global__ void odd_threads(const int* in, int* out)
 {
     int x = in[threadIdx.x];
-    if (BUG(x & 1, true))
+    if (BUG(x & 1, false)) {
         asm volatile("barrier.sync 0;" ::: "memory"); // <- barrier divergence
+        ++x;
+    } else {
+        asm volatile("barrier.sync 0;" ::: "memory"); // <- barrier divergence
+    }
     out[threadIdx.x] = x;
 }
 
-// A bounds check before a barrier.
+// A bounds check before a barrier that counts its threads: those that have exited never come.
 extern "C" __global__ void left_early(const int* in, int* out, int n)
 {
     if (BUG(threadIdx.x >= n, false))
         return;
     int x = threadIdx.x < n ? in[threadIdx.x] : 0;
-    asm volatile("barrier.sync 0;" ::: "memory"); // <- barrier divergence
+    asm volatile("barrier.sync 0, 64;" ::: "memory"); // <- deadlock
     if (threadIdx.x < n)
         out[threadIdx.x] = x;
 }
@@ -42,7 +47,7 @@ extern "C" __global__ void rounds_of_a_warp(int* out, int rounds)
     int count = 0;
     for (int i = 0; i < rounds + BUG(threadIdx.x / 32, 1); ++i) {
         ++count;
-        __syncthreads(); // <- barrier divergence
+        asm volatile("bar.sync 0, 64;" ::: "memory"); // <- deadlock
     }
     out[threadIdx.x] = count;
 }

@@ -157,8 +157,8 @@ _WAITS = [
 _BARRIERS = [
     Planted("barrier divergence", "bar", "barriers", "one_warp_alone", 64, lambda: (ints(64), zeros(1))),
     Planted("barrier divergence", "barrier", "barriers", "odd_threads", 32, lambda: (ints(32), zeros(32))),
-    Planted("barrier divergence", "barrier", "barriers", "left_early", 64, lambda: (ints(50), zeros(50), 50)),
-    Planted("barrier divergence", "bar", "barriers", "rounds_of_a_warp", 64, lambda: (zeros(64), 2)),
+    Planted("deadlock", "barrier", "barriers", "left_early", 64, lambda: (ints(50), zeros(50), 50)),
+    Planted("deadlock", "bar", "barriers", "rounds_of_a_warp", 64, lambda: (zeros(64), 2)),
     Planted("deadlock", "bar", "barriers", "too_many_expected", 64, lambda: (zeros(64),)),
     Planted("deadlock", "bar", "barriers", "different_barriers", 64, lambda: (zeros(64),)),
     Planted("deadlock", "bar", "barriers", "crossed_barriers", 64, lambda: (zeros(64),)),

@@ -48,10 +48,11 @@ class Barriers:
         blocks, warps, _ = state.shape
         self._arrived = np.zeros((blocks, NUM_BARRIERS + 1), np.int64)
         self._wanted = np.zeros((blocks, NUM_BARRIERS + 1), np.int64)
-        self._members = np.zeros((blocks, NUM_BARRIERS + 1, warps), np.bool_)
+        self._told = np.zeros((blocks, NUM_BARRIERS + 1, warps), np.int32)
         self._number = np.full(state.shape, -1, np.int8)
+        self._form = np.full(state.shape, -1, np.int32)
+        self._forms: list[BarrierForm] = []
         self._votes = np.zeros(state.shape, np.bool_)
-        self._last: dict[int, BarrierForm] = {}
 
     def arrive(self, form: BarrierForm, active: Active, place: int) -> None:
         """Let the active threads arrive, and wait if they do, to go on at a place."""
@@ -66,8 +67,11 @@ class Barriers:
         if form.source is not None:
             np.copyto(self._votes, state.read(form.source, "pred"), where=who)
         for n in np.unique(np.broadcast_to(number, state.shape)[who]).tolist():
-            self._count(form, int(n), who & (number == n), threads)
+            self._count(int(n), np.asarray(who & (number == n)), threads)
         if form.waits:
+            if form not in self._forms:
+                self._forms.append(form)
+            self._form[who] = self._forms.index(form)
             self._number[who] = np.broadcast_to(number, state.shape)[who]
             self._positions.wait(who, AT_BARRIER, place)
         else:
@@ -77,7 +81,8 @@ class Barriers:
     def _meet(self, form: BarrierForm, place: int) -> None:
         """All threads of all blocks are here."""
         if form.reduction:
-            self._reduce(form, self._state.read(form.source, "pred"), None)
+            votes = np.broadcast_to(self._state.read(form.source, "pred"), self._state.shape)
+            self._write(form, votes, self._state.live, None)
         self._state.clocks.synchronise_all()
         self._positions.go(None, place)
 
@@ -101,59 +106,68 @@ class Barriers:
         )
         return False
 
-    def _count(self, form: BarrierForm, n: int, who: NDArray[np.bool_], threads: Array | None) -> None:
-        """Count threads as arrived at one barrier of their blocks."""
+    def _count(self, n: int, who: NDArray[np.bool_], threads: Array | None) -> None:
+        """Count threads as arrived at one barrier of their blocks, with all that they have seen."""
         arrivals = np.count_nonzero(who, axis=(1, 2))
         blocks = np.flatnonzero(arrivals)
         self._arrived[blocks, n] += arrivals[blocks]
-        self._members[blocks, n] |= np.asarray(who.any(axis=2))[blocks]
-        wanted = (
-            np.zeros(self._state.shape, np.int64) if threads is None else np.broadcast_to(threads, self._state.shape)
-        )
+        told = self._state.clocks.tell(blocks, np.asarray(who.any(axis=2))[blocks])
+        self._told[blocks, n] = np.maximum(self._told[blocks, n], told)
+        wanted = np.broadcast_to(np.int64(_ALL) if threads is None else threads, self._state.shape)
         self._wanted[blocks, n] = np.where(who, wanted, 0).max(axis=(1, 2))[blocks]
-        self._last[n] = form
 
     def complete(self) -> None:
-        """Let the threads go on whose barrier has all that it waits for."""
+        """Let the threads go on whose barrier has all that it waits for: of all threads, those that have not exited."""
         state = self._state
         live = np.count_nonzero(state.live, axis=(1, 2))
         wanted = np.where(self._wanted == _ALL, live[:, None], self._wanted)
         done = (self._arrived > 0) & (self._arrived >= wanted)
         for n in np.flatnonzero(done.any(axis=0)).tolist():
             blocks = np.flatnonzero(done[:, n])
-            self._require_whole_blocks(n, blocks)
-            waiting = (self._number == n) & done[:, n].reshape(-1, 1, 1) & state.live
-            form = self._last[n]
-            if form.reduction:
-                self._reduce(form, self._votes, waiting)
-            state.clocks.synchronise(blocks, self._members[blocks, n])
+            waiting = np.asarray((self._number == n) & done[:, n].reshape(-1, 1, 1) & state.live)
+            self._require_one_place(n, blocks, waiting)
+            self._reduce(blocks, waiting)
+            state.clocks.learn(blocks, np.asarray(waiting.any(axis=2))[blocks], self._told[blocks, n])
             self._arrived[blocks, n] = 0
-            self._members[blocks, n] = False
+            self._told[blocks, n] = 0
             self._number[waiting] = -1
             self._positions.release(waiting)
 
-    def _require_whole_blocks(self, n: int, blocks: NDArray[np.int64]) -> None:
-        """Note a finding where all threads of a block were meant, and some have exited."""
-        state, threads = self._state, self._state.threads
-        exists = np.ones((1, 1, 1), np.bool_) if threads.exists is None else threads.exists
-        gone = exists & ~state.live
-        for g in blocks[(self._wanted[blocks, n] == _ALL) & gone[blocks].any(axis=(1, 2))].tolist():
-            here = np.flatnonzero(self._members[g, n]).tolist()
-            first = int(np.argmax(gone[g]))
+    def _require_one_place(self, n: int, blocks: NDArray[np.int64], waiting: NDArray[np.bool_]) -> None:
+        """Note a finding where a barrier of all threads of a block was met at several instructions.
+
+        That is what ``compute-sanitizer --tool synccheck`` reports (CUDA 13.0, NVIDIA H200, 2026-11-21: two branches
+        with a barrier each; a branch with one more than the other), while threads that have exited are none of the block's.
+        """
+        if len(self._forms) < 2:
+            return
+        state = self._state
+        for g in blocks[self._wanted[blocks, n] == _ALL].tolist():
+            forms = np.unique(self._form[g][waiting[g]]).tolist()
+            if len(forms) < 2:
+                continue
+            lines = sorted({self._forms[x].instruction.line for x in forms})
+            last = max(forms, key=lambda x: self._forms[x].instruction.line)
+            here = waiting[g] & (self._form[g] == last)
+            first = int(np.argmax(here))
             state.findings.add(
                 "barrier divergence",
-                self._last[n].instruction,
-                f"warps {ranges(here)} wait at barrier {n} for all threads of the block, and "
-                f"{np.count_nonzero(gone[g])} of them have exited",
-                block=threads.name_block(g),
-                thread=threads.name_thread(first // 32, first % 32),
+                self._forms[last].instruction,
+                f"the threads of the block meet barrier {n} at several instructions, lines "
+                f"{', '.join(map(str, lines))}; here, warps {ranges(np.flatnonzero(here.any(axis=1)).tolist())}",
+                block=state.threads.name_block(g),
+                thread=state.threads.name_thread(first // 32, first % 32),
+                count=int(np.count_nonzero(here)),
             )
 
-    def _reduce(self, form: BarrierForm, votes: Array, who: Active) -> None:
-        """Write what ``bar.red`` gives: over the threads of a block that were there."""
-        state = self._state
-        there = np.broadcast_to(state.live if who is None else who, state.shape)
-        votes = np.broadcast_to(votes, state.shape)
+    def _reduce(self, blocks: NDArray[np.int64], waiting: NDArray[np.bool_]) -> None:
+        """Write what each ``bar.red`` gives to the threads that wait at it."""
+        for x in np.unique(self._form[waiting]).tolist():
+            if self._forms[x].reduction:
+                self._write(self._forms[x], self._votes, waiting, waiting & (self._form == x))
+
+    def _write(self, form: BarrierForm, votes: NDArray[np.bool_], there: NDArray[np.bool_], active: Active) -> None:
+        """Reduce the votes of a block's threads that are there, and write the result of one instruction."""
         found: Array
         if form.reduction == "popc":
             found = np.count_nonzero(votes & there, axis=(1, 2)).astype(np.uint32)
@@ -161,7 +175,7 @@ class Barriers:
             found = np.asarray((votes | ~there).all(axis=(1, 2)))
         else:
             found = np.asarray((votes & there).any(axis=(1, 2)))
-        state.write(form.result, found.reshape(-1, 1, 1), who)
+        self._state.write(form.result, found.reshape(-1, 1, 1), active)
 
     @property
     def is_waited_at(self) -> bool:

@@ -52,13 +52,15 @@ class Compiled:
     """A program, ready to be executed.
 
     ``fragments`` are found by the place of their first instruction; ``synchronising`` are those of whole warps,
-    ``spinning`` the places of fragments that look at what other threads may change.
+    ``spinning`` the places of fragments that look at what other threads may change, ``leaving`` of those
+    that only exit.
     """
 
     program: KernelProgram
     fragments: dict[int, Fragment]
     synchronising: dict[int, WarpSync]
     spinning: frozenset[int]
+    leaving: tuple[int, ...]
     not_bit_exact: tuple[NotBitExact, ...]
     missing: tuple[Missing, ...]
 
@@ -108,11 +110,20 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
         for start, fragment in fragments.items()
         if any(_looks_at_others(x) for x in program.instructions[start : start + fragment.length])
     )
-    return Compiled(program, fragments, synchronising, spinning, tuple(doubts), tuple(missing))
+    leaving = tuple(x for x, y in fragments.items() if not y.body and _is_exit(program, x, first_function))
+    return Compiled(program, fragments, synchronising, spinning, leaving, tuple(doubts), tuple(missing))
 
 
 _EXCEPT_ON = "except on "
 _RETURN = Instruction("ret", "ret", (), (), None, 0, 0)
+
+
+def _is_exit(program: KernelProgram, place: int, first_function: int) -> bool:
+    """Tell whether whoever comes to a place exits at once."""
+    if place >= len(program.instructions):
+        return True
+    found = program.instructions[place]
+    return found.guard is None and (found.mnemonic == "exit" or (found.mnemonic == "ret" and place < first_function))
 
 
 def _looks_at_others(instruction: Instruction) -> bool:

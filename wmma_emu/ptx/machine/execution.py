@@ -38,6 +38,7 @@ class Execution:
         self.completed = True
         self.instructions = 0
         self._deadline = deadline
+        self._awaited = np.zeros(state.shape, np.bool_)
         self._callers: list[NDArray[np.int32]] = []
         self._depth = np.zeros(state.shape, np.int32)
         self._all = state.shape[0] * state.shape[1] * state.shape[2]
@@ -97,6 +98,18 @@ class Execution:
         self.positions.leave(active)
         if self.barriers.is_waited_at:
             self.barriers.complete()
+
+    def await_lanes(self, missing: NDArray[np.bool_]) -> None:
+        """Remember lanes that others of their warp wait for, but for those that are about to exit."""
+        if missing.any():
+            self._awaited |= missing & ~np.isin(self.positions.at, self.compiled.leaving)
+
+    def lanes_that_passed_by(self, who: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Find the lanes that warps waited for and that have exited instead; nobody waits for them any more."""
+        warps = who.any(axis=-1, keepdims=True)
+        passed = self._awaited & warps & ~self.state.live
+        self._awaited &= ~warps
+        return np.asarray(passed)
 
     def abort(self) -> None:
         """End the launch here."""

@@ -86,6 +86,8 @@ class WarpSync(NamedTuple):
         missing = self._missing(execution, who)
         waits = who & self._widen(execution, missing)  # of a warpgroup: where any of its warps lacks lanes
         if waits.any():
+            if self.members == "live":
+                execution.await_lanes(missing)
             execution.positions.wait(waits, AT_WARP, self.place)
             execution.instructions -= int(np.count_nonzero(waits))  # counted when it is executed
             who = who & ~waits
@@ -108,6 +110,10 @@ class WarpSync(NamedTuple):
                 absent = self._widen(execution, who) & ~execution.state.live
             if absent.any():
                 self._report(execution, who, absent, "which have exited or do not exist")
+        elif self.members == "live":
+            passed = execution.lanes_that_passed_by(who)
+            if passed.any():
+                self._report(execution, who, passed, "which passed by and have exited")
         self.act(execution, active)
 
     def _missing(self, execution: "Execution", who: _Mask) -> _Mask:
