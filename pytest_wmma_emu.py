@@ -20,7 +20,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def emulated_gpu(request: pytest.FixtureRequest) -> "EmulatedGpu":
-    """A GPU that is not there: ``cuda``, ``triton``, ``ptx`` and ``file`` give modules; launches raise on findings."""
+    """A GPU that is not there: ``cuda``, ``triton``, ``ptx`` and ``file`` give modules.
+
+    Launches raise on findings, and after 60 seconds; ``max_seconds`` of a module or a launch says otherwise.
+    """
     from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
 
     return EmulatedGpu(schedules=request.config.getoption("ptx_schedules"))

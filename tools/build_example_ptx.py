@@ -8,9 +8,7 @@ NVRTC is what a test takes to compile them again.
 """
 
 import argparse
-import ctypes
 import importlib
-import importlib.util
 import inspect
 import os
 import re
@@ -18,14 +16,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p
-from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from examples.ptx.texts import FOLDER, TEXTS, TritonText, source
 from tools.cuda_driver import CudaError, find_nvcc
+from wmma_emu.ptx.launch import cuda_source
 
 PTX_VERSION = 86
 """Of the Triton texts: the oldest that has all of their instructions."""
@@ -40,9 +37,18 @@ def build(name: str, compiler: str = "nvrtc") -> str:
 
 
 def compile_cuda(text: str, file: str, target: str, compiler: str = "nvrtc", options: Sequence[str] = ()) -> str:
-    """PTX of CUDA C++, without paths of this machine in it."""
-    ptx = _by_nvcc(text, file, target, options) if compiler == "nvcc" else _by_nvrtc(text, file, target, options)
-    return without_paths(ptx)
+    """PTX of CUDA C++, without paths of this machine in it; NVRTC's always has lines.
+
+    Raises
+    ------
+    CudaError
+        If nvcc is not there, or refuses the text.
+    BackendUnavailableError, CompilationError
+        The same of NVRTC.
+    """
+    if compiler == "nvcc":
+        return without_paths(_by_nvcc(text, file, target, options))
+    return without_paths(cuda_source.compile_cuda(text, target, name=file, options=options).ptx)
 
 
 def without_paths(ptx: str) -> str:
@@ -55,55 +61,11 @@ def _by_nvcc(text: str, file: str, target: str, options: Sequence[str]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, file)
         path.write_text(text, encoding="utf-8")
-        known = [x.replace("--generate-line-info", "-lineinfo") for x in options]
-        command = [find_nvcc(), "-ptx", f"-arch={target}", "-std=c++17", *known, file, "-o", "out.ptx"]
+        command = [find_nvcc(), "-ptx", f"-arch={target}", "-std=c++17", *options, file, "-o", "out.ptx"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
         if done.returncode:
             raise CudaError(f"{file} does not compile for {target}:\n{done.stderr[:4000]}")
         return Path(folder, "out.ptx").read_text(encoding="utf-8")
-
-
-@cache
-def nvrtc() -> tuple[ctypes.CDLL, tuple[str, ...]]:
-    """NVRTC's library and its headers, from the Python packages of NVIDIA.
-
-    Raises
-    ------
-    CudaError
-        If they are not installed.
-    """
-    spec = importlib.util.find_spec("nvidia")
-    for place in (spec.submodule_search_locations or []) if spec else []:
-        for library in sorted(Path(place).glob("cu*/lib/libnvrtc.so.*")):
-            if "builtins" not in library.name:
-                include = library.parents[1] / "include"
-                return ctypes.CDLL(str(library)), tuple(str(x) for x in (include, include / "cccl") if x.exists())
-    raise CudaError("no NVRTC: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-crt")
-
-
-def _by_nvrtc(text: str, file: str, target: str, options: Sequence[str]) -> str:
-    library, folders = nvrtc()
-    program = c_void_p()
-    library.nvrtcCreateProgram(byref(program), text.encode(), file.encode(), 0, None, None)
-    try:
-        given = [f"--gpu-architecture={target.replace('sm', 'compute')}", "-std=c++17", *options]
-        given += [f"-I{x}" for x in folders]
-        status = library.nvrtcCompileProgram(
-            program, c_int(len(given)), (c_char_p * len(given))(*map(str.encode, given))
-        )
-        if status:
-            raise CudaError(f"{file} does not compile for {target}:\n{_text(library, 'ProgramLog', program)[:4000]}")
-        return _text(library, "PTX", program)
-    finally:
-        library.nvrtcDestroyProgram(byref(program))
-
-
-def _text(library: ctypes.CDLL, what: str, program: c_void_p) -> str:
-    size = c_size_t()
-    getattr(library, f"nvrtcGet{what}Size")(program, byref(size))
-    buffer = ctypes.create_string_buffer(size.value)
-    getattr(library, f"nvrtcGet{what}")(program, buffer)
-    return buffer.value.decode()
 
 
 def build_triton(text: TritonText) -> str:

@@ -13,7 +13,7 @@ from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, PairOp
 from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.rows import CARRY, FormRow
 from wmma_emu.ptx.steps.values import VALUE_ROWS, VALUE_STEPS
-from wmma_emu.ptx.steps.widths import width_of
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["ScalarCase", "emulated", "modules", "scalar_cases"]
 
@@ -61,7 +61,7 @@ def scalar_cases() -> Iterator[ScalarCase]:
 
 
 def _register(name: str, kind: str, index: int = 0) -> Register:
-    return Register(index, f"%{name}", "pred" if kind in ("pred", CARRY) else f"b{width_of(kind)}")
+    return Register(index, f"%{name}", "pred" if kind in ("pred", CARRY) else f"b{bits_of_type(kind)}")
 
 
 def _case(row: FormRow, constants: dict[int, int], suffix: str) -> ScalarCase:
@@ -90,10 +90,10 @@ def _case(row: FormRow, constants: dict[int, int], suffix: str) -> ScalarCase:
 def _into_wider(words: str, width: int) -> Iterator[ScalarCase]:
     """A conversion to a narrow integer whose result stands in a wider register."""
     *_, target, source = words.split(".")
-    if width_of(target) < width:
+    if bits_of_type(target) < width:
         operands = Register(0, "%d0", f"b{width}"), _register("a0", source)
         whole = Instruction(f"cvt.{words}", "cvt", tuple(words.split(".")), operands, None, 1, 1)
-        row = FormRow(whole.opcode, whole.modifiers, Form, "PTX ISA 9.0, 9.4.1")
+        row = FormRow(whole.opcode, whole.modifiers, Form, "PTX ISA 9.1, 9.4.1")
         form = VALUE_STEPS["cvt"](whole)
         # What the result's type leaves of the register is zero, unless the form says otherwise.
         form = form._replace(destinations=(f"b{width}",))
@@ -103,7 +103,7 @@ def _into_wider(words: str, width: int) -> Iterator[ScalarCase]:
 def _packs(row: FormRow) -> Iterator[ScalarCase]:
     kind = row.words[0]
     for count in (2, 4):
-        part = width_of(kind) // count
+        part = bits_of_type(kind) // count
         if part < 8 or (kind == "b64" and part < 16):
             continue
         parts = tuple(_register(f"a{i}", f"b{part}") for i in range(count))
@@ -166,8 +166,7 @@ def input_arrays(case: ScalarCase) -> list[NDArray[np.generic]]:
 
 def kernel(case: ScalarCase, name: str) -> str:
     """PTX of a kernel: pointers to the inputs, then one to the results, uint64[destinations][threads]."""
-    form = case.form
-    loaded = [(i, kind) for i, kind in enumerate(form.sources) if not isinstance(_source(case, i), Immediate)]
+    loaded = [(i, kind) for i, kind in enumerate(case.form.sources) if not isinstance(_source(case, i), Immediate)]
     parameters = ", ".join(f".param .u64 p{i}" for i in range(len(loaded) + 1))
     lines = [f".visible .entry {name}({parameters}) {{", ".reg .b32 %t<6>;", ".reg .b64 %x<4>;", ".reg .pred %c<2>;"]
     lines += [
@@ -176,40 +175,45 @@ def kernel(case: ScalarCase, name: str) -> str:
         "mov.u32 %t2, %tid.x;",
         "mad.lo.s32 %t0, %t0, %t1, %t2;",
     ]
-    carry_in = None
     for slot, (i, kind) in enumerate(loaded):
-        bits = 32 if kind in ("pred", CARRY) else width_of(kind)
-        lines += [f".reg .b{bits} %a{i}{'w' if bits == 32 and kind in ('pred', CARRY) else ''};"]
-        lines += [f"ld.param.u64 %x0, [p{slot}];", f"mul.wide.u32 %x1, %t0, {bits // 8};", "add.s64 %x0, %x0, %x1;"]
-        if kind in ("pred", CARRY):
-            lines += [f"ld.global.b32 %a{i}w, [%x0];"]
-            if kind == "pred":
-                lines += [f".reg .pred %a{i};", f"setp.ne.u32 %a{i}, %a{i}w, 0;"]
-            else:
-                carry_in = f"%a{i}w"
-        else:
-            lines += [f"ld.global.b{bits} %a{i}, [%x0];"]
-    targets = [(i, kind) for i, kind in enumerate(form.destinations)]
-    for i, kind in targets:
-        lines += [
-            f".reg .pred %d{i};" if kind == "pred" else f".reg .b{32 if kind == CARRY else width_of(kind)} %d{i};"
-        ]
-    if carry_in:
-        # A carry of its own: from 1 + (2**32 - 1).
-        lines += [f"add.cc.u32 %t3, {carry_in}, 0xffffffff;"]
-    lines += [f"{case.row.opcode} {case.text};"]
-    lines += [f"ld.param.u64 %x0, [p{len(loaded)}];", "mul.wide.u32 %x1, %t0, 8;", "add.s64 %x0, %x0, %x1;"]
-    for i, kind in targets:
+        lines += _load(slot, i, kind)
+    for i, kind in enumerate(case.form.destinations):
+        lines += [f".reg .{'pred' if kind == 'pred' else f'b{_bits_in_memory(kind)}'} %d{i};"]
+    for i, kind in loaded:
         if kind == CARRY:
-            lines += [f"addc.u32 %d{i}, 0, 0;"]
+            # A carry of its own: from 1 + (2**32 - 1).
+            lines += [f"add.cc.u32 %t3, %a{i}w, 0xffffffff;"]
+    lines += [f"{case.row.opcode} {case.text};", *_store(case, len(loaded))]
+    return "\n".join([*lines, "ret;", "}"])
+
+
+def _bits_in_memory(kind: str) -> int:
+    """Predicates and carries are uint32."""
+    return 32 if kind in ("pred", CARRY) else bits_of_type(kind)
+
+
+def _load(slot: int, i: int, kind: str) -> list[str]:
+    """Load source ``i``, whose pointer is parameter ``slot``; a predicate or a carry as a word of its own."""
+    bits = _bits_in_memory(kind)
+    name = f"%a{i}w" if kind in ("pred", CARRY) else f"%a{i}"
+    lines = [f".reg .b{bits} {name};", f"ld.param.u64 %x0, [p{slot}];", f"mul.wide.u32 %x1, %t0, {bits // 8};"]
+    lines += ["add.s64 %x0, %x0, %x1;", f"ld.global.b{bits} {name}, [%x0];"]
+    if kind == "pred":
+        lines += [f".reg .pred %a{i};", f"setp.ne.u32 %a{i}, {name}, 0;"]
+    return lines
+
+
+def _store(case: ScalarCase, slot: int) -> list[str]:
+    """Store every result as uint64; the carry flag is read before anything else may change it."""
+    targets = list(enumerate(case.form.destinations))
+    lines = [f"ld.param.u64 %x0, [p{slot}];", "mul.wide.u32 %x1, %t0, 8;", "add.s64 %x0, %x0, %x1;"]
+    lines += [f"addc.u32 %d{i}, 0, 0;" for i, kind in targets if kind == CARRY]
     for i, kind in targets:
         if kind == "pred":
             lines += [f"selp.u64 %x2, 1, 0, %d{i};"]
-        elif kind == CARRY or width_of(kind) == 32:
-            lines += [f"cvt.u64.u32 %x2, %d{i};"]
-        elif width_of(kind) == 64:
+        elif _bits_in_memory(kind) == 64:
             lines += [f"mov.b64 %x2, %d{i};"]
         else:
-            lines += [f"cvt.u64.u{width_of(kind)} %x2, %d{i};"]
+            lines += [f"cvt.u64.u{_bits_in_memory(kind)} %x2, %d{i};"]
         lines += [f"st.global.u64 [%x0+{8 * COUNT * i}], %x2;"]
-    return "\n".join([*lines, "ret;", "}"])
+    return lines

@@ -6,6 +6,7 @@ cancellation, results at the smallest normal number and at the largest. All rand
 that changes a bit needs a new `VERSION`.
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -81,92 +82,126 @@ def _integers(bits: int, place: int) -> Array:
 @cache
 def _floats(kind: str, which: int) -> tuple[Array, Array, Array]:
     fmt = format_of(kind)
-    makers = {
-        "specials": 1700, "random": 2000, "close": 1500, "ties of sums": 1000, "cancelled": 1000,
-        "ties of products": 1000, "tiny": 1000, "smallest": 400, "subnormal": 300, "huge": 340,
-    }  # fmt: skip
-    drawn = [_family(fmt, f"{kind} {which} {name}", name, count) for name, count in makers.items()]
+    drawn = [draw(_Draw(fmt, f"{kind} {which} {name}", count)) for name, (count, draw) in _FAMILIES.items()]
     a, b, c = (np.concatenate(x).astype(fmt.storage) for x in zip(*drawn, strict=True))
     if which:
         a, b, c = (np.roll(x, 3 * COUNT // 7) for x in (a, b, c))
     return a, b, c
 
 
-def _family(fmt: Format, label: str, name: str, count: int) -> tuple[Array, Array, Array]:
-    bits, fraction, bias = fmt.bits, fmt.fraction_bits, fmt.bias
-    top = (1 << (bits - 1 - fraction)) - 1
+Three = tuple[Array, Array, Array]
 
-    def random(part: str) -> Array:
-        return _words(f"{label} {part}", count, bits).astype(np.uint64)
 
-    def number(part: str, exponent: Array | int, low_zeros: int = 0) -> Array:
+class _Draw:
+    """Draws numbers of a format: ``label`` and the name of a part choose the stream."""
+
+    def __init__(self, fmt: Format, label: str, count: int) -> None:
+        self.fmt, self.label, self.count = fmt, label, count
+        self.bits, self.fraction, self.bias = fmt.bits, fmt.fraction_bits, fmt.bias
+        self.top = (1 << (self.bits - 1 - self.fraction)) - 1
+        self.sign = np.uint64(1 << (self.bits - 1))
+
+    def below(self, part: str, limit: int) -> Array:
+        return _words(f"{self.label} {part}", self.count, 32) % np.uint32(limit)
+
+    def random(self, part: str) -> Array:
+        return _words(f"{self.label} {part}", self.count, self.bits).astype(np.uint64)
+
+    def number(self, part: str, exponent: Array | int, low_zeros: int = 0) -> Array:
         """Random sign and fraction under an exponent field."""
-        word = random(part)
-        significand = word & np.uint64((1 << fraction) - 1)
+        word = self.random(part)
+        significand = word & np.uint64((1 << self.fraction) - 1)
         significand = significand >> np.uint64(low_zeros) << np.uint64(low_zeros)
-        field = np.asarray(exponent).astype(np.uint64) << np.uint64(fraction)
-        return (word & np.uint64(1 << (bits - 1))) | field | significand
+        field = np.asarray(exponent).astype(np.uint64) << np.uint64(self.fraction)
+        return (word & self.sign) | field | significand
 
-    def exponents(part: str, low: int, high: int) -> Array:
-        return low + (_words(f"{label} {part}", count, 32) % np.uint32(high - low + 1)).astype(np.int64)
+    def exponents(self, part: str, low: int, high: int) -> Array:
+        return low + self.below(part, high - low + 1).astype(np.int64)
 
-    three = "abc"
-    match name:
-        case "specials":
-            table = np.array(_specials(fmt), np.uint64)
-            picked = tuple(table[_words(f"{label} {x}", count, 32) % np.uint32(len(table))] for x in three)
-            # Some beside a number without anything special.
-            plain = number("d", exponents("de", bias - 3, bias + 3))
-            return picked[0], np.where(random("e") % np.uint64(4) == 0, plain, picked[1]), picked[2]
-        case "random":
-            return random("a"), random("b"), random("c")
-        case "close":
-            spread = min(fraction + 3, bias - 2)
-            fields = [number(x, exponents(f"{x}e", bias - spread, bias + spread)) for x in three]
-            return fields[0], fields[1], fields[2]
-        case "ties of sums":
-            # b is half a unit of the last place of a, or of the place above, and a little more or less.
-            exponent = exponents("e", fraction + 4, top - 2) if top > fraction + 6 else exponents("e", top - 4, top - 2)
-            b = exponent - fraction - 1 + (random("f") % np.uint64(3)).astype(np.int64) - 1
-            offset = (random("g") % np.uint64(3)).astype(np.int64) - 1
-            word = (np.maximum(b, 0) << fraction) + offset
-            word = np.maximum(word, 0).astype(np.uint64) | (random("h") & np.uint64(1 << (bits - 1)))
-            return number("a", exponent), word, number("c", np.maximum(exponent - 2 * fraction - 3, 0))
-        case "cancelled":
-            a, b = number("a", exponents("ae", bias - 2, bias + 2)), number("b", exponents("be", bias - 2, bias + 2))
-            product = _product(a, b, fmt).astype(np.int64) + (random("f") % np.uint64(3)).astype(np.int64) - 1
-            return a, b, product.astype(np.uint64) ^ np.uint64(1 << (bits - 1))
-        case "ties of products":
-            # Factors of few bits, whose product ends in one bit more than fits, and an addend far below.
-            zeros = fraction // 2
-            a, b = (number(x, exponents(f"{x}e", bias - 1, bias + 1), zeros) for x in "ab")
-            a |= np.uint64(1 << zeros)
-            b |= np.uint64(1 << zeros)
-            return a, b, number("c", exponents("ce", 0, max(bias - 2 * fraction, 1)))
-        case "tiny":
-            field = exponents("ae", 1, top - 2)
-            sum_of_fields = exponents("s", bias - fraction - 4, bias + 2)
-            other = np.clip(sum_of_fields - field, 0, top - 1)
-            return number("a", field), number("b", other), number("c", exponents("ce", 0, 2))
-        case "smallest":
-            # Products beside the smallest normal number: (1 + k u) * (1 - j u) at that exponent.
-            field = exponents("ae", 2, bias)
-            up = (random("f") % np.uint64(5)).astype(np.int64)
-            down = (random("g") % np.uint64(8)).astype(np.int64)
-            a = (field << fraction) + up
-            b = ((bias + 1 - field) << fraction) - down
-            signs = [random(x) & np.uint64(1 << (bits - 1)) for x in "hij"]
-            return (
-                a.astype(np.uint64) | signs[0],
-                b.astype(np.uint64) | signs[1],
-                (random("k") % np.uint64(3)) | signs[2],
-            )
-        case "subnormal":
-            return tuple(number(x, exponents(f"{x}e", 0, 1)) for x in three)  # type: ignore[return-value]
-        case _:
-            fields = [number(x, exponents(f"{x}e", top - 2, top - 1)) for x in three]
-            one = number("o", exponents("oe", bias - 1, bias))
-            return fields[0], np.where(random("p") % np.uint64(2) == 0, one, fields[1]), fields[2]
+    def numbers(self, low: int, high: int) -> Three:
+        """Three numbers whose exponent fields are within bounds."""
+        a, b, c = (self.number(x, self.exponents(f"{x}e", low, high)) for x in "abc")
+        return a, b, c
+
+
+def _specials_beside_numbers(draw: _Draw) -> Three:
+    table = np.array(_specials(draw.fmt), np.uint64)
+    a, b, c = (table[draw.below(x, len(table))] for x in "abc")
+    # Some beside a number without anything special.
+    plain = draw.number("d", draw.exponents("de", draw.bias - 3, draw.bias + 3))
+    return a, np.where(draw.random("e") % np.uint64(4) == 0, plain, b), c
+
+
+def _random(draw: _Draw) -> Three:
+    return draw.random("a"), draw.random("b"), draw.random("c")
+
+
+def _close(draw: _Draw) -> Three:
+    spread = min(draw.fraction + 3, draw.bias - 2)
+    return draw.numbers(draw.bias - spread, draw.bias + spread)
+
+
+def _ties_of_sums(draw: _Draw) -> Three:
+    # b is half a unit of the last place of a, or of the place above, and a little more or less.
+    fraction, top = draw.fraction, draw.top
+    exponent = draw.exponents("e", fraction + 4 if top > fraction + 6 else top - 4, top - 2)
+    b = exponent - fraction - 1 + (draw.random("f") % np.uint64(3)).astype(np.int64) - 1
+    offset = (draw.random("g") % np.uint64(3)).astype(np.int64) - 1
+    word = (np.maximum(b, 0) << fraction) + offset
+    word = np.maximum(word, 0).astype(np.uint64) | (draw.random("h") & draw.sign)
+    return draw.number("a", exponent), word, draw.number("c", np.maximum(exponent - 2 * fraction - 3, 0))
+
+
+def _cancelled(draw: _Draw) -> Three:
+    a, b = (draw.number(x, draw.exponents(f"{x}e", draw.bias - 2, draw.bias + 2)) for x in "ab")
+    product = _product(a, b, draw.fmt).astype(np.int64) + (draw.random("f") % np.uint64(3)).astype(np.int64) - 1
+    return a, b, product.astype(np.uint64) ^ draw.sign
+
+
+def _ties_of_products(draw: _Draw) -> Three:
+    # Factors of few bits, whose product ends in one bit more than fits, and an addend far below.
+    zeros = draw.fraction // 2
+    a, b = (draw.number(x, draw.exponents(f"{x}e", draw.bias - 1, draw.bias + 1), zeros) for x in "ab")
+    a |= np.uint64(1 << zeros)
+    b |= np.uint64(1 << zeros)
+    return a, b, draw.number("c", draw.exponents("ce", 0, max(draw.bias - 2 * draw.fraction, 1)))
+
+
+def _tiny(draw: _Draw) -> Three:
+    field = draw.exponents("ae", 1, draw.top - 2)
+    sum_of_fields = draw.exponents("s", draw.bias - draw.fraction - 4, draw.bias + 2)
+    other = np.clip(sum_of_fields - field, 0, draw.top - 1)
+    return draw.number("a", field), draw.number("b", other), draw.number("c", draw.exponents("ce", 0, 2))
+
+
+def _smallest(draw: _Draw) -> Three:
+    # Products beside the smallest normal number: (1 + k u) * (1 - j u) at that exponent.
+    field = draw.exponents("ae", 2, draw.bias)
+    up = (draw.random("f") % np.uint64(5)).astype(np.int64)
+    down = (draw.random("g") % np.uint64(8)).astype(np.int64)
+    a = (field << draw.fraction) + up
+    b = ((draw.bias + 1 - field) << draw.fraction) - down
+    h, i, j = (draw.random(x) & draw.sign for x in "hij")
+    return a.astype(np.uint64) | h, b.astype(np.uint64) | i, (draw.random("k") % np.uint64(3)) | j
+
+
+def _subnormal(draw: _Draw) -> Three:
+    return draw.numbers(0, 1)
+
+
+def _huge(draw: _Draw) -> Three:
+    a, b, c = draw.numbers(draw.top - 2, draw.top - 1)
+    one = draw.number("o", draw.exponents("oe", draw.bias - 1, draw.bias))
+    return a, np.where(draw.random("p") % np.uint64(2) == 0, one, b), c
+
+
+_FAMILIES: dict[str, tuple[int, Callable[[_Draw], Three]]] = {
+    "specials": (1700, _specials_beside_numbers), "random": (2000, _random), "close": (1500, _close),
+    "ties of sums": (1000, _ties_of_sums), "cancelled": (1000, _cancelled),
+    "ties of products": (1000, _ties_of_products), "tiny": (1000, _tiny), "smallest": (400, _smallest),
+    "subnormal": (300, _subnormal), "huge": (340, _huge),
+}  # fmt: skip
+"""How many of each kind, and what draws them."""
 
 
 def _product(a: Array, b: Array, fmt: Format) -> Array:

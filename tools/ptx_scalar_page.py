@@ -28,8 +28,8 @@ _SUMMARY = """
 ## The table
 
 {forms} spellings, {cases} cases, {count:,} inputs of each: **{equal:,} of {total:,} results are equal, bit for bit**
-({gpu}, driver {driver}, ptxas {ptxas}, {date}). Beside them stand the {cvt} forms of `cvt` of
-`wmma_emu.scalar.cvt_table`, which have a recording of their own.
+({gpu}, driver {driver}, ptxas {ptxas}, {date}). Beside them stand the {cvt} forms of `cvt`
+that sm_90 has, those of `wmma_emu.scalar.cvt_table`, which have a recording of their own.
 
 A row stands for all spellings with these modifiers and types. A modifier in parentheses may be left out; of several
 with a stroke between them one is there.
@@ -48,7 +48,8 @@ def tables() -> str:
     equal = {case.name: _equal(case, *known[case.name]) for case in cases}
     about = {x: metadata[x] for x in ("gpu", "driver", "ptxas")}
     text = _SUMMARY.format(
-        forms=len({case.row.opcode for case in cases}), cases=len(cases), cvt=len(CVT_FORMS), count=COUNT,
+        forms=len({case.row.opcode for case in cases}), cases=len(cases), count=COUNT,
+        cvt=sum("sm_90" in form.archs for form in CVT_FORMS.values()),
         equal=sum(equal.values()), total=len(cases) * COUNT, date=date, **about,
     )  # fmt: skip
     return text + "\n".join(_rows(cases, equal)) + "\n"

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools import cute_tutorials, nvidia_samples
-from tools.cuda_driver import find_nvcc
+from tools.cuda_driver import CudaError, find_nvcc
 from tools.record_ptx_kernels import Launcher
 from tools.sample_launches import Drawn, Launch, Source
 from wmma_emu.errors import CompilationError, WmmaEmuError
@@ -55,6 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = [x for x in LAUNCHES if trees[SOURCES[x.source].tree] and re.search(given.only, f"{x.source} {x.kernel}")]
     if not chosen:
         parser.error("nothing to run: give --cuda-samples or --cutlass, and an --only that something matches")
+    for option, tree in trees.items():
+        if tree is not None and given.keep is None and not tree.is_dir():
+            parser.error(f"--{option} {tree}: there is no such folder")
     with tempfile.TemporaryDirectory() as folder:
         return _run_all(chosen, trees, given.keep or Path(folder), given)
 
@@ -80,7 +83,7 @@ def _run_all(launches: Sequence[Launch], trees: dict[str, Path], folder: Path, g
                 differing = np.count_nonzero(output.view(np.uint8) != on_gpu(launcher, kernel, launch).view(np.uint8))
                 cells.append(f"{differing} bytes differ" if differing else "equal")
                 failures += bool(differing)
-        except WmmaEmuError as error:
+        except (WmmaEmuError, CudaError, OSError) as error:
             report, failures = None, failures + 1
             cells = ["", "", str(error).splitlines()[0], *[""] * (len(columns) - 5)]
         print(_row([launch.source, launch.kernel + _order(launch), *cells]), flush=True)
@@ -109,6 +112,8 @@ def compiled(name: str, source: Source, tree: Path, folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     ptx = folder / f"{name}.ptx"
     if not ptx.exists():
+        if not (tree / source.path).is_file():
+            raise CompilationError(f"{tree} has no {source.path}: another folder, or another version")
         text = (tree / source.path).read_text(encoding="utf-8")
         copy = folder / Path(source.path).name
         copy.write_text(with_tiles(text, source.tiles), encoding="utf-8")
@@ -164,7 +169,7 @@ def draw(kernel: Kernel, launch: Launch) -> Drawn:
 def run(kernel: Kernel, launch: Launch) -> tuple[str, Report, NDArray[Any]]:
     """Launch a kernel; say how far its result is from what was expected."""
     drawn = draw(kernel, launch)
-    report = kernel[launch.grid, launch.block, launch.shared](*drawn.arguments, findings="report")
+    report = kernel[launch.grid, launch.block, launch.shared](*drawn.arguments, findings="report", max_seconds=None)
     error = np.abs(drawn.output.astype(np.float64) - drawn.expected)
     if not drawn.bound.any():
         result = f"wrong in {np.count_nonzero(error)} elements" if error.any() else "equal"

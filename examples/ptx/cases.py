@@ -313,6 +313,9 @@ def _functions() -> tuple[Case, ...]:
              lambda r: (integers(r, (64, 16), np.uint8), np.zeros((64, 16), np.uint8)), (1,), counted),
         Case("variables", "functions", "variables", (2,), (64,), 256,
              lambda r: (numbers(r, (2, 64), np.float32), np.zeros((2, 64), np.float32), 64), (1,), filtered, 1e-6),
+        Case("printing", "printing", "printing", (2,), (32,), 0,
+             lambda r: (numbers(r, (40,), np.float32), np.zeros(40, np.int32), 40), (1,),
+             lambda *_: (np.array([4] * 39 + [4 + 7 + 8]),)),
     )  # fmt: skip
 
 

@@ -51,6 +51,7 @@ CUDA = (
     CudaText("divergence"),
     CudaText("hand_over"),
     CudaText("functions"),
+    CudaText("printing"),
     CudaText("sparse_mma"),
     CudaText("matrix_moves", "sm_90"),
     CudaText("wgmma", "sm_90a"),

@@ -3,12 +3,14 @@
 
 import json
 import os
+import re
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from tests.ptx.texts_of_launches import SCALE, SHIFT, entry
+from wmma_emu.cli import main
 
 
 @pytest.fixture
@@ -85,11 +87,15 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
     (["ptx", "explain", ""], ""),
     (["ptx", "explain", "a\0b"], ""),
     (["ptx", "explain", "scale.ptx", "--fromat", "x"],
-     "ptx explain has no option '--fromat'; it has --help, --arch, --contract, --format; did you mean --format?"),
+     "ptx explain has no option '--fromat'; it has --help, --arch, --contract, --keep, --format; did you mean "
+     "--format?"),
+    (["ptx", "explain", "scale.ptx", "--keep", "x.npy"], "--keep 'x.npy' is no .ptx file to write"),
+    (["ptx", "explain", "scale.ptx", "--keep", "scale.ptx"], "scale.ptx: an input; name another file to write"),
+    (["ptx", "explain", "scale.ptx", "--keep", "no/x.ptx"], "no/x.ptx: there is no directory"),
     (["ptx", "explain", "scale.ptx", "--format", "csv"], "--format 'csv' is not one of text, json"),
     (["ptx", "explain", "scale.ptx", "--contract", "x"], "--contract 'x' is not one of ptxas, never"),
     (["ptx", "explain", "later.ptx", "--arch", "a100"], "the text is for sm_120a, and sm_80 (Ampere) is an older chip"),
-    (["ptx", "run", "two.ptx", "--grid", "1", "--block", "1"], "two.ptx has 2 kernels; name one"),
+    (["ptx", "run", "two.ptx", "--grid", "1", "--block", "1"], "two.ptx has 2 kernels, k, l; name one: --kernel k\n"),
     (["ptx", "run", "scale.ptx", "--grid", "1;2", "--block", "1"], "--grid '1;2' is not one to three positive"),
     (["ptx", "run", "scale.ptx", "--grid", "1", "--block", "2000"], "block.x is 2000; sm_90 takes at most 1024"),
     (["ptx", "run", "scale.ptx", "--grid", "1", "--block", "1", "--max-steps", "x"], "--max-steps 'x' is no positive"),
@@ -123,3 +129,39 @@ def test_a_file_of_cuda_is_compiled(run, texts):
     (texts / "k.cu").write_text("__global__ void twice(float* x) { y; }")
     status, _, err = run("ptx", "explain", "k.cu")
     assert status == 2 and 'k.cu(1): error: identifier "y" is undefined' in err
+
+
+def test_the_text_that_findings_name_lines_of_is_kept(run, texts):
+    pytest.importorskip("nvidia", reason="NVRTC is not installed")
+    (texts / "k.cu").write_text("__global__ void twice(float* x) { x[threadIdx.x] *= 2; }")
+    argv = ("--grid", "1", "--block", "9", "--arg", "x.npy", "--keep", "k.ptx")
+    status, out, _ = run("ptx", "run", "k.cu", *argv)
+    line = int(re.search(r"out of bounds: line (\d+)", out)[1])
+    kept = (texts / "k.ptx").read_text().splitlines()
+    assert status == 1 and kept[line - 1].split() == out.splitlines()[3].split() and "ld.global" in kept[line - 1]
+    status, out, _ = run("ptx", "explain", "k.ptx", "--keep", "again.ptx")
+    assert status == 0 and (texts / "again.ptx").read_text() == (texts / "k.ptx").read_text()
+
+
+def test_tabs_of_the_text_are_blanks_in_findings(run, texts):
+    (texts / "tabs.ptx").write_text(entry("", ".reg .b64 %a;\n\tmov.u64\t%a, 0;\n\tst.global.u32\t[%a],\t0;\nret;"))
+    status, out, _ = run("ptx", "run", "tabs.ptx", "--grid", "1", "--block", "1")
+    assert status == 1 and "st.global.u32 [%a],   0;" in out and "\\t" not in out
+
+
+def test_a_caret_points_at_what_is_wrong_in_a_text(run, texts):
+    (texts / "wrong.ptx").write_text(entry("", "add.s32 %r1,, 3;"))
+    status, out, err = run("ptx", "explain", "wrong.ptx")
+    first, text, caret = err.splitlines()
+    assert (status, out) == (2, "") and first.startswith("wmma-emu: error: line 7, column 13: ")
+    assert (text, caret) == ("    add.s32 %r1,, 3;", "    " + " " * 12 + "^")
+
+
+def test_an_interrupt_leaves_no_file(run, texts, monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("wmma_emu.ptx.machine.execution.Execution.run", interrupted)
+    before = sorted(os.listdir())
+    assert main(list(scale("y.npy=x.npy", "0.5", "6"))) == 130
+    assert sorted(os.listdir()) == before

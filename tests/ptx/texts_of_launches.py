@@ -81,3 +81,6 @@ ORDER = (
 def entry(parameters: str, body: str = "ret;", directives: str = "", before: str = "") -> str:
     """A text of one kernel ``k``."""
     return f"{HEAD}{before}\n.visible .entry k({parameters}) {directives}\n{{\n{body}\n}}\n"
+
+
+VPRINTF = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);"

@@ -142,3 +142,11 @@ def test_nothing_to_run_is_said(capsys):
     with pytest.raises(SystemExit):
         main(["--only", "sgemm"])
     assert "--cuda-samples or --cutlass" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there_or_another_is_said(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["--cutlass", str(tmp_path / "none"), "--only", "tiled_copy "])
+    assert "none: there is no such folder" in capsys.readouterr().err
+    assert main(["--cutlass", str(tmp_path), "--only", "tiled_copy "]) == 1
+    assert re.search(r"\| \S+ has no examples/\S+tiled_copy\.cu: another folder", capsys.readouterr().out)

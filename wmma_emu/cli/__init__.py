@@ -21,7 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 2 after an error, which is one line on standard error; 130 after an interrupt; 141 when the reader
+        0; 2 after an error, which is one line on standard error, with the place below it where a text of PTX or
+        CUDA C++ is wrong; 130 after an interrupt; 141 when the reader
         of standard output has gone. Where ``crosscheck`` finds bits that differ, SystemExit is raised with 1.
     """
     try:

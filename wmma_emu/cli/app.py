@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a command line to an exit status: what goes wrong becomes one line, never a traceback."""
+"""From a command line to an exit status: what goes wrong becomes a line, never a traceback."""
 
 import re
 import sys
@@ -10,8 +10,14 @@ from importlib import import_module
 from typing import TextIO
 
 from wmma_emu.cli.options import parse_arguments
-from wmma_emu.cli.terminal import Terminal, discard_output, say_on_stderr
-from wmma_emu.errors import UnspecifiedBehaviourWarning, UnverifiedModelWarning, WmmaEmuError
+from wmma_emu.cli.terminal import Terminal, discard_output, say_on_stderr, show_on_stderr
+from wmma_emu.errors import (
+    CompilationError,
+    PtxSyntaxError,
+    UnspecifiedBehaviourWarning,
+    UnverifiedModelWarning,
+    WmmaEmuError,
+)
 
 __all__ = ["run"]
 
@@ -64,7 +70,10 @@ def _fail(error: Exception) -> int:
         text = f"{what}: {error.strerror or error}"
         if error.filename is None:
             discard_output(sys.stdout)
-    say_on_stderr(f"wmma-emu: error: {text}")
+    if isinstance(error, PtxSyntaxError | CompilationError):  # what they show is a place in a text
+        show_on_stderr(f"wmma-emu: error: {text}")
+    else:
+        say_on_stderr(f"wmma-emu: error: {text}")
     return _USER_ERROR
 
 

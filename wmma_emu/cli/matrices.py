@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.cli.usage import UsageError
 
-__all__ = ["check_output", "read_matrix", "write_matrix"]
+__all__ = ["check_output", "read_matrix", "write_matrix", "write_text"]
 
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 10_000
@@ -178,6 +178,15 @@ def write_matrix(path: str, matrix: NDArray[Any]) -> None:
     UsageError
         If the system refuses; then nothing is left behind.
     """
+    _write(path, lambda file: np.save(file, matrix, allow_pickle=False))
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a text, as `write_matrix` writes a matrix; raises what it raises."""
+    _write(path, lambda file: file.write(text.encode()))
+
+
+def _write(path: str, write: Callable[[BinaryIO], object]) -> None:
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
     try:
@@ -186,7 +195,7 @@ def write_matrix(path: str, matrix: NDArray[Any]) -> None:
             with file:
                 with suppress(FileNotFoundError):
                     shutil.copymode(target, temporary)
-                np.save(file, matrix, allow_pickle=False)
+                write(file)
             os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.cli.matrices import write_matrix
+from wmma_emu.cli.matrices import check_output, write_matrix, write_text
 from wmma_emu.cli.ptx_arguments import read_given, read_sizes
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
-from wmma_emu.ptx import Explanation, LaunchOptions, Module
+from wmma_emu.ptx import Explanation, Kernel, LaunchOptions, Module
 from wmma_emu.ptx.launch.targets import arch_for
 
 __all__ = ["run"]
+
+_MOST_NAMES = 10
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
@@ -43,11 +45,18 @@ def _module(arguments: Namespace, engine: str) -> Module:
     contract = check_choice("--contract", arguments.contract, ("ptxas", "never"))
     keywords: dict[str, Any] = {"contract": contract, "engine": engine, "findings": "report"}
     try:
+        if arguments.keep is not None:
+            if not arguments.keep.endswith(".ptx"):
+                raise UsageError(f"--keep {quoted(arguments.keep)} is no .ptx file to write, such as kernel.ptx")
+            check_output(arguments.keep, [arguments.file])
         if arguments.arch is None and path.suffix != ".cu":
             keywords["arch"] = arch_for(path.read_text(encoding="utf-8"))
         elif arguments.arch is not None:
             keywords["arch"] = arguments.arch
-        return Module.from_file(path, **keywords)
+        module = Module.from_file(path, **keywords)
+        if arguments.keep is not None:
+            write_text(arguments.keep, module.text)
+        return module
     except UnicodeDecodeError:
         raise UsageError(f"{arguments.file}: not a text; cuobjdump -ptx takes the PTX out of a binary") from None
     except ValueError as error:
@@ -79,12 +88,12 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
     grid, block = read_sizes("--grid", arguments.grid), read_sizes("--block", arguments.block)
     shared = check_number("--shared-bytes", arguments.shared_bytes)
     module = _module(arguments, arguments.engine)
-    kernel = module.kernel if arguments.kernel is None else module[arguments.kernel]
+    kernel = _kernel(module, arguments.kernel)
     launch = kernel[grid, block, shared]
     given = read_given(arguments.arg, chosen.max_bytes)
     report = launch(*(x.value for x in given), **options)
     for line in str(report).splitlines():
-        terminal.line(line)
+        terminal.line(line.expandtabs(4))
     if report.completed:
         written = []
         for value, output in given:
@@ -96,6 +105,19 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
             written.append((output, f"{' x '.join(map(str, value.shape))} {stored.dtype}, sha256 {digest}"))
         terminal.fields(written, indent=0)
     return 1 if report.findings else 0
+
+
+def _kernel(module: Module, name: str | None) -> Kernel:
+    """Find the kernel that is to run, the only one if none is named."""
+    if name is not None:
+        return module[name]
+    if len(module) > 1:
+        names = [module[x].called for x in module]
+        shown = [x if names.count(x) == 1 else y for x, y in zip(names, module, strict=True)]
+        more = f" and {len(shown) - _MOST_NAMES} more" if len(shown) > _MOST_NAMES else ""
+        listed = ", ".join(shown[:_MOST_NAMES]) + more
+        raise UsageError(f"{module.name} has {len(shown)} kernels, {listed}; name one: --kernel {shown[0]}")
+    return module.kernel
 
 
 def _number(option: str, text: str) -> float:

@@ -21,6 +21,8 @@ def _add_file(parser: argparse.ArgumentParser, chip: str) -> None:
     add("--arch", metavar="CHIP", help=f"a target or a product, as in sm_90, h200, a100; {chip} if left out")
     add("--contract", metavar="C", default="ptxas",
         help="ptxas (default) or never; whether a mul and an add that leave their rounding open are fused")  # fmt: skip
+    add("--keep", metavar="OUT.ptx",
+        help="write the PTX that findings name lines of, which NVRTC makes of CUDA C++")  # fmt: skip
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +41,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--schedule", metavar="SEED", help="run the warps in an order drawn from a seed")
     add("--schedules", metavar="N", default="1", help="run in so many orders, and compare the results")
     add("--max-steps", metavar="N", help="instructions stepped before the launch is stopped; 1e8 if left out")
-    add("--max-seconds", metavar="S", help="seconds before the launch is stopped; no limit if left out")
+    add("--max-seconds", metavar="S", help="seconds before a run of the launch is stopped; 300 if left out")
     add("--max-bytes", metavar="N", help="memory that the launch may use; 4 GiB if left out")
     add("--engine", metavar="E", default="auto", help="of matrix products; the bits are the same")
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TextIO
 
 from wmma_emu.cli.usage import one_line, printable
 
-__all__ = ["Line", "Styled", "Terminal", "discard_output", "say_on_stderr"]
+__all__ = ["Line", "Styled", "Terminal", "discard_output", "say_on_stderr", "show_on_stderr"]
 
 _STYLES = {
     "title": "bold",
@@ -27,6 +27,8 @@ _STYLES = {
 
 _WIDTH_OF_FILES = 100
 _NARROWEST = 40
+_MOST_LINES, _LONGEST_LINE = 40, 1000
+"""Of a message of several lines."""
 
 
 class Styled(NamedTuple):
@@ -51,10 +53,21 @@ def _encodable(text: str, stream: TextIO) -> str:
 
 def say_on_stderr(text: str) -> None:
     """Write one line on standard error, if there is one and it takes it."""
+    _say(one_line(text))
+
+
+def show_on_stderr(text: str) -> None:
+    """Write a message of several lines there, with its line breaks: a caret in it points at a place."""
+    lines = text.expandtabs(4).splitlines()
+    more = [f"and {len(lines) - _MOST_LINES} lines more"] if len(lines) > _MOST_LINES else []
+    _say("\n".join(printable(x[:_LONGEST_LINE].rstrip()) for x in [*lines[:_MOST_LINES], *more]))
+
+
+def _say(text: str) -> None:
     if sys.stderr is None:
         return
     try:
-        print(_encodable(one_line(text), sys.stderr), file=sys.stderr, flush=True)
+        print(_encodable(text, sys.stderr), file=sys.stderr, flush=True)
     except OSError:  # nowhere is left to say it; the exit status does
         discard_output(sys.stderr)
 

@@ -15,7 +15,7 @@ KINDS = {
     "read-only": "a write to memory that may only be read",
     "race": "two warps access the same shared memory, one of them writes, and no barrier is between",
     "missing wait": "data of an asynchronous copy or product is used before it is waited for",
-    "barrier divergence": "some threads of a block wait at a barrier that others have left for good",
+    "barrier divergence": "a barrier of all threads is met at several instructions, or by some lanes of a warp",
     "deadlock": "every thread that is left waits for another",
     "partial warp": "an instruction of a whole warp is reached by some of its lanes",
     "illegal metadata": "sparsity metadata that the manual forbids",

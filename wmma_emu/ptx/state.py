@@ -29,10 +29,13 @@ from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 if TYPE_CHECKING:
     from wmma_emu.ptx.memory.memory import Memory
 
-__all__ = ["Pending", "State", "carry_of", "registers_of"]
+__all__ = ["MODELLED_SPECIALS", "Pending", "State", "carry_of", "registers_of"]
 
 _CLOCKS = ("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi")
 _SHARED_SIZES = ("dynamic_smem_size", "total_smem_size", "aggr_smem_size")
+
+MODELLED_SPECIALS = Threads.special_names().union(_CLOCKS, _SHARED_SIZES)
+"""Names of the special registers that `State.special` knows."""
 
 
 class Pending(Protocol):
@@ -197,15 +200,12 @@ class State:
         return Warps(self.shape, active)
 
     def special(self, name: str) -> Array:
-        """What a special register reads."""
+        """What a special register reads, of `MODELLED_SPECIALS`."""
         if name in _CLOCKS:  # a time that goes on is all that is promised
             return np.full((1, 1, 1), self.steps >> 32 if name.endswith("_hi") else self.steps, np.uint64)
         if name in _SHARED_SIZES:
             return np.full((1, 1, 1), self.memory.shared_size(name), np.uint32)
-        try:
-            return self.threads.special(name)
-        except KeyError:
-            raise UnsupportedInstructionError(f"the special register %{name} is not modelled") from None
+        return self.threads.special(name)
 
 
 def carry_of(program: KernelProgram) -> Register:

@@ -55,6 +55,11 @@ class Threads:
         self._linear = np.arange(self.num_warps * LANES).reshape(1, self.num_warps, LANES)
         self.exists: NDArray[np.bool_] | None = None if self.count % LANES == 0 else self._linear < self.count
 
+    @classmethod
+    def special_names(cls) -> frozenset[str]:
+        """Names that `special` knows."""
+        return frozenset(cls(Dim3(1), Dim3(1), np.zeros(1, np.int64))._constants)
+
     def special(self, name: str) -> Array:
         """What a special register reads, as uint32 (uint64 for the 64-bit ones), as narrow as it can be.
 
@@ -80,6 +85,8 @@ class Threads:
             table[f"nclusterid.{name}"] = table[f"nctaid.{name}"]
             table[f"cluster_ctaid.{name}"] = _uniform(0)
             table[f"cluster_nctaid.{name}"] = _uniform(1)
+        for name in ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"):
+            table[f"{name}.w"] = _uniform(0)  # PTX ISA 9.1: the fourth element is unused and always zero
         return table | {
             "laneid": np.arange(LANES, dtype=np.uint32).reshape(1, 1, LANES),
             "warpid": np.arange(self.num_warps, dtype=np.uint32).reshape(1, -1, 1),

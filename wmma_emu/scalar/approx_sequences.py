@@ -42,14 +42,18 @@ def _ex2(word: Any) -> Any:
     return xp.where(low, multiply(result, result), result)
 
 
-def _lg2(word: Any) -> Any:
-    """Multiply subnormal numbers by 2**24, and subtract 24."""
-    xp = namespace(word)
-    small = _is_small(word)
-    if not small.any():
-        return exponential.lg2(word)
-    result = exponential.lg2(xp.where(small, multiply(word, _2_TO_24), word))
-    return xp.where(small, minus_24(result), result)
+def _lifted(unit: Unit, undo: Unit) -> Unit:
+    """Multiply subnormal numbers by 2**24, and undo what that does to their results."""
+
+    def lifted(word: Any) -> Any:
+        small = _is_small(word)
+        if not small.any():
+            return unit(word)
+        xp = namespace(word)
+        result = unit(xp.where(small, multiply(word, _2_TO_24), word))
+        return xp.where(small, undo(result), result)
+
+    return lifted
 
 
 def _rcp(word: Any) -> Any:
@@ -62,26 +66,6 @@ def _rcp(word: Any) -> Any:
         return algebraic.rcp(word)
     factor = xp.where(large, _QUARTER, xp.where(small, _2_TO_24, _ONE))
     return multiply(algebraic.rcp(multiply(word, factor)), factor)
-
-
-def _rsqrt(word: Any) -> Any:
-    """Multiply subnormal numbers by 2**24, and the result by 2**12."""
-    xp = namespace(word)
-    small = _is_small(word)
-    if not small.any():
-        return algebraic.rsqrt(word)
-    result = algebraic.rsqrt(xp.where(small, multiply(word, _2_TO_24), word))
-    return xp.where(small, multiply(result, _2_TO_12), result)
-
-
-def _sqrt(word: Any) -> Any:
-    """Multiply subnormal numbers by 2**24, and the result by 2**-12."""
-    xp = namespace(word)
-    small = _is_small(word)
-    if not small.any():
-        return algebraic.sqrt(word)
-    result = algebraic.sqrt(xp.where(small, multiply(word, _2_TO_24), word))
-    return xp.where(small, multiply(result, _2_TO_MINUS_12), result)
 
 
 def _sin(word: Any) -> Any:
@@ -98,13 +82,13 @@ SEQUENCES: dict[tuple[str, bool], Unit] = {
     ("ex2", True): exponential.ex2,
     ("ex2", False): _ex2,
     ("lg2", True): exponential.lg2,
-    ("lg2", False): _lg2,
+    ("lg2", False): _lifted(exponential.lg2, minus_24),
     ("rcp", True): algebraic.rcp,
     ("rcp", False): _rcp,
     ("rsqrt", True): algebraic.rsqrt,
-    ("rsqrt", False): _rsqrt,
+    ("rsqrt", False): _lifted(algebraic.rsqrt, lambda result: multiply(result, _2_TO_12)),
     ("sqrt", True): algebraic.sqrt,
-    ("sqrt", False): _sqrt,
+    ("sqrt", False): _lifted(algebraic.sqrt, lambda result: multiply(result, _2_TO_MINUS_12)),
     ("sin", True): _sin,
     ("sin", False): _sin,
     ("cos", True): _cos,

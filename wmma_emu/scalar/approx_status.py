@@ -45,7 +45,7 @@ _SAME_CODE = "; ptxas 13.0 makes the same machine instructions for both"
 _FIRST = {("tanh", "f32"): "sm_75"} | {
     (name, fmt): chip for name in ("ex2", "tanh") for fmt, chip in (("f16", "sm_75"), ("bf16", "sm_90"))
 }
-"""The first chip that has it, where that is not the first of all (PTX ISA 9.0)."""
+"""The first chip that has it, where that is not the first of all (PTX ISA 9.1)."""
 
 _FUNCTIONS = (
     *((name, "f32") for name in ("ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh", "div")),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from wmma_emu.errors import BackendUnavailableError, CompilationError, FragmentMismatchError
+from wmma_emu.errors import BackendUnavailableError, CompilationError, FragmentMismatchError, KernelFindingsError
 from wmma_emu.ptx.launch import cuda_source
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "ptx"
@@ -93,6 +93,99 @@ def test_a_wmma_kernel_runs_as_it_is_with_the_bits_of_the_instruction(two):
     report = module["naive_wmma"][(2, 2), 32](a, b, d, 32, 32, 32)
     expected = we.gemm(a, b.T, instr="wmma.mma.m16n16k16.f32.f32", arch="sm_80")
     assert d.tobytes() == expected.tobytes() and report.findings == ()
+
+
+LIBRARIES = """
+#include <cassert>
+#include <cstdio>
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+#include <cooperative_groups/memcpy_async.h>
+#include <cuda/atomic>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+#include <cuda/std/array>
+#include <cuda/std/limits>
+#include <cub/block/block_reduce.cuh>
+namespace cg = cooperative_groups;
+
+extern "C" __global__ void groups(const int* x, int* sums, int* scans, int* neighbours, int* active)
+{
+    __shared__ int tile[64];
+    auto block = cg::this_thread_block();
+    auto warp = cg::tiled_partition<32>(block);
+    auto eight = cg::tiled_partition<8>(warp);
+    int i = cg::this_grid().thread_rank();
+    cg::memcpy_async(block, tile, x + block.group_index().x * 64, sizeof(tile));
+    cg::wait(block);
+    int mine = tile[block.thread_rank()];
+    sums[i] = cg::reduce(eight, mine, cg::plus<int>());
+    scans[i] = cg::inclusive_scan(warp, mine, cg::plus<int>());
+    neighbours[i] = warp.shfl_down(tile[63 - block.thread_rank()], 1);
+    if (mine & 1) {
+        auto group = cg::coalesced_threads();
+        active[i] = group.size() * 100 + group.thread_rank();
+    }
+}
+
+extern "C" __global__ void library(int* x, int* sum, int n)
+{
+    using Reduce = cub::BlockReduce<int, 64>;
+    __shared__ typename Reduce::TempStorage storage;
+    __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+    __shared__ int tile[64];
+    cuda::std::array<int, 3> factors{2, 3, 5};
+    if (threadIdx.x == 0)
+        init(&barrier, blockDim.x);
+    __syncthreads();
+    auto pipe = cuda::make_pipeline();
+    pipe.producer_acquire();
+    cuda::memcpy_async(tile + threadIdx.x, x + threadIdx.x, 4, pipe);
+    pipe.producer_commit();
+    pipe.consumer_wait();
+    barrier.arrive_and_wait();
+    int other = tile[threadIdx.x ^ 33] * factors[threadIdx.x % 3];
+    pipe.consumer_release();
+    assert(other <= cuda::std::numeric_limits<short>::max());
+    int total = Reduce(storage).Sum(other);
+    if (threadIdx.x == 0) {
+        std::printf("%d\\n", total);
+        cuda::atomic_ref<int, cuda::thread_scope_device>(*sum).fetch_add(total);
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def libraries(two):
+    headers = [x / "nv" / "target" for x in cuda_source._include_folders()]
+    if not any(x.exists() for x in headers):
+        pytest.skip("nvidia-cuda-cccl is not installed")
+    return we.ptx.Module.from_cuda(LIBRARIES, "sm_90", findings="raise")
+
+
+def test_cooperative_groups_run_as_they_are(libraries):
+    x = np.arange(128, dtype=np.int32) ** 2 % 101
+    sums, scans, neighbours, active = np.zeros((4, 128), np.int32)
+    libraries["groups"][2, 64](x, sums, scans, neighbours, active, schedules=2)
+    assert np.array_equal(sums, x.reshape(-1, 8).sum(1).repeat(8))
+    assert np.array_equal(scans, x.reshape(-1, 32).cumsum(1).ravel())
+    turned = x.reshape(2, 64)[:, ::-1].reshape(-1, 32)
+    assert np.array_equal(neighbours, np.hstack([turned[:, 1:], turned[:, -1:]]).ravel())
+    odd = (x & 1).reshape(-1, 32)
+    ranks = odd * (100 * odd.sum(1, keepdims=True) + odd.cumsum(1) - 1)
+    assert np.array_equal(active, ranks.ravel())
+
+
+def test_barriers_pipelines_atomics_and_blocks_of_the_libraries_run(libraries):
+    x, total = np.arange(64, dtype=np.int32), np.zeros(1, np.int32)
+    report = libraries["library"][1, 64](x, total, 64)
+    i = np.arange(64)
+    expected = int((x[i ^ 33] * np.array([2, 3, 5])[i % 3]).sum())
+    assert total.tolist() == [expected] and report.output == f"{expected}\n"
+    with pytest.raises(KernelFindingsError, match=r"assertion 'other <= cuda::std::numeric_limits<short>::max\(\)'"):
+        libraries["library"][1, 64](x + 30000, total, 64)
 
 
 def test_without_the_compiler_the_error_says_what_to_install(monkeypatch):

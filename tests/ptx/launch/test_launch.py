@@ -2,6 +2,9 @@
 """A launch: legality, findings and what becomes of them, limits, schedules."""
 
 import re
+import signal
+import threading
+import traceback
 import warnings
 
 import ml_dtypes
@@ -9,7 +12,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from tests.ptx.texts_of_launches import ORDER, SCALE, SHIFT, entry
+from tests.ptx.texts_of_launches import ORDER, SCALE, SHIFT, VPRINTF, entry
 from wmma_emu.errors import (
     KernelFindingsError,
     KernelFindingsWarning,
@@ -17,6 +20,8 @@ from wmma_emu.errors import (
     ScheduleDependenceError,
     UnsupportedInstructionError,
 )
+from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
+from wmma_emu.ptx.memory.heap import GlobalMemory
 
 RACE, SAFE = SHIFT.replace("BARRIER", ""), SHIFT.replace("BARRIER", "bar.sync 0;")
 
@@ -164,3 +169,148 @@ def test_a_block_that_is_asked_for_is_taken():
     module = we.ptx.Module(entry("", directives=".reqntid 64, 2"))
     assert module["k"][3, (64, 2)]().instructions == 3 * 128
     assert repr(module["k"][3, (64, 2)]) == "k[(3, 1, 1), (64, 2, 1), 0]"
+
+
+LAST = entry(
+    ".param .u64 x",
+    """.reg .b32 %r<3>; .reg .b64 %a<2>; .reg .pred %p;
+    mov.u32 %r0, %ctaid.x;
+    st.global.VALUE.u32 [last+PLACE], %r0;
+    ret;""",
+    before=".global .align 4 .b8 last[BYTES];",
+)
+
+
+@pytest.mark.parametrize(("size", "place", "message"), [
+    (4, 0, r"with schedule=[12], the variable last is 0x000000[0-9a-f]{2}, not 0x0000001f"),
+    (32, 8, r"the variable last has 0x000000[0-9a-f]{2} at byte 8, not 0x0000001f; 1 of 32 bytes differ"),
+])  # fmt: skip
+def test_variables_that_depend_on_the_order_are_an_error_too(size, place, message):
+    text = LAST.replace("BYTES", str(size)).replace("PLACE", str(place)).replace("VALUE", "relaxed.gpu")
+    module = we.ptx.Module(text, findings="report")
+    module.variable("last")[...] = 7
+    with pytest.raises(ScheduleDependenceError, match=message):
+        module["k"][32, 1](None, schedules=3)
+    assert module.variable("last").tolist() == [7] * size
+    module["k"][1, 1](None, schedules=4)
+    assert module.variable("last", np.uint32)[place // 4] == 0
+
+
+def printing(body):
+    letters = ", ".join(str(x) for x in b"%d\n\0")
+    before = f"""{VPRINTF}
+    .global .align 1 .b8 text[] = {{{letters}}};
+    .global .u32 next;"""
+    call = """{ .param .b64 p0; .param .b64 p1; .param .b32 q;
+    st.param.b64 [p0], %a1; st.param.b64 [p1], %a3;
+    call.uni (q), vprintf, (p0, p1); }"""
+    registers = """.reg .b32 %r<4>; .reg .b64 %a<5>; .reg .pred %p; .local .align 8 .b8 buffer[8];
+    mov.u64 %a0, text; cvta.global.u64 %a1, %a0; mov.u64 %a2, buffer; cvta.local.u64 %a3, %a2; mov.u64 %a4, next;
+    mov.u32 %r0, %ctaid.x;"""
+    return entry("", f"{registers}\n{body.replace('PRINT', call)}\nret;", before=before)
+
+
+def test_texts_may_come_in_any_order():
+    same = "st.local.u32 [buffer], %r0; PRINT"
+    assert we.ptx.Module(printing(same))["k"][9, 1](schedules=4).output.split() == [str(x) for x in range(9)]
+
+
+def test_what_is_printed_may_not_depend_on_the_order():
+    body = """atom.global.inc.u32 %r1, [%a4], 63; setp.ne.u32 %p, %r1, 0; @%p bra no;
+    st.local.u32 [buffer], %r0; PRINT
+no:"""
+    with pytest.raises(ScheduleDependenceError, match=r"what k prints: with schedule=1, '\d+\\n' is printed"):
+        we.ptx.Module(printing(body))["k"][64, 1](schedules=2)
+    body = """atom.global.inc.u32 %r1, [%a4], 63; setp.ne.u32 %p, %r1, %r0; @%p bra no;
+    st.local.u32 [buffer], %r0; PRINT
+no:"""
+    with pytest.raises(ScheduleDependenceError, match=r"with schedule=1, printf is called \d+ times, not 64"):
+        we.ptx.Module(printing(body))["k"][64, 1](schedules=2)
+
+
+def test_a_launch_has_five_minutes_and_one_of_a_test_one():
+    assert we.ptx.LaunchOptions().max_seconds == 300 and EmulatedGpu().ptx(SCALE).options.max_seconds == 60
+    assert EmulatedGpu(max_seconds=None).ptx(SCALE).options.limits.seconds is None
+    with pytest.raises(UnsupportedInstructionError, match="max_seconds=0 is no positive number; None is no limit"):
+        we.ptx.LaunchOptions(max_seconds=0)
+
+
+def test_an_interrupt_in_mid_launch_leaves_everything_as_it_was():
+    text = entry(
+        ".param .u64 x",
+        """.reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [x]; mov.u32 %r, 5;
+    st.global.u32 [%a], %r; st.global.u32 [v], %r;
+$loop:
+    bra $loop;""",
+        before=".global .u32 v = 3;",
+    )
+    module, x = we.ptx.Module(text), np.ones(1, np.uint32)
+    timer = threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        module["k"][1, 1](x)
+    timer.join()
+    assert x.tolist() == [1] and module.variable("v", np.uint32).tolist() == [3]
+    with pytest.raises(LaunchLimitError):
+        module["k"][1, 1](x, max_steps=1000)
+    assert x.tolist() == [1] and module.variable("v", np.uint32).tolist() == [3]
+
+
+def test_an_interrupt_while_arrays_are_updated_waits_for_the_last(monkeypatch):
+    copy_back = GlobalMemory.copy_back
+
+    def interrupted(heap):
+        signal.raise_signal(signal.SIGINT)
+        copy_back(heap)
+
+    monkeypatch.setattr(GlobalMemory, "copy_back", interrupted)
+    x = np.ones(4, np.float32)
+    with pytest.raises(KeyboardInterrupt):
+        we.ptx.Module(SCALE)["scale"][1, 4](x, 3.0, 4)
+    assert x.tolist() == [3] * 4 and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda module: module["scale"][1, 32](1, 2),
+    lambda module: module["scale"][1, 3200],
+    lambda module: module["scael"],
+    lambda module: module["scale"](1),
+    lambda module: module["scale"][1, 32](np.zeros(2, np.float32), 1.0, 5, findings="raise"),
+    lambda module: module["scale"][1, 32](np.zeros(2, np.float32), 1.0, 2, max_steps=1),
+    lambda module: we.ptx.Module("nothing"),
+])  # fmt: skip
+def test_an_error_ends_at_the_line_of_the_test(wrong):
+    module = we.ptx.Module(SCALE)
+    with pytest.raises(we.WmmaEmuError) as error:
+        wrong(module)
+    frames = [x for x, _ in traceback.walk_tb(error.value.__traceback__)]
+    last = [x.f_code.co_filename for x in frames if not x.f_locals.get("__tracebackhide__")]
+    assert last[-1] == __file__ and len(frames) == len(last) + 1
+
+
+def test_a_warning_names_the_line_of_the_launch():
+    with pytest.warns(KernelFindingsWarning) as caught:
+        we.ptx.Module(SCALE)["scale"][4, 32](np.ones(100, np.float32), 2.0, 104)
+    assert [x.filename for x in caught] == [__file__]
+
+
+def test_lanes_that_are_at_one_place_in_many_warps_are_named_once():
+    text = entry(
+        "",
+        """.reg .b32 %r<2>; .reg .pred %p; mov.u32 %r0, %laneid; setp.lt.u32 %p, %r0, 18;
+@%p bra $spin;
+$other:
+    bra $other;
+$spin:
+    bra $spin;""",
+    )
+    message = (
+        r"block \(0, 0, 0\): lanes 18-31 of each of warps 0-3 are at line \d+ \(bra \$other;\), "
+        r"lanes 0-17 of each of warps 0-3 are at line \d+ \(bra \$spin;\)$"
+    )
+    with pytest.raises(LaunchLimitError, match=message):
+        we.ptx.Module(text)["k"][1, 128](max_steps=1000)
+
+
+def test_one_tuple_is_a_grid_and_a_block_and_the_launch_says_so():
+    assert repr(we.ptx.Module(SCALE)["scale"][(2, 3)]) == "scale[(2, 1, 1), (3, 1, 1), 0]"

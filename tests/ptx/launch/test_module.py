@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A text becomes kernels: chips, files, names, variables."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -109,3 +111,14 @@ def test_a_kernel_with_what_is_not_modelled_says_so_before_it_runs():
     assert missing.opcode == "frobnicate.s32"
     with pytest.raises(UnsupportedInstructionError, match=r"k cannot run, line \d+: frobnicate\.s32 %r0, %r1, %r2;"):
         module["k"][1, 1](0)
+
+
+@pytest.mark.parametrize(("opcode", "hint"), [
+    ("ad.s32", "ad.s32 is not modelled; the mnemonics nearest to ad are add, and, mad$"),
+    ("sept.s32", "sept.s32 is not modelled; the mnemonics nearest to sept are set, selp, setp$"),
+    ("frobnicate.s32", "frobnicate.s32 is not modelled$"),
+])  # fmt: skip
+def test_a_mnemonic_that_there_is_not_is_refused_with_the_nearest(opcode, hint):
+    text = entry("", f".reg .b32 %r<3>;\n    {opcode} %r0, %r1, %r2;\n    ret;")
+    (missing,) = we.ptx.Module(text).explain().kernels[0].missing
+    assert re.search(hint, missing.reason), missing.reason

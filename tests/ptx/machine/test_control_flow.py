@@ -195,3 +195,51 @@ def test_another_schedule_gives_the_same_bits(seed):
     assert not launch(body, d, block=96).findings
     assert not launch(body, e, block=96, schedule=seed).findings
     assert d.tolist() == e.tolist() and d.any()
+
+
+def test_a_function_called_from_two_places_at_once_returns_to_both():
+    d = numbers(8)
+    body = """
+    { .param .b32 a; .param .b32 r;
+    and.b32 %r5, %r0, 1;
+    setp.eq.u32 %p1, %r5, 1;
+    @%p1 bra ODD;
+    add.u32 %r3, %r0, 1;
+    st.param.b32 [a], %r3;
+    call (r), twice, (a);
+    ld.param.b32 %r2, [r];
+    add.u32 %r2, %r2, 100;
+    bra END;
+    ODD: st.param.b32 [a], %r0;
+    call (r), twice, (a);
+    ld.param.b32 %r2, [r]; }
+    END:
+    """ + put("%r2")
+    assert not launch(body, d, block=8, before=FUNCTION).findings
+    assert d.tolist() == [102, 2, 106, 6, 110, 10, 114, 14]
+
+
+def test_calls_go_as_deep_as_functions_are_written():
+    d = numbers()
+    before = ".func f0() { ret; }\n" + "".join(f".func f{i}() {{ call f{i - 1}; ret; }}\n" for i in range(1, 80))
+    assert not launch("call f79;\nmov.u32 %r2, 3;\n" + put("%r2"), d, before=before).findings
+    assert d.tolist() == [3] * 32
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_a_grid_costs_no_memory_for_its_blocks(seed):
+    with pytest.raises(LaunchLimitError, match="seconds"):
+        launch("ret;", numbers(), grid=2**31 - 1, block=1, max_bytes=1 << 27, max_seconds=0.3, schedule=seed)
+
+
+def test_the_limit_of_time_is_looked_at_in_straight_code_too():
+    body = "add.u32 %r2, %r0, %r1;\n" * 20_000
+    with pytest.raises(LaunchLimitError, match="seconds"):
+        launch(body, numbers(), grid=64, block=1024, max_seconds=0.05)
+
+
+def test_every_block_of_a_drawn_order_runs_once():
+    d = numbers(5000)
+    body = "cvt.u64.u32 %rd5, %r1;\nshl.b64 %rd5, %rd5, 2;\nadd.s64 %rd5, %rd1, %rd5;\nred.global.add.u32 [%rd5], 1;"
+    assert not launch(body, d, grid=5000, block=1, schedule=4).findings
+    assert d.tolist() == [1] * 5000

@@ -58,6 +58,7 @@ class Chunk:
             Dim3(self.blocks), Dim3(self.threads_of_block or self.warps * 32), np.arange(self.blocks)
         )
         self.heap = GlobalMemory(self.module)
+        self.heap.expect(self.arrays.values())
         self.address = {name: self.heap.map(array, name) for name, array in self.arrays.items()}
         self.findings = Findings(self.program)
         self.clocks = Clocks(self.blocks, self.warps)
@@ -80,7 +81,7 @@ class Chunk:
 
     def barrier(self) -> None:
         """All warps of all blocks meet."""
-        self.clocks.synchronise(np.arange(self.blocks), np.ones((self.blocks, self.warps), bool))
+        meet(self.clocks, np.arange(self.blocks), np.ones((self.blocks, self.warps), bool))
 
     def lanes(self, step: int = 4, base: int = 0) -> NDArray[np.uint64]:
         """Addresses of the threads of a block, one behind the other: (1, warps, 32)."""
@@ -93,6 +94,11 @@ class Chunk:
 
     def kinds(self) -> list[str]:
         return [f.kind for f in self.findings]
+
+
+def meet(clocks: Clocks, blocks: NDArray[np.int64], members: NDArray[np.bool_]) -> None:
+    """Let warps of some blocks wait for each other."""
+    clocks.learn(blocks, members, clocks.tell(blocks, members))
 
 
 def one(value: int) -> NDArray[np.uint64]:

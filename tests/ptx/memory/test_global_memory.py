@@ -20,37 +20,64 @@ def test_arrays_begin_at_multiples_of_256_and_lie_apart():
     assert a >= 0x7F00_0000_0000
 
 
-def test_views_of_one_buffer_keep_their_places():
+def test_arrays_that_overlap_keep_their_places():
     whole = np.arange(100, dtype=np.int32)
+    views = {"tail": whole[60:], "head": whole[:10], "whole": whole, "middle": whole[5:70]}
     heap = GlobalMemory(EMPTY_MODULE)
-    tail, head = heap.map(whole[60:], "tail"), heap.map(whole[:10], "head")
-    assert tail - head == 240
-    assert heap.map(whole, "whole") == head
+    heap.expect(views.values())
+    address = {name: heap.map(x, name) for name, x in views.items()}
+    assert [address[x] - address["whole"] for x in views] == [240, 0, 0, 20]
+    assert address["whole"] % 256 == 0
 
 
-def test_views_of_bytes_of_another_owner_keep_their_places():
-    owner = bytearray(64)
+def test_overlaps_are_handed_on():
+    whole = np.arange(30, dtype=np.int32)
+    views = {"last": whole[18:], "first": whole[:10], "middle": whole[9:19]}
+    chunk = Chunk(arrays=views)
+    assert chunk.address["last"] - chunk.address["first"] == 72
+    assert chunk.load("global", one(chunk.address["first"] + 4 * 29))[0].item() == 29
+    assert not chunk.found
+
+
+@pytest.mark.parametrize("owner", [np.zeros(1024, np.uint8), bytearray(1024)], ids=["array", "bytearray"])
+def test_slices_that_do_not_overlap_lie_apart_as_aligned_as_in_their_buffer(owner):
     heap = GlobalMemory(EMPTY_MODULE)
-    first, second = np.frombuffer(owner, np.uint32, 4), np.frombuffer(owner, np.uint32, 4, 16)
-    assert heap.map(second, "second") - heap.map(first, "first") == 16
+    views = [np.frombuffer(owner, np.uint8, 100, 100 * k) for k in range(10)]
+    views = [owner[100 * k : 100 * k + 100] for k in range(10)] if isinstance(owner, np.ndarray) else views
+    heap.expect(views)
+    places = [heap.map(x, f"x{k}") for k, x in enumerate(views)]
+    assert [x % 256 for x in places] == [100 * k % 256 for k in range(10)]
+    assert min(np.diff(places)) >= 256 + 100
 
 
-def test_what_no_view_covers_may_not_be_accessed():
-    whole = np.arange(100, dtype=np.uint32)
-    chunk = Chunk(arrays={"low": whole[:10], "high": whole[20:30]})
-    assert chunk.load("global", one(chunk.address["low"] + 80))[0].item() == 20
-    assert chunk.load("global", one(chunk.address["low"] + 48), line=5)[0].item() == 0
+def test_an_overrun_of_a_slice_does_not_reach_the_next():
+    a, b = np.arange(8, dtype=np.uint32).reshape(2, 4)
+    chunk = Chunk(arrays={"a": a, "b": b})
+    chunk.store("global", one(chunk.address["a"] + 16), np.full((1, 1, 1, 1), 9, np.uint32), line=3)
+    chunk.heap.copy_back()
+    assert b.tolist() == [4, 5, 6, 7]
     (finding,) = chunk.found
-    assert (finding.kind, finding.line) == ("out of bounds", 5)
-    assert "8 bytes behind the end of low (40 bytes" in finding.message
+    assert (finding.kind, finding.line) == ("out of bounds", 3)
+    assert "0 bytes behind the end of a (16 bytes" in finding.message
+    values, _ = chunk.load("global", one(chunk.address["a"] + 8), count=4, line=5)
+    assert not values.any()
+    assert chunk.kinds() == ["out of bounds"] * 2
 
 
-def test_ranges_that_touch_may_be_crossed():
+def test_what_overlaps_is_one_piece_however_it_is_divided():
     whole = np.arange(16, dtype=np.uint32)
-    chunk = Chunk(arrays={"low": whole[:6], "high": whole[6:]})
+    chunk = Chunk(arrays={"low": whole[:6], "high": whole[4:]})
     values, _ = chunk.load("global", one(chunk.address["low"] + 16), count=4)
     assert values.ravel().tolist() == [4, 5, 6, 7]
     assert not chunk.found
+
+
+def test_an_overlap_that_was_not_expected_is_refused():
+    whole = np.arange(16, dtype=np.uint32)
+    heap = GlobalMemory(EMPTY_MODULE)
+    heap.map(whole[:6], "low")
+    with pytest.raises(FragmentMismatchError, match=r"high overlaps .*expect"):
+        heap.map(whole[4:], "high")
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

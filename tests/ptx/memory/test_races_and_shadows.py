@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.ptx.memory.chunks import Chunk, one, warp_mask
+from tests.ptx.memory.chunks import Chunk, meet, one, warp_mask
 from wmma_emu.ptx.program.program import Symbol
 
 ONES = np.ones((1, 1, 1, 1), np.uint32)
@@ -144,7 +144,7 @@ def test_blocks_do_not_race_with_each_other():
 def test_warps_that_met_without_the_others_are_ordered():
     chunk = chunk_of(3)
     chunk.store("shared", one(64), ONES, only(chunk, 0))
-    chunk.clocks.synchronise(np.array([0]), np.array([[True, True, False]]))
+    meet(chunk.clocks, np.array([0]), np.array([[True, True, False]]))
     chunk.load("shared", one(64), active=only(chunk, 1), line=4)
     assert not chunk.found
     chunk.load("shared", one(64), active=only(chunk, 2), line=5)
@@ -157,9 +157,9 @@ def test_a_reader_that_a_later_writer_has_not_met_is_not_forgotten():
     chunk.barrier()
     chunk.load("shared", one(64), active=only(chunk, 0), line=4)
     for _ in range(3):
-        chunk.clocks.synchronise(np.array([0]), np.array([[False, True, True]]))
+        meet(chunk.clocks, np.array([0]), np.array([[False, True, True]]))
         chunk.load("shared", one(64), active=only(chunk, 1), line=5)
-    chunk.clocks.synchronise(np.array([0]), np.array([[False, True, True]]))
+    meet(chunk.clocks, np.array([0]), np.array([[False, True, True]]))
     chunk.store("shared", one(64), ONES, only(chunk, 2), line=6)
     (finding,) = chunk.found
     assert "warp 0 read there (line 4, ld.shared)" in finding.message

@@ -61,7 +61,7 @@ def test_a_body_that_falls_off_its_end_returns_at_its_brace():
         (".reg .b32 i;\nbrx.idx i, L;", 6, "L is no list of labels; expected one of .branchtargets"),
         (".reg .b32 i;\nbrx.idx i, L; A: L: .branchtargets A;", 6, "L is no list of labels"),
         ("brx.idx L;", 5, "brx takes a register and a list of labels"),
-        ("op; T: .branchtargets A,\nB; A:", 5, "B is no label that is seen from here"),
+        ("op; T: .branchtargets A,\nB; A:", 6, "B is no label that is seen from here"),
         ("T: .branchtargets A B; A: B:", 5, "found B in a list of labels; expected labels and ','"),
         ("T: .branchtargets A, 5; A:", 5, "found 5 in a list of labels"),
         ("T: T:", 5, "T is declared twice"),

@@ -20,6 +20,7 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Binding, BoundStep
+from wmma_emu.ptx.steps.table import MACHINE_STEPS
 from wmma_emu.ptx.threads import Dim3, Threads
 
 TYPES = {"%p": "pred", "%h": "b16", "%r": "b32", "%f": "f32", "%rd": "b64", "%fd": "f64"}
@@ -98,8 +99,6 @@ class ByHand:
         self.memory = BytesOfBlocks(self, size)
         self.findings = Findings(self.program)
         self.state = State(self.program, self.arch, threads, Clocks(blocks, warps), self.memory, self.findings)
-        if not hasattr(self.state, "products"):
-            self.state.products = None
         self.line = 0
 
     def set(self, name, values):
@@ -117,18 +116,9 @@ class ByHand:
 
     def bind(self, text):
         """Make the step of one line of PTX."""
-        from wmma_emu.ptx.steps import matrix_moves, mma_steps, shuffles, votes
-
-        tables = [shuffles, votes, matrix_moves, mma_steps]
-        for name in ("wmma_steps", "wgmma_steps"):
-            try:
-                tables.append(__import__(f"wmma_emu.ptx.steps.{name}", fromlist=["x"]))
-            except ImportError:
-                pass
         self.line += 1
         instruction = self.parse(text)
-        table = {k: v for t in tables for k, v in t.MACHINE_STEPS.items()}
-        bound = table[instruction.mnemonic](instruction, Binding(self.program, self.arch, self.engine))
+        bound = MACHINE_STEPS[instruction.mnemonic](instruction, Binding(self.program, self.arch, self.engine))
         return bound if isinstance(bound, BoundStep) else BoundStep(bound)
 
     def run(self, text, active=None):

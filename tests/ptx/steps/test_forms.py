@@ -11,13 +11,17 @@ import pytest
 from tools.ptx_scalar_cases import scalar_cases
 from tools.ptx_scalar_inputs import inputs_of
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import ARCHS
 from wmma_emu.ptx.program.program import Immediate, Instruction, PairOperand, Register, VectorOperand
+from wmma_emu.ptx.steps.approximations import APPROXIMATION_ROWS
 from wmma_emu.ptx.steps.bits import lookup_of_three
 from wmma_emu.ptx.steps.conversions import short_way
+from wmma_emu.ptx.steps.forms import Binding
+from wmma_emu.ptx.steps.patterns import unsigned_of
 from wmma_emu.ptx.steps.permutes import permute
 from wmma_emu.ptx.steps.values import VALUE_ROWS, VALUE_STEPS
-from wmma_emu.ptx.steps.widths import unsigned_of
 from wmma_emu.scalar import cvt, lop3, prmt
+from wmma_emu.scalar.approx_status import APPROX_STATUS
 from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES
 
 R = Register(0, "%r", "b32")
@@ -97,8 +101,34 @@ def test_what_is_not_legal_is_refused_and_the_nearest_form_named(opcode, operand
 
 def test_rows_say_where_the_manual_has_them_and_on_which_chips():
     for row in VALUE_ROWS.values():
-        assert re.fullmatch(r"PTX ISA 9\.0, 9\.7\.\d+\.\d+.*", row.source), row
+        assert re.fullmatch(r"PTX ISA 9\.1, 9\.7\.\d+\.\d+.*", row.source), row
         assert row.first in ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_90")
+        assert row.status == "documented"
+
+
+@pytest.mark.parametrize("opcode", APPROXIMATION_ROWS)
+def test_approximations_are_doubted_where_their_table_has_no_recording(opcode):
+    name, kind = opcode.split(".")[0], opcode.rsplit(".", 1)[1].removesuffix("x2")
+    sources = [R] * (2 if name == "div" else 1)
+    found = form(opcode, R, *sources)
+    known = {
+        chip: row for (function, element, chip), row in APPROX_STATUS.items() if (function, element) == (name, kind)
+    }
+    assert known["sm_90"].status == "measured" and "sm_90" not in found.doubts
+    assert found.doubts == {chip: row.source for chip, row in known.items() if row.status != "measured"} != {}
+    assert ARCHS[found.first].number <= min(ARCHS[chip].number for chip in known)
+
+
+def test_a_form_has_the_first_chip_of_its_row():
+    assert form("fma.rn.f16", R, R, R, R).first == "sm_70"
+    assert form("fma.rn.relu.f16", R, R, R, R).first == VALUE_ROWS["fma.rn.relu.f16"].first == "sm_80"
+    assert form("cvt.rn.bf16.f32", R, R).first == "sm_80"
+
+
+def test_kernels_do_not_share_what_they_count():
+    first, second = (Binding(None, ARCHS["sm_90"]) for _ in range(2))
+    first.work.multiply_adds += 1
+    assert second.work.multiply_adds == 0
 
 
 def test_a_second_result_is_left_out_where_none_is_asked_for():

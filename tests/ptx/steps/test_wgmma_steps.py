@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from tests.ptx.memory.chunks import meet
 from tests.ptx.steps.by_hand import ByHand
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import INSTRUCTIONS, arch_of
@@ -375,9 +376,9 @@ def with_memory(machine, shared_bytes):
     return store
 
 
-def meet(machine):
+def all_meet(machine):
     """A barrier of all warps."""
-    machine.state.clocks.synchronise(np.array([0]), np.ones((1, machine.warps), bool))
+    meet(machine.state.clocks, np.array([0]), np.ones((1, machine.warps), bool))
 
 
 def test_a_tile_that_a_product_may_still_read_is_not_to_be_written():
@@ -387,10 +388,10 @@ def test_a_tile_that_a_product_may_still_read_is_not_to_be_written():
         machine.set(f"%r{i}", 0)
     descriptors = [MatrixDescriptor(at, 128, 256).encode() for at in (0, 1024)]
     machine.set("%rd1", np.repeat(np.array(descriptors, np.uint64), 4)[:, None])
-    meet(machine)
+    all_meet(machine)
     machine.run(f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 0, 1, 1, 0")
     machine.run(COMMIT)
-    meet(machine)
+    all_meet(machine)
     store(512, 7)  # behind the first B, which has 512 bytes
     assert machine.found == []
     store(510, 7)
@@ -399,13 +400,13 @@ def test_a_tile_that_a_product_may_still_read_is_not_to_be_written():
     first = np.zeros((1, 8, 32), bool)
     first[:, :4] = True
     machine.run(f"{WAIT} 0", first)
-    meet(machine)
+    all_meet(machine)
     store(0, 7)
     assert len(machine.found) == 1
     store(1024, 0)
     assert machine.found == ["missing wait"] * 2
     machine.run(f"{WAIT} 0", ~first)
-    meet(machine)
+    all_meet(machine)
     store(1024, 0)
     assert machine.found == ["missing wait"] * 2
     assert machine.state.memory.shared_shadow.held == 0

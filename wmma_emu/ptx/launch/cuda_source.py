@@ -28,8 +28,14 @@ namespace std { using ::int8_t; using ::uint8_t; using ::int16_t; using ::uint16
 using ::int64_t; using ::uint64_t; using ::uintptr_t; using ::intptr_t; }
 """ % {b"wide": b"long long" if sys.platform == "win32" else b"long"}
 
-_HEADERS = {b"stdint.h": _STDINT, b"cstdint": _STDINT}
-"""Headers of the C library that kernels include, which the compiler does not bring."""
+_EMPTY = b"#pragma once\n"
+_STDIO = _EMPTY + b"namespace std { using ::printf; }\n"
+
+_HEADERS = {
+    b"stdint.h": _STDINT, b"cstdint": _STDINT,
+    b"stdio.h": _EMPTY, b"cstdio": _STDIO, b"assert.h": _EMPTY, b"cassert": _EMPTY,
+}  # fmt: skip
+"""Headers of the C library that kernels include, and the compiler does not bring: it knows printf and assert itself."""
 
 
 class CompiledSource(NamedTuple):

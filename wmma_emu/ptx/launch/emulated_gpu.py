@@ -23,6 +23,8 @@ class EmulatedGpu:
     schedules : int
         Orders of the warps in which each launch is run; results that differ in any bit raise
         `ScheduleDependenceError`.
+    max_seconds : float, optional
+        Seconds that a run of a launch may take, where it names no others; None is no limit.
 
     Examples
     --------
@@ -31,9 +33,9 @@ class EmulatedGpu:
     'raise'
     """
 
-    def __init__(self, arch: str | Arch = DEFAULT_ARCH, schedules: int = 1) -> None:
+    def __init__(self, arch: str | Arch = DEFAULT_ARCH, schedules: int = 1, max_seconds: float | None = 60) -> None:
         self.arch = arch
-        self._defaults = {"findings": "raise", "schedules": schedules}
+        self._defaults = {"findings": "raise", "schedules": schedules, "max_seconds": max_seconds}
 
     def ptx(self, text: str, arch: str | Arch | None = None, **keywords: Any) -> Module:
         """Take a PTX text, as `Module` does."""

@@ -18,11 +18,12 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.launches import Dim3, dim3
 from wmma_emu.ptx.findings import Finding, Findings
 from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, read_arguments
+from wmma_emu.ptx.launch.calls import errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.legality import require_legal
 from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.report import Report, summary_of
-from wmma_emu.ptx.launch.schedules import require_same_results
+from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.machine.run import run
@@ -88,8 +89,13 @@ class Kernel:
         """The parameters that a launch gives."""
         return self.program.parameters[: len(self.program.parameters) - self.hidden_parameters]
 
+    @errors_at_the_caller
     def __getitem__(self, launch: Any) -> "Launch":
-        """Choose the grid, the block, and the bytes of dynamic shared memory: integers, or tuples of up to three."""
+        """Choose the grid, the block, and the bytes of dynamic shared memory: integers, or tuples of up to three.
+
+        ``kernel[(2, 3)]`` is ``kernel[2, 3]`` to Python: two blocks of three threads. A grid of 2 x 3 blocks is
+        ``kernel[(2, 3), block]``.
+        """
         if not isinstance(launch, tuple) or not 2 <= len(launch) <= 3:
             raise UnsupportedInstructionError(
                 f"a launch names a grid and a block, {self.called}[grid, block](...), and the bytes of dynamic shared "
@@ -98,6 +104,7 @@ class Kernel:
         grid, block, shared = *launch[:2], launch[2] if len(launch) == 3 else 0
         return Launch(self, dim3(grid, "grid"), dim3(block, "block"), _shared_bytes(shared))
 
+    @errors_at_the_caller
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Refuse: a kernel is launched with a grid and a block."""
         raise UnsupportedInstructionError(
@@ -123,6 +130,7 @@ class TritonKernel(Kernel):
         self.labels = compiled.parameters
         self.hidden_parameters = len(program.parameters) - len(self.labels)
 
+    @errors_at_the_caller
     def __getitem__(self, launch: Any) -> "Launch":
         """Choose the grid: an integer, or a tuple of up to three."""
         block = Dim3(32 * self._compiled.num_warps)
@@ -152,6 +160,7 @@ class Launch:
     def __repr__(self) -> str:
         return f"{self.kernel.called}[{tuple(self.grid)}, {tuple(self.block)}, {self.shared_bytes}]"
 
+    @errors_at_the_caller
     def __call__(self, *arguments: Any, **options: Any) -> Report:
         """Run the kernel and update the arrays.
 
@@ -182,27 +191,31 @@ class Launch:
         kernel.require_modelled()
         values = read_arguments(kernel.program, arguments, kernel.called, kernel.labels, kernel.hidden_parameters)
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
-        heap, counts, findings = self._run(values, module.variables, chosen, chosen.seeds[0])
+        first, findings = self._run(values, module.variables, chosen, chosen.seeds[0])
+        completed = first.counts.completed
         for seed in chosen.seeds[1:]:
-            other, _, more = self._run(values, copy.deepcopy(unchanged), chosen, seed)
+            other, more = self._run(values, copy.deepcopy(unchanged), chosen, seed)
+            completed &= other.counts.completed
             known = {(x.kind, x.line) for x in findings}
             findings += [x for x in more if (x.kind, x.line) not in known]
             if not findings:
-                require_same_results(kernel.called, heap, other, seed)
-        report = self._report(counts, findings)
+                require_same_results(kernel.called, first, other, seed)
+        report = self._report(first.counts._replace(completed=completed), findings)
         if findings and chosen.findings == "raise":
             raise KernelFindingsError(summary_of(report), report)
-        heap.copy_back()
+        with uninterrupted():
+            first.heap.copy_back()
         if findings and chosen.findings == "warn":
-            warnings.warn(summary_of(report), KernelFindingsWarning, stacklevel=2)
+            warnings.warn(summary_of(report), KernelFindingsWarning, stacklevel=3)
         return report
 
     def _run(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None
-    ) -> tuple[GlobalMemory, Counts, list[Finding]]:
+    ) -> tuple[Run, list[Finding]]:
         """Run once, on copies of the arrays."""
         kernel, module = self.kernel, self.kernel.module
         heap = GlobalMemory(module.program, variables, limit=options.max_bytes)
+        heap.expect(array for value in values for array in value.arrays)
         places: dict[str, int] = {}
 
         def place(array: Any, label: str) -> int:
@@ -216,7 +229,7 @@ class Launch:
             kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed,
         )  # fmt: skip
-        return heap, counts, list(findings)
+        return Run(heap, counts), list(findings)
 
     def _report(self, counts: Counts, findings: list[Finding]) -> Report:
         kernel = self.kernel

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """May a kernel be launched so: what its text and the chip say of grids, blocks and memory."""
 
-import re
 from math import prod
 
 from wmma_emu.errors import UnsupportedInstructionError
@@ -50,15 +49,6 @@ def require_legal(program: KernelProgram, called: str, arch: Arch, grid: Dim3, b
         raise UnsupportedInstructionError(
             f"{called} needs {program.local_bytes} bytes of local memory a thread; {arch} has {_LOCAL_BYTES}"
         )
-    if (cluster := _cluster(program)) != (1, 1, 1):
+    cluster = program.required_cluster
+    if cluster not in (None, (1, 1, 1)):
         raise UnsupportedInstructionError(f"{called} runs in clusters of {cluster} blocks, which are not modelled")
-
-
-def _cluster(program: KernelProgram) -> tuple[int, ...]:
-    """Blocks of a cluster, if the kernel asks for any."""
-    if not any(".reqnctapercluster" in line for line in program.lines):
-        return (1, 1, 1)
-    header = re.search(rf"\.entry\s+{re.escape(program.name)}\s*[({{\s][^{{]*", "\n".join(program.lines))
-    found = re.search(r"\.reqnctapercluster\s+([\d\s,]+)", header[0]) if header else None
-    sizes = [int(x) for x in re.findall(r"\d+", found[1])] if found else []
-    return tuple([*sizes, 1, 1, 1][:3])

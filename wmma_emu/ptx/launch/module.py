@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
+from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.cuda_source import compile_cuda
 from wmma_emu.ptx.launch.explain import Explanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel, TritonKernel
@@ -62,6 +63,7 @@ class Module:
 
     triton: CompiledTriton | None = None
 
+    @errors_at_the_caller
     def __init__(
         self,
         text: str,
@@ -84,6 +86,7 @@ class Module:
         self.variables = ModuleMemory(self.program)
 
     @classmethod
+    @errors_at_the_caller
     def from_file(cls, path: str | Path, arch: str | Arch = DEFAULT_ARCH, **keywords: Any) -> "Module":
         """Read a file of PTX; one of CUDA C++ (``.cu``) is compiled by `from_cuda`."""
         path = Path(path)
@@ -94,6 +97,7 @@ class Module:
         return cls(text, arch, **{"name": path.name, **keywords})
 
     @classmethod
+    @errors_at_the_caller
     def from_cuda(
         cls,
         source: str,
@@ -139,6 +143,7 @@ class Module:
         return module
 
     @classmethod
+    @errors_at_the_caller
     def from_triton(
         cls,
         function: Any,
@@ -196,6 +201,7 @@ class Module:
     def __len__(self) -> int:
         return len(self.program.kernels)
 
+    @errors_at_the_caller
     def __getitem__(self, name: str) -> Kernel:
         """Find a kernel by the name that the text or the source has for it."""
         found = find(self.program.kernels, name, self._expressions, self.name)

@@ -8,6 +8,7 @@ from typing import Any
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.machine.limits import Limits
+from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 
 __all__ = ["FINDINGS", "LaunchOptions"]
 
@@ -30,10 +31,12 @@ class LaunchOptions:
     schedule : int, optional
         A seed: warps run in an order drawn from it. In a fixed order by default.
     schedules : int
-        Orders in which each launch is run, ``schedule`` and seeds that follow; their results have to be the same bits.
+        Orders in which each launch is run, ``schedule`` and seeds that follow; arrays, variables of the module and what
+        is printed (in whatever order) have to be the same, bit for bit.
     max_steps : int
         Instructions to step at most, each for many threads at once.
     max_seconds : float, optional
+        Seconds that a run may take; None is no limit.
     max_bytes : int
         Memory of the arrays, and of the blocks that run at a time.
     """
@@ -42,8 +45,8 @@ class LaunchOptions:
     schedule: int | None = None
     schedules: int = 1
     max_steps: int = 10**8
-    max_seconds: float | None = None
-    max_bytes: int = 4 << 30
+    max_seconds: float | None = 300
+    max_bytes: int = DEFAULT_LIMIT
 
     def __post_init__(self) -> None:
         if not isinstance(self.findings, str) or self.findings not in FINDINGS:
@@ -60,7 +63,7 @@ class LaunchOptions:
         if seconds is not None and (
             isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0
         ):
-            raise UnsupportedInstructionError(f"max_seconds={shorten(seconds)} is no positive number")
+            raise UnsupportedInstructionError(f"max_seconds={shorten(seconds)} is no positive number; None is no limit")
 
     def but(self, changes: Mapping[str, Any]) -> "LaunchOptions":
         """Change some of them, for one launch.

@@ -1,24 +1,37 @@
 # SPDX-License-Identifier: MIT
-"""Do two orders of the warps give the same bits?"""
+"""Do two orders of the warps give the same bits, in the arrays, in the module's variables, and in what is printed?"""
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wmma_emu.errors import ScheduleDependenceError
+from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.memory.heap import GlobalMemory
 
-__all__ = ["require_same_results"]
+__all__ = ["Run", "require_same_results"]
 
 
-def require_same_results(name: str, first: GlobalMemory, other: GlobalMemory, seed: int | None) -> None:
-    """Compare what two runs of a launch would write, bit for bit.
+class Run(NamedTuple):
+    """What a launch in one order has left: its memory, and what it took and printed."""
+
+    heap: GlobalMemory
+    counts: Counts
+
+
+def require_same_results(name: str, first: Run, other: Run, seed: int | None) -> None:
+    """Compare what two runs of a launch would write, bit for bit, and what they printed, in any order.
 
     Raises
     ------
     ScheduleDependenceError
         Naming the first element that differs.
     """
-    for mine, its in zip(first.mapped, other.mapped, strict=True):
-        expected, found = first.buffer[mine.lo : mine.hi], other.buffer[its.lo : its.hi]
+    where = f"the order of the warps decides what {name}"
+    one, two = first.heap, other.heap
+    for mine, its in zip(one.mapped, two.mapped, strict=True):
+        expected, found = one.buffer[mine.lo : mine.hi], two.buffer[its.lo : its.hi]
         if np.array_equal(expected, found):
             continue
         array = mine.array
@@ -29,10 +42,47 @@ def require_same_results(name: str, first: GlobalMemory, other: GlobalMemory, se
         shown = [_pattern(x[element * array.itemsize :][: array.itemsize]) for x in (found, expected)]
         count = int((expected != found).reshape(-1, array.itemsize).any(axis=1).sum())
         raise ScheduleDependenceError(
-            f"the order of the warps decides what {name} computes: with schedule={seed}, element {index} of "
+            f"{where} computes: with schedule={seed}, element {index} of "
             f"{mine.name} is {shown[0]}, not {shown[1]}; {count} of {array.size} elements differ"
         )
+    for r in one.variables.ranges():
+        expected, found = one.buffer[r.lo : r.hi], two.buffer[r.lo : r.hi]
+        if not np.array_equal(expected, found):
+            raise ScheduleDependenceError(
+                f"{where} computes: with schedule={seed}, {_difference(r.name, expected, found)}"
+            )
+    _require_same_texts(where, first.counts, other.counts, seed)
 
 
-def _pattern(raw: "np.ndarray[tuple[int], np.dtype[np.uint8]]") -> str:
+def _difference(name: str, expected: NDArray[np.uint8], found: NDArray[np.uint8]) -> str:
+    """Say where the bytes of a variable differ: as a whole if it is a number, else from the first word on."""
+    place, size = int(np.argmax(expected != found)), len(found)
+    if size > 8:
+        unit = 4 if size % 4 == 0 else 1
+        place -= place % unit
+        shown = [_pattern(x[place : place + unit]) for x in (found, expected)]
+        return (
+            f"the variable {name} has {shown[0]} at byte {place}, not {shown[1]}; "
+            f"{np.count_nonzero(expected != found)} of {size} bytes differ"
+        )
+    return f"the variable {name} is {_pattern(found)}, not {_pattern(expected)}"
+
+
+def _require_same_texts(where: str, first: Counts, other: Counts, seed: int | None) -> None:
+    """Compare what is printed: which texts, however they follow each other, since a GPU promises no order."""
+    calls = [len(x.printed) + x.left_out for x in (first, other)]
+    if calls[0] != calls[1]:
+        raise ScheduleDependenceError(
+            f"{where} prints: with schedule={seed}, printf is called {calls[1]} times, not {calls[0]}"
+        )
+    if first.left_out:
+        return  # other texts are kept in each order
+    expected, found = sorted(first.printed), sorted(other.printed)
+    for mine, its in zip(expected, found, strict=True):
+        if mine != its:
+            only = next(iter(sorted(set(found).difference(expected)) or [its]))
+            raise ScheduleDependenceError(f"{where} prints: with schedule={seed}, {only[:80]!r} is printed")
+
+
+def _pattern(raw: NDArray[np.uint8]) -> str:
     return f"0x{raw[::-1].tobytes().hex()}" if len(raw) <= 8 else raw.tobytes().hex()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """From a Triton kernel to PTX: Triton's own compiler, which needs neither a GPU nor a driver for it."""
 
+import difflib
 import inspect
 import warnings
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,20 @@ from wmma_emu.instructions import Arch
 __all__ = ["CompiledTriton", "compile_triton"]
 
 _INSTALL = "pip install 'wmma-emu[triton]' (from a clone: pip install '.[triton]')"
+
+_TYPES = (
+    "i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64", "fp16", "bf16", "fp32", "fp64", "fp8e4nv",
+    "fp8e4b8", "fp8e4b15", "fp8e5", "fp8e5b16",
+)  # fmt: skip
+"""Types of parameters (triton.language.dtype 3.9)."""
+
+_FAMILIAR = {
+    "int": "i32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "long": "i64", "bool": "i1",
+    "float": "fp32", "float16": "fp16", "half": "fp16", "f16": "fp16", "bfloat16": "bf16", "float32": "fp32",
+    "f32": "fp32", "float64": "fp64", "double": "fp64", "f64": "fp64", "uint8": "u8", "uint32": "u32", "uint64": "u64",
+    "fp8": "fp8e4nv", "e4m3": "fp8e4nv", "e5m2": "fp8e5",
+}  # fmt: skip
+"""What other places call them."""
 
 
 class CompiledTriton(NamedTuple):
@@ -134,5 +149,25 @@ def _compile(jit: Any, types: Any, constexprs: Any, attributes: Any, arch: Arch,
             warnings.simplefilter("ignore")  # of defaults that a later version of Triton changes
             return triton.compile(source, target=GPUTarget("cuda", arch.number, 32), options=dict(options))
     except Exception as error:  # of many kinds
+        _require_types(jit.fn.__name__, types)
         where = inspect.getsourcefile(jit.fn) or "?"
         raise CompilationError(f"{jit.fn.__name__} ({where}) does not compile: {error}") from error
+
+
+def _require_types(name: str, types: Mapping[str, str]) -> None:
+    """Refuse types that Triton does not have; asked once it has refused a kernel, since a later one may have more.
+
+    Raises
+    ------
+    FragmentMismatchError
+    """
+    for parameter, given in types.items():
+        pointed = given.lstrip("*").removeprefix("k") if given.startswith("*") else given
+        if pointed in ("constexpr", *_TYPES) or given.startswith(("tensordesc", "nvTmaDesc")):
+            continue
+        near = _FAMILIAR.get(pointed) or next(iter(difflib.get_close_matches(pointed[:40], _TYPES, 1)), "")
+        hint = f"; did you mean {given[: len(given) - len(given.lstrip('*'))]}{near}?" if near else ""
+        raise FragmentMismatchError(
+            f"the type of {parameter} of {name} is {shorten(given)}; Triton has {', '.join(_TYPES)}, and pointers to "
+            f"them, such as *fp32{hint}"
+        )

@@ -137,7 +137,7 @@ class Barriers:
         """Note a finding where a barrier of all threads of a block was met at several instructions.
 
         That is what ``compute-sanitizer --tool synccheck`` reports (CUDA 13.0, NVIDIA H200, 2026-11-21: two branches
-        with a barrier each; a branch with one more than the other), while threads that have exited are none of the block's.
+        with a barrier each; a branch with one more than the other); threads that have exited are none of the block's.
         """
         if len(self._forms) < 2:
             return
@@ -207,6 +207,8 @@ def barrier_form(instruction: Instruction) -> BarrierForm:
             raise ValueError
         return BarrierForm(instruction, number, rest[0] if len(rest) == 2 else None, True, words[1], result, source)
     if words not in (["sync"], ["arrive"]) or not 1 <= len(operands) <= 2 or operands[0] is None:
+        raise ValueError
+    if words == ["arrive"] and len(operands) < 2:
         raise ValueError
     threads = operands[1] if len(operands) == 2 else None
     return BarrierForm(instruction, operands[0], threads, words == ["sync"])

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: MIT
 """From a program to fragments: runs of instructions that threads execute without a look around, and how each ends."""
 
+import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.ptx.machine.control import CONTROL, End, fall, guarded_threads
-from wmma_emu.ptx.machine.values import value_step
+from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.state import State, carry_of
-from wmma_emu.ptx.steps.forms import Binding, BoundStep, Form, Step
+from wmma_emu.ptx.steps.availability import require_available, require_since
+from wmma_emu.ptx.steps.forms import Binding, BoundStep, Step
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING, VALUE_STEPS
 from wmma_emu.ptx.threads import Active
 
@@ -79,6 +81,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
     first_function = min(callees, default=len(program.instructions))
     for place, instruction in enumerate(program.instructions):
         try:
+            require_available(instruction, binding.arch)
             end = None
             members = takes_part(instruction)
             if instruction.mnemonic in CONTROL and not is_bar_warp(instruction):
@@ -114,7 +117,10 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
     return Compiled(program, fragments, synchronising, spinning, leaving, tuple(doubts), tuple(missing))
 
 
-_EXCEPT_ON = "except on "
+_LONGEST_MNEMONIC, _SUGGESTIONS, _LIKENESS = 20, 3, 0.75
+_LONGEST = 256
+"""Instructions of a fragment, between two looks at the clock."""
+
 _RETURN = Instruction("ret", "ret", (), (), None, 0, 0)
 
 
@@ -143,21 +149,26 @@ def _bind(instruction: Instruction, binding: Binding) -> BoundStep:
     mnemonic = instruction.mnemonic
     if mnemonic in VALUE_STEPS:
         form = VALUE_STEPS[mnemonic](instruction)
-        return BoundStep(value_step(instruction, form, carry_of(binding.program)), _doubt(form, binding))
+        require_since(instruction.opcode, binding.arch, form.first)
+        by_values = value_step(instruction, form, carry_of(binding.program))
+        return BoundStep(by_values, form.doubts.get(binding.arch.name))
     if mnemonic in MACHINE_STEPS:
         step = MACHINE_STEPS[mnemonic](instruction, binding)
         return step if isinstance(step, BoundStep) else BoundStep(step)
     if mnemonic in NOTHING or is_bar_warp(instruction):
         return BoundStep(lambda state, active: None)
-    raise UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode} is not modelled")
+    near = _nearest(mnemonic[:_LONGEST_MNEMONIC])
+    hint = f"; the mnemonics nearest to {mnemonic} are {', '.join(near)}" if near else ""
+    opcode = shorten(instruction.opcode, str)
+    raise UnsupportedInstructionError(f"line {instruction.line}: {opcode} is not modelled{hint}")
 
 
-def _doubt(form: Form, binding: Binding) -> str | None:
-    """Say why bits are not proved on the chip: "except on sm_90: ..." is no doubt there."""
-    chip, _, reason = (form.not_bit_exact or "").partition(": ")
-    if not chip.startswith(_EXCEPT_ON):
-        return form.not_bit_exact
-    return None if chip == _EXCEPT_ON + binding.arch.name else reason
+def _nearest(mnemonic: str) -> list[str]:
+    """Find the mnemonics that are spelled most alike, those of the same first letter first."""
+    known = {*VALUE_STEPS, *MACHINE_STEPS, *CONTROL, *NOTHING}
+    alike = {x: difflib.SequenceMatcher(None, x, mnemonic).ratio() for x in known}
+    near = [x for x, likeness in alike.items() if likeness >= _LIKENESS]
+    return sorted(near, key=lambda x: (x[0] != mnemonic[0], -alike[x], x))[:_SUGGESTIONS]
 
 
 def _guarded(instruction: Instruction, step: Step) -> Step:
@@ -216,7 +227,7 @@ def _fragments(
 ) -> Iterator[tuple[int, Fragment]]:
     """Cut the program where threads may arrive from elsewhere, or may have to wait."""
     last = len(program.instructions)
-    starts = {0, *synchronising, *(place + 1 for place in ends)} | _targets(program)
+    starts = {*range(0, last, _LONGEST), *synchronising, *(place + 1 for place in ends)} | _targets(program)
     ordered = sorted(x for x in starts if x < last)
     for start, behind in zip(ordered, [*ordered[1:], last], strict=True):
         end = ends.get(behind - 1)

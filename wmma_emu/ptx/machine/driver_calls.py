@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Functions that the driver provides and a kernel may call: ``vprintf`` and ``__assertfail``."""
 
-import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.program import Instruction, Symbol
+from wmma_emu.ptx.machine.printing import Printed, count_of, fields_of, print_texts, read_texts
+from wmma_emu.ptx.program.program import Instruction, Operand, Register, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
 
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.machine.execution import Execution
 
 __all__ = ["DRIVER_CALLS", "driver_call"]
-
-_LONGEST_TEXT = 1024
-_MOST_LINES = 1000
-_CONVERSION = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?(hh|h|ll|l|z|j|t)?([diouxXeEfFgGaAcsp%])")
 
 
 def driver_call(instruction: Instruction, place: int) -> "Callable[[Execution, Active], None]":
@@ -37,6 +34,8 @@ def driver_call(instruction: Instruction, place: int) -> "Callable[[Execution, A
             f"are {' and '.join(DRIVER_CALLS)}"
         )
     act = DRIVER_CALLS[name]
+    if act is _print and len(instruction.operands) < 2:
+        raise UnsupportedInstructionError(f"line {instruction.line}: {name} takes a format and the arguments' address")
 
     def call(execution: "Execution", active: Active) -> None:
         if act(execution.state, instruction, active):
@@ -47,97 +46,67 @@ def driver_call(instruction: Instruction, place: int) -> "Callable[[Execution, A
     return call
 
 
-def _arguments(state: State, instruction: Instruction, active: Active, count: int) -> list[Array]:
-    """Read the last arguments of a call, 64-bit each, of every thread."""
-    symbols = [x for x in instruction.operands if isinstance(x, Symbol)][-count:]
-    found = []
-    for symbol in symbols:
-        address = np.full((1, 1, 1), symbol.offset, np.uint64)
-        values, _ = state.memory.load(instruction, "local", address, min(symbol.bytes, 8), 1, active)
-        found.append(np.broadcast_to(values[0], state.shape).astype(np.uint64))
-    return found
-
-
-def _text(state: State, instruction: Instruction, address: int, who: Any) -> str:
-    """Read a string that ends with a zero byte."""
-    letters = bytearray()
-    for i in range(_LONGEST_TEXT):
-        values, _ = state.memory.load(instruction, "", np.full((1, 1, 1), address + i, np.uint64), 1, 1, who)
-        letter = int(np.broadcast_to(values[0], state.shape)[who][0])
-        if letter == 0:
-            break
-        letters.append(letter)
-    return letters.decode("utf-8", "replace")
-
-
 def _print(state: State, instruction: Instruction, active: Active) -> bool:
-    """``vprintf``: a line of text for each thread."""
-    formats, buffers = _arguments(state, instruction, active, 2)
+    """``vprintf``: a text for each thread, and the number of its arguments; -1 without a format."""
+    formats, buffers = (_read(state, instruction, x, active) for x in instruction.operands[-2:])
     who = np.broadcast_to(state.live if active is None else active, state.shape)
-    for g, w, lane in np.argwhere(who)[: max(0, _MOST_LINES - len(state.output))]:
-        one = np.zeros(state.shape, np.bool_)
-        one[g, w, lane] = True
-        text = _text(state, instruction, int(formats[g, w, lane]), one)
-        state.output.append(_formatted(state, instruction, text, int(buffers[g, w, lane]), one))
+    printed = state.output if isinstance(state.output, Printed) else Printed()
+    state.output = printed
+    counts = np.full(state.shape, 0xFFFFFFFF, np.uint32)
+    texts: dict[tuple[int, ...], str] = {}
+    for address in np.unique(formats[who & (formats != 0)]).tolist():
+        same = who & (formats == address)
+        (text,) = read_texts(state, instruction, formats, _first(same, 1))
+        fields = list(fields_of(text))
+        counts[same] = count_of(fields)
+        kept = _first(same, printed.room)
+        places = map(tuple, np.argwhere(kept).tolist())
+        texts.update(zip(places, print_texts(state, instruction, fields, buffers, kept), strict=True))
+        printed.left_out += int(np.count_nonzero(same & ~kept))
+    for place in sorted(texts):
+        printed.keep(texts[place])
+    if len(instruction.operands) > 2:
+        _give(state, instruction, instruction.operands[0], counts, active)
     return True
 
 
-def _formatted(state: State, instruction: Instruction, text: str, buffer: int, one: Any) -> str:
-    """Fill in the arguments of a format, each of which lies at a multiple of its size."""
-    position = 0
+def _first(who: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
+    """Take the first of some threads."""
+    return who & (np.cumsum(who).reshape(who.shape) <= count)
 
-    def fill(found: "re.Match[str]") -> str:
-        nonlocal position
-        flags, width, precision, length, kind = found.groups()
-        if kind == "%":
-            return "%"
-        size = 8 if kind in "eEfFgGaAsp" or length in ("l", "ll", "z", "j", "t") else 4
-        position += -position % size
-        address = np.full((1, 1, 1), buffer + position, np.uint64)
-        position += size
-        values, _ = state.memory.load(instruction, "", address, size, 1, one)
-        word = np.broadcast_to(values[0], state.shape)[one]
-        if kind == "s":
-            return str(f"%{flags}{width}{precision or ''}s" % _text(state, instruction, int(word[0]), one))
-        value: Any = int(word[0])
-        if kind in "eEfFgGaA":
-            value = float(word.view(np.float64)[0])
-        elif kind in "di":
-            value = int(word.view(f"i{size}")[0])
-        elif kind == "c":
-            value, kind = chr(value & 0xFF), "s"
-        elif kind == "p":
-            return f"0x{value:x}"
-        if kind in "aA":
-            return str(value.hex())
-        text = f"%{flags}{width}{precision or ''}{'d' if kind == 'u' else kind}"
-        return str(text % value)
 
-    return _CONVERSION.sub(fill, text)
+def _read(state: State, instruction: Instruction, operand: Operand | None, active: Active) -> Array:
+    """Read an argument of a call, of up to eight bytes, of every thread."""
+    if isinstance(operand, Symbol):
+        address = np.full((1, 1, 1), operand.offset, np.uint64)
+        values, _ = state.memory.load(instruction, "local", address, min(operand.bytes, 8), 1, active)
+        found = values[0]
+    else:
+        found = state.read(operand, "u64")
+    return np.broadcast_to(found, state.shape).astype(np.uint64)
+
+
+def _give(state: State, instruction: Instruction, result: Operand | None, values: Array, active: Active) -> None:
+    """Hand the result of a call over."""
+    if isinstance(result, Symbol):
+        address = np.full((1, 1, 1), result.offset, np.uint64)
+        state.memory.store(instruction, "local", address, values[None], active)
+    elif isinstance(result, Register):
+        state.write(result, values, active)
 
 
 def _fail(state: State, instruction: Instruction, active: Active) -> bool:
     """``__assertfail``: an assertion of the kernel does not hold."""
     who = np.broadcast_to(state.live if active is None else active, state.shape)
     block, thread, count = state.threads.first(who)
-    symbols = [x for x in instruction.operands if isinstance(x, Symbol)]
 
     def message() -> str:
-        g, w, lane = np.argwhere(who)[0]
-        one = np.zeros(state.shape, np.bool_)
-        one[g, w, lane] = True
-        words = []
-        for symbol in symbols[:4]:
-            address = np.full((1, 1, 1), symbol.offset, np.uint64)
-            values, _ = state.memory.load(instruction, "local", address, symbol.bytes, 1, one)
-            words.append(int(np.broadcast_to(values[0], state.shape)[one][0]))
+        one = _first(who, 1)
+        words = [_read(state, instruction, x, one) for x in instruction.operands[:4]]
         if len(words) < 4:
             return "an assertion does not hold"
-        text, file, line, function = words
-        return (
-            f"assertion {_text(state, instruction, text, one)!r} does not hold, in "
-            f"{_text(state, instruction, function, one)}, {_text(state, instruction, file, one)}:{line}"
-        )
+        text, file, function = (read_texts(state, instruction, words[i], one)[0] for i in (0, 1, 3))
+        return f"assertion {text!r} does not hold, in {function}, {file}:{int(words[2][one][0])}"
 
     state.findings.add("trap", instruction, message, block=block, thread=thread, count=count)
     return False

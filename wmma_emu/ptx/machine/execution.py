@@ -130,7 +130,9 @@ class Execution:
         """Give the calls from which the active threads return, each with its threads."""
         who = np.broadcast_to(self.state.live if active is None else active, self.state.shape)
         self._depth[who] -= 1
-        callers = np.choose(self._depth, self._callers) if len(self._callers) > 1 else self._callers[0]
+        callers = np.take_along_axis(
+            np.stack(self._callers), np.minimum(self._depth, len(self._callers) - 1)[None], axis=0
+        )[0]
         places = np.unique(callers[who]).tolist()
         if len(places) == 1:
             yield places[0], active

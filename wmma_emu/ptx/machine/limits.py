@@ -5,10 +5,9 @@ import time
 from typing import NamedTuple
 
 from wmma_emu.errors import LaunchLimitError
+from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 
 __all__ = ["Counts", "Deadline", "Limits"]
-
-_LOOKS_EVERY = 64
 
 
 class Limits(NamedTuple):
@@ -20,14 +19,15 @@ class Limits(NamedTuple):
 
     steps: int = 10**8
     seconds: float | None = None
-    bytes: int = 4 << 30
+    bytes: int = DEFAULT_LIMIT
 
 
 class Counts(NamedTuple):
     """What a launch took.
 
     ``instructions`` counts what threads executed, ``steps`` what was stepped, ``blocks_at_once`` the size of a chunk.
-    ``completed`` is False where a deadlock or a trap ended the launch.
+    ``completed`` is False where a deadlock or a trap ended the launch. ``output`` is what it printed, ``printed`` the
+    same call by call, ``left_out`` the calls whose text was not kept.
     """
 
     instructions: int
@@ -36,6 +36,8 @@ class Counts(NamedTuple):
     blocks_at_once: int
     completed: bool
     output: str = ""
+    printed: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 class Deadline:
@@ -44,7 +46,6 @@ class Deadline:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._start = time.perf_counter()
-        self._looks = 0
         self.steps = 0
 
     @property
@@ -57,10 +58,8 @@ class Deadline:
         self.steps += steps
         if self.steps > self._limits.steps:
             return f"{self._limits.steps} steps (max_steps)"
-        self._looks += 1
-        if self._limits.seconds is None or self._looks % _LOOKS_EVERY:
-            return None
-        return f"{self._limits.seconds} seconds (max_seconds)" if self.seconds > self._limits.seconds else None
+        limit = self._limits.seconds
+        return None if limit is None or self.seconds <= limit else f"{limit} seconds (max_seconds)"
 
     @staticmethod
     def exceed(what: str, where: str) -> LaunchLimitError:

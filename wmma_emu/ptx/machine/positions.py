@@ -122,11 +122,12 @@ class Positions:
 
     def go(self, active: Active, place: int) -> None:
         """Send the active threads to a place."""
-        if self.together is not None:
+        if self.together is not None and (active is None or active is self._state.live):
             self.together = place
-        else:
-            self.status[active] = READY
-            self.at[active] = place
+            return
+        self._apart()
+        self.status[active] = READY
+        self.at[active] = place
 
     def part(self, active: Active, taken: NDArray[np.bool_], target: int, following: int) -> None:
         """Send those of the active threads that take a branch to its target, the others on."""

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A launch: chunk after chunk of its blocks, as many at once as memory allows."""
 
+from collections.abc import Iterator
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.clocks import Clocks
@@ -11,6 +13,7 @@ from wmma_emu.ptx.findings import Findings
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.execution import Execution
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
+from wmma_emu.ptx.machine.printing import Printed
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.state import State
@@ -65,26 +68,33 @@ def run(
     deadline = Deadline(limits)
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
-    order = np.arange(prod(grid), dtype=np.int64)
-    if rng is not None:
-        rng.shuffle(order)
     instructions, steps, completed = 0, 0, True
-    output: list[str] = []
-    for first in range(0, len(order), size):
-        threads = Threads(grid, block, order[first : first + size])
+    printed = Printed()
+    for blocks in _chunks(prod(grid), size, rng):
+        threads = Threads(grid, block, blocks)
         clocks = Clocks(*threads.shape[:2])
         memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, clocks)
         state = State(program, binding.arch, threads, clocks, memory, findings, rng)
+        state.output = printed
         execution = Execution(compiled, state, deadline, rng)
         with np.errstate(all="ignore"):
             execution.run()
         instructions += execution.instructions
         steps += state.steps
-        output += state.output
         if not execution.completed:
             completed = False
             break
-    return Counts(instructions, steps, deadline.seconds, size, completed, "".join(output))
+    return Counts(
+        instructions, steps, deadline.seconds, size, completed, printed.text, tuple(printed), printed.left_out
+    )  # fmt: skip
+
+
+def _chunks(count: int, size: int, rng: np.random.Generator | None) -> Iterator[NDArray[np.int64]]:
+    """Give the blocks of a grid some at a time, in their order, or in one that is drawn."""
+    chunks = -(-count // size)
+    for i in range(chunks) if rng is None else map(int, rng.permutation(chunks)):
+        blocks = np.arange(i * size, min(count, (i + 1) * size), dtype=np.int64)
+        yield blocks if rng is None else rng.permutation(blocks)
 
 
 def blocks_at_once(

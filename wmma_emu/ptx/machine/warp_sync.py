@@ -36,6 +36,8 @@ _NAMES_LANES = ("shfl", "vote", "match", "redux", "elect")
 
 _WARPGROUP = ("wgmma",)
 
+_WARPS_OF_A_GROUP = 4
+
 
 def takes_part(instruction: Instruction) -> Operand | str | None:
     """Tell who takes part in an instruction of a warp.
@@ -80,9 +82,13 @@ class WarpSync(NamedTuple):
     def __call__(self, execution: "Execution", active: Active) -> None:
         """Execute it in the warps whose lanes are all there; the lanes of others wait."""
         state = execution.state
-        if active is None and not (self._is_of_warpgroup and state.shape[1] % 4):
+        if active is None and not (self._is_of_warpgroup and state.shape[1] % _WARPS_OF_A_GROUP):
             return self.act(execution, None)
         who = np.broadcast_to(state.live if active is None else active, state.shape)
+        if self._is_of_warpgroup and state.shape[1] % _WARPS_OF_A_GROUP:
+            who = self._leave_out(execution, who)
+            if not who.any():
+                return None
         missing = self._missing(execution, who)
         waits = who & self._widen(execution, missing)  # of a warpgroup: where any of its warps lacks lanes
         if waits.any():
@@ -93,7 +99,27 @@ class WarpSync(NamedTuple):
             who = who & ~waits
             if not who.any():
                 return None
-        return self._execute(execution, who, state.live if active is state.live and not waits.any() else who)
+        return self._execute(execution, who, state.live if (who == state.live).all() else who)
+
+    def _leave_out(self, execution: "Execution", who: _Mask) -> _Mask:
+        """Let the last warps of a block pass by a product if they are no whole warpgroup; return who is left."""
+        state = execution.state
+        whole = state.shape[1] // _WARPS_OF_A_GROUP * _WARPS_OF_A_GROUP
+        alone = who & (np.arange(state.shape[1]) >= whole)[:, None]
+        if "mma_async" not in self.instruction.modifiers or not alone.any():
+            return who
+        block, thread, count = state.threads.first(alone)
+        state.findings.add(
+            self.kind,
+            self.instruction,
+            f"warps {ranges([*range(whole, state.shape[1])])} are the last of their block, and no warpgroup, which is "
+            f"{_WARPS_OF_A_GROUP} warps: they compute nothing here",
+            block=block,
+            thread=thread,
+            count=count,
+        )
+        execution.positions.go(alone, self.place + 1)
+        return who & ~alone
 
     def force(self, execution: "Execution", who: _Mask) -> None:
         """Execute it although lanes are missing that cannot come: a finding, unless they have exited."""
@@ -129,10 +155,12 @@ class WarpSync(NamedTuple):
     def _widen(self, execution: "Execution", who: _Mask) -> _Mask:
         """Mark every lane of the warps, or of the warpgroups, that are concerned."""
         blocks, warps, lanes = execution.state.shape
-        if not self._is_of_warpgroup or warps % 4:
-            return np.broadcast_to(who.any(axis=-1, keepdims=True), who.shape)
-        grouped = who.reshape(blocks, warps // 4, 4 * lanes).any(axis=-1, keepdims=True)
-        return np.broadcast_to(grouped, (blocks, warps // 4, 4 * lanes)).reshape(who.shape)
+        concerned = who.any(axis=-1, keepdims=True)
+        if self._is_of_warpgroup:
+            size = _WARPS_OF_A_GROUP
+            padded = np.pad(concerned[..., 0], ((0, 0), (0, -warps % size))).reshape(blocks, -1, size)
+            concerned = padded.any(axis=-1).repeat(size, axis=-1)[:, :warps, None]
+        return np.broadcast_to(concerned, (blocks, warps, lanes))
 
     @property
     def _is_of_warpgroup(self) -> bool:

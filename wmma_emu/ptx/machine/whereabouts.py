@@ -51,12 +51,18 @@ def _of_block(state: State, positions: Positions, g: int) -> str:
 
 
 def _who(who: NDArray[np.bool_], live: NDArray[np.bool_]) -> tuple[str, bool]:
-    """Name whole warps, or lanes of a warp; and say whether it is one warp."""
+    """Name whole warps, or lanes of warps, those of equal lanes together; and say whether it is one warp."""
     whole = [w for w in range(len(who)) if who[w].any() and (who[w] == live[w]).all()]
     names = [f"warp{'s' * (len(whole) > 1)} {ranges(whole)}"] if whole else []
+    parts: dict[str, list[int]] = {}
     for w in np.flatnonzero(who.any(axis=1)).tolist():
         if w not in whole:
-            names.append(f"lanes {ranges(np.flatnonzero(who[w]).tolist())} of warp {w}")
+            parts.setdefault(ranges(np.flatnonzero(who[w]).tolist()), []).append(w)
+    names += [
+        f"lane{'s' * (not lanes.isdigit())} {lanes} of {'each of ' * (len(warps) > 1)}warp{'s' * (len(warps) > 1)} "
+        f"{ranges(warps)}"
+        for lanes, warps in parts.items()
+    ]
     return " and ".join(names), names == [f"warp {ranges(whole)}"] and len(whole) == 1
 
 

@@ -17,6 +17,8 @@ from wmma_emu.ptx.threads import Active, Array
 __all__ = ["AsyncCopies", "Copy", "copies_of"]
 
 _WORD = 4
+_MOST = (1 << 31) - 1
+"""Groups that a thread may leave under way: more than it ever commits."""
 
 
 @dataclass(slots=True, eq=False)
@@ -110,7 +112,7 @@ class AsyncCopies:
             if pending is None:
                 self._arrive(copy, active)
                 continue
-            over = copy.group < self._groups - np.int32(pending)
+            over = copy.group < self._groups - np.int32(min(pending, _MOST))
             if over.any():
                 self._arrive(copy, active if over.all() else narrowest(active, over))
         self._keep(self._copies)

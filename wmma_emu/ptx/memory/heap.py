@@ -2,6 +2,7 @@
 """Global and constant memory of one launch: the user's arrays and the module's variables in one heap with red zones."""
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import FragmentMismatchError, WmmaEmuError
 from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable
-from wmma_emu.ptx.memory.limits import DEFAULT_LIMIT, require_within
+from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.places import ALIGNMENT, HEAP, Range, red_zone, round_up
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
@@ -31,7 +32,7 @@ class Mapped(NamedTuple):
 
 
 class _Reservation(NamedTuple):
-    """A buffer of the host, and the position of its first byte in the heap."""
+    """Bytes of the host that arrays which overlap cover, and the position of the first of them in the heap."""
 
     host_lo: int
     host_hi: int
@@ -41,9 +42,10 @@ class _Reservation(NamedTuple):
 class GlobalMemory:
     """The heap of a launch, from `HEAP` on.
 
-    Every buffer of the user begins at a multiple of 256 bytes with a red zone before and behind. Arrays that share
-    a buffer keep their places in it; of the buffer, only what some array covers may be accessed, through whichever
-    pointer. The bytes are copied in when the launch begins and back when it ends.
+    Every array of the user has a red zone before and behind, whether it is a buffer of its own or a slice of one; it
+    begins as far behind a multiple of 256 bytes as it does behind the beginning of its buffer. Arrays that overlap
+    keep their places in each other; what one of them covers may be accessed through whichever pointer. The bytes are
+    copied in when the launch begins and back when it ends.
 
     Parameters
     ----------
@@ -70,6 +72,7 @@ class GlobalMemory:
         self.mapped: list[Mapped] = []
         self.written: set[int] = set()
         self._reservations: list[_Reservation] = []
+        self._expected: list[tuple[int, int]] = []
         self._built: NDArray[np.uint8] | None = None
         self._end = round_up(self.variables.end, 1 << 16)
         self._bytes = self.variables.end
@@ -81,13 +84,34 @@ class GlobalMemory:
         """Bytes of the host that the heap takes, red zones aside (they are never touched)."""
         return self._bytes
 
+    def expect(self, arrays: Iterable[NDArray[Any]]) -> None:
+        """Say which arrays are going to be mapped, of which some may overlap: those get one place together.
+
+        Without it, an array finds its place in those that are mapped before it only if they cover it.
+
+        Examples
+        --------
+        >>> heap = GlobalMemory(ModuleProgram({}, "sm_80", "8.0", b"", b"", (), (), (), ()))
+        >>> x = np.arange(100, dtype=np.int16)
+        >>> heap.expect([x[:10], x[5:15], x[15:]])
+        >>> low, high, rest = heap.map(x[:10], "low"), heap.map(x[5:15], "high"), heap.map(x[15:], "rest")
+        >>> high - low, (rest - low) % 256, rest - low > 256
+        (10, 30, True)
+        """
+        for lo, hi in sorted(byte_bounds(array) for array in arrays if array.nbytes):
+            if self._expected and lo < self._expected[-1][1]:
+                self._expected[-1] = self._expected[-1][0], max(hi, self._expected[-1][1])
+            else:
+                self._expected.append((lo, hi))
+
     def map(self, array: object, name: str) -> int:
         """Give an array's bytes an address.
 
         Raises
         ------
         FragmentMismatchError
-            For what is no array of plain bytes in one piece.
+            For what is no array of plain bytes in one piece, and for one that overlaps what was mapped before it and
+            was not expected to.
         LaunchLimitError
             If the arrays are more than the launch may use.
         """
@@ -106,23 +130,22 @@ class GlobalMemory:
         for known in self._reservations:
             if known.host_lo <= lo and hi <= known.host_hi:
                 return known.position + lo - known.host_lo
-            if lo < known.host_hi and known.host_lo < hi:
-                raise FragmentMismatchError(
-                    f"{name} overlaps another array in memory that belongs to neither; pass views of one array"
-                )
-        host_lo, host_hi = extent_of(data)
-        for known in self._reservations:
-            if host_lo < known.host_hi and known.host_lo < host_hi:
-                host_lo, host_hi = lo, hi
-        # Places in a buffer are kept down to the byte, but its first byte is as aligned as cudaMalloc's.
-        what = f"{name} ({data.nbytes} bytes, in a buffer of {host_hi - host_lo} bytes) with the arrays before it"
-        require_within(self.limit, self._bytes + host_hi - host_lo, what)
-        position = self._reserve(host_hi - host_lo)
+        host_lo, host_hi = next((x for x in self._expected if x[0] <= lo and hi <= x[1]), (lo, hi))
+        if any(host_lo < known.host_hi and known.host_lo < host_hi for known in self._reservations):
+            raise FragmentMismatchError(
+                f"{name} overlaps an array that has its place already; expect([...]) both before mapping them"
+            )
+        size = host_hi - host_lo
+        overlapping = f", {size} with those that overlap it" if size > data.nbytes else ""
+        what = f"{name} ({data.nbytes} bytes{overlapping}) with the arrays before it"
+        require_within(self.limit, self._bytes + size, what)
+        # A buffer's first byte is as aligned as cudaMalloc's, and what is a slice of it as aligned as it is there.
+        position = self._reserve(size, (host_lo - extent_of(data)[0]) % ALIGNMENT)
         self._reservations.append(_Reservation(host_lo, host_hi, position))
         return position + lo - host_lo
 
-    def _reserve(self, size: int) -> int:
-        position = self._end
+    def _reserve(self, size: int, behind: int = 0) -> int:
+        position = self._end + behind
         self._bytes += size
         self._end = round_up(position + size) + red_zone(size)
         return position
@@ -151,7 +174,7 @@ class GlobalMemory:
         return self._views[unit]
 
     def _legal(self) -> list[Range]:
-        """Return what may be accessed: ranges of the arrays, united where they overlap or touch in one buffer."""
+        """Return what may be accessed: ranges of the arrays, united where they overlap or touch."""
         pieces = sorted((m for m in self.mapped if m.hi > m.lo), key=lambda m: m.lo)
         edges = sorted({edge for m in pieces for edge in (m.lo, m.hi)})
         ranges = self.variables.ranges()

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["any_of", "first_where", "fit", "narrowest", "pick", "threads_of", "wide"]
+__all__ = ["any_of", "first_where", "fit", "narrowest", "pick", "wide"]
 
 
 def fit(active: Active, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
@@ -47,12 +47,6 @@ def pick(value: Array, shape: tuple[int, ...], index: NDArray[np.int64] | None) 
 def any_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Reduce a mask of several values a thread, (..., blocks, warps, lanes), to one of threads."""
     return mask if mask.ndim == 3 else np.asarray(mask.any(axis=tuple(range(mask.ndim - 3))))
-
-
-def threads_of(mask: NDArray[np.bool_], active: Active) -> NDArray[np.bool_]:
-    """The active threads among those of a mask."""
-    threads = any_of(mask)
-    return threads if active is None else threads & active
 
 
 def first_where(mask: NDArray[np.bool_], values: Array) -> int:

@@ -1,30 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Memory as the threads of a chunk of blocks see it: loads and stores of all spaces, with what is wrong noted."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-from numpy.typing import NDArray
 
-from wmma_emu.ptx.clocks import Clocks
-from wmma_emu.ptx.findings import Findings
-from wmma_emu.ptx.memory.access import gather, scatter, units_of
+from wmma_emu.ptx.memory.access import gather, scatter
 from wmma_emu.ptx.memory.generic import Part, classify
-from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.heap_window import HeapWindow
-from wmma_emu.ptx.memory.limits import chunk_bytes, require_within
 from wmma_emu.ptx.memory.masks import fit, narrowest, pick, wide
-from wmma_emu.ptx.memory.races import Races, Touch
-from wmma_emu.ptx.memory.reach import Reached
-from wmma_emu.ptx.memory.reporter import Reporter
-from wmma_emu.ptx.memory.shadow import Shadow
-from wmma_emu.ptx.memory.windows import Window
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Symbol
-from wmma_emu.ptx.threads import Active, Array, Threads
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.memory.copies import AsyncCopies
-    from wmma_emu.ptx.memory.mbarriers import Mbarriers
+from wmma_emu.ptx.memory.spaces import Spaces
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.threads import Active, Array
 
 __all__ = ["Memory"]
 
@@ -34,97 +18,12 @@ _SPACES = {
 }  # fmt: skip
 
 
-_MATRICES = ("ldmatrix", "wmma", "wgmma")
-"""What reads matrices, in which there is no padding: every byte has to be written."""
-
-_FENCES = ("fence.acq_rel", "fence.sc", "fence.acquire", "fence.release")
-
-
-class Memory:
-    """All spaces of some blocks.
+class Memory(Spaces):
+    """Loads and stores of all spaces of some blocks.
 
     Accesses take and give the bits of many threads at once; what is narrow stays narrow. An access that is out of
     bounds or misaligned is left out, with a finding; loads then give 0.
-
-    Parameters
-    ----------
-    program : KernelProgram
-    heap : GlobalMemory
-        Global and constant memory of the launch; all arrays are mapped.
-    parameters : bytes
-        As the kernel's declaration lays them out.
-    threads : Threads
-        Of the chunk.
-    dynamic_shared_bytes : int
-        What the launch gives beyond what the kernel declares.
-    findings : Findings
-    clocks : Clocks
-
-    Raises
-    ------
-    LaunchLimitError
-        If all this is more than the launch may use; nothing has been taken then.
     """
-
-    def __init__(
-        self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads,
-        dynamic_shared_bytes: int, findings: Findings, clocks: Clocks,
-    ) -> None:  # fmt: skip
-        self.program, self.threads, self.clocks, self.heap = program, threads, clocks, heap
-        blocks, warps, _ = threads.shape
-        needed = heap.bytes_used + self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
-        require_within(heap.limit, needed, f"a chunk of {blocks} blocks of {warps} warps, with the launch's arrays,")
-        self._dynamic = dynamic_shared_bytes
-        self._shared_bytes = _shared_bytes(program, dynamic_shared_bytes)
-        self.shared = Window("shared", self._shared_bytes, (blocks, 1, 1))
-        self.local = Window("local", program.local_bytes, threads.shape)
-        self.param = Window("param", program.parameter_bytes, (1, 1, 1))
-        given = np.frombuffer(parameters[: program.parameter_bytes], np.uint8)
-        self.param.flat[: len(given)] = given
-        self.globals = HeapWindow(heap)
-        self.reporter = Reporter(program, heap, threads, findings)
-        self.shared_shadow = Shadow(self.shared, self.reporter)
-        self.local_shadow = Shadow(self.local, self.reporter)
-        self.races = Races(self.shared, warps, self.reporter, clocks) if warps > 1 and self.shared.size else None
-        self.copies: AsyncCopies | None = None
-        self.mbarriers: Mbarriers | None = None
-        self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
-        self._shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
-        # Relaxed accesses order nothing but themselves, unless fences go with them.
-        self._fences = any(x.mnemonic == "membar" or x.opcode.startswith(_FENCES) for x in program.instructions)
-        self._parameters: dict[tuple[int, int, int], Array] = {}
-
-    @staticmethod
-    def bytes_for(program: KernelProgram, blocks: int, warps: int, dynamic_shared_bytes: int) -> int:
-        """Bytes of the host that a chunk takes for shared and local memory and what is kept on them, at most.
-
-        Examples
-        --------
-        >>> program = KernelProgram("k", (), 0, (), (), (), 1024, None, 16, None, None, ())
-        >>> Memory.bytes_for(program, 1, 4, 0) < Memory.bytes_for(program, 2, 4, 0)
-        True
-        """
-        return chunk_bytes(_shared_bytes(program, dynamic_shared_bytes), program.local_bytes, blocks, warps)
-
-    def address_of(self, symbol: Symbol) -> int:
-        """Address of a variable in its own space, as ``mov`` gives it."""
-        return self.heap.address_of(symbol) if symbol.space in ("global", "const") else symbol.offset
-
-    def shared_size(self, name: str) -> int:
-        """What %dynamic_smem_size, %total_smem_size and %aggr_smem_size read."""
-        return self._dynamic if name == "dynamic_smem_size" else self._shared_bytes
-
-    def parameter(self, offset: int, size: int, count: int) -> Array | None:
-        """Read elements of the kernel's parameters, the same for all threads; None if they are not within them."""
-        key = offset, size, count
-        found = self._parameters.get(key)
-        if found is None:
-            if offset < 0 or offset + size * count > self.param.size or offset % size:
-                return None
-            raw = self.param.flat[offset : offset + size * count].copy()
-            found = self._parameters[key] = raw.view(f"u{size}").reshape(count, 1, 1, 1)
-            found.flags.writeable = False
-        return found
 
     def load(
         self, instruction: Instruction, space: str, addresses: Array, bytes_each: int, count: int, active: Active, *,
@@ -180,7 +79,8 @@ class Memory:
         """Write consecutive elements at an address of each thread; of several at one place, the last stays.
 
         ``values`` is (count, *broadcasts to the threads) of unsigned integers of the elements' width, ``undefined``
-        says where they are made of what nobody wrote (it broadcasts to the values). All else is as for `load`.
+        says where they are made of what nobody wrote (as many, or wider where threads differ in that alone). All else
+        is as for `load`.
         """
         size = values.dtype.itemsize * len(values)
         alignment = size if alignment is None else alignment
@@ -202,7 +102,10 @@ class Memory:
             write=True, ordering=ordering,
         )  # fmt: skip
         mask, positions = reached.mask, reached.where.positions
-        shape = np.broadcast_shapes(positions.shape, values.shape[1:], *(() if mask is None else (mask.shape,)))
+        shape = np.broadcast_shapes(
+            positions.shape, values.shape[1:], *(() if mask is None else (mask.shape,)),
+            *(() if undefined is None else (undefined.shape[1:],)),
+        )  # fmt: skip
         index = None if mask is None else np.flatnonzero(wide(mask, shape))
         if undefined is not None:
             undefined = np.broadcast_to(undefined, (len(values), *shape))
@@ -213,83 +116,6 @@ class Memory:
         chosen = pick(wide(values, (len(values), *shape)), shape, index)
         self.note_store(reached, written, len(values), values.dtype.itemsize, active, undefined)
         scatter(self.window(space).view(reached.unit), reached.unit, written, chosen)
-
-    def reach(
-        self, instruction: Instruction, space: str, addresses: Array, size: int, count: int, alignment: int,
-        active: Active, *, write: bool, ordering: str,
-    ) -> Reached:  # fmt: skip
-        """Find the bytes of an access to one space, note where it is wrong, and synchronise if it does."""
-        total = size * count
-        ordering = ordering if space in ("global", "shared") else "weak"
-        used = fit(active, addresses.shape)
-        if space == "global":
-            where = self.globals.locate(id(instruction), addresses, total, alignment, used, write)
-        else:
-            where = self._windows[space].locate(addresses, total, alignment, used)
-        if where.outside is not None or where.misaligned is not None or where.read_only is not None:
-            owned = 0 if space == "global" else self._windows[space].size
-            self.reporter.wrong_place(instruction, space, owned, where, addresses, total, alignment, active, write)
-        touch = Touch(
-            instruction, where.positions, addresses, total, units_of(total, alignment),
-            narrowest(active, where.used), self._synchronise(active, ordering), ordering != "weak",
-        )  # fmt: skip
-        return Reached(where, touch, space, size, count)
-
-    def note_load(self, reached: Reached, active: Active, *, writes_too: bool = False) -> Array | None:
-        """Check that what is read was written, is not on its way, and is in no race; return where it is undefined.
-
-        What ``writes_too`` in the same instruction is checked for races as a write.
-        """
-        if reached.space == "shared" and self.races is not None and not writes_too:
-            self.races.read(reached.touch, active)
-        shadow = self._shadows.get(reached.space)
-        if shadow is None:
-            return None
-        touch = reached.touch
-        return shadow.loaded(
-            touch.instruction, reached.where, touch.addresses, reached.size, reached.length, touch.unit, active,
-            whole=touch.instruction.mnemonic in _MATRICES,
-        )  # fmt: skip
-
-    def note_store(
-        self, reached: Reached, written: NDArray[np.int64], count: int, size: int, active: Active,
-        undefined: Array | None,
-    ) -> None:  # fmt: skip
-        """Check that a write is in no race and touches nothing that is on its way, and note what is written."""
-        if reached.space == "shared" and self.races is not None:
-            self.races.write(reached.touch, active)
-        shadow = self._shadows.get(reached.space)
-        if shadow is not None:
-            touch = reached.touch
-            shadow.stored(
-                touch.instruction, reached.where, touch.addresses, written, size, count, touch.unit, active, undefined
-            )
-
-    def hold(self, addresses: Array, active: Active) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Say that an asynchronous product reads 16 bytes of shared memory at each address until it is waited for.
-
-        Returns
-        -------
-        pieces, warps : int arrays
-            What to release then: `release`; and the warp, counted through all blocks, for which each is read.
-        """
-        blocks, warps, _ = self.threads.shape
-        shape = np.broadcast_shapes(addresses.shape, self.threads.shape)
-        where = self.shared.locate(addresses, 16, 16, fit(active, addresses.shape))
-        mask = narrowest(active, where.used)
-        index = None if mask is None else np.flatnonzero(wide(mask, shape))
-        warp = np.arange(blocks * warps).reshape(blocks, warps, 1)
-        pieces, owners = pick(where.positions, shape, index) >> 4, pick(warp, shape, index)
-        self.shared_shadow.hold(pieces.reshape(-1))
-        return pieces.reshape(-1), owners.reshape(-1)
-
-    def release(self, pieces: NDArray[np.int64]) -> None:
-        """Say that the products have read these pieces."""
-        self.shared_shadow.release(pieces)
-
-    def window(self, space: str) -> "Window | HeapWindow":
-        """The bytes of a space."""
-        return self.globals if space == "global" else self._windows[space]
 
     def _load_each(
         self, instruction: Instruction, parts: list[Part], addresses: Array,
@@ -311,18 +137,3 @@ class Memory:
         if values is None:
             values = np.zeros((count, *addresses.shape), f"u{bytes_each}")
         return values, undefined
-
-    def _synchronise(self, active: Active, ordering: str) -> NDArray[np.int32]:
-        """Let what synchronises synchronise, and return the time of the access itself: before that."""
-        if self.races is None:
-            return self.clocks.now
-        now = self.clocks.now.copy()
-        if ordering == "weak" or (ordering == "relaxed" and not self._fences):
-            return now
-        members = np.ones(now.shape, np.bool_) if active is None else np.broadcast_to(active.any(axis=-1), now.shape)
-        self.clocks.hand_over(*np.nonzero(members))
-        return now
-
-
-def _shared_bytes(program: KernelProgram, dynamic: int) -> int:
-    return max(program.shared_bytes, program.dynamic_offset or 0) + dynamic

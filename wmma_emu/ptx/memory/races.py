@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.clocks import Clocks
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
-from wmma_emu.ptx.memory.masks import pick, wide
+from wmma_emu.ptx.memory.masks import any_of, pick, wide
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.windows import Window
 from wmma_emu.ptx.program.program import Instruction
@@ -171,7 +171,7 @@ class Races:
         if active is None:
             np.maximum(unordered, touch.now, out=unordered)
         else:
-            np.maximum(unordered, np.where(active.any(axis=-1), touch.now, 0), out=unordered)
+            np.maximum(unordered, np.where(any_of(active).any(axis=-1), touch.now, 0), out=unordered)
 
     def _flush(self) -> None:
         """Stamp the reads that are only listed."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.findings import Findings
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.masks import any_of, first_where, threads_of
+from wmma_emu.ptx.memory.masks import any_of, first_where
 from wmma_emu.ptx.memory.windows import Located
 from wmma_emu.ptx.memory.words import misaligned_text, nearest_in_heap, outside_of_heap, outside_of_window, verb
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
@@ -28,11 +28,13 @@ class Reporter:
         text: Callable[[int], str],
     ) -> None:  # fmt: skip
         """Note a finding of the active threads of a mask, if there are any; ``text`` takes the first address."""
-        threads = threads_of(mask, self._active(active))
+        active = self._active(active)
+        where = mask if active is None else mask & active
+        threads = any_of(where)
         if not threads.any():
             return
         block, thread, count = self._threads.first(threads)
-        address = first_where(mask & threads, addresses)
+        address = first_where(where, addresses)
         self._findings.add(
             kind, instruction, lambda: text(address), block=block, thread=thread, address=address, count=count
         )
@@ -68,7 +70,7 @@ class Reporter:
 
     def undefined_stored(self, instruction: Instruction, undefined: Array, active: Active) -> None:
         """Note a store to global memory of what nobody wrote."""
-        mask = any_of(undefined)
+        mask = np.asarray(undefined.any(axis=0))
         self.note(
             "uninitialised", instruction, mask, active, np.zeros((1, 1, 1), np.uint64),
             lambda _: "the value that is stored to global memory is one that these threads never wrote",

@@ -3,7 +3,7 @@
 
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP, WINDOW_BITS, WINDOWS
-from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.program.program import KernelProgram
 
 __all__ = ["misaligned_text", "nearest_in_heap", "outside_of_heap", "outside_of_window", "verb"]
 
@@ -87,8 +87,3 @@ def outside_of_window(program: KernelProgram, space: str, size_of: int, address:
         text += f"; its last variable is {last.name}, from {last.offset:#x} on"
         text += f", {last.bytes} bytes" if last.bytes else ", dynamic"
     return text
-
-
-def line_of(instruction: Instruction) -> str:
-    """Name an instruction by its line."""
-    return f"the {instruction.opcode} of line {instruction.line}"

@@ -10,8 +10,8 @@ from wmma_emu.ptx.program.link import Linker
 from wmma_emu.ptx.program.module_names import ModuleNames, names_of_module, require_complete
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, ModuleProgram, Parameter, Refusal, Symbol
 from wmma_emu.ptx.program.refusals import reaching, recursions, refused_for
+from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of
 from wmma_emu.ptx.program.variables import initial_bytes
-from wmma_emu.ptx.program.widths import align, alignment_of, bytes_of
 from wmma_emu.ptx.syntax.parser import parse
 from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText
 

@@ -18,9 +18,10 @@ from wmma_emu.ptx.program.program import (
     Special,
     Symbol,
 )
+from wmma_emu.ptx.program.resolve import name_of
 from wmma_emu.ptx.program.scopes import Names
-from wmma_emu.ptx.program.widths import BYTES
-from wmma_emu.ptx.syntax.tree import Call, FunctionText, InstructionText, Name, OperandText, VariableText
+from wmma_emu.ptx.program.sizes import BYTES
+from wmma_emu.ptx.syntax.tree import Call, FunctionText, InstructionText, OperandText, VariableText
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.program.link import Linker
@@ -47,11 +48,12 @@ def callee_of(linker: "Linker", call: Call, text: InstructionText) -> Callee:
     function = linker.module.functions.get(name)
     declared = resolver.names.lookup(name)
     if declared is not None and declared.text.space == "reg":
-        resolver.unsupported(text, f"a call of what the register {shown(name)} holds: indirect calls are not supported")
+        message = f"a call of what the register {shown(name)} holds: indirect calls are not supported"
+        resolver.unsupported(text, message, name)
     if declared is not None or function is None:
-        resolver.fault(text, f"{shown(name)} is no function; declare it before, with .func")
+        resolver.fault(text, f"{shown(name)} is no function; declare it before, with .func", name)
     if function.is_kernel:
-        resolver.fault(text, f"{shown(name)} is a kernel (.entry), which cannot be called")
+        resolver.fault(text, f"{shown(name)} is a kernel (.entry), which cannot be called", name)
     callee = linker.callees.get(function.name)
     if callee is None:
         callee = linker.callees[function.name] = Callee(function)
@@ -97,7 +99,25 @@ class _Handing:
     copies: list[Copy] = field(default_factory=list)
     instructions: list[Instruction] = field(default_factory=list)
 
-    def hand(self, source: Operand, target: Operand, formal: VariableText, number: int) -> None:
+    def hand_over(self, arguments: list[Operand | None], callee: Callee) -> None:
+        """Give a function its arguments."""
+        formals = zip(callee.parameters, callee.function.parameters, strict=True)
+        for i, (argument, (target, declared)) in enumerate(zip(arguments, formals, strict=True), 1):
+            if argument is None:
+                self.linker.resolver.fault(self.text, "_ is no argument of a call")
+            self._hand(argument, target, declared, i)
+
+    def take_back(self, results: list[Operand | None], callee: Callee) -> None:
+        """Give its results to the caller; the sink takes none."""
+        formals = zip(callee.results, callee.function.results, strict=True)
+        for i, (result, (origin, declared)) in enumerate(zip(results, formals, strict=True), 1):
+            if result is None:
+                continue
+            if not isinstance(result, Register | Symbol):
+                self.linker.resolver.fault(self.text, "a result of a call goes to a register or a .param variable")
+            self._hand(origin, result, declared, i)
+
+    def _hand(self, source: Operand, target: Operand, formal: VariableText, number: int) -> None:
         """Hand one value over, as the type of the parameter that the function declares."""
         kind = "b" + str(8 * BYTES[formal.type]) if formal.type not in ("f32", "f64", "pred") else formal.type
         if isinstance(source, Symbol) and isinstance(target, Symbol):
@@ -150,19 +170,9 @@ def add_call(
             )
         )  # fmt: skip
         return
-    before = _Handing(linker, text, guard, source)
-    for i, (argument, target, declared) in enumerate(
-        zip(arguments, callee.parameters, function.parameters, strict=True), 1
-    ):
-        if argument is None:
-            linker.resolver.fault(text, "_ is no argument of a call")
-        before.hand(argument, target, declared, i)
-    after = _Handing(linker, text, guard, source)
-    for i, (result, origin, declared) in enumerate(zip(results, callee.results, function.results, strict=True), 1):
-        if result is not None:
-            if not isinstance(result, Register | Symbol):
-                linker.resolver.fault(text, "a result of a call goes to a register or a .param variable")
-            after.hand(origin, result, declared, i)
+    before, after = _Handing(linker, text, guard, source), _Handing(linker, text, guard, source)
+    before.hand_over(arguments, callee)
+    after.take_back(results, callee)
     linker.instructions += before.instructions
     linker.calls.append((len(linker.instructions), callee))
     linker.caller.calls.append((function.name, text))
@@ -181,8 +191,8 @@ def _actual(linker: "Linker", text: OperandText, where: InstructionText) -> Oper
     if isinstance(found, Symbol) and found.space != "local":
         what = "a parameter of the kernel" if found.space == "param" else f".{found.space}"
         message = f"{shown(found.name)} is {what}; a call takes registers, numbers and .param variables of the function"
-        linker.resolver.fault(where, message)
+        linker.resolver.fault(where, message, name_of(text))
     if found is not None and not isinstance(found, Symbol | Register | Immediate | Special):
-        name = text.text if isinstance(text, Name) else "this"
-        linker.resolver.fault(where, f"{shown(name)} is no register, number or .param variable")
+        name = name_of(text)
+        linker.resolver.fault(where, f"{shown(name) or 'this'} is no register, number or .param variable", name)
     return found

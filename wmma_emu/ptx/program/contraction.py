@@ -7,27 +7,13 @@ its defaults was read out of its machine code: ``docs/decisions/0015-contraction
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import reads, writes
-from wmma_emu.ptx.program.products import Fusion, choose
+from wmma_emu.ptx.program.fusions import Fusion, choose
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["Contraction", "contract", "contractions"]
-
-
-class Contraction(NamedTuple):
-    """Lines of a product and of the sum that takes it in."""
-
-    product: int
-    total: int
-
-
-def contractions(program: KernelProgram) -> tuple[Contraction, ...]:
-    """Tell which products ptxas fuses with which sums, by their lines; sums in their order."""
-    code = program.instructions
-    return tuple(Contraction(code[x.product].line, code[x.total].line) for x in choose(program))
+__all__ = ["contract"]
 
 
 def contract(program: KernelProgram) -> tuple[KernelProgram, tuple[int, ...]]:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """How a program's errors are made: with line, column and the line's text."""
 
+import re
 from typing import NamedTuple, Protocol
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
 
-__all__ = ["Place", "Placed", "fault", "reason_of", "shown", "unsupported"]
+__all__ = ["Place", "Placed", "fault", "place_of", "reason_of", "shown", "unsupported"]
 
 
 class Placed(Protocol):
@@ -27,15 +28,45 @@ class Place(NamedTuple):
     column: int
 
 
-def fault(lines: tuple[str, ...], where: Placed, message: str) -> PtxSyntaxError:
-    """Make the error of a text whose names do not fit each other."""
+_LONGEST_STATEMENT = 1000
+"""Lines that are searched for a name."""
+
+
+def fault(lines: tuple[str, ...], where: Placed, message: str, name: str = "") -> PtxSyntaxError:
+    """Make the error of a text whose names do not fit each other; it points at ``name`` if that stands there."""
+    if name:
+        where = place_of(lines, where, name)
     text = lines[where.line - 1] if 0 < where.line <= len(lines) else ""
     return PtxSyntaxError(message, where.line, where.column, text)
 
 
-def unsupported(lines: tuple[str, ...], where: Placed, message: str) -> UnsupportedInstructionError:
+def unsupported(lines: tuple[str, ...], where: Placed, message: str, name: str = "") -> UnsupportedInstructionError:
     """Make the error of a text that is right and cannot be run."""
-    return UnsupportedInstructionError(str(fault(lines, where, message)))
+    return UnsupportedInstructionError(str(fault(lines, where, message, name)))
+
+
+def place_of(lines: tuple[str, ...], where: Placed, name: str) -> Placed:
+    """Find a name in the statement that begins somewhere; where it does not stand, the statement's beginning.
+
+    Trees say where statements begin, no more: it is looked for when there is something to be said of it.
+
+    Examples
+    --------
+    >>> place_of(("add.s32 %r1, %r10, %r1;",), Place(1, 1), "%r10")
+    Place(line=1, column=14)
+    """
+    pattern = re.compile(rf"(?<![\w$%.]){re.escape(name)}(?![\w$.])")
+    start = where.column - 1
+    for number in range(where.line, min(where.line + _LONGEST_STATEMENT, len(lines) + 1)):
+        text = lines[number - 1]
+        end = text.find(";", start)
+        found = pattern.search(text, start, len(text) if end < 0 else end)
+        if found is not None:
+            return Place(number, found.start() + 1)
+        if end >= 0:
+            break
+        start = 0
+    return where
 
 
 def reason_of(error: UnsupportedInstructionError) -> str:

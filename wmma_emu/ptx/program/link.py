@@ -145,7 +145,7 @@ class Linker:
 
     def _require_new(self, label: str, statement: Label | Directive) -> None:
         if self.resolver.names.is_taken(label):
-            self.resolver.fault(statement, f"{shown(label)} is declared twice in these braces")
+            self.resolver.fault(statement, f"{shown(label)} is declared twice in these braces", label)
 
     def _table(self, label: str, statement: Directive, scope: _Open) -> None:
         """Declare a list of labels; of prototypes and lists of functions, which only indirect calls have, the name."""
@@ -155,7 +155,9 @@ class Linker:
         self.resolver.names.declare_table(label, table)
         for i, name in enumerate(names):
             if (name == ",") != (i % 2 == 1) or (not i % 2 and not is_name(name)):
-                self.resolver.fault(statement, f"found {shown(name)} in a list of labels; expected labels and ','")
+                self.resolver.fault(
+                    statement, f"found {shown(name)} in a list of labels; expected labels and ','", name
+                )
         for name in dict.fromkeys(table.names):
             scope.jumps.add(name, table)
 
@@ -209,7 +211,8 @@ class Linker:
             return
         table = self.resolver.names.table(last.text)
         if table is None or not table.names:
-            self.resolver.fault(text, f"{shown(last.text)} is no list of labels; expected one of .branchtargets")
+            message = f"{shown(last.text)} is no list of labels; expected one of .branchtargets"
+            self.resolver.fault(text, message, last.text)
         table.users.append(jump)
 
     def _close(self, open_scopes: list[_Open]) -> None:
@@ -222,7 +225,7 @@ class Linker:
             name, text = missing
             is_variable = self.resolver.names.lookup(name) is not None
             what = "is a variable, no label" if is_variable else "is no label that is seen from here"
-            self.resolver.fault(text, f"{shown(name)} {what}")
+            self.resolver.fault(text, f"{shown(name)} {what}", name)
         for variable, symbol in scope.parameters:
             self.storage.release(variable, symbol)
         self.resolver.names.leave()

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.faults import Place, Placed, fault, shown
 from wmma_emu.ptx.program.program import Symbol
+from wmma_emu.ptx.program.sizes import bytes_of, element_bytes
 from wmma_emu.ptx.program.variables import Memory, lay_out
-from wmma_emu.ptx.program.widths import bytes_of, element_bytes
 from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText, Scope, VariableText
 
 __all__ = ["ModuleNames", "names_of_module", "require_complete"]

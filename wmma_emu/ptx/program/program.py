@@ -177,6 +177,10 @@ class Refusal:
     reason: str
 
 
+_MOST_LINES = 8
+"""Lines of a statement that are shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class KernelProgram:
     """A kernel and every function that it calls, as one list of instructions; the kernel begins at index 0.
@@ -210,8 +214,13 @@ class KernelProgram:
     refusals: tuple[Refusal, ...] = ()
 
     def text(self, line: int) -> str:
-        """Text of a line of PTX, without blanks around it."""
-        return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
+        """Text of the statement that begins in a line of PTX: compilers write calls over several."""
+        found: list[str] = []
+        for one in self.lines[max(line - 1, 0) : line - 1 + _MOST_LINES]:
+            found.append(one.strip())
+            if ";" in one or not found[-1]:
+                break
+        return " ".join(found).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tree import Address, Call, Guard, Literal, Name, Negated, OperandText, Pair, Vector
 
-__all__ = ["Resolver"]
+__all__ = ["Resolver", "name_of"]
 
 _SINK = "_"
 
@@ -54,13 +54,13 @@ class Resolver:
         self.made: dict[tuple[int, str], Operand] = {}
         self.used: dict[Symbol, None] = {}
 
-    def fault(self, where: Placed, message: str) -> NoReturn:
-        """Raise an error of the text."""
-        raise fault(self.module.lines, where, message)
+    def fault(self, where: Placed, message: str, name: str = "") -> NoReturn:
+        """Raise an error of the text; it points at ``name``, or at the statement."""
+        raise fault(self.module.lines, where, message, name)
 
-    def unsupported(self, where: Placed, message: str) -> NoReturn:
+    def unsupported(self, where: Placed, message: str, name: str = "") -> NoReturn:
         """Raise for what is right and cannot be run."""
-        raise unsupported(self.module.lines, where, message)
+        raise unsupported(self.module.lines, where, message, name)
 
     def operand(self, text: OperandText, where: Placed) -> Operand | None:
         """Resolve an operand; None is the sink ``_``."""
@@ -91,7 +91,7 @@ class Resolver:
         """Resolve the name of a predicate register."""
         found = self.names.found.get(name) or self.name(name, where)
         if not isinstance(found, Register) or found.type != "pred":
-            self.fault(where, f"{shown(name)} is {_describe(found)}; expected a predicate register (.pred)")
+            self.fault(where, f"{shown(name)} is {_describe(found)}; expected a predicate register (.pred)", name)
         return found
 
     def name(self, name: str, where: Placed) -> Operand:
@@ -135,39 +135,44 @@ class Resolver:
 
     def _unknown(self, name: str, where: Placed) -> NoReturn:
         if name in self.module.functions:
-            self.unsupported(where, f"the address of the function {shown(name)}: indirect calls are not supported")
+            message = f"the address of the function {shown(name)}: indirect calls are not supported"
+            self.unsupported(where, message, name)
         if self.names.has_label(name):
-            self.fault(where, f"{shown(name)} is a label; expected a register, a variable or a number")
+            self.fault(where, f"{shown(name)} is a label; expected a register, a variable or a number", name)
         whole, _, part = name.partition(".")
         if _SELECTOR.match(part) and self.names.lookup(whole) is not None:
             self.unsupported(
-                where, f"{shown(name)} is a part of a register, which is not modelled; take it out with bfe"
-            )
+                where, f"{shown(name)} is a part of a register, which is not modelled; take it out with bfe", name,
+            )  # fmt: skip
         kind = "register" if name[0] == "%" else "name"
-        self.fault(where, f"the {kind} {shown(name)} is not declared here, nor is it a special register or a variable")
+        message = f"the {kind} {shown(name)} is not declared here, nor is it a special register or a variable"
+        self.fault(where, message, name)
 
     def _element(self, text: OperandText, where: Placed) -> Register | Immediate | Special | Symbol | None:
         found = self.operand(text, where)
         if found is not None and not isinstance(found, Register | Immediate | Special | Symbol):
-            self.fault(where, "an element of a vector is a register, a variable or a number")
+            self.fault(where, "an element of a vector is a register, a variable or a number", name_of(text))
         return found
 
     def _result(self, text: Name, where: Placed) -> Register | None:
         found = self.operand(text, where)
         if found is not None and not isinstance(found, Register):
-            self.fault(where, f"{shown(text.text)} is {_describe(found)}; expected a register on each side of '|'")
+            message = f"{shown(text.text)} is {_describe(found)}; expected a register on each side of '|'"
+            self.fault(where, message, text.text)
         return found
 
     def _address(self, text: Address, where: Placed) -> Operand:
         base = self.operand(text.base, where)
         if text.form == "sum" or text.form == "element":
             if not isinstance(base, Symbol):
-                self.fault(where, f"{_describe(base)} with an offset outside of [ ]; expected a variable")
+                message = f"{_describe(base)} with an offset outside of [ ]; expected a variable"
+                self.fault(where, message, name_of(text.base))
             steps = self._elements(base) if text.form == "element" else 1
             shift = text.offset * steps
             return Symbol(base.space, base.offset + shift, f"{base.name}{shift:+d}", max(0, base.bytes - shift))
         if not isinstance(base, Register | Symbol | Immediate) or (isinstance(base, Register) and base.type == "pred"):
-            self.fault(where, f"{_describe(base)} is no address; expected a register, a variable or a number in [ ]")
+            message = f"{_describe(base)} is no address; expected a register, a variable or a number in [ ]"
+            self.fault(where, message, name_of(text.base))
         if not text.coordinates:
             return AddressOperand(base, text.offset)
         coordinates = []
@@ -180,6 +185,11 @@ class Resolver:
 
     def _elements(self, symbol: Symbol) -> int:
         return self.storage.elements.get(symbol) or self.module.elements[symbol]
+
+
+def name_of(text: OperandText) -> str:
+    """Return an operand that is a name; empty for any other."""
+    return text.text if isinstance(text, Name) else ""
 
 
 def _part(found: Operand, part: str) -> Operand | None:

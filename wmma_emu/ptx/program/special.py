@@ -9,29 +9,34 @@ _SOURCE = "PTX ISA 9.1, Special Registers"
 
 
 class SpecialRow(NamedTuple):
-    """A special register: PTX type, where it is described, and how sure that is."""
+    """A special register: PTX type, the oldest chip that has it, where it is described, and how sure that is."""
 
     type: str
+    first: str = "sm_70"
     source: str = _SOURCE
     status: str = "documented"
 
 
 def _rows() -> dict[str, SpecialRow]:
     rows: dict[str, SpecialRow] = {}
-    for name in ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"):
+    for name in ("tid", "ntid", "ctaid", "nctaid"):
         rows |= {f"{name}.{x}": SpecialRow("u32") for x in "xyzw"}
+    for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"):
+        rows |= {f"{name}.{x}": SpecialRow("u32", "sm_90") for x in "xyzw"}
     for name in (
-        "laneid", "warpid", "nwarpid", "smid", "nsmid", "cluster_ctarank", "cluster_nctarank",
+        "laneid", "warpid", "nwarpid", "smid", "nsmid",
         "lanemask_eq", "lanemask_le", "lanemask_lt", "lanemask_ge", "lanemask_gt", "clock", "clock_hi",
-        "globaltimer_lo", "globaltimer_hi", "total_smem_size", "aggr_smem_size", "dynamic_smem_size",
-        "reserved_smem_offset_begin", "reserved_smem_offset_end", "reserved_smem_offset_cap",
-        "reserved_smem_offset_0", "reserved_smem_offset_1", *(f"pm{i}" for i in range(8)),
+        "globaltimer_lo", "globaltimer_hi", "total_smem_size", "dynamic_smem_size", *(f"pm{i}" for i in range(8)),
         *(f"envreg{i}" for i in range(32)),
     ):  # fmt: skip
         rows[name] = SpecialRow("u32")
+    for name in ("cluster_ctarank", "cluster_nctarank", "aggr_smem_size"):
+        rows[name] = SpecialRow("u32", "sm_90")
+    for part in ("begin", "end", "cap", "0", "1"):
+        rows[f"reserved_smem_offset_{part}"] = SpecialRow("u32", "sm_80")
     for name in ("gridid", "clock64", "globaltimer", "current_graph_exec", *(f"pm{i}_64" for i in range(8))):
         rows[name] = SpecialRow("u64")
-    rows["is_explicit_cluster"] = SpecialRow("pred")
+    rows["is_explicit_cluster"] = SpecialRow("pred", "sm_90")
     return rows
 
 

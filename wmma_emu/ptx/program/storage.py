@@ -3,7 +3,7 @@
 
 from wmma_emu.ptx.program.program import Operand, Register, Symbol, VectorOperand
 from wmma_emu.ptx.program.scopes import Declared
-from wmma_emu.ptx.program.widths import align, alignment_of, bytes_of, element_bytes
+from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of, element_bytes
 from wmma_emu.ptx.syntax.tree import VariableText
 
 __all__ = ["Storage"]

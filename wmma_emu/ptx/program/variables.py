@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
 from wmma_emu.ptx.program.faults import fault, reason_of, shown, unsupported
 from wmma_emu.ptx.program.program import Refusal, Symbol
-from wmma_emu.ptx.program.widths import BYTES, align, alignment_of, bytes_of
+from wmma_emu.ptx.program.sizes import BYTES, align, alignment_of, bytes_of
 from wmma_emu.ptx.syntax.literals import double_of_bits
 from wmma_emu.ptx.syntax.tree import Address, Literal, Name, OperandText, VariableText
 

@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: MIT
 """Approximate functions, as the multi-function unit gives them."""
 
+from collections.abc import Mapping
+from functools import cache
+
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.ptx.steps.rows import Rows, form_rows
-from wmma_emu.ptx.steps.widths import Array
 from wmma_emu.scalar.approx import approx, approx_div
+from wmma_emu.scalar.approx_status import APPROX_STATUS
 
 __all__ = ["APPROXIMATION_ROWS"]
 
-_ON_HOPPER = "except on sm_90: compared with a Hopper GPU alone, whose tables other chips need not share"
+
+@cache
+def _doubts(name: str, element: str) -> Mapping[str, str]:
+    """Why a function's bits are not proved, of each chip without a recording."""
+    return {
+        chip: row.source
+        for (function, kind, chip), row in APPROX_STATUS.items()
+        if (function, kind) == (name, element) and row.status != "measured"
+    }
 
 
 def _function(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
@@ -19,7 +31,7 @@ def _function(instruction: Instruction, variant: str, ftz: str, kind: str) -> Fo
         result: Array = approx(name, a, ftz=flushes, format=element)
         return result
 
-    return Form((kind,), (kind,), compute, _ON_HOPPER)
+    return Form((kind,), (kind,), compute, doubts=_doubts(name, element))
 
 
 def _div(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
@@ -29,11 +41,11 @@ def _div(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
         result: Array = approx_div(a, b, kind=variant, ftz=flushes)
         return result
 
-    return Form((kind,), (kind, kind), compute, _ON_HOPPER)
+    return Form((kind,), (kind, kind), compute, doubts=_doubts("div", kind))
 
 
 APPROXIMATION_ROWS: Rows = {
-    **form_rows("rcp|sqrt|rsqrt|sin|cos|lg2|ex2", "approx -|ftz f32", _function, "9.7.3.12 to 9.7.3.20"),
+    **form_rows("rcp|sqrt|rsqrt|sin|cos|lg2|ex2", "approx -|ftz f32", _function, "9.7.3.13 to 9.7.3.21"),
     **form_rows("tanh", "approx - f32", _function, "9.7.3.22", first="sm_75"),
     **form_rows("rcp", "approx ftz f64", _function, "9.7.3.14"),
     **form_rows("rsqrt", "approx -|ftz f64", _function, "9.7.3.16, 9.7.3.17"),

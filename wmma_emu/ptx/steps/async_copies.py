@@ -9,7 +9,7 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of
 from wmma_emu.ptx.steps.bulk_copies import bulk_copy
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
-from wmma_emu.ptx.steps.loads import is_hint, refuse
+from wmma_emu.ptx.steps.loads import is_hint, refuse, require_values
 from wmma_emu.ptx.steps.mbarrier_steps import arrive_of_copies, mbarrier
 from wmma_emu.ptx.threads import Array
 
@@ -61,6 +61,7 @@ def _copy(instruction: Instruction) -> Step:
     size, limit = _number(instruction, operands[2]), operands[3] if len(operands) == 4 else None
     if size not in _SIZES[kind[0]]:
         raise refuse(instruction, f"copies {' or '.join(map(str, _SIZES[kind[0]]))} bytes, not {size}")
+    require_values(instruction, *operands[3:])
     ignores = isinstance(limit, Predicate) or (isinstance(limit, Register) and limit.type == "pred")
 
     def step(state: State, active: Active) -> None:

@@ -11,7 +11,7 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.atomic_table import TYPES, operation_of
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
-from wmma_emu.ptx.steps.loads import ORDERINGS, elements_of, is_hint, refuse
+from wmma_emu.ptx.steps.loads import ORDERINGS, elements_of, is_hint, refuse, require_values
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -49,6 +49,7 @@ def _atomic(instruction: Instruction, binding: Binding) -> Step:
     length = len(vectors[0])
     if any(len(x) != length for x in vectors) or (returns and len(targets) != length):
         raise refuse(instruction, "its vectors are of different lengths")
+    require_values(instruction, *(x for vector in vectors for x in vector))
     size, space = bits_of_type(kind) // 8, space_of(instruction)
     ordering = next((x for x in instruction.modifiers if x in ORDERINGS), "relaxed")
     registers = [x if isinstance(x, Register) else None for x in targets]

@@ -7,8 +7,9 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
 from wmma_emu.ptx.steps.rows import Rows, form_rows
-from wmma_emu.ptx.steps.widths import Array, signed, unsigned_of, width_of
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["FIELD_ROWS"]
 
@@ -24,7 +25,7 @@ def _cut(width: int) -> Callable[[Array], Array]:
 
 
 def _bfe(instruction: Instruction, kind: str) -> Form:
-    width = width_of(kind)
+    width = bits_of_type(kind)
     cut = _cut(width)
     unsigned = unsigned_of(kind).type
     last = np.uint32(width - 1)
@@ -49,7 +50,7 @@ def _bfe(instruction: Instruction, kind: str) -> Form:
 
 
 def _bfi(instruction: Instruction, kind: str) -> Form:
-    width = width_of(kind)
+    width = bits_of_type(kind)
     cut = _cut(width)
     unsigned = unsigned_of(kind).type
     last = np.uint32(width - 1)
@@ -114,12 +115,12 @@ def _smear(a: Array) -> Array:
 
 
 def _clz(instruction: Instruction, kind: str) -> Form:
-    width = np.uint32(width_of(kind))
+    width = np.uint32(bits_of_type(kind))
     return Form(("u32",), (kind,), lambda a: width - _count_ones(_smear(a)))
 
 
 def _bfind(instruction: Instruction, shiftamt: str, kind: str) -> Form:
-    width = width_of(kind)
+    width = bits_of_type(kind)
 
     def find(a: Array) -> Array:
         if kind[0] == "s":

@@ -9,9 +9,9 @@ import numpy as np
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.program import Immediate, Instruction
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
 from wmma_emu.ptx.steps.permutes import permute
 from wmma_emu.ptx.steps.rows import Rows, form_rows
-from wmma_emu.ptx.steps.widths import Array, signed, unsigned_of
 
 __all__ = ["BIT_ROWS", "lookup_of_three"]
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.ptx.steps.products import high_product
 from wmma_emu.ptx.steps.rows import CARRY, Rows, form_rows
-from wmma_emu.ptx.steps.widths import Array
 
 __all__ = ["CARRY_ROWS"]
 

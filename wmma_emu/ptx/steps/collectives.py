@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.instructions import Arch
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import (
     Instruction,
@@ -33,10 +32,10 @@ __all__ = [
     "has_bit",
     "members_of",
     "note",
+    "of_the_warp",
     "operands_of",
     "read_registers",
     "registers_of_vector",
-    "require_arch",
     "require_spelling",
     "where_of",
     "word_of",
@@ -65,16 +64,6 @@ def require_spelling(instruction: Instruction, legal: Iterable[str]) -> str:
     raise UnsupportedInstructionError(
         f"there is no {instruction.opcode}, or it is not modelled; nearest: {', '.join(near)}"
     )
-
-
-def require_arch(instruction: Instruction, arch: Arch, first: str, archs: tuple[str, ...]) -> None:
-    """Refuse an instruction on a chip that lacks it."""
-    if arch.name not in archs:
-        raise UnsupportedInstructionError(
-            f"{arch.name} ({arch.generation}) has no {instruction.opcode}; chips that have it are {', '.join(archs)}"
-            if archs
-            else f"no chip of the table has {instruction.opcode}; it needs {first}"
-        )
 
 
 def operands_of(instruction: Instruction, *counts: int) -> tuple[Operand | None, ...]:
@@ -233,3 +222,19 @@ def note(
         kind, instruction, text, block=state.threads.name_block(g), thread=state.threads.name_thread(w, lane),
         address=address, count=int(np.count_nonzero(full)),
     )  # fmt: skip
+
+
+def of_the_warp(state: "State", instruction: Instruction, values: Array, active: Active, what: str) -> Array:
+    """Take lane 0's value for the warp, and note where others differ: (blocks, warps, 1)."""
+    if values.shape[-1] == 1:
+        return values
+    first = values[..., :1]
+    differs = values != first
+    if active is not None:
+        differs = differs & active
+    if differs.any():
+        note(
+            state, instruction, "illegal operand", differs,
+            lambda g, w, lane: f"{what} of lane {lane} is not that of lane 0: it has to be the same in all lanes",
+        )  # fmt: skip
+    return first

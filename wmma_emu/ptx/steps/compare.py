@@ -7,8 +7,9 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import Array, join_halves, signed, split_halves
 from wmma_emu.ptx.steps.rows import Rows, first_only, form_rows
-from wmma_emu.ptx.steps.widths import Array, join_halves, signed, split_halves, width_of
+from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar import rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
 
@@ -107,7 +108,7 @@ _TRUE = {"f32": 0x3F80_0000, "f16": 0x3C00, "bf16": 0x3F80, "f16x2": 0x3C00, "bf
 def _set(instruction: Instruction, operation: str, join: str, ftz: str, result: str, kind: str) -> Form:
     compare = _comparison(operation, ftz, kind)
     packed = result.endswith("x2") or kind.endswith("x2")
-    width = 16 if packed else width_of(result)
+    width = 16 if packed else bits_of_type(result)
     unsigned = np.dtype(f"u{width // 8}").type
     true = unsigned(_TRUE.get(result, (1 << width) - 1))
 

@@ -5,10 +5,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.program import Instruction, Register
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
 from wmma_emu.ptx.steps.rows import Rows, builders, form_rows
-from wmma_emu.ptx.steps.widths import UNSIGNED, Array, signed, width_of
+from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt import cvt
 from wmma_emu.scalar.cvt_lookup import lookup_cvt
 from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES, CvtForm
@@ -30,6 +32,8 @@ def build_cvt(instruction: Instruction) -> Form:
         return builders(CONVERSION_ROWS)["cvt"](instruction)
     opcode = ".".join(("cvt", *instruction.modifiers))
     form = _lookup(opcode)
+    if form.status == "not modelled":
+        raise UnsupportedInstructionError(f"{opcode} is not modelled")
     source, target = CVT_TYPES[form.source], CVT_TYPES[form.target]
     compute = short_way(form) or _long_way(form, opcode)
     result = f"b{max(target.bits, 8)}" if target.count > 1 or target.name == "tf32" else target.name
@@ -37,8 +41,8 @@ def build_cvt(instruction: Instruction) -> Form:
         # A narrow signed result fills the register that takes it with its sign.
         width = _register_width(instruction, target.bits)
         if width > target.bits:
-            return Form((f"s{width}",), _sources(form, source.name), _extended(compute, width))
-    return Form((result,), _sources(form, source.name), compute)
+            return Form((f"s{width}",), _sources(form, source.name), _extended(compute, width), form.archs[0])
+    return Form((result,), _sources(form, source.name), compute, form.archs[0])
 
 
 def _sources(form: CvtForm, name: str) -> tuple[str, ...]:
@@ -55,7 +59,7 @@ def _lookup(opcode: str) -> CvtForm:
 
 def _register_width(instruction: Instruction, least: int) -> int:
     target = instruction.operands[0] if instruction.operands else None
-    return max(least, width_of(target.type)) if isinstance(target, Register) and target.type != "pred" else least
+    return max(least, bits_of_type(target.type)) if isinstance(target, Register) and target.type != "pred" else least
 
 
 def _extended(compute: Callable[..., Array], width: int) -> Callable[..., Array]:
@@ -91,7 +95,7 @@ def short_way(form: CvtForm) -> Callable[..., Array] | None:
 
 def _between_integers(source: str, bits: int) -> Callable[[Array], Array]:
     narrow = UNSIGNED[bits]
-    if source[0] == "s" and width_of(source) < bits:
+    if source[0] == "s" and bits_of_type(source) < bits:
         wide = np.dtype(f"i{bits // 8}")
         return lambda a: signed(a).astype(wide).view(narrow)
     return lambda a: a.astype(narrow)
@@ -149,13 +153,13 @@ def _pack(instruction: Instruction, sat: str, narrow: str, wide: str) -> Form:
 
 
 def _pack_into(instruction: Instruction, sat: str, narrow: str, wide: str, rest: str) -> Form:
-    clamp, bits = _clamped(narrow), width_of(narrow)
+    clamp, bits = _clamped(narrow), bits_of_type(narrow)
     width, both = np.uint32(bits), np.uint32(2 * bits)
     return Form(("b32",), (wide, wide, rest), lambda a, b, c: clamp(a) << width | clamp(b) | c << both)
 
 
 def _clamped(narrow: str) -> Callable[[Array], Array]:
-    bits = width_of(narrow)
+    bits = bits_of_type(narrow)
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if narrow[0] == "s" else (0, (1 << bits) - 1)
     mask = np.uint32((1 << bits) - 1)
     least, most = np.int32(low), np.int32(high)

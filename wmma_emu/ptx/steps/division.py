@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmma_emu.ptx.steps.widths import UNSIGNED, Array, signed, width_of
+from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["divide", "remain"]
 
@@ -40,7 +41,7 @@ def remain(kind: str) -> Callable[[Array, Array], Array]:
 
 def _divide(a: Array, b: Array, kind: str) -> tuple[Array, Array | None]:
     """Quotient, and where the divisor is zero, if anywhere: there the machine code gives all ones for both results."""
-    width = width_of(kind)
+    width = bits_of_type(kind)
     unsigned = UNSIGNED[width].type
     zero = b == 0
     none = zero.any()

@@ -9,8 +9,8 @@ import numpy as np
 from wmma_emu.formats import Rounding, format_of
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.ptx.steps.rows import Rows, form_rows
-from wmma_emu.ptx.steps.widths import Array
 from wmma_emu.scalar import extrema, rounded_double, rounded_single
 from wmma_emu.scalar.environment import require_ieee_subnormals
 
@@ -123,7 +123,7 @@ FLOAT_ROWS: Rows = {
     **form_rows("abs|neg", "- f64", _abs_or_neg, "9.7.3.9, 9.7.3.10"),
     **form_rows("copysign", "f32|f64", _copysign, "9.7.3.2"),
     **form_rows("testp", f"{'|'.join(extrema.SIGN_TESTS)} f32|f64", _testp, "9.7.3.1"),
-    **form_rows("min|max", "-|ftz -|NaN - f32", _extremum, "9.7.3.11, 9.7.3.12"),
+    **form_rows("min|max", "-|ftz -|NaN - f32", _extremum, "9.7.3.11, 9.7.3.12", later={"NaN": "sm_80"}),
     **form_rows("min|max", "-|ftz -|NaN xorsign.abs f32", _extremum, "9.7.3.11, 9.7.3.12", first="sm_86"),
     **form_rows("min|max", "f64", _extremum_of_doubles, "9.7.3.11, 9.7.3.12"),
 }

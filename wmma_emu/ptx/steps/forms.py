@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What an instruction is to the machine: a form, for what each thread computes by itself, or a step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from wmma_emu.instructions import Arch
@@ -25,14 +27,17 @@ class Form(NamedTuple):
         Arrays of the sources' widths in, those of the destinations' widths out: one array, or a tuple of them. All
         broadcast to (blocks, warps, 32) and may be narrower. Lanes that do not execute hold anything: nothing may
         fail or warn because of them.
-    not_bit_exact : str, optional
-        Why the bits are not proved to be the chip's; "except on sm_90: ..." is no doubt on that chip.
+    first : str
+        The oldest chip that has it.
+    doubts : mapping of str to str
+        Why the bits are not proved to be a chip's, by the chip's name.
     """
 
     destinations: tuple[str, ...]
     sources: tuple[str, ...]
     compute: Callable[..., "Array | tuple[Array, ...]"]
-    not_bit_exact: str | None = None
+    first: str = "sm_70"
+    doubts: Mapping[str, str] = MappingProxyType({})
 
 
 class Work:
@@ -42,13 +47,14 @@ class Work:
         self.multiply_adds = 0
 
 
-class Binding(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Binding:
     """What a step may know when it is made: the program, the chip, the engine of matrix products, and their count."""
 
     program: KernelProgram
     arch: Arch
     engine: str = "auto"
-    work: Work = Work()
+    work: Work = field(default_factory=Work)
 
 
 Step = Callable[["State", Active], None]

@@ -9,8 +9,8 @@ import numpy as np
 from wmma_emu.formats import format_of
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import Array, join_halves, split_halves
 from wmma_emu.ptx.steps.rows import Rows, form_rows
-from wmma_emu.ptx.steps.widths import Array, join_halves, split_halves
 from wmma_emu.scalar import extrema, rounded_half
 from wmma_emu.scalar.environment import require_ieee_subnormals
 from wmma_emu.scalar.rounded_half import HALVES
@@ -96,7 +96,7 @@ _F16, _BF16 = "f16|f16x2", "bf16|bf16x2"
 HALF_ROWS: Rows = {
     **form_rows("add|sub|mul", f"-|rn -|ftz -|sat {_F16}", _arithmetic, "9.7.4.1 to 9.7.4.3"),
     **form_rows("add|sub|mul", f"-|rn - - {_BF16}", _arithmetic, "9.7.4.1 to 9.7.4.3", first="sm_90"),
-    **form_rows("fma", f"rn -|ftz -|sat|relu {_F16}", _arithmetic, "9.7.4.4"),
+    **form_rows("fma", f"rn -|ftz -|sat|relu {_F16}", _arithmetic, "9.7.4.4", later={"relu": "sm_80"}),
     **form_rows("fma", f"rn -|relu {_BF16}", _fma_of_bf16, "9.7.4.4", first="sm_80"),
     **form_rows("fma", f"rn oob -|relu {_F16}|{_BF16}", _fma_out_of_bounds, "9.7.4.4", first="sm_90"),
     **form_rows("abs|neg", f"-|ftz {_F16}", _abs_or_neg, "9.7.4.5, 9.7.4.6"),

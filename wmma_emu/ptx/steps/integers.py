@@ -8,9 +8,10 @@ import numpy as np
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.division import divide, remain
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import Array, join_halves, signed, split_halves, unsigned_of
 from wmma_emu.ptx.steps.products import high_product, wide_product
 from wmma_emu.ptx.steps.rows import Rows, form_rows
-from wmma_emu.ptx.steps.widths import Array, join_halves, signed, split_halves, unsigned_of, width_of
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["INTEGER_ROWS"]
 
@@ -53,7 +54,7 @@ def _add_saturated(instruction: Instruction, sat: str, kind: str) -> Form:
 def _product(part: str, kind: str) -> tuple[str, Callable[[Array, Array], Array]]:
     """Type of a product's part, and the function."""
     if part == "wide":
-        return f"{kind[0]}{2 * width_of(kind)}", wide_product(kind)
+        return f"{kind[0]}{2 * bits_of_type(kind)}", wide_product(kind)
     return kind, np.multiply if part == "lo" else high_product(kind)
 
 

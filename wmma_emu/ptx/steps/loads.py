@@ -7,12 +7,22 @@ from typing import NamedTuple
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand, Register, VectorOperand
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Immediate,
+    Instruction,
+    Operand,
+    Predicate,
+    Register,
+    Special,
+    Symbol,
+    VectorOperand,
+)
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["ORDERINGS", "Plain", "elements_of", "extended", "is_hint", "parse", "refuse"]
+__all__ = ["ORDERINGS", "Plain", "elements_of", "extended", "is_hint", "parse", "refuse", "require_values"]
 
 ORDERINGS = ("weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst", "volatile", "mmio")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
@@ -39,6 +49,18 @@ class Plain(NamedTuple):
 def refuse(instruction: Instruction, why: str) -> UnsupportedInstructionError:
     """Make the error for an instruction that does not exist, or is not modelled."""
     return UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")
+
+
+def require_values(instruction: Instruction, *operands: Operand | None) -> None:
+    """Require operands that have a value in each thread: no sink, no vector, no address in brackets.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+    """
+    for operand in operands:
+        if not isinstance(operand, Register | Immediate | Predicate | Special | Symbol):
+            raise refuse(instruction, f"reads a register, a number or a variable, not {operand or '_'}")
 
 
 def is_hint(modifier: str) -> bool:

@@ -17,10 +17,11 @@ from wmma_emu.ptx.steps.collectives import (
     executing,
     operands_of,
     read_registers,
-    registers_of_vector,
     where_of,
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.loads import require_values
+from wmma_emu.ptx.steps.matrix_operands import sources_of, targets_of
 from wmma_emu.warp.ldmatrix import fragments_of_rows
 from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES
@@ -60,10 +61,7 @@ def _space(instruction: Instruction) -> str:
 def _load(instruction: Instruction, binding: Binding) -> Step:
     move, _ = lookup_move("ldmatrix", _in_order(instruction.opcode), binding.arch)
     target, address = operands_of(instruction, 2)
-    elements = registers_of_vector(instruction, target, move.num_registers)
-    results = [x for x in elements if x is None or isinstance(x, Register)]
-    if len(results) != len(elements):
-        raise UnsupportedInstructionError(f"{instruction.opcode} writes registers, nothing else")
+    results = targets_of(instruction, target, move.num_registers)
     space = _space(instruction)
 
     def step(state: "State", active: Active) -> None:
@@ -95,7 +93,7 @@ def _rows(words: Array, move: MatrixMove) -> NDArray[np.uint8]:
 def _store(instruction: Instruction, binding: Binding) -> Step:
     move, _ = lookup_move("stmatrix", _in_order(instruction.opcode), binding.arch)
     address, source = operands_of(instruction, 2)
-    elements = registers_of_vector(instruction, source, move.num_registers)
+    elements = sources_of(instruction, source, move.num_registers)
     space = _space(instruction)
 
     def step(state: "State", active: Active) -> None:
@@ -130,6 +128,7 @@ def _transpose(instruction: Instruction, binding: Binding) -> Step:
     target, source = operands_of(instruction, 2)
     if target is not None and not isinstance(target, Register):
         raise UnsupportedInstructionError(f"{instruction.opcode} writes a register, not {target}")
+    require_values(instruction, source)
 
     def step(state: "State", active: Active) -> None:
         state.require_arrived(instruction, registers_of(source), active)

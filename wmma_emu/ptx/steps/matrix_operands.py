@@ -17,13 +17,14 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
 from wmma_emu.ptx.steps.collectives import note, read_registers, registers_of_vector
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, Work
+from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.threads import Warps
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["Bound", "Metadata", "bind", "gathered", "immediate_of", "targets_of", "write_registers"]
+__all__ = ["Bound", "Metadata", "bind", "gathered", "immediate_of", "sources_of", "targets_of", "write_registers"]
 
 
 _WORTH_COMPILED_CODE = 1 << 26
@@ -85,6 +86,19 @@ def targets_of(instruction: Instruction, operand: Operand | None, count: int) ->
     if not all(x is None or isinstance(x, Register) for x in elements):
         raise UnsupportedInstructionError(f"{instruction.opcode} writes registers, nothing else")
     return elements  # type: ignore[return-value]
+
+
+def sources_of(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
+    """Return what a vector names to be read.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If one has no value, or if they are not as many as the instruction takes.
+    """
+    elements = registers_of_vector(instruction, operand, count)
+    require_values(instruction, *elements)
+    return elements
 
 
 def gathered(state: "State", warps: Warps, elements: tuple[Operand | None, ...], kind: str) -> Array:

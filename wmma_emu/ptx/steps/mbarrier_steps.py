@@ -15,7 +15,7 @@ from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand, R
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.forms import Active, Binding, Step
-from wmma_emu.ptx.steps.loads import refuse
+from wmma_emu.ptx.steps.loads import refuse, require_values
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["arrive_of_copies", "mbarrier"]
@@ -98,7 +98,7 @@ def _wrong(state: State, instruction: Instruction, mask: NDArray[np.bool_], text
 
 
 def _init(instruction: Instruction) -> Step:
-    address, count = address_operand(instruction, _operand(instruction, 0)), _operand(instruction, 1)
+    address, count = address_operand(instruction, _operand(instruction, 0)), _value(instruction, 1)
 
     def step(state: State, active: Active) -> None:
         counts, barriers = state.read(count, "u32"), mbarriers_of(state.memory)
@@ -131,6 +131,12 @@ def _operand(instruction: Instruction, k: int) -> Operand | None:
     return instruction.operands[k]
 
 
+def _value(instruction: Instruction, k: int) -> Operand | None:
+    operand = _operand(instruction, k)
+    require_values(instruction, operand)
+    return operand
+
+
 def _arrive(instruction: Instruction) -> Step:
     # The state may be left out where the barrier is that of another block; here, clusters have one.
     operands = list(instruction.operands)
@@ -139,6 +145,7 @@ def _arrive(instruction: Instruction) -> Step:
     if not operands:
         raise refuse(instruction, "takes an address")
     address, amount = address_operand(instruction, operands[0]), operands[1] if len(operands) > 1 else None
+    require_values(instruction, *operands[1:2])
     drop = instruction.modifiers[0] == "arrive_drop"
     expects, never_completes = "expect_tx" in instruction.modifiers, "noComplete" in instruction.modifiers
 
@@ -162,7 +169,7 @@ def _arrive(instruction: Instruction) -> Step:
 
 def _transactions(sign: int) -> Callable[[Instruction], Step]:
     def build(instruction: Instruction) -> Step:
-        address, amount = address_operand(instruction, _operand(instruction, 0)), _operand(instruction, 1)
+        address, amount = address_operand(instruction, _operand(instruction, 0)), _value(instruction, 1)
 
         def step(state: State, active: Active) -> None:
             amounts, barriers = state.read(amount, "u32"), mbarriers_of(state.memory)
@@ -178,7 +185,7 @@ def _transactions(sign: int) -> Callable[[Instruction], Step]:
 
 def _wait(instruction: Instruction) -> Step:
     target = _operand(instruction, 0)
-    address, phase = address_operand(instruction, _operand(instruction, 1)), _operand(instruction, 2)
+    address, phase = address_operand(instruction, _operand(instruction, 1)), _value(instruction, 2)
     by_parity = "parity" in instruction.modifiers
     if target is not None and not isinstance(target, Register):
         raise refuse(instruction, "writes a predicate")
@@ -197,7 +204,7 @@ def _wait(instruction: Instruction) -> Step:
 
 
 def _pending_count(instruction: Instruction) -> Step:
-    target, source = _operand(instruction, 0), _operand(instruction, 1)
+    target, source = _operand(instruction, 0), _value(instruction, 1)
     if target is not None and not isinstance(target, Register):
         raise refuse(instruction, "writes a register")
 

@@ -9,7 +9,7 @@ from wmma_emu.ptx.program.program import AddressOperand, Immediate, Instruction,
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
-from wmma_emu.ptx.steps.loads import Plain, extended, parse, refuse
+from wmma_emu.ptx.steps.loads import Plain, extended, parse, refuse, require_values
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -109,6 +109,11 @@ def _value_of_address(state: State, operand: Operand | None) -> Array:
     return state.read(operand, "u64")
 
 
+def _require_address_value(instruction: Instruction, operand: Operand | None) -> None:
+    if not isinstance(operand, AddressOperand):
+        require_values(instruction, operand)
+
+
 def _cvta(instruction: Instruction, binding: Binding) -> Step:
     target, source = _two(instruction)
     space = space_of(instruction).split("::")[0]
@@ -149,6 +154,7 @@ def _two(instruction: Instruction) -> tuple[Register | None, Operand | None]:
     target, source = instruction.operands
     if target is not None and not isinstance(target, Register):
         raise refuse(instruction, "writes a register")
+    _require_address_value(instruction, source)
     return target, source
 
 
@@ -157,6 +163,8 @@ def _mapa(instruction: Instruction, binding: Binding) -> Step:
     if len(instruction.operands) != 3:
         raise refuse(instruction, "takes a register, an address and the rank of a block")
     target, source, rank = instruction.operands
+    _require_address_value(instruction, source)
+    require_values(instruction, rank)
     width = instruction.modifiers[-1]
 
     def step(state: State, active: Active) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from wmma_emu.instructions import Operand as Letter
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.steps.collectives import executing, operands_of, registers_of_vector
+from wmma_emu.ptx.steps.collectives import executing, operands_of
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep
 from wmma_emu.ptx.steps.matrix_operands import (
     Bound,
@@ -16,6 +16,7 @@ from wmma_emu.ptx.steps.matrix_operands import (
     bind,
     gathered,
     immediate_of,
+    sources_of,
     targets_of,
     write_registers,
 )
@@ -33,7 +34,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
     row, matrix = bound.row, bound.matrix
     given = operands_of(instruction, 6 if row.is_sparse else 4)
     targets = targets_of(instruction, given[0], row.registers("d"))
-    sources = [registers_of_vector(instruction, x, row.registers(n)) for n, x in zip(_LETTERS, given[1:4], strict=True)]
+    sources = [sources_of(instruction, x, row.registers(n)) for n, x in zip(_LETTERS, given[1:4], strict=True)]
     kinds = ["b64" if row.format(name).bits == 64 else "b32" for name in _LETTERS]
     metadata = None
     if row.is_sparse:

@@ -6,8 +6,9 @@ import numpy as np
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.program import Instruction, VectorOperand
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
 from wmma_emu.ptx.steps.rows import Rows, form_rows
-from wmma_emu.ptx.steps.widths import UNSIGNED, Array, signed, width_of
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["MOVE_ROWS"]
 
@@ -30,7 +31,7 @@ def _mov(instruction: Instruction, kind: str) -> Form:
 def _elements(vector: VectorOperand | None, kind: str) -> int:
     """How many registers make a value of a type."""
     count = len(vector.elements) if vector is not None else 1
-    width = width_of(kind)
+    width = bits_of_type(kind)
     if kind == "pred" or count not in (2, 4) or width // count not in UNSIGNED:
         raise UnsupportedInstructionError(
             f"mov.{kind} takes no {{...}} of {count}; a b16 is 2 of b8, a b32 2 of b16 or 4 of b8, "
@@ -40,7 +41,7 @@ def _elements(vector: VectorOperand | None, kind: str) -> int:
 
 
 def _pack(kind: str, count: int) -> Form:
-    width = width_of(kind)
+    width = bits_of_type(kind)
     wide, part = UNSIGNED[width], width // count
     shifts = [wide.type(i * part) for i in range(count)]
 
@@ -54,7 +55,7 @@ def _pack(kind: str, count: int) -> Form:
 
 
 def _unpack(kind: str, count: int) -> Form:
-    width = width_of(kind)
+    width = bits_of_type(kind)
     part = width // count
     narrow = UNSIGNED[part]
     shifts = [UNSIGNED[width].type(i * part) for i in range(count)]

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from wmma_emu.ptx.steps.widths import Array
+from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.scalar.prmt import PRMT_MODES, prmt
 
 __all__ = ["permute"]

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmma_emu.ptx.steps.widths import UNSIGNED, Array, signed, width_of
+from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["high_product", "wide_product"]
 
@@ -18,7 +19,7 @@ def wide_product(kind: str) -> Callable[[Array, Array], Array]:
     >>> hex(wide_product("s32")(np.array([0xFFFFFFFF], np.uint32), np.array([2], np.uint32))[0])
     '0xfffffffffffffffe'
     """
-    width = width_of(kind)
+    width = bits_of_type(kind)
     wide, unsigned = np.dtype(f"{'i' if kind[0] == 's' else 'u'}{width // 4}"), UNSIGNED[2 * width]
 
     def multiply(a: Array, b: Array) -> Array:
@@ -38,7 +39,7 @@ def high_product(kind: str) -> Callable[[Array, Array], Array]:
     >>> hex(high_product("u64")(np.array([2**63], np.uint64), np.array([6], np.uint64))[0])
     '0x3'
     """
-    width = width_of(kind)
+    width = bits_of_type(kind)
     if width == 64:
         return _high_signed if kind[0] == "s" else _high
     full, narrow, shift = wide_product(kind), UNSIGNED[width], UNSIGNED[2 * width].type(width)

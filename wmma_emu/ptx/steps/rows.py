@@ -2,9 +2,10 @@
 """Which instructions exist: rows of legal spellings, each with what makes the form of its instruction."""
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.ptx.program.program import Instruction, PairOperand, VectorOperand
@@ -36,6 +37,8 @@ class FormRow:
         The oldest chip that has it.
     pair : {"", "may", "must"}
         Whether its destination is a pair, ``p|q``.
+    status : str
+        How sure it is that the spelling exists, on these chips.
     """
 
     opcode: str
@@ -44,6 +47,7 @@ class FormRow:
     source: str
     first: str = "sm_70"
     pair: str = ""
+    status: str = "documented"
 
 
 Rows = dict[str, FormRow]
@@ -51,7 +55,14 @@ Rows = dict[str, FormRow]
 
 
 def form_rows(
-    mnemonics: str, slots: str, make: Callable[..., Form], source: str, *, first: str = "sm_70", pair: str = ""
+    mnemonics: str,
+    slots: str,
+    make: Callable[..., Form],
+    source: str,
+    *,
+    first: str = "sm_70",
+    later: Mapping[str, str] = MappingProxyType({}),
+    pair: str = "",
 ) -> Rows:
     """Write a row for each mnemonic and each combination of what the slots may hold.
 
@@ -63,6 +74,8 @@ def form_rows(
         Separated by spaces, alternatives by ``|``; ``-`` is nothing. A slot's word may hold points.
     make, source, first, pair
         See `FormRow`.
+    later : mapping of str to str
+        The first chip of spellings with a word, by that word, where it is later than ``first``.
 
     Examples
     --------
@@ -74,7 +87,8 @@ def form_rows(
     for mnemonic, *picked in product(mnemonics.split("|"), *choices):
         words = tuple("" if word == "-" else word for word in picked)
         opcode = ".".join((mnemonic, *(word for word in words if word)))
-        rows[opcode] = FormRow(opcode, words, make, f"PTX ISA 9.0, {source}", first, pair)
+        since = next((chip for word, chip in later.items() if word in words), first)
+        rows[opcode] = FormRow(opcode, words, make, f"PTX ISA 9.1, {source}", since, pair)
     return rows
 
 
@@ -110,7 +124,7 @@ def builders(rows: Rows, refused: dict[str, str] | None = None) -> dict[str, Val
         given = _count(instruction)
         if given != wanted:
             raise UnsupportedInstructionError(f"{opcode} takes {wanted} operands, results included, not {given}")
-        return form
+        return form._replace(first=row.first)
 
     return dict.fromkeys(by_mnemonic, build)
 

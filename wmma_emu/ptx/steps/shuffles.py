@@ -20,6 +20,7 @@ from wmma_emu.ptx.steps.collectives import (
     require_spelling,
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.loads import require_values
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
@@ -43,7 +44,7 @@ def sources(mode: str, b: Array, c: Array) -> tuple[Array, NDArray[np.bool_]]:
 
     Notes
     -----
-    PTX ISA 9.0, section 9.7.9.6 (shfl.sync). A lane whose source is out of bounds reads itself.
+    PTX ISA 9.1, section 9.7.9.6 (shfl.sync). A lane whose source is out of bounds reads itself.
 
     Examples
     --------
@@ -74,6 +75,7 @@ def _shuffle(instruction: Instruction, binding: Binding) -> Step:
     words = require_spelling(instruction, _SPELLINGS).split(".")
     mode, is_sync = words[-2], words[1] == "sync"
     target, a, b, c, *mask = operands_of(instruction, 5 if is_sync else 4)
+    require_values(instruction, a, b, c, *mask)
     result, predicate = destinations(target)
     membermask = mask[0] if is_sync else None
 

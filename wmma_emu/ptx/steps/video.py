@@ -7,8 +7,8 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.ptx.steps.rows import Rows, form_rows
-from wmma_emu.ptx.steps.widths import Array
 
 __all__ = ["COMPARISONS", "OPERATIONS", "VIDEO_ROWS", "limits"]
 

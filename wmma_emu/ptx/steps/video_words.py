@@ -7,9 +7,9 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.patterns import Array, signed
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.steps.video import COMPARISONS, OPERATIONS, limits
-from wmma_emu.ptx.steps.widths import Array, signed
 
 __all__ = ["REFUSED_OF_VIDEO", "VIDEO_WORD_ROWS"]
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wmma_emu.instructions import ARCHS
+from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.steps.availability import require_since
 from wmma_emu.ptx.steps.collectives import (
     FULL,
     LANE,
@@ -17,23 +18,16 @@ from wmma_emu.ptx.steps.collectives import (
     has_bit,
     members_of,
     operands_of,
-    require_arch,
     require_spelling,
     word_of,
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.loads import require_values
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
 __all__ = ["MACHINE_STEPS"]
-
-_CHIPS = tuple(ARCHS)
-
-
-def _since(first: str) -> tuple[str, ...]:
-    return _CHIPS[_CHIPS.index(first) :]
-
 
 _VOTES: dict[str, Callable[[Array, Array], Array]] = {
     "all": lambda yes, there: yes == there,
@@ -52,6 +46,7 @@ def _vote(instruction: Instruction, binding: Binding) -> Step:
     words = require_spelling(instruction, _VOTE_SPELLINGS).split(".")
     decide, is_sync = _VOTES[words[-2]], words[1] == "sync"
     target, a, *mask = operands_of(instruction, 3 if is_sync else 2)
+    require_values(instruction, a, *mask)
     result, _ = destinations(target)
 
     def step(state: "State", active: Active) -> None:
@@ -76,6 +71,7 @@ def _match(instruction: Instruction, binding: Binding) -> Step:
     if opcode not in _MATCH_SPELLINGS:
         require_spelling(instruction, _MATCH_SPELLINGS)
     target, a, mask = operands_of(instruction, 3)
+    require_values(instruction, a, mask)
     result, predicate = destinations(target)
 
     def step(state: "State", active: Active) -> None:
@@ -107,6 +103,9 @@ _IDENTITY: dict[str, int] = {
 _INTEGERS = tuple(f"redux.sync.{x}.{kind}" for x in ("add", "min", "max") for kind in ("u32", "s32"))
 _BITS = tuple(f"redux.sync.{x}.b32" for x in ("and", "or", "xor"))
 _FLOATS = tuple(f"redux.sync.{x}{a}{n}.f32" for x in ("min", "max") for a in ("", ".abs") for n in ("", ".NaN"))
+_CHIPS_OF_FLOATS = ("sm_100",)
+"""PTX ISA 9.1, redux.sync: documented; ptxas 12.9 accepts it for sm_100a alone of the chips of the table."""
+
 _NAN = np.uint32(0x7FFF_FFFF)
 _SIGN = np.uint32(0x8000_0000)
 
@@ -114,8 +113,14 @@ _SIGN = np.uint32(0x8000_0000)
 def _reduce(instruction: Instruction, binding: Binding) -> Step:
     words = require_spelling(instruction, _INTEGERS + _BITS + _FLOATS).split(".")
     is_float = words[-1] == "f32"
-    require_arch(instruction, binding.arch, "sm_80", ("sm_100",) if is_float else _since("sm_80"))
+    require_since(instruction.opcode, binding.arch, "sm_80")
+    if is_float and binding.arch.name not in _CHIPS_OF_FLOATS:
+        raise UnsupportedInstructionError(
+            f"{binding.arch.name} ({binding.arch.generation}) has no {instruction.opcode}; chips that have it are "
+            f"{', '.join(_CHIPS_OF_FLOATS)}"
+        )
     target, a, mask = operands_of(instruction, 3)
+    require_values(instruction, a, mask)
     result, _ = destinations(target)
     operation = words[2]
     combine = _floats(operation, "abs" in words, "NaN" in words) if is_float else _integers(operation, words[-1])
@@ -186,8 +191,9 @@ def _floats(operation: str, absolute: bool, nan: bool) -> Callable[[Array, Array
 
 def _elect(instruction: Instruction, binding: Binding) -> Step:
     require_spelling(instruction, ("elect.sync",))
-    require_arch(instruction, binding.arch, "sm_90", _since("sm_90"))
+    require_since(instruction.opcode, binding.arch, "sm_90")
     target, mask = operands_of(instruction, 2)
+    require_values(instruction, mask)
     result, predicate = destinations(target)
 
     def step(state: "State", active: Active) -> None:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["PendingProducts"]
 
 
+_MOST = (1 << 31) - 1
+"""Groups that may stay under way: more than a warp ever commits."""
+
+
 @dataclass(slots=True)
 class _Pending:
     """A register that a product will write: its value, and of each warp the group, -1 where none is under way."""
@@ -104,6 +108,7 @@ class PendingProducts:
 
     def wait(self, left: int, warps: NDArray[np.bool_] | None) -> None:
         """Let everything arrive but the last ``left`` groups of each warp."""
+        left = min(left, _MOST)
         self._release(left, warps)
         for index, found in list(self._pending.items()):
             done = (found.group >= 0) & (found.group < self._committed - left)

@@ -12,9 +12,9 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.layouts.shared_memory_table import Major
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.ptx.program.program import Instruction, Operand, VectorOperand
-from wmma_emu.ptx.steps.collectives import executing, note, operands_of, registers_of_vector, require_spelling
+from wmma_emu.ptx.steps.collectives import executing, of_the_warp, operands_of, require_spelling
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
-from wmma_emu.ptx.steps.matrix_operands import Bound, Metadata, bind, immediate_of, targets_of
+from wmma_emu.ptx.steps.matrix_operands import Bound, Metadata, bind, immediate_of, sources_of, targets_of
 from wmma_emu.ptx.steps.wgmma_operands import SharedMatrix
 from wmma_emu.ptx.steps.wgmma_products import PendingProducts
 from wmma_emu.warp.shared_operand import lines_of
@@ -29,7 +29,7 @@ _SYNCHRONISING = ("wgmma.fence.sync.aligned", "wgmma.commit_group.sync.aligned",
 
 
 class _Operands(NamedTuple):
-    """The operands of a wgmma.mma_async, in their order (PTX ISA 9.0, sections 9.7.15.5 and 9.7.15.6)."""
+    """The operands of a wgmma.mma_async, in their order (PTX ISA 9.1, sections 9.7.15.5 and 9.7.15.6)."""
 
     a: tuple[Operand | None, ...] | SharedMatrix
     b: SharedMatrix
@@ -61,7 +61,7 @@ class _Operands(NamedTuple):
         y = SharedMatrix("B", b, *lines_of(row, "b"), row.format("b"), b_major)
         x: tuple[Operand | None, ...] | SharedMatrix
         if in_registers:
-            x = registers_of_vector(instruction, a, row.registers("a"))
+            x = sources_of(instruction, a, row.registers("a"))
         else:
             x = SharedMatrix("A", a, *lines_of(row, "a"), row.format("a"), a_major)
         return cls(x, y, metadata, scale_d, *(negated or [False, False]))
@@ -170,15 +170,7 @@ class _Groups:
 def _scale(state: "State", instruction: Instruction, operand: Operand | None, active: Active) -> Array:
     """Read scale-d, whether C is added: bool (blocks or 1, warps or 1, 1)."""
     state.require_defined(instruction, operand, active, "scale-d")
-    given = state.read(operand, "pred")
-    first = given[..., :1]
-    differs = (given != first) if active is None else (given != first) & active
-    if differs.any():
-        note(
-            state, instruction, "illegal operand", differs,
-            lambda g, w, lane: f"scale-d of lane {lane} is not that of lane 0: it has to be the same in all lanes",
-        )  # fmt: skip
-    return first
+    return of_the_warp(state, instruction, state.read(operand, "pred"), active, "scale-d")
 
 
 def _multiplicand(

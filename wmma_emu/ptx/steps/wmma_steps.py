@@ -15,14 +15,15 @@ from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.collectives import (
     executing,
     note,
+    of_the_warp,
     operands_of,
     read_registers,
-    registers_of_vector,
     require_spelling,
     where_of,
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
-from wmma_emu.ptx.steps.matrix_operands import bind, gathered, targets_of, write_registers
+from wmma_emu.ptx.steps.loads import require_values
+from wmma_emu.ptx.steps.matrix_operands import bind, gathered, sources_of, targets_of, write_registers
 from wmma_emu.ptx.steps.wmma_tiles import Tile
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class _Move(NamedTuple):
         stored = cast(MemoryLayout, order)
         layout = fragment_layout(use, m, n, k, kind, None if use == "accumulator" else stored, binding.arch)
         given = operands_of(instruction, 2, 3)
+        require_values(instruction, *given[2:])
         vector, address = (given[0], given[1]) if direction == "load" else (given[1], given[0])
         return cls(Tile(layout, stored), space, address, vector, given[2] if len(given) == 3 else None)
 
@@ -84,27 +86,11 @@ def _words(instruction: Instruction) -> tuple[str, str, str, str, str, str]:
     raise UnsupportedInstructionError(f"there is no {instruction.opcode}")
 
 
-def _of_the_warp(state: "State", instruction: Instruction, values: Array, active: Active, what: str) -> Array:
-    """Take lane 0's value for the warp, and note where others differ: (blocks, warps, 1)."""
-    if values.shape[-1] == 1:
-        return values
-    first = values[..., :1]
-    differs = values != first
-    if active is not None:
-        differs = differs & active
-    if differs.any():
-        note(
-            state, instruction, "illegal operand", differs,
-            lambda g, w, lane: f"{what} of lane {lane} is not that of lane 0: it has to be the same in all lanes",
-        )  # fmt: skip
-    return first
-
-
 def _addresses(state: "State", instruction: Instruction, move: _Move, now: Active) -> tuple[Array, bool]:
     """Where each lane's chunks lie, (passes, blocks, warps, 32); and whether chunks are aligned as a whole."""
     tile = move.tile
     pointer = where_of(state, instruction, move.address, now)
-    pointer = _of_the_warp(state, instruction, pointer, now, "the pointer")
+    pointer = of_the_warp(state, instruction, pointer, now, "the pointer")
     is_aligned = _check(
         state, instruction, "misaligned", pointer % np.uint64(tile.pointer_bytes) != 0, now,
         lambda: f"the pointer is no multiple of {tile.pointer_bytes} bytes, which the fragment has in each lane",
@@ -113,7 +99,7 @@ def _addresses(state: "State", instruction: Instruction, move: _Move, now: Activ
         return pointer + tile.offsets(tile.extent), is_aligned
     state.require_defined(instruction, move.stride, now, "the stride")
     stride = state.read(move.stride, "b32").astype(np.uint64)
-    stride = _of_the_warp(state, instruction, stride, now, "the stride")
+    stride = of_the_warp(state, instruction, stride, now, "the stride")
     multiple = np.uint64(tile.stride_multiple)
     is_legal = _check(
         state, instruction, "illegal operand", (stride % multiple != 0) | (stride < np.uint64(tile.extent)), now,
@@ -189,7 +175,7 @@ def _joined(parts: Array) -> Array:
 def _store(instruction: Instruction, binding: Binding) -> Step:
     move = _Move.of(instruction, binding)
     tile = move.tile
-    elements = registers_of_vector(instruction, move.vector, tile.layout.num_registers)
+    elements = sources_of(instruction, move.vector, tile.layout.num_registers)
     kind = f"b{tile.layout.register_bits}"
 
     def step(state: "State", active: Active) -> None:
@@ -237,7 +223,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
     row = bound.row
     given = operands_of(instruction, 4)
     targets = targets_of(instruction, given[0], row.registers("d"))
-    sources = [registers_of_vector(instruction, x, row.registers(n)) for n, x in zip(_LETTERS, given[1:], strict=True)]
+    sources = [sources_of(instruction, x, row.registers(n)) for n, x in zip(_LETTERS, given[1:], strict=True)]
     kinds = [f"b{max(row.format(name).bits, 32)}" for name in _LETTERS]
 
     def step(state: "State", active: Active) -> None:

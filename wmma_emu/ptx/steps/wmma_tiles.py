@@ -58,7 +58,7 @@ class Tile:
 
     @property
     def pointer_bytes(self) -> int:
-        """Bytes of which the pointer is a multiple: those of the fragment in a lane (PTX ISA 9.0, wmma.load)."""
+        """Bytes of which the pointer is a multiple: those of the fragment in a lane (PTX ISA 9.1, wmma.load)."""
         return self.layout.num_registers * self.layout.register_bits // 8
 
     @property

@@ -83,21 +83,26 @@ def _instruction(reader: Reader, opcodes: dict[str, tuple[str, tuple[str, ...]]]
     else:
         place += 1
     mnemonic, modifiers = known
-    known_operands = reader.simple
-    operands: list[OperandText] = []
     if tokens[place] == ";":
         reader.place = place + 1
         return InstructionText(mnemonic, modifiers, (), guard, line, column)
     if mnemonic == "call":
         reader.place = place
-        operands.append(call(reader))
+        called = call(reader)
         reader.take(";", "behind an instruction")
-        return InstructionText(mnemonic, modifiers, tuple(operands), guard, line, column)
+        return InstructionText(mnemonic, modifiers, (called,), guard, line, column)
+    return InstructionText(mnemonic, modifiers, _operands(reader, place), guard, line, column)
+
+
+def _operands(reader: Reader, place: int) -> tuple[OperandText, ...]:
+    """Read the operands of an instruction, and the semicolon behind them."""
+    tokens, known = reader.tokens, reader.simple
+    operands: list[OperandText] = []
     while True:
         after = tokens[place + 1]
         found: OperandText | None = None
         if after == "," or after == ";":
-            found = known_operands.get(tokens[place]) or simple(reader, tokens[place])
+            found = known.get(tokens[place]) or simple(reader, tokens[place])
         if found is None:
             reader.place = place
             found = operand(reader)
@@ -109,7 +114,7 @@ def _instruction(reader: Reader, opcodes: dict[str, tuple[str, tuple[str, ...]]]
         place += 2
         if after == ";":
             reader.place = place
-            return InstructionText(mnemonic, modifiers, tuple(operands), guard, line, column)
+            return tuple(operands)
 
 
 def _opcode(reader: Reader) -> str:

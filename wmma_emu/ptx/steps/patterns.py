@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""How wide are PTX types, and how do values of packed types come apart?"""
+"""Bits of registers: the dtype that holds them, the same bits with a sign, and the halves of packed words."""
 
-import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["UNSIGNED", "join_halves", "signed", "split_halves", "unsigned_of", "width_of"]
+from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
+
+__all__ = ["UNSIGNED", "join_halves", "signed", "split_halves", "unsigned_of"]
 
 Array = NDArray[Any]
 
@@ -17,30 +18,15 @@ UNSIGNED: dict[int, np.dtype[Any]] = {bits: np.dtype(f"u{bits // 8}") for bits i
 _SIGNED = {bits: np.dtype(f"i{bits // 8}") for bits in (8, 16, 32, 64)}
 
 
-def width_of(name: str) -> int:
-    """Bits of a type; 1 for a predicate, 32 for two halves.
-
-    Examples
-    --------
-    >>> [width_of(x) for x in ("u16", "f16x2", "bf16", "pred", "b64")]
-    [16, 32, 16, 1, 64]
-    """
-    if name in ("pred", "cc"):
-        return 1
-    element, _, count = name.partition("x")
-    digits = re.sub(r"\D", "", element)
-    return int(digits) * int(count or 1)
-
-
 def unsigned_of(name: str) -> np.dtype[Any]:
-    """Dtype of a type's bits; bool for a predicate.
+    """Dtype of a type's bits; bool for a predicate and for the carry flag.
 
     Examples
     --------
     >>> unsigned_of("s32"), unsigned_of("pred")
     (dtype('uint32'), dtype('bool'))
     """
-    return np.dtype(bool) if width_of(name) == 1 else UNSIGNED[width_of(name)]
+    return dtype_of_bits(1 if name == "cc" else bits_of_type(name))
 
 
 def signed(bits: Array) -> Array:

@@ -4,8 +4,8 @@
 import pytest
 
 from wmma_emu.ptx.program.build import program_of
-from wmma_emu.ptx.program.contraction import contract, contractions
-from wmma_emu.ptx.program.products import choose
+from wmma_emu.ptx.program.contraction import contract
+from wmma_emu.ptx.program.fusions import choose
 
 ROWS = [
     ("mul.f32 %u,%a,%b; add.f32 %d,%u,%c;", "d", "u>d", "FFMA"),
@@ -210,12 +210,12 @@ def test_products_go_into_the_sums_that_ptxas_puts_them_in(body, stored, pairs, 
 
 @pytest.mark.parametrize("between", SPLITTING)
 def test_what_ends_straight_line_code_keeps_product_and_sum_apart(between):
-    assert contractions(program(f"mul.f32 %u, %a, %b; {between} add.f32 %d, %u, %c;", "d")) == ()
+    assert choose(program(f"mul.f32 %u, %a, %b; {between} add.f32 %d, %u, %c;", "d")) == []
 
 
 @pytest.mark.parametrize("between", PASSING)
 def test_what_does_not_end_straight_line_code_lets_them_meet(between):
-    assert len(contractions(program(f"mul.f32 %u, %a, %b; {between} add.f32 %d, %u, %c;", "d"))) == 1
+    assert len(choose(program(f"mul.f32 %u, %a, %b; {between} add.f32 %d, %u, %c;", "d"))) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -239,6 +239,7 @@ def test_every_type_is_fused_by_the_same_rules(kind):
         assert " ".join(found) == pairs, body
 
 
-def test_lines_of_both_are_told():
-    found = contractions(program("mul.f32 %u, %a, %b;\nadd.f32 %d, %u, %c;", "d"))
-    assert [(x.total - x.product) for x in found] == [1]
+def test_lines_of_products_are_told():
+    before = program("mul.f32 %u, %a, %b;\nadd.f32 %d, %u, %c;", "d")
+    (product,) = (x for x in before.instructions if x.mnemonic == "mul")
+    assert contract(before)[1] == (product.line,)

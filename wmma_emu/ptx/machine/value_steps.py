@@ -19,6 +19,7 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.state import State, registers_of
 from wmma_emu.ptx.steps.forms import Form, Step
+from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.steps.rows import CARRY
 from wmma_emu.ptx.threads import Active, Array
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
@@ -97,8 +98,7 @@ def _operands(instruction: Instruction, form: Form, carry: Register) -> tuple[li
             raise UnsupportedInstructionError(
                 f"line {instruction.line}: {instruction.opcode} writes a register, not {x}"
             )
-    if any(x is None for x in sources):
-        raise UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode} reads no sink _")
+    require_values(instruction, *sources)
     return targets, sources
 
 

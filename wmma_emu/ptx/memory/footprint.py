@@ -23,12 +23,12 @@ def require_within(limit: int, needed: int, what: str) -> None:
     Traceback (most recent call last):
         ...
     wmma_emu.errors.LaunchLimitError: shared memory of 64 blocks needs 1099511627776 bytes of memory, the limit of this
-    launch is 1048576: raise the limit, or pass smaller arrays or copies of what is needed
+    launch is 1048576: raise max_bytes, or pass smaller arrays or copies of what is needed
     """
     if needed > limit:
         raise LaunchLimitError(
             f"{what} needs {needed} bytes of memory, the limit of this launch is {limit}: "
-            "raise the limit, or pass smaller arrays or copies of what is needed"
+            "raise max_bytes, or pass smaller arrays or copies of what is needed"
         )
 
 

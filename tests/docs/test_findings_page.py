@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""The page on findings has every kind, the messages as they are printed, and what it says is not seen is not."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from tests.ptx.planted.table import PLANTED
+from tests.ptx.texts_of_kernels import launch, numbers, put
+from wmma_emu.ptx.findings import KINDS
+
+PAGE = (Path(__file__).parents[2] / "docs/explanation/findings.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"<!-- found: (\w+) -->\n```text\n(.*?)```", PAGE, re.DOTALL)
+HOPPER = PLANTED["result_without_a_wait"]
+
+
+def words(text):
+    """Without what a compiler decides: numbers of lines; nor how the page wraps it."""
+    text = re.sub(r"\blines? \d+(, \d+)*", "line N", text)
+    return re.sub(r"(\.\w+):\d+", r"\1:N", text).split()
+
+
+def report_of(bug, ptx=None):
+    module = we.ptx.Module(ptx or bug.ptx(False), arch="sm_90", findings="report")
+    return module[bug.kernel][bug.grid, bug.block, bug.shared](*bug.arguments())
+
+
+def test_the_page_has_every_kind_as_the_program_words_it():
+    rows = re.findall(r"^\| \[(.+?)\]\(#(.+?)\) \| (.*) \|$", PAGE, re.MULTILINE)
+    assert {kind: text for kind, _, text in rows} == KINDS
+    assert [anchor for _, anchor, _ in rows] == [kind.replace(" ", "-") for kind in KINDS]
+    assert re.findall(r"^## (.*)$", PAGE, re.MULTILINE) == [*KINDS, "What no check sees"]
+
+
+def test_every_kind_has_an_example():
+    assert len(EXAMPLES) == PAGE.count("<!-- found:")
+    assert {PLANTED[name].kind for name, _ in EXAMPLES} == set(KINDS)
+
+
+@pytest.mark.parametrize(("name", "shown"), EXAMPLES, ids=[name for name, _ in EXAMPLES])
+def test_a_message_is_printed_as_the_page_shows_it(name, shown):
+    assert words(shown) in [words(str(x)) for x in report_of(PLANTED[name]).findings]
+
+
+BARRIERS = {
+    "whole warps return before the barrier": "setp.ge.u32 %p1, %r0, 32; @%p1 bra END; bar.sync 0;",
+    "some lanes of a warp return before the barrier": "setp.ge.u32 %p1, %r0, 48; @%p1 bra END; bar.sync 0;",
+    "some lanes of a warp go around the barrier, and on": "setp.ge.u32 %p1, %r0, 48; @%p1 bra ON; bar.sync 0; ON:",
+    "two branches with a barrier in each": """setp.ge.u32 %p1, %r0, 32; @%p1 bra ELSE; bar.sync 0; bra.uni ON;
+        ELSE: bar.sync 0; ON:""",
+    "one branch with a barrier more than the other": """setp.ge.u32 %p1, %r0, 32; @%p1 bra ON; bar.sync 0;
+        ON: bar.sync 0;""",
+}
+
+
+@pytest.mark.parametrize("kernel", BARRIERS)
+def test_barriers_are_judged_as_the_page_says_that_the_sanitizer_does(kernel):
+    (said,) = re.findall(rf"^\| {kernel} \| .* \| (.*) \|$", PAGE, re.MULTILINE)
+    report = launch(BARRIERS[kernel] + put("%r0") + "END: ret;", numbers(64), block=64)
+    assert [x.kind for x in report.findings] == ([] if said == "nothing" else [said])
+    assert report.completed
+
+
+SHARED = """.shared .align 4 .b32 tile[64]; mov.u32 %r5, tile; shl.b32 %r6, %r0, 2; add.u32 %r7, %r5, %r6;
+    xor.b32 %r8, %r6, {other}; add.u32 %r8, %r5, %r8;"""
+EXCHANGE = "st.shared.u32 [%r7], %r0; {between} ld.shared.u32 %r9, [%r8];" + put("%r9")
+# Warp 1 comes to one atomic, then warp 0 to another one.
+LATER = """setp.lt.u32 %p1, %r0, 32; @%p1 bra FIRST; atom.global.add.u32 %r11, [%rd2], 1; bra.uni END;
+    FIRST: atom.global.add.u32 %r11, [%rd2+4], 1;"""
+
+
+def test_lanes_of_one_warp_do_not_race():
+    body = SHARED.format(other=4) + EXCHANGE.format(between="")
+    assert not launch(body + "ret;", numbers(), block=32).findings
+    beyond = SHARED.format(other=128) + EXCHANGE.format(between="")
+    assert [x.kind for x in launch(beyond + "ret;", numbers(64), block=64).findings] == ["race"]
+
+
+def test_atomics_of_a_kernel_with_fences_order_what_has_nothing_to_do_with_them():
+    def kinds(between):
+        body = SHARED.format(other=128) + EXCHANGE.format(between=between) + "END: ret;"
+        return [x.kind for x in launch(body, numbers(64), numbers(2), block=64).findings]
+
+    assert kinds(LATER) == ["race"]
+    assert kinds("membar.gl;" + LATER) == []
+    assert kinds(LATER.replace("atom", "atom.acq_rel.gpu")) == []
+
+
+def test_threads_do_not_race_on_global_memory():
+    assert not launch("st.global.u32 [%rd1], %r0; ret;", numbers(1), grid=2, block=64).findings
+
+
+@pytest.mark.parametrize("fence", [r"wgmma\.fence\.sync\.aligned;", r"fence\.proxy\.async[^;]*;"])
+def test_missing_fences_of_wgmma_are_not_seen(fence):
+    without, count = re.subn(fence, "", HOPPER.ptx(True))
+    assert count and not report_of(HOPPER, without).findings
+
+
+def test_memory_of_the_arrays_counts_as_written():
+    body = "add.s64 %rd3, %rd2, %rd0; ld.global.u32 %r2, [%rd3];" + put("%r2") + "ret;"
+    assert not launch(body, numbers(), np.empty(32, np.uint32)).findings
+
+
+def test_an_index_may_lead_from_one_shared_array_into_the_next():
+    body = """.shared .align 4 .b32 one[32]; .shared .align 4 .b32 other[32];
+        mov.u32 %r5, one; mov.u32 %r6, other; st.shared.u32 [%r5+128], %r0; ret;"""
+    assert not launch(body, numbers(), block=1).findings
+    assert [x.kind for x in launch(body.replace("+128", "+256"), numbers(), block=1).findings] == ["out of bounds"]

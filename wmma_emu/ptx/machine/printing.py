@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""What kernels print: the formats of ``printf``, the arguments behind them, and how much of the text is kept."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.machine.hexadecimal import hexadecimal
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["Field", "Printed", "count_of", "fields_of", "print_texts", "read_texts"]
+
+_LONGEST_TEXT = 1024
+_MOST_TEXTS = 1000
+_MOST_LETTERS = 1 << 20
+_WIDEST, _LONGEST_CALL = 1 << 12, 1 << 14
+"""Letters of a string; texts and letters that a launch keeps; letters of a field and of a call, which are cut there: a
+GPU obeys a width of 2 * 10^9, which would be the host's memory."""
+
+_FIELD = re.compile(r"%([-+ #0]*)(\*|\d*)(\.\d*)?(hh|h|ll|l)?([diouxXeEfFgGaAcsp%])")
+"""What a GPU takes for a conversion (CUDA C++ Programming Guide 13.0, Formatted Output). An H200 (driver 580) prints
+``%zu`` and ``%.*f`` as they stand, and takes no argument for them."""
+
+_FLOATS, _EIGHT_BYTES = "eEfFgGaA", "eEfFgGaAsp"
+
+
+class Printed(list[str]):
+    """The texts that a launch prints, in the order in which they are printed; ``left_out`` counts those not kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left_out = 0
+        self._letters = 0
+
+    @property
+    def room(self) -> int:
+        """How many more texts are kept."""
+        return _MOST_TEXTS - len(self) if self._letters < _MOST_LETTERS else 0
+
+    def keep(self, text: str) -> None:
+        """Keep a text, or count it."""
+        if not self.room:
+            self.left_out += 1
+            return
+        self.append(text[: _MOST_LETTERS - self._letters])
+        self._letters += len(text)
+
+    @property
+    def text(self) -> str:
+        """All of it, and how much more there was."""
+        more = f"\nand {self.left_out} more calls of printf, whose text is not kept\n" if self.left_out else ""
+        return "".join(self) + more
+
+
+class Field(NamedTuple):
+    """A conversion of a format, as in ``%-8.3f``; ``width`` None is ``*``, ``precision`` -1 is none."""
+
+    flags: str
+    width: int | None
+    precision: int
+    length: str
+    kind: str
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of its argument."""
+        return 8 if self.kind in _EIGHT_BYTES or self.length in ("l", "ll") else 4
+
+    def fill(self, value: int, text: str, width: int) -> str:
+        """Write one argument: its pattern, of a string its text."""
+        flags = self.flags + "-" * (width < 0)
+        body = self._body(value, text, flags)
+        wide = min(abs(width), _WIDEST) - len(body)
+        if wide <= 0 or "-" in flags:
+            return body + " " * wide
+        integer_with_digits = self.kind in "diouxX" and self.precision >= 0
+        is_word = self.kind in "csp" or (self.kind in _FLOATS and body[-1] in "fnFN")  # inf, nan
+        if "0" not in flags or is_word or integer_with_digits:
+            return " " * wide + body
+        start = len(re.match("[-+ ]?(0[xX])?", body)[0])  # type: ignore[index]
+        return body[:start] + "0" * wide + body[start:]
+
+    def _body(self, value: int, text: str, flags: str) -> str:
+        bits, kind = 8 * self.bytes, self.kind
+        precision = min(self.precision, _WIDEST)
+        digits = f".{precision}" if precision >= 0 else ""
+        sign = "+" if "+" in flags else " " if " " in flags else ""
+        sharp = "#" if "#" in flags else ""
+        if kind == "s":
+            return text[:precision] if precision >= 0 else text
+        if kind == "c":
+            return chr(value & 0xFF)
+        if kind == "p":
+            return f"0x{value:x}" if value else "(nil)"
+        if kind in _FLOATS:
+            number = float(np.uint64(value).view(np.float64))
+            if number != number:
+                return "NAN" if kind.isupper() else "nan"
+            if kind in "aA" and abs(number) != float("inf"):
+                shown = sign * (str(number)[0] != "-") + hexadecimal(number, precision)
+                return shown.upper() if kind == "A" else shown
+            return str(f"%{sharp}{sign}{digits}{kind.replace('a', 'f').replace('A', 'F')}" % number)
+        bits = {"h": 16, "hh": 8}.get(self.length, bits)
+        value &= (1 << bits) - 1
+        if precision == 0 and value == 0:
+            return ""
+        if kind in "di":
+            return str(f"%{sign}{digits}d" % (value - ((value >> (bits - 1)) << bits)))
+        if kind == "o" and sharp:
+            return str(f"%{digits}o" % value) if not value else "0" + str(f"%{digits}o" % value).lstrip("0")
+        return str(f"%{sharp if value else ''}{digits}{'d' if kind == 'u' else kind}" % value)
+
+
+def fields_of(text: str) -> Iterator["str | Field"]:
+    """Cut a format into its conversions and what is between them.
+
+    Examples
+    --------
+    >>> list(fields_of("%5d: 100%%"))
+    [Field(flags='', width=5, precision=-1, length='', kind='d'), ': 100', '%']
+    """
+    behind = 0
+    for found in _FIELD.finditer(text):
+        if found.start() > behind:
+            yield text[behind : found.start()]
+        behind = found.end()
+        flags, width, precision, length, kind = found.groups()
+        if kind == "%":
+            yield "%"
+            continue
+        digits = -1 if precision is None else min(int(precision[1:8] or 0), _WIDEST)
+        yield Field(flags, None if width == "*" else min(int(width[:8] or 0), _WIDEST), digits, length or "", kind)
+    if behind < len(text):
+        yield text[behind:]
+
+
+def count_of(fields: Sequence["str | Field"]) -> int:
+    """Count the arguments of a format, which is what ``printf`` returns: those of ``hh`` an H200 leaves out."""
+    return sum(1 + (x.width is None) for x in fields if isinstance(x, Field) and x.length != "hh")
+
+
+def print_texts(
+    state: State, instruction: Instruction, fields: Sequence["str | Field"], buffers: Array, who: NDArray[np.bool_]
+) -> list[str]:
+    """Fill a format in for each of some threads; each argument lies at a multiple of its size."""
+    texts = [""] * int(np.count_nonzero(who))
+    position = 0
+
+    def patterns(size: int) -> list[int]:
+        nonlocal position
+        position += -position % size
+        addresses = buffers + np.uint64(position)
+        position += size
+        values, _ = state.memory.load(instruction, "", addresses, size, 1, who)
+        found: list[int] = np.broadcast_to(values[0], state.shape)[who].tolist()
+        return found
+
+    for field in fields:
+        if isinstance(field, str):
+            texts = [x + field for x in texts]
+            continue
+        widths = [field.width or 0] * len(texts)
+        if field.width is None:
+            widths = [x - ((x >> 31) << 32) for x in patterns(4)]
+        values = patterns(field.bytes)
+        strings = [""] * len(texts)
+        if field.kind == "s":
+            addresses = np.zeros(state.shape, np.uint64)
+            addresses[who] = values
+            strings = read_texts(state, instruction, addresses, who)
+        filled = map(field.fill, values, strings, widths)
+        texts = [(x + y)[:_LONGEST_CALL] for x, y in zip(texts, filled, strict=True)]
+    return texts
+
+
+def read_texts(state: State, instruction: Instruction, addresses: Array, who: NDArray[np.bool_]) -> list[str]:
+    """Read a string that ends with a zero byte for each of some threads."""
+    places = addresses[who]
+    reading = who & (addresses != 0)
+    rows: list[Any] = []
+    while reading.any() and len(rows) < _LONGEST_TEXT:
+        values, _ = state.memory.load(instruction, "", addresses + np.uint64(len(rows)), 1, 1, reading)
+        letters = np.where(reading, np.broadcast_to(values[0], state.shape), 0).astype(np.uint8)
+        reading = reading & (letters != 0)
+        rows.append(letters[who])
+    table = np.array(rows, np.uint8).reshape(len(rows), len(places)).T
+    found = (bytes(x).partition(b"\0")[0].decode("utf-8", "replace") for x in table)
+    return [x if place else "(null)" for x, place in zip(found, places.tolist(), strict=True)]
