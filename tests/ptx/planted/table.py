@@ -171,7 +171,7 @@ _WARPS = [
             lambda: (ints(32).astype(np.uint32), zeros(32, dtype=np.uint32))),
     Planted("barrier divergence", "bar", "warps", "barrier_of_some_lanes", 32, lambda: (ints(32), zeros(32))),
     Planted("barrier divergence", "bar", "warps", "barriers_of_both_branches", 64, lambda: (ints(64), zeros(64))),
-    Planted("illegal operand", "shfl", "warps", "shuffle_from_the_gone", 32, lambda: (ints(32), zeros(32))),
+    Planted("uninitialised", "st.global", "warps", "shuffle_from_the_gone", 32, lambda: (ints(32), zeros(32))),
     Planted("partial warp", "shfl", "warps", "shuffle_before_a_barrier", 32, lambda: (ints(32), zeros(32))),
     Planted("partial warp", "wgmma", "warpgroups", "mma_of_three_warps", 128,
             lambda: (halves(64, 16), halves(8, 16), _f(256))),

@@ -78,7 +78,7 @@ extern "C" __global__ void shuffle_from_the_gone(const int* in, int* out)
     int lane = threadIdx.x;
     if (lane >= 16)
         return;
-    out[lane] = __shfl_xor_sync(LANES, in[lane], BUG(16, 8)); // <- illegal operand
+    out[lane] = __shfl_xor_sync(LANES, in[lane], BUG(16, 8)); // <- uninitialised
 }
 
 // The shuffle waits for lanes that wait at the barrier.

@@ -151,7 +151,7 @@ class GlobalMemory:
         return position
 
     def address_of(self, symbol: Symbol) -> int:
-        """Address of a variable of the module."""
+        """Generic address of a variable of the module."""
         return HEAP + self.variables.position(symbol)
 
     @property

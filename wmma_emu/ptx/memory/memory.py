@@ -6,6 +6,7 @@ import numpy as np
 from wmma_emu.ptx.memory.access import gather, scatter
 from wmma_emu.ptx.memory.generic import Part, classify
 from wmma_emu.ptx.memory.masks import fit, narrowest, pick, wide
+from wmma_emu.ptx.memory.places import BASES, WINDOW_BITS
 from wmma_emu.ptx.memory.spaces import Spaces
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
@@ -16,6 +17,9 @@ _SPACES = {
     "": "", "global": "global", "const": "global", "shared": "shared", "shared::cta": "shared",
     "shared::cluster": "shared", "local": "local", "param": "param", "param::entry": "param", "param::func": "param",
 }  # fmt: skip
+
+_CONST, _OWN_BITS = np.uint64(BASES["const"]), np.uint64(WINDOW_BITS)
+"""What an address of a constant's own space, of so many bits, is counted from; pointers of the host's are generic."""
 
 
 class Memory(Spaces):
@@ -58,6 +62,8 @@ class Memory(Spaces):
         alignment = bytes_each * count if alignment is None else alignment
         active = self.threads.exists if active is None else active
         used = fit(active, addresses.shape)
+        if space == "const":
+            addresses = np.where(addresses >> _OWN_BITS, addresses, addresses + _CONST)
         space = _SPACES[space]
         if not space:
             parts = classify(addresses, used)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 __all__ = [
     "ALIGNMENT",
+    "BASES",
     "HEAP",
     "WINDOWS",
     "WINDOW_BITS",
@@ -29,6 +30,9 @@ WINDOW_BITS = 32
 
 WINDOWS = {"shared": 0x7E00_0000_0000, "local": 0x7D00_0000_0000, "param": 0x7C00_0000_0000}
 """Generic address of the first byte of a space."""
+
+BASES = {**WINDOWS, "const": HEAP}
+"""Generic address of address 0 of a space. Constants lie in the heap; their own addresses are positions in it."""
 
 _LARGEST_RED_ZONE = 1 << 20
 

@@ -54,6 +54,8 @@ class Reporter:
             return outside_of_window(self._program, space, size_of, address, size, write)
 
         def read_only(address: int) -> str:
+            if space != "global":
+                return f"writes {size} bytes at {self.place(space, address)}: a kernel only reads its parameters"
             near = nearest_in_heap(self._heap, address, size)
             name = near.split("of ", 1)[-1]
             return f"writes {size} bytes at {address:#x}, which is in {name}: it may only be read"

@@ -13,11 +13,12 @@ from wmma_emu.ptx.memory.footprint import chunk_bytes, require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.heap_window import HeapWindow
 from wmma_emu.ptx.memory.masks import any_of, fit, narrowest, pick, wide
+from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.memory.races import Races, Touch
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.shadow import Shadow
-from wmma_emu.ptx.memory.windows import Window
+from wmma_emu.ptx.memory.windows import Located, Window
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Symbol
 from wmma_emu.ptx.threads import Active, Array, Threads
 
@@ -98,7 +99,9 @@ class Spaces:
 
     def address_of(self, symbol: Symbol) -> int:
         """Address of a variable in its own space, as ``mov`` gives it."""
-        return self.heap.address_of(symbol) if symbol.space in ("global", "const") else symbol.offset
+        if symbol.space in ("global", "const"):
+            return self.heap.address_of(symbol) - BASES.get(symbol.space, 0)
+        return symbol.offset
 
     def shared_size(self, name: str) -> int:
         """What %dynamic_smem_size, %total_smem_size and %aggr_smem_size read."""
@@ -128,6 +131,8 @@ class Spaces:
             where = self.globals.locate(id(instruction), addresses, total, alignment, used, write)
         else:
             where = self._windows[space].locate(addresses, total, alignment, used)
+            if write and space == "param":
+                where = _not_written(where)
         if where.outside is not None or where.misaligned is not None or where.read_only is not None:
             owned = 0 if space == "global" else self._windows[space].size
             self.reporter.wrong_place(instruction, space, owned, where, addresses, total, alignment, active, write)
@@ -203,6 +208,12 @@ class Spaces:
         members = np.True_ if active is None else any_of(active).any(axis=-1)
         self.clocks.hand_over(*np.nonzero(np.broadcast_to(members, now.shape)))
         return now
+
+
+def _not_written(where: Located) -> Located:
+    """Leave out all that an access would write."""
+    used = np.ones(where.positions.shape, np.bool_) if where.used is None else where.used
+    return where._replace(used=np.zeros_like(used), read_only=used)
 
 
 def _shared_bytes(program: KernelProgram, dynamic: int) -> int:

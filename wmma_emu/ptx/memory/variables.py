@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.memory.places import ALIGNMENT, HEAP, Range, round_up
+from wmma_emu.ptx.memory.places import ALIGNMENT, BASES, HEAP, Range, round_up
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 
 __all__ = ["ModuleMemory"]
@@ -41,8 +41,9 @@ class ModuleMemory:
             piece = initial[symbol.space][symbol.offset : symbol.offset + symbol.bytes]
             self._values[key] = np.frombuffer(piece.ljust(symbol.bytes, b"\0"), np.uint8).copy()
         for space, relocations in (("global", module.global_relocations), ("const", module.const_relocations)):
-            for offset, symbol, addend, _ in relocations:  # generic addresses of the heap are its own
-                target = (HEAP + self.position(symbol) + addend) % (1 << 64)
+            for offset, symbol, addend, is_generic in relocations:
+                base = HEAP if is_generic or symbol.space == "global" else HEAP - BASES[symbol.space]
+                target = (base + self.position(symbol) + addend) % (1 << 64)
                 found, _ = self._find(space, offset)
                 at = offset - found.offset
                 self._values[space, found.offset][at : at + 8] = np.frombuffer(target.to_bytes(8, "little"), np.uint8)

@@ -4,7 +4,7 @@
 import numpy as np
 
 from wmma_emu.ptx.memory.generic import is_in
-from wmma_emu.ptx.memory.places import WINDOWS
+from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.program.program import AddressOperand, Immediate, Instruction, Operand, Register, Special, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
@@ -74,6 +74,8 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
     plain = parse(instruction, 0, 1)
     if plain.space in ("const",):
         raise refuse(instruction, "constant memory is not written")
+    if plain.space.startswith("param") and isinstance(plain.address.base, Symbol):
+        raise refuse(instruction, f"{plain.address.base.name} is a parameter of the kernel itself, which is only read")
     sources = plain.elements
     for source in sources:
         if not isinstance(source, Register | Immediate | Special | Symbol):
@@ -119,7 +121,7 @@ def _cvta(instruction: Instruction, binding: Binding) -> Step:
     space = space_of(instruction).split("::")[0]
     if not space:
         raise refuse(instruction, "needs a state space: .global .shared .local .const .param")
-    window = np.uint64(WINDOWS.get(space, 0))
+    window = np.uint64(BASES.get(space, 0))
     back = "to" in instruction.modifiers
 
     def step(state: State, active: Active) -> None:

@@ -15,7 +15,6 @@ from wmma_emu.ptx.steps.collectives import (
     destinations,
     has_bit,
     members_of,
-    note,
     operands_of,
     require_spelling,
 )
@@ -88,13 +87,14 @@ def _shuffle(instruction: Instruction, binding: Binding) -> Step:
             source, inside = _constant_sources(mode, lanes.item() & 31, bounds.item() & 0x1F1F)
         else:
             source, inside = sources(mode, lanes, bounds)
-        missing = None if members.is_everyone else _missing(state, instruction, members, source)
+        missing = None if members.is_everyone else _missing(members, source)
         if result is not None:
             state.require_arrived(instruction, registers_of(a), active)
             undefined = state.undefined_of(a)
             if undefined is not None:
                 undefined = _taken(undefined, source)
-                undefined = undefined if missing is None else undefined & ~missing  # that is said already
+            if missing is not None:
+                undefined = missing if undefined is None else undefined | missing
             state.write(result, _taken(value, source), active, undefined)
         if predicate is not None:
             state.write(predicate, inside, active)
@@ -113,23 +113,15 @@ def _taken(value: Array, source: Array) -> Array:
     return np.take_along_axis(np.broadcast_to(value, shape), np.broadcast_to(source, shape), axis=-1)
 
 
-def _missing(state: "State", instruction: Instruction, members: Members, source: Array) -> NDArray[np.bool_] | None:
-    """Find and note lanes that read one which does not take part: what they get is undefined."""
-    missing = ~has_bit(members.together, source.astype(np.uint32))
+def _missing(members: Members, source: Array) -> NDArray[np.bool_] | None:
+    """Find the lanes that read one which does not take part: what they get is undefined (PTX ISA 9.1, shfl.sync).
+
+    That is no error as long as nobody uses it. Lanes that their own membermask leaves out have a finding already.
+    """
+    missing = ~has_bit(members.together, source.astype(np.uint32)) & has_bit(members.mask, LANE)
     if members.active is not None:
         missing = missing & members.active
-    if not missing.any():
-        return None
-    read, mask = np.broadcast_to(source, state.shape), np.broadcast_to(members.mask, state.shape)
-
-    def message(g: int, w: int, lane: int) -> str:
-        other = int(read[g, w, lane])
-        named = mask[g, w, lane] >> np.uint32(other) & 1
-        why = "has exited or does not execute this" if named else f"is not in the membermask {mask[g, w, lane]:#010x}"
-        return f"lane {lane} reads lane {other}, which {why}: the result is undefined"
-
-    note(state, instruction, "illegal operand", missing, message)
-    return missing
+    return missing if missing.any() else None
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"shfl": _shuffle}
