@@ -104,8 +104,15 @@ def test_memory_of_the_arrays_counts_as_written():
     assert not launch(body, numbers(), np.empty(32, np.uint32)).findings
 
 
-def test_an_index_may_lead_from_one_shared_array_into_the_next():
-    body = """.shared .align 4 .b32 one[32]; .shared .align 4 .b32 other[32];
-        mov.u32 %r5, one; mov.u32 %r6, other; st.shared.u32 [%r5+128], %r0; ret;"""
+def test_an_index_may_lead_from_one_local_array_into_the_next():
+    body = """.local .align 4 .b32 one[32]; .local .align 4 .b32 other[32];
+        mov.u32 %r5, one; mov.u32 %r6, other; st.local.u32 [%r5+128], %r0; ret;"""
     assert not launch(body, numbers(), block=1).findings
     assert [x.kind for x in launch(body.replace("+128", "+256"), numbers(), block=1).findings] == ["out of bounds"]
+
+
+def test_an_index_does_not_lead_from_one_shared_array_into_the_next():
+    body = """.shared .align 4 .b32 one[32]; .shared .align 4 .b32 other[32];
+        mov.u32 %r5, one; mov.u32 %r6, other; st.shared.u32 [%r5+128], %r0; ret;"""
+    (finding,) = launch(body, numbers(), block=1).findings
+    assert finding.kind == "out of bounds" and "0 bytes behind the end of one (128 bytes" in finding.message

@@ -40,6 +40,7 @@ class Chunk:
     blocks: int = 1
     warps: int = 1
     shared_bytes: int = 0
+    shared_span: int | None = None
     local_bytes: int = 0
     dynamic: int = 0
     parameters: bytes = b""
@@ -53,6 +54,7 @@ class Chunk:
         self.program = KernelProgram(
             "kernel", (), len(self.parameters), self.registers, (), self.symbols, self.shared_bytes, None,
             self.local_bytes, None, None, tuple(f"text of line {i}" for i in range(1, 40)),
+            shared_span=self.shared_span,
         )  # fmt: skip
         self.threads = Threads(
             Dim3(self.blocks), Dim3(self.threads_of_block or self.warps * 32), np.arange(self.blocks)

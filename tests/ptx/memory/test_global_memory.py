@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.ptx.memory.chunks import EMPTY_MODULE, Chunk, module_of, one
+from tests.ptx.texts_of_kernels import launch
 from wmma_emu.errors import FragmentMismatchError, LaunchLimitError, WmmaEmuError
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.variables import ModuleMemory
@@ -190,15 +191,28 @@ def test_an_initialiser_holds_the_address_of_a_variable():
     )
     chunk = Chunk(module=module)
     values, _ = chunk.load("global", one(chunk.memory.address_of(POINTER)), size=8)
-    assert values.item() == chunk.memory.address_of(TABLE) + 4
+    assert values.item() == chunk.heap.address_of(TABLE) + 4
+
+
+@pytest.mark.parametrize(("is_generic", "space"), [(True, ""), (True, "const"), (False, "const")])
+def test_the_address_of_a_constant_in_an_initialiser_is_its_own_or_generic(is_generic, space):
+    module = module_of(
+        bytes(16), [COUNTER, POINTER], (3 << 32).to_bytes(8, "little"), [TABLE],
+        global_relocations=[(8, TABLE, 4, is_generic)],
+    )  # fmt: skip
+    chunk = Chunk(module=module)
+    values, _ = chunk.load("global", one(chunk.memory.address_of(POINTER)), size=8)
+    assert (values.item() < 1 << 32) == (not is_generic)
+    assert chunk.load(space, values[0])[0].item() == 3
+    assert not chunk.found
 
 
 def test_a_constant_is_read_and_not_written():
     module = module_of(const_bytes=(3).to_bytes(8, "little"), const_symbols=[TABLE])
     chunk = Chunk(module=module)
-    address = one(chunk.memory.address_of(TABLE))
-    assert chunk.load("const", address, size=8)[0].item() == 3
-    chunk.store("", address, np.zeros((1, 1, 1, 1), np.uint32))
+    assert chunk.memory.address_of(TABLE) < 1 << 32
+    assert chunk.load("const", one(chunk.memory.address_of(TABLE)), size=8)[0].item() == 3
+    chunk.store("", one(chunk.heap.address_of(TABLE)), np.zeros((1, 1, 1, 1), np.uint32))
     assert chunk.kinds() == ["read-only"]
     assert "table (8 bytes" in chunk.found[0].message
 
@@ -208,3 +222,18 @@ def test_an_overrun_of_a_variable_does_not_reach_the_next():
     chunk = Chunk(module=module)
     chunk.load("global", one(chunk.memory.address_of(COUNTER) + 4))
     assert "0 bytes behind the end of counter (4 bytes" in chunk.found[0].message
+
+
+def test_a_row_too_far_in_one_of_two_rows_is_found_and_harms_no_other():
+    d, x = np.zeros((2, 32), np.uint32)
+    report = launch("add.s64 %rd3, %rd1, %rd0; st.global.u32 [%rd3+64], %r0; ret;", d, x)
+    assert [(f.kind, f.count) for f in report.findings] == [("out of bounds", 16)]
+    assert d.tolist() == [0] * 16 + list(range(16))
+    assert not x.any()
+
+
+def test_arguments_may_overlap_in_part_of_each():
+    whole = np.arange(48, dtype=np.uint32)
+    report = launch("add.s64 %rd3, %rd2, %rd0; st.global.u32 [%rd3], %r0; ret;", whole[:32], whole[16:])
+    assert not report.findings
+    assert whole.tolist() == [*range(16), *range(32)]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.ptx.memory.chunks import Chunk, one
+from wmma_emu.ptx.program.program import Symbol
 
 RANDOM = np.random.default_rng(1)
 SHARED, LOCAL = 0x7E00_0000_0000, 0x7D00_0000_0000
@@ -198,3 +199,105 @@ def test_threads_beyond_the_block_do_not_count():
     values, _ = chunk.load("global", chunk.lanes(4, chunk.address["x"]))
     assert values.ravel()[:40].tolist() == x.tolist()
     assert not chunk.found
+
+
+@pytest.mark.parametrize("ordering", ["weak", "acquire"])
+def test_generic_addresses_of_several_rows_may_belong_to_other_spaces_in_each_warp(ordering):
+    x = np.arange(64, dtype=np.uint32)
+    chunk = Chunk(warps=2, shared_bytes=256, arrays={"x": x})
+    chunk.store("shared", chunk.lanes(), 100 + np.arange(64, dtype=np.uint32).reshape(1, 1, 2, 32))
+    chunk.barrier()
+    base = np.array([SHARED, chunk.address["x"]], np.uint64).reshape(1, 2, 1)
+    rows = np.array([0, 128], np.uint64).reshape(2, 1, 1, 1)
+    lanes = np.arange(0, 128, 4, dtype=np.uint64)
+    values, _ = chunk.load("", base + rows + lanes, ordering=ordering)
+    assert values.shape == (1, 2, 1, 2, 32)
+    assert values[0, :, 0, 0].ravel().tolist() == list(range(100, 164))
+    assert values[0, :, 0, 1].ravel().tolist() == list(range(64))
+    chunk.barrier()
+    chunk.store("", base + rows + lanes, values + np.uint32(1), ordering=ordering)
+    chunk.heap.copy_back()
+    assert x.tolist() == list(range(1, 65))
+    assert not chunk.found
+
+
+def test_a_wrong_row_of_a_generic_address_is_noted_with_its_own_space():
+    chunk = Chunk(warps=2, shared_bytes=128, arrays={"x": np.arange(64, dtype=np.uint32)})
+    chunk.store("shared", one(0), np.ones((32, 1, 1, 1), np.uint32), alignment=4, active=chunk.lanes(1) == 0)
+    chunk.barrier()
+    base = np.array([SHARED, chunk.address["x"]], np.uint64).reshape(1, 2, 1)
+    rows = np.array([0, 128], np.uint64).reshape(2, 1, 1, 1)
+    chunk.load("", base + rows + np.arange(0, 128, 4, dtype=np.uint64), line=7)
+    (finding,) = chunk.found
+    assert (finding.kind, finding.line, finding.thread, finding.count) == ("out of bounds", 7, (0, 0, 0), 32)
+    assert finding.address == 128
+
+
+@pytest.mark.parametrize("space", ["shared", "local", "global"])
+def test_what_is_stored_may_be_undefined_in_some_threads_and_agree_in_all(space):
+    chunk = Chunk(warps=2, shared_bytes=256, local_bytes=16, arrays={"x": np.zeros(64, np.uint32)})
+    where = one(chunk.address["x"] if space == "global" else 0)
+    undefined = np.zeros((1, 1, 2, 32), bool)
+    undefined[..., 1, 4:] = True
+    chunk.store(space, where, np.zeros((1, 1, 1, 1), np.uint32), undefined=undefined, line=3)
+    _, lost = chunk.load(space, where)
+    noted = [(f.kind, f.line, f.count) for f in chunk.found if f.kind != "race"]
+    assert noted == ([("uninitialised", 3, 28)] if space == "global" else [])
+    if space == "local":
+        assert (lost == undefined).all()
+    elif space == "shared":
+        assert lost.all()  # the last lane's is the one that stays
+
+
+def test_parameters_are_only_read():
+    chunk = Chunk(parameters=bytes(range(16)))
+    chunk.store("param", one(8), np.ones((1, 1, 1, 1), np.uint32), line=3)
+    chunk.store("", one(0x7C00_0000_0008), np.ones((1, 1, 1, 1), np.uint32), line=4)
+    assert chunk.load("param", one(8))[0].item() == 0x0B0A0908
+    assert [(f.kind, f.line, f.count) for f in chunk.found] == [("read-only", 3, 32), ("read-only", 4, 32)]
+    chunk.load("param", one(16), line=5)
+    chunk.store("param", one(14), np.ones((1, 1, 1, 1), np.uint32), line=6)
+    assert chunk.kinds()[2:] == ["out of bounds", "out of bounds"]
+
+
+APART = (Symbol("shared", 0, "one", 40), Symbol("shared", 256, "two", 8), Symbol("shared", 512, "rest", 0))
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        (36, ""),
+        (40, "0 bytes behind the end of one (40 bytes at 0x0)"),
+        (38, "its last 2 bytes lie behind the end of one"),
+        (252, "212 bytes behind the end of one"),
+        (260, ""),
+        (264, "0 bytes behind the end of two (8 bytes at 0x100)"),
+        (508, "244 bytes behind the end of two"),
+        (524, ""),
+        (528, "0 bytes behind the end of rest (16 bytes, dynamic, at 0x200)"),
+        (1 << 31, "no address of this space"),
+    ],
+)
+@pytest.mark.parametrize("masked", [False, True])
+def test_an_overrun_of_a_shared_variable_does_not_reach_the_next(address, words, masked):
+    chunk = Chunk(warps=2, blocks=2, symbols=APART, shared_span=512, dynamic=16)
+    active = np.ones(chunk.shape, bool)
+    active[:, 0] = not masked
+    chunk.store("shared", one(address), np.full((2, 1, 1, 1), 0x0101, np.uint16), active, alignment=2)
+    bounds = [f for f in chunk.found if f.kind != "race"]
+    assert [f.kind for f in bounds] == ["out of bounds"] * bool(words)
+    assert not words or words in bounds[0].message
+    assert chunk.memory.shared.flat.any() == (not words)
+
+
+def test_threads_may_access_different_shared_variables_at_once():
+    chunk = Chunk(blocks=2, symbols=APART, shared_span=512, dynamic=16)
+    where = np.where(np.arange(32) < 10, np.arange(32) * 4, 504 + (np.arange(32) - 8) * 4)
+    used = ((where < 40) | ((where >= 512) & (where < 528))).reshape(1, 1, 32)
+    values = np.arange(64, dtype=np.uint32).reshape(1, 2, 1, 32)
+    chunk.store("shared", where.reshape(1, 1, 32), values, used)
+    assert not chunk.found
+    loaded, _ = chunk.load("shared", where.reshape(1, 1, 32), active=used)
+    assert (loaded == values)[:, np.broadcast_to(used, (2, 1, 32))].all()
+    chunk.load("shared", where.reshape(1, 1, 32), line=9)
+    assert [(f.kind, f.line, f.count) for f in chunk.found] == [("out of bounds", 9, 2 * int((~used).sum()))]

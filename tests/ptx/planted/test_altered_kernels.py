@@ -95,3 +95,18 @@ def test_a_wait_for_a_flag_that_nobody_sets_meets_the_limit():
         else:
             with pytest.raises(LaunchLimitError):
                 kernel(flag, out)
+
+
+@pytest.mark.parametrize(("threads", "warps"), [(64, "0-1"), (96, "0-2"), (160, "4"), (224, "4-6")])
+def test_warps_that_are_no_whole_warpgroup_are_found_and_compute_nothing(threads, warps):
+    case = CASES["wgmma_f16"]
+    text = re.sub(r"\.maxntid \d+.*", "", compiled(case.text))
+    # Threads beyond the warpgroup would write its tiles once more, at the same time.
+    text, count = re.subn(r"(mov\.u32\s+(%r\d+), %tid\.x;)", r"\1 and.b32 \2, \2, 127;", text)
+    assert count
+    arguments = case.draw(1)
+    report = launch(text, case, arguments, block=threads)
+    (finding,) = [x for x in report.findings if x.kind == "partial warp"]
+    assert f"warps {warps} are the last of their block" in finding.message
+    assert "wgmma.mma_async" in finding.text
+    assert report.completed

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 import struct
+from itertools import pairwise
 
 import pytest
 
@@ -48,13 +49,14 @@ def test_shared_variables_get_their_place_where_they_occur_and_dynamic_ones_come
     found = kernel(text)
     assert [(x.offset, x.name, x.bytes) for x in found.instructions[1].operands[:3]] == [
         (0, "c", 3),
-        (4, "a", 5),
-        (10, "own", 2),
+        (132, "a", 5),
+        (266, "own", 2),
     ]
+    assert found.shared_span == 400
     assert (found.shared_bytes, found.dynamic_offset) == (12, 16)
-    assert found.instructions[0].operands == (Symbol("shared", 20, "d+4", 0),)
-    assert found.instructions[1].operands[3].base == Symbol("shared", 16, "e", 0)
-    assert found.instructions[1].operands[4] == Symbol("shared", 16, "d", 0)
+    assert found.instructions[0].operands == (Symbol("shared", 404, "d+4", 0),)
+    assert found.instructions[1].operands[3].base == Symbol("shared", 400, "e", 0)
+    assert found.instructions[1].operands[4] == Symbol("shared", 400, "d", 0)
     kernels = module(text).kernels
     assert [(kernels[x].shared_bytes, kernels[x].dynamic_offset) for x in "jih"] == [(5, None), (0, 0), (0, None)]
 
@@ -159,3 +161,37 @@ def test_variables_that_cannot_be_are_refused(text, error, message):
     with pytest.raises(error) as found:
         module(text)
     assert message in str(found.value)
+
+
+def test_shared_variables_lie_apart_and_as_aligned_as_on_a_gpu():
+    sizes = (4, 1024, 100, 1, 4096, 8, 31)
+    declared = "".join(f".shared .align {4 if i % 2 else 16} .b8 v{i}[{size}];" for i, size in enumerate(sizes))
+    names = ", ".join(f"v{i}" for i in range(len(sizes)))
+    found = kernel(f".extern .shared .align 16 .b8 d[]; .entry k() {{ {declared} op {names}, d; }}")
+    offsets, end = [], 0
+    for i, size in enumerate(sizes):
+        offsets.append(-(-end // (alignment := 4 if i % 2 else 16)) * alignment)
+        end = offsets[-1] + size
+    assert found.shared_bytes == end
+    assert found.dynamic_offset == -(-end // 16) * 16
+    places = [x.offset for x in found.instructions[0].operands]
+    assert [x % 128 for x in places] == [x % 128 for x in (*offsets, found.dynamic_offset)]
+    assert all(b - a - size >= min(256, size) for (a, b), size in zip(pairwise(places), sizes, strict=True))
+    assert places[-1] == found.shared_span
+
+
+def test_what_is_a_multiple_of_1024_stays_one():
+    text = ".shared .align 16 .b8 a[1024]; .shared .align 16 .b8 b[2048]; .extern .shared .align 16 .b8 d[];"
+    found = kernel(text + ".entry k() { op a, b, d; }")
+    assert [x.offset for x in found.instructions[0].operands] == [0, 2048, 5120]
+    assert found.dynamic_offset == 3072
+    found = kernel(".shared .b8 a[8]; .shared .align 4096 .b8 b[8]; .entry k() { op a, b; }")
+    assert [x.offset for x in found.instructions[0].operands] == [0, 4096]
+
+
+def test_gaps_of_many_variables_leave_room_for_descriptors():
+    declared = "".join(f".shared .align 4 .b8 v{i}[4];" for i in range(1000))
+    found = kernel(declared + f".entry k() {{ op {', '.join(f'v{i}' for i in range(1000))}; }}")
+    places = [x.offset for x in found.instructions[0].operands]
+    assert min(b - a for a, b in pairwise(places)) >= 4
+    assert found.shared_span - found.shared_bytes <= 17 << 10

@@ -178,3 +178,18 @@ def test_a_copy_from_or_to_nowhere_is_left_out():
 def test_what_is_not_modelled_is_refused(opcode, operands, words):
     with pytest.raises(UnsupportedInstructionError, match=rf"line 1: {opcode}.*{words}"):
         stepper().build(opcode, *operands)
+
+
+@pytest.mark.parametrize("pending", [(1 << 31) - 1, 1 << 31, 1 << 40])
+def test_waiting_for_all_but_more_groups_than_there_are_waits_for_none(pending):
+    made = stepper()
+    made.do("cp.async.cg.shared.global", "[r0]", "[rd0]", 16)
+    made.do("cp.async.commit_group")
+    made.do("cp.async.wait_group", pending)
+    made.do("ld.shared.b32", "r1", "[r0]", line=6)
+    assert made.kinds() == [("missing wait", 6)]
+
+
+def test_fewer_groups_than_none_are_refused():
+    with pytest.raises(UnsupportedInstructionError, match="from 0 on"):
+        stepper().build("cp.async.wait_group", -1)

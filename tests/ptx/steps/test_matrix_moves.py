@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.ptx.steps.by_hand import ByHand
+from tests.ptx.texts_of_kernels import launch, numbers, put
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.warp import ldmatrix, movmatrix
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES
@@ -128,3 +129,13 @@ def test_what_does_not_exist_is_refused(text, arch, message):
     machine = ByHand(arch=arch)
     with pytest.raises(UnsupportedInstructionError, match=message):
         machine.run(text)
+
+
+def test_a_matrix_that_nobody_computed_is_stored_as_such():
+    body = """.shared .align 16 .b8 tile[1024]; shl.b32 %r5, %r0, 4; mov.u32 %r6, tile; and.b32 %r7, %r5, 496;
+        shr.u32 %r8, %r0, 5; shl.b32 %r8, %r8, 9; add.u32 %r6, %r6, %r7; add.u32 %r6, %r6, %r8;
+        stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r6], {%r20, %r21, %r22, %r23}; bar.sync 0;
+        ld.shared.u32 %r9, [%r6];"""
+    assert not launch(body + "ret;", block=64).findings
+    report = launch(body + put("%r9") + "ret;", numbers(64), block=64)
+    assert [(x.kind, x.count) for x in report.findings] == [("uninitialised", 64)]

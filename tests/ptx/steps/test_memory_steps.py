@@ -6,6 +6,7 @@ import pytest
 
 from tests.ptx.memory.chunks import Chunk
 from tests.ptx.steps.memory_states import Stepper
+from tests.ptx.texts_of_kernels import launch, numbers, put
 from wmma_emu.errors import UnsupportedInstructionError
 
 LANES = np.arange(32, dtype=np.uint64)
@@ -157,3 +158,35 @@ def test_the_block_of_rank_0_is_the_block_itself():
 def test_what_does_not_exist_is_refused_with_its_line(opcode, operands, words):
     with pytest.raises(UnsupportedInstructionError, match=rf"line 1: {opcode}.*({words})"):
         stepper().build(opcode, *operands)
+
+
+CONSTANT = ".const .align 4 .b32 table[4] = {5, 6, 7, 8};"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "mov.u32 %r3, table; ld.const.u32 %r4, [%r3+4];",
+        "mov.u64 %rd3, table; cvt.u32.u64 %r3, %rd3; ld.const.u32 %r4, [%r3+4];",
+        "ld.const.u32 %r4, [table+4];",
+        "mov.u64 %rd3, table; cvta.const.u64 %rd3, %rd3; ld.u32 %r4, [%rd3+4];",
+        "mov.u64 %rd3, table; cvta.const.u64 %rd4, %rd3; cvta.to.const.u64 %rd5, %rd4; ld.const.u32 %r4, [%rd5+4];",
+    ],
+)
+def test_addresses_of_constants_fit_their_registers(body):
+    out = numbers()
+    report = launch(body + put("%r4") + "ret;", out, before=CONSTANT)
+    assert not report.findings
+    assert out.tolist() == [6] * 32
+
+
+def test_a_store_to_a_kernels_own_parameter_is_refused():
+    with pytest.raises(UnsupportedInstructionError, match="p1 is a parameter of the kernel itself"):
+        launch("st.param.u32 [p1], %r0; ret;", numbers())
+    report = launch("mov.b64 %rd3, p1; st.param.u32 [%rd3], %r0; ret;", numbers())
+    assert [x.kind for x in report.findings] == ["read-only"]
+
+
+def test_a_parameter_is_not_read_beyond_its_end():
+    for body in ("ld.param.u32 %r3, [p1+8];", "mov.b64 %rd3, p1; ld.param.u32 %r3, [%rd3+8];"):
+        assert [x.kind for x in launch(body + "ret;", numbers()).findings] == ["out of bounds"]

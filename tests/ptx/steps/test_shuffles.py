@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.ptx.steps.by_hand import ByHand
+from tests.ptx.texts_of_kernels import launch, numbers, put
 from wmma_emu.errors import UnsupportedInstructionError
 
 
@@ -80,24 +81,45 @@ def test_a_lane_that_the_mask_leaves_out_is_found():
     assert next(iter(machine.findings)).thread == (16, 0, 0)
 
 
-def test_reading_a_lane_outside_of_the_mask_is_found():
+def undefined_lanes(machine, name="%r2"):
+    mask = machine.state.undefined_of(machine.registers[name])
+    return [] if mask is None else np.flatnonzero(np.broadcast_to(mask, machine.state.shape)[0, 0]).tolist()
+
+
+def test_what_a_lane_outside_of_the_mask_gives_is_undefined():
     machine = ByHand()
     machine.set("%r1", np.arange(32))
+    machine.set("%r2", 0)
     machine.run("shfl.sync.down.b32 %r2, %r1, 8, 31, 0xffff", (np.arange(32) < 16).reshape(1, 1, 32))
-    assert machine.messages == [
-        "lane 8 reads lane 16, which is not in the membermask 0x0000ffff: the result is undefined"
-    ]
-    assert next(iter(machine.findings)).count == 8
+    assert machine.get("%r2")[0, 0, :8].tolist() == list(range(8, 16))
+    assert undefined_lanes(machine) == list(range(8, 16))
+    assert machine.found == []
 
 
-def test_reading_a_lane_that_has_exited_is_found():
+def test_what_a_lane_that_has_exited_gives_is_undefined():
     machine = ByHand()
     machine.set("%r1", np.arange(32))
     machine.state.live[0, 0, 31] = False
     machine.run("shfl.sync.down.b32 %r2, %r1, 1, 31, 0xffffffff", machine.state.live)
-    assert machine.messages == [
-        "lane 30 reads lane 31, which has exited or does not execute this: the result is undefined"
-    ]
+    assert undefined_lanes(machine) == [30]
+    assert machine.found == []
+
+
+SCAN = """setp.lt.u32 %p1, %r0, 20; vote.sync.ballot.b32 %r2, %p1, 0xffffffff; add.u32 %r3, %r0, 1; @!%p1 bra END;
+    shfl.sync.down.b32 %r4, %r3, 4, 31, %r2; add.u32 %r5, %r0, 4; setp.lt.u32 %p2, %r5, {limit};
+    @%p2 add.u32 %r3, %r3, %r4; END: """
+
+
+def test_what_is_undefined_and_discarded_is_no_finding():
+    out = numbers()
+    assert not launch(SCAN.format(limit=20) + put("%r3") + "ret;", out).findings
+    assert out.tolist() == [2 * i + 6 if i < 16 else i + 1 for i in range(32)]
+
+
+def test_what_is_undefined_and_used_is_found_where_it_is_used():
+    report = launch(SCAN.format(limit=22) + put("%r3") + "ret;", numbers())
+    assert [(x.kind, x.count, x.thread) for x in report.findings] == [("uninitialised", 2, (16, 0, 0))]
+    assert "st.global.u32" in report.findings[0].text
 
 
 def test_two_groups_of_a_warp_shuffle_by_their_own_masks():
@@ -120,9 +142,8 @@ def test_without_sync_the_active_lanes_take_part():
     machine.set("%r2", 50)
     machine.run("shfl.up.b32 %r2|%p1, %r1, 1, 0", (np.arange(32) >= 4).reshape(1, 1, 32))
     assert machine.get("%r2")[0, 0, 3:6].tolist() == [50, 3, 4]
-    assert machine.messages == [
-        "lane 4 reads lane 3, which is not in the membermask 0xfffffff0: the result is undefined"
-    ]
+    assert undefined_lanes(machine) == [4]
+    assert machine.found == []
 
 
 def test_what_nobody_wrote_stays_undefined_in_the_lane_that_reads_it():

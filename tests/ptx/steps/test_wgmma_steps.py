@@ -410,3 +410,11 @@ def test_a_tile_that_a_product_may_still_read_is_not_to_be_written():
     store(1024, 0)
     assert machine.found == ["missing wait"] * 2
     assert machine.state.memory.shared_shadow.held == 0
+
+
+@pytest.mark.parametrize("left", [1 << 31, 1 << 63])
+def test_waiting_for_all_but_more_groups_than_there_are_waits_for_none(left):
+    machine = ByHand(1, 4)
+    machine.run(COMMIT)
+    machine.run(f"{WAIT} {left}")
+    assert machine.found == []

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.ptx.steps.by_hand import ByHand
+from tests.ptx.texts_of_kernels import launch, put
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats import format_of
 from wmma_emu.formats.packing import pack_words
@@ -218,3 +219,32 @@ def test_what_does_not_exist_is_refused_with_the_nearest():
         ByHand().bind("wmma.fill.sync %r1")
     with pytest.raises(UnsupportedInstructionError, match="takes 8 registers"):
         ByHand().bind("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1]")
+
+
+EMPTY = """.reg .f32 %f<9>; .shared .align 32 .b8 tile[2048]; mov.u32 %r4, 16; shr.u32 %r5, %r0, 5;
+    shl.b32 %r6, %r5, 10; mov.u32 %r7, tile; add.u32 %r7, %r7, %r6; cvt.u64.u32 %rd4, %r6; add.s64 %rd5, %rd1, %rd4;"""
+STORE = "wmma.store.d.sync.aligned.row.m16n16k16.{}.f32 [{}], {{%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}}, %r4;"
+
+
+def test_an_accumulator_that_was_never_filled_is_found_where_it_leaves():
+    d = np.zeros(512, np.float32)
+    for pointer in ("%rd1", "%rd5"):
+        report = launch(EMPTY + STORE.format("global", pointer) + "ret;", d, block=64, grid=2)
+        assert [(x.kind, x.count) for x in report.findings] == [("uninitialised", 128)]
+    shared = EMPTY + STORE.format("shared", "%r7") + "bar.sync 0; shl.b32 %r8, %r0, 2; mov.u32 %r9, tile; "
+    shared += "add.u32 %r9, %r9, %r8; ld.shared.u32 %r10, [%r9];"
+    assert not launch(shared + "ret;", d, block=64).findings
+    report = launch(shared + put("%r10") + "ret;", d, block=64)
+    assert [(x.kind, x.count) for x in report.findings] == [("uninitialised", 64)]
+
+
+def test_a_tile_may_be_in_shared_memory_for_one_warp_and_in_global_memory_for_another():
+    body = """shl.b32 %r8, %r0, 4; mov.u32 %r9, tile; add.u32 %r9, %r9, %r8; add.s64 %rd6, %rd1, %rd0;
+        add.s64 %rd6, %rd6, %rd0; add.s64 %rd6, %rd6, %rd0; add.s64 %rd6, %rd6, %rd0;
+        ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%rd6]; st.shared.v4.f32 [%r9], {%f1,%f2,%f3,%f4}; bar.sync 0;
+        cvt.u64.u32 %rd7, %r9; mov.u64 %rd8, tile; cvta.shared.u64 %rd8, %rd8; setp.eq.u32 %p1, %r5, 0;
+        selp.b64 %rd9, %rd1, %rd8, %p1; wmma.load.c.sync.aligned.row.m16n16k16.f32
+        {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, [%rd9], %r4; add.s64 %rd5, %rd2, %rd4;"""
+    c, d = np.random.default_rng(2).standard_normal(256).astype(np.float32), np.zeros((2, 256), np.float32)
+    assert not launch(EMPTY + body + STORE.format("global", "%rd5") + "ret;", c, d, block=64).findings
+    assert (d == c).all()

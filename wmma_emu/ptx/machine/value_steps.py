@@ -36,9 +36,10 @@ def value_step(instruction: Instruction, form: Form, carry: Register) -> Step:
     Raises
     ------
     UnsupportedInstructionError
-        If the instruction has more or fewer operands than its form.
+        If the instruction has more or fewer operands than its form, or registers of another width.
     """
     targets, sources = _operands(instruction, form, carry)
+    _require_widths(instruction, [*targets, *sources], (*form.destinations, *form.sources))
     compute = form.compute
     reads = [_reader(operand, _width(type_name)) for operand, type_name in zip(sources, form.sources, strict=True)]
     used = frozenset(i for operand in sources for i in registers_of(operand))
@@ -69,6 +70,19 @@ def value_step(instruction: Instruction, form: Form, carry: Register) -> Step:
                 state.put(index, result if cast is None else result.astype(cast), active, lost)
 
     return several
+
+
+def _require_widths(instruction: Instruction, operands: list[Any], types: tuple[str, ...]) -> None:
+    """Refuse registers of another width than the type's, which `cvt` alone takes (PTX ISA 9.1, Operand Size)."""
+    for operand, type_name in zip(operands, types, strict=True):
+        if instruction.mnemonic == "cvt" or not isinstance(operand, Register):
+            continue
+        given, wanted = bits_of_type(operand.type), bits_of_type(_width(type_name))
+        if given != wanted:
+            raise UnsupportedInstructionError(
+                f"line {instruction.line}: {operand.name} is a register of .{operand.type}, {given} bits, where "
+                f"{instruction.opcode} has an operand of .{type_name}, {wanted} bits"
+            )
 
 
 def flatten(operand: Operand | None) -> tuple[Any, ...]:

@@ -155,7 +155,7 @@ class WarpSync(NamedTuple):
     def _widen(self, execution: "Execution", who: _Mask) -> _Mask:
         """Mark every lane of the warps, or of the warpgroups, that are concerned."""
         blocks, warps, lanes = execution.state.shape
-        concerned = who.any(axis=-1, keepdims=True)
+        concerned: _Mask = np.asarray(who.any(axis=-1, keepdims=True))
         if self._is_of_warpgroup:
             size = _WARPS_OF_A_GROUP
             padded = np.pad(concerned[..., 0], ((0, 0), (0, -warps % size))).reshape(blocks, -1, size)

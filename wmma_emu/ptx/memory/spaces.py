@@ -66,8 +66,8 @@ class Spaces:
         needed = heap.bytes_used + self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
         require_within(heap.limit, needed, f"a chunk of {blocks} blocks of {warps} warps, with the launch's arrays,")
         self._dynamic = dynamic_shared_bytes
-        self._shared_bytes = _shared_bytes(program, dynamic_shared_bytes)
-        self.shared = Window("shared", self._shared_bytes, (blocks, 1, 1))
+        pieces = _shared_pieces(program, dynamic_shared_bytes)
+        self.shared = Window("shared", max((hi for _, hi in pieces), default=0), (blocks, 1, 1), pieces)
         self.local = Window("local", program.local_bytes, threads.shape)
         self.param = Window("param", program.parameter_bytes, (1, 1, 1))
         given = np.frombuffer(parameters[: program.parameter_bytes], np.uint8)
@@ -95,7 +95,8 @@ class Spaces:
         >>> Spaces.bytes_for(program, 1, 4, 0) < Spaces.bytes_for(program, 2, 4, 0)
         True
         """
-        return chunk_bytes(_shared_bytes(program, dynamic_shared_bytes), program.local_bytes, blocks, warps)
+        shared = max((hi for _, hi in _shared_pieces(program, dynamic_shared_bytes)), default=0)
+        return chunk_bytes(shared, program.local_bytes, blocks, warps)
 
     def address_of(self, symbol: Symbol) -> int:
         """Address of a variable in its own space, as ``mov`` gives it."""
@@ -105,7 +106,8 @@ class Spaces:
 
     def shared_size(self, name: str) -> int:
         """What %dynamic_smem_size, %total_smem_size and %aggr_smem_size read."""
-        return self._dynamic if name == "dynamic_smem_size" else self._shared_bytes
+        static = 0 if name == "dynamic_smem_size" else _static_bytes(self.program)
+        return static + self._dynamic
 
     def parameter(self, offset: int, size: int, count: int) -> Array | None:
         """Read elements of the kernel's parameters, the same for all threads; None if they are not within them."""
@@ -216,5 +218,14 @@ def _not_written(where: Located) -> Located:
     return where._replace(used=np.zeros_like(used), read_only=used)
 
 
-def _shared_bytes(program: KernelProgram, dynamic: int) -> int:
-    return max(program.shared_bytes, program.dynamic_offset or 0) + dynamic
+def _static_bytes(program: KernelProgram) -> int:
+    """Shared memory of a GPU before the dynamic part of it."""
+    return max(program.shared_bytes, program.dynamic_offset or 0)
+
+
+def _shared_pieces(program: KernelProgram, dynamic: int) -> list[tuple[int, int]]:
+    """List what may be accessed of a block's shared memory: first byte, and the one behind the last."""
+    if program.shared_span is None:
+        return [(0, _static_bytes(program) + dynamic)]
+    static = [(s.offset, s.offset + s.bytes) for s in program.symbols if s.space == "shared" and s.bytes]
+    return [*sorted(static), (program.shared_span, program.shared_span + dynamic)][: len(static) + (dynamic > 0)]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Shared memory, local memory and parameters: a small space of its own for each block, for each thread, or for all."""
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +14,7 @@ from wmma_emu.ptx.threads import Array
 
 __all__ = ["Located", "Window"]
 
-_ZERO = np.uint64(0)
+_ZERO, _FAR = np.uint64(0), np.uint64((1 << 64) - 1)
 
 
 class Located(NamedTuple):
@@ -41,6 +43,8 @@ class Window:
     owners : shape of int
         How many own some: (blocks, 1, 1) for shared memory, (blocks, warps, 32) for local memory, (1, 1, 1) for
         parameters.
+    pieces : sequence of (int, int), optional
+        What may be accessed, in order: variables, with gaps between them. All of it unless given.
 
     Examples
     --------
@@ -51,8 +55,12 @@ class Window:
     array([ True])
     """
 
-    def __init__(self, name: str, size: int, owners: tuple[int, int, int]) -> None:
+    def __init__(
+        self, name: str, size: int, owners: tuple[int, int, int], pieces: Sequence[tuple[int, int]] = ()
+    ) -> None:
         self.name, self.size, self.owners = name, size, owners
+        self._begins, self._ends = [lo for lo, _ in pieces], [hi for _, hi in pieces]
+        self._is_whole = len(pieces) <= 1 and sum(self._begins) == 0
         self.stride = round_up(size, 32)
         count = owners[0] * owners[1] * owners[2]
         self.flat: NDArray[np.uint8] = np.zeros(max(self.stride * count, 32), np.uint8)
@@ -70,7 +78,9 @@ class Window:
         kept = addresses if used is None else np.where(used, addresses, _ZERO)
         last = self.size - size
         outside = misaligned = None
-        if last < 0 or int(kept.max()) > last:
+        if not self._is_whole:
+            outside = self._in_no_piece(addresses, kept, size, used)
+        elif last < 0 or int(kept.max()) > last:
             outside = kept > np.uint64(last) if last >= 0 else np.ones(kept.shape, np.bool_)
             outside = outside if used is None else outside & used
         if alignment > 1 and int(np.bitwise_or.reduce(kept, axis=None)) & (alignment - 1):
@@ -82,3 +92,17 @@ class Window:
             kept = np.where(used, kept, _ZERO)
         positions = kept.view(np.int64)
         return Located(positions if self.origin is None else positions + self.origin, used, outside, misaligned)
+
+    def _in_no_piece(
+        self, addresses: Array, kept: Array, size: int, used: NDArray[np.bool_] | None
+    ) -> NDArray[np.bool_] | None:
+        """Say which accesses are not within one piece as a whole; as a rule all are within the same."""
+        low = int((kept if used is None else np.where(used, addresses, _FAR)).min())
+        i = bisect_right(self._begins, low) - 1
+        if i >= 0 and int(kept.max()) <= self._ends[i] - size:
+            return None
+        at = np.searchsorted(np.array(self._begins, np.uint64), kept, side="right") - 1
+        end = np.array(self._ends, np.uint64)[np.maximum(at, 0)]
+        inside = (at >= 0) & (kept < end) & (end - np.minimum(kept, end) >= np.uint64(size))
+        outside = ~inside if used is None else ~inside & used
+        return outside if outside.any() else None

@@ -71,6 +71,17 @@ def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) ->
 
 def outside_of_window(program: KernelProgram, space: str, size_of: int, address: int, size: int, write: bool) -> str:
     """Describe an access beyond what a block has of shared memory, or a thread of local memory."""
+    names = sorted((s for s in program.symbols if s.space == space), key=lambda s: s.offset)
+    if space == "shared" and program.shared_span is not None and names and not address >> 30:
+        last = next((s for s in reversed(names) if s.offset <= address), names[0])
+        end = last.offset + last.bytes if last.bytes else max(size_of, last.offset)
+        what = f"{last.name} ({end - last.offset} bytes{'' if last.bytes else ', dynamic,'} at {last.offset:#x})"
+        text = f"{verb(write)} {size} bytes at {address:#x} of shared memory"
+        if address < last.offset:
+            return f"{text}: {last.offset - address} bytes before the beginning of {what}"
+        if address >= end:
+            return f"{text}: {address - end} bytes behind the end of {what}"
+        return f"{text}: its last {address + size - end} bytes lie behind the end of {what}"
     whose = {"shared": "the block", "local": "the thread", "param": "the kernel"}[space]
     text = f"{verb(write)} {size} bytes at {address:#x} of {space} memory, of which {whose} has {size_of} bytes"
     if address < size_of:
@@ -81,9 +92,8 @@ def outside_of_window(program: KernelProgram, space: str, size_of: int, address:
         text += f": {(1 << 32) - address} bytes before its beginning"
     else:
         text += ": no address of this space"
-    names = [s for s in program.symbols if s.space == space]
     if names:
-        last = max(names, key=lambda s: s.offset)
+        last = names[-1]
         text += f"; its last variable is {last.name}, from {last.offset:#x} on"
         text += f", {last.bytes} bytes" if last.bytes else ", dynamic"
     return text

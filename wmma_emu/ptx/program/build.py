@@ -107,7 +107,7 @@ def _kernel(
     linker, parameters = _link(names, tree, function, 0)
     begin = linker.storage.dynamic_begin()
     if begin:
-        linker, parameters = _link(names, tree, function, begin)
+        linker, parameters = _link(names, tree, function, linker.storage.shared_span)
     functions = [Callee(function, first=0), *linker.bodies]
     starts = [x.first or 0 for x in functions]
     ends = [*starts[1:], len(linker.instructions)]
@@ -122,7 +122,7 @@ def _kernel(
         _finished(linker), tuple(linker.storage.symbols), linker.storage.shared_bytes, begin,
         linker.storage.local_bytes, sizes.get("reqntid"), sizes.get("maxntid"), tree.lines,
         tuple(zip([x.function.name for x in functions], starts, ends, strict=True)), sizes.get("reqnctapercluster"),
-        (*linker.refusals, *refused_for(linker.resolver.used, reached)),
+        (*linker.refusals, *refused_for(linker.resolver.used, reached)), linker.storage.shared_span,
     )  # fmt: skip
 
 
@@ -132,9 +132,9 @@ def _three(numbers: tuple[str, ...]) -> tuple[int, int, int]:
 
 
 def _link(
-    names: ModuleNames, tree: ModuleText, function: FunctionText, dynamic_offset: int
+    names: ModuleNames, tree: ModuleText, function: FunctionText, dynamic_place: int
 ) -> tuple[Linker, tuple[Parameter, ...]]:
-    linker = Linker(names, tree.files, dynamic_offset)
+    linker = Linker(names, tree.files, dynamic_place)
     root = Callee(function)
     parameters = _parameters(linker, root)
     linker.read(root)

@@ -57,9 +57,9 @@ class Linker:
         The function that is being read.
     """
 
-    def __init__(self, module: ModuleNames, files: dict[int, str], dynamic_offset: int = 0) -> None:
+    def __init__(self, module: ModuleNames, files: dict[int, str], dynamic_place: int = 0) -> None:
         self.module = module
-        self.storage = Storage(dynamic_offset)
+        self.storage = Storage(dynamic_place)
         self.resolver = Resolver(module, self.storage)
         self.instructions: list[Instruction | None] = []
         self.callees: dict[str, Callee] = {}

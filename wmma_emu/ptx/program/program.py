@@ -191,7 +191,9 @@ class KernelProgram:
     shared, local and parameter memory that occur.
 
     ``shared_bytes`` is what it declares; dynamic shared memory (``.extern .shared``) begins at ``dynamic_offset``, None
-    where none is declared. ``local_bytes`` is what a thread has for local memory and the parameters of calls.
+    where none is declared: so a GPU has it. Here there are gaps between the variables, which nobody may access: the
+    symbols say where each is, and dynamic memory begins at ``shared_span``; None is without gaps. ``local_bytes`` is
+    what a thread has for local memory and the parameters of calls.
 
     ``refusals`` say why the kernel is not to be executed, if it is not; an instruction that is refused for its operands
     is left out of ``instructions``.
@@ -212,6 +214,7 @@ class KernelProgram:
     functions: tuple[tuple[str, int, int], ...] = ()
     required_cluster: tuple[int, int, int] | None = None
     refusals: tuple[Refusal, ...] = ()
+    shared_span: int | None = None
 
     def text(self, line: int) -> str:
         """Text of the statement that begins in a line of PTX: compilers write calls over several."""

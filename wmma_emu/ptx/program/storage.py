@@ -8,14 +8,21 @@ from wmma_emu.ptx.syntax.tree import VariableText
 
 __all__ = ["Storage"]
 
+_KEPT, _SWIZZLED = 128, 1024
+"""Offsets of shared variables keep what they are beyond multiples of the first, so that an address is as misaligned
+here as on a GPU; those of the second, by which swizzles go, stay such multiples."""
+
+_LEAST_GAP, _LARGEST_GAP, _LARGEST_GAPS = 16, 256, 1 << 14
+"""Bytes behind a shared variable that belong to none; all of them together leave descriptors their 2**18 bytes."""
+
 
 class Storage:
     """Registers and memory of a kernel.
 
     Parameters
     ----------
-    dynamic_offset : int
-        Where dynamic shared memory is taken to begin; `dynamic_begin` says at the end where it does.
+    dynamic_place : int
+        Where dynamic shared memory is taken to begin; `shared_span` says at the end where it does.
 
     Attributes
     ----------
@@ -25,28 +32,40 @@ class Storage:
     elements : dict of Symbol to int
         Bytes of an element.
     shared_bytes, local_bytes : int
+        What a GPU needs: variables one behind the other.
     """
 
     __slots__ = (
-        "_dynamic_alignment", "_dynamic_offset", "_free", "_shared", "_times", "elements", "local_bytes", "registers",
-        "shared_bytes", "symbols",
+        "_dynamic_alignment", "_dynamic_place", "_free", "_shared", "_span", "_times", "elements", "local_bytes",
+        "registers", "shared_bytes", "symbols",
     )  # fmt: skip
 
-    def __init__(self, dynamic_offset: int) -> None:
+    def __init__(self, dynamic_place: int) -> None:
         self.registers: list[Register] = []
         self.symbols: list[Symbol] = []
         self.elements: dict[Symbol, int] = {}
         self.shared_bytes = 0
         self.local_bytes = 0
-        self._dynamic_offset = dynamic_offset
+        self._dynamic_place = dynamic_place
+        self._span = 0
         self._dynamic_alignment = 0
         self._shared: dict[int, Symbol] = {}
         self._free: dict[tuple[int, int], list[int]] = {}
         self._times: dict[str, int] = {}
 
     def dynamic_begin(self) -> int | None:
-        """First byte of dynamic shared memory, behind all that has a size; None if no name of it occurs."""
+        """First byte of a GPU's dynamic shared memory, behind all that has a size; None if no name of it occurs."""
         return align(self.shared_bytes, self._dynamic_alignment) if self._dynamic_alignment else None
+
+    @property
+    def shared_span(self) -> int:
+        """First byte of dynamic shared memory here: behind all that has a size, and the gaps behind that."""
+        return self._place(self.dynamic_begin() or self.shared_bytes, self._dynamic_alignment)
+
+    def _place(self, offset: int, alignment: int) -> int:
+        """Find a place behind the last gap for what has an offset on a GPU: as aligned as it is there, no better."""
+        multiple = max(_KEPT, alignment, min(offset & -offset, _SWIZZLED))
+        return self._span + (offset - self._span) % multiple
 
     def register(self, declared: Declared) -> Operand:
         """Make a register, or those of a vector (``.reg .v4 .f32 v``: v.x, v.y, v.z, v.w)."""
@@ -72,11 +91,15 @@ class Storage:
         size, alignment = bytes_of(variable), alignment_of(variable)
         if variable.sizes and variable.sizes[0] == 0:
             self._dynamic_alignment = max(self._dynamic_alignment, alignment)
-            symbol = Symbol("shared", self._dynamic_offset, variable.name, 0)
+            symbol = Symbol("shared", self._dynamic_place, variable.name, 0)
         else:
             offset = align(self.shared_bytes, alignment)
             self.shared_bytes = offset + size
-            symbol = Symbol("shared", offset, variable.name, size)
+            place = self._place(offset, alignment)
+            self._span = place + size
+            if self._span - self.shared_bytes < _LARGEST_GAPS:
+                self._span += min(align(size, _LEAST_GAP), _LARGEST_GAP)
+            symbol = Symbol("shared", place, variable.name, size)
         self._shared[id(variable)] = symbol
         return self.keep(symbol, variable)
 

@@ -32,6 +32,8 @@ def _cp(instruction: Instruction, binding: Binding) -> Step:
         return lambda state, active: copies_of(state.memory).wait(None, active)
     if kind[1:] == ("wait_group",):
         pending = _number(instruction, instruction.operands[0] if instruction.operands else None)
+        if pending < 0:
+            raise refuse(instruction, f"waits for all but a number of groups from 0 on, not {pending}")
         return lambda state, active: copies_of(state.memory).wait(pending, active)
     return _copy(instruction)
 
