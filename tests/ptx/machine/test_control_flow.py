@@ -243,3 +243,25 @@ def test_every_block_of_a_drawn_order_runs_once():
     body = "cvt.u64.u32 %rd5, %r1;\nshl.b64 %rd5, %rd5, 2;\nadd.s64 %rd5, %rd1, %rd5;\nred.global.add.u32 [%rd5], 1;"
     assert not launch(body, d, grid=5000, block=1, schedule=4).findings
     assert d.tolist() == [1] * 5000
+
+
+def test_an_assertion_that_does_not_hold_ends_the_launch():
+    d = numbers(64)
+    before = """
+.extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 c);
+.global .align 1 .b8 text[6] = {120, 32, 62, 32, 51, 0};
+"""
+    body = """
+    setp.ne.u32 %p1, %r0, 40;
+    @%p1 bra HOLDS;
+    mov.u64 %rd5, text;
+    cvta.global.u64 %rd5, %rd5;
+    { .param .b64 m; .param .b64 f; .param .b32 l; .param .b64 n; .param .b64 c;
+    st.param.b64 [m], %rd5; st.param.b64 [f], %rd5; st.param.b32 [l], 7; st.param.b64 [n], %rd5; st.param.b64 [c], 1;
+    call.uni __assertfail, (m, f, l, n, c); }
+    HOLDS: bar.sync 0;
+    """ + put("%r0")
+    report = launch(body, d, block=64, before=before)
+    (found,) = report.findings
+    assert found.kind == "trap" and "assertion 'x > 3' does not hold" in found.message and found.thread == (40, 0, 0)
+    assert not report.completed and not d.any()

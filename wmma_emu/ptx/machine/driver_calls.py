@@ -41,7 +41,7 @@ def driver_call(instruction: Instruction, place: int) -> "Callable[[Execution, A
         if act(execution.state, instruction, active):
             execution.positions.go(active, place + 1)
         else:
-            execution.leave(active)
+            execution.abort()
 
     return call
 
@@ -115,5 +115,5 @@ def _fail(state: State, instruction: Instruction, active: Active) -> bool:
 DRIVER_CALLS: dict[str, Callable[[State, Instruction, Active], bool]] = {"vprintf": _print, "__assertfail": _fail}
 """Functions of the driver by name (CUDA C++ Programming Guide, formatted output and assertions).
 
-Each says whether the threads that called it go on.
+Each says whether the launch goes on.
 """
