@@ -235,7 +235,15 @@ def test_a_launch_has_five_minutes_and_one_of_a_test_one():
         we.ptx.LaunchOptions(max_seconds=0)
 
 
-def test_an_interrupt_in_mid_launch_leaves_everything_as_it_was():
+@pytest.fixture
+def interruptible():
+    """Ctrl-C raises KeyboardInterrupt, also where the tests run in the background of a shell, which has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_in_mid_launch_leaves_everything_as_it_was(interruptible):
     text = entry(
         ".param .u64 x",
         """.reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [x]; mov.u32 %r, 5;
@@ -248,7 +256,7 @@ $loop:
     timer = threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        module["k"][1, 1](x)
+        module["k"][1, 1](x, max_seconds=20)
     timer.join()
     assert x.tolist() == [1] and module.variable("v", np.uint32).tolist() == [3]
     with pytest.raises(LaunchLimitError):
@@ -256,7 +264,7 @@ $loop:
     assert x.tolist() == [1] and module.variable("v", np.uint32).tolist() == [3]
 
 
-def test_an_interrupt_while_arrays_are_updated_waits_for_the_last(monkeypatch):
+def test_an_interrupt_while_arrays_are_updated_waits_for_the_last(monkeypatch, interruptible):
     copy_back = GlobalMemory.copy_back
 
     def interrupted(heap):
