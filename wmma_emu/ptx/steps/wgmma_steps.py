@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """wgmma: products of four warps, from shared memory and registers, that arrive when they are waited for."""
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.arithmetic import matmul
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats.codec import Bits
+from wmma_emu.instructions import INSTRUCTIONS
 from wmma_emu.layouts.shared_memory_table import Major
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.ptx.program.program import Instruction, Operand, VectorOperand
@@ -229,9 +231,17 @@ def _synchronise(instruction: Instruction, binding: Binding) -> Step:
     return wait
 
 
+@cache
+def _chips() -> frozenset[str]:
+    """The chips that have products of warpgroups, by the instruction table."""
+    return frozenset(chip for row in INSTRUCTIONS.values() if row.is_warpgroup for chip in row.archs)
+
+
 def _wgmma(instruction: Instruction, binding: Binding) -> Step | BoundStep:
-    if binding.arch.name != "sm_90":
-        raise UnsupportedInstructionError(f"{binding.arch} has no {instruction.opcode}; only sm_90 has wgmma")
+    if binding.arch.name not in _chips():
+        raise UnsupportedInstructionError(
+            f"{binding.arch} has no {instruction.opcode}; wgmma is of {', '.join(sorted(_chips()))}"
+        )
     if instruction.modifiers[:1] == ("mma_async",):
         return _multiply(instruction, binding)
     return _synchronise(instruction, binding)
