@@ -3,13 +3,17 @@
 
 import contextlib
 import itertools
+import json
 import re
+import sys
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import wmma_emu as we
+from tests.arithmetic.cuda_on_host import COMPILER
+from tests.gpu import host_cupy
 from wmma_emu.formats import FORMATS
 from wmma_emu.formats.distance import NOT_COMPARABLE
 from wmma_emu.instructions import default_instruction
@@ -143,6 +147,115 @@ def test_unrecorded_models_warn_at_the_callers_line():
     assert [warning.filename for warning in caught] == [__file__] * 2
 
 
+def test_the_worst_elements_have_the_bits_and_values_of_the_results():
+    found = we.compare_archs(A, B, archs=["v100", "a100", "h100"])
+    assert found.worst("v100") == () and len(found.worst("h100")) == 5
+    worst = found.worst("h100", 10**6)
+    assert len(worst) == found.differing["sm_90"] and (worst[0].ulps, worst[0].index) == found.largest("h100")
+    for x in worst:
+        ours, theirs = found.results["sm_90"][x.index], found.results["sm_70"][x.index]
+        assert (x.arch, x.reference, x.format, x.value, x.reference_value) == ("sm_90", "sm_70", "f32", ours, theirs)
+        assert (x.bits, x.reference_bits) == (int(ours.view(np.uint32)), int(theirs.view(np.uint32)))
+        assert x.ulps == found.ulps["sm_90"][x.index] == abs(x.bits - x.reference_bits)
+        first, then = f"sm_70 0x{x.reference_bits:08x} ({theirs!s})", f"sm_90 0x{x.bits:08x} ({ours!s})"
+        assert str(x) == f"D{list(x.index)}: {first}, {then}: {x.ulps} ulp{'s' if x.ulps > 1 else ''}"
+
+
+def test_statistics_agree_with_what_else_the_comparison_says():
+    found = we.compare_archs(A, B)
+    for arch in found.results:
+        counts = found.statistics(arch)
+        assert (counts.elements, counts.differing, counts.nan) == (35, found.differing[arch], 0)
+        assert counts.largest == (found.largest(arch) or (None,))[0]
+        assert sum(x.elements for x in counts.histogram) == counts.apart == (found.ulps[arch] != 0).sum()
+
+
+def test_the_data_survives_json_and_says_what_the_comparison_says():
+    found = we.compare_archs(A, B, k_order=we.KOrder(splits=2))
+    data = json.loads(json.dumps(found.to_dict(worst=2), allow_nan=False))
+    assert (data["shape"], data["format"], data["reference"]) == ([7, 5], "f32", "sm_70")
+    assert data["k_order"]["splits"] == 2 and we.compare_archs(A, B, archs=["a100"]).to_dict()["k_order"] is None
+    assert [x["arch"] for x in data["chips"]] == list(found.results)
+    for chip in data["chips"]:
+        arch = chip["arch"]
+        assert (chip["differing"], chip["instruction"]) == (found.differing[arch], found.instructions[arch])
+        assert (chip["status"], chip["model"]) == (found.models[arch].status, found.models[arch].describe())
+        assert chip["largest"] == found.statistics(arch).largest
+        assert len(chip["worst"]) == min(2, found.differing[arch])
+        for x in chip["worst"]:
+            where = tuple(x["index"])
+            assert (x["bits"], x["ulps"]) == (found.hex_bits(arch, where), found.ulps[arch][where])
+            assert x["value"] == float(found.results[arch][where])
+
+
+def test_nan_and_infinity_are_words_in_json():
+    big = np.full((1, 16), 2.0**127, ml_dtypes.bfloat16)
+    factors = np.zeros((16, 1), ml_dtypes.bfloat16)
+    factors[[0, 1, 8], 0] = 1, 1, -np.inf
+    found = we.compare_archs(big, factors, archs=["sm_80", "sm_90"])
+    [x] = json.loads(json.dumps(found.to_dict(), allow_nan=False))["chips"][1]["worst"]
+    assert (x["ulps"], x["reference_value"], x["value"]) == (None, "nan", "-inf")
+    [worst] = found.worst("sm_90")
+    assert str(worst) == "D[0, 0]: sm_80 0x7fffffff (nan), sm_90 0xff800000 (-inf): NaN"
+    assert found.statistics("sm_90").nan == 1 and found.statistics("sm_90").largest is None
+
+
+def test_the_markdown_table_has_a_row_for_each_chip():
+    found = we.compare_archs(*one_and_tails(), archs=["a100", "h100"], k_order=we.KOrder(tile=32))
+    head, order, empty, heads, rule, *rows = found.to_markdown().rstrip("\n").split("\n")
+    assert head == "D 1 x 1 (f32), 1 element; reference: sm_80  " and order == "order of k: tile=32" and not empty
+    assert heads.count("|") == rule.count("|") == 12 == rows[0].count("|") == rows[1].count("|") and len(rows) == 2
+    cells = [x.strip() for x in rows[1].strip("|").split("|")]
+    assert cells[0] == "sm_90" and cells[4:] == ["1", "4", "4", "4", "[0, 0]", "0x3f800007", "0x3f80000b"]
+
+
+def test_the_order_of_k_is_that_of_gemm_on_every_chip():
+    order = we.KOrder(splits=3, reduction="descending", partials="bf16")
+    a, b = np.tile(A, (1, 4)), np.tile(B, (4, 1))
+    found, plain = we.compare_archs(a, b, k_order=order), we.compare_archs(a, b)
+    for arch, result in found.results.items():
+        np.testing.assert_array_equal(result.view(np.uint32), we.gemm(a, b, arch=arch, k_order=order).view(np.uint32))
+        assert (result != plain.results[arch]).any()
+    assert str(found).split("\n")[1] == "order of k: splits=3, partials='bf16', reduction='descending'"
+    assert "order of k" not in str(plain) + str(we.compare_archs(a, b, k_order=we.KOrder()))
+
+
+F8 = [x.astype(ml_dtypes.float8_e4m3fn) for x in (A, B)]
+
+
+def test_a_lowering_is_for_all_chips_or_for_those_that_are_named():
+    # Ada multiplies FP8 by itself; Hopper's and Blackwell's mma.sync is software.
+    newest = we.compare_archs(*F8)
+    assert [x.lowering for x in newest.models.values()] == ["native", "ptxas-12.8", "ptxas-12.8", "native"]
+    all_old = we.compare_archs(*F8, lowering="ptxas-12.4")
+    assert {arch: x.lowering for arch, x in all_old.models.items()} == dict.fromkeys(["sm_90", "sm_100"], "ptxas-12.4")
+    one_old = we.compare_archs(*F8, archs=["l4", "h100", "b200"], lowering={"H200": "ptxas-12.4"})
+    assert [x.lowering for x in one_old.models.values()] == ["native", "ptxas-12.4", "ptxas-12.8"]
+    for found in (newest, all_old, one_old):
+        for arch, model in found.models.items():
+            expected = we.gemm(*F8, arch=arch, lowering=model.lowering)
+            np.testing.assert_array_equal(found.results[arch].view(np.uint32), expected.view(np.uint32))
+    assert "as f16 (ptxas-12.4)" in str(all_old) and "(native)" not in str(newest)
+
+
+def test_dask_arrays_are_computed():
+    array = pytest.importorskip("dask.array")
+    found = we.compare_archs(array.from_array(A, chunks=4), B, archs=["sm_80", "sm_90"])
+    expected = we.compare_archs(A, B, archs=["sm_80", "sm_90"])
+    for arch, result in found.results.items():
+        assert type(result) is np.ndarray and result.tobytes() == expected.results[arch].tobytes()
+    assert found.differing == expected.differing and str(found) == str(expected)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++")
+def test_cupy_arrays_are_compared_in_the_memory_of_the_host(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", host_cupy)
+    a, b = host_cupy.asarray(A), host_cupy.asarray(B)
+    found = we.compare_archs(a, b, instr=H, archs=["sm_80", "sm_90"], engine="cupy")
+    assert {type(x) for x in found.results.values()} == {np.ndarray}
+    assert str(found) == str(we.compare_archs(A, B, instr=H, archs=["sm_80", "sm_90"]))
+
+
 @pytest.mark.parametrize(
     ("use", "error", "message"),
     [
@@ -167,6 +280,35 @@ def test_unrecorded_models_warn_at_the_callers_line():
         (lambda: we.compare_archs(None, B), MISMATCH, "None"),
         (lambda: we.compare_archs(A, B, A), MISMATCH, "C"),
         (lambda: we.compare_archs(A, B, archs=["sm_80"]).largest("sm_90"), UNSUPPORTED, "not compared here"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).worst("t4"), UNSUPPORTED, "not compared here; there is sm_80"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).statistics("t5"), UNSUPPORTED, "no chip"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).bits("sm_90"), UNSUPPORTED, "not compared here"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).worst("sm_80", -1), UNSUPPORTED, "integer from 0 upwards"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).to_dict("5"), UNSUPPORTED, "integer from 0 upwards"),
+        (lambda: we.compare_archs(A, B, k_order=4), UNSUPPORTED, r"wmma_emu.KOrder\(splits=4\)"),
+        (lambda: we.compare_archs(A, B, k_order=we.KOrder(tile=8)), UNSUPPORTED, "the nearest is 16"),
+        (lambda: we.compare_archs(A, B, lowering="ptxas-12.4"), UNSUPPORTED, "on sm_90 has no lowering.*'native'"),
+        (lambda: we.compare_archs(*F8, archs=["l4", "h100"], lowering="ptxas-12.4"), UNSUPPORTED, "sm_89.*'native'"),
+        (lambda: we.compare_archs(*F8, lowering={"l4": "ptxas-12.4"}), UNSUPPORTED, "sm_89 has no lowering"),
+        (lambda: we.compare_archs(*F8, lowering={"t4": "native"}), UNSUPPORTED, "sm_75"),
+        (
+            lambda: we.compare_archs(*F8, archs=["l4"], lowering={"h100": "ptxas-12.4"}),
+            UNSUPPORTED,
+            "lowering names sm_90, which is not compared; there is sm_89",
+        ),
+        (
+            lambda: we.compare_archs(*F8, lowering={"h100": "ptxas-12.4", "h200": "ptxas-12.4"}),
+            UNSUPPORTED,
+            "lowering names sm_90 twice",
+        ),
+        (lambda: we.compare_archs(*F8, lowering={"h101": "ptxas-12.4"}), UNSUPPORTED, "no chip 'h101'"),
+        (lambda: we.compare_archs(*F8, lowering=["ptxas-12.4"]), UNSUPPORTED, "such as {'sm_90': 'ptxas-12.4'}"),
+        (lambda: we.compare_archs(*F8, lowering={"h100": 12}), UNSUPPORTED, "has no lowering 12; it has 'ptxas-12.8'"),
+        (
+            lambda: we.compare_archs(A.astype(F32), B.astype(F32), instr="fma.f32", lowering="x"),
+            UNSUPPORTED,
+            "fma.f32 has no lowerings",
+        ),
     ],
 )
 def test_wrong_use_gets_a_clear_error(use, error, message):

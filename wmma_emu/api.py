@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic.explanation import Explanation
-from wmma_emu.gemm import Comparison, bind, compare_chips, explain_element
+from wmma_emu.gemm import Comparison, KOrder, Lowering, bind, compare_chips, explain_element
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of, default_arch, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
@@ -148,6 +148,8 @@ def compare_archs(
     archs: Iterable[str | Arch] | None = None,
     reference: str | Arch | None = None,
     engine: str = "auto",
+    k_order: KOrder | None = None,
+    lowering: Lowering = None,
     a_format: str | None = None,
     b_format: str | None = None,
 ) -> Comparison:
@@ -163,13 +165,27 @@ def compare_archs(
         Chips; one that lacks the instruction raises. By default all that have it, in the order of their numbers.
     reference : str, optional
         The chip against which the others are held; the first by default.
+    k_order : KOrder, optional
+        The same order of accumulation on every chip, as for `wmma_emu.gemm`. Its tile and cuts have to be multiples of
+        the k of every chip's instruction.
+    lowering : str or dict, optional
+        Whose machine code, where a chip runs the instruction as software: for all chips, and one that is named and has
+        no such lowering raises; or by chip, ``{"sm_90": "ptxas-12.4"}``, the others having their newest.
     engine, a_format, b_format
         As for `wmma_emu.gemm`.
 
     Returns
     -------
     Comparison
-        ``results`` and ``ulps`` by chip; ``str()`` of it is a table.
+        ``results`` and ``ulps`` by chip; ``.worst(arch)``, ``.statistics(arch)``; ``str()`` of it is a table, and
+        ``.svg()`` a picture. The results are NumPy arrays, of CuPy and Dask arrays too.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For chips, instructions and lowerings that do not exist or are not on a chip that is named.
+    FragmentMismatchError
+        For shapes and dtypes that do not fit.
 
     Examples
     --------
@@ -182,4 +198,4 @@ def compare_archs(
     >>> found.largest("sm_90")
     (4, (0, 0))
     """
-    return compare_chips(A, B, C, instr, archs, reference, engine, a_format, b_format)
+    return compare_chips(A, B, C, instr, archs, reference, engine, a_format, b_format, k_order, lowering)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How work in progress shows itself: a line on a terminal for what takes longer than a second."""
+"""How things show themselves: a line on a terminal for work in progress, and who draws an object's picture."""
 
 import os
 import sys
@@ -7,8 +7,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
+from typing import Any
 
-__all__ = ["note_once", "progress_bar", "warn_caller"]
+__all__ = ["note_once", "progress_bar", "register_renderer", "render", "warn_caller"]
 
 _DELAY = 1.0
 _INTERVAL = 0.2
@@ -118,3 +120,50 @@ class _Line:
     def clear(self) -> None:
         if self._width:
             print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)
+
+
+_renderers: dict[str, str] = {"comparison.svg": "wmma_emu.viz.comparison:svg"}
+"""By name, where the function is that draws. Objects live in lower rooms than what draws them, and ask by name."""
+
+
+def register_renderer(name: str, where: str) -> None:
+    """Say which function draws what objects ask for by a name, ``"module:function"``; it is imported when it is needed.
+
+    Raises
+    ------
+    LookupError
+        For a place that is not written so.
+
+    Examples
+    --------
+    >>> register_renderer("comparison.svg", "wmma_emu.viz.comparison:svg")
+    >>> register_renderer("comparison.svg", "wmma_emu.viz.comparison")
+    Traceback (most recent call last):
+        ...
+    LookupError: the renderer 'comparison.svg' is at 'wmma_emu.viz.comparison'; a place is written 'module:function'
+    """
+    module, _, function = where.partition(":")
+    if not module or not function:
+        raise LookupError(f"the renderer {name!r} is at {where!r}; a place is written 'module:function'")
+    _renderers[name] = where
+
+
+def render(name: str, *arguments: Any, **options: Any) -> Any:
+    """Have something drawn by the function that is registered under a name.
+
+    Raises
+    ------
+    LookupError
+        For a name under which nothing is registered.
+
+    Examples
+    --------
+    >>> render("sonata.svg", None)
+    Traceback (most recent call last):
+        ...
+    LookupError: nothing draws 'sonata.svg'; there is comparison.svg
+    """
+    if name not in _renderers:
+        raise LookupError(f"nothing draws {name!r}; there is {', '.join(sorted(_renderers))}")
+    module, _, function = _renderers[name].partition(":")
+    return getattr(import_module(module), function)(*arguments, **options)

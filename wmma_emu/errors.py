@@ -18,6 +18,7 @@ __all__ = [
     "LaunchLimitError",
     "OutOfBoundsError",
     "ScheduleDependenceError",
+    "UnmodelledArithmeticError",
     "UnspecifiedBehaviourWarning",
     "UnsupportedInstructionError",
     "UnverifiedModelWarning",
@@ -76,6 +77,14 @@ class KernelFindingsError(WmmaEmuError, RuntimeError):
 
 class ScheduleDependenceError(WmmaEmuError, AssertionError):
     """A kernel's results depend on the order in which its warps run."""
+
+
+class UnmodelledArithmeticError(WmmaEmuError, ValueError):
+    """A function multiplies matrices as no `DotModel` does; ``report`` says what was found out about it."""
+
+    def __init__(self, message: str, report: Any = None) -> None:
+        super().__init__(message)
+        self.report = report
 
 
 class PtxSyntaxError(WmmaEmuError, ValueError):

@@ -6,6 +6,7 @@ from wmma_emu.arithmetic.engines import ENGINES, check_engine, is_installed, mat
 from wmma_emu.arithmetic.lookup import dot_product_of, model_for, models_for
 from wmma_emu.arithmetic.model import E8M13, DotModel, DotProduct
 from wmma_emu.arithmetic.table import FMA_F32, MODELS
+from wmma_emu.arithmetic.variants import applied
 
 __all__ = [
     "E8M13",
@@ -14,6 +15,7 @@ __all__ = [
     "MODELS",
     "DotModel",
     "DotProduct",
+    "applied",
     "check_engine",
     "dot_product_of",
     "is_installed",

@@ -138,6 +138,8 @@ def _problem(engine: str) -> str:
 
 def _fastest(product: DotProduct, batch: int, m: int, n: int, k: int) -> str:
     """The fastest engine that is installed for products of a shape."""
+    if not ENGINES["numpy"].has(product):
+        return "reference"  # of a model that no row of the table has
     is_long = k >= _LONG * product.k
     side_by_side = batch >= numpy_engine.MANY and m * n <= numpy_engine.SMALL_MATRIX
     if (batch * m * n * k < _WORTH_COMPILED_CODE and not is_long) or (side_by_side and not is_long):
@@ -148,6 +150,10 @@ def _fastest(product: DotProduct, batch: int, m: int, n: int, k: int) -> str:
         note_once(f"engine='auto' takes numpy, because of numba, the faster engine, {_about(problem)}")
         return "numpy"
     return "numba" if ENGINES["numba"].has(product) else "numpy"
+
+
+def _other(product: DotProduct) -> str:
+    return "numpy" if ENGINES["numpy"].has(product) else "reference"
 
 
 def _about(problem: str) -> str:
@@ -178,7 +184,7 @@ def matmul(
         ascending k.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
         The fastest that is installed, by default: numba from some millions of multiply-adds on or for long k, NumPy for
-        less, for batches of many small matrices, and for integers.
+        less, for batches of many small matrices, and for integers; the reference for models far from those of chips.
     progress : callable, optional
         Called with the share of the work that is done.
     threads : int, optional
@@ -226,7 +232,7 @@ def matmul(
         )
     elif not ENGINES[name].has(product):
         raise UnsupportedInstructionError(
-            f"engine={name!r} has no {product.model.describe()}; use engine='numpy', or leave engine out"
+            f"engine={name!r} has no {product.model.describe()}; use engine={_other(product)!r}, or leave engine out"
         )
     run = ENGINES[name].load().multiply_block
     if threads is None and ENGINES[name].few_threads and product.model.arithmetic in ("aligned_sum", "fma_chain"):

@@ -56,16 +56,12 @@ def has(product: DotProduct) -> bool:
     if model.arithmetic == "fma_chain":
         formats = {model.chain_format.name, product.c.name, product.d.name}
         return len(formats) == 1 and product.rounding == "RNE" and model.c_joins != "each_add"
-    if model.arithmetic != "aligned_sum" or len({len(step) for step in product.steps}) > 1:
+    if not numpy_engine.fits_tiles(product):
         return False
     terms = len(product.steps[0])
     exact = largest_exact_step(product)
     follows = model.c_joins == "last_add" or (model.c_joins == "first_step" and model.partial_sums == "chained")
-    results = ("f32", "e8m13") if model.accumulator == "f32" else ("f16",)
-    if model.output_format.name not in results:
-        return False
-    rounded = model.rounding == ("RNE" if model.accumulator == "f16" else "RZ")
-    return terms <= min(2 * exact, _MOST_TERMS) and follows and rounded
+    return terms <= min(2 * exact, _MOST_TERMS) and follows
 
 
 def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:

@@ -5,9 +5,11 @@ Works on bit patterns throughout. K may be several instructions long: then D of 
 """
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 
 import numpy as np
 
+from wmma_emu.arithmetic import aligned
 from wmma_emu.arithmetic.blocks import BlockEngine, Progress
 from wmma_emu.arithmetic.exact import multiply_or
 from wmma_emu.arithmetic.integers import integer_block, popcount_block
@@ -18,7 +20,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import add, convert, fma, mul, require_ieee_subnormals
 
-__all__ = ["MANY", "SMALL_MATRIX", "multiply_block"]
+__all__ = ["MANY", "SMALL_MATRIX", "fits_tiles", "has", "multiply_block"]
 
 Tile = Callable[[Bits, Bits], Bits]
 """From the rows of a and the elements of c of one tile to its elements of d."""
@@ -43,6 +45,43 @@ _MAX_DEPTH = 1 << 9
 
 _PANEL_ELEMENTS = 1 << 21
 """Elements of A or B that are made ready at once, some 20 bytes each while that lasts."""
+
+
+_MOST_FRACTION_BITS = 26
+"""Of an aligned sum in tiles: a cut product fits int32, and no sum is a float32 subnormal where tiles take it for none."""
+
+_LOWEST_FLOOR = -900
+"""Zeros alone are aligned to it, by a float64 power of two."""
+
+_EXACT_BITS = 53
+"""Of a sum of cut terms in float64."""
+
+
+def has(product: DotProduct) -> bool:
+    """Whether the engine computes a product: those of the table, and all whose sums float64 holds."""
+    model = product.model
+    if model.arithmetic != "aligned_sum":
+        return True
+    terms = max(len(step) for step in product.steps)
+    return (
+        model.fraction_bits + 2 + (terms + 1).bit_length() <= _EXACT_BITS
+        and model.min_exponent >= _LOWEST_FLOOR
+        and max(fmt.fraction_bits for fmt in product.operand_formats) <= 10
+    )
+
+
+def fits_tiles(product: DotProduct) -> bool:
+    """Whether an aligned sum is one of the table's, or near to them: tiles rest on what those have in common."""
+    model = product.model
+    accumulator, output = model.accumulator_format, model.output_format
+    units = {"f32": ("RZ", ("f32", "e8m13")), "f16": ("RNE", ("f16",))}
+    rounding, outputs = units.get(accumulator.name, ("", ()))
+    chained = model.c_joins == "last_add" or model.partial_sums == "chained" or len(product.steps) == 1
+    # Where every product is zero, tiles hand c on, cut to the output's bits alone.
+    keeps_c = output.fraction_bits <= model.fraction_bits <= _MOST_FRACTION_BITS
+    keeps_c &= _LOWEST_FLOOR <= model.min_exponent <= output.emin - output.fraction_bits + model.fraction_bits
+    alike = len({len(step) for step in product.steps}) == 1
+    return model.rounding == rounding and output.name in outputs and chained and keeps_c and alike
 
 
 def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
@@ -71,7 +110,7 @@ def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress:
     if product.model.arithmetic in _WHOLE_BLOCKS:
         _WHOLE_BLOCKS[product.model.arithmetic](product, a, b, c, d, progress)
         return
-    if product.model.arithmetic == "aligned_sum":
+    if product.model.arithmetic == "aligned_sum" and fits_tiles(product):
         multiply_or(_multiply_carefully, product, a, b, c, d, progress)
     else:
         _multiply_carefully(product, a, b, c, d, progress)
@@ -153,6 +192,8 @@ def _batched(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterato
 
 def _aligned_sum(product: DotProduct, b: Bits) -> Tile:
     """Rounding steps over all of k."""
+    if not fits_tiles(product):
+        return _any_aligned_sum(product, b)
     model = product.model
     accumulator = model.accumulator_format
     a_format, b_format = product.operand_formats
@@ -178,6 +219,38 @@ def _aligned_sum(product: DotProduct, b: Bits) -> Tile:
                     partial = sums.add(partial, sums.step(left, right, index, zero))
             running = sums.add(running, partial)
         return convert(to_accumulator_bits(running, product), accumulator, product.d)
+
+    return tile
+
+
+def _any_aligned_sum(product: DotProduct, b: Bits) -> Tile:
+    """Rounding steps of a model that no chip has: the careful step, for every element."""
+    model = product.model
+    accumulator = model.accumulator_format
+    a_format, b_format = product.operand_formats
+    y = convert(b, product.b, b_format)
+
+    def one_instruction(x: Bits, y: Bits, c: Bits) -> Bits:
+        zero = np.zeros_like(c)
+        running, sums = (c if model.c_joins == "first_step" else zero), []
+        for step in map(list, product.steps):
+            shape = np.broadcast_shapes(x[step].shape, y[step].shape)
+            terms = (np.broadcast_to(operand[step], shape) for operand in (x, y))
+            running = aligned.fused_step(model, next(terms), a_format, next(terms), b_format, running)
+            if model.partial_sums == "added":
+                sums.append(running)
+                running = zero
+        if sums:
+            running = reduce(lambda u, v: add(u, v, accumulator), sums)
+        return add(c, running, accumulator) if model.c_joins == "last_add" else running
+
+    def tile(a: Bits, c: Bits) -> Bits:
+        x = convert(a, product.a, a_format)
+        for start in range(0, len(x), product.k):
+            here = slice(start, start + product.k)
+            running = one_instruction(x[here], y[here], convert(c, product.c, accumulator))
+            c = convert(running, accumulator, product.d)
+        return c
 
     return tile
 

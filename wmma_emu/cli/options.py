@@ -22,6 +22,7 @@ _EXAMPLES = """examples:
   wmma-emu what m16n8k16.f32.f16.f16.f32 --operand A --lane 5 --register 1
   wmma-emu gemm A.npy B.npy -o D.npy --arch a100
   wmma-emu explain A.npy B.npy --row 3 --col 5 --arch a100
+  wmma-emu compare A.npy B.npy --archs v100,a100,h100 --svg compare.svg
   wmma-emu ptx explain kernel.ptx
   wmma-emu ptx run kernel.ptx --grid 4 --block 256 --arg y.npy=x.npy --arg 1024
   wmma-emu crosscheck --instr 'm16n8k16.*bf16' --count 1e8 --report report.html
@@ -35,6 +36,7 @@ _INSTRUCTION = (
 )
 _CHIP = "a target or a product, as in sm_90, h200, a100"
 _FORMATS = "table (default), csv, json or markdown"
+_ENGINES = "auto (default), numba, numpy, cupy or reference; the bits are the same"
 
 
 def _parser() -> Parser:
@@ -114,12 +116,7 @@ def _add_gemm(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="D.npy", required=True, help="where D is written, (..., M, N)")
     _add_matrices(parser, "..., ")
     add("--out-format", metavar="F", help="round D once more, to nearest even, as in f16, bf16")
-    add(
-        "--engine",
-        metavar="E",
-        default="auto",
-        help="auto (default), numba, numpy, cupy or reference; the bits are the same",
-    )
+    add("--engine", metavar="E", default="auto", help=_ENGINES)
     add("--threads", metavar="N", help="the most threads that are used; as many as gain if left out")
 
 
@@ -131,8 +128,17 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     add("--format", metavar="F", default="text", help="text (default) or json")
 
 
-def _add_matrices(parser: argparse.ArgumentParser, batch: str) -> None:
-    """Add what `gemm` and `explain` share; ``batch`` are axes before those of a matrix."""
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    _add_matrices(parser, "..., ", several=True)
+    add("--worst", metavar="N", default="5", help="elements to show of each chip, the furthest apart; 5 if left out")
+    add("--svg", metavar="FILE.svg", help="where a picture is written, a cell for each element of D")
+    add("--format", metavar="F", default="text", help="text (default), json or markdown")
+    add("--engine", metavar="E", default="auto", help=_ENGINES)
+
+
+def _add_matrices(parser: argparse.ArgumentParser, batch: str, several: bool = False) -> None:
+    """Add what `gemm`, `explain` and `compare` (of several chips) share; ``batch`` are axes before a matrix's."""
     add = parser.add_argument
     add("a", metavar="A.npy", help=f"file of A, ({batch}M, K)")
     add("b", metavar="B.npy", help=f"file of B, ({batch}K, N)")
@@ -142,7 +148,11 @@ def _add_matrices(parser: argparse.ArgumentParser, batch: str) -> None:
         metavar="INSTR",
         help="PTX mnemonic of the instruction to repeat, or fma.f32 (CUDA cores); the chip's widest if left out",
     )
-    add("--arch", metavar="CHIP", help=f"{_CHIP}; sm_90 if left out")
+    if several:
+        add("--archs", metavar="X,Y", help="chips, as in v100,a100,h100; all that have the instruction if left out")
+        add("--reference", metavar="CHIP", help="the chip that the others are held against; the first if left out")
+    else:
+        add("--arch", metavar="CHIP", help=f"{_CHIP}; sm_90 if left out")
     add(
         "--a-format",
         metavar="F",
@@ -150,10 +160,11 @@ def _add_matrices(parser: argparse.ArgumentParser, batch: str) -> None:
         "of uint8 files with s4, u4 or b1 the bytes are packed along k, the lowest k in the lowest bits",
     )
     add("--b-format", metavar="F", help="format of B, likewise")
+    for_each = ", for all chips, or X=L,Y=L for each" if several else ""
     add(
         "--lowering",
         metavar="L",
-        help="whose machine code, where compilers differ, as in ptxas-12.4; wmma-emu show lists them",
+        help=f"whose machine code, where compilers differ, as in ptxas-12.4{for_each}; wmma-emu show lists them",
     )
 
 
@@ -187,6 +198,8 @@ _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]]
              "Multiply matrices of any size with a tensor core's bits: D = A B + C."),
     "explain": (_add_explain, "how one element of D came about, step by step",
                 "Explain the bits of one element of D = A B + C: every term, the bits cut, the sums, the rounding."),
+    "compare": (_add_compare, "one product on several chips: where the bits differ, and how far",
+                "Multiply on several chips, and show where the bits of D differ, how far, and the worst elements."),
     "ptx": (add_ptx, "the PTX of a real kernel: what is in it, and what it computes",
             "Explain the PTX that nvcc, NVRTC or Triton wrote, or run it on .npy files, without a GPU."),
     "crosscheck": (_add_crosscheck, "the emulator against the GPU of this machine, billions of times",

@@ -1,32 +1,30 @@
 # SPDX-License-Identifier: MIT
 """One product on several chips: results side by side, and how far apart they are."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from math import prod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from wmma_emu.arithmetic import FMA_F32, DotModel, dot_product_of
-from wmma_emu.errors import UnsupportedInstructionError, shorten
-from wmma_emu.formats import Format, format_of
+from wmma_emu.arithmetic import DotModel
+from wmma_emu.display import render
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
-from wmma_emu.formats.distance import NOT_COMPARABLE, ulp_distance
-from wmma_emu.gemm.gemm import gemm
-from wmma_emu.gemm.operands import operand_format
-from wmma_emu.instructions import ARCHS, Arch, arch_of, default_instruction, lookup
+from wmma_emu.gemm import comparison_text
+from wmma_emu.gemm.comparison_statistics import Difference, Statistics, statistics_of, worst_of
+from wmma_emu.gemm.k_order import KOrder
+from wmma_emu.instructions import ARCHS, arch_of
 
-__all__ = ["Comparison", "compare_chips"]
-
-_SMALL = 8
-"""Matrices up to this many rows and columns are shown element by element."""
+__all__ = ["Comparison"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """One product on several chips. ``str()`` of it is a table.
+    r"""One product on several chips. ``str()`` of it is a table; a notebook shows its picture.
 
     Parameters
     ----------
@@ -45,6 +43,18 @@ class Comparison:
         +0 being one number. `NOT_COMPARABLE`, the largest uint64, where one of them is NaN and the bits differ.
     differing : dict
         How many elements have other bits than the reference's.
+    k_order : KOrder, optional
+        In which order all of them add over k; None is a plain loop.
+
+    Examples
+    --------
+    >>> import numpy as np, wmma_emu as we
+    >>> A, B = np.full((1, 16), 1.75 * 2**-12, np.float16), np.full((16, 1), 2**-12, np.float16)
+    >>> A[0, 0] = B[0, 0] = 1
+    >>> found = we.compare_archs(A, B, archs=["a100", "h100"])
+    >>> print(*found.worst("h100"), found.statistics("h100"), sep="\n")
+    D[0, 0]: sm_80 0x3f800007 (1.0000008), sm_90 0x3f80000b (1.0000013): 4 ulps
+    1 of 1 elements differ; median 4, mean 4, at most 4 ulps
     """
 
     results: Mapping[str, NDArray[Any]]
@@ -54,6 +64,12 @@ class Comparison:
     reference: str
     ulps: Mapping[str, NDArray[np.uint64]]
     differing: Mapping[str, int]
+    k_order: KOrder | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of D."""
+        return self.results[self.reference].shape
 
     def largest(self, arch: str) -> tuple[int, tuple[int, ...]] | None:
         """The largest distance of a chip's elements from the reference's, and where; None if all bits are equal.
@@ -63,165 +79,95 @@ class Comparison:
         UnsupportedInstructionError
             For a chip that is not in the comparison.
         """
-        name = arch_of(arch).name
-        if name not in self.results:
-            raise UnsupportedInstructionError(f"{name} is not compared here; there is {', '.join(self.results)}")
-        if not self.differing[name]:
-            return None
-        distance = self.ulps[name]
-        # Zeros of both signs are no distance apart, yet their bits differ.
-        far = distance if distance.any() else self.bits(name) != self.bits(self.reference)
-        flat = int(far.argmax())
-        return int(distance.flat[flat]), tuple(int(i) for i in np.unravel_index(flat, distance.shape))
+        found = self.worst(arch, 1)
+        return (found[0].ulps, found[0].index) if found else None
+
+    def worst(self, arch: str, count: int = 5) -> tuple[Difference, ...]:
+        """The elements of a chip that are furthest from the reference's, the furthest first.
+
+        NaN where the reference is none comes before every number, and a zero of the other sign after them. Elements
+        of one distance come in the order of their indices. Elements with equal bits are never among them.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            For a chip that is not in the comparison, and a count that is no integer from 0 upwards.
+        """
+        name = self._name(arch)
+        bits, reference_bits = self.bits(name), self.bits(self.reference)
+        return tuple(
+            Difference(
+                arch=name, reference=self.reference, index=where, ulps=int(self.ulps[name][where]),
+                bits=int(bits[where]), reference_bits=int(reference_bits[where]), value=self.results[name][where],
+                reference_value=self.results[self.reference][where], format=self.format,
+            )
+            for where in worst_of(self.ulps[name], bits != reference_bits, count)
+        )  # fmt: skip
+
+    def statistics(self, arch: str) -> Statistics:
+        """How many of a chip's elements differ from the reference's, and how far: median, mean, a histogram.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            For a chip that is not in the comparison.
+        """
+        name = self._name(arch)
+        return statistics_of(self.ulps[name], self.bits(name) != self.bits(self.reference))
 
     def bits(self, arch: str) -> Bits:
         """The patterns of a chip's result."""
-        result: Bits = self.results[arch].view(format_of(self.format).storage)
+        result: Bits = self.results[self._name(arch)].view(format_of(self.format).storage)
         return result
 
+    def hex_bits(self, arch: str, where: tuple[int, ...]) -> str:
+        """The pattern of one element, in hexadecimal digits."""
+        return f"0x{int(self.bits(arch)[where]):0{format_of(self.format).bits // 4}x}"
+
+    def to_dict(self, worst: int = 5) -> dict[str, Any]:
+        """Return dictionaries, lists, numbers and strings, as `json` takes them: everything but the matrices.
+
+        ``worst`` is how many of the elements that are furthest apart are named for each chip.
+        """
+        chips = []
+        for arch, model in self.models.items():
+            chips.append({
+                "arch": arch, "generation": ARCHS[arch].generation, "instruction": self.instructions[arch],
+                "lowering": model.lowering, "status": model.status, "source": model.source,
+                "model": model.describe(), **self.statistics(arch).to_dict(),
+                "worst": [x.to_dict() for x in self.worst(arch, worst)],
+            })  # fmt: skip
+        return {
+            "shape": list(self.shape), "format": self.format, "reference": self.reference,
+            "k_order": None if self.k_order is None else asdict(self.k_order), "chips": chips,
+        }  # fmt: skip
+
+    def to_markdown(self) -> str:
+        """The table as Markdown, with the median and the mean of the distances."""
+        return comparison_text.markdown(self)
+
+    def svg(self) -> str:
+        """Draw the comparison: for each chip a panel, in which every element of D is a cell, coloured by its distance.
+
+        Colours go by powers of two, and tell apart for people with colour-blindness; elements with the reference's bits
+        have none. NaN and signs of zero have marks of their own. A pointer that rests on a cell is told index, bits and
+        distance. Large matrices and batches are reduced: a cell is then the worst of a block, and the picture says so.
+        """
+        return str(render("comparison.svg", self))
+
+    def save_svg(self, path: str | Path) -> None:
+        """Write the picture that `svg` draws into a file, in UTF-8."""
+        Path(path).write_text(self.svg(), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        """The picture in a notebook. As HTML, where a pointer can rest on a cell; an image would not say anything."""
+        return f'<div style="overflow-x:auto">{self.svg()}</div>'
+
     def __str__(self) -> str:
-        shape = self.results[self.reference].shape
-        count = prod(shape)
-        head = f"D {' x '.join(map(str, shape))} ({self.format}), {count} element{'s' * (count != 1)}; reference: "
-        lines = [head + self.reference, *_table([self._row(arch) for arch in self.results])]
-        if len(shape) == 2 and 0 < max(shape) <= _SMALL:
-            lines += ["", *self._elements(shape)]
-        return "\n".join(lines)
+        return comparison_text.text(self)
 
-    def _row(self, arch: str) -> tuple[str, ...]:
-        model, found = self.models[arch], self.largest(arch)
-        instruction = self.instructions[arch]
-        short = instruction if instruction == "fma.f32" else lookup(instruction).short_mnemonic
-        start = (arch, short, model.status, _summary(model))
-        if arch == self.reference:
-            return (*start, "", "", "", "", "")
-        if found is None:
-            return (*start, "0", "0", "", "", "")
-        ulps, where = found
-        away = "NaN" if ulps == NOT_COMPARABLE else str(ulps)
-        return (*start, str(self.differing[arch]), away, str(list(where)), self._hex(self.reference, where),
-                self._hex(arch, where))  # fmt: skip
-
-    def _elements(self, shape: tuple[int, ...]) -> list[str]:
-        """Every element on every chip; a star where the bits are not the reference's."""
-        rows = [("element", *self.results)]
-        for where in np.ndindex(shape):
-            first = self._hex(self.reference, where)
-            values = [self._hex(arch, where) for arch in self.results]
-            rows.append((f"D{list(where)}", *(x + "*" * (x != first) for x in values)))
-        return _aligned(rows)
-
-    def _hex(self, arch: str, where: tuple[int, ...]) -> str:
-        fmt = format_of(self.format)
-        return f"0x{int(self.bits(arch)[where]):0{fmt.bits // 4}x}"
-
-
-def compare_chips(
-    A: ArrayLike,
-    B: ArrayLike,
-    C: ArrayLike | None,
-    instr: str | None,
-    archs: Iterable[str | Arch] | None,
-    reference: str | Arch | None,
-    engine: str,
-    a_format: str | None,
-    b_format: str | None,
-) -> Comparison:
-    """Multiply on every chip, as `wmma_emu.gemm` does; see `wmma_emu.compare_archs`."""
-    chips = _named(archs)
-    rows = _instructions(A, B, instr, chips, a_format, b_format)
-    first = next(iter(rows)) if reference is None else arch_of(reference).name
-    if first not in rows:
-        raise UnsupportedInstructionError(f"reference={shorten(first)} is not compared; there is {', '.join(rows)}")
-    results = {
-        arch: gemm(A, B, C, instr=name, arch=arch, engine=engine, a_format=a_format, b_format=b_format)
-        for arch, (name, _, _) in rows.items()
-    }
-    fmt = rows[first][2]
-    bits = {arch: result.view(fmt.storage) for arch, result in results.items()}
-    return Comparison(
-        results=results,
-        instructions={arch: name for arch, (name, _, _) in rows.items()},
-        models={arch: model for arch, (_, model, _) in rows.items()},
-        format=fmt.name,
-        reference=first,
-        ulps={arch: ulp_distance(x, bits[first], fmt) for arch, x in bits.items()},
-        differing={arch: int((x != bits[first]).sum()) for arch, x in bits.items()},
-    )
-
-
-def _named(archs: Iterable[str | Arch] | None) -> tuple[Arch, ...] | None:
-    if archs is None:
-        return None
-    if isinstance(archs, str | Arch):
-        raise UnsupportedInstructionError(f"archs={shorten(archs)} is one chip; pass a list, archs=[{shorten(archs)}]")
-    try:
-        chips = tuple(arch_of(name) for name in archs)
-    except TypeError:
-        raise UnsupportedInstructionError(f"archs={shorten(archs)} is no list of chips") from None
-    if not chips:
-        raise UnsupportedInstructionError("archs is empty; name at least one chip, or leave archs out for all")
-    for i, chip in enumerate(chips):
-        if chip in chips[:i]:
-            raise UnsupportedInstructionError(f"archs names {chip} twice; {chip} is {chip.generation}")
-    return chips
-
-
-_Row = tuple[str, DotModel, Format]
-
-
-def _instructions(
-    A: ArrayLike,
-    B: ArrayLike,
-    instr: str | None,
-    chips: tuple[Arch, ...] | None,
-    a_format: str | None,
-    b_format: str | None,
-) -> dict[str, _Row]:
-    """Mnemonic, model and format of D for each chip that is named, or else for each that has the instruction."""
-    candidates = tuple(ARCHS.values()) if chips is None else chips
-    if isinstance(instr, str) and instr == "fma.f32":
-        return {chip.name: (instr, FMA_F32.model, FMA_F32.d) for chip in candidates}
-    found: dict[str, _Row] = {}
-    refusal = None
-    if instr is not None:
-        lookup(instr)
-    formats = None if instr is not None else (operand_format(A, "A", a_format), operand_format(B, "B", b_format))
-    for chip in candidates:
-        try:
-            row = lookup(instr or "", chip) if formats is None else default_instruction(*formats, chip)
-        except UnsupportedInstructionError as error:
-            if chips is not None:
-                raise
-            refusal = error
-            continue
-        found[chip.name] = (row.mnemonic, dot_product_of(row, chip.name).model, row.format("d"))
-    if not found and refusal is not None:
-        raise refusal
-    return found
-
-
-def _summary(model: DotModel) -> str:
-    """What a model computes, in a few words; `DotModel.describe` says it in full."""
-    match model.arithmetic:
-        case "integer":
-            return "exact"
-        case "popcount":
-            return "bit count"
-        case "fma_chain":
-            return f"{model.chain_format} multiply-adds"
-    software = f", as {model.operand_format}" if model.operand_format else ""
-    rounded = f"{model.rounding} to {model.output_format}"
-    return f"{model.terms_per_step} a step, {model.fraction_bits} bits, {rounded}{software}"
-
-
-_HEADS = ("chip", "instruction", "status", "model", "differ", "max ulps", "at", "reference", "here")
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    return _aligned([_HEADS, *rows])
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    def _name(self, arch: str) -> str:
+        name = arch_of(arch).name
+        if name not in self.results:
+            raise UnsupportedInstructionError(f"{name} is not compared here; there is {', '.join(self.results)}")
+        return name

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """One instruction on one chip, ready to run: on registers, as the hardware sees it, or on matrices."""
 
+from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.arithmetic import DotModel, check_engine, dot_product_of, matmul
+from wmma_emu.arithmetic import DotModel, applied, check_engine, dot_product_of, matmul
 from wmma_emu.display import warn_caller
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
 from wmma_emu.formats import Format
@@ -89,6 +90,40 @@ class BoundInstruction:
     def model(self) -> DotModel:
         """What is computed, and how that is known."""
         return self.product.model
+
+    def with_model(self, model: DotModel) -> Self:
+        """Bind the same instruction to another arithmetic: one that `wmma_emu.testing.probe` found, or a variant.
+
+        Parameters
+        ----------
+        model : DotModel
+            Any parameters that mean something for the instruction's formats, whether a chip has them or not. Models
+            far from those of chips run on the reference engine, some thousand times slower.
+
+        Returns
+        -------
+        BoundInstruction
+            A new one.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            For a model that contradicts itself or the instruction.
+
+        Examples
+        --------
+        >>> import dataclasses, numpy as np, wmma_emu as we
+        >>> ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
+        >>> short = ins.with_model(dataclasses.replace(ins.model, fraction_bits=24))
+        >>> A, B = np.ones((16, 16), np.float16), np.ones((16, 8), np.float16)
+        >>> A[:, 1], A[:, 2:], B[1:] = -1, 2.0**-13, 1
+        >>> B[2:] = 2.0**-12
+        >>> hex(ins(A, B).view(np.uint32)[0, 0]), hex(short(A, B).view(np.uint32)[0, 0])
+        ('0x34e00000', '0x0')
+        """
+        other = copy(self)
+        other.product = applied(model, self.instruction)
+        return other
 
     @property
     def machine(self) -> str:

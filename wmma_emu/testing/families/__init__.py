@@ -2,6 +2,7 @@
 """Inputs that bring out what a chip's arithmetic does: families, each drawn from a seed for any instruction."""
 
 from wmma_emu.testing.families.operands import VERSION, Operands, draw, families_of
+from wmma_emu.testing.families.samples import Sample, matrices
 from wmma_emu.testing.families.table import FAMILIES, Family
 
-__all__ = ["FAMILIES", "VERSION", "Family", "Operands", "draw", "families_of"]
+__all__ = ["FAMILIES", "VERSION", "Family", "Operands", "Sample", "draw", "families_of", "matrices"]

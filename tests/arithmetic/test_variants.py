@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Models that no chip has: which are accepted, and that every engine computes them as the reference does."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from wmma_emu.arithmetic import ENGINES, applied, dot_product_of, matmul
+from wmma_emu.instructions import lookup
+from wmma_emu.testing import families
+
+SUBJECTS = (
+    ("m16n8k16.f32.f16.f16.f32", "sm_80"),
+    ("m16n8k16.f16.f16.f16.f16", "sm_90"),
+    ("m16n8k16.f32.bf16.bf16.f32", "sm_90"),
+    ("m16n8k8.f32.tf32.tf32.f32", "sm_80"),
+    ("m16n8k32.f32.e4m3.e5m2.f32", "sm_90"),
+    ("m16n8k32.f16.e4m3.e4m3.f16", "sm_89"),
+    ("wgmma.m64n8k32.f32.e5m2.e4m3", "sm_90"),
+)
+CHANGES = (
+    {"fraction_bits": 3}, {"fraction_bits": 10}, {"fraction_bits": 24}, {"fraction_bits": 40}, {"fraction_bits": 60},
+    {"min_exponent": -1000}, {"min_exponent": -40}, {"min_exponent": -12}, {"min_exponent": 9},
+    {"terms_per_step": 1}, {"terms_per_step": 3}, {"terms_per_step": 32},
+    {"rounding": "RZ"}, {"rounding": "RNE"}, {"output": "e8m13"}, {"output": ""}, {"operand_format": "tf32"},
+    {"c_joins": "last_add"}, {"c_joins": "last_add", "partial_sums": "added", "terms_per_step": 4},
+    {"partial_sums": "added", "terms_per_step": 4}, {"k_order": "byte_pairs"},
+)  # fmt: skip
+FAMILIES = ("cancel_pairs", "single_bits", "floor_bits", "c_alone", "small_products_and_c", "wide", "specials")
+
+
+def product_of(mnemonic, arch, changes):
+    instruction = lookup(mnemonic, arch)
+    model = replace(dot_product_of(instruction, arch).model, **changes)
+    try:
+        return instruction, applied(model, instruction)
+    except we.UnsupportedInstructionError:
+        return instruction, None
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=lambda x: "-".join(f"{k}={v}" for k, v in x.items()))
+@pytest.mark.parametrize(("mnemonic", "arch"), SUBJECTS, ids=lambda x: str(x))
+def test_every_engine_computes_an_altered_model_as_the_reference_does(mnemonic, arch, changes):
+    instruction, product = product_of(mnemonic, arch, changes)
+    if product is None:
+        with pytest.raises(we.UnsupportedInstructionError, match="no such model for"):
+            applied(replace(dot_product_of(instruction, arch).model, **changes), instruction)
+        return
+    engines = [name for name in ("numpy", "auto") if name == "auto" or ENGINES[name].has(product)]
+    for family in set(FAMILIES) & set(families.families_of(instruction)):
+        a, b, c, _ = families.draw(instruction, family, 7, 1, 1, 1)
+        a, b, c = a[:, :3], b[:, :, :3], c[:, :3, :3]
+        wanted = matmul(product, a, b, c, engine="reference")
+        for engine in engines:
+            np.testing.assert_array_equal(matmul(product, a, b, c, engine=engine), wanted, f"{engine} {family}")
+
+
+@pytest.mark.parametrize(("mnemonic", "arch"), SUBJECTS[:2], ids=lambda x: str(x))
+def test_long_k_and_batches_of_an_altered_model_are_as_the_reference_has_them(mnemonic, arch):
+    instruction, product = product_of(mnemonic, arch, {"fraction_bits": 12, "terms_per_step": 4})
+    a, b, c, _ = families.draw(instruction, "wide", 1, 3, 3, 3)
+    a, b = np.concatenate([a, a[::-1]], 2)[:, :5], np.concatenate([b, b], 1)[:, :, :5]
+    wanted = matmul(product, a, b, c[:, :5, :5], engine="reference")
+    np.testing.assert_array_equal(matmul(product, a, b, c[:, :5, :5]), wanted)
+
+
+def test_an_engine_that_lacks_a_model_says_which_has_it():
+    _, product = product_of("m16n8k16.f32.f16.f16.f32", "sm_80", {"fraction_bits": 60})
+    zeros = np.zeros((16, 16), np.uint16), np.zeros((16, 8), np.uint16), np.zeros((16, 8), np.uint32)
+    for engine in ("numpy", "numba"):
+        with pytest.raises(we.UnsupportedInstructionError, match=r"has no steps of 8 .*use engine='reference'"):
+            matmul(product, *zeros, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"arithmetic": "integer"}, "arithmetic='integer' multiplies no f16; legal: 'aligned_sum', 'fma_chain'"),
+        ({"rounding": "RU"}, "rounding='RU'; legal: 'RZ', 'RNE'"),
+        ({"c_joins": "each_add"}, "c_joins='each_add'; legal: 'first_step', 'last_add'"),
+        ({"terms_per_step": 0}, "terms_per_step=0; legal: 1 to"),
+        ({"fraction_bits": -1}, "fraction_bits=-1; legal: 0 to"),
+        ({"min_exponent": 5000}, "min_exponent=5000; legal: -16384 to"),
+        ({"accumulator": "s32"}, "accumulator='s32' is no floating-point format"),
+        ({"accumulator": "f16"}, "sums in f16 do not hold every c, which is f32"),
+        ({"output": "bf16"}, "output='bf16' with accumulator='f32'; legal: '' or 'e8m13'"),
+        ({"operand_format": "e4m3"}, "operand_format='e4m3' does not hold every f16"),
+        ({"operand_format": "f99"}, "operand_format='f99' is no floating-point format"),
+        ({"k_order": "descending"}, "k_order='descending'; legal: 'ascending', 'byte_pairs'"),
+        ({"partial_sums": "dropped"}, "partial_sums='dropped'; legal"),
+    ],
+    ids=lambda x: str(x),
+)
+def test_a_model_that_contradicts_itself_or_the_instruction_is_refused(changes, words):
+    ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_80")
+    with pytest.raises(we.UnsupportedInstructionError) as error:
+        ins.with_model(replace(ins.model, **changes))
+    assert words in str(error.value)
+
+
+def test_what_is_no_model_is_refused_with_the_way_to_make_one():
+    ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_80")
+    with pytest.raises(we.UnsupportedInstructionError, match=r"a DotModel is wanted, not 24; dataclasses\.replace"):
+        ins.with_model(24)
+
+
+def test_an_integer_instruction_takes_its_own_model_and_no_other():
+    ins = we.instruction("m16n8k32.s32.s8.s8.s32", arch="sm_80")
+    assert ins.with_model(ins.model).product == ins.product
+    with pytest.raises(we.UnsupportedInstructionError, match="legal: 'integer'"):
+        ins.with_model(we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_80").model)
+
+
+def test_registers_and_matrices_take_the_new_model_and_the_old_instruction_keeps_its_own():
+    ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
+    other = ins.with_model(we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_80").model)
+    A, B = np.ones((16, 16), np.float16), np.full((16, 8), 2.0**-12, np.float16)
+    A[:, 1:], B[0] = 1.75 * 2.0**-12, 1
+    zeros = ins.c.pack(np.zeros((16, 8), np.float32))
+    matrices = [int(x(A, B).view(np.uint32)[0, 0]) for x in (ins, other)]
+    registers = [int(x.execute(ins.a.pack(A), ins.b.pack(B), zeros)[0, 0]) for x in (ins, other)]
+    assert matrices == registers == [0x3F80000B, 0x3F800007]

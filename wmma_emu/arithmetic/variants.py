@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Apply a model to an instruction that no row of the table gives it: found by experiment, or altered by hand."""
+
+from collections.abc import Iterator
+
+from wmma_emu.arithmetic.model import DotModel, DotProduct
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.formats import FORMATS, Format
+from wmma_emu.instructions import Instruction
+
+__all__ = ["applied"]
+
+_KINDS = {"aligned_sum": "float", "fma_chain": "float", "integer": "integer", "popcount": "bit"}
+_C_JOINS = {"aligned_sum": ("first_step", "last_add"), "fma_chain": ("first_step", "last_add", "each_add")}
+_MOST_FRACTION_BITS = 1 << 10
+_EXPONENTS = range(-(1 << 14), 1 << 10)
+
+
+def applied(model: DotModel, instruction: Instruction) -> DotProduct:
+    """Apply any model to an instruction, having checked that it means something.
+
+    Parameters
+    ----------
+    model : DotModel
+    instruction : Instruction
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a model that contradicts itself or the instruction; the message names the parameter and what is legal.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from wmma_emu.instructions import lookup
+    >>> from wmma_emu.arithmetic import applied, model_for
+    >>> ins = lookup("m16n8k16.f32.f16.f16.f32")
+    >>> applied(replace(model_for(ins, "sm_90"), terms_per_step=4), ins).steps[:2]
+    ((0, 1, 2, 3), (4, 5, 6, 7))
+    """
+    if not isinstance(model, DotModel):
+        raise UnsupportedInstructionError(
+            f"a DotModel is wanted, not {shorten(model)}; dataclasses.replace(ins.model, fraction_bits=24) makes one"
+        )
+    problem = next(_problems(model, instruction), None)
+    if problem is not None:
+        raise UnsupportedInstructionError(f"no such model for {instruction.mnemonic}: {problem}")
+    return DotProduct.of(model, instruction)
+
+
+def _problems(model: DotModel, instruction: Instruction) -> Iterator[str]:
+    """Everything that is wrong with a model, beginning with what other checks rest on."""
+    a, b, c, d = (instruction.format(x) for x in ("a", "b", "c", "d"))
+    kind = _KINDS.get(model.arithmetic)
+    if kind != a.kind:
+        legal = [name for name, of in _KINDS.items() if of == a.kind]
+        yield f"arithmetic={model.arithmetic!r} multiplies no {a}; legal: {', '.join(map(repr, legal))}"
+    if kind != "float":
+        return
+    yield from _of_formats(model, (a, b), (c, d))
+    for name, words in (
+        ("rounding", ("RZ", "RNE")),
+        ("c_joins", _C_JOINS[model.arithmetic]),
+        ("partial_sums", ("chained", "added")),
+        ("k_order", ("ascending", "byte_pairs")),
+    ):
+        if getattr(model, name) not in words:
+            yield f"{name}={getattr(model, name)!r}; legal: {', '.join(map(repr, words))}"
+    for name, numbers in (
+        ("terms_per_step", range(1, 1 << 16)),
+        ("fraction_bits", range(_MOST_FRACTION_BITS + 1)),
+        ("min_exponent", _EXPONENTS),
+    ):
+        if getattr(model, name) not in numbers:
+            yield f"{name}={getattr(model, name)!r}; legal: {numbers.start} to {numbers.stop - 1}"
+
+
+def _of_formats(model: DotModel, operands: tuple[Format, Format], sums: tuple[Format, Format]) -> Iterator[str]:
+    for name, value in (("accumulator", model.accumulator), ("operand_format", model.operand_format or "f16")):
+        if value not in FORMATS or not FORMATS[value].is_float:
+            yield f"{name}={value!r} is no floating-point format"
+    if model.output not in ("", "e8m13", model.accumulator) or (model.output == "e8m13" and model.accumulator != "f32"):
+        wider = " or 'e8m13'" if model.accumulator == "f32" else ""
+        yield f"output={model.output!r} with accumulator={model.accumulator!r}; legal: ''{wider}"
+    if model.operand_format:
+        for operand in operands:
+            if not _holds(model.operand_format, operand):
+                yield f"operand_format={model.operand_format!r} does not hold every {operand}"
+    inside = model.accumulator_format if model.arithmetic == "aligned_sum" else model.chain_format
+    if not _holds(inside.name, sums[0]):
+        yield f"sums in {inside} do not hold every c, which is {sums[0]}"
+
+
+def _holds(outer: str, inner: Format) -> bool:
+    """Whether a format has every number of another one."""
+    fmt = FORMATS[outer]
+    return fmt.emin - fmt.fraction_bits <= inner.emin - inner.fraction_bits and (
+        fmt.emax >= inner.emax and fmt.fraction_bits >= inner.fraction_bits
+    )

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""The chips of a comparison: which instruction each one has, by whose machine code, and what it computes."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.arithmetic import FMA_F32, DotModel, dot_product_of
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.formats import Format
+from wmma_emu.formats.distance import ulp_distance
+from wmma_emu.gemm.comparison import Comparison
+from wmma_emu.gemm.cupy_arrays import is_cupy
+from wmma_emu.gemm.gemm import gemm
+from wmma_emu.gemm.k_order import KOrder
+from wmma_emu.gemm.operands import operand_format
+from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, arch_of, default_instruction, lookup
+
+__all__ = ["Lowering", "compare_chips"]
+
+Lowering = str | Mapping[str, str] | None
+"""Whose machine code: one name for all chips, or one for each that is named."""
+
+_Row = tuple[str, DotModel, Format]
+
+
+def compare_chips(
+    A: ArrayLike,
+    B: ArrayLike,
+    C: ArrayLike | None,
+    instr: str | None,
+    archs: Iterable[str | Arch] | None,
+    reference: str | Arch | None,
+    engine: str,
+    a_format: str | None,
+    b_format: str | None,
+    k_order: KOrder | None = None,
+    lowering: Lowering = None,
+) -> Comparison:
+    """Multiply on every chip, as `wmma_emu.gemm` does; see `wmma_emu.compare_archs`."""
+    chips = _named(archs)
+    lowerings = _lowerings(lowering)
+    rows = _instructions(A, B, instr, chips, a_format, b_format, lowerings)
+    first = next(iter(rows)) if reference is None else arch_of(reference).name
+    if first not in rows:
+        raise UnsupportedInstructionError(f"reference={shorten(first)} is not compared; there is {', '.join(rows)}")
+    for arch in lowerings if isinstance(lowerings, dict) else ():
+        if arch not in rows:
+            raise UnsupportedInstructionError(
+                f"lowering names {arch}, which is not compared; there is {', '.join(rows)}"
+            )
+    results = {
+        arch: _on_host(gemm(
+            A, B, C, instr=name, arch=arch, engine=engine, k_order=k_order, lowering=_of(lowerings, arch),
+            a_format=a_format, b_format=b_format,
+        ))
+        for arch, (name, _, _) in rows.items()
+    }  # fmt: skip
+    fmt = rows[first][2]
+    bits = {arch: result.view(fmt.storage) for arch, result in results.items()}
+    return Comparison(
+        results=results,
+        instructions={arch: name for arch, (name, _, _) in rows.items()},
+        models={arch: model for arch, (_, model, _) in rows.items()},
+        format=fmt.name,
+        reference=first,
+        ulps={arch: ulp_distance(x, bits[first], fmt) for arch, x in bits.items()},
+        differing={arch: int((x != bits[first]).sum()) for arch, x in bits.items()},
+        k_order=k_order,
+    )
+
+
+def _on_host(result: Any) -> NDArray[Any]:
+    """Bring what `gemm` leaves on a GPU, or to be computed by Dask, into the memory of this machine."""
+    return np.asarray(result.get() if is_cupy(result) else result)
+
+
+def _named(archs: Iterable[str | Arch] | None) -> tuple[Arch, ...] | None:
+    if archs is None:
+        return None
+    if isinstance(archs, str | Arch):
+        raise UnsupportedInstructionError(f"archs={shorten(archs)} is one chip; pass a list, archs=[{shorten(archs)}]")
+    try:
+        chips = tuple(arch_of(name) for name in archs)
+    except TypeError:
+        raise UnsupportedInstructionError(f"archs={shorten(archs)} is no list of chips") from None
+    if not chips:
+        raise UnsupportedInstructionError("archs is empty; name at least one chip, or leave archs out for all")
+    for i, chip in enumerate(chips):
+        if chip in chips[:i]:
+            raise UnsupportedInstructionError(f"archs names {chip} twice; {chip} is {chip.generation}")
+    return chips
+
+
+def _lowerings(lowering: Lowering) -> str | dict[str, str] | None:
+    """A name for all chips, or one for each, by the names of the rows."""
+    if lowering is None or isinstance(lowering, str):
+        return lowering
+    if not isinstance(lowering, Mapping):
+        raise UnsupportedInstructionError(
+            f"lowering={shorten(lowering)} is no name of a lowering, such as 'ptxas-12.4', "
+            "nor a dictionary of them by chip, such as {'sm_90': 'ptxas-12.4'}"
+        )
+    named: dict[str, str] = {}
+    for chip, name in lowering.items():
+        arch = arch_of(chip).name
+        if arch in named:
+            raise UnsupportedInstructionError(f"lowering names {arch} twice; keep one entry")
+        named[arch] = name
+    return named
+
+
+def _of(lowerings: str | dict[str, str] | None, arch: str) -> str | None:
+    return lowerings.get(arch) if isinstance(lowerings, dict) else lowerings
+
+
+def _instructions(
+    A: ArrayLike,
+    B: ArrayLike,
+    instr: str | None,
+    chips: tuple[Arch, ...] | None,
+    a_format: str | None,
+    b_format: str | None,
+    lowerings: str | dict[str, str] | None,
+) -> dict[str, _Row]:
+    """Mnemonic, model and format of D for each chip that is named, or else for each that has the instruction."""
+    candidates = tuple(ARCHS.values()) if chips is None else chips
+    if isinstance(instr, str) and instr == "fma.f32":
+        return {chip.name: (instr, FMA_F32.model, FMA_F32.d) for chip in candidates}
+    found: dict[str, _Row] = {}
+    refusals: dict[str, UnsupportedInstructionError] = {}
+    if instr is not None:
+        lookup(instr)
+    formats = None if instr is not None else (operand_format(A, "A", a_format), operand_format(B, "B", b_format))
+    for chip in candidates:
+        try:
+            row = lookup(instr or "", chip) if formats is None else default_instruction(*formats, chip)
+            model = dot_product_of(row, chip.name, _of(lowerings, chip.name)).model
+        except UnsupportedInstructionError as error:
+            if chips is not None or (isinstance(lowerings, dict) and chip.name in lowerings):
+                raise
+            refusals[chip.name] = error
+            continue
+        found[chip.name] = (row.mnemonic, model, row.format("d"))
+    if not found:
+        raise refusals.get(DEFAULT_ARCH) or refusals.popitem()[1]
+    return found

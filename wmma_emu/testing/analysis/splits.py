@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""A float32 number as a sum of narrower ones, whose products a tensor core takes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats import Format, Rounding, format_of, round_pack, unpack
+from wmma_emu.formats.arrays import as_numpy, integer_of
+from wmma_emu.formats.codec import Bits, with_specials
+from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.spec import check_modes
+
+__all__ = ["split_bf16", "split_tf32"]
+
+_F32 = format_of("f32")
+
+
+def split_tf32(x: ArrayLike, terms: int = 3, *, rounding: Rounding = "RNE") -> tuple[NDArray[np.float32], ...]:
+    """Split float32 numbers into tf32 ones: the number rounded, then what is left rounded, and so on.
+
+    Two terms are what 3xTF32 takes: ``big_a big_b + big_a small_b + small_a big_b``, the small products first. Rounded
+    to nearest they are off by one last place of the float32 at most; three are the number itself.
+
+    Parameters
+    ----------
+    x : float32 array, or anything that NumPy reads as one
+    terms : int
+        How many, at least 1.
+    rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
+        Of each term.
+
+    Returns
+    -------
+    tuple of float32 arrays
+        As many as ``terms``, of the shape of x, largest first: tf32 numbers, their low 13 bits zero, as
+        `wmma_emu.gemm` takes them for a tf32 instruction.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For any dtype but float32.
+    UnsupportedInstructionError
+        For a number of terms that is none.
+
+    Notes
+    -----
+    Every remainder is exact: a float32 minus its rounding is one, too. What lies below the last place of tf32's
+    subnormals, 2**-136, cannot be kept: of numbers below 2**-113 up to 2**-137 is lost. A finite number that would be
+    rounded to infinity takes the largest tf32 number as its first term, so that the sum stays. Infinities and NaN
+    (0x7FFFE000) are the first term and the others +0: products of split matrices have NaN, infinity times zero, where
+    those of the matrices have infinities. -0 is -0 and +0.
+
+    Examples
+    --------
+    >>> [part.item() for part in split_tf32(np.array([1 + 2**-12 + 2**-23], np.float32))]
+    [1.0, 0.000244140625, 1.1920928955078125e-07]
+    """
+    return _split(x, format_of("tf32"), terms, rounding)
+
+
+def split_bf16(x: ArrayLike, terms: int = 3, *, rounding: Rounding = "RNE") -> tuple[NDArray[Any], ...]:
+    """Split float32 numbers into bf16 ones: the number rounded, then what is left rounded, and so on.
+
+    Three terms are the number itself, two of them 16 bits and a sign. Terms of A and B, counted from 0, make nine
+    products; the six with ``i + j <= 2`` carry what a float32 product keeps.
+
+    Parameters
+    ----------
+    x : float32 array, or anything that NumPy reads as one
+    terms : int
+        How many, at least 1.
+    rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
+        Of each term.
+
+    Returns
+    -------
+    tuple of ml_dtypes.bfloat16 arrays
+        As many as ``terms``, of the shape of x, largest first.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For any dtype but float32.
+    UnsupportedInstructionError
+        For a number of terms that is none.
+
+    Notes
+    -----
+    As for `split_tf32`. The last place of bf16's subnormals is 2**-133: of numbers below 2**-110 up to 2**-134 is lost.
+
+    Examples
+    --------
+    >>> [part.item() for part in split_bf16(np.array([1 + 2**-9 + 2**-20], np.float32))]
+    [1.0, 0.001953125, 9.5367431640625e-07]
+    """
+    return _split(x, format_of("bf16"), terms, rounding)
+
+
+def _split(x: ArrayLike, fmt: Format, terms: int, rounding: Rounding) -> tuple[NDArray[Any], ...]:
+    check_modes(rounding, "ieee")
+    count = integer_of(terms)
+    if count is None or count < 1:
+        raise UnsupportedInstructionError(
+            f"terms={shorten(terms)} is no number of terms; give 1 or more, 2 or 3 as a rule"
+        )
+    given, format_name = as_numpy(x, "x")
+    if given.dtype != np.float32 or format_name is not None:
+        fix = {
+            "f8": "x.astype(numpy.float32) rounds once, to nearest even",
+            "f2": "x.astype(numpy.float32) is exact",
+            "u4": "x.view(numpy.float32) takes the same bits",
+        }.get(given.dtype.str[1:], "give the float32 numbers that are meant")
+        raise FragmentMismatchError(f"x is an array of {shorten(given.dtype, str)}, and float32 is split; {fix}")
+    u = unpack(to_bits(given, _F32, "x"), _F32)
+    special = u.is_infinity | u.is_nan
+    # What is left, in units of the number's own last place: no part has bits below it, but those that are dropped.
+    left = np.where(u.sign, -u.significand, u.significand)
+    place = u.exponent - _F32.fraction_bits
+    parts: list[Bits] = []
+    for number in range(count):
+        negative = left < 0 if number else u.sign
+        word = round_pack(negative, np.abs(left), place, fmt, rounding, "saturate")
+        if number:
+            word = np.where(left == 0, np.uint64(0), word)
+        part = unpack(word.astype(fmt.storage), fmt)
+        left = left - _in_units(part.significand, part.exponent - fmt.fraction_bits - place, part.sign)
+        parts.append(
+            with_specials(word, u.sign, u.is_infinity, u.is_nan, fmt) if not number else np.where(special, 0, word)
+        )
+    return tuple(from_bits(bits.astype(fmt.storage).reshape(given.shape), fmt) for bits in parts)
+
+
+def _in_units(significand: NDArray[np.int64], shift: NDArray[np.int64], sign: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """A part in units of the last place of the number that it is of."""
+    whole = np.where(shift >= 0, significand << np.maximum(shift, 0), significand >> np.maximum(-shift, 0))
+    return np.where(sign, -whole, whole)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""Chains of multiply-adds: cases that show in which format they run, how they round, and whether they are fused."""
+
+from itertools import combinations, product
+
+from wmma_emu.formats.reference import unpack
+from wmma_emu.testing.probing.fitting import observed_line
+from wmma_emu.testing.probing.report import Answer
+from wmma_emu.testing.probing.subject import Case, Subject
+from wmma_emu.testing.probing.terms import C, Leaf, Terms
+
+__all__ = ["ask_fused", "chain_cases"]
+
+_PRECISIONS = (10, 23, 52)
+"""Fraction bits of the formats in which chains run."""
+
+
+def chain_cases(subject: Subject) -> list[Case]:
+    """A number, then last places, halves and quarters of it in each format, one product after another; and c so."""
+    terms = Terms(subject)
+    places: list[list[Leaf]] = [[*range(min(subject.terms, 4))], [C, *range(min(subject.terms, 3))],
+                                [*range(min(subject.terms, 3)), C]]  # fmt: skip
+    cases = []
+    for leaves, bits, sign, small_sign in product(places, _PRECISIONS, (0, 1), (0, 1)):
+        for chosen in combinations(range(3), 2):
+            exponents = [2, *(2 - bits - x for x in chosen)]
+            signs = [sign, small_sign, sign ^ small_sign]
+            case = terms.case([(leaf, 1, x, s) for leaf, x, s in zip(leaves, exponents, signs, strict=False)])
+            opposite = terms.case([(leaf, 1, x, s) for leaf, x, s in zip(
+                leaves, [2, 2 - bits - chosen[0], 2], [sign, small_sign, 1 - sign], strict=False)])  # fmt: skip
+            cases += [x for x in (case, opposite) if x is not None]
+    return cases
+
+
+def ask_fused(subject: Subject) -> Answer:
+    """Find out whether a product is rounded before it is added: one that no format of sums holds, less its rounding."""
+    width = subject.a.fraction_bits
+    exact_products = subject.a.fraction_bits + subject.b.fraction_bits < subject.d.fraction_bits
+    terms = Terms(subject)
+    if exact_products or subject.terms < 2:
+        return Answer("fused", "products are exact in the format of the sums: no input shows whether they are rounded")
+    factors = terms.product(-2 * width, (1 << width) + 1, (1 << width) - 1)
+    one = terms.case([(C, 1, 0, 1)])
+    if factors is None or one is None:
+        return Answer("fused", "the formats have no product that would show it")
+    case = Case({0: factors}, one.c)
+    [bits] = subject.ask([case])
+    evidence = (observed_line(subject, case, bits),)
+    if unpack(bits, subject.d).kind == "zero":
+        return Answer(
+            "fused", "no: the product is rounded, then added", evidence, "products are rounded before they are added"
+        )
+    return Answer("fused", "yes: the product is added exactly, and rounded once", evidence)

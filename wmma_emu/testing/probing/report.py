@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""What was found out about a subject: answers with their evidence, and the model that they make."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from wmma_emu.arithmetic import MODELS, DotModel
+
+__all__ = ["PARAMETERS", "Answer", "Report"]
+
+PARAMETERS = (
+    "accumulator", "arithmetic", "terms_per_step", "fraction_bits", "min_exponent", "output", "rounding",
+    "operand_format", "k_order", "c_joins", "partial_sums",
+)  # fmt: skip
+"""The fields of a `DotModel` that decide bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One question and what the experiments say.
+
+    Parameters
+    ----------
+    question : str
+    answer : str
+    evidence : tuple of str
+        Dot products that were asked, with their results.
+    problem : str
+        Why no `DotModel` does so, if none does.
+    """
+
+    question: str
+    answer: str
+    evidence: tuple[str, ...] = ()
+    problem: str = ""
+
+    def __str__(self) -> str:
+        lines = [f"{self.question}: {self.answer}", *(f"    {line}" for line in self.evidence)]
+        return "\n".join([*lines, f"    no DotModel does so: {self.problem}"] if self.problem else lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that `wmma_emu.testing.examine` found out. ``str()`` of it is the report.
+
+    Parameters
+    ----------
+    subject : str
+        What was examined.
+    like : str
+        The instruction whose shape and formats it has.
+    answers : tuple of Answer
+    tree : str
+        The order of the sums, as nested brackets.
+    model : DotModel or None
+        None where no model gives the subject's bits.
+    unobservable : dict
+        Of each parameter of the model that no input of these formats and this k shows entirely: the values that give
+        the same bits, the model's own among them.
+    dot_products, checked, calls : int
+        How many dot products were asked for, how many were compared with the model, and how many calls that took.
+    """
+
+    subject: str
+    like: str
+    answers: tuple[Answer, ...]
+    tree: str
+    model: DotModel | None
+    unobservable: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    dot_products: int = 0
+    checked: int = 0
+    calls: int = 0
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why there is no model."""
+        return tuple(answer.problem for answer in self.answers if answer.problem)
+
+    def differences(self, model: DotModel) -> dict[str, tuple[Any, Any]]:
+        """Compare with another model: the parameters that contradict, as (found, given).
+
+        What no input shows does not contradict.
+        """
+        if self.model is None:
+            return {"arithmetic": (None, model.arithmetic)}
+        found = {name: (getattr(self.model, name), getattr(model, name)) for name in PARAMETERS}
+        return {name: pair for name, pair in found.items() if pair[1] not in self._equivalent(name, pair[0])}
+
+    def _equivalent(self, name: str, value: Any) -> Sequence[Any]:
+        if name == "output":
+            # "" is the accumulator's format.
+            value = value or self.model.accumulator if self.model else value
+            return (value, "") if self.model and value == self.model.accumulator else (value,)
+        return self.unobservable.get(name, (value,))
+
+    def chips(self) -> tuple[str, ...]:
+        """The chips with a row in the table of models that computes so, in this family of shapes and formats."""
+        rows = (row for row in MODELS if row.arithmetic in ("aligned_sum", "fma_chain"))
+        return tuple(dict.fromkeys(row.arch for row in rows if not self.differences(row)))
+
+    def __str__(self) -> str:
+        lines = [f"{self.subject}, like {self.like}", "", *map(str, self.answers), ""]
+        if self.model is None:
+            lines.append("no DotModel gives these bits:")
+            lines += [f"- {problem}" for problem in self.problems]
+        else:
+            lines.append(f"model: {self.model.describe()}")
+            for name, values in self.unobservable.items():
+                lines.append(f"    {name}={getattr(self.model, name)!r}: no input tells it from {_others(values)}")
+            lines.append(
+                f"    {self.checked} dot products of adversarial families compared with it, 0 differ; "
+                f"{self.dot_products} asked before that, in {self.calls} calls all together"
+            )
+        return "\n".join(lines)
+
+
+def _others(values: Sequence[Any]) -> str:
+    if isinstance(values, range):
+        return f"any from {values.start} to {values.stop - 1}"
+    return ", ".join(map(repr, values))

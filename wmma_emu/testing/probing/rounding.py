@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""What a step rounds its sum to, and how; where the floor of the alignment is; what operands become first."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+
+from wmma_emu.testing.probing.alignment import Step
+from wmma_emu.testing.probing.subject import Case, Subject
+from wmma_emu.testing.probing.terms import C, Leaf, Terms, exact
+
+__all__ = ["ROUNDINGS", "floor_cases", "operand_cases", "rounding_cases"]
+
+ROUNDINGS = ("RZ", "RNE", "RD", "RU", "RNA", "odd")
+"""Every rounding that is tried; a `DotModel` has the first two."""
+
+_SCALE = 8
+"""Sums of rounding cases are some 2**8: their last kept bits are numbers of every format."""
+
+_PRODUCTS = {0: 0, 1: 1, 2: 2, 3: 4}
+"""From the growth of a sum, in bits, to the products of 2.25 that make it; none stands for a single 1."""
+
+_Piece = tuple[Leaf, int, int, int]
+
+
+def rounding_cases(subject: Subject, step: Step, fraction_bits: int) -> list[Case]:
+    """Sums that end in a last place, halves and quarters of it, and the last bit that terms keep; both signs.
+
+    One to four products of 2.25 make a sum of up to eight times the exponent that all terms align to, so that up to F +
+    3 bits lie below its leading one. Last places are those of f16, e8m13 and f32.
+    """
+    cases: list[Case] = []
+    for growth, sign in product(_PRODUCTS, (0, 1)):
+        if len(step.positions) < _PRODUCTS[growth]:
+            continue
+        top = _SCALE + growth
+        last = {top - bits for bits in (10, 13, 23)}
+        lowest = _SCALE - fraction_bits
+        pieces = {x - i for x in last for i in range(3)} | {lowest, lowest + 1, top - 24}
+        kept = sorted(x for x in pieces if x >= lowest)
+        for count in (1, 2, 3):
+            for chosen in combinations(kept, count):
+                cases += _sum_of(subject, step, growth, chosen, sign)
+    return cases
+
+
+def _sum_of(subject: Subject, step: Step, growth: int, pieces: Sequence[int], sign: int) -> Iterator[Case]:
+    """The base, and the pieces: on products that are left over, then on c."""
+    terms = Terms(subject)
+    count = _PRODUCTS[growth]
+    factors = {k: terms.product(_SCALE - 2, 3, 3, sign) for k in step.positions[:count]}
+    base: list[_Piece] = [] if growth else [(step.positions[0], 1, _SCALE, sign)]
+    places = step.positions[max(count, 1) :]
+    on_products, on_c = pieces[: len(places)], pieces[len(places) :]
+    if on_c and not step.takes_c:
+        return
+    terms_of = [*base, *((k, 1, exponent, sign) for k, exponent in zip(places, on_products, strict=False))]
+    if on_c:
+        lowest = min(on_c)
+        terms_of.append((C, sum(1 << x - lowest for x in on_c), lowest, sign))
+    case = terms.case(terms_of)
+    if case is not None and None not in factors.values():
+        yield Case({**case.products, **factors}, case.c)  # type: ignore[dict-item]
+
+
+def floor_cases(subject: Subject, step: Step) -> list[Case]:
+    """Sums at the bottom of d: just below its smallest numbers, or half of them, and single bits far below."""
+    terms = Terms(subject)
+    cases: list[Case | None] = []
+    bottoms = {subject.d.emin - bits for bits in {subject.d.fraction_bits, 13 if subject.d.bits == 32 else 10}}
+    lowest_product = terms.bottom - subject.a.fraction_bits - subject.b.fraction_bits
+    for bottom, sign in product(sorted(bottoms), (0, 1)):
+        for low in range(max(lowest_product, bottom - 40), bottom):
+            # All bits from there to the bottom, and one more: a whole number if none is cut.
+            chunks = list(_chunks(subject, bottom, low))
+            places = list(step.positions[: len(chunks) + 1])
+            if len(places) > len(chunks):
+                run = [
+                    (k, significand, exponent, sign) for k, (significand, exponent) in zip(places, chunks, strict=False)
+                ]
+                cases.append(terms.case([*run, (places[-1], 1, low, sign)]))
+            # Half of the bottom, and one bit: nearest is upwards if it is not cut.
+            cases.append(terms.case([(step.positions[0], 1, bottom - 1, sign), (step.positions[1], 1, low, sign)]))
+            if step.takes_c:
+                cases.append(terms.case([(step.positions[0], 1, low, sign), (C, 1, bottom, sign)]))
+    if step.takes_c:
+        lowest_c = subject.c.emin - subject.c.fraction_bits
+        cases += [terms.case([(C, 1, exponent, 0)]) for exponent in range(lowest_c, lowest_c + 40)]
+    return [case for case in cases if case is not None]
+
+
+def _chunks(subject: Subject, high: int, low: int) -> Iterator[tuple[int, int]]:
+    """All bits from one exponent up to another, as significands that A holds."""
+    width = subject.a.fraction_bits + 1
+    for start in range(low, high, width):
+        count = min(width, high - start)
+        yield (1 << count) - 1, start
+
+
+def operand_cases(subject: Subject, step: Step, fraction_bits: int) -> list[Case]:
+    """Subnormal operands in large terms that cancel, and small terms around the last bit that then is kept."""
+    where = step.arrangements()[0]
+    if C in where[:2]:
+        return []
+    terms = Terms(subject)
+    bottom = subject.d.emin - subject.d.fraction_bits
+    cases = []
+    for which in ("a", "b"):
+        fmt, other = (subject.a, subject.b) if which == "a" else (subject.b, subject.a)
+        scale = exact(other, 1, other.emax - 1)
+        for below in range(1, fmt.fraction_bits + 1):
+            exponent = fmt.emin - below + other.emax - 1
+            factors = [(exact(fmt, 1, fmt.emin - below, sign), scale) for sign in (0, 1)]
+            pairs = [(x, y) if which == "a" else (y, x) for x, y in factors]
+            smalls = [
+                [(where[2], 1, exponent - depth, 0)] for depth in range(fraction_bits - below - 2, fraction_bits + 3)
+            ]
+            if step.takes_c and where[2] != C:
+                # What d is too coarse for lifts a tie.
+                smalls += [[(where[2], 1, bottom - x, 0), (C, 1, bottom, 0)] for x in range(1, 4)]
+            for small in smalls:
+                case = terms.case(small)
+                if case is not None:
+                    products = {**case.products, int(where[0]): pairs[0], int(where[1]): pairs[1]}
+                    cases.append(Case(products, case.c))  # type: ignore[arg-type]
+    return cases

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Which steps of k, and which place of c, make a tree of sums."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from wmma_emu.arithmetic import DotModel, DotProduct
+from wmma_emu.testing.probing.terms import C
+from wmma_emu.testing.probing.tree import Tree
+
+__all__ = ["Structure", "structures_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """How a `DotModel` groups its summands.
+
+    Parameters
+    ----------
+    arithmetic : {"aligned_sum", "fma_chain"}
+    terms_per_step, k_order, c_joins, partial_sums
+        As in a `DotModel`.
+    """
+
+    arithmetic: Literal["aligned_sum", "fma_chain"]
+    terms_per_step: int
+    k_order: Literal["ascending", "byte_pairs"] = "ascending"
+    c_joins: Literal["first_step", "last_add", "each_add"] = "first_step"
+    partial_sums: Literal["chained", "added"] = "chained"
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of a `DotModel`."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def model(self) -> DotModel:
+        """A `DotModel` of nothing but this."""
+        return DotModel(arch="", families=(), shapes=(), inputs=(), accumulator="f32", source="", status="",
+                        **self.fields())  # fmt: skip
+
+    def tree(self, product: DotProduct) -> Tree:
+        """The tree of sums of a dot product."""
+        steps = replace(product, model=self.model()).steps
+        return _chains(self, steps) if self.arithmetic == "fma_chain" else _aligned(self, steps)
+
+
+Steps = tuple[tuple[int, ...], ...]
+
+
+def _aligned(structure: Structure, steps: Steps) -> Tree:
+    first = structure.c_joins == "first_step"
+    running: Tree | None = C if first else None
+    if structure.partial_sums == "added":
+        for i, step in enumerate(steps):
+            partial = _node(C if first and i == 0 else None, *step)
+            running = partial if i == 0 else _node(running, partial)
+    else:
+        for step in steps:
+            running = _node(running, *step)
+    return _node(running) if first else _node(running, C)
+
+
+def _chains(structure: Structure, steps: Steps) -> Tree:
+    if structure.c_joins == "each_add":
+        running: Tree = C
+        for step in steps:
+            running = _node(running, _chain(step))
+        return running
+    positions = tuple(sorted(k for step in steps for k in step))
+    if structure.c_joins == "first_step":
+        return _chain((C, *positions))
+    return _node(_chain(positions), C)
+
+
+def _chain(leaves: tuple[Any, ...]) -> Tree:
+    running: Tree = leaves[0]
+    for leaf in leaves[1:]:
+        running = _node(running, leaf)
+    return running
+
+
+def _node(*children: Tree | None) -> Tree:
+    """What is added at once; a sum of one thing is that thing."""
+    present = [x for x in children if x is not None]
+    return present[0] if len(present) == 1 else frozenset(present)
+
+
+def structures_of(tree: Tree, product: DotProduct) -> list[Structure]:
+    """Every structure that makes a tree, the simplest first."""
+    return [structure for structure in _candidates(product.k) if structure.tree(product) == tree]
+
+
+def _candidates(k: int) -> Iterator[Structure]:
+    """All structures for k products; where several are alike, ascending k, few steps and c first come first."""
+    yield Structure("fma_chain", 1)
+    for n in range(k, 0, -1):
+        yield Structure("fma_chain", n, c_joins="last_add")
+        yield Structure("fma_chain", n, c_joins="each_add")
+    for n in range(k, 0, -1):
+        yield Structure("aligned_sum", n)
+    for n in range(k, 0, -1):
+        yield Structure("aligned_sum", n, c_joins="last_add")
+        yield Structure("aligned_sum", n, c_joins="last_add", partial_sums="added")
+        yield Structure("aligned_sum", n, partial_sums="added")
+    for n in range(k, 0, -1):
+        yield Structure("aligned_sum", n, "byte_pairs")
+        yield Structure("aligned_sum", n, "byte_pairs", "last_add")
+        yield Structure("aligned_sum", n, "byte_pairs", "last_add", "added")
+        yield Structure("aligned_sum", n, "byte_pairs", "first_step", "added")

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""Fragments of `mma.h`: any that a chip has, with elements in them; and the three that one product takes."""
+
+from typing import NamedTuple
+
+import hypothesis.strategies as st
+from hypothesis.errors import InvalidArgument
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.instructions import Arch, arch_of
+from wmma_emu.layouts.wmma_table import FRAGMENTS
+from wmma_emu.testing.strategies.checks import Allowed, bound_of
+from wmma_emu.testing.strategies.instructions import MEASURED_FIRST
+from wmma_emu.testing.strategies.matrices import draw_patterns
+from wmma_emu.testing.strategies.operands import draw_operands
+from wmma_emu.warp import BoundInstruction
+from wmma_emu.wmma import Fragment
+from wmma_emu.wmma.declared import use_of
+from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, element_type_of, element_type_of_format
+
+__all__ = ["fragment_operands", "fragments"]
+
+
+class _Kind(NamedTuple):
+    """A type of fragments that `mma.h` declares."""
+
+    use: FragmentUse
+    m: int
+    n: int
+    k: int
+    type: ElementType
+    layout: FragmentLayout | None
+    since: int
+
+
+def _sizes(shape: str) -> tuple[int, int, int]:
+    m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
+    return m, n, k
+
+
+def _kinds() -> list[_Kind]:
+    kinds = []
+    for (shape, use, fmt), row in FRAGMENTS.items():
+        since = arch_of(row.since).number
+        layouts = [x for x in FragmentLayout if x.order in row.stored.split()]
+        for layout in [None] if use == "accumulator" else layouts:
+            kinds.append(_Kind(FragmentUse[use], *_sizes(shape), element_type_of_format(fmt), layout, since))
+    return kinds
+
+
+@st.composite
+def fragments(
+    draw: st.DrawFn,
+    *,
+    use: FragmentUse | None = None,
+    shape: str | None = None,
+    type: ElementType | None = None,
+    layout: FragmentLayout | None = None,
+    arch: "str | Arch | None" = None,
+    allow_nan: bool = True,
+    allow_infinity: bool = True,
+    allow_subnormal: bool = True,
+) -> Fragment:
+    """Draw a fragment of one warp, with a matrix in it as a load puts it there: copies of an element agree.
+
+    Parameters
+    ----------
+    use, type, layout : of `wmma_emu.wmma`, optional
+        ``wmma.matrix_a``, ``wmma.half``, ``wmma.row_major``; any by default.
+    shape : str, optional
+        Such as ``"m16n16k16"``.
+    arch : str or Arch, optional
+        A chip; by default any that has the fragment.
+    allow_nan, allow_infinity, allow_subnormal : bool
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        When drawn, for what `mma.h` does not know.
+    hypothesis.errors.InvalidArgument
+        When drawn, if no fragment is all that is asked for.
+
+    Examples
+    --------
+    >>> from hypothesis import find, settings
+    >>> from wmma_emu import wmma
+    >>> from wmma_emu.testing.strategies import fragments
+    >>> find(fragments(use=wmma.accumulator, type=wmma.int32), lambda frag: True, settings=settings(database=None))
+    <fragment<accumulator, 16, 16, 16, int> on sm_90: 8 elements a lane, 1 warp>
+    """
+    allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
+    wanted = {
+        "use": None if use is None else use_of(use),
+        "type": None if type is None else element_type_of(type),
+        "layout": _layout_of(layout),
+    }
+    chip = None if arch is None else arch_of(arch)
+    if shape is not None and (not isinstance(shape, str) or shape not in {key[0] for key in FRAGMENTS}):
+        shapes = dict.fromkeys(key[0] for key in FRAGMENTS)
+        raise UnsupportedInstructionError(f"mma.h has no shape {shorten(shape)}; it has {', '.join(shapes)}")
+    kinds = [
+        kind
+        for kind in _kinds()
+        if all(value in (None, getattr(kind, name)) for name, value in wanted.items())
+        and shape in (None, f"m{kind.m}n{kind.n}k{kind.k}")
+        and (chip is None or chip.number >= kind.since)
+    ]
+    if not kinds:
+        asked = {**wanted, "shape": shape, "arch": chip}
+        words = ", ".join(f"{name}={value}" for name, value in asked.items() if value is not None)
+        raise InvalidArgument(f"mma.h declares no fragment with {words}; leave one of them out")
+    kind = draw(st.sampled_from(kinds))
+    if chip is None:
+        chip = draw(st.sampled_from([x for x in MEASURED_FIRST if x.number >= kind.since]))
+    frag = Fragment(kind.use, kind.m, kind.n, kind.k, kind.type, kind.layout, chip)
+    bits = draw_patterns(draw, frag.format, frag.lane_map.matrix_shape, allowed)
+    frag.write_bits(frag.lane_map.gather(bits))
+    return frag
+
+
+def _layout_of(given: object) -> FragmentLayout | None:
+    if given is None or isinstance(given, FragmentLayout):
+        return given
+    raise UnsupportedInstructionError(
+        f"layout={shorten(given)} is none; pass {' or '.join(map(repr, FragmentLayout))}, or leave it out"
+    )
+
+
+@st.composite
+def fragment_operands(
+    draw: st.DrawFn,
+    instruction: BoundInstruction,
+    *,
+    allow_nan: bool = True,
+    allow_infinity: bool = True,
+    allow_subnormal: bool = True,
+) -> tuple[Fragment, Fragment, Fragment]:
+    """Draw the fragments a, b and c of one product, with what `operands` draws in them.
+
+    Parameters
+    ----------
+    instruction : BoundInstruction
+        A ``wmma.mma`` on a chip: it names types, shape and layouts.
+    allow_nan, allow_infinity, allow_subnormal : bool
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        When drawn, for an instruction that is no ``wmma.mma``, or that no chip is named for.
+
+    Examples
+    --------
+    >>> import wmma_emu as we
+    >>> from hypothesis import find, settings
+    >>> from wmma_emu.testing.strategies import fragment_operands
+    >>> ins = we.instruction("wmma.mma.m16n16k16.f32.f16", arch="sm_70")
+    >>> a, b, c = find(fragment_operands(ins), lambda drawn: True, settings=settings(database=None))
+    >>> a
+    <fragment<matrix_a, 16, 16, 16, half, row_major> on sm_70: 16 elements a lane, 1 warp>
+    """
+    ins = bound_of(instruction)
+    row = ins.instruction
+    if row.family != "wmma.mma":
+        raise UnsupportedInstructionError(
+            f"{row.mnemonic} takes registers, not fragments; wmma_emu.testing.strategies.registers draws those"
+        )
+    drawn = draw_operands(draw, row, None, Allowed(allow_nan, allow_infinity, allow_subnormal).checked())
+    made = []
+    for use, fmt, order, bits in (
+        (FragmentUse.matrix_a, row.a, row.a_layout, drawn.a),
+        (FragmentUse.matrix_b, row.b, row.b_layout, drawn.b),
+        (FragmentUse.accumulator, row.c, None, drawn.c),
+    ):
+        layout = None if order is None else FragmentLayout(order)
+        frag = Fragment(use, row.m, row.n, row.k, element_type_of_format(fmt), layout, ins.arch)
+        frag.write_bits(frag.lane_map.gather(bits[0]))
+        made.append(frag)
+    return made[0], made[1], made[2]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Metadata of a sparse A: any words that the manual allows."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.instructions import Instruction
+from wmma_emu.layouts import granularity_of, metadata_map
+from wmma_emu.layouts.spec import LANES, WARPS
+from wmma_emu.testing.families.words import random_words
+from wmma_emu.testing.strategies.checks import row_of
+from wmma_emu.testing.strategies.matrices import SEEDS
+from wmma_emu.testing.strategies.patterns import integers
+from wmma_emu.warp import BoundInstruction
+
+__all__ = ["metadata", "unread_words"]
+
+
+@st.composite
+def metadata(
+    draw: st.DrawFn, instruction: "BoundInstruction | Instruction | str", *, selector: int = 0
+) -> NDArray[np.uint32]:
+    """Draw the metadata registers of a sparse instruction: legal where it reads them, anything elsewhere.
+
+    Parameters
+    ----------
+    instruction : BoundInstruction, Instruction or str
+    selector : int
+        The sparsity selector.
+
+    Returns
+    -------
+    strategy of uint32 arrays, shape (32,); of `wgmma` (4, 32)
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        When drawn, for a dense instruction.
+    FragmentMismatchError
+        When drawn, for a selector that the instruction does not take.
+
+    Examples
+    --------
+    >>> from hypothesis import find, settings
+    >>> from wmma_emu.testing.strategies import metadata
+    >>> found = find(metadata("mma.sp.m16n8k16.f32.f16.f16.f32"), lambda words: True, settings=settings(database=None))
+    >>> found.shape, hex(found[0]), hex(found[1])
+    ((32,), '0x44444444', '0x0')
+    """
+    row = row_of(instruction)
+    found, places = metadata_map(row, selector), granularity_of(row)
+    legal = np.array(list(places.nibbles), np.uint32)
+    shape = found.lane.shape
+    is_random, seed = draw(st.booleans()), draw(integers(0, SEEDS))
+    nibbles = np.full(shape, legal[0])
+    words = np.zeros((row.warps, LANES), np.uint32)
+    if is_random:
+        nibbles = legal[random_words(f"wmma_emu metadata|{seed}", nibbles.size).reshape(shape) % np.uint64(len(legal))]
+        words = unread_words(seed, row)
+    edit = st.tuples(*(integers(0, size - 1) for size in (*shape, len(legal))))
+    for at_row, chunk, which in draw(st.lists(edit, max_size=8)):
+        nibbles[at_row, chunk] = legal[which]
+    warp = np.broadcast_to(np.arange(row.m)[:, None] // (row.m // row.warps), shape)
+    shift = (4 * found.nibble).astype(np.uint32)
+    np.bitwise_and.at(words, (warp, found.lane), ~(np.uint32(15) << shift))
+    np.bitwise_or.at(words, (warp, found.lane), nibbles << shift)
+    return words if row.is_warpgroup else words[0]
+
+
+def unread_words(seed: int, row: Instruction) -> NDArray[Any]:
+    """Any words for lanes that hold none of an instruction's metadata: (warps, 32)."""
+    words = random_words(f"wmma_emu metadata|{seed}|unread", WARPS * LANES) & np.uint64(0xFFFFFFFF)
+    return words.astype(np.uint32).reshape(WARPS, LANES)[: row.warps]

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: MIT
+"""The A, B and C of an instruction: every family of inputs, raw bits, zeros, and edits of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import hypothesis.strategies as st
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.formats import Format
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.instructions import Instruction
+from wmma_emu.layouts import granularity_of
+from wmma_emu.testing import families as all_families
+from wmma_emu.testing.assertions import value_text
+from wmma_emu.testing.families.samples import names_of
+from wmma_emu.testing.families.words import random_words
+from wmma_emu.testing.strategies.checks import Allowed, row_of
+from wmma_emu.testing.strategies.matrices import ROUNDS, SEEDS, window
+from wmma_emu.testing.strategies.patterns import integers, pattern_strategy
+from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp.sparse import expand
+
+__all__ = ["Drawn", "OperandMatrices", "draw_operands", "operands"]
+
+_SHOWN = 6
+_TERMS = 6
+
+
+class _Matrices(NamedTuple):
+    A: NDArray[Any]
+    B: NDArray[Any]
+    C: NDArray[Any]
+
+
+class OperandMatrices(_Matrices):
+    """The A, B and C of one product: a tuple of three, which says where they come from.
+
+    Parameters
+    ----------
+    A, B, C : array
+        In the dtypes of their formats; of a sparse instruction all of A, with the zeros that it leaves out.
+    origin : str
+        Family, seed, what was left out, and edits.
+    formats : tuple of Format
+    """
+
+    origin: str
+    formats: tuple[Format, ...]
+
+    def __new__(
+        cls, A: NDArray[Any], B: NDArray[Any], C: NDArray[Any], origin: str = "", formats: tuple[Format, ...] = ()
+    ) -> "OperandMatrices":
+        """Make the tuple."""
+        made = super().__new__(cls, A, B, C)
+        made.origin, made.formats = origin, formats
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (*self, self.origin, self.formats)
+
+    def __repr__(self) -> str:
+        lines = [f"<{self.origin}"]
+        for name, matrix, fmt in zip("ABC", self, self.formats, strict=False):
+            lines.append(_matrix_text(name, matrix, fmt))
+        return "\n  ".join(lines) + ">"
+
+
+def _matrix_text(name: str, matrix: NDArray[Any], fmt: Format) -> str:
+    """Show the first elements that are not +0."""
+    bits = to_bits(matrix, fmt, name)
+    there = np.argwhere(bits)
+    head = f"{name} {'x'.join(map(str, matrix.shape))} {fmt}"
+    if not len(there):
+        return f"{head}: all +0" if fmt.is_float else f"{head}: all 0"
+    digits = -(-fmt.bits // 4)
+    shown = ", ".join(
+        f"[{', '.join(map(str, at))}] {value_text(word, fmt)} (0x{word:0{digits}x})"
+        for at, word in ((at.tolist(), int(bits[tuple(at)])) for at in there[:_SHOWN])
+    )
+    more = f", and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
+    return f"{head}, all +0 but {shown}{more}" if len(there) < bits.size else f"{head}: {shown}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Operands as patterns, A packed: (tiles, m, terms), (tiles, k, n), (tiles, m, n); and the indices of A."""
+
+    a: Bits
+    b: Bits
+    c: Bits
+    indices: NDArray[np.int64] | None
+    base: str
+    seed: int
+    origin: str
+
+
+@st.composite
+def operands(
+    draw: st.DrawFn,
+    instruction: "BoundInstruction | Instruction | str",
+    *,
+    families: Iterable[str] | None = None,
+    allow_nan: bool = True,
+    allow_infinity: bool = True,
+    allow_subnormal: bool = True,
+) -> OperandMatrices:
+    """Draw the A, B and C of an instruction: inputs under which rules of arithmetic differ, not uniform bits.
+
+    Each is zeros, or uniform bits, or one of the instruction's `families` with a drawn seed; then up to six terms of
+    one dot product, and its c, are set to drawn numbers. So matrices of any size take few draws. Shrinks to zeros; or,
+    of a family that Hypothesis cannot take apart, to one row, one column, few k and few significant bits of it.
+
+    Parameters
+    ----------
+    instruction : BoundInstruction, Instruction or str
+        A mnemonic does as well: the chip has no part in it.
+    families : iterable of str, optional
+        Names out of ``wmma_emu.testing.families.families_of(instruction)``; by default all of them, and uniform bits.
+    allow_nan, allow_infinity, allow_subnormal : bool
+        Whether operands may be such; where not, zeros stand in their places. Results may be all the same.
+
+    Returns
+    -------
+    strategy of OperandMatrices
+        A tuple (A, B, C) in the dtypes of the formats: ``ins(*operands)``. A sparse A has the zeros that it leaves out.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        When drawn, for an instruction that does not exist, or a family that it does not have.
+
+    Examples
+    --------
+    >>> import wmma_emu as we
+    >>> from hypothesis import find, settings
+    >>> from wmma_emu.testing.strategies import operands
+    >>> ins = we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_80")
+    >>> find(operands(ins, families=["normal"]), lambda x: True, settings=settings(database=None))
+    <mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32: zeros
+      A 16x8 f16: all +0
+      B 8x8 f16: all +0
+      C 16x8 f32: all +0>
+    """
+    row = row_of(instruction)
+    allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
+    drawn = draw_operands(draw, row, _bases(row, families), allowed)
+    a = drawn.a if drawn.indices is None else expand(row, drawn.a, drawn.indices)
+    formats = tuple(row.format(x) for x in ("a", "b", "c"))
+    A, B, C = (from_bits(bits[0], fmt) for bits, fmt in zip((a, drawn.b, drawn.c), formats, strict=True))
+    return OperandMatrices(A, B, C, drawn.origin, formats)
+
+
+def _bases(row: Instruction, families: Iterable[str] | None) -> tuple[str, ...]:
+    names = names_of(row, families)
+    return ("zeros", *names, "raw bits") if families is None else ("zeros", *names)
+
+
+@cache
+def _named(bases: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.sampled_from(bases)
+
+
+def draw_operands(
+    draw: st.DrawFn, row: Instruction, bases: tuple[str, ...] | None, allowed: Allowed, tiles: int = 1
+) -> Drawn:
+    """Draw patterns of A, packed where it is sparse, B and C."""
+    base = draw(_named(_bases(row, None) if bases is None else bases))
+    seed = draw(integers(0, SEEDS))
+    a, b, c, indices = _base(row, base, seed, tiles)
+    left_out, (a, b, c) = _windows(draw, row, a, b, c)
+    precision = _precision(draw, row)
+    formats = tuple(row.format(x) for x in ("a", "b", "c"))
+    if precision is not None:
+        a, b, c = (_cut(bits, fmt, precision) for bits, fmt in zip((a, b, c), formats, strict=True))
+        left_out += f", {precision} fraction bits"
+    a, b, c = (
+        np.array(allowed.zeroed(bits, fmt)) for bits, fmt in zip((a, b, c), formats, strict=True)
+    )  # fmt: skip
+    edits = _edit(draw, row, a, b, c, indices, allowed)
+    what = base
+    if base != "zeros":
+        what = f"{base if base == 'raw bits' else f'family {base!r}'}, seed {seed}{left_out}"
+    origin = f"{row.mnemonic}: {what}" + (f"; edits: {', '.join(edits)}" if edits else "")
+    return Drawn(a, b, c, indices, base, seed, origin)
+
+
+def _base(row: Instruction, base: str, seed: int, tiles: int) -> tuple[Bits, Bits, Bits, NDArray[np.int64] | None]:
+    """What edits start from."""
+    indices = None
+    if base not in ("zeros", "raw bits"):
+        return all_families.draw(row, base, seed, tiles, tiles, tiles)
+    if row.is_sparse:
+        indices = all_families.draw(row, all_families.families_of(row)[0], seed, tiles, 1, 1).indices
+    made = []
+    for operand in ("a", "b", "c"):
+        fmt, shape = row.format(operand), (tiles, *row.matrix_shape(operand))
+        if base == "zeros":
+            made.append(np.zeros(shape, fmt.storage))
+        else:
+            words = random_words(f"wmma_emu operands|{seed}|{operand}", int(np.prod(shape))) & np.uint64(fmt.mask)
+            made.append(words.astype(fmt.storage).reshape(shape))
+    a, b, c = made
+    return a, b, c, indices
+
+
+def _windows(
+    draw: st.DrawFn, row: Instruction, a: Bits, b: Bits, c: Bits
+) -> tuple[str, tuple[Bits, Bits, Bits]]:  # fmt: skip
+    """Keep some rows, columns and k: all of them, mostly."""
+    rows, columns, terms = window(draw, row.m), window(draw, row.n), window(draw, row.terms)
+    keeps_c = draw(integers(0, ROUNDS)) > 0
+    said = []
+    if rows != (0, row.m):
+        a, c = _kept(a, -2, *rows), _kept(c, -2, *rows)
+        said.append(_range_text("row", *rows))
+    if columns != (0, row.n):
+        b, c = _kept(b, -1, *columns), _kept(c, -1, *columns)
+        said.append(_range_text("column", *columns))
+    if terms != (0, row.terms):
+        # Of a sparse A places are counted in its packed elements; of B the rows that those can name are kept.
+        a = _kept(a, -1, *terms)
+        of_b = terms
+        if row.is_sparse:
+            places = granularity_of(row)
+            of_b = (terms[0] // places.kept * places.chunk, -(-terms[1] // places.kept) * places.chunk)
+        b = _kept(b, -2, *of_b)
+        said.append(_range_text("k", *of_b))
+    if not keeps_c:
+        c = np.zeros_like(c)
+        said.append("no c")
+    return "".join(f", {text}" for text in said), (a, b, c)
+
+
+def _kept(bits: Bits, axis: int, start: int, stop: int) -> Bits:
+    """Put +0 everywhere else."""
+    result = np.zeros_like(bits)
+    here = (..., slice(start, stop)) if axis == -1 else (..., slice(start, stop), slice(None))
+    result[here] = bits[here]
+    return result
+
+
+def _range_text(name: str, start: int, stop: int) -> str:
+    if stop - start == 1:
+        return f"{name} {start} alone"
+    return f"{name}{'' if name == 'k' else 's'} {start} to {stop - 1}" if stop > start else f"no {name}"
+
+
+def _precision(draw: st.DrawFn, row: Instruction) -> int | None:
+    """Draw how many fraction bits are kept: all, mostly."""
+    widest = max(row.format(x).fraction_bits for x in ("a", "b", "c"))
+    if not widest:
+        return None
+    kept = draw(integers(0, ROUNDS * widest))
+    return kept if kept < widest else None
+
+
+def _cut(bits: Bits, fmt: Format, kept: int) -> Bits:
+    """Clear fraction bits, but those of NaN."""
+    low = fmt.fraction_bits + fmt.ignored_low_bits - kept
+    if low <= 0 or not fmt.is_float:
+        return bits
+    special = (bits & fmt.storage.type(fmt.infinity if fmt.has_infinity else fmt.mask)) == (
+        fmt.storage.type(fmt.infinity if fmt.has_infinity else fmt.mask)
+    )
+    if not fmt.has_infinity and fmt.nan == "all_ones":
+        magnitude = fmt.storage.type(fmt.mask & ~fmt.sign_mask)
+        special = (bits & magnitude) == magnitude
+    return np.where(special, bits, bits & fmt.storage.type(fmt.mask & ~((1 << low) - 1)))
+
+
+def _edit(
+    draw: st.DrawFn,
+    row: Instruction,
+    a: Bits,
+    b: Bits,
+    c: Bits,
+    indices: NDArray[np.int64] | None,
+    allowed: Allowed,
+) -> list[str]:
+    """Set terms of one dot product, in place; says which."""
+    i, j = draw(integers(0, row.m - 1)), draw(integers(0, row.n - 1))
+    tile = draw(integers(0, len(a) - 1))
+    edits = []
+    for position, x, y in draw(_terms(row, allowed)):
+        k = position if indices is None else int(indices[tile, i, position])
+        a[tile, i, position], b[tile, k, j] = x, y
+        edits += [f"A[{i}, {k}] = {x:#x}", f"B[{k}, {j}] = {y:#x}"]
+    if draw(st.booleans()):
+        c[tile, i, j] = draw(pattern_strategy(row.format("c"), allowed))
+        edits.append(f"C[{i}, {j}] = {int(c[tile, i, j]):#x}")
+    return edits
+
+
+@cache
+def _terms(row: Instruction, allowed: Allowed) -> st.SearchStrategy[list[tuple[int, int, int]]]:
+    """Strategy of terms: a position of k, and the patterns of a and b."""
+    a, b = (pattern_strategy(row.format(x), allowed) for x in ("a", "b"))
+    return st.lists(st.tuples(integers(0, row.terms - 1), a, b), max_size=_TERMS, unique_by=lambda term: term[0])

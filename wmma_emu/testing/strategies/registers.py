@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Registers of whole warps, as an instruction takes them."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import hypothesis.strategies as st
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.layouts import metadata_map, pack_metadata
+from wmma_emu.layouts.metadata import selectors_of
+from wmma_emu.testing.families.samples import names_of
+from wmma_emu.testing.families.words import random_words
+from wmma_emu.testing.strategies.checks import Allowed, bound_of
+from wmma_emu.testing.strategies.metadata import unread_words
+from wmma_emu.testing.strategies.operands import draw_operands
+from wmma_emu.testing.strategies.patterns import integers
+from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp.registers import BoundOperand
+
+__all__ = ["Registers", "registers"]
+
+
+class _Registers(NamedTuple):
+    a: NDArray[Any]
+    b: NDArray[Any]
+    c: NDArray[Any]
+
+
+class Registers(_Registers):
+    """Registers of a, b and c, and what else ``execute`` takes: ``ins.execute(*drawn, **drawn.options)``.
+
+    Parameters
+    ----------
+    a, b, c : unsigned integer array
+        Registers; of `wgmma` b is a matrix, which lies in shared memory.
+    options : dict
+        ``metadata`` and ``selector`` of a sparse instruction; nothing of others.
+    origin : str
+        Family, seed, what was left out, and edits.
+    """
+
+    options: dict[str, Any]
+    origin: str
+
+    def __new__(
+        cls,
+        a: NDArray[Any],
+        b: NDArray[Any],
+        c: NDArray[Any],
+        options: dict[str, Any] | None = None,
+        origin: str = "",
+    ) -> "Registers":
+        """Make the tuple."""
+        made = super().__new__(cls, a, b, c)
+        made.options, made.origin = options or {}, origin
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (*self, self.options, self.origin)
+
+    def __repr__(self) -> str:
+        lines = [f"<{self.origin}"]
+        for name, words in zip("abc", self, strict=True):
+            shape = ", ".join(map(str, words.shape))
+            there = np.argwhere(words != 0)
+            shown = "; ".join(
+                f"[{', '.join(map(str, at.tolist()))}] {_word_text(words[tuple(at)])}" for at in there[:4]
+            )
+            more = f"; and {len(there) - 4} more" if len(there) > 4 else ""
+            lines.append(f"{name} {words.dtype} ({shape}): {shown + more if len(there) else 'all 0'}")
+        lines += [f"{name}={value!r}" for name, value in self.options.items() if name == "selector"]
+        return "\n  ".join(lines) + ">"
+
+
+def _word_text(word: Any) -> str:
+    return f"{int(word):#x}" if word.dtype.kind == "u" else str(word)
+
+
+@st.composite
+def registers(
+    draw: st.DrawFn,
+    instruction: BoundInstruction,
+    *,
+    families: Iterable[str] | None = None,
+    allow_nan: bool = True,
+    allow_infinity: bool = True,
+    allow_subnormal: bool = True,
+) -> Registers:
+    """Draw the registers of a, b and c of one warp (four of `wgmma`), as ``ins.execute`` takes them.
+
+    They hold what `operands` draws; or, if all values may come, any words: in places that hold copies of an element,
+    or nothing that the instruction reads, too.
+
+    Parameters
+    ----------
+    instruction : BoundInstruction
+        On a chip, which lays registers out.
+    families : iterable of str, optional
+    allow_nan, allow_infinity, allow_subnormal : bool
+
+    Returns
+    -------
+    strategy of Registers
+        A tuple (a, b, c); metadata and selector of a sparse instruction are in its ``options``.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        When drawn, for an instruction that no chip is named for.
+
+    Examples
+    --------
+    >>> import wmma_emu as we
+    >>> from hypothesis import find, settings
+    >>> from wmma_emu.testing.strategies import registers
+    >>> ins = we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_80")
+    >>> found = find(registers(ins), lambda drawn: drawn.c.any(), settings=settings(database=None))
+    >>> [words.shape for words in found], ins.execute(*found, **found.options).shape
+    ([(2, 32), (1, 32), (4, 32)], (4, 32))
+    """
+    ins = bound_of(instruction)
+    row = ins.instruction
+    allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
+    bases = None if families is None else ("zeros", *names_of(row, families))
+    drawn = draw_operands(draw, row, bases, allowed, tiles=row.products)
+    packed = []
+    for operand, bits in ((ins.a, drawn.a), (ins.b, drawn.b), (ins.c, drawn.c)):
+        matrix = bits if row.products > 1 else bits[0]
+        if operand.num_registers == 0:
+            packed.append(from_bits(matrix, operand.format))
+        elif drawn.base == "raw bits" and all(allowed):
+            packed.append(_any_words(operand, drawn.seed, operand.pack_bits(matrix)))
+        else:
+            packed.append(operand.pack_bits(matrix))
+    options: dict[str, Any] = {}
+    if drawn.indices is not None:
+        selectors = selectors_of(row)
+        selector = draw(integers(0, len(selectors) - 1))
+        read = pack_metadata(row, drawn.indices[0], selector)
+        words = unread_words(drawn.seed, row) if drawn.seed else np.zeros((row.warps, 32), np.uint32)
+        words = words if row.is_warpgroup else words[0]
+        options = {"metadata": _merged(ins, read, words, selector), "selector": selector}
+    return Registers(packed[0], packed[1], packed[2], options, drawn.origin)
+
+
+def _any_words(operand: BoundOperand, seed: int, like: Bits) -> Bits:
+    words = random_words(f"wmma_emu registers|{seed}|{operand.operand}", like.size)
+    return (words >> np.uint64(64 - 8 * like.itemsize)).astype(like.dtype).reshape(like.shape)
+
+
+def _merged(ins: BoundInstruction, read: NDArray[np.uint32], other: NDArray[np.uint32], selector: int) -> Any:
+    """Put other words into the lanes that the selector leaves out."""
+    reads = np.zeros(32, np.bool_)
+    reads[metadata_map(ins.instruction, selector).lane] = True
+    return np.where(reads, read, other)

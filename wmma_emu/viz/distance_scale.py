@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Which colour stands for which distance: eight steps of ulps, and what is no number of ulps."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.formats.distance import NOT_COMPARABLE
+
+__all__ = ["EQUAL", "KINDS", "NAN", "ZERO_SIGN", "Kind", "kinds_of", "style"]
+
+
+class Kind(NamedTuple):
+    """What an element of D may be beside the reference's.
+
+    Parameters
+    ----------
+    label : str
+        In the legend.
+    first : int
+        The least number of ulps; the next row's is where it ends.
+    day, night : str
+        Its colour.
+    """
+
+    label: str
+    first: int
+    day: str
+    night: str
+
+
+# Steps of viridis (Smith and van der Walt, CC0), whose lightness ascends evenly, also as people with any kind of
+# colour-blindness see it. The most striking against the background is the largest distance: the dark end by day, the
+# light end by night. Some are shifted, to stand out from the background.
+KINDS = (
+    Kind("same bits", 0, "#ffffff", "#161b22"),
+    Kind("sign of 0", 0, "#8c959f", "#8b949e"),
+    Kind("1 ulp", 1, "#f0dc2c", "#5a3a93"),
+    Kind("2–3", 2, "#a0da39", "#41609c"),
+    Kind("4–7", 4, "#4ac16d", "#2c7a91"),
+    Kind("8–15", 8, "#1fa187", "#219a89"),
+    Kind("16–63", 16, "#277f8e", "#35b779"),
+    Kind("64–255", 64, "#365c8d", "#6ece58"),
+    Kind("256–4095", 256, "#46327e", "#b5de2b"),
+    Kind("4096 up", 4096, "#38004a", "#fff04a"),
+    Kind("NaN", NOT_COMPARABLE, "#d6006c", "#ff4f9a"),
+)
+"""In the order of the legend; an element is of the last kind that its distance reaches."""
+
+EQUAL, ZERO_SIGN, NAN = 0, 1, len(KINDS) - 1
+
+_FIRST = np.array([kind.first for kind in KINDS[ZERO_SIGN:]], np.uint64)
+
+
+def kinds_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Index into `KINDS` of each element.
+
+    Examples
+    --------
+    >>> ulps = np.array([0, 0, 1, 3, 4096, NOT_COMPARABLE], np.uint64)
+    >>> [KINDS[i].label for i in kinds_of(ulps, np.array([False, True, True, True, True, True]))]
+    ['same bits', 'sign of 0', '1 ulp', '2–3', '4096 up', 'NaN']
+    """
+    return np.where(differ, np.searchsorted(_FIRST, ulps, side="right"), EQUAL)
+
+
+def style(name: str) -> tuple[str, str]:
+    """Rules for the classes ``k0``, ``k1``, ..., by day and by night, below the class of a picture."""
+    day, night = (
+        "\n".join(f".{name} .k{i} {{ fill: {kind[column]}; }}" for i, kind in enumerate(KINDS)) for column in (2, 3)
+    )
+    return day, night

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""SVG as text: elements with escaped attributes, lines of text that fit a width, a document by day and by night."""
+
+import textwrap
+from collections.abc import Iterable
+from html import escape
+
+__all__ = ["document", "element", "text_lines", "text_width", "wrapped"]
+
+_WIDE, _AVERAGE = 0.64, 0.58
+"""Widths in units of the font's size, for DejaVu Sans, which is among the widest: a digit; letters of a sentence."""
+
+_STYLE = """
+.{name} {{ font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }}
+.{name} text {{ fill: #1b1f24; }}
+.{name} .quiet {{ fill: #57606a; }}
+.{name} .back {{ fill: #ffffff; }}
+.{name} .line {{ fill: none; stroke: #8c959f; }}
+{day}
+@media (prefers-color-scheme: dark) {{
+.{name} text {{ fill: #e6edf3; }}
+.{name} .quiet {{ fill: #9da7b3; }}
+.{name} .back {{ fill: #0d1117; }}
+.{name} .line {{ stroke: #6e7681; }}
+{night}
+}}
+""".strip()
+
+
+def element(tag: str, *children: str, **attributes: str | int | float) -> str:
+    """Write an element. Children are SVG already; attributes are escaped, and ``_`` in their names is ``-``.
+
+    Examples
+    --------
+    >>> element("text", escape("a < b"), x=1.5, text_anchor="end", class_="quiet")
+    '<text x="1.5" text-anchor="end" class="quiet">a &lt; b</text>'
+    """
+    written = "".join(f' {name.rstrip("_").replace("_", "-")}="{_value(x)}"' for name, x in attributes.items())
+    inner = "".join(children)
+    return f"<{tag}{written}>{inner}</{tag}>" if inner else f"<{tag}{written}/>"
+
+
+def _value(given: str | int | float) -> str:
+    return escape(given) if isinstance(given, str) else f"{given:.6g}"
+
+
+def text_width(text: str, size: float) -> float:
+    """How much room a line of text takes at most, in common fonts.
+
+    Examples
+    --------
+    >>> text_width("sm_90", 10)
+    32.0
+    """
+    return len(text) * size * _WIDE
+
+
+def wrapped(text: str, width: float, size: float) -> list[str]:
+    """Break a sentence into lines that fit; what cannot be broken between words is broken anywhere.
+
+    Examples
+    --------
+    >>> wrapped("16 a step, 25 bits, RZ to f32", 100, 10)
+    ['16 a step, 25', 'bits, RZ to f32']
+    """
+    return textwrap.wrap(text, max(int(width / (size * _AVERAGE)), 1), break_on_hyphens=False)
+
+
+def text_lines(lines: Iterable[str], x: float, y: float, size: float, step: float, **attributes: str) -> list[str]:
+    """Write lines below each other; ``y`` is the base line of the first."""
+    return [
+        element("text", escape(line), x=x, y=y + i * step, font_size=size, **attributes) for i, line in enumerate(lines)
+    ]
+
+
+def document(
+    name: str, width: float, height: float, title: str, description: str, day: str, night: str, body: Iterable[str]
+) -> str:
+    """Write a picture with a background of its own, in colours for light and for dark surroundings.
+
+    Parameters
+    ----------
+    name : str
+        Class of the picture, before which all its styles stand: they leave alone the page that it is put into.
+    width, height : float
+    title, description : str
+        For those who do not see it.
+    day, night : str
+        Further styles, and those that replace them where the reader prefers dark colours.
+    body : iterable of str
+        Elements, one a line.
+    """
+    style = _STYLE.format(name=name, day=day.strip(), night=night.strip())
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{escape(name)}" width="{_value(width)}" '
+        f'height="{_value(height)}" viewBox="0 0 {_value(width)} {_value(height)}" role="img">',
+        element("title", escape(title)),
+        element("desc", escape(description)),
+        element("style", "\n", style, "\n"),
+        element("rect", width=width, height=height, class_="back"),
+        *body,
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
