@@ -5,13 +5,14 @@ Nothing here imports CUDA before it is used, so that `available` can be asked an
 
 >>> import wmma_emu.gpu
 >>> sorted(wmma_emu.gpu.__all__)
-['DeviceInfo', 'Report', 'available', 'crosscheck', 'device', 'execute', 'run_snippet']
+['DeviceInfo', 'Report', 'available', 'crosscheck', 'device', 'execute', 'multiply', 'run_snippet']
 """
 
 from wmma_emu.gpu.availability import available
 from wmma_emu.gpu.campaign import Report, crosscheck
 from wmma_emu.gpu.device import DeviceInfo, device
 from wmma_emu.gpu.execute import execute
+from wmma_emu.gpu.multiply import multiply
 from wmma_emu.gpu.snippet import run_snippet
 
-__all__ = ["DeviceInfo", "Report", "available", "crosscheck", "device", "execute", "run_snippet"]
+__all__ = ["DeviceInfo", "Report", "available", "crosscheck", "device", "execute", "multiply", "run_snippet"]

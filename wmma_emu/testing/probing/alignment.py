@@ -78,25 +78,25 @@ def ask_fraction_bits(subject: Subject, step: Step) -> tuple[Answer, Sequence[in
     """
     found: dict[int, list[str]] = {}
     evidence: list[str] = []
-    deepest = 0
+    reached = 0
     for where in step.arrangements():
         residues = _residues(subject, where, range(1, _DEEPEST))
         kept = [depth for depth, (_, bits) in residues.items() if unpack(bits, subject.d).kind != "zero"]
         limit = max(kept, default=0)
-        deepest = max(residues, default=0)
         if kept != [depth for depth in residues if depth <= limit]:
             text = "small terms count at some depths below a large one and not at others above those"
             return Answer("fraction bits", "no fixed number", tuple(evidence), text), [limit]
-        found.setdefault(limit, []).append(str(where[2]))
         evidence += [observed_line(subject, *residues[depth]) for depth in (limit, limit + 1) if depth in residues]
+        reached = max(reached, limit)
+        if limit + 1 in residues:
+            found.setdefault(limit, []).append(str(where[2]))
+    if not found:
+        text = f"{reached} or more: the formats reach no deeper"
+        return Answer("fraction bits", text, tuple(evidence)), range(reached, 1 << 10)
     values = sorted(found)
-    if len(values) > 1:
+    if len(values) > 1 or reached > values[0]:
         text = ", ".join(f"{limit} with the small term at {' and '.join(names)}" for limit, names in found.items())
         return Answer("fraction bits", text, tuple(evidence), "terms are kept to different depths"), values[:1]
-    if values[0] == deepest:
-        return Answer("fraction bits", f"{deepest} or more: the formats reach no deeper", tuple(evidence)), range(
-            deepest, 1 << 10
-        )
     text = f"F = {values[0]}, below the largest exponent of a step's terms"
     return Answer("fraction bits", text, tuple(evidence)), values
 

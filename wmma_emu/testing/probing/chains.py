@@ -40,10 +40,10 @@ def ask_fused(subject: Subject) -> Answer:
     if exact_products or subject.terms < 2:
         return Answer("fused", "products are exact in the format of the sums: no input shows whether they are rounded")
     factors = terms.product(-2 * width, (1 << width) + 1, (1 << width) - 1)
-    one = terms.case([(C, 1, 0, 1)])
+    one = terms.product(0, 1, 1, 1)
     if factors is None or one is None:
         return Answer("fused", "the formats have no product that would show it")
-    case = Case({0: factors}, one.c)
+    case = Case({0: one, 1: factors})
     [bits] = subject.ask([case])
     evidence = (observed_line(subject, case, bits),)
     if unpack(bits, subject.d).kind == "zero":

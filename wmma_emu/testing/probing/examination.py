@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from wmma_emu.testing.probing.alignment import (
     ask_zero_products,
 )
 from wmma_emu.testing.probing.chains import ask_fused, chain_cases
-from wmma_emu.testing.probing.fitting import Observations, Survivors, tiles_of, with_parameters
+from wmma_emu.testing.probing.fitting import Observations, Survivors, differing, tiles_of, with_parameters
 from wmma_emu.testing.probing.report import Answer, Report
 from wmma_emu.testing.probing.rounding import ROUNDINGS, floor_cases, operand_cases, rounding_cases
 from wmma_emu.testing.probing.specials import special_answers
@@ -39,6 +39,37 @@ _ANY = 1 << 16
 _CHAIN_ROUNDINGS = ("RNE", "RZ", "RD", "RU")
 
 
+class _Sums(NamedTuple):
+    """What steps could round to, and how."""
+
+    accumulator: str
+    output: str
+    rounding: str
+
+    def __str__(self) -> str:
+        return f"{self.rounding} to {self.output or self.accumulator}"
+
+
+class _Conversion(NamedTuple):
+    """What operands could become first."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"first converted to {self.name}" if self.name else "as they are"
+
+
+class _Chain(NamedTuple):
+    """How a chain could run."""
+
+    structure: Structure
+    inside: str
+    rounding: str
+
+    def __str__(self) -> str:
+        return f"{self.rounding} to {self.inside}"
+
+
 class Examination:
     """The state of one examination.
 
@@ -57,6 +88,7 @@ class Examination:
         self.seen = Observations(subject)
         self.structures: list[Structure] = []
         self.tree = ""
+        self.note = ""
         self.checked = 0
 
     def run(self) -> Report:
@@ -75,8 +107,9 @@ class Examination:
             like=self.subject.instruction.mnemonic,
             answers=tuple(self.answers),
             tree=self.tree,
-            model=product.model if sound and product is not None else None,
+            model=replace(product.model, note=self.note) if sound and product is not None else None,
             unobservable=self.unobservable if sound else {},
+            note=self.note,
             dot_products=self.subject.asked,
             checked=self.checked,
             calls=self.subject.calls,
@@ -113,8 +146,7 @@ class Examination:
             return None
         self.tree = brackets(tree)
         evidence = (
-            f"a small term, 2**{masks.small}, beside 2**{masks.large} and its negative: lost where it meets one of them, "
-            "and they have not met",
+            f"2**{masks.small} beside 2**{masks.large} and its negative: lost where it meets one before they meet",
         )
         found = structures_of(tree, _product(self.subject.instruction, Structure("fma_chain", 1)))
         problem = "" if found else "the sums have an order that no DotModel has"
@@ -155,12 +187,14 @@ class Examination:
             for rounding in ROUNDINGS:
                 floor = format_of(accumulator).emin - _NO_FLOOR
                 parameters = {"accumulator": accumulator, "output": output, "rounding": rounding}
-                candidates[accumulator, output, rounding] = with_parameters(product, min_exponent=floor, **parameters)
+                candidates[_Sums(accumulator, output, rounding)] = with_parameters(
+                    product, min_exponent=floor, **parameters
+                )
         survivors = self.seen.survivors(cases, candidates)
         modelled = [value for value in survivors.values if value[2] in ("RZ", "RNE")]
         chosen = (modelled or survivors.values)[0]
         accumulator, output, rounding = chosen
-        text = f"{rounding} to {output or accumulator}"
+        text = str(chosen)
         if accumulator != self.subject.d.name:
             text += f", converted to {self.subject.d} at the end"
         problem = survivors.problem if modelled else survivors.problem or f"steps round {rounding}"
@@ -172,14 +206,15 @@ class Examination:
 
     def _operands(self, product: DotProduct, cases: list[Case]) -> DotProduct:
         """Whether operands are converted, which shows in the exponents of subnormal ones."""
-        candidates = {name: with_parameters(product, operand_format=name) for name in _conversions(self.subject)}
+        names = [_Conversion(name) for name in _conversions(self.subject)]
+        candidates = {x: with_parameters(product, operand_format=x.name) for x in names}
         survivors = self.seen.survivors(cases, candidates)
         # Few of these cases can be asked of narrow formats; the families have others.
-        value = min(survivors.values, key=lambda name: self.seen.wrong(candidates[name]))
-        text = f"first converted to {value}" if value else "as they are"
-        self.answers.append(self._eliminated("operands", text, survivors, cases, candidates, survivors.problem, value))
-        self._leave_open("operand_format", survivors.values)
-        return candidates[value]
+        chosen = min(survivors.values, key=lambda x: self.seen.wrong(candidates[x]))
+        answer = self._eliminated("operands", str(chosen), survivors, cases, candidates, survivors.problem, chosen)
+        self.answers.append(answer)
+        self._leave_open("operand_format", [x.name for x in survivors.values])
+        return candidates[chosen]
 
     def _floor(self, product: DotProduct, cases: list[Case]) -> DotProduct:
         """The exponent below which the alignment does not fall: the highest that explains everything."""
@@ -213,7 +248,7 @@ class Examination:
             for inside in _chain_formats(self.subject):
                 for rounding in _CHAIN_ROUNDINGS:
                     changes = {"accumulator": d, "operand_format": "" if inside == d else inside, **structure.fields()}
-                    candidates[structure, inside, rounding] = with_parameters(
+                    candidates[_Chain(structure, inside, rounding)] = with_parameters(
                         product, chain_rounding=rounding, **changes
                     )
         survivors = self.seen.survivors(cases, candidates)
@@ -222,7 +257,7 @@ class Examination:
         problem = survivors.problem
         if rounding != product.rounding:
             problem = f"chains round {rounding}, and {self.subject.instruction.mnemonic} rounds {product.rounding}"
-        text = f"{rounding} to {inside} after every product"
+        text = f"{chosen} after every product"
         labels = {value: candidates[value] for value in survivors.wrong}
         self.answers.append(self._eliminated("rounding of sums", text, survivors, cases, labels, problem, chosen))
         self.answers.append(ask_fused(self.subject))
@@ -246,6 +281,8 @@ class Examination:
         value = survivors.values[0] if chosen is None else chosen
         wrong = survivors.runners_up()
         evidence = [f"{survivors.compared} dot products" + (f"; wrong would be {wrong}" if wrong else "")]
+        if not cases:
+            evidence = ["these formats have no case that shows it"]
         others = sorted((n, i, v) for i, (v, n) in enumerate(survivors.wrong.items()) if n)
         if others and not problem:
             evidence += self.seen.telling(cases, candidates[value], candidates[others[0][2]])
@@ -262,11 +299,14 @@ class Examination:
         start = self.seed + _SEEDS_TO_FIT
         fresh = Observations(self.subject, list(tiles_of(self.subject, range(start, start + _SEEDS_TO_CHECK))))
         wrong: dict[str, int] = {}
+        of_nan = 0
         for tile in fresh.tiles:
-            differing = int((tile.predicted(product) != tile.d).sum())
+            predicted = tile.predicted(product)
+            count = int(differing(predicted, tile.d, product.d).sum())
+            of_nan += int((predicted != tile.d).sum()) - count
             self.checked += tile.d.size
-            if differing:
-                wrong[tile.family] = wrong.get(tile.family, 0) + differing
+            if count:
+                wrong[tile.family] = wrong.get(tile.family, 0) + count
         question = "the model against adversarial families"
         text = f"{self.checked} dot products of {len({tile.family for tile in fresh.tiles})} families"
         if wrong:
@@ -274,7 +314,9 @@ class Examination:
             problem = f"{sum(wrong.values())} of {text} differ: {worst}"
             self.answers.append(Answer(question, "it does not hold", (), problem))
             return
-        self.answers.append(Answer(question, f"{text}: 0 differ"))
+        if of_nan:
+            self.note = f"NaN results have other bits than the model's, in {of_nan} of {self.checked} dot products"
+        self.answers.append(Answer(question, f"{text}: 0 differ" + (", but for the bits of NaN" if of_nan else "")))
         fresh.tiles += self.seen.tiles
         for name, values in list(self.unobservable.items()):
             if not isinstance(values, range):

@@ -6,16 +6,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import DotProduct, matmul
-from wmma_emu.formats.codec import Bits
+from wmma_emu.formats import Format
+from wmma_emu.formats.codec import Bits, unpack
 from wmma_emu.instructions import Instruction
 from wmma_emu.testing.families import draw, families_of
 from wmma_emu.testing.probing.subject import Case, Subject
 from wmma_emu.testing.probing.terms import Terms, value_text
 from wmma_emu.warp.sparse import compress, expand, matmul_sparse
 
-__all__ = ["Observations", "Survivors", "Tile", "observed_line", "tiles_of", "with_parameters"]
+__all__ = ["Observations", "Survivors", "Tile", "differing", "observed_line", "tiles_of", "with_parameters"]
+
+
+def differing(x: Bits, y: Bits, fmt: Format) -> NDArray[np.bool_]:
+    """Where results differ; two NaN do not, whatever their bits: those are no parameter of a `DotModel`."""
+    result: NDArray[np.bool_] = (x != y) & ~(unpack(x, fmt).is_nan & unpack(y, fmt).is_nan)
+    return result
 
 
 def with_parameters(product: DotProduct, **changes: Any) -> DotProduct:
@@ -89,9 +97,7 @@ class Survivors:
     def problem(self) -> str:
         """Why there is no value, if there is none."""
         best = self.values[0]
-        return (
-            f"the best value, {best!r}, is wrong in {self.wrong[best]} of {self.compared}" if self.wrong[best] else ""
-        )
+        return f"the best, {best}, is wrong in {self.wrong[best]} of {self.compared}" if self.wrong[best] else ""
 
     def runners_up(self, count: int = 3) -> str:
         """How often the best of the others are wrong."""
@@ -114,26 +120,27 @@ class Observations:
 
     def survivors(self, cases: Sequence[Case], candidates: Mapping[Any, DotProduct]) -> Survivors:
         """Ask for cases, and see which candidates give all their bits."""
-        results = np.array(self.subject.ask(cases), np.uint64)
+        fmt = self.subject.d
+        results = np.array(self.subject.ask(cases), fmt.storage)
         operands = self.subject.operands(cases)
         wrong = {
-            value: int((matmul(product, *operands)[:, 0, 0] != results).sum()) if cases else 0
+            value: int(differing(matmul(product, *operands)[:, 0, 0], results, fmt).sum()) if cases else 0
             for value, product in candidates.items()
         }
         return Survivors(wrong, len(cases))
 
     def wrong(self, product: DotProduct) -> int:
         """How many elements of the tiles a model gets wrong."""
-        return sum(int((tile.predicted(product) != tile.d).sum()) for tile in self.tiles)
+        return sum(int(differing(tile.predicted(product), tile.d, product.d).sum()) for tile in self.tiles)
 
     def telling(self, cases: Sequence[Case], chosen: DotProduct, other: DotProduct) -> list[str]:
         """The simplest case that tells two candidates apart, as a line of evidence."""
         operands = self.subject.operands(cases)
         first, second = (matmul(product, *operands)[:, 0, 0] for product in (chosen, other))
-        differing = np.flatnonzero(first != second)
-        if not len(differing):
+        places = np.flatnonzero(first != second)
+        if not len(places):
             return []
-        index = min(map(int, differing), key=lambda i: (len(cases[i].products), i))
+        index = min(map(int, places), key=lambda i: (len(cases[i].products), i))
         return [observed_line(self.subject, cases[index], int(first[index]))]
 
 

@@ -42,12 +42,16 @@ def examine(f: Function, *, like: str | Instruction | BoundInstruction, seed: in
 
     Examples
     --------
+    A product in float32, of NumPy's loops:
+
     >>> import numpy as np, wmma_emu as we
     >>> def product(a, b, c):
-    ...     return (a.astype(np.float64) @ b.astype(np.float64) + c).astype(np.float32)
+    ...     return np.einsum("ik,kj->ij", a.astype(np.float32), b.astype(np.float32)) + c
     >>> report = examine(product, like="m16n8k8.f32.f16.f16.f32")
-    >>> report.model is None, report.answers[0].answer
-    (True, 'all computed alike, and the same at a second call')
+    >>> report.tree
+    'chain(k0..k7, c)'
+    >>> report.model.describe()
+    'f32 fused multiply-adds, k ascending, from +0, then c added (RNE)'
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise FragmentMismatchError(f"seed={shorten(seed)} is no integer")
@@ -96,8 +100,8 @@ def probe(
         show(str(report))
     if report.model is None:
         raise UnmodelledArithmeticError(
-            f"no DotModel gives the bits of {report.subject}: {report.problems[0]}. The error's .report has all answers; "
-            "wmma_emu.testing.examine returns it without an error",
+            f"no DotModel has the bits of {report.subject}: {report.problems[0]}. The error's .report has all answers; "
+            "wmma_emu.testing.examine returns it without raising",
             report,
         )
     source = f"probe of {report.subject}: {report.checked} dot products of adversarial families compared, 0 differ"

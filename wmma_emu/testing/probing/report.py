@@ -58,6 +58,8 @@ class Report:
     unobservable : dict
         Of each parameter of the model that no input of these formats and this k shows entirely: the values that give
         the same bits, the model's own among them.
+    note : str
+        What the model does not say: which bits NaN results have, if they are not the model's.
     dot_products, checked, calls : int
         How many dot products were asked for, how many were compared with the model, and how many calls that took.
     """
@@ -68,6 +70,7 @@ class Report:
     tree: str
     model: DotModel | None
     unobservable: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    note: str = ""
     dot_products: int = 0
     checked: int = 0
     calls: int = 0
@@ -99,6 +102,23 @@ class Report:
         rows = (row for row in MODELS if row.arithmetic in ("aligned_sum", "fma_chain"))
         return tuple(dict.fromkeys(row.arch for row in rows if not self.differences(row)))
 
+    def to_dict(self) -> dict[str, Any]:
+        """The report as data for JSON."""
+        open_ = {name: _others(values) for name, values in self.unobservable.items()}
+        return {
+            "subject": self.subject,
+            "like": self.like,
+            "tree": self.tree,
+            "answers": {answer.question: [answer.answer, *answer.evidence] for answer in self.answers},
+            "problems": list(self.problems),
+            "model": None if self.model is None else {name: getattr(self.model, name) for name in PARAMETERS},
+            "unobservable": open_,
+            "note": self.note,
+            "dot_products": self.dot_products,
+            "checked": self.checked,
+            "calls": self.calls,
+        }
+
     def __str__(self) -> str:
         lines = [f"{self.subject}, like {self.like}", "", *map(str, self.answers), ""]
         if self.model is None:
@@ -108,6 +128,7 @@ class Report:
             lines.append(f"model: {self.model.describe()}")
             for name, values in self.unobservable.items():
                 lines.append(f"    {name}={getattr(self.model, name)!r}: no input tells it from {_others(values)}")
+            lines += [f"    {self.note}"] if self.note else []
             lines.append(
                 f"    {self.checked} dot products of adversarial families compared with it, 0 differ; "
                 f"{self.dot_products} asked before that, in {self.calls} calls all together"

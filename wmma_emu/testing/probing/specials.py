@@ -18,10 +18,11 @@ __all__ = ["special_answers"]
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """Cases of one kind, each with what it is about."""
+    """Cases of one kind, each with what it is about; the last of them are shown, or all."""
 
     name: str
     cases: tuple[tuple[str, Case], ...]
+    shown: int = 0
 
 
 def special_answers(subject: Subject, product: DotProduct, step: Step) -> list[Answer]:
@@ -38,10 +39,11 @@ def _answer(subject: Subject, product: DotProduct, question: _Question) -> Answe
     evidence, wrong = [], []
     for (name, case), bits, model in zip(question.cases, results, predicted, strict=True):
         evidence.append(f"{name}: {observed_line(subject, case, bits)}")
-        if bits != int(model):
-            wrong.append(f"{name} give {_short(bits, subject.d)} and not {_short(int(model), subject.d)}")
+        both_nan = unpack(bits, subject.d).kind == unpack(int(model), subject.d).kind == "nan"
+        if bits != int(model) and not both_nan:
+            wrong.append(f"{name}: {_short(bits, subject.d)} and not {_short(int(model), subject.d)}")
     words = _SUMMARIES[question.name](subject, [name for name, _ in question.cases], results)
-    return Answer(question.name, words, tuple(evidence), "; ".join(wrong[:3]))
+    return Answer(question.name, words, tuple(evidence[-question.shown :]), "; ".join(wrong[:3]))
 
 
 def _short(bits: int, fmt: Format) -> str:
@@ -78,18 +80,17 @@ def _largest_sums(subject: Subject, step: Step) -> _Question:
     """Largest significands in every product of a step, and in c: the widest sum."""
     terms = Terms(subject)
     significand_a, significand_b = ((2 << fmt.fraction_bits) - 1 for fmt in (subject.a, subject.b))
-    if subject.a.nan == "all_ones":
-        significand_a -= 0  # the exponent is a small one: only the largest exponent lacks the largest significand
     low = -subject.a.fraction_bits - subject.b.fraction_bits
     factors = [terms.product(low, significand_a, significand_b, sign) for sign in (0, 1)]
     addends = [terms.addend((2 << subject.c.fraction_bits) - 1, -subject.c.fraction_bits, sign) for sign in (0, 1)]
     cases = []
-    for count in sorted({1, len(step.positions) // 2, len(step.positions) - 1, len(step.positions)} - {0}):
+    for count in range(1, len(step.positions) + 1):
         for sign, c in ((0, 0), (0, addends[0]), (1, addends[1])):
             if factors[sign] is not None and c is not None:
                 products = {k: factors[sign] for k in step.positions[:count]}
-                cases.append((f"{count} of them{' and c' if c else ''}", Case(products, c)))  # type: ignore[arg-type]
-    return _Question("carries", tuple(cases))
+                name = f"{'minus ' if sign else ''}{count} of them{' and c' if c else ''}"
+                cases.append((name, Case(products, c)))  # type: ignore[arg-type]
+    return _Question("carries", tuple(cases), shown=3)
 
 
 def _nan(subject: Subject, step: Step) -> _Question:
@@ -194,7 +195,7 @@ def _of_subnormals(subject: Subject, names: Sequence[str], results: Sequence[int
 
 
 def _of_carries(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:
-    return f"sums of largest significands, up to {names[-1]}"
+    return f"sums of largest significands: 1 to {(len(names) + 2) // 3} of them, with and without the largest c"
 
 
 def _of_nan(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:

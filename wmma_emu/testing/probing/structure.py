@@ -102,7 +102,7 @@ def _candidates(k: int) -> Iterator[Structure]:
         yield Structure("aligned_sum", n, c_joins="last_add")
         yield Structure("aligned_sum", n, c_joins="last_add", partial_sums="added")
         yield Structure("aligned_sum", n, partial_sums="added")
-    for n in range(k, 0, -1):
+    for n in range(max(k // 2, 1), 0, -1):
         yield Structure("aligned_sum", n, "byte_pairs")
         yield Structure("aligned_sum", n, "byte_pairs", "last_add")
         yield Structure("aligned_sum", n, "byte_pairs", "last_add", "added")

@@ -77,7 +77,8 @@ class Subject:
             If what f returns is no D.
         """
         self.calls += 1
-        result = self.f(from_bits(a, self.a), from_bits(b, self.b), from_bits(c, self.c))
+        with np.errstate(all="ignore"):  # infinities, NaN and overflow are asked for on purpose
+            result = self.f(from_bits(a, self.a), from_bits(b, self.b), from_bits(c, self.c))
         wanted = (self.instruction.m, self.instruction.n)
         try:
             d = to_bits(result, self.d, "D")

@@ -70,10 +70,16 @@ class Terms:
         return self.product(exponent, significand, 1, sign) or self.product(exponent, 1, significand, sign)
 
     def text(self, case: Case) -> str:
-        """The terms of a case in words: ``k0: 2**10 x 1.5``."""
+        """The terms of a case in words, neighbours that are alike as one: ``k0: 1024 x 1.5, k1..k3: 1 x 1``."""
+        runs: list[tuple[int, int, tuple[int, int]]] = []
+        for k, factors in sorted(case.products.items()):
+            if runs and runs[-1][1] == k - 1 and runs[-1][2] == factors:
+                runs[-1] = (runs[-1][0], k, factors)
+            else:
+                runs.append((k, k, factors))
         parts = [
-            f"k{position}: {value_text(x, self.a)} x {value_text(y, self.b)}"
-            for position, (x, y) in sorted(case.products.items())
+            f"k{first}{f'..k{last}' if last > first else ''}: {value_text(x, self.a)} x {value_text(y, self.b)}"
+            for first, last, (x, y) in runs
         ]
         if case.c or not parts:
             parts.append(f"c: {value_text(case.c, self.c)}")

@@ -144,12 +144,51 @@ def brackets(tree: Tree) -> str:
     --------
     >>> brackets(frozenset([frozenset(["c", 0, 1, 2, 3]), 4, 5, 6, 7]))
     '((c + k0..k3) + k4..k7)'
+
+    One after another:
+
+    >>> brackets(frozenset([frozenset([frozenset([frozenset([0, 1]), 2]), 3]), "c"]))
+    'chain(k0..k3, c)'
     """
     if not isinstance(tree, frozenset):
         return _name(tree)
+    base, links = _chain(tree)
+    if len(links) > 2:
+        parts = [brackets(base), *_in_order(links)] if isinstance(base, frozenset) else _in_order([base, *links])
+        return f"chain({', '.join(parts)})"
     inner = sorted((x for x in tree if isinstance(x, frozenset)), key=_first)
     parts = [brackets(x) for x in inner] + (["c"] if C in tree else [])
     return f"({' + '.join(parts + _runs(sorted(x for x in tree if isinstance(x, int))))})"
+
+
+def _chain(tree: Tree) -> tuple[Tree, list[Leaf]]:
+    """Take off the summands that are added to the rest one after another, last ones first."""
+    links: list[Leaf] = []
+    while isinstance(tree, frozenset) and len(tree) == 2:
+        last = [x for x in tree if not isinstance(x, frozenset)]
+        if len(last) == 2:
+            first, second = sorted(last, key=_first)
+            return first, [second, *reversed(links)]
+        if not last:
+            break
+        links += last
+        [tree] = tree - set(last)
+    return tree, links[::-1]
+
+
+def _in_order(leaves: Sequence[Leaf]) -> list[str]:
+    """Summands in the order of a chain, runs of ascending k shortened."""
+    parts: list[list[Leaf]] = []
+    for leaf in leaves:
+        if parts and leaf != C and parts[-1][-1] != C and int(leaf) == int(parts[-1][-1]) + 1:
+            parts[-1].append(leaf)
+        else:
+            parts.append([leaf])
+    return [
+        text
+        for run in parts
+        for text in ([f"k{run[0]}..k{run[-1]}"] if len(run) > 2 else [_name(leaf) for leaf in run])
+    ]
 
 
 def _first(tree: Tree) -> int:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Arrays of any format and shape: a pattern that a seed gives, of which a window is kept, and edits."""
 
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -15,13 +16,10 @@ from wmma_emu.testing.patterns import format_meant, from_bits
 from wmma_emu.testing.strategies.checks import Allowed, shape_of
 from wmma_emu.testing.strategies.patterns import integers, pattern_strategy
 
-__all__ = ["ROUNDS", "SEEDS", "draw_patterns", "matrices", "window"]
+__all__ = ["ROUNDS", "draw_patterns", "matrices", "one_in", "seeds", "window"]
 
-SEEDS = (1 << 32) - 1
-"""The largest seed that is drawn."""
-
-ROUNDS = 64
-"""One window in so many leaves something out: Hypothesis shrinks towards those."""
+ROUNDS = 256
+"""One step of a window in so many leaves something out."""
 
 _STYLES = {
     "float": ("zeros", "small integers", "near one", "wide", "raw"),
@@ -70,7 +68,7 @@ def draw_patterns(draw: st.DrawFn, fmt: Format, shape: tuple[int, ...], allowed:
     """`matrices` as patterns."""
     size = prod(shape)
     style = draw(st.sampled_from(_STYLES[fmt.kind]))
-    seed = draw(integers(0, SEEDS))
+    seed = draw(seeds())
     start, stop = window(draw, size)
     patterns = np.zeros(size, fmt.storage) if fmt.has_zero else np.full(size, fmt.bias, fmt.storage)
     if style != "zeros":
@@ -83,14 +81,36 @@ def draw_patterns(draw: st.DrawFn, fmt: Format, shape: tuple[int, ...], allowed:
     return patterns.reshape(shape)
 
 
-def window(draw: st.DrawFn, size: int) -> tuple[int, int]:
-    """Draw which of so many lines are kept: mostly all of them; shrinks to a single one, as near the first as it goes.
+@cache
+def one_in(count: int) -> st.SearchStrategy[int]:
+    """Numbers below ``count``, of which the first few are rare, and what Hypothesis shrinks towards.
 
-    Two numbers, the end and the length, each beyond the size almost always, so that what shrinks is never misread.
+    Unlike ``integers``, which Hypothesis draws small ones of.
     """
-    stop = min(draw(integers(0, ROUNDS * size)), size)
-    length = min(1 + draw(integers(0, ROUNDS * size)), size)
-    return max(stop - length, 0), stop
+    return st.sampled_from(range(count))
+
+
+def window(draw: st.DrawFn, size: int) -> tuple[int, int]:
+    """Draw which of so many lines are kept: mostly all of them; shrinks to a single one.
+
+    Step by step the lower half of what is left, the upper one, or, almost always, both.
+    """
+    start, stop = 0, size
+    for _ in range(max(size - 1, 0).bit_length()):
+        half = draw(one_in(ROUNDS))
+        middle = (start + stop + 1) // 2
+        if half == 0:
+            stop = middle
+        elif half == 1 and middle < stop:
+            start = middle
+    return start, stop
+
+
+@cache
+def seeds() -> st.SearchStrategy[int]:
+    """Seeds: few enough to be said aloud, all of them as likely."""
+    hundred = one_in(100)
+    return st.tuples(hundred, hundred, hundred).map(lambda digits: (digits[0] * 100 + digits[1]) * 100 + digits[2])
 
 
 def _seeded(fmt: Format, style: str, seed: int, count: int) -> Bits:

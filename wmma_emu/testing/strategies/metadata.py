@@ -12,7 +12,7 @@ from wmma_emu.layouts import granularity_of, metadata_map
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.testing.families.words import random_words
 from wmma_emu.testing.strategies.checks import row_of
-from wmma_emu.testing.strategies.matrices import SEEDS
+from wmma_emu.testing.strategies.matrices import seeds
 from wmma_emu.testing.strategies.patterns import integers
 from wmma_emu.warp import BoundInstruction
 
@@ -54,7 +54,7 @@ def metadata(
     found, places = metadata_map(row, selector), granularity_of(row)
     legal = np.array(list(places.nibbles), np.uint32)
     shape = found.lane.shape
-    is_random, seed = draw(st.booleans()), draw(integers(0, SEEDS))
+    is_random, seed = draw(st.booleans()), draw(seeds())
     nibbles = np.full(shape, legal[0])
     words = np.zeros((row.warps, LANES), np.uint32)
     if is_random:

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Matrices through an instruction of the GPU at hand: what ``ins(A, B, C)`` is in the emulator."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.gpu.execute import execute
+from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp.registers import BoundOperand
+
+__all__ = ["multiply"]
+
+
+def multiply(ins: BoundInstruction, A: ArrayLike, B: ArrayLike, C: ArrayLike | None = None) -> NDArray[Any]:
+    """Multiply matrices of an instruction's shape on the GPU: D = A B + C.
+
+    Parameters
+    ----------
+    ins : BoundInstruction
+        Bound to the GPU's own chip.
+    A : array, shape (..., M, K)
+        Of a sparse instruction all of A, with the zeros that it leaves out.
+    B : array, shape (..., K, N)
+    C : array, shape (..., M, N), optional
+        +0 if left out. In the dtypes of the formats, or raw bits; leading axes broadcast.
+
+    Returns
+    -------
+    array, shape (..., M, N)
+        In the dtype of D.
+
+    Raises
+    ------
+    FragmentMismatchError
+        If a shape or dtype is not the instruction's.
+    BackendUnavailableError
+        If there is no GPU; see `wmma_emu.gpu.execute`.
+
+    Examples
+    --------
+    >>> import numpy as np, wmma_emu as we
+    >>> ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
+    >>> A, B = np.ones((16, 16), np.float16), np.ones((16, 8), np.float16)
+    >>> if we.gpu.available() and we.gpu.device().arch == "sm_90":
+    ...     assert np.array_equal(we.gpu.multiply(ins, A, B), ins(A, B))
+    """
+    if not isinstance(ins, BoundInstruction):
+        raise FragmentMismatchError(
+            f"ins={shorten(ins)} is not bound to a chip; wmma_emu.instruction(name, arch=...) is"
+        )
+    row = ins.instruction
+    a, b = to_bits(A, ins.a.format, "A"), to_bits(B, ins.b.format, "B")
+    c = np.zeros((row.m, row.n), ins.c.format.storage) if C is None else to_bits(C, ins.c.format, "C")
+    keywords: dict[str, Any] = {}
+    if row.is_sparse:
+        packed, keywords["metadata"] = ins.compress(from_bits(a, ins.a.format))
+        a = to_bits(packed, ins.a.format, "A")
+    a, b, c = (_for_every_quad_pair(bits, operand) for bits, operand in ((a, ins.a), (b, ins.b), (c, ins.c)))
+    second = from_bits(b, ins.b.format) if row.is_warpgroup else ins.b.pack_bits(b)
+    d = ins.d.unpack_bits(execute(ins, ins.a.pack_bits(a), second, ins.c.pack_bits(c), **keywords), "D")
+    return from_bits(d[..., 0, :, :] if len(ins.d.matrix_shape) > 2 else d, ins.d.format)
+
+
+def _for_every_quad_pair(bits: Bits, operand: BoundOperand) -> Bits:
+    """The same matrix four times where a warp multiplies four, m8n8k4 of f16."""
+    shape = operand.matrix_shape
+    if len(shape) == 2 or bits.shape[-2:] != shape[-2:]:
+        return bits
+    return np.broadcast_to(bits[..., None, :, :], (*bits.shape[:-2], *shape))
