@@ -93,6 +93,7 @@ step "mma.h by NVRTC, products" 240 "$python" -m tools.record_wmma_products --co
 step "wgmma in shared memory" 300 "$python" -m tools.wgmma_probe_cases --gpu
 step "campaign" 600 "$python" -m wmma_emu crosscheck --per-group "${PER_GROUP:-1e8}" --seed 1 \
     --state "$out/campaign.json" --rows "$out/mismatches.json" --report "$out/campaign.html" --report "$out/campaign.txt"
+step "probe" 500 "$python" -m tools.probe_models --gpu --json "$out/probe.json"
 step "check registers, numpy" 60 "$python" -m tools.check_registers "$out/sm90_registers.npz" --quiet
 show=180 step "check cuBLAS" 300 "$python" -m tools.check_cublas "$out/sm90_cublas.npz"
 step "check registers, reference" 90 "$python" -m tools.check_registers "$out/sm90_registers.npz" --quiet \

@@ -123,7 +123,10 @@ def main(arguments: list[str]) -> int:
                              "numpy": np.__version__, "wmma_emu": we.__version__}  # fmt: skip
     if options.gpu:
         device = we.gpu.device()
-        about |= {"machine": str(device), "subject": "the GPU, through wmma_emu.gpu.multiply"}
+        about |= {
+            "machine": f"{device.name}, driver {device.driver}, {device.toolkit}",
+            "subject": "the GPU, through wmma_emu.gpu.multiply",
+        }
         results = []
         for result in on_the_gpu(distinct_rows(device.arch)):
             results.append(result)
@@ -138,7 +141,7 @@ def main(arguments: list[str]) -> int:
     about["summary"] = summary(results)
     print(about["summary"])
     if options.json:
-        options.json.write_text(json.dumps({**about, "results": [_brief(x) for x in results]}, indent=1) + "\n")
+        options.json.write_text(_json_of(about, [_brief(x) for x in results]))
     if options.page:
         options.page.write_text(page_of(results, f"{about['subject']}, {about['date']}: {about['summary']}."))
     return int(any(result["differences"] for result in results))
@@ -149,10 +152,15 @@ def _line(result: dict[str, Any]) -> str:
     return f"{result['mnemonic']} {result['arch']} {result['lowering']}: {found}, {result['seconds']:.1f} s"
 
 
+def _json_of(about: dict[str, Any], results: list[dict[str, Any]]) -> str:
+    """One line for each result."""
+    head = json.dumps(about, indent=1).removesuffix("\n}")
+    return head + ',\n "results": [\n  ' + ",\n  ".join(map(json.dumps, results)) + "\n ]\n}\n"
+
+
 def _brief(result: dict[str, Any]) -> dict[str, Any]:
     """Without the evidence, which another run prints."""
-    answers = {question: lines[0] for question, lines in result["answers"].items()}
-    return {**result, "answers": answers}
+    return {name: value for name, value in result.items() if name not in ("answers", "subject", "like")}
 
 
 if __name__ == "__main__":

@@ -95,20 +95,21 @@ def bits(array: object, format: "Format | str | None" = None) -> Bits:
 def patterns_of(array: object, format: object, name: str) -> tuple[Bits, Format]:
     """`bits`, and what they are; ``name`` is what error messages call the array."""
     given, dtype = _read(array, name)
-    if format is not None:
-        fmt = format_meant(format)
-        if fmt.name in FORMATS:
-            # A pattern of a foreign array is its dtype's own; of others the table of formats says it.
-            return to_bits(array, fmt, name), fmt
-    else:
-        fmt = _format_of(dtype, name)
-    if dtype not in (_dtype_of(fmt), fmt.storage):
+    fmt = _format_of(dtype, name) if format is None else format_meant(format)
+    if dtype == fmt.storage and dtype != _dtype_of(fmt):
+        if (given > fmt.mask).any():
+            raise FragmentMismatchError(
+                f"{name} holds {hex(given.max())}, which is no pattern of {fmt}: the largest is {fmt.mask:#x}; "
+                "patterns are one an entry, not packed"
+            )
+        return np.array(given), fmt
+    if fmt.name in FORMATS:
+        return to_bits(array, fmt, name), fmt
+    if dtype != _dtype_of(fmt):
         raise FragmentMismatchError(
             f"{name} is an array of {shorten(dtype, str)}, and {fmt} is wanted: {_dtype_of(fmt)}, "
             f"or {fmt.storage} (raw bits)"
         )
-    if fmt.name in FORMATS:
-        return to_bits(array, fmt, name), fmt
     return np.array(given.view(fmt.storage) & fmt.storage.type(fmt.mask)), fmt
 
 
@@ -143,7 +144,7 @@ def _format_of(dtype: np.dtype[Any], name: str) -> Format:
         fix = f"pass numpy.array({name}, dtype=...) with the dtype that is meant"
     elif dtype.kind in "mM":
         fix = f"pass {name}.view(numpy.int64)"
-    elif dtype.kind == "V" and dtype.names is not None:
+    elif dtype.names:
         fix = f"pass its fields one by one: {name}[{dtype.names[0]!r}]"
     elif dtype.kind == "V":
         fix = "numpy.save loses ml_dtypes dtypes: wmma_emu.formats.dtypes.reinterpret_void gives them back"

@@ -98,8 +98,13 @@ class Report:
         return self.unobservable.get(name, (value,))
 
     def chips(self) -> tuple[str, ...]:
-        """The chips with a row in the table of models that computes so, in this family of shapes and formats."""
-        rows = (row for row in MODELS if row.arithmetic in ("aligned_sum", "fma_chain"))
+        """The chips that compute the instruction so, as the table of models has it."""
+        if self.model is None:
+            return ()
+        what = ("families", "shapes", "inputs")
+        rows = (
+            row for row in MODELS if all(set(getattr(self.model, name)) <= set(getattr(row, name)) for name in what)
+        )
         return tuple(dict.fromkeys(row.arch for row in rows if not self.differences(row)))
 
     def to_dict(self) -> dict[str, Any]:

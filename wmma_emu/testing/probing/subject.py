@@ -2,6 +2,7 @@
 """The callable that is examined, asked for single dot products."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ class Subject:
             raise FragmentMismatchError(f"f={shorten(f)} cannot be called; probe takes f(a, b, c) -> d on matrices")
         self.f = f
         self.instruction = _row_of(like)
-        self.name = getattr(f, "__qualname__", type(f).__qualname__)
+        self.name = _name_of(f)
         self.a, self.b, self.c, self.d = (self.instruction.format(x) for x in ("a", "b", "c", "d"))
         if not self.a.is_float:
             raise UnsupportedInstructionError(
@@ -122,6 +123,15 @@ class Subject:
             for position, (x, y) in case.products.items():
                 a[i, 0, position], b[i, position, 0] = x, y
         return a, b, np.array([case.c for case in cases], self.c.storage)[:, None, None]
+
+
+def _name_of(f: object) -> str:
+    """What a report calls a function."""
+    if isinstance(f, partial):
+        return _name_of(f.func)
+    if isinstance(f, BoundInstruction):
+        return repr(f)
+    return str(getattr(f, "__qualname__", type(f).__qualname__))
 
 
 def _row_of(like: object) -> Instruction:

@@ -165,7 +165,7 @@ def _bases(row: Instruction, families: Iterable[str] | None) -> tuple[str, ...]:
     names = names_of(row, families)
     if families is not None:
         return ("zeros", *names)
-    return ("zeros", *(name for name in names for _ in range(_OFTEN.get(name, 1))), "raw bits")
+    return ("zeros", *(name for name in names for _ in range(_OFTEN.get(name, 1))), "raw bits", "raw bits")
 
 
 @cache

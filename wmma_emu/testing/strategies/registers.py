@@ -14,6 +14,7 @@ from wmma_emu.layouts import metadata_map, pack_metadata
 from wmma_emu.layouts.metadata import selectors_of
 from wmma_emu.testing.families.samples import names_of
 from wmma_emu.testing.families.words import random_words
+from wmma_emu.testing.patterns import patterns_of
 from wmma_emu.testing.strategies.checks import Allowed, bound_of
 from wmma_emu.testing.strategies.metadata import unread_words
 from wmma_emu.testing.strategies.operands import draw_operands
@@ -66,7 +67,7 @@ class Registers(_Registers):
         lines = [f"<{self.origin}"]
         for name, words in zip("abc", self, strict=True):
             shape = ", ".join(map(str, words.shape))
-            there = np.argwhere(words != 0)
+            there = np.argwhere(patterns_of(words, None, name)[0])
             shown = "; ".join(
                 f"[{', '.join(map(str, at.tolist()))}] {_word_text(words[tuple(at)])}" for at in there[:4]
             )

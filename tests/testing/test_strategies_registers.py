@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""registers, metadata, fragments and instructions: legal for every instruction, and everything legal comes."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, seed, settings
+from hypothesis.errors import InvalidArgument
+
+import wmma_emu as we
+from tests.rows import REPRESENTATIVES
+from wmma_emu import wmma
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup
+from wmma_emu.layouts import granularity_of, metadata_map, unpack_metadata
+from wmma_emu.layouts.metadata import selectors_of
+from wmma_emu.layouts.wmma_table import FRAGMENTS
+from wmma_emu.testing import bits
+from wmma_emu.testing.strategies import (
+    archs,
+    fragment_operands,
+    fragments,
+    instruction_rows,
+    instructions,
+    metadata,
+    models,
+    registers,
+)
+
+pytestmark = pytest.mark.property
+
+ANEW = settings(
+    max_examples=500, database=None, deadline=None, suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate, Phase.shrink],
+)  # fmt: skip
+EACH = {(i.family, i.d, i.a, i.b, i.m, i.k): i for i in reversed(REPRESENTATIVES.values())}
+SPARSE = {(i.family, i.a, i.k): i for i in reversed(INSTRUCTIONS.values()) if i.is_sparse}
+WMMA = [i for i in INSTRUCTIONS.values() if i.family == "wmma.mma" and (i.a_layout, i.b_layout) == ("row", "col")]
+F16 = "m16n8k16.f32.f16.f16.f32"
+
+
+def drawn(strategy, examples, run=0):
+    found = []
+
+    @seed(run)
+    @settings(ANEW, max_examples=examples, phases=[Phase.generate])
+    @given(strategy)
+    def collect(value):
+        found.append(value)
+
+    collect()
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::wmma_emu.UnverifiedModelWarning")
+@pytest.mark.parametrize("row", EACH.values(), ids=lambda i: i.mnemonic)
+def test_registers_are_taken_by_execute_on_the_first_and_the_last_chip(row):
+    for arch in dict.fromkeys((row.archs[0], row.archs[-1])):
+        ins = we.instruction(row.mnemonic, arch=arch)
+        for found in drawn(registers(ins), 3):
+            d = ins.execute(*found, **found.options)
+            assert d.shape[0] == ins.d.num_registers and d.dtype == ins.d.register_dtype
+            assert repr(found).startswith(f"<{row.mnemonic}: ")
+
+
+@pytest.mark.parametrize("mnemonic", [F16, "mma.sp.m16n8k32.f32.f16.f16.f32", "wgmma.m64n16k16.f32.f16.f16"])
+def test_registers_hold_what_operands_are_and_any_words(mnemonic):
+    ins = we.instruction(mnemonic)
+    found = drawn(registers(ins), 300)
+    origins = {x.origin.partition(": ")[2].partition(" ")[0].strip(",;") for x in found}
+    assert origins == {"zeros", "raw", "family"}
+    least = find(registers(ins), lambda x: True, settings=ANEW)
+    assert not any(bits(words).any() for words in least)
+    assert pickle.loads(pickle.dumps(least)).options.keys() == least.options.keys()
+    few = drawn(registers(ins, families=["normal"], allow_nan=False), 20)
+    origins = {x.origin.partition(": ")[2].partition(",")[0].partition(";")[0] for x in few}
+    assert origins == {"zeros", "family 'normal'"}
+
+
+def test_registers_of_four_products_hold_four_matrices():
+    ins = we.instruction("m8n8k4.f32.f16.f16.f32", arch="sm_70")
+    different = find(registers(ins), lambda x: len(np.unique(ins.a.unpack_bits(x.a), axis=0)) == 4, settings=ANEW)
+    assert ins.a.unpack_bits(different.a).shape == (4, 8, 4)
+
+
+@pytest.mark.parametrize("row", SPARSE.values(), ids=lambda i: i.mnemonic)
+def test_metadata_are_legal_for_every_selector_and_every_legal_nibble_comes(row):
+    nibbles = set()
+    for selector in selectors_of(row):
+        for words in drawn(metadata(row, selector=selector), 12, selector):
+            assert words.shape == ((4, 32) if row.is_warpgroup else (32,)) and words.dtype == np.uint32
+            places = unpack_metadata(row, words, selector) % granularity_of(row).chunk
+            nibbles.update(map(tuple, places.reshape(-1, granularity_of(row).kept).tolist()))
+    assert nibbles == set(granularity_of(row).nibbles.values())
+
+
+def test_lanes_that_a_selector_leaves_out_hold_anything():
+    row = lookup("mma.sp.m16n8k16.f32.f16.f16.f32")
+    left_out = np.setdiff1d(np.arange(32), metadata_map(row, 2).lane)
+    found = np.array([words[left_out] for words in drawn(metadata(row, selector=2), 40)])
+    assert len(np.unique(found)) > 100
+    ins = we.instruction(row.mnemonic)
+    options = [x.options for x in drawn(registers(ins), 100)]
+    assert {x["selector"] for x in options} == {0, 1, 2, 3}
+    assert any(x["metadata"][np.setdiff1d(np.arange(32), metadata_map(row, x["selector"]).lane)].any() for x in options)
+
+
+def test_fragments_of_every_type_come_with_elements_in_them():
+    kinds = set()
+    for frag in drawn(fragments(), 1000):
+        kinds.add((f"m{frag.m}n{frag.n}k{frag.k}", frag.use.value, frag.format.name))
+        assert frag.is_initialised and frag.to_matrix().shape == frag.lane_map.matrix_shape
+    assert kinds == set(FRAGMENTS)
+
+
+def test_fragments_are_what_is_asked_for_and_copies_of_an_element_agree():
+    volta = fragments(use=wmma.matrix_a, shape="m16n16k16", type=wmma.half, layout=wmma.col_major, arch="v100")
+    for frag in drawn(volta, 30):
+        assert repr(frag).startswith("<fragment<matrix_a, 16, 16, 16, half, col_major> on sm_70")
+        frag.to_matrix()  # refuses copies that differ
+    finite = fragments(type=wmma.half, allow_nan=False, allow_infinity=False)
+    assert all(np.isfinite(frag.to_matrix()).all() for frag in drawn(finite, 60))
+    assert not bits(find(fragments(), lambda frag: True, settings=ANEW).to_matrix()).any()
+
+
+@pytest.mark.filterwarnings("ignore::wmma_emu.UnverifiedModelWarning")
+@pytest.mark.parametrize("row", WMMA, ids=lambda i: i.mnemonic)
+def test_the_fragments_of_a_product_are_taken_by_it(row):
+    ins = we.instruction(row.mnemonic, arch="sm_90" if "sm_90" in row.archs else row.archs[-1])
+    for a, b, c in drawn(fragment_operands(ins), 2):
+        d = wmma.fragment(wmma.accumulator, c.m, c.n, c.k, c.type if row.c == row.d else _other(c), arch=c.arch)
+        if row.a == "b1":
+            op = wmma.experimental.bmmaBitOpXOR if "xor.popc" in row.modifiers else wmma.experimental.bmmaBitOpAND
+            wmma.experimental.bmma_sync(d, a, b, c, op)
+        else:
+            wmma.mma_sync(d, a, b, c)
+        assert d.is_initialised
+
+
+def _other(c):
+    return wmma.half if c.type is wmma.float32 else wmma.float32
+
+
+def test_instructions_of_every_family_and_chip_come_and_do_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = drawn(instructions(), 1500)
+    families = {ins.instruction.family for ins in found}
+    assert families == {row.family for row in INSTRUCTIONS.values()}
+    assert {ins.arch.name for ins in found} == set(ARCHS)
+    assert {ins.model.status for ins in found} >= {"measured", "recorded", "literature", "inferred"}
+    assert "ptxas-12.4" in {ins.model.lowering for ins in found}
+    assert all(ins.arch.name in ins.instruction.archs for ins in found)
+
+
+def test_instructions_are_what_is_asked_for():
+    assert {str(ins.arch) for ins in drawn(instructions(arch="h100", a="bf16"), 30)} == {"sm_90"}
+    for ins in drawn(instructions(sparse=True, unverified=False, d="f32"), 60):
+        assert ins.instruction.is_sparse and ins.instruction.d == "f32"
+        assert ins.model.status in ("measured", "recorded", "documented")
+    assert {row.shape for row in drawn(instruction_rows(family="mma.sync", a=we.format_of("f64")), 60)} == {
+        "m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16",
+    }  # fmt: skip
+    least = find(instructions(), lambda ins: True, settings=ANEW)
+    assert (least.instruction.family, least.arch.name, least.instruction.modifiers) == ("mma.sync", "sm_90", ())
+    assert len(drawn(models(), 50)) > 1 and len({chip.name for chip in drawn(archs(), 100)}) == len(ARCHS)
+
+
+BAD = {
+    "registers of no chip": (lambda: registers(F16), UnsupportedInstructionError, "arch="),
+    "registers of a row": (lambda: registers(lookup(F16)), UnsupportedInstructionError, "bound to none"),
+    "registers of nothing": (lambda: registers(7), UnsupportedInstructionError, "no instruction"),
+    "metadata of a dense instruction": (lambda: metadata(F16), UnsupportedInstructionError, "its A is dense"),
+    "a selector": (
+        lambda: metadata("mma.sp.m16n8k64.s32.s8.s8.s32", selector=1), FragmentMismatchError, "0 only",
+    ),
+    "fragments of mma.sync": (
+        lambda: fragment_operands(we.instruction(F16)), UnsupportedInstructionError, "takes registers",
+    ),
+    "an element type": (lambda: fragments(type="half"), UnsupportedInstructionError, "pass wmma.half"),
+    "a use": (lambda: fragments(use="matrix_a"), UnsupportedInstructionError, "without quotes"),
+    "a layout": (lambda: fragments(layout="row"), UnsupportedInstructionError, "wmma.row_major"),
+    "a shape of fragments": (lambda: fragments(shape="m1n1k1"), UnsupportedInstructionError, "m16n16k16"),
+    "fragments that a chip lacks": (lambda: fragments(type=wmma.double, arch="sm_70"), InvalidArgument, "sm_70"),
+    "a chip": (lambda: instructions(arch="sm_1"), UnsupportedInstructionError, "sm_70"),
+    "a family": (lambda: instructions(family="mma"), UnsupportedInstructionError, "wgmma"),
+    "nothing left": (lambda: instructions(a="f64", family="mma.sp"), InvalidArgument, "leave out"),
+    "nothing recorded": (
+        lambda: instructions(arch="sm_120", a="f16", unverified=False), InvalidArgument, "recording",
+    ),
+    "a switch": (lambda: instructions(sparse="yes"), InvalidArgument, "True nor False"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_use_is_an_error_when_drawn_that_names_the_fix_and_not_before(case):
+    make, error, words = BAD[case]
+    strategy = make()
+    with pytest.raises(error, match=words):
+        find(strategy, lambda value: True, settings=ANEW)
