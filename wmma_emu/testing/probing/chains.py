@@ -1,21 +1,75 @@
 # SPDX-License-Identifier: MIT
-"""Chains of multiply-adds: cases that show in which format they run, how they round, and whether they are fused."""
+"""Chains of multiply-adds: in which format they run, how they round, and whether they are fused."""
 
 from itertools import combinations, product
+from typing import NamedTuple
 
+from wmma_emu.arithmetic import DotProduct
+from wmma_emu.formats import FORMATS
 from wmma_emu.formats.reference import unpack
-from wmma_emu.testing.probing.fitting import observed_line
+from wmma_emu.testing.probing.fitting import observed_line, with_parameters
+from wmma_emu.testing.probing.notebook import Notebook
 from wmma_emu.testing.probing.report import Answer
+from wmma_emu.testing.probing.structure import Structure, values_of
 from wmma_emu.testing.probing.subject import Case, Subject
 from wmma_emu.testing.probing.terms import C, Leaf, Terms
 
-__all__ = ["ask_fused", "chain_cases"]
+__all__ = ["ask_chain"]
 
 _PRECISIONS = (10, 23, 52)
 """Fraction bits of the formats in which chains run."""
 
+_ROUNDINGS = ("RNE", "RZ", "RD", "RU")
 
-def chain_cases(subject: Subject) -> list[Case]:
+
+class _Chain(NamedTuple):
+    """How a chain could run."""
+
+    structure: Structure
+    inside: str
+    rounding: str
+
+    def __str__(self) -> str:
+        return f"{self.rounding} to {self.inside}"
+
+
+def ask_chain(notebook: Notebook, product: DotProduct) -> DotProduct:
+    """Multiply-adds: the format in which they run, how each rounds, and whether products are rounded first."""
+    d = notebook.subject.d.name
+    cases = _cases(notebook.subject)
+    candidates = {}
+    for structure in notebook.structures:
+        for inside in _chain_formats(notebook.subject):
+            for rounding in _ROUNDINGS:
+                changes = {"accumulator": d, "operand_format": "" if inside == d else inside, **structure.fields()}
+                candidates[_Chain(structure, inside, rounding)] = with_parameters(
+                    product, chain_rounding=rounding, **changes
+                )
+    survivors = notebook.seen.survivors(cases, candidates)
+    chosen = min(survivors.values, key=lambda value: notebook.seen.wrong(candidates[value]))
+    structure, inside, rounding = chosen
+    problem = survivors.problem
+    if rounding != product.rounding:
+        problem = f"chains round {rounding}, and {notebook.subject.instruction.mnemonic} rounds {product.rounding}"
+    text = f"{chosen} after every product"
+    notebook.eliminated("rounding of sums", text, survivors, cases, candidates, problem, chosen)
+    notebook.answers.append(_ask_fused(notebook.subject))
+    formats = [value[1] for value in survivors.values if (value[0], value[2]) == (structure, rounding)]
+    notebook.leave_open("operand_format", [*formats, *([""] if d in formats else [])])
+    notebook.leave_open(
+        "terms_per_step", values_of(notebook.structures, structure, "terms_per_step", notebook.subject.terms)
+    )
+    notebook.leave_open("c_joins", [structure.c_joins])
+    return candidates[chosen]
+
+
+def _chain_formats(subject: Subject) -> list[str]:
+    formats = ["f16", "f32", "f64"]
+    narrow = max(subject.c.fraction_bits, subject.a.fraction_bits)
+    return [name for name in formats if FORMATS[name].fraction_bits >= narrow]
+
+
+def _cases(subject: Subject) -> list[Case]:
     """A number, then last places, halves and quarters of it in each format, one product after another; and c so."""
     terms = Terms(subject)
     places: list[list[Leaf]] = [[*range(min(subject.terms, 4))], [C, *range(min(subject.terms, 3))],
@@ -32,7 +86,7 @@ def chain_cases(subject: Subject) -> list[Case]:
     return cases
 
 
-def ask_fused(subject: Subject) -> Answer:
+def _ask_fused(subject: Subject) -> Answer:
     """Find out whether a product is rounded before it is added: one that no format of sums holds, less its rounding."""
     width = subject.a.fraction_bits
     exact_products = subject.a.fraction_bits + subject.b.fraction_bits < subject.d.fraction_bits

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which steps of k, and which place of c, make a tree of sums."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -9,7 +9,10 @@ from wmma_emu.arithmetic import DotModel, DotProduct
 from wmma_emu.testing.probing.terms import C
 from wmma_emu.testing.probing.tree import Tree
 
-__all__ = ["Structure", "structures_of"]
+__all__ = ["Structure", "significant", "steps_text", "structures_of", "values_of"]
+
+_ANY = 1 << 16
+"""More terms than any instruction has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +110,39 @@ def _candidates(k: int) -> Iterator[Structure]:
         yield Structure("aligned_sum", n, "byte_pairs", "last_add")
         yield Structure("aligned_sum", n, "byte_pairs", "last_add", "added")
         yield Structure("aligned_sum", n, "byte_pairs", "first_step", "added")
+
+
+def significant(structure: Structure) -> Structure:
+    """A structure without what has no meaning for it: a chain has no steps unless c takes their sums."""
+    if structure.arithmetic == "fma_chain" and structure.c_joins != "each_add":
+        return replace(structure, terms_per_step=1)
+    return structure
+
+
+def values_of(found: list[Structure], chosen: Structure, name: str, terms: int) -> Sequence[Any]:
+    """The values of a field with which the tree stays the same, and so the bits."""
+    fields = [x for x in chosen.__slots__ if x != name]
+    same = [x for x in found if all(getattr(x, field) == getattr(chosen, field) for field in fields)]
+    values = list(dict.fromkeys(getattr(x, name) for x in same)) or [getattr(chosen, name)]
+    if name != "terms_per_step":
+        return values
+    if chosen.arithmetic == "fma_chain" and chosen.c_joins != "each_add":
+        return range(1, _ANY)
+    least = min(values)
+    whole = terms // 2 if chosen.k_order == "byte_pairs" else terms
+    return range(least, _ANY) if max(values) >= whole else values
+
+
+def steps_text(structure: Structure) -> str:
+    """What a structure does, in words."""
+    n = structure.terms_per_step
+    join = {"first_step": "c begins", "last_add": "c is added last", "each_add": "c takes each group's sum in turn"}
+    if structure.arithmetic == "fma_chain":
+        groups = f", {n} products a group" if structure.c_joins == "each_add" else ""
+        return f"one product after another{groups}; {join[structure.c_joins]}"
+    parts = [f"{n} products at once", join[structure.c_joins]]
+    if structure.k_order == "byte_pairs":
+        parts.append("first the k with k % 4 < 2, then the others")
+    if structure.partial_sums == "added":
+        parts.append("the steps' results are added")
+    return "; ".join(parts)

@@ -185,7 +185,7 @@ def draw_operands(
     formats = tuple(row.format(x) for x in ("a", "b", "c"))
     if precision is not None:
         a, b, c = (_cut(bits, fmt, precision) for bits, fmt in zip((a, b, c), formats, strict=True))
-        left_out += f", {precision} fraction bits"
+        left_out += f", {precision} fraction bit{'' if precision == 1 else 's'}"
     a, b, c = (
         np.array(allowed.zeroed(bits, fmt)) for bits, fmt in zip((a, b, c), formats, strict=True)
     )  # fmt: skip
