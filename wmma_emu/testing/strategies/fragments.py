@@ -82,10 +82,11 @@ def fragments(
 
     Examples
     --------
-    >>> from hypothesis import find, settings
+    >>> from hypothesis import Phase, find, settings
+    >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu import wmma
     >>> from wmma_emu.testing.strategies import fragments
-    >>> find(fragments(use=wmma.accumulator, type=wmma.int32), lambda frag: True, settings=settings(database=None))
+    >>> find(fragments(use=wmma.accumulator, type=wmma.int32), lambda frag: True, settings=anew)
     <fragment<accumulator, 16, 16, 16, int> on sm_90: 8 elements a lane, 1 warp>
     """
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
@@ -151,10 +152,11 @@ def fragment_operands(
     Examples
     --------
     >>> import wmma_emu as we
-    >>> from hypothesis import find, settings
+    >>> from hypothesis import Phase, find, settings
+    >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import fragment_operands
     >>> ins = we.instruction("wmma.mma.m16n16k16.f32.f16", arch="sm_70")
-    >>> a, b, c = find(fragment_operands(ins), lambda drawn: True, settings=settings(database=None))
+    >>> a, b, c = find(fragment_operands(ins), lambda drawn: True, settings=anew)
     >>> a
     <fragment<matrix_a, 16, 16, 16, half, row_major> on sm_70: 16 elements a lane, 1 warp>
     """

@@ -56,9 +56,10 @@ def instructions(
 
     Examples
     --------
-    >>> from hypothesis import find, settings
+    >>> from hypothesis import Phase, find, settings
+    >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import instructions
-    >>> wanted, anew = instructions(a="bf16", family="mma.sync"), settings(database=None)
+    >>> wanted = instructions(a="bf16", family="mma.sync")
     >>> find(wanted, lambda ins: ins.instruction.k == 16, settings=anew)
     <mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 on sm_90, measured>
     """
@@ -86,9 +87,10 @@ def instruction_rows(
 
     Examples
     --------
-    >>> from hypothesis import find, settings
+    >>> from hypothesis import Phase, find, settings
+    >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import instruction_rows
-    >>> print(find(instruction_rows(a="s8", sparse=True), lambda row: True, settings=settings(database=None)))
+    >>> print(find(instruction_rows(a="s8", sparse=True), lambda row: True, settings=anew))
     mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32
     """
     return draw(_by_family(_rows(_name(arch), family, shape, *(_name(x) for x in (a, b, c, d)), sparse)))

@@ -53,9 +53,10 @@ def matrices(
 
     Examples
     --------
-    >>> from hypothesis import find, settings
+    >>> from hypothesis import Phase, find, settings
+    >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import matrices
-    >>> find(matrices("bf16", (2, 3)), lambda A: True, settings=settings(database=None))
+    >>> find(matrices("bf16", (2, 3)), lambda A: True, settings=anew)
     array([[0, 0, 0],
            [0, 0, 0]], dtype=bfloat16)
     """

@@ -44,9 +44,10 @@ def metadata(
 
     Examples
     --------
-    >>> from hypothesis import find, settings
+    >>> from hypothesis import Phase, find, settings
+    >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import metadata
-    >>> found = find(metadata("mma.sp.m16n8k16.f32.f16.f16.f32"), lambda words: True, settings=settings(database=None))
+    >>> found = find(metadata("mma.sp.m16n8k16.f32.f16.f16.f32"), lambda words: True, settings=anew)
     >>> found.shape, hex(found[0]), hex(found[1])
     ((32,), '0x44444444', '0x0')
     """

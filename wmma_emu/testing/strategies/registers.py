@@ -116,10 +116,11 @@ def registers(
     Examples
     --------
     >>> import wmma_emu as we
-    >>> from hypothesis import find, settings
+    >>> from hypothesis import Phase, find, settings
+    >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import registers
     >>> ins = we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_80")
-    >>> found = find(registers(ins), lambda drawn: drawn.c.any(), settings=settings(database=None))
+    >>> found = find(registers(ins), lambda drawn: drawn.c.any(), settings=anew)
     >>> [words.shape for words in found], ins.execute(*found, **found.options).shape
     ([(2, 32), (1, 32), (4, 32)], (4, 32))
     """

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""What `operands` draws: three matrices that say where they come from and what is in them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.formats import Format
+from wmma_emu.formats.dtypes import to_bits
+from wmma_emu.testing.assertions import value_text
+
+__all__ = ["OperandMatrices"]
+
+_SHOWN = 6
+
+
+class _Matrices(NamedTuple):
+    A: NDArray[Any]
+    B: NDArray[Any]
+    C: NDArray[Any]
+
+
+class OperandMatrices(_Matrices):
+    """The A, B and C of one product: a tuple of three, which says where they come from.
+
+    Parameters
+    ----------
+    A, B, C : array
+        In the dtypes of their formats; of a sparse instruction all of A, with the zeros that it leaves out.
+    origin : str
+        Family, seed, what was left out, and edits.
+    formats : tuple of Format
+    """
+
+    origin: str
+    formats: tuple[Format, ...]
+
+    def __new__(
+        cls, A: NDArray[Any], B: NDArray[Any], C: NDArray[Any], origin: str = "", formats: tuple[Format, ...] = ()
+    ) -> "OperandMatrices":
+        """Make the tuple."""
+        made = super().__new__(cls, A, B, C)
+        made.origin, made.formats = origin, formats
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (*self, self.origin, self.formats)
+
+    def __repr__(self) -> str:
+        lines = [f"<{self.origin}"]
+        for name, matrix, fmt in zip("ABC", self, self.formats, strict=False):
+            lines.append(_matrix_text(name, matrix, fmt))
+        return "\n  ".join(lines) + ">"
+
+
+def _matrix_text(name: str, matrix: NDArray[Any], fmt: Format) -> str:
+    """Show the first elements that are not +0."""
+    bits = to_bits(matrix, fmt, name)
+    there = np.argwhere(bits)
+    head = f"{name} {'x'.join(map(str, matrix.shape))} {fmt}"
+    if not len(there):
+        return f"{head}: all +0" if fmt.is_float else f"{head}: all 0"
+    digits = -(-fmt.bits // 4)
+    shown = ", ".join(
+        f"[{', '.join(map(str, at))}] {value_text(word, fmt)} (0x{word:0{digits}x})"
+        for at, word in ((at.tolist(), int(bits[tuple(at)])) for at in there[:_SHOWN])
+    )
+    more = f", and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
+    return f"{head}, all +0 but {shown}{more}" if len(there) < bits.size else f"{head}: {shown}{more}"
