@@ -87,3 +87,16 @@ def test_the_entry_point_says_where_the_hook_is():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     section = text.partition("[project.entry-points.hypothesis]")[2].strip().splitlines()[0]
     assert section == '_ = "wmma_emu.testing.strategies:_hypothesis_setup_hook"'
+
+
+def test_without_hypothesis_the_message_names_the_extra_and_what_needs_none():
+    code = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "from wmma_emu.errors import BackendUnavailableError\n"
+        "import wmma_emu.testing\n"
+        "try:\n    from wmma_emu.testing import strategies\n"
+        "except BackendUnavailableError as error:\n    print(error)\n"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "install the extra `hypothesis`" in shown
+    assert "wmma_emu.testing.families.matrices" in shown

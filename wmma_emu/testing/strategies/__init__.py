@@ -15,6 +15,17 @@ def _hypothesis_setup_hook() -> None:
     register()
 
 
+try:
+    import hypothesis as _  # noqa: F401
+except ModuleNotFoundError:
+    from wmma_emu.errors import BackendUnavailableError
+
+    raise BackendUnavailableError(
+        "wmma_emu.testing.strategies needs Hypothesis, which is not installed: install the extra `hypothesis` of "
+        "wmma-emu (from a clone: pip install '.[hypothesis]'). The same inputs without it: "
+        "wmma_emu.testing.families.matrices"
+    ) from None
+
 from wmma_emu.testing.strategies.fragments import fragment_operands, fragments  # noqa: E402
 from wmma_emu.testing.strategies.instructions import (  # noqa: E402
     archs,
