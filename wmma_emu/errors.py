@@ -80,7 +80,7 @@ class ScheduleDependenceError(WmmaEmuError, AssertionError):
 
 
 class UnmodelledArithmeticError(WmmaEmuError, ValueError):
-    """A function multiplies matrices as no `DotModel` does; ``report`` says what was found out about it."""
+    """No `DotModel` was found that a function of matrices is; ``report`` says what was found out about it."""
 
     def __init__(self, message: str, report: Any = None) -> None:
         super().__init__(message)

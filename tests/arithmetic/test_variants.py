@@ -24,7 +24,8 @@ CHANGES = (
     {"fraction_bits": 3}, {"fraction_bits": 10}, {"fraction_bits": 24}, {"fraction_bits": 40}, {"fraction_bits": 60},
     {"min_exponent": -1000}, {"min_exponent": -40}, {"min_exponent": -12}, {"min_exponent": 9},
     {"terms_per_step": 1}, {"terms_per_step": 3}, {"terms_per_step": 32},
-    {"rounding": "RZ"}, {"rounding": "RNE"}, {"output": "e8m13"}, {"output": ""}, {"operand_format": "tf32"},
+    {"rounding": "RZ"}, {"rounding": "RNE"}, {"output": "e8m13"}, {"output": ""},
+    {"operand_format": "tf32"}, {"operand_format": "f64"},
     {"c_joins": "last_add"}, {"c_joins": "last_add", "partial_sums": "added", "terms_per_step": 4},
     {"partial_sums": "added", "terms_per_step": 4}, {"k_order": "byte_pairs"},
 )  # fmt: skip
@@ -48,7 +49,10 @@ def test_every_engine_computes_an_altered_model_as_the_reference_does(mnemonic, 
         with pytest.raises(we.UnsupportedInstructionError, match="no such model for"):
             applied(replace(dot_product_of(instruction, arch).model, **changes), instruction)
         return
-    engines = [name for name in ("numpy", "auto") if name == "auto" or ENGINES[name].has(product)]
+    engines = [name for name in ("numpy", "numba", "auto") if name == "auto" or ENGINES[name].has(product)]
+    # numba compiles for each shape of a step: a few are enough.
+    if changes.keys() & {"terms_per_step", "partial_sums", "k_order"}:
+        engines = [name for name in engines if name != "numba"]
     for family in set(FAMILIES) & set(families.families_of(instruction)):
         a, b, c, _ = families.draw(instruction, family, 7, 1, 1, 1)
         a, b, c = a[:, :3], b[:, :, :3], c[:, :3, :3]
@@ -122,3 +126,38 @@ def test_registers_and_matrices_take_the_new_model_and_the_old_instruction_keeps
     matrices = [int(x(A, B).view(np.uint32)[0, 0]) for x in (ins, other)]
     registers = [int(x.execute(ins.a.pack(A), ins.b.pack(B), zeros)[0, 0]) for x in (ins, other)]
     assert matrices == registers == [0x3F80000B, 0x3F800007]
+
+
+def test_compiled_code_refuses_operands_that_it_has_no_codes_for():
+    ins = we.instruction("m16n8k16.f32.bf16.bf16.f32", arch="sm_90")
+    for name in ("tf32", "f32", "f64"):
+        assert not ENGINES["numba"].has(ins.with_model(replace(ins.model, operand_format=name)).product)
+    assert ENGINES["numba"].has(ins.product)
+
+
+def test_the_engine_of_a_gpu_has_the_models_of_the_table_and_no_others():
+    from wmma_emu.arithmetic import cupy_engine
+
+    ins = we.instruction("m16n8k32.f32.e4m3.e4m3.f32", arch="sm_90")
+    assert cupy_engine.has(ins.product)
+    for changes in ({"terms_per_step": 1}, {"fraction_bits": 24}, {"min_exponent": -1}):
+        assert not cupy_engine.has(ins.with_model(replace(ins.model, **changes)).product)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rounding", "RZ"), ("output", "f64"), ("k_order", "byte_pairs"), ("partial_sums", "added"),
+     ("fraction_bits", 3), ("min_exponent", 5)],
+)  # fmt: skip
+def test_a_chain_refuses_what_aligned_sums_alone_have(name, value):
+    ins = we.instruction("m16n8k16.f64.f64.f64.f64", arch="sm_90")
+    with pytest.raises(we.UnsupportedInstructionError, match=f"{name}={value!r} means nothing for a chain"):
+        ins.with_model(replace(ins.model, **{name: value}))
+
+
+def test_an_altered_model_says_so_and_claims_no_measurement():
+    ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
+    other = ins.with_model(replace(ins.model, fraction_bits=3))
+    assert (other.model.status, other.model.source) == ("altered", "no chip is known to compute so")
+    assert repr(other).endswith("on sm_90, altered>")
+    assert ins.with_model(ins.model).model == ins.model

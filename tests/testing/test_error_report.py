@@ -3,6 +3,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import ml_dtypes
@@ -273,3 +274,28 @@ HALF = np.ones((2, 2), np.float16)
 def test_wrong_uses_say_what_to_do(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_the_bias_of_what_should_be_zero_is_away_from_zero_whatever_its_sign():
+    one = np.ones((1, 1), np.float32)
+    for sign in (1, -1):
+        assert error_summary(sign * one, 0 * one, one).bias_ulps == 2.0**149
+
+
+def test_errors_beyond_float64_are_infinite_and_none_in_json():
+    A = np.array([[2.0**1000, -1.0, -(2.0**1000), 2.0**-50]])
+    B = np.array([[1.0], [2.0**-1000], [1.0], [0.0]])
+    report = error_report("m8n8k4.rz.f64.f64.f64.f64", A, B)
+    assert report.summary.max_ulps == np.inf
+    data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert data["max_ulps"] is None
+    summary = error_summary(np.array([[2.0**1000]]), np.array([[2.0**-500]]), np.array([[2.0**-570]]))
+    assert summary.relative_rms == np.inf
+
+
+def test_a_report_of_an_altered_model_claims_no_measurement():
+    ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
+    report = error_report(
+        ins.with_model(replace(ins.model, fraction_bits=3)), np.ones((1, 16), np.float16), np.ones((16, 1), np.float16)
+    )
+    assert (report.status, report.source) == ("altered", "no chip is known to compute so")

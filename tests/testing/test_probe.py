@@ -187,6 +187,48 @@ def test_a_function_that_does_not_repeat_itself_or_differs_by_place_is_found_out
     assert examine(uneven, like=ins).problems == ("elements of D are computed in different ways",)
 
 
+def test_what_is_no_product_plus_c_is_said_before_anything_else():
+    ins = bound("m16n8k8.f32.f16.f16.f32", "sm_80")
+    for f, words in (
+        (lambda A, B, C: ins(A, B), "D is not A B + C: c, both of ones do not come out"),
+        (lambda A, B, C: C, "elements of D are not where A and B put them"),
+        (lambda A, B, C: ins(A, B, C) + C, "D is not A B + C: c, both of ones do not come out"),
+        (lambda A, B, C: ins(A, B, ins(A, B, C)), "D is not A B + C: a product, both of ones do not come out"),
+    ):
+        assert examine(f, like=ins).problems == (words,)
+    square = bound("m8n8k4.f32.f16.f16.f32", "sm_90")
+    assert examine(lambda A, B, C: square(A, B, C).T.copy(), like=square).problems == ("D is transposed",)
+
+
+def test_rows_that_are_computed_in_another_way_are_found():
+    hopper, ampere = (bound("m16n8k16.f32.f16.f16.f32", arch) for arch in ("sm_90", "sm_80"))
+
+    def mixed(A, B, C):
+        D = hopper(A, B, C).copy()
+        D[5] = ampere(A, B, C)[5]
+        return D
+
+    assert examine(mixed, like=hopper).model is None
+
+
+@pytest.mark.parametrize("changes", [
+    {"terms_per_step": 3}, {"terms_per_step": 5}, {"terms_per_step": 15}, {"terms_per_step": 2}, {"fraction_bits": 0},
+    {"fraction_bits": 40},
+], ids=str)  # fmt: skip
+def test_models_that_no_chip_has_are_found_too(changes):
+    ins = bound("m16n8k16.f32.f16.f16.f32", "sm_90")
+    other = ins.with_model(replace(ins.model, **changes))
+    assert examine(other, like=ins).differences(other.model) == {}
+
+
+def test_a_floor_that_only_unasked_inputs_could_show_is_no_answer():
+    ins = bound("m16n8k16.f32.bf16.bf16.f32", "sm_90")
+    for floor, found in ((-152, True), (-155, False)):
+        report = examine(ins.with_model(replace(ins.model, min_exponent=floor)), like=ins)
+        assert (report.model is not None) == found
+    assert report.problems == ("no case that was asked tells floors up to -153 apart, and there are inputs that do",)
+
+
 def test_probe_prints_the_report_and_returns_a_model_that_runs():
     ins = bound("m16n8k8.f32.tf32.tf32.f32", "sm_80")
     shown = []

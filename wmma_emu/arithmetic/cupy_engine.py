@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from wmma_emu.arithmetic.blocks import Progress
 from wmma_emu.arithmetic.cuda_source import conversion_source, kernel_source, shape_of
 from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.table import MODELS
 from wmma_emu.errors import BackendUnavailableError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.scalar import convert as scalar_convert
@@ -57,6 +58,11 @@ def require_cupy() -> ModuleType:
     if not count:
         raise BackendUnavailableError("there is a driver, but no GPU; CUDA_VISIBLE_DEVICES may hide it")
     return cupy
+
+
+def has(product: DotProduct) -> bool:
+    """Whether the engine computes a product: those of the models that the table has."""
+    return any(product.model.parameters == row.parameters for row in MODELS)
 
 
 def matmul(product: DotProduct, a: Any, b: Any, c: Any, progress: Progress | None = None) -> Any:

@@ -218,6 +218,10 @@ def matmul(
         raise FragmentMismatchError(
             f"K = {k} is not {product.k}" + (", nor a multiple of it" if product.chains else "")
         )
+    if name != "auto" and not ENGINES[name].has(product):
+        raise UnsupportedInstructionError(
+            f"engine={name!r} has no {product.model.describe()}; use engine={_other(product)!r}, or leave engine out"
+        )
     if name != "auto" and ENGINES[name].whole:
         result: Bits = ENGINES[name].load().matmul(product, a, b, c, progress)
         return result
@@ -229,10 +233,6 @@ def matmul(
         rows_of_all = prod(b.shape[:-2]) == 1
         name = _fastest(
             product, 1 if rows_of_all else prod(batch), shape[-2] * (prod(batch) if rows_of_all else 1), shape[-1], k
-        )
-    elif not ENGINES[name].has(product):
-        raise UnsupportedInstructionError(
-            f"engine={name!r} has no {product.model.describe()}; use engine={_other(product)!r}, or leave engine out"
         )
     run = ENGINES[name].load().multiply_block
     if threads is None and ENGINES[name].few_threads and product.model.arithmetic in ("aligned_sum", "fma_chain"):

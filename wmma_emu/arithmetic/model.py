@@ -59,7 +59,7 @@ class DotModel:
         added, rounded to nearest.
     source, status, note : str
         Provenance: ``measured``, ``recorded``, ``literature``, ``documented`` or ``inferred``; and what is
-        not known.
+        not known. ``probed`` and ``altered`` are models that stand in no table.
     """
 
     arch: str

@@ -56,7 +56,8 @@ def has(product: DotProduct) -> bool:
     if model.arithmetic == "fma_chain":
         formats = {model.chain_format.name, product.c.name, product.d.name}
         return len(formats) == 1 and product.rounding == "RNE" and model.c_joins != "each_add"
-    if not numpy_engine.fits_tiles(product):
+    # Its tables of codes are made for operands as they are, and for FP8 as f16.
+    if not numpy_engine.fits_tiles(product) or model.operand_format not in ("", "f16"):
         return False
     terms = len(product.steps[0])
     exact = largest_exact_step(product)

@@ -48,7 +48,7 @@ _PANEL_ELEMENTS = 1 << 21
 
 
 _MOST_FRACTION_BITS = 26
-"""Of an aligned sum in tiles: a cut product fits int32, and no sum is a float32 subnormal where tiles take it for none."""
+"""Of an aligned sum in tiles: a cut product fits int32, and float32 subnormals are where tiles expect them."""
 
 _LOWEST_FLOOR = -900
 """Zeros alone are aligned to it, by a float64 power of two."""

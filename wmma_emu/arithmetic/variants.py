@@ -2,8 +2,10 @@
 """Apply a model to an instruction that no row of the table gives it: found by experiment, or altered by hand."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from wmma_emu.arithmetic.model import DotModel, DotProduct
+from wmma_emu.arithmetic.table import MODELS
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.instructions import Instruction
@@ -22,6 +24,7 @@ def applied(model: DotModel, instruction: Instruction) -> DotProduct:
     Parameters
     ----------
     model : DotModel
+        One that is neither a row of the table nor found by `probe` gets the status ``"altered"``.
     instruction : Instruction
 
     Raises
@@ -45,7 +48,14 @@ def applied(model: DotModel, instruction: Instruction) -> DotProduct:
     problem = next(_problems(model, instruction), None)
     if problem is not None:
         raise UnsupportedInstructionError(f"no such model for {instruction.mnemonic}: {problem}")
+    if model.status != "probed" and model not in MODELS:
+        model = replace(model, status="altered", source="no chip is known to compute so", note="")
     return DotProduct.of(model, instruction)
+
+
+_CHAINS_HAVE_NONE = {"rounding": "RNE", "output": "", "k_order": "ascending", "partial_sums": "chained",
+                     "fraction_bits": 0, "min_exponent": 0}  # fmt: skip
+"""What aligned sums alone have, and what stands there of a chain. It rounds as the instruction's modifiers say."""
 
 
 def _problems(model: DotModel, instruction: Instruction) -> Iterator[str]:
@@ -58,6 +68,10 @@ def _problems(model: DotModel, instruction: Instruction) -> Iterator[str]:
     if kind != "float":
         return
     yield from _of_formats(model, (a, b), (c, d))
+    if model.arithmetic == "fma_chain":
+        for name, none in _CHAINS_HAVE_NONE.items():
+            if getattr(model, name) != none:
+                yield f"{name}={getattr(model, name)!r} means nothing for a chain of multiply-adds; legal: {none!r}"
     for name, words in (
         ("rounding", ("RZ", "RNE")),
         ("c_joins", _C_JOINS[model.arithmetic]),

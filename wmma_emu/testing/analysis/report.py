@@ -4,6 +4,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from wmma_emu.testing.analysis.elements import Oracle, compute
 from wmma_emu.testing.analysis.ledger import KINDS, Kind
 from wmma_emu.testing.analysis.operands import Multiplication, read_operands
 from wmma_emu.testing.analysis.report_text import report_text
-from wmma_emu.testing.analysis.summary import ErrorSummary, summarize, ulp_of
+from wmma_emu.testing.analysis.summary import ErrorSummary, as_float, summarize, ulp_of
 from wmma_emu.testing.exact import as_fraction, fractions_of, numbers_of
 from wmma_emu.warp import BoundInstruction
 
@@ -132,7 +133,7 @@ class ErrorReport:
         return _in_ulps(self.contributions[kind], self.exact, self.format)
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``json`` takes: the figures, without the arrays."""
+        """What JSON takes: the figures, without the arrays; None for a figure that is infinite."""
         largest = self.largest_ratio()
         kinds = {kind: np.abs(self.in_ulps(kind)) for kind in KINDS}
         count = max(self.summary.count, 1)
@@ -140,20 +141,20 @@ class ErrorReport:
             "instruction": self.instruction, "arch": self.arch, "model": self.model, "status": self.status,
             "source": self.source, "shape": list(self.result.shape), "k": self.k, "format": self.format,
             "count": self.summary.count, "specials": self.specials, "overflows": self.overflows,
-            "max_ulps": self.summary.max_ulps, "mean_ulps": self.summary.mean_ulps,
-            "bias_ulps": self.summary.bias_ulps, "relative_rms": self.summary.relative_rms,
+            "max_ulps": _finite(self.summary.max_ulps), "mean_ulps": _finite(self.summary.mean_ulps),
+            "bias_ulps": _finite(self.summary.bias_ulps), "relative_rms": _finite(self.summary.relative_rms),
             "correctly_rounded": self.summary.correctly_rounded,
             "worst": None if self.worst is None else list(self.worst),
             "lost": {
                 kind: {
                     "elements": sum(x is not None and x != 0 for x in self.contributions[kind].flat),
-                    "mean_ulps": float(np.nansum(x) / count),
-                    "max_ulps": float(np.nanmax(x, initial=0.0)),
+                    "mean_ulps": _finite(float(np.nansum(x) / count)),
+                    "max_ulps": _finite(float(np.nanmax(x, initial=0.0))),
                 }
                 for kind, x in kinds.items()
             },
             "bound": str(self.bound), "bound_reference": REFERENCE,
-            "largest_ratio": None if largest is None else largest[0],
+            "largest_ratio": None if largest is None else _finite(largest[0]),
         }  # fmt: skip
 
     def __str__(self) -> str:
@@ -261,11 +262,15 @@ def _explained(
     return explain_element(ins, a, b, c, row, column, arch, lowering, None, None)
 
 
+def _finite(x: float) -> float | None:
+    return x if isfinite(x) else None
+
+
 def _in_ulps(values: Fractions, exact: Fractions, fmt: str) -> NDArray[np.float64]:
     found = np.full(exact.shape, np.nan)
     for where, (value, x) in enumerate(zip(values.ravel().tolist(), exact.ravel().tolist(), strict=True)):
         if x is not None:
-            found.flat[where] = float(value / ulp_of(x, format_of(fmt)))
+            found.flat[where] = as_float(value / ulp_of(x, format_of(fmt)))
     return found
 
 

@@ -22,7 +22,8 @@ def split_tf32(x: ArrayLike, terms: int = 3, *, rounding: Rounding = "RNE") -> t
     """Split float32 numbers into tf32 ones: the number rounded, then what is left rounded, and so on.
 
     Two terms are what 3xTF32 takes: ``big_a big_b + big_a small_b + small_a big_b``, the small products first. Rounded
-    to nearest they are off by one last place of the float32 at most; three are the number itself.
+    to nearest they are off by one last place of the float32 at most, by two where the first one would overflow; three
+    are the number itself.
 
     Parameters
     ----------
@@ -48,10 +49,10 @@ def split_tf32(x: ArrayLike, terms: int = 3, *, rounding: Rounding = "RNE") -> t
     Notes
     -----
     Every remainder is exact: a float32 minus its rounding is one, too. What lies below the last place of tf32's
-    subnormals, 2**-136, cannot be kept: of numbers below 2**-113 up to 2**-137 is lost. A finite number that would be
-    rounded to infinity takes the largest tf32 number as its first term, so that the sum stays. Infinities and NaN
-    (0x7FFFE000) are the first term and the others +0: products of split matrices have NaN, infinity times zero, where
-    those of the matrices have infinities. -0 is -0 and +0.
+    subnormals, 2**-136, cannot be kept: of numbers below 2**-113 up to 2**-137 is lost, up to 2**-136 where terms are
+    not rounded to nearest. A finite number that would be rounded to infinity takes the largest tf32 number as its
+    first term, so that the sum stays. Infinities and NaN (0x7FFFE000) are the first term and the others +0: products
+    of split matrices have NaN, infinity times zero, where those of the matrices have infinities. -0 is -0 and +0.
 
     Examples
     --------
@@ -89,7 +90,8 @@ def split_bf16(x: ArrayLike, terms: int = 3, *, rounding: Rounding = "RNE") -> t
 
     Notes
     -----
-    As for `split_tf32`. The last place of bf16's subnormals is 2**-133: of numbers below 2**-110 up to 2**-134 is lost.
+    As for `split_tf32`. The last place of bf16's subnormals is 2**-133: of numbers below 2**-110 up to 2**-134 is lost,
+    up to 2**-133 where terms are not rounded to nearest.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from wmma_emu.formats.dtypes import format_of_dtype, to_bits
 from wmma_emu.formats.reference import round_pack
 from wmma_emu.testing.exact import Scaled, exact_matmul, fractions_of, numbers_of
 
-__all__ = ["ErrorSummary", "error_summary", "square_root", "summarize", "ulp_of"]
+__all__ = ["ErrorSummary", "as_float", "error_summary", "square_root", "summarize", "ulp_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ErrorSummary:
 
     The error of an element is D minus the exact number; an ulp is the distance between two neighbouring numbers of D's
     format where the exact number lies, and no less than the smallest number. All figures are computed exactly and
-    rounded once, to float64.
+    rounded once, to float64; what is beyond its range is infinite.
 
     Parameters
     ----------
@@ -142,14 +142,15 @@ def summarize(bits: Bits, fmt: Format, exact: NDArray[np.object_]) -> ErrorSumma
         right += _is_correctly_rounded(x, value, fmt)
         size = abs(error) / ulp_of(x, fmt)
         total += size
-        away += -size if (error < 0) == (x > 0) else size
+        # Where the exact number is 0, whatever is not 0 is too large.
+        away += size if not x or (error < 0) == (x < 0) else -size
         if size > largest:
             largest, worst = size, where
     count = int(counted.sum())
     relative = square_root(squares / reference) if reference else (inf if squares else 0.0)
     return ErrorSummary(
-        format=fmt.name, count=count, excluded=int(counted.size) - count, max_ulps=float(largest),
-        mean_ulps=float(total / max(count, 1)), bias_ulps=float(away / max(count, 1)), relative_rms=relative,
+        format=fmt.name, count=count, excluded=int(counted.size) - count, max_ulps=as_float(largest),
+        mean_ulps=as_float(total / max(count, 1)), bias_ulps=as_float(away / max(count, 1)), relative_rms=relative,
         correctly_rounded=right, worst=worst,
     )  # fmt: skip
 
@@ -170,6 +171,20 @@ def ulp_of(x: Fraction, fmt: Format) -> Fraction:
     return Fraction(2) ** (min(max(exponent, fmt.emin), fmt.emax) - fmt.fraction_bits)
 
 
+def as_float(x: Fraction) -> float:
+    """A fraction rounded to float64, infinite beyond its range.
+
+    Examples
+    --------
+    >>> as_float(Fraction(1, 4)), as_float(-Fraction(2) ** 1024)
+    (0.25, -inf)
+    """
+    try:
+        return float(x)
+    except OverflowError:
+        return inf if x > 0 else -inf
+
+
 def square_root(x: Fraction) -> float:
     """The root of a fraction, rounded once.
 
@@ -184,7 +199,7 @@ def square_root(x: Fraction) -> float:
     places = max(0, 66 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2)
     scaled, rest = divmod(x.numerator << (2 * places), x.denominator)
     root = isqrt(scaled)
-    return float(Fraction(2 * root + (rest != 0 or root * root != scaled), 1 << (places + 1)))
+    return as_float(Fraction(2 * root + (rest != 0 or root * root != scaled), 1 << (places + 1)))
 
 
 def _is_correctly_rounded(x: Fraction, value: Fraction, fmt: Format) -> bool:

@@ -13,8 +13,11 @@ from wmma_emu.testing.probing.terms import C, Leaf, Terms, exact
 
 __all__ = ["Step", "ask_cut", "ask_fraction_bits", "ask_normalisation", "ask_zero_products"]
 
-_REACH = 60
-_DEEPEST = 64
+_REACH = 120
+"""Large terms are no larger: every format of sums has their sums."""
+
+_DEEP, _DEEPEST = 64, 260
+"""How far below them small ones are looked for; and how far if all of those count."""
 
 
 class Step(NamedTuple):
@@ -45,6 +48,8 @@ class Step(NamedTuple):
     def arrangements(self) -> list[tuple[Leaf, Leaf, Leaf]]:
         """Places of a large term, of its negative, and of a small one: three products; c in either role."""
         p = self.positions
+        if len(p) < 2:
+            return []
         found: list[tuple[Leaf, Leaf, Leaf]] = [(p[0], p[1], p[2])] if len(p) > 2 else []
         if self.takes_c:
             found += [(p[0], p[1], C), (C, p[0], p[1])]
@@ -80,7 +85,9 @@ def ask_fraction_bits(subject: Subject, step: Step) -> tuple[Answer, Sequence[in
     evidence: list[str] = []
     reached = 0
     for where in step.arrangements():
-        residues = _residues(subject, where, range(1, _DEEPEST))
+        residues = _residues(subject, where, range(1, _DEEP))
+        if all(unpack(bits, subject.d).kind != "zero" for _, bits in residues.values()):
+            residues |= _residues(subject, where, range(_DEEP, _DEEPEST))
         kept = [depth for depth, (_, bits) in residues.items() if unpack(bits, subject.d).kind != "zero"]
         limit = max(kept, default=0)
         if kept != [depth for depth in residues if depth <= limit]:
@@ -91,14 +98,26 @@ def ask_fraction_bits(subject: Subject, step: Step) -> tuple[Answer, Sequence[in
         if limit + 1 in residues:
             found.setdefault(limit, []).append(str(where[2]))
     if not found:
-        text = f"{reached} or more: the formats reach no deeper"
-        return Answer("fraction bits", text, tuple(evidence)), range(reached, 1 << 10)
+        text, problem = f"{reached} or more: the formats reach no deeper", ""
+        if reached < _deepest(subject, step):
+            problem = f"nothing is lost down to {reached} bits below a large term, and what is below was not asked"
+        return Answer("fraction bits", text, tuple(evidence), problem), range(reached, 1 << 10)
     values = sorted(found)
     if len(values) > 1 or reached > values[0]:
         text = ", ".join(f"{limit} with the small term at {' and '.join(names)}" for limit, names in found.items())
         return Answer("fraction bits", text, tuple(evidence), "terms are kept to different depths"), values[:1]
     text = f"F = {values[0]}, below the largest exponent of a step's terms"
     return Answer("fraction bits", text, tuple(evidence)), values
+
+
+def _deepest(subject: Subject, step: Step) -> int:
+    """How far below the largest exponent of a term the last bit of another one can be."""
+    terms = Terms(subject)
+    low = terms.bottom - subject.a.fraction_bits - subject.b.fraction_bits
+    if not step.takes_c:
+        return terms.top - low
+    low_c = subject.c.emin - subject.c.fraction_bits
+    return max(terms.top - low, terms.top - low_c, subject.c.emax - low)
 
 
 def ask_cut(subject: Subject, step: Step, fraction_bits: int) -> Answer:

@@ -9,14 +9,14 @@ from wmma_emu.arithmetic import DotModel, DotProduct
 from wmma_emu.instructions import Instruction
 from wmma_emu.testing.probing.alignment import Step
 from wmma_emu.testing.probing.chains import ask_chain
-from wmma_emu.testing.probing.fitting import Observations, differing, tiles_of, with_parameters
+from wmma_emu.testing.probing.fitting import Observations, differing, observed_line, tiles_of, with_parameters
 from wmma_emu.testing.probing.notebook import Notebook
 from wmma_emu.testing.probing.report import Report
 from wmma_emu.testing.probing.specials import special_answers
 from wmma_emu.testing.probing.stepwise import ask_steps
 from wmma_emu.testing.probing.structure import Structure, significant, steps_text, structures_of, values_of
 from wmma_emu.testing.probing.subject import Case, Subject
-from wmma_emu.testing.probing.terms import Terms
+from wmma_emu.testing.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.testing.probing.tree import Masks, NoTreeError, brackets, reveal
 
 __all__ = ["Examination"]
@@ -69,25 +69,61 @@ class Examination:
         )
 
     def _places(self) -> bool:
-        """Whether every element of D is computed alike, and twice alike."""
+        """Whether every element of D is computed alike, twice alike, and where it belongs."""
+        question, subject = "elements of D", self.subject
+        row = subject.instruction
+        for case in _ordinary(subject):
+            one_a, one_b, one_c = subject.operands([case])
+            a = np.zeros((row.m, row.k), subject.a.storage)
+            b = np.zeros((row.k, row.n), subject.b.storage)
+            a[:, list(subject.positions)], b[list(subject.positions)] = one_a[0], one_b[0]
+            c = np.full((row.m, row.n), one_c[0, 0, 0])
+            first, second = subject.multiply(a, b, c), subject.multiply(a, b, c)
+            if (first != second).any():
+                self.notebook.answer(question, "differ from call to call", (), "results are not repeatable")
+                return False
+            kinds = len(np.unique(first))
+            if kinds > 1:
+                text = f"{kinds} different results of one dot product, in different places"
+                self.notebook.answer(question, text, (), "elements of D are computed in different ways")
+                return False
+        return self._one_place() and self._what_counts()
+
+    def _one_place(self) -> bool:
+        """Whether row 1 of A and column 0 of B make element [1, 0]."""
         subject, row = self.subject, self.subject.instruction
-        case = _ordinary(subject)
-        one_a, one_b, one_c = subject.operands([case])
-        a = np.zeros((row.m, row.k), subject.a.storage)
-        b = np.zeros((row.k, row.n), subject.b.storage)
-        a[:, list(subject.positions)], b[list(subject.positions)] = one_a[0], one_b[0]
-        c = np.full((row.m, row.n), one_c[0, 0, 0])
-        first, second = subject.multiply(a, b, c), subject.multiply(a, b, c)
-        kinds = len(np.unique(first))
+        a, b = np.zeros((row.m, row.k), subject.a.storage), np.zeros((row.k, row.n), subject.b.storage)
+        a[1, 0], b[0, 0] = Terms(subject).product(0) or (0, 0)
+        d = subject.multiply(a, b, np.zeros((row.m, row.n), subject.c.storage))
+        found = np.argwhere(d).tolist()
         question = "elements of D"
-        if (first != second).any():
-            self.notebook.answer(question, "differ from call to call", (), "results are not repeatable")
-        elif kinds > 1:
-            text = f"{kinds} different results of one dot product, in different places"
-            self.notebook.answer(question, text, (), "elements of D are computed in different ways")
-        else:
+        if found == [[1, 0]]:
             self.notebook.answer(question, "all computed alike, and the same at a second call")
-        return not self.notebook.answers[-1].problem
+            return True
+        text = f"row 1 of A and column 0 of B make {', '.join(map(str, found)) or 'nothing'}"
+        problem = "D is transposed" if found == [[0, 1]] else "elements of D are not where A and B put them"
+        self.notebook.answer(question, text, (), problem)
+        return False
+
+    def _what_counts(self) -> bool:
+        """Whether D is A B + C at all: c alone, one product, both."""
+        subject = self.subject
+        terms = Terms(subject)
+        asked: dict[str, list[tuple[Leaf, int, int, int]]] = {
+            "c": [(C, 1, 0, 0)],
+            "a product": [(0, 1, 0, 0)],
+            "both": [(0, 1, 0, 0), (C, 1, 0, 0)],
+        }
+        cases = [case for x in asked.values() if (case := terms.case(x)) is not None]
+        results = subject.ask(cases)
+        wanted = [exact(subject.d, significand, 0) for significand in (1, 1, 2)]
+        if results == wanted:
+            return True
+        evidence = tuple(observed_line(subject, case, bits) for case, bits in zip(cases, results, strict=True))
+        wrong = [name for name, bits, want in zip(asked, results, wanted, strict=True) if bits != want]
+        problem = f"D is not A B + C: {', '.join(wrong)} of ones {'do' if len(wrong) > 1 else 'does'} not come out"
+        self.notebook.answer("what counts", "not c and every product, once each", evidence, problem)
+        return False
 
     def _structure(self) -> DotProduct | None:
         """The tree of sums, and the steps that make it."""
@@ -139,18 +175,27 @@ class Examination:
         self.notebook.answer(question, f"{text}: 0 differ" + (", but for the bits of NaN" if of_nan else ""))
         fresh.tiles += self.notebook.seen.tiles
         for name, values in list(self.notebook.unobservable.items()):
-            if not isinstance(values, range):
-                chosen = getattr(product.model, name)
-                same = [x for x in values if x == chosen or not fresh.wrong(with_parameters(product, **{name: x}))]
+            chosen = getattr(product.model, name)
+            asked = _ends_of(values) if isinstance(values, range) else values
+            same = [x for x in asked if x == chosen or not fresh.wrong(with_parameters(product, **{name: x}))]
+            if len(same) < len(asked):
                 self.notebook.leave_open(name, same)
 
 
-def _ordinary(subject: Subject) -> Case:
-    """A dot product in which every term counts and has bits of its own."""
+def _ends_of(values: range) -> list[int]:
+    """The ends of a range, as far as numbers there make a difference to an engine."""
+    return sorted({max(values.start, -800), min(values.stop - 1, 64)} & set(values))
+
+
+def _ordinary(subject: Subject) -> list[Case]:
+    """Dot products in which every term counts and has bits of its own, close together and far apart."""
     terms = Terms(subject)
-    cases = [terms.case([(k, 3 if k % 2 else 1, -(k % 5), k % 3 == 0)]) for k in range(subject.terms)]
-    products = {k: pair for case in cases if case is not None for k, pair in case.products.items()}
-    return Case(products, terms.addend(5, -3) or 0)
+    found = []
+    for spread in (1, 2, 3):
+        cases = [terms.case([(k, 3 if k % 2 else 1, -(spread * (k % 5)), k % 3 == 0)]) for k in range(subject.terms)]
+        products = {k: pair for case in cases if case is not None for k, pair in case.products.items()}
+        found.append(Case(products, terms.addend(5, -3 - spread) or 0))
+    return found
 
 
 def _product(row: Instruction, structure: Structure) -> DotProduct:

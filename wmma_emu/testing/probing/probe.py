@@ -31,14 +31,20 @@ def examine(f: Function, *, like: str | Instruction | BoundInstruction, seed: in
     Returns
     -------
     Report
-        Answers with their evidence; its ``model`` is None where no model has these bits. ``str()`` of it is a text.
+        Answers with their evidence; its ``model`` is None where none was found. ``str()`` of it is a text.
 
     Raises
     ------
     UnsupportedInstructionError
         For an instruction of integers, whose sums are exact.
     FragmentMismatchError
-        If f cannot be called, or what it returns is no D.
+        If f is no callable, or what it returns is no D. What f raises comes through.
+
+    Notes
+    -----
+    What is searched: aligned sums with steps of three terms or more, c included; terms cut toward zero; results rounded
+    RZ or RNE to f32, e8m13 or f16; floors from 64 below the accumulator's smallest normal exponent to 32 above it;
+    chains in f16, f32 and f64, rounded as the instruction says. Bits of NaN are compared, but rule nothing out.
 
     Examples
     --------
@@ -83,7 +89,7 @@ def probe(
     Raises
     ------
     UnmodelledArithmeticError
-        Where no `DotModel` gives these bits; its ``report`` says what was found.
+        Where no `DotModel` was found (`examine` says which are tried); its ``report`` says what was.
 
     Examples
     --------
@@ -95,12 +101,14 @@ def probe(
     >>> ins.with_model(model)
     <mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_80, probed>
     """
+    if show is not None and not callable(show):
+        raise FragmentMismatchError(f"show={shorten(show)} cannot be called; print, or None for nothing")
     report = examine(f, like=like, seed=seed)
     if show is not None:
         show(str(report))
     if report.model is None:
         raise UnmodelledArithmeticError(
-            f"no DotModel has the bits of {report.subject}: {report.problems[0]}. The error's .report has all answers; "
+            f"no DotModel was found for {report.subject}: {report.problems[0]}. The error's .report has all answers; "
             "wmma_emu.testing.examine returns it without raising",
             report,
         )

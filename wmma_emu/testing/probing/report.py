@@ -37,7 +37,7 @@ class Answer:
 
     def __str__(self) -> str:
         lines = [f"{self.question}: {self.answer}", *(f"    {line}" for line in self.evidence)]
-        return "\n".join([*lines, f"    no DotModel does so: {self.problem}"] if self.problem else lines)
+        return "\n".join([*lines, f"    no model: {self.problem}"] if self.problem else lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,12 @@ class Report:
             # "" is the accumulator's format.
             value = value or self.model.accumulator if self.model else value
             return (value, "") if self.model and value == self.model.accumulator else (value,)
-        return self.unobservable.get(name, (value,))
+        values = self.unobservable.get(name, (value,))
+        if name == "operand_format" and self.model and "" in values:
+            # A conversion to the operands' own format is none; f32 has the exponents of bf16 and tf32.
+            wide = ("f32",) if {"bf16", "tf32"} & {*values, *self.model.inputs} else ()
+            return (*values, *self.model.inputs, *wide)
+        return values
 
     def chips(self) -> tuple[str, ...]:
         """The chips that compute the instruction so, as the table of models has it."""
@@ -127,7 +132,7 @@ class Report:
     def __str__(self) -> str:
         lines = [f"{self.subject}, like {self.like}", "", *map(str, self.answers), ""]
         if self.model is None:
-            lines.append("no DotModel gives these bits:")
+            lines.append("no DotModel was found that gives these bits:")
             lines += [f"- {problem}" for problem in self.problems]
         else:
             lines.append(f"model: {self.model.describe()}")

@@ -4,11 +4,12 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
+from wmma_emu.arithmetic import DotProduct
 from wmma_emu.testing.probing.alignment import Step
 from wmma_emu.testing.probing.subject import Case, Subject
 from wmma_emu.testing.probing.terms import C, Leaf, Terms, exact
 
-__all__ = ["ROUNDINGS", "floor_cases", "operand_cases", "rounding_cases"]
+__all__ = ["ROUNDINGS", "floor_cases", "highest_hidden_floor", "operand_cases", "rounding_cases"]
 
 ROUNDINGS = ("RZ", "RNE", "RD", "RU", "RNA", "odd")
 """Every rounding that is tried; a `DotModel` has the first two."""
@@ -62,22 +63,21 @@ def _sum_of(subject: Subject, step: Step, growth: int, pieces: Sequence[int], si
         yield Case({**case.products, **factors}, case.c)  # type: ignore[dict-item]
 
 
-def floor_cases(subject: Subject, step: Step) -> list[Case]:
-    """Sums at the bottom of d: just below its smallest numbers, or half of them, and single bits far below."""
+def floor_cases(subject: Subject, step: Step, fraction_bits: int) -> list[Case]:
+    """Sums at the bottom of d: just below its smallest numbers, or half of them, and single bits far below.
+
+    Floors under the bottom show in sums of terms that are all below it, and of which one has the last bit kept there.
+    """
+    if len(step.positions) < 2:
+        return []
     terms = Terms(subject)
     cases: list[Case | None] = []
-    bottoms = {subject.d.emin - bits for bits in {subject.d.fraction_bits, 13 if subject.d.bits == 32 else 10}}
     lowest_product = terms.bottom - subject.a.fraction_bits - subject.b.fraction_bits
-    for bottom, sign in product(sorted(bottoms), (0, 1)):
+    for bottom, sign in product(_bottoms_of(subject), (0, 1)):
         for low in range(max(lowest_product, bottom - 40), bottom):
-            # All bits from there to the bottom, and one more: a whole number if none is cut.
-            chunks = list(_chunks(subject, bottom, low))
-            places = list(step.positions[: len(chunks) + 1])
-            if len(places) > len(chunks):
-                run = [
-                    (k, significand, exponent, sign) for k, (significand, exponent) in zip(places, chunks, strict=False)
-                ]
-                cases.append(terms.case([*run, (places[-1], 1, low, sign)]))
+            is_near = -2 <= bottom - fraction_bits - low <= _most_lift(step) + 2
+            lifts = range(_most_lift(step) + 1) if is_near else range(1)
+            cases += [_whole(subject, step, bottom, low, lift, sign) for lift in lifts]
             # Half of the bottom, and one bit: nearest is upwards if it is not cut.
             cases.append(terms.case([(step.positions[0], 1, bottom - 1, sign), (step.positions[1], 1, low, sign)]))
             if step.takes_c:
@@ -88,19 +88,79 @@ def floor_cases(subject: Subject, step: Step) -> list[Case]:
     return [case for case in cases if case is not None]
 
 
-def _chunks(subject: Subject, high: int, low: int) -> Iterator[tuple[int, int]]:
-    """All bits from one exponent up to another, as significands that A holds."""
+def highest_hidden_floor(product: DotProduct) -> int:
+    """The highest floor of which no input of a dot product can show that it is there.
+
+    One that no term is below; or that cuts no bit, since no term has bits so low; or, all terms being below it, one
+    under which their sum rounds to zero whatever is cut.
+    """
+    model = product.model
+    operands, c = product.operand_formats, model.accumulator_format
+    takes_c = model.c_joins == "first_step"
+    lowest_exponent = sum(fmt.emin for fmt in operands)
+    lowest_bit = sum(fmt.emin - fmt.fraction_bits for fmt in (product.a, product.b))
+    if takes_c:
+        lowest_exponent = min(lowest_exponent, c.emin)
+        lowest_bit = min(lowest_bit, c.emin - c.fraction_bits)
+    most = max(len(step) for step in product.steps)
+    bottom = model.output_format.emin - model.output_format.fraction_bits - (model.rounding == "RNE")
+    # So many products, each below four times its power of two, which is below the floor.
+    too_small = bottom - 1 - (most - 1).bit_length()
+    return max(lowest_exponent, lowest_bit + model.fraction_bits, too_small if c.emin > too_small else lowest_exponent)
+
+
+def _bottoms_of(subject: Subject) -> list[int]:
+    """The last places of the subnormal numbers that d may have."""
+    fractions = {subject.d.fraction_bits, 13 if subject.d.bits == 32 else subject.d.fraction_bits}
+    return sorted(subject.d.emin - bits for bits in fractions)
+
+
+def _most_lift(step: Step) -> int:
+    """How far below a sum the exponent of all its products can be: each is below four times its power of two."""
+    return (4 * len(step.positions)).bit_length()
+
+
+def _whole(subject: Subject, step: Step, bottom: int, low: int, lift: int, sign: int) -> Case | None:
+    """The bottom, made of products whose exponents are so far below it, the last of them a single low bit.
+
+    If one bit is cut, the sum is below the bottom. Products of 2.25 come first, then all the bits of what is left.
+    """
+    top = bottom - 1 - lift
+    if low > top - 2:
+        return None
+    places = list(step.positions)
+    rest = 1 << bottom - low
+    terms = Terms(subject)
+    run: list[_Piece] = []
+    factors = {}
+    while rest > 2 << top - low and len(places) > 1:
+        # 2.25, or where that is too much, 1 times a power of two.
+        significand, units = (3, 9 << top - 2 - low) if rest > 9 << top - 2 - low else (1, 1 << top - low)
+        pair = terms.product(top - 2 * (significand == 3), significand, significand, sign)
+        if pair is None:
+            return None
+        factors[places.pop(0)] = pair
+        rest -= units
+    # One bit is taken from what is left, and comes last.
+    rest -= 1
     width = subject.a.fraction_bits + 1
-    for start in range(low, high, width):
-        count = min(width, high - start)
-        yield (1 << count) - 1, start
+    at = low
+    while rest and len(places) > 1:
+        run.append((places.pop(0), rest & (1 << width) - 1, at, sign))
+        rest >>= width
+        at += width
+    if rest or not places:
+        return None
+    run = [piece for piece in run if piece[1]]
+    case = terms.case([*run, (places[0], 1, low, sign)])
+    return None if case is None else Case({**case.products, **factors}, case.c)
 
 
 def operand_cases(subject: Subject, step: Step, fraction_bits: int) -> list[Case]:
     """Subnormal operands in large terms that cancel, and small terms around the last bit that then is kept."""
-    where = step.arrangements()[0]
-    if C in where[:2]:
+    if not step.arrangements() or C in step.arrangements()[0][:2]:
         return []
+    where = step.arrangements()[0]
     terms = Terms(subject)
     bottom = subject.d.emin - subject.d.fraction_bits
     cases = []

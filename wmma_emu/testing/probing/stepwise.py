@@ -14,7 +14,13 @@ from wmma_emu.testing.probing.alignment import (
 )
 from wmma_emu.testing.probing.fitting import with_parameters
 from wmma_emu.testing.probing.notebook import Notebook
-from wmma_emu.testing.probing.rounding import ROUNDINGS, floor_cases, operand_cases, rounding_cases
+from wmma_emu.testing.probing.rounding import (
+    ROUNDINGS,
+    floor_cases,
+    highest_hidden_floor,
+    operand_cases,
+    rounding_cases,
+)
 from wmma_emu.testing.probing.subject import Case, Subject
 
 __all__ = ["ask_steps"]
@@ -62,7 +68,7 @@ def ask_steps(notebook: Notebook, product: DotProduct) -> DotProduct:
     last = Step.last(product)
     product = _ask_rounding(notebook, product, rounding_cases(subject, last, fraction_bits))
     product = _ask_operands(notebook, product, operand_cases(subject, last, fraction_bits))
-    return _ask_floor(notebook, product, floor_cases(subject, last))
+    return _ask_floor(notebook, product, floor_cases(subject, last, fraction_bits))
 
 
 def _ask_rounding(notebook: Notebook, product: DotProduct, cases: list[Case]) -> DotProduct:
@@ -117,7 +123,11 @@ def _ask_floor(notebook: Notebook, product: DotProduct, cases: list[Case]) -> Do
     highest = values[low]
     is_open = values[0] == exponents[0]
     text = f"2**{highest}" + (" or lower" if is_open else "")
-    notebook.eliminated("floor of the alignment", text, survivors, cases, candidates, survivors.problem, highest)
+    problem = survivors.problem
+    if not problem and (is_open or low) and highest > highest_hidden_floor(candidates[highest]):
+        lowest = "" if is_open else f"from {values[0]} "
+        problem = f"no case that was asked tells floors {lowest}up to {highest} apart, and there are inputs that do"
+    notebook.eliminated("floor of the alignment", text, survivors, cases, candidates, problem, highest)
     if is_open or low:
         notebook.leave_open("min_exponent", range(_LOWEST_FLOOR if is_open else values[0], highest + 1))
     return candidates[highest]
