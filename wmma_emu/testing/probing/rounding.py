@@ -94,19 +94,21 @@ def highest_hidden_floor(product: DotProduct) -> int:
     One that no term is below; or that cuts no bit, since no term has bits so low; or, all terms being below it, one
     under which their sum rounds to zero whatever is cut.
     """
-    model = product.model
-    operands, c = product.operand_formats, model.accumulator_format
-    takes_c = model.c_joins == "first_step"
-    lowest_exponent = sum(fmt.emin for fmt in operands)
+    model, accumulator = product.model, product.model.accumulator_format
+    lowest_exponent = sum(fmt.emin for fmt in product.operand_formats)
     lowest_bit = sum(fmt.emin - fmt.fraction_bits for fmt in (product.a, product.b))
-    if takes_c:
-        lowest_exponent = min(lowest_exponent, c.emin)
-        lowest_bit = min(lowest_bit, c.emin - c.fraction_bits)
+    if model.c_joins == "first_step":
+        lowest_exponent = min(lowest_exponent, product.c.emin)
+        lowest_bit = min(lowest_bit, product.c.emin - product.c.fraction_bits)
+    if len(product.steps) > 1:
+        # What a step hands on can be its last bit alone.
+        lowest_exponent = min(lowest_exponent, max(lowest_bit, accumulator.emin))
     most = max(len(step) for step in product.steps)
     bottom = model.output_format.emin - model.output_format.fraction_bits - (model.rounding == "RNE")
-    # So many products, each below four times its power of two, which is below the floor.
+    # So many products, each below four times its power of two, which is below the floor; a sum or a c is not.
     too_small = bottom - 1 - (most - 1).bit_length()
-    return max(lowest_exponent, lowest_bit + model.fraction_bits, too_small if c.emin > too_small else lowest_exponent)
+    hidden = too_small if accumulator.emin > too_small else lowest_exponent
+    return max(lowest_exponent, lowest_bit + model.fraction_bits, hidden)
 
 
 def _bottoms_of(subject: Subject) -> list[int]:
