@@ -52,7 +52,7 @@ def test_what_is_not_bound_or_has_another_shape_is_refused(on):
     ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
     on(ins)
     A, B = np.ones((16, 16), np.float16), np.ones((16, 8), np.float16)
-    with pytest.raises(we.FragmentMismatchError, match="is not bound to a chip"):
+    with pytest.raises(we.UnsupportedInstructionError, match="is not bound to a chip"):
         multiply("m16n8k16.f32.f16.f16.f32", A, B)
     with pytest.raises(we.FragmentMismatchError, match="B has shape"):
         multiply(ins, A, B.T)

@@ -78,7 +78,7 @@ def test_scalars_and_arrays_without_axes_or_elements_are_compared():
         "  index  actual       expected     ulps",
         "  ()     0x3c00  1.0  0x4000  2.0  1024",
         "",
-        "ulps: 513-1024: 1",
+        "ulps: 1024-2047: 1",
     ]
 
 
@@ -126,7 +126,7 @@ def test_the_message_shows_eight_counts_all_and_says_which_is_the_largest():
     assert found[0] == "64 of 128 elements differ (50 %): f32, shape (4, 32)"
     assert len(found) == 14 and found[10].startswith("  [0, 7]")
     assert found[11] == "  ... and 56 more; 64 at [1, 31] is the largest"
-    assert found[13] == "ulps: 1: 1 | 2: 1 | 3-4: 2 | 5-8: 4 | 9-16: 8 | 17-32: 16 | 33-64: 32"
+    assert found[13] == "ulps: 1: 1 | 2-3: 2 | 4-7: 4 | 8-15: 8 | 16-31: 16 | 32-63: 32 | 64-127: 1"
 
 
 def test_a_few_of_very_many_are_shown_in_time():
@@ -205,3 +205,21 @@ def test_from_bits_takes_python_s_integers_and_keeps_shapes():
 def test_a_wrong_dtype_for_a_format_names_the_fix():
     with pytest.raises(FragmentMismatchError, match=r"expected\.astype\(numpy\.float16\) rounds once"):
         assert_bits_equal(np.zeros(1, np.float16), np.zeros(1, np.float32), "f16")
+
+
+def test_a_million_elements_that_all_differ_by_other_distances_are_counted_in_buckets():
+    x = np.arange(1, 1 << 20, dtype=np.uint32)
+    found = message(x.view(np.float32), np.zeros(len(x), np.float32))
+    assert found.splitlines()[-1].endswith("| 2^18 to 2^19 - 1: 262144 | 2^19 to 2^20 - 1: 524288")
+
+
+def test_a_share_short_of_all_is_never_all_of_them():
+    x = np.ones(200_000, np.float32)
+    y = -x
+    y[7] = 1
+    assert "199999 of 200000 elements differ (more than 99.9 %)" in message(x, y)
+
+
+def test_integers_have_differences_and_not_ulps():
+    found = message(np.array([127], np.int8), np.array([-128], np.int8))
+    assert "difference" in found and "ulps" not in found

@@ -256,7 +256,7 @@ def test_where_there_is_no_model_the_error_names_the_reason_and_has_the_report()
     ("f", "like", "kind", "words"),
     [
         (3, "m16n8k16.f32.f16.f16.f32", TypeError, r"f=3 cannot be called; probe takes f\(a, b, c\) -> d"),
-        (abs, 16, ValueError, "like=16 names no instruction; give a mnemonic such as"),
+        (abs, 16, ValueError, "16 is no instruction; pass wmma_emu.instruction.*, or a mnemonic such as"),
         (abs, "m16n8k16.f32.f16.f16", ValueError, "m16n8k16"),
         (abs, "m16n8k32.s32.s8.s8.s32", ValueError, "multiplies s8: integer sums are exact, .*assert_bits_equal"),
         (lambda a, b, c: None, "m16n8k16.f32.f16.f16.f32", TypeError, "returned no D: "),

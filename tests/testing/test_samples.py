@@ -61,3 +61,15 @@ def test_what_are_no_families_of_the_instruction_is_refused_at_once(names):
 def test_what_are_no_numbers_is_refused_at_once(wrong):
     with pytest.raises(FragmentMismatchError):
         families.matrices(lookup(MNEMONICS[0]), **wrong)
+
+
+def test_mnemonics_are_taken_and_what_is_no_instruction_is_refused_with_the_fix():
+    name = "m16n8k16.f32.f16.f16.f32"
+    assert families.families_of(name) == families.families_of(we.instruction(name))
+    assert next(families.matrices(name)).A.shape == (16, 16)
+    for wrong in (None, 7):
+        for ask in (families.families_of, families.matrices, lambda x: families.draw(x, "normal", 0, 1, 1, 1)):
+            with pytest.raises(we.UnsupportedInstructionError, match="is no instruction; pass wmma_emu"):
+                ask(wrong)
+    with pytest.raises(we.UnsupportedInstructionError, match="families is empty; name some of normal, wide"):
+        families.matrices(name, [])

@@ -13,6 +13,7 @@ from wmma_emu.testing.patterns import distance, is_nan, patterns_of, same_dtype
 __all__ = ["assert_bits_equal", "value_text"]
 
 _SHOWN = 8
+_POWERS = np.array([1 << i for i in range(64)], np.uint64)
 
 
 def assert_bits_equal(actual: object, expected: object, format: "Format | str | None" = None) -> None:
@@ -50,7 +51,7 @@ def assert_bits_equal(actual: object, expected: object, format: "Format | str | 
       [2]    0x80000000  -0.0       0x00000000  0.0  sign of zero
       [3]    0x40400003  3.0000007  0x40400000  3.0  3
     <BLANKLINE>
-    ulps: 0 (sign of zero): 1 | 3-4: 1 | NaN: 1
+    ulps: 0 (sign of zero): 1 | 2-3: 1 | NaN: 1
     """
     __tracebackhide__ = True
     if format is None and (wrong := same_dtype(actual, expected, ("actual", "expected"))):
@@ -78,7 +79,7 @@ def _message(left: Bits, right: Bits, differ: NDArray[np.bool_], fmt: Format) ->
         count = "the only element differs" if total == 1 else f"all {total} elements differ"
     lines = [f"{count}: {fmt}{shape}", ""]
     digits = -(-fmt.bits // 4)
-    rows: list[tuple[str, ...]] = [("index", "actual", "expected", "ulps")]
+    rows: list[tuple[str, ...]] = [("index", "actual", "expected", "ulps" if fmt.is_float else "difference")]
     columns = []
     for words in (x[:_SHOWN], y[:_SHOWN]):
         columns.append(_aligned([(f"0x{int(w):0{digits}x}", value_text(int(w), fmt)) for w in words]))
@@ -128,23 +129,21 @@ def _histogram(
         parts += [(f"0 ({_zero_distance(fmt.sign_mask, 0, fmt)})", int(sign.sum()))]
         parts += [(f"0 ({_zero_distance(0, 0, fmt)})", int((none & ~sign).sum()))]
     numbers = apart[~none & ~nan]
-    # Of 1, 2, 3 to 4, 5 to 8, ...: the power of two that ends the bucket.
-    exponents = np.array([int(value - 1).bit_length() for value in np.unique(numbers).tolist()], np.int64)
-    ends, inverse = np.unique(exponents, return_inverse=True)
-    counts = np.bincount(inverse, weights=np.unique(numbers, return_counts=True)[1], minlength=len(ends))
-    for end, count in zip(ends.tolist(), counts.tolist(), strict=True):
-        parts.append((_bucket(end), int(count)))
+    # Of 1, 2-3, 4-7, ...: the power of two that begins the bucket.
+    starts = np.searchsorted(_POWERS, numbers, side="right") - 1
+    for start, count in enumerate(np.bincount(starts, minlength=1).tolist()):
+        if count:
+            parts.append((_bucket(start), count))
     parts += [("NaN", int((nan & ~payload).sum())), ("NaN, other bits", int(payload.sum()))]
     return " | ".join(f"{name}: {count}" for name, count in parts if count)
 
 
-def _bucket(end: int) -> str:
-    low, high = (1 << (end - 1)) + 1 if end else 1, 1 << end
-    if low >= high:
-        return str(high)
-    if end > 16:
-        return f"2^{end - 1} to 2^{end}"
-    return f"{low}-{high}"
+def _bucket(start: int) -> str:
+    """The distances from one power of two to the next."""
+    if start > 16:
+        return f"2^{start} to 2^{start + 1} - 1"
+    low, high = 1 << start, (2 << start) - 1
+    return str(low) if low == high else f"{low}-{high}"
 
 
 def _largest(apart: NDArray[np.uint64], where: NDArray[np.intp], shape: tuple[int, ...]) -> str:
@@ -160,7 +159,10 @@ def _unit(fmt: Format) -> str:
 
 def _percent(part: int, whole: int) -> str:
     percent = 100 * part / whole
-    return f"{percent:.3g} %" if percent >= 0.001 else "less than 0.001 %"
+    if percent < 0.001:
+        return "less than 0.001 %"
+    text = f"{percent:.3g} %"
+    return "more than 99.9 %" if text == "100 %" and part < whole else text
 
 
 def _aligned(rows: list[tuple[str, ...]], start: str = "") -> list[str]:

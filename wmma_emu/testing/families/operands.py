@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
-from wmma_emu.instructions import Instruction
+from wmma_emu.instructions import Instruction, lookup
 from wmma_emu.instructions.spec import Operand
 from wmma_emu.testing.families.draws import Draw
 from wmma_emu.testing.families.facts import Facts
@@ -18,7 +18,7 @@ from wmma_emu.testing.families.sparsity import ALTERNATIVES, draw_indices, sprea
 from wmma_emu.testing.families.table import FAMILIES, Family
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["VERSION", "Operands", "draw", "families_of"]
+__all__ = ["VERSION", "Operands", "draw", "families_of", "row_of"]
 
 VERSION = 1
 """Of the bits: it changes whenever a draw changes, and is part of the key."""
@@ -43,7 +43,7 @@ class Operands(NamedTuple):
     indices: NDArray[np.int64] | None
 
 
-def families_of(instruction: Instruction | BoundInstruction) -> tuple[str, ...]:
+def families_of(instruction: Instruction | BoundInstruction | str) -> tuple[str, ...]:
     """Name the families that an instruction's formats and shape have.
 
     Examples
@@ -52,12 +52,12 @@ def families_of(instruction: Instruction | BoundInstruction) -> tuple[str, ...]:
     >>> families_of(we.instruction("m16n8k32.s32.s8.s8.s32"))
     ('integer_normal', 'integer_limits', 'integer_raw', 'integer_mostly_zero')
     """
-    facts = Facts.of(_row(instruction))
+    facts = Facts.of(row_of(instruction))
     return tuple(name for name, family in FAMILIES.items() if _applies(family, facts))
 
 
 def draw(
-    instruction: Instruction | BoundInstruction, family: str, seed: int, a_tiles: int, b_tiles: int, c_tiles: int
+    instruction: Instruction | BoundInstruction | str, family: str, seed: int, a_tiles: int, b_tiles: int, c_tiles: int
 ) -> Operands:
     """Draw pools of A, B and C of one family, of which every combination is a sample.
 
@@ -66,7 +66,7 @@ def draw(
 
     Parameters
     ----------
-    instruction : Instruction or BoundInstruction
+    instruction : Instruction, BoundInstruction or str
     family : str
         One of ``families_of(instruction)``.
     seed : int
@@ -99,7 +99,7 @@ def draw(
     >>> matmul(ins.product, a[:, None], b, c).shape
     (2, 3, 16, 8)
     """
-    row = _row(instruction)
+    row = row_of(instruction)
     facts = Facts.of(row)
     chosen = FAMILIES.get(family) if isinstance(family, str) else None
     if chosen is None or not _applies(chosen, facts):
@@ -121,8 +121,16 @@ def _each(a_tiles: int, b_tiles: int, c_tiles: int) -> tuple[tuple[Operand, int]
     return (("a", a_tiles), ("b", b_tiles), ("c", c_tiles))
 
 
-def _row(instruction: Instruction | BoundInstruction) -> Instruction:
-    return instruction.instruction if isinstance(instruction, BoundInstruction) else instruction
+def row_of(instruction: object) -> Instruction:
+    """Accept an instruction, bound to a chip or not, or its mnemonic."""
+    if isinstance(instruction, BoundInstruction):
+        return instruction.instruction
+    if isinstance(instruction, Instruction | str):
+        return lookup(instruction)
+    raise UnsupportedInstructionError(
+        f"{shorten(instruction)} is no instruction; pass wmma_emu.instruction(...), or a mnemonic such as "
+        "'m16n8k16.f32.f16.f16.f32'"
+    )
 
 
 def _matrices(family: Family, draw: Draw) -> Any:

@@ -11,7 +11,7 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.instructions import Instruction
-from wmma_emu.testing.families.operands import Operands, draw, families_of
+from wmma_emu.testing.families.operands import Operands, draw, families_of, row_of
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.sparse import expand
 
@@ -39,7 +39,7 @@ class Sample(NamedTuple):
 
 
 def matrices(
-    instruction: Instruction | BoundInstruction,
+    instruction: Instruction | BoundInstruction | str,
     families: Iterable[str] | None = None,
     *,
     seed: int = 0,
@@ -49,7 +49,7 @@ def matrices(
 
     Parameters
     ----------
-    instruction : Instruction or BoundInstruction
+    instruction : Instruction, BoundInstruction or str
     families : iterable of str, optional
         Names out of `families_of`; all of them by default.
     seed, count : int
@@ -63,9 +63,9 @@ def matrices(
     Raises
     ------
     UnsupportedInstructionError
-        For a family that the instruction does not have.
+        For a family that the instruction does not have, or none at all.
     FragmentMismatchError
-        For a seed or a count that is no integer, or negative.
+        For a seed or a count that is no integer, and a negative count.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def matrices(
     one_large 6 bfloat16 (16, 16) (16, 8) float32 (16, 8)
     """
     # Not a generator itself: what is wrong is said here, and not where the first sample is taken.
-    row = instruction.instruction if isinstance(instruction, BoundInstruction) else instruction
+    row = row_of(instruction)
     names = names_of(row, families)
     start, number = integer_of(seed), integer_of(count)
     if start is None or number is None or number < 0:
@@ -101,6 +101,10 @@ def names_of(row: Instruction, families: Iterable[str] | None) -> tuple[str, ...
         names = tuple(families)
     except TypeError:
         raise UnsupportedInstructionError(f"families are a list of names, not {shorten(families)}") from None
+    if not names:
+        raise UnsupportedInstructionError(
+            f"families is empty; name some of {', '.join(legal)}, or none for all"
+        )
     for name in names:
         if name not in legal:
             draw(row, name, 0, 1, 1, 1)  # says what is wrong with it

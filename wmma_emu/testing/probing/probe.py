@@ -21,8 +21,9 @@ def examine(f: Function, *, like: str | Instruction | BoundInstruction, seed: in
     Parameters
     ----------
     f : callable
-        ``f(a, b, c) -> d``: a GPU, a library, another model. It is called some hundred times, with A of shape (M, K), B
-        of shape (K, N) and C of shape (M, N), in the dtypes of the formats; D is in its own dtype, or raw bits.
+        ``f(a, b, c) -> d``: a GPU, a library, another model. It is called several hundred times, with A of shape
+        (M, K), B of shape (K, N) and C of shape (M, N), in the dtypes of the formats; D is in its own dtype, or raw
+        bits.
     like : str, Instruction or BoundInstruction
         An instruction with these shapes and formats. Of a sparse one, f takes all of A.
     seed : int

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
-from wmma_emu.instructions import Instruction, lookup
+from wmma_emu.instructions import Instruction
+from wmma_emu.testing.families.operands import row_of
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["Case", "Subject"]
@@ -56,7 +57,7 @@ class Subject:
         if not callable(f):
             raise FragmentMismatchError(f"f={shorten(f)} cannot be called; probe takes f(a, b, c) -> d on matrices")
         self.f = f
-        self.instruction = _row_of(like)
+        self.instruction = row_of(like)
         self.name = _name_of(f)
         self.a, self.b, self.c, self.d = (self.instruction.format(x) for x in ("a", "b", "c", "d"))
         if not self.a.is_float:
@@ -132,19 +133,6 @@ def _name_of(f: object) -> str:
     if isinstance(f, BoundInstruction):
         return repr(f)
     return str(getattr(f, "__qualname__", type(f).__qualname__))
-
-
-def _row_of(like: object) -> Instruction:
-    if isinstance(like, BoundInstruction):
-        return like.instruction
-    if isinstance(like, Instruction):
-        return like
-    if isinstance(like, str):
-        return lookup(like)
-    raise UnsupportedInstructionError(
-        f"like={shorten(like)} names no instruction; give a mnemonic such as 'm16n8k16.f32.f16.f16.f32', for its shape "
-        "and formats"
-    )
 
 
 def _positions(instruction: Instruction) -> tuple[int, ...]:
