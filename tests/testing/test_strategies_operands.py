@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
+from hypothesis.errors import InvalidArgument
 
 import wmma_emu as we
 from tests.rows import REPRESENTATIVES
@@ -161,6 +162,28 @@ def test_operands_are_a_tuple_that_can_be_copied_pickled_and_read():
     assert again.origin == x.origin and repr(again) == repr(x)
     lines = repr(x).splitlines()
     assert len(lines) == 4 and "C 16x8 f32, all +0 but [" in lines[3]
+
+
+def test_names_of_families_may_come_from_an_iterator_which_every_draw_needs():
+    found = drawn(operands(F16, families=iter(["ties", "normal"])), 60)
+    assert {x.origin.split(": ", 1)[1].split(",")[0].split(";")[0] for x in found} == {
+        "zeros", "family 'ties'", "family 'normal'",
+    }  # fmt: skip
+
+
+def test_no_names_at_all_are_refused_with_the_legal_ones():
+    for none in ([], (), iter([]), {}):
+        with pytest.raises(InvalidArgument, match="names none.*'ties'"):
+            find(operands(F16, families=none), lambda value: True, settings=ANEW)
+
+
+def test_operands_of_which_one_is_replaced_are_operands_and_say_so():
+    x = find(operands(F16), lambda x: bits(x.C).any(), settings=ANEW)
+    other = x._replace(A=x.A + 1)
+    assert isinstance(other, OperandMatrices) and other.origin.endswith("; replaced: A")
+    assert "A 16x16 f16: [0, 0] 1.0 (0x3c00)" in repr(other)
+    assert repr(x._replace(A=7)).count("A 7\n") == 1
+    assert repr(OperandMatrices._make([1, 2, 3])) == "OperandMatrices(A=1, B=2, C=3)"
 
 
 BAD = {

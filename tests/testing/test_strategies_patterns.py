@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """bit_patterns, from_dtype, formats and matrices: every value can come, the simplest come last, and bad use."""
 
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -9,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 from hypothesis.extra import numpy as hnp
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, WmmaEmuError
+from wmma_emu.errors import UnsupportedInstructionError, WmmaEmuError
 from wmma_emu.formats import FORMATS, decode, unpack
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.testing import bits, from_bits
-from wmma_emu.testing.strategies import bit_patterns, formats, from_dtype, matrices
+from wmma_emu.testing.strategies import bit_patterns, formats, from_dtype, matrices, operands
 
 pytestmark = pytest.mark.property
 
@@ -125,6 +127,60 @@ def test_no_float32_that_is_nan_comes_for_tf32_where_nan_are_not_allowed():
     none_in_matrices_either()
 
 
+def subnormal_in_float32(words):
+    words = np.asarray(words, np.uint32)
+    return (words & 0x7F800000 == 0) & (words & 0x7FFFFFFF != 0)
+
+
+TF32 = {
+    "bit_patterns": (lambda **none: bit_patterns("tf32", **none), lambda drawn: drawn),
+    "from_dtype": (lambda **none: from_dtype("tf32", **none), lambda drawn: drawn.view(np.uint32)),
+    "matrices": (lambda **none: matrices("tf32", 50, **none), lambda drawn: drawn.view(np.uint32)),
+    "operands": (
+        lambda **none: operands("m16n8k8.f32.tf32.tf32.f32", **none),
+        lambda drawn: np.concatenate([drawn.A.view(np.uint32).ravel(), drawn.B.view(np.uint32).ravel()]),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TF32)
+def test_no_float32_that_is_subnormal_comes_for_tf32_where_they_are_not_allowed(case):
+    make, words_of = TF32[case]
+    came = []
+
+    @settings(MANY, max_examples=300, phases=[Phase.generate])
+    @given(make(allow_subnormal=False), make())
+    def draw(without, all_of_them):
+        assert not subnormal_in_float32(words_of(without)).any()
+        came.append(subnormal_in_float32(words_of(all_of_them)).any())
+
+    draw()
+    assert any(came)
+
+
+def test_a_failing_example_shows_style_seed_and_elements():
+    @settings(ANEW, max_examples=300)
+    @given(matrices("bf16", (40, 50)))
+    def all_zeros(A):
+        assert not A.any()
+
+    with pytest.raises(AssertionError) as caught:
+        all_zeros()
+    (shown,) = [line for line in caught.value.__notes__ if line.startswith("matrix ")]
+    assert re.fullmatch(r"matrix 40x50 bf16, all \+0 but \[\d+, \d+\] \S+ \(0x[0-9a-f]{4}\)  \(.+\)", shown)
+
+
+def test_names_of_dtypes_and_of_formats_are_taken_and_no_others():
+    for name, expected in (
+        ("float64", np.float64), ("int64", np.int64), ("bool", np.bool_), ("u4", ml_dtypes.uint4),
+        ("float4_e2m1fn", ml_dtypes.float4_e2m1fn), ("bfloat16", ml_dtypes.bfloat16), ("s8", np.int8),
+    ):  # fmt: skip
+        assert type(find(from_dtype(name), lambda x: True, settings=ANEW)) is expected
+    for code in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "<f4", "e", "half", "double", "float", "int"):
+        with pytest.raises(UnsupportedInstructionError, match=r"did you mean|pass '(u?int|float)\d+' for that"):
+            find(from_dtype(code), lambda x: True, settings=ANEW)
+
+
 @pytest.mark.parametrize("name", [name for name in FLOATS if FORMATS[name].has_zero])
 def test_patterns_shrink_to_plus_zero_then_to_one_and_to_few_bits(name):
     fmt = FORMATS[name]
@@ -234,7 +290,25 @@ def test_formats_are_drawn_by_kind():
 
 
 BAD = {
-    "format": (lambda: bit_patterns("f17"), UnsupportedInstructionError, "e4m3"),
+    "format": (lambda: bit_patterns("xyz"), UnsupportedInstructionError, "e4m3"),
+    "format with another number": (lambda: bit_patterns("f17"), UnsupportedInstructionError, "did you mean 'f16'"),
+    "format of others": (lambda: bit_patterns("fp16"), UnsupportedInstructionError, "did you mean 'f16'"),
+    "capitals": (lambda: bit_patterns("F16"), UnsupportedInstructionError, "did you mean 'f16'"),
+    "turned round": (lambda: from_dtype("bf61"), UnsupportedInstructionError, "did you mean 'bf16'"),
+    "dtype misspelt": (
+        lambda: from_dtype("float8_e4m3f"),
+        UnsupportedInstructionError,
+        "did you mean 'float8_e4m3fn'|or 'float8_e4m3fn'",
+    ),
+    "bytes": (lambda: bit_patterns(b"f16"), UnsupportedInstructionError, "^b'f16' is no format"),
+    "a type": (lambda: bit_patterns(dict), UnsupportedInstructionError, "^<class 'dict'> is the type of no format"),
+    "eight bytes or bits": (
+        lambda: bit_patterns("f8"),
+        UnsupportedInstructionError,
+        "float64.*did you mean 'e4m3' or 'e5m2'",
+    ),
+    "integers of eight": (lambda: matrices("i8", 3), UnsupportedInstructionError, "int64.*did you mean 's8'"),
+    "a letter": (lambda: from_dtype("d"), UnsupportedInstructionError, "'float64'"),
     "no format": (lambda: bit_patterns(None), UnsupportedInstructionError, "f16"),
     "dtype": (lambda: from_dtype(complex), UnsupportedInstructionError, "complex128"),
     "object": (lambda: from_dtype(object()), UnsupportedInstructionError, "f16"),
@@ -242,7 +316,8 @@ BAD = {
     "negative shape": (lambda: matrices("f16", (2, -1)), InvalidArgument, "shape"),
     "shape of floats": (lambda: matrices("f16", 2.5), InvalidArgument, "shape"),
     "shape as a strategy": (lambda: matrices("f16", st.just((2, 2))), InvalidArgument, "flatmap"),
-    "shape too large": (lambda: matrices("f16", (1 << 20, 1 << 20)), FragmentMismatchError, "elements"),
+    "shape too large": (lambda: matrices("f16", (1 << 20, 1 << 20)), InvalidArgument, "elements"),
+    "size too large": (lambda: matrices("f16", 1 << 30), InvalidArgument, "elements"),
     "too many axes": (lambda: matrices("f16", (1,) * 40), InvalidArgument, "32"),
     "kind": (lambda: formats(kind="double"), InvalidArgument, "'float'"),
 }

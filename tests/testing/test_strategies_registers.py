@@ -2,6 +2,7 @@
 """registers, metadata, fragments and instructions: legal for every instruction, and everything legal comes."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis.errors import InvalidArgument
 import wmma_emu as we
 from tests.rows import REPRESENTATIVES
 from wmma_emu import wmma
+from wmma_emu.arithmetic import models_for
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup
 from wmma_emu.layouts import granularity_of, metadata_map, unpack_metadata
@@ -19,6 +21,7 @@ from wmma_emu.layouts.metadata import selectors_of
 from wmma_emu.layouts.wmma_table import FRAGMENTS
 from wmma_emu.testing import bits
 from wmma_emu.testing.strategies import (
+    Registers,
     archs,
     fragment_operands,
     fragments,
@@ -84,6 +87,142 @@ def test_registers_of_four_products_hold_four_matrices():
     ins = we.instruction("m8n8k4.f32.f16.f16.f32", arch="sm_70")
     different = find(registers(ins), lambda x: len(np.unique(ins.a.unpack_bits(x.a), axis=0)) == 4, settings=ANEW)
     assert ins.a.unpack_bits(different.a).shape == (4, 8, 4)
+
+
+OF = re.compile(r"([ABC])\[(?:(\d+), )?(\d+), (\d+)\] = (0x[0-9a-f]+)")
+SAID = {
+    "f16": (F16, "sm_90"), "four products": ("m8n8k4.f32.f16.f16.f32", "sm_70"),
+    "copies that are not read": ("m16n8k32.f32.e4m3.e4m3.f32", "sm_89"), "f64": ("m8n8k4.f64.f64.f64.f64", "sm_80"),
+    "copies on Volta": ("wmma.mma.m16n16k16.f32.f16", "sm_70"), "wmma": ("wmma.mma.m16n16k16.f32.f32", "sm_90"),
+    "warpgroup": ("wgmma.m64n8k16.f32.f16.f16", "sm_90"),
+}  # fmt: skip
+
+
+def first_copies(operand, words):
+    return operand.layout.scatter(operand.unpack_elements(words)) if operand.num_registers else bits(words)
+
+
+def within(text, name, size):
+    """What lines an origin says are kept."""
+    one, several = re.search(rf"{name} (\d+) alone", text), re.search(rf"{name}s? (\d+) to (\d+)", text)
+    if one:
+        return range(int(one[1]), int(one[1]) + 1)
+    return range(int(several[1]), int(several[2]) + 1) if several else range(size)
+
+
+@pytest.mark.parametrize("case", SAID)
+def test_registers_hold_what_their_origin_says(case):
+    mnemonic, arch = SAID[case]
+    ins = we.instruction(mnemonic, arch=arch)
+    row = ins.instruction
+    for x in drawn(registers(ins), 150):
+        what, _, edits = x.origin.partition("; edits: ")
+        held = [first_copies(operand, words) for operand, words in zip((ins.a, ins.b, ins.c), x, strict=True)]
+        A, B, C = (matrix.reshape(row.products, *matrix.shape[-2:]) for matrix in held)
+        last = {}
+        for name, tile, i, j, word in OF.findall(edits):
+            last[name, int(tile or 0), int(i), int(j)] = int(word, 16)
+        for (name, *at), word in last.items():
+            matrix = {"A": A, "B": B, "C": C}[name]
+            assert matrix[tuple(at)] == word
+            matrix[tuple(at)] = 0
+        if what.startswith(f"{row.mnemonic}: zeros"):
+            assert not (A.any() or B.any() or C.any())
+        rows, columns, terms = (within(what, *x) for x in (("row", row.m), ("column", row.n), ("k", row.k)))
+        for matrix, across, down in ((A, rows, terms), (B, terms, columns), (C, rows, columns)):
+            there = np.argwhere(matrix)
+            assert all(i in across and j in down for _, i, j in there.tolist())
+        assert not ("no c" in what and C.any())
+
+
+def test_a_failure_on_raw_bits_shrinks_to_the_words_that_it_needs():
+    ins = we.instruction(F16, arch="sm_90")
+    found = find(
+        registers(ins), lambda x: ": raw bits" in x.origin and x.a[0, 0] & 1 and x.b.any(), settings=ANEW
+    )  # fmt: skip
+    assert np.count_nonzero(found.a) <= 2 and np.count_nonzero(found.b) <= 2 and not found.c.any()
+
+
+def test_bits_that_nothing_reads_are_any_or_none_and_change_nothing():
+    ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
+    assert not any("nothing reads" in x.origin for x in drawn(registers(ins), 60))  # it reads all
+    ins = we.instruction("wmma.mma.m16n16k16.f32.f32", arch="sm_90")
+    found = [x for x in drawn(registers(ins), 60) if "nothing reads" in x.origin]
+    assert len(found) > 5
+    for x in found:
+        loaded = [o.pack_bits(first_copies(o, words)) for o, words in zip((ins.a, ins.b, ins.c), x, strict=True)]
+        assert any((words != other).any() for words, other in zip(x, loaded, strict=True))
+        assert ins.execute(*x).tobytes() == ins.execute(*loaded).tobytes()
+    none = [x for x in drawn(registers(ins, allow_nan=False), 60) if "nothing reads" in x.origin]
+    least = find(registers(ins), lambda x: True, settings=ANEW)
+    assert not none and "nothing reads" not in least.origin
+
+
+def test_copies_that_volta_reads_differ_at_times_and_alone_if_the_origin_says_so():
+    ins = we.instruction("wmma.mma.m16n16k16.f32.f16", arch="sm_70")
+    found = drawn(registers(ins), 60)
+    differ = [not all(o.layout.agree(o.unpack_elements(w)) for o, w in zip((ins.a, ins.b), x[:2], strict=True))
+              for x in found]  # fmt: skip
+    assert differ == ["copies differ" in x.origin for x in found] and 5 < sum(differ) < 55
+
+
+def test_edits_of_four_products_say_in_which_they_are():
+    ins = we.instruction("m8n8k4.f32.f16.f16.f32", arch="sm_70")
+    found = find(registers(ins), lambda x: ins.a.unpack_bits(x.a)[2, 5, 1] == 0x8000, settings=ANEW)
+    assert "A[2, 5, 1] = 0x8000" in found.origin
+
+
+def test_registers_take_names_from_an_iterator_and_refuse_none():
+    ins = we.instruction(F16)
+    found = drawn(registers(ins, families=iter(["ties", "normal"])), 40)
+    assert {x.origin.partition(": ")[2].partition(",")[0].partition(";")[0] for x in found} == {
+        "zeros", "family 'ties'", "family 'normal'",
+    }  # fmt: skip
+    with pytest.raises(InvalidArgument, match="names none.*'ties'"):
+        find(registers(ins, families=[]), lambda x: True, settings=ANEW)
+
+
+def test_registers_of_which_one_is_replaced_keep_their_options_and_say_so():
+    x = find(registers(we.instruction("mma.sp.m16n8k32.f32.f16.f16.f32")), lambda x: x.a.any(), settings=ANEW)
+    other = x._replace(a=x.a | np.uint32(1))
+    assert isinstance(other, Registers) and other.options.keys() == x.options.keys()
+    assert other.origin.endswith("; replaced: a") and repr(other).startswith(f"<{other.origin}\n")
+    assert Registers._make([1, 2, 3]).options == {} and repr(x._make([1, 2, 3])) == "Registers(a=1, b=2, c=3)"
+
+
+def notes_of(strategy, failing):
+    @settings(ANEW, max_examples=300)
+    @given(strategy)
+    def run(value):
+        assert not failing(value)
+
+    with pytest.raises(AssertionError) as caught:
+        run()
+    return caught.value.__notes__
+
+
+def test_failing_examples_of_fragments_show_what_is_in_them():
+    one = fragments(use=wmma.matrix_a, type=wmma.half)
+    (shown,) = [note for note in notes_of(one, lambda x: bits(x.to_matrix()).any()) if note.startswith("fragment<")]
+    assert re.match(r"fragment<matrix_a, \d+, \d+, 16, half, \w+> on sm_90 16x16 f16, all \+0 but \[\d+, \d+\] ", shown)
+    three = fragment_operands(we.instruction("wmma.mma.m16n16k16.f32.f32", arch="sm_90"))
+    (shown,) = [
+        note for note in notes_of(three, lambda x: bits(x[2].to_matrix())[3, 4]) if note.startswith("<wmma.mma")
+    ]  # fmt: skip
+    assert len(shown.splitlines()) == 4 and "C 16x16 f32, all +0 but [3, 4] " in shown
+
+
+def test_the_chip_that_a_message_names_does_not_warn_where_there_is_one():
+    for row in EACH.values():
+        with pytest.raises(UnsupportedInstructionError) as caught:
+            find(registers(row), lambda x: True, settings=ANEW)
+        (arch,) = re.findall(r"arch='(\w+)'", str(caught.value))
+        recorded = [x for x in row.archs if models_for(row, x)[0].status in ("measured", "recorded", "documented")]
+        assert arch in (recorded or row.archs) and ("sm_90" not in recorded or arch == "sm_90")
+
+
+def test_strategies_without_options_are_shown_by_name():
+    assert (repr(archs()), repr(models())) == ("archs()", "models()")
 
 
 @pytest.mark.parametrize("row", SPARSE.values(), ids=lambda i: i.mnemonic)
@@ -179,6 +318,7 @@ def test_instructions_are_what_is_asked_for():
 
 BAD = {
     "registers of no chip": (lambda: registers(F16), UnsupportedInstructionError, "arch="),
+    "registers of a chip that is measured": (lambda: registers(F16), UnsupportedInstructionError, "arch='sm_90'"),
     "registers of a row": (lambda: registers(lookup(F16)), UnsupportedInstructionError, "bound to none"),
     "registers of nothing": (lambda: registers(7), UnsupportedInstructionError, "no instruction"),
     "metadata of a dense instruction": (lambda: metadata(F16), UnsupportedInstructionError, "its A is dense"),
@@ -194,7 +334,17 @@ BAD = {
     "a shape of fragments": (lambda: fragments(shape="m1n1k1"), UnsupportedInstructionError, "m16n16k16"),
     "fragments that a chip lacks": (lambda: fragments(type=wmma.double, arch="sm_70"), InvalidArgument, "sm_70"),
     "a chip": (lambda: instructions(arch="sm_1"), UnsupportedInstructionError, "sm_70"),
-    "a family": (lambda: instructions(family="mma"), UnsupportedInstructionError, "wgmma"),
+    "a family": (lambda: instructions(family="xyz"), UnsupportedInstructionError, "wgmma"),
+    "a family misspelt": (lambda: instructions(family="wgma"), UnsupportedInstructionError, "nearest: 'wgmma'"),
+    "a shape misspelt": (lambda: instructions(shape="m16n16k15"), UnsupportedInstructionError, "nearest: 'm16n16k16'"),
+    "a format misspelt": (lambda: instruction_rows(a="fp16"), UnsupportedInstructionError, "mean 'f16'"),
+    "a dtype for a format": (lambda: instruction_rows(a="float16"), UnsupportedInstructionError, "mean 'f16'"),
+    "one too many": (
+        lambda: instructions(a="s8", c="f32"), InvalidArgument, r"a='s8', c='f32'; .*leave out c \(there is 's32'\)",
+    ),
+    "two too many": (
+        lambda: instructions(arch="sm_70", a="f64", sparse=True), InvalidArgument, "whichever one is left out",
+    ),
     "nothing left": (lambda: instructions(a="f64", family="mma.sp"), InvalidArgument, "leave out"),
     "nothing recorded": (
         lambda: instructions(arch="sm_120", a="f16", unverified=False), InvalidArgument, "recording",

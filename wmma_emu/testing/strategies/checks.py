@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: MIT
 """What the arguments of strategies are: instructions, switches, shapes; and what is wrong with others."""
 
+from collections.abc import Callable, Iterable
+from functools import wraps
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from hypothesis.errors import InvalidArgument
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.arithmetic import models_for
+from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.arrays import MAX_AXES, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction, lookup
 from wmma_emu.testing.patterns import is_nan
+from wmma_emu.testing.strategies.instructions import MEASURED_FIRST, RECORDED
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["Allowed", "bound_of", "row_of", "shape_of"]
+__all__ = ["Allowed", "bound_of", "row_of", "shape_of", "with_names_kept"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class Allowed(NamedTuple):
@@ -49,6 +56,10 @@ class Allowed(NamedTuple):
             low = fmt.storage.type((1 << fmt.ignored_low_bits) - 1)
             patterns = np.where(infinity, patterns & ~low, patterns)
         few = (u.significand != 0) & (u.significand < 1 << fmt.fraction_bits) & ~nan & ~infinity
+        if fmt.ignored_low_bits:
+            # A zero of tf32 with bits below is a subnormal number of that float32.
+            few |= (u.significand == 0) & (patterns & fmt.storage.type(fmt.mask & ~fmt.sign_mask) != 0)
+            few &= ~nan & ~infinity
         wrong = (nan & (not self.nan)) | (infinity & (not self.infinity)) | (few & (not self.subnormal))
         nothing = fmt.storage.type(0 if fmt.has_zero else fmt.bias)
         return np.where(wrong, nothing, patterns)
@@ -71,10 +82,25 @@ def bound_of(instruction: object) -> BoundInstruction:
     if isinstance(instruction, BoundInstruction):
         return instruction
     row = row_of(instruction)
+    chips = [chip.name for chip in MEASURED_FIRST if chip.name in row.archs]
+    known = [chip for chip in chips if any(model.status in RECORDED for model in models_for(row, chip)[:1])]
     raise UnsupportedInstructionError(
         f"registers are laid out by a chip, and {row.mnemonic} is bound to none; pass "
-        f"wmma_emu.instruction({row.short_mnemonic!r}, arch={row.archs[-1]!r}), or another of its chips"
+        f"wmma_emu.instruction({row.short_mnemonic!r}, arch={(known + chips)[0]!r}), or another of its chips"
     )
+
+
+def with_names_kept(make: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Take an iterator of names once, when the strategy is made: each draw needs all of them."""
+
+    @wraps(make)
+    def strategy(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        families = kwargs.get("families")
+        if isinstance(families, Iterable) and not isinstance(families, str):
+            kwargs["families"] = tuple(families)
+        return make(*args, **kwargs)
+
+    return strategy
 
 
 def shape_of(given: object) -> tuple[int, ...]:
@@ -85,7 +111,7 @@ def shape_of(given: object) -> tuple[int, ...]:
         if all(size is not None and size >= 0 for size in sizes):
             shape = tuple(size for size in sizes if size is not None)
             if prod(shape) > 1 << 28:
-                raise FragmentMismatchError(f"shape={shape} has {prod(shape)} elements, and at most 2**28 are drawn")
+                raise InvalidArgument(f"shape={shape} has {prod(shape)} elements, and at most 2**28 are drawn")
             return shape
     raise InvalidArgument(
         f"shape={shorten(given)} is no shape: pass an integer or a tuple of at most {MAX_AXES}; draw it first if it "

@@ -4,14 +4,18 @@
 from typing import NamedTuple
 
 import hypothesis.strategies as st
+from hypothesis import note
 from hypothesis.errors import InvalidArgument
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
-from wmma_emu.instructions import Arch, arch_of
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.instructions import Arch, Instruction, arch_of
 from wmma_emu.layouts.wmma_table import FRAGMENTS
 from wmma_emu.testing.strategies.checks import Allowed, bound_of
 from wmma_emu.testing.strategies.instructions import MEASURED_FIRST
-from wmma_emu.testing.strategies.matrices import draw_patterns
+from wmma_emu.testing.strategies.matrices import Noted, draw_patterns
+from wmma_emu.testing.strategies.operand_matrices import OperandMatrices
 from wmma_emu.testing.strategies.operands import draw_operands
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.wmma import Fragment
@@ -114,7 +118,7 @@ def fragments(
     if chip is None:
         chip = draw(st.sampled_from([x for x in MEASURED_FIRST if x.number >= kind.since]))
     frag = Fragment(kind.use, kind.m, kind.n, kind.k, kind.type, kind.layout, chip)
-    bits = draw_patterns(draw, frag.format, frag.lane_map.matrix_shape, allowed)
+    bits = draw_patterns(draw, frag.format, frag.lane_map.matrix_shape, allowed, repr(frag).partition(": ")[0].removeprefix("<"))
     frag.write_bits(frag.lane_map.gather(bits))
     return frag
 
@@ -137,6 +141,8 @@ def fragment_operands(
     allow_subnormal: bool = True,
 ) -> tuple[Fragment, Fragment, Fragment]:
     """Draw the fragments a, b and c of one product, with what `operands` draws in them.
+
+    Of a failing example Hypothesis shows what `operands` shows: origin and elements that are not zero.
 
     Parameters
     ----------
@@ -177,4 +183,12 @@ def fragment_operands(
         frag = Fragment(use, row.m, row.n, row.k, element_type_of_format(fmt), layout, ins.arch)
         frag.write_bits(frag.lane_map.gather(bits[0]))
         made.append(frag)
+    patterns = [bits[0] for bits in (drawn.a, drawn.b, drawn.c)]
+    note(Noted(lambda: _operands_text(row, patterns, drawn.origin)))
     return made[0], made[1], made[2]
+
+
+def _operands_text(row: Instruction, patterns: list[Bits], origin: str) -> str:
+    formats = tuple(row.format(x) for x in ("a", "b", "c"))
+    A, B, C = (from_bits(bits, fmt) for bits, fmt in zip(patterns, formats, strict=True))
+    return repr(OperandMatrices(A, B, C, origin, formats))

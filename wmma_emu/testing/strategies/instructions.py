@@ -10,15 +10,16 @@ from hypothesis.errors import InvalidArgument
 from wmma_emu.arithmetic import MODELS, DotModel, models_for
 from wmma_emu.errors import UnverifiedModelWarning, shorten
 from wmma_emu.formats import Format
-from wmma_emu.instructions import ARCHS, Arch, Instruction, arch_of, instructions_of
+from wmma_emu.instructions import ARCHS, Arch, Instruction, arch_of
+from wmma_emu.testing.strategies.asked import ASKED, check_names, none_of_all, rows_with
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
-__all__ = ["MEASURED_FIRST", "archs", "instruction_rows", "instructions", "models"]
+__all__ = ["MEASURED_FIRST", "RECORDED", "archs", "instruction_rows", "instructions", "models"]
 
 MEASURED_FIRST: tuple[Arch, ...] = (ARCHS["sm_90"], *(chip for name, chip in ARCHS.items() if name != "sm_90"))
 """The chips, the one that most is measured on first: examples shrink towards it."""
 
-_RECORDED = ("measured", "recorded", "documented")
+RECORDED = ("measured", "recorded", "documented")
 
 
 @st.composite
@@ -96,14 +97,16 @@ def instruction_rows(
     return draw(_by_family(_rows(_name(arch), family, shape, *(_name(x) for x in (a, b, c, d)), sparse)))
 
 
-def archs() -> st.SearchStrategy[Arch]:
+@st.composite
+def archs(draw: st.DrawFn) -> Arch:
     """Draw a chip: sm_90 first."""
-    return st.sampled_from(MEASURED_FIRST)
+    return draw(st.sampled_from(MEASURED_FIRST))
 
 
-def models() -> st.SearchStrategy[DotModel]:
+@st.composite
+def models(draw: st.DrawFn) -> DotModel:
     """Draw a row of the table of models."""
-    return st.sampled_from(MODELS)
+    return draw(st.sampled_from(MODELS))
 
 
 def _name(given: object) -> object:
@@ -112,15 +115,13 @@ def _name(given: object) -> object:
 
 
 def _rows(*asked: object) -> tuple[Instruction, ...]:
-    *named, sparse = asked
-    rows = instructions_of(*named)  # type: ignore[arg-type]
-    if sparse is not None:
-        wanted = _flag("sparse", sparse)
-        rows = tuple(row for row in rows if row.is_sparse == wanted)
+    named = dict(zip(ASKED, asked, strict=True))
+    if named["sparse"] is not None:
+        _flag("sparse", named["sparse"])
+    check_names(named)
+    rows = rows_with(named)
     if not rows:
-        raise InvalidArgument(
-            "no instruction is all that is asked for; leave out one of arch, family, shape, a, b, c, d, sparse"
-        )
+        raise InvalidArgument(none_of_all(named))
     return rows
 
 
@@ -153,7 +154,7 @@ def _bound(
     for row in rows:
         chips = [chip for chip in MEASURED_FIRST if chip.name in row.archs and arch in (None, chip)]
         pairs = [(chip, model) for chip in chips for model in models_for(row, chip.name)]
-        pairs = [pair for pair in pairs if unverified or pair[1].status in _RECORDED]
+        pairs = [pair for pair in pairs if unverified or pair[1].status in RECORDED]
         if pairs:
             found[row] = tuple(pairs)
     if not found:

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: MIT
 """Arrays of any format and shape: a pattern that a seed gives, of which a window is kept, and edits."""
 
+from collections.abc import Callable
 from functools import cache
 from math import prod
 from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
+from hypothesis import note
 from numpy.typing import NDArray
 
 from wmma_emu.formats import Format, encode
 from wmma_emu.formats.codec import Bits
 from wmma_emu.testing.families.words import random_words
-from wmma_emu.testing.patterns import format_meant, from_bits
+from wmma_emu.testing.patterns import from_bits
 from wmma_emu.testing.strategies.checks import Allowed, shape_of
+from wmma_emu.testing.strategies.format_names import format_asked
+from wmma_emu.testing.strategies.operand_matrices import matrix_text
 from wmma_emu.testing.strategies.patterns import integers, pattern_strategy
 
-__all__ = ["ROUNDS", "draw_patterns", "matrices", "one_in", "seeds", "window"]
+__all__ = ["ROUNDS", "Noted", "draw_patterns", "matrices", "one_in", "seeds", "window"]
 
 ROUNDS = 256
 """One step of a window in so many leaves something out."""
@@ -42,7 +46,8 @@ def matrices(
 
     It is zeros, or what a drawn seed gives (small integers, numbers near one, numbers of any size, uniform bits), of
     which mostly all is kept, and then up to eight elements that are drawn as `bit_patterns` are. Shrinks to zeros,
-    and to few elements that are not zero.
+    and to few elements that are not zero. Of a failing example Hypothesis shows the style, the seed and the elements
+    that are not zero.
 
     Parameters
     ----------
@@ -60,13 +65,23 @@ def matrices(
     array([[0, 0, 0],
            [0, 0, 0]], dtype=bfloat16)
     """
-    fmt = format_meant(format)
+    fmt = format_asked(format)
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
-    return from_bits(draw_patterns(draw, fmt, shape_of(shape), allowed), fmt)
+    return from_bits(draw_patterns(draw, fmt, shape_of(shape), allowed, "matrix"), fmt)
 
 
-def draw_patterns(draw: st.DrawFn, fmt: Format, shape: tuple[int, ...], allowed: Allowed) -> Bits:
-    """`matrices` as patterns."""
+class Noted:
+    """A text that is made when Hypothesis shows it: of failing examples alone."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text()
+
+
+def draw_patterns(draw: st.DrawFn, fmt: Format, shape: tuple[int, ...], allowed: Allowed, name: str) -> Bits:
+    """`matrices` as patterns; ``name`` is what the note on a failing example calls them."""
     size = prod(shape)
     style = draw(st.sampled_from(_STYLES[fmt.kind]))
     seed = draw(seeds())
@@ -79,7 +94,18 @@ def draw_patterns(draw: st.DrawFn, fmt: Format, shape: tuple[int, ...], allowed:
         edit = st.tuples(integers(0, size - 1), pattern_strategy(fmt, allowed))
         for index, word in draw(st.lists(edit, max_size=8)):
             patterns[index] = word
-    return patterns.reshape(shape)
+    drawn = patterns.reshape(shape)
+
+    def text() -> str:
+        origin = style
+        if style != "zeros":
+            origin += f", seed {seed}"
+            kept = f"elements {start} to {stop - 1}" if stop - start > 1 else f"element {start}"
+            origin += f", {kept} alone" if (start, stop) != (0, size) else ""
+        return f"{matrix_text(name, from_bits(drawn, fmt), fmt)}  ({origin})"
+
+    note(Noted(text))
+    return drawn
 
 
 @cache

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: MIT
 """What `operands` draws: three matrices that say where they come from and what is in them."""
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.errors import WmmaEmuError, shorten
 from wmma_emu.formats import Format
-from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.testing.assertions import value_text
+from wmma_emu.testing.patterns import patterns_of
 
-__all__ = ["OperandMatrices"]
+__all__ = ["OperandMatrices", "matrix_text"]
 
 _SHOWN = 6
 
@@ -38,27 +40,41 @@ class OperandMatrices(_Matrices):
 
     def __new__(
         cls, A: NDArray[Any], B: NDArray[Any], C: NDArray[Any], origin: str = "", formats: tuple[Format, ...] = ()
-    ) -> "OperandMatrices":
+    ) -> Self:
         """Make the tuple."""
         made = super().__new__(cls, A, B, C)
         made.origin, made.formats = origin, formats
+        return made
+
+    @classmethod
+    def _make(cls, iterable: Iterable[Any]) -> Self:  # type: ignore[override]
+        return cls(*iterable)
+
+    def _replace(self, **changed: Any) -> Self:
+        made = super()._replace(**changed)
+        made.origin, made.formats = f"{self.origin}; replaced: {', '.join(changed)}", self.formats
         return made
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return (*self, self.origin, self.formats)
 
     def __repr__(self) -> str:
+        if not self.formats:
+            return super().__repr__()
         lines = [f"<{self.origin}"]
         for name, matrix, fmt in zip("ABC", self, self.formats, strict=False):
-            lines.append(_matrix_text(name, matrix, fmt))
+            lines.append(matrix_text(name, matrix, fmt))
         return "\n  ".join(lines) + ">"
 
 
-def _matrix_text(name: str, matrix: NDArray[Any], fmt: Format) -> str:
+def matrix_text(name: str, matrix: NDArray[Any], fmt: Format) -> str:
     """Show the first elements that are not +0."""
-    bits = to_bits(matrix, fmt, name)
+    try:
+        bits = patterns_of(matrix, fmt, name)[0]
+    except WmmaEmuError:  # put there by _replace
+        return f"{name} {shorten(matrix)}"
     there = np.argwhere(bits)
-    head = f"{name} {'x'.join(map(str, matrix.shape))} {fmt}"
+    head = f"{name} {'x'.join(map(str, matrix.shape)) or 'scalar'} {fmt}"
     if not len(there):
         return f"{head}: all +0" if fmt.is_float else f"{head}: all 0"
     digits = -(-fmt.bits // 4)

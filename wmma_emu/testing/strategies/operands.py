@@ -7,6 +7,7 @@ from functools import cache
 
 import hypothesis.strategies as st
 import numpy as np
+from hypothesis.errors import InvalidArgument
 from numpy.typing import NDArray
 
 from wmma_emu.formats import Format
@@ -17,7 +18,7 @@ from wmma_emu.layouts import granularity_of
 from wmma_emu.testing import families as all_families
 from wmma_emu.testing.families.samples import names_of
 from wmma_emu.testing.families.words import random_words
-from wmma_emu.testing.strategies.checks import Allowed, row_of
+from wmma_emu.testing.strategies.checks import Allowed, row_of, with_names_kept
 from wmma_emu.testing.strategies.matrices import ROUNDS, one_in, seeds, window
 from wmma_emu.testing.strategies.operand_matrices import OperandMatrices
 from wmma_emu.testing.strategies.patterns import integers, pattern_strategy
@@ -43,11 +44,11 @@ class Drawn:
     b: Bits
     c: Bits
     indices: NDArray[np.int64] | None
-    base: str
     seed: int
     origin: str
 
 
+@with_names_kept
 @st.composite
 def operands(
     draw: st.DrawFn,
@@ -82,6 +83,8 @@ def operands(
     ------
     UnsupportedInstructionError
         When drawn, for an instruction that does not exist, or a family that it does not have.
+    hypothesis.errors.InvalidArgument
+        When drawn, if ``families`` names none.
 
     Examples
     --------
@@ -98,7 +101,7 @@ def operands(
     """
     row = row_of(instruction)
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
-    drawn = draw_operands(draw, row, _bases(row, families), allowed)
+    drawn = draw_operands(draw, row, families, allowed)
     a = drawn.a if drawn.indices is None else expand(row, drawn.a, drawn.indices)
     formats = tuple(row.format(x) for x in ("a", "b", "c"))
     A, B, C = (from_bits(bits[0], fmt) for bits, fmt in zip((a, drawn.b, drawn.c), formats, strict=True))
@@ -106,6 +109,10 @@ def operands(
 
 
 def _bases(row: Instruction, families: Iterable[str] | None) -> tuple[str, ...]:
+    """What is drawn from: zeros, and what is asked for; or every family, and raw bits."""
+    if families == ():
+        legal = ", ".join(map(repr, all_families.families_of(row)))
+        raise InvalidArgument(f"families names none; leave it out for all, or pass some of {legal}")
     names = names_of(row, families)
     if families is not None:
         return ("zeros", *names)
@@ -118,10 +125,10 @@ def _named(bases: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 
 def draw_operands(
-    draw: st.DrawFn, row: Instruction, bases: tuple[str, ...] | None, allowed: Allowed, tiles: int = 1
+    draw: st.DrawFn, row: Instruction, families: Iterable[str] | None, allowed: Allowed, tiles: int = 1
 ) -> Drawn:
     """Draw patterns of A, packed where it is sparse, B and C."""
-    base = draw(_named(_bases(row, None) if bases is None else bases))
+    base = draw(_named(_bases(row, families)))
     seed = draw(seeds())
     a, b, c, indices = _base(row, base, seed, tiles)
     left_out, (a, b, c) = _windows(draw, row, a, b, c)
@@ -138,7 +145,7 @@ def draw_operands(
     if base != "zeros":
         what = f"{base if base == 'raw bits' else f'family {base!r}'}, seed {seed}{left_out}"
     origin = f"{row.mnemonic}: {what}" + (f"; edits: {', '.join(edits)}" if edits else "")
-    return Drawn(a, b, c, indices, base, seed, origin)
+    return Drawn(a, b, c, indices, seed, origin)
 
 
 def _base(row: Instruction, base: str, seed: int, tiles: int) -> tuple[Bits, Bits, Bits, NDArray[np.int64] | None]:
@@ -238,13 +245,15 @@ def _edit(
     i, j = draw(integers(0, row.m - 1)), draw(integers(0, row.n - 1))
     tile = draw(integers(0, len(a) - 1))
     edits = []
+    # Of several matrices, as in registers of m8n8k4, the first index says which.
+    of = f"{tile}, " if len(a) > 1 else ""
     for position, x, y in draw(_terms(row, allowed)):
         k = position if indices is None else int(indices[tile, i, position])
         a[tile, i, position], b[tile, k, j] = x, y
-        edits += [f"A[{i}, {k}] = {x:#x}", f"B[{k}, {j}] = {y:#x}"]
+        edits += [f"A[{of}{i}, {k}] = {x:#x}", f"B[{of}{k}, {j}] = {y:#x}"]
     if draw(st.booleans()):
         c[tile, i, j] = draw(pattern_strategy(row.format("c"), allowed))
-        edits.append(f"C[{i}, {j}] = {int(c[tile, i, j]):#x}")
+        edits.append(f"C[{of}{i}, {j}] = {int(c[tile, i, j]):#x}")
     return edits
 
 

@@ -10,8 +10,9 @@ from hypothesis.errors import InvalidArgument
 
 from wmma_emu.errors import shorten
 from wmma_emu.formats import FORMATS, Format
-from wmma_emu.testing.patterns import format_meant, from_bits
+from wmma_emu.testing.patterns import from_bits
 from wmma_emu.testing.strategies.checks import Allowed
+from wmma_emu.testing.strategies.format_names import format_asked
 
 __all__ = ["bit_patterns", "formats", "from_dtype", "integers", "pattern_strategy"]
 
@@ -28,13 +29,15 @@ def bit_patterns(
     """Draw the bit pattern of a number, as an unsigned integer; every pattern of the format can come.
 
     Shrinks to +0, and to 1.0 where that is not possible: towards few significant bits, exponents near 0, and plus.
+    Of ue4m3, whose numbers have seven bits, the eighth is 0, as operands take it: 128 patterns.
 
     Parameters
     ----------
     format : Format or str
         Any format, integers and single bits among them; or the dtype that means it.
     allow_nan, allow_infinity, allow_subnormal : bool
-        Whether such numbers come, payloads and signs of NaN included; of no meaning for other formats.
+        Whether such numbers come, payloads and signs of NaN included; of no meaning for other formats. Of tf32 none
+        comes that is such in float32 either.
 
     Examples
     --------
@@ -44,7 +47,7 @@ def bit_patterns(
     >>> [hex(find(bit_patterns("f16"), lambda bits: bits & 0x7FFF > low, settings=anew)) for low in (-1, 0, 0x3F00)]
     ['0x0', '0x3c00', '0x4000']
     """
-    return draw(pattern_strategy(format_meant(format), Allowed(allow_nan, allow_infinity, allow_subnormal).checked()))
+    return draw(pattern_strategy(format_asked(format), Allowed(allow_nan, allow_infinity, allow_subnormal).checked()))
 
 
 @st.composite
@@ -73,7 +76,7 @@ def from_dtype(
     >>> find(from_dtype(ml_dtypes.float8_e4m3fn), lambda x: True, settings=anew)
     0
     """
-    fmt = format_meant(dtype)
+    fmt = format_asked(dtype)
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
     return from_bits(np.array([draw(pattern_strategy(fmt, allowed))], fmt.storage), fmt)[0]
 
@@ -99,7 +102,7 @@ def pattern_strategy(fmt: Format, allowed: Allowed) -> st.SearchStrategy[int]:
         # Powers of two, and above them NaN.
         bias = fmt.bias
         return st.integers(fmt.emin, fmt.emax + allowed.nan).map(lambda exponent: exponent + bias)
-    return _floats(fmt, _places(fmt, allowed), not allowed.nan)
+    return _floats(fmt, _places(fmt, allowed), allowed)
 
 
 class _Places(NamedTuple):
@@ -123,7 +126,7 @@ def _places(fmt: Format, allowed: Allowed) -> _Places:
 
 
 @st.composite
-def _floats(draw: st.DrawFn, fmt: Format, places: _Places, hides_nan: bool) -> int:
+def _floats(draw: st.DrawFn, fmt: Format, places: _Places, allowed: Allowed) -> int:
     # Every number takes the same draws, so that none of them is simpler for being shorter.
     f = fmt.fraction_bits
     is_zero = draw(integers(0, 1 if fmt.bits <= 8 else 9)) == 0
@@ -137,6 +140,8 @@ def _floats(draw: st.DrawFn, fmt: Format, places: _Places, hides_nan: bool) -> i
     if is_zero:
         field = fraction = 0
         negative = negative and has_negative_zero
+        # With bits below, a zero of tf32 is a subnormal number of the float32 that it travels in; an infinity a NaN.
+        low = low if allowed.subnormal else 0
     elif exponent < fmt.emin:
         field, fraction = 0, fraction or highest
     elif exponent > places.last_infinity:
@@ -144,7 +149,7 @@ def _floats(draw: st.DrawFn, fmt: Format, places: _Places, hides_nan: bool) -> i
             return fmt.sign_mask
         field, fraction = top, (fraction or highest) if fmt.nan == "ieee" else ones
     elif exponent > fmt.emax:
-        field, fraction, low = top, 0, 0 if hides_nan else low
+        field, fraction, low = top, 0, low if allowed.nan else 0
     else:
         field = exponent + fmt.bias
         if fmt.nan == "all_ones" and (field, fraction) == (top, ones):

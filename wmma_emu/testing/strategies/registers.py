@@ -2,25 +2,23 @@
 """Registers of whole warps, as an instruction takes them."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import hypothesis.strategies as st
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.layouts import metadata_map, pack_metadata
 from wmma_emu.layouts.metadata import selectors_of
-from wmma_emu.testing.families.samples import names_of
-from wmma_emu.testing.families.words import random_words
 from wmma_emu.testing.patterns import patterns_of
-from wmma_emu.testing.strategies.checks import Allowed, bound_of
+from wmma_emu.testing.strategies.checks import Allowed, bound_of, with_names_kept
+from wmma_emu.testing.strategies.matrices import seeds
 from wmma_emu.testing.strategies.metadata import unread_words
 from wmma_emu.testing.strategies.operands import draw_operands
 from wmma_emu.testing.strategies.patterns import integers
+from wmma_emu.testing.strategies.unread import has_copies, has_unread, with_other_copies, with_other_words
 from wmma_emu.warp import BoundInstruction
-from wmma_emu.warp.registers import BoundOperand
 
 __all__ = ["Registers", "registers"]
 
@@ -41,7 +39,7 @@ class Registers(_Registers):
     options : dict
         ``metadata`` and ``selector`` of a sparse instruction; nothing of others.
     origin : str
-        Family, seed, what was left out, and edits.
+        Family, seed, what was left out, edits, and what places hold that nothing reads.
     """
 
     options: dict[str, Any]
@@ -54,16 +52,27 @@ class Registers(_Registers):
         c: NDArray[Any],
         options: dict[str, Any] | None = None,
         origin: str = "",
-    ) -> "Registers":
+    ) -> Self:
         """Make the tuple."""
         made = super().__new__(cls, a, b, c)
         made.options, made.origin = options or {}, origin
+        return made
+
+    @classmethod
+    def _make(cls, iterable: Iterable[Any]) -> Self:  # type: ignore[override]
+        return cls(*iterable)
+
+    def _replace(self, **changed: Any) -> Self:
+        made = super()._replace(**changed)
+        made.options, made.origin = dict(self.options), f"{self.origin}; replaced: {', '.join(changed)}"
         return made
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return (*self, self.options, self.origin)
 
     def __repr__(self) -> str:
+        if not all(isinstance(words, np.ndarray) for words in self):
+            return super().__repr__()
         lines = [f"<{self.origin}"]
         for name, words in zip("abc", self, strict=True):
             shape = ", ".join(map(str, words.shape))
@@ -81,6 +90,7 @@ def _word_text(word: Any) -> str:
     return f"{int(word):#x}" if word.dtype.kind == "u" else str(word)
 
 
+@with_names_kept
 @st.composite
 def registers(
     draw: st.DrawFn,
@@ -93,8 +103,9 @@ def registers(
 ) -> Registers:
     """Draw the registers of a, b and c of one warp (four of `wgmma`), as ``ins.execute`` takes them.
 
-    They hold what `operands` draws; or, if all values may come, any words: in places that hold copies of an element,
-    or nothing that the instruction reads, too.
+    They hold what `operands` draws. Places that the instruction does not read (copies of elements among them) hold
+    what a load puts there or, if all values may come, any bits. So do, on Volta, copies that `wmma.mma` reads one for
+    each quad pair; no matrix stands for those. Both switches shrink to what a load does.
 
     Parameters
     ----------
@@ -127,17 +138,23 @@ def registers(
     ins = bound_of(instruction)
     row = ins.instruction
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
-    bases = None if families is None else ("zeros", *names_of(row, families))
-    drawn = draw_operands(draw, row, bases, allowed, tiles=row.products)
-    packed = []
-    for operand, bits in ((ins.a, drawn.a), (ins.b, drawn.b), (ins.c, drawn.c)):
+    drawn = draw_operands(draw, row, families, allowed, tiles=row.products)
+    packed, origin = [], drawn.origin
+    held = (ins.a, ins.b, ins.c)
+    for operand, bits in zip(held, (drawn.a, drawn.b, drawn.c), strict=True):
         matrix = bits if row.products > 1 else bits[0]
-        if operand.num_registers == 0:
-            packed.append(from_bits(matrix, operand.format))
-        elif drawn.base == "raw bits" and all(allowed):
-            packed.append(_any_words(operand, drawn.seed, operand.pack_bits(matrix)))
-        else:
-            packed.append(operand.pack_bits(matrix))
+        in_memory = operand.num_registers == 0
+        packed.append(from_bits(matrix, operand.format) if in_memory else operand.pack_bits(matrix))
+    for found, fill, what in (
+        (has_unread, with_other_words, "any bits where nothing reads"),
+        (has_copies, with_other_copies, "copies differ"),
+    ):
+        places = [i for i, operand in enumerate(held) if found(operand)]
+        if places and all(allowed) and draw(st.booleans()):
+            seed = draw(seeds())
+            for i in places:
+                packed[i] = fill(held[i], packed[i], seed)
+            origin += f"; {what} (of {', '.join(held[i].operand for i in places)}), seed {seed}"
     options: dict[str, Any] = {}
     if drawn.indices is not None:
         selectors = selectors_of(row)
@@ -146,12 +163,7 @@ def registers(
         words = unread_words(drawn.seed, row) if drawn.seed else np.zeros((row.warps, 32), np.uint32)
         words = words if row.is_warpgroup else words[0]
         options = {"metadata": _merged(ins, read, words, selector), "selector": selector}
-    return Registers(packed[0], packed[1], packed[2], options, drawn.origin)
-
-
-def _any_words(operand: BoundOperand, seed: int, like: Bits) -> Bits:
-    words = random_words(f"wmma_emu registers|{seed}|{operand.operand}", like.size)
-    return (words >> np.uint64(64 - 8 * like.itemsize)).astype(like.dtype).reshape(like.shape)
+    return Registers(packed[0], packed[1], packed[2], options, origin)
 
 
 def _merged(ins: BoundInstruction, read: NDArray[np.uint32], other: NDArray[np.uint32], selector: int) -> Any:

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Which format a name or a dtype means where values are drawn: no codes of NumPy, and the nearest name for others."""
+
+from difflib import SequenceMatcher, get_close_matches
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.formats import FORMATS, Format
+from wmma_emu.formats.dtypes import format_of_dtype
+from wmma_emu.testing.patterns import format_meant
+
+__all__ = ["format_asked"]
+
+_OTHER_NAMES = {
+    "fp64": "f64", "fp32": "f32", "fp16": "f16", "fp8": "e4m3", "fp6": "e3m2", "fp4": "e2m1", "half": "f16",
+    "float": "f32", "single": "f32", "double": "f64", "int": "s32", "i32": "s32", "bool_": "b1", "bf": "bf16",
+}  # fmt: skip
+"""Names that others use; they are suggested, and not taken."""
+
+_WIDTHS = {
+    ("f", 1): ("e4m3", "e5m2"), ("f", 2): ("f16", "bf16"), ("f", 4): ("f32", "e2m1"), ("f", 8): ("e4m3", "e5m2"),
+    ("i", 1): ("s8", "b1"), ("i", 4): ("s32", "s4"), ("i", 8): ("s8",), ("u", 1): ("u8", "b1"), ("u", 8): ("u8",),
+}  # fmt: skip
+"""What a code such as ``f8`` may be meant as: its number counts bytes in NumPy, and bits in names of formats."""
+
+
+def format_asked(given: object, *, dtypes: bool = True) -> Format:
+    """Find the format of a name, a dtype or a type; ``dtypes`` is whether other things than formats are legal.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For anything else: codes of NumPy, whose ``"f8"`` has eight bytes, and misspelt names among it.
+
+    Examples
+    --------
+    >>> print(format_asked("tf32"), format_asked("bfloat16"), format_asked("float4_e2m1fn"))
+    tf32 bf16 e2m1
+    >>> format_asked("fp16")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: there is no format 'fp16'; did you mean 'f16'?
+    """
+    if isinstance(given, Format) or (isinstance(given, str) and given in FORMATS):
+        return format_meant(given)
+    if isinstance(given, str):
+        dtype = _named(given) if dtypes else None
+        if dtype is None:
+            raise UnsupportedInstructionError(_unknown(given, dtypes))
+        given = dtype
+    if isinstance(given, np.dtype):
+        return format_meant(given)
+    if isinstance(given, type):
+        return _of_type(given)
+    if hasattr(given, "dtype"):
+        return format_meant(given)
+    raise UnsupportedInstructionError(f"{shorten(given)} is no format; {_LEGAL}")
+
+
+_LEGAL = f"pass a dtype, or one of {', '.join(FORMATS)}"
+
+
+def _of_type(given: type) -> Format:
+    try:
+        dtype: np.dtype[Any] = np.dtype(given)
+    except Exception:  # whatever NumPy makes of it
+        dtype = np.dtype(object)
+    if dtype.kind == "O":
+        raise UnsupportedInstructionError(f"{shorten(given)} is the type of no format; {_LEGAL}")
+    return format_meant(dtype)
+
+
+def _named(given: str) -> np.dtype[Any] | None:
+    """The dtype of exactly this name: ``"float64"``, and not ``"f8"`` or ``"double"``."""
+    if isinstance(getattr(ml_dtypes, given, None), type):
+        try:
+            dtype = np.dtype(getattr(ml_dtypes, given))
+        except TypeError:
+            return None
+        return None if dtype.kind == "O" else dtype  # finfo and iinfo
+    dtype = _as_numpy(given)
+    return dtype if dtype is not None and dtype.name == given else None
+
+
+def _as_numpy(given: str) -> np.dtype[Any] | None:
+    try:
+        return np.dtype(given)
+    except Exception:  # SyntaxError of text with commas among others
+        return None
+
+
+def _unknown(given: str, dtypes: bool) -> str:
+    text = f"there is no format {shorten(given)}"
+    dtype = _as_numpy(given)
+    if dtypes and dtype is not None and dtype.kind in "biufc" and len(given) <= 4 and not _is_near(given):
+        other = _WIDTHS.get((dtype.kind, dtype.itemsize), ()) if given[-1:].isdigit() else ()
+        meant = f", or did you mean {' or '.join(map(repr, other))}?" if other else ""
+        return f"{text}: in NumPy this is a code of {dtype.name}; pass {dtype.name!r} for that{meant}"
+    near = _near(given, dtypes)
+    return f"{text}; did you mean {' or '.join(map(repr, near))}?" if near else f"{text}; {_LEGAL}"
+
+
+def _is_near(given: str) -> bool:
+    return given.lower() in FORMATS
+
+
+def _near(given: str, dtypes: bool) -> list[str]:
+    """The nearest names: the one that differs in its capitals, or is another's name for the same; or a few."""
+    low = given.lower()
+    if low in FORMATS or low in _OTHER_NAMES:
+        return [_OTHER_NAMES.get(low, low)]
+    meant = None if dtypes else _named(low)
+    if meant is not None and (fmt := format_of_dtype(meant)) is not None:
+        return [fmt.name]
+    legal = list(FORMATS)
+    if dtypes:
+        legal += [name for name in dir(ml_dtypes) if _named(name) is not None]
+        legal += [np.dtype(code).name for code in "?bBhHiIqQefd"]
+    found = get_close_matches(low, legal, 2, 0.6)
+    # A second one only if it is as near.
+    ratios = [SequenceMatcher(None, name, low).ratio() for name in found]
+    return [name for name, ratio in zip(found, ratios, strict=True) if ratio > ratios[0] - 0.05]
