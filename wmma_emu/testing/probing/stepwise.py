@@ -83,7 +83,8 @@ def _ask_rounding(notebook: Notebook, product: DotProduct, cases: list[Case]) ->
             )
     survivors = notebook.seen.survivors(cases, candidates)
     modelled = [value for value in survivors.values if value[2] in ("RZ", "RNE")]
-    chosen = (modelled or survivors.values)[0]
+    # Sums that few terms make do not show everything; the families have others.
+    chosen = min(modelled or survivors.values, key=lambda value: notebook.seen.wrong(candidates[value]))
     accumulator, output, rounding = chosen
     text = str(chosen)
     if accumulator != notebook.subject.d.name:

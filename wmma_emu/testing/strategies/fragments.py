@@ -118,7 +118,8 @@ def fragments(
     if chip is None:
         chip = draw(st.sampled_from([x for x in MEASURED_FIRST if x.number >= kind.since]))
     frag = Fragment(kind.use, kind.m, kind.n, kind.k, kind.type, kind.layout, chip)
-    bits = draw_patterns(draw, frag.format, frag.lane_map.matrix_shape, allowed, repr(frag).partition(": ")[0].removeprefix("<"))
+    name = repr(frag).partition(": ")[0].removeprefix("<")
+    bits = draw_patterns(draw, frag.format, frag.lane_map.matrix_shape, allowed, name)
     frag.write_bits(frag.lane_map.gather(bits))
     return frag
 
