@@ -6,7 +6,7 @@ import re
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 from hypothesis.extra import numpy as hnp
@@ -46,6 +46,7 @@ ANEW = settings(MANY, max_examples=2000)
 def seen(strategy, examples=3000):
     found = set()
 
+    @seed(0)
     @settings(MANY, max_examples=examples, phases=[Phase.generate])
     @given(strategy)
     def collect(value):

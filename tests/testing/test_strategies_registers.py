@@ -206,12 +206,15 @@ def notes_of(strategy, failing):
 def test_failing_examples_of_fragments_show_what_is_in_them():
     one = fragments(use=wmma.matrix_a, type=wmma.half)
     (shown,) = [note for note in notes_of(one, lambda x: bits(x.to_matrix()).any()) if note.startswith("fragment<")]
-    assert re.match(r"fragment<matrix_a, \d+, \d+, 16, half, \w+> on sm_90 16x16 f16, all \+0 but \[\d+, \d+\] ", shown)
+    assert re.match(
+        r"fragment<matrix_a, \d+, \d+, 16, half, \w+> on sm_\d+ \d+x16 f16, all \+0 but \[\d+, \d+\] ", shown
+    )
     three = fragment_operands(we.instruction("wmma.mma.m16n16k16.f32.f32", arch="sm_90"))
     (shown,) = [
-        note for note in notes_of(three, lambda x: bits(x[2].to_matrix())[3, 4]) if note.startswith("<wmma.mma")
-    ]  # fmt: skip
-    assert len(shown.splitlines()) == 4 and "C 16x16 f32, all +0 but [3, 4] " in shown
+        note for note in notes_of(three, lambda x: bits(x[2].to_matrix()).any()) if note.startswith("<wmma.mma")
+    ]
+    assert shown.startswith("<wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32: ") and len(shown.splitlines()) == 4
+    assert re.search(r"C 16x16 f32, all \+0 but \[\d+, \d+\] \S+ \(0x[0-9a-f]{8}\)", shown)
 
 
 def test_the_chip_that_a_message_names_does_not_warn_where_there_is_one():

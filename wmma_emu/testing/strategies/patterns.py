@@ -44,7 +44,7 @@ def bit_patterns(
     >>> from hypothesis import Phase, find, settings
     >>> anew = settings(database=None, phases=[Phase.generate, Phase.shrink])
     >>> from wmma_emu.testing.strategies import bit_patterns
-    >>> [hex(find(bit_patterns("f16"), lambda bits: bits & 0x7FFF > low, settings=anew)) for low in (-1, 0, 0x3F00)]
+    >>> [hex(find(bit_patterns("f16"), lambda bits: bits & 0x7FFF > low, settings=anew)) for low in (-1, 0, 0x3FFF)]
     ['0x0', '0x3c00', '0x4000']
     """
     return draw(pattern_strategy(format_asked(format), Allowed(allow_nan, allow_infinity, allow_subnormal).checked()))
