@@ -73,10 +73,13 @@ def altered(mnemonic, arch, name):
 @pytest.mark.parametrize(
     ("name", "parameter", "value"),
     [
-        ("F - 1", "fraction_bits", 23), ("F + 1", "fraction_bits", 25), ("exponent floor - 1", "min_exponent", -133),
-        ("exponent floor + 1", "min_exponent", -131), ("steps halved", "terms_per_step", 4),
-        ("rounding RZ, RNE", "rounding", "RNE"), ("e8m13 or f32", "output", "e8m13"),
-        ("c last, c first", "c_joins", "last_add"), ("results added", "partial_sums", "added"),
+        ("F + 1", "fraction_bits", 25), ("exponent floor + 1", "min_exponent", -131),
+        ("rounding RZ, RNE", "rounding", "RNE"), ("results added", "partial_sums", "added"),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in (
+            ("F - 1", "fraction_bits", 23), ("exponent floor - 1", "min_exponent", -133),
+            ("steps halved", "terms_per_step", 4), ("e8m13 or f32", "output", "e8m13"),
+            ("c last, c first", "c_joins", "last_add"),
+        )),
     ],
     ids=lambda x: str(x),
 )  # fmt: skip
@@ -95,11 +98,13 @@ def test_a_model_that_differs_in_one_parameter_is_found_with_that_parameter(name
         ("zero products align", "zero products", "take part in the alignment"),
         ("normalised products", "normalisation", "products are normalised before they are aligned"),
         ("cut by floor", "bits that are not kept", "cut downwards"),
-        ("cut by RNE", "bits that are not kept", "rounded to nearest even"),
         ("a carry bit lost", "carries", "8 of them and c: 0x3fe00fff"),
         ("operands flushed", "subnormal numbers", "operands of A, operands of B taken for zero"),
-        ("c flushed", "subnormal numbers", "c taken for zero"),
-        ("products overflow", "overflow", "NaN from two of them that cancel"),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in (
+            ("cut by RNE", "bits that are not kept", "rounded to nearest even"),
+            ("c flushed", "subnormal numbers", "c taken for zero"),
+            ("products overflow", "overflow", "NaN from two of them that cancel"),
+        )),
         ("overflow to largest", "overflow", "finite from a product too large for d"),
         ("zero keeps its sign", "zeros", "-0 from every term -0"),
     ],
@@ -158,6 +163,7 @@ def test_pairwise_sums_are_shown_as_the_tree_that_they_are():
     assert report.problems == ("the sums have an order that no DotModel has",)
 
 
+@pytest.mark.slow
 def test_sums_that_lose_nothing_are_one_node_and_the_reach_of_the_formats_is_said():
     def product(A, B, C):
         with np.errstate(all="ignore"):
@@ -212,8 +218,10 @@ def test_rows_that_are_computed_in_another_way_are_found():
 
 
 @pytest.mark.parametrize("changes", [
-    {"terms_per_step": 3}, {"terms_per_step": 5}, {"terms_per_step": 15}, {"terms_per_step": 2}, {"fraction_bits": 0},
-    {"fraction_bits": 40},
+    {"terms_per_step": 15}, {"terms_per_step": 2}, {"fraction_bits": 40},
+    *(pytest.param(x, marks=pytest.mark.slow) for x in (
+        {"terms_per_step": 3}, {"terms_per_step": 5}, {"fraction_bits": 0},
+    )),
 ], ids=str)  # fmt: skip
 def test_models_that_no_chip_has_are_found_too(changes):
     ins = bound("m16n8k16.f32.f16.f16.f32", "sm_90")

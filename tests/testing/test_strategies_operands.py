@@ -80,7 +80,7 @@ def test_a_family_without_edits_is_what_the_plain_generator_yields_for_its_seed(
             for mine, plain in zip(found, sample[2:], strict=True):
                 assert_bits_equal(mine, plain)
             checked += 1
-    assert checked > 10
+    assert checked > 2
 
 
 def test_edits_reach_any_place_and_are_named():

@@ -14,7 +14,9 @@ from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import Format
 from wmma_emu.formats.table import FORMATS, format_of
 
-__all__ = ["dtype_of", "format_of_dtype", "from_bits", "reinterpret_void", "to_bits"]
+__all__ = [
+    "dtype_of", "format_of_dtype", "from_bits", "ml_dtype_names", "ml_dtype_of", "reinterpret_void", "to_bits",
+]  # fmt: skip
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "f64": np.dtype(np.float64),
@@ -62,6 +64,35 @@ def format_of_dtype(dtype: DTypeLike) -> Format | None:
     given = np.dtype(dtype)
     name = _MEANINGS.get(given if given.isnative else given.newbyteorder("="))
     return None if name is None else format_of(name)
+
+
+def ml_dtype_of(name: str) -> np.dtype[Any] | None:
+    """Return the dtype of ml_dtypes that has a name, also of formats that no instruction takes; None if none has.
+
+    Examples
+    --------
+    >>> ml_dtype_of("float8_e5m2fnuz"), ml_dtype_of("float16"), ml_dtype_of("finfo")
+    (dtype(float8_e5m2fnuz), None, None)
+    """
+    given = getattr(ml_dtypes, name, None)
+    if not isinstance(given, type):
+        return None
+    try:
+        dtype = np.dtype(given)
+    except TypeError:
+        return None
+    return None if dtype.kind == "O" else dtype  # finfo and iinfo
+
+
+def ml_dtype_names() -> list[str]:
+    """Name every dtype of this version of ml_dtypes.
+
+    Examples
+    --------
+    >>> "bfloat16" in ml_dtype_names()
+    True
+    """
+    return [name for name in dir(ml_dtypes) if ml_dtype_of(name) is not None]
 
 
 def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int | None = None) -> Bits:

@@ -4,7 +4,6 @@
 from functools import cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,7 +12,7 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.formats import FORMATS, NOT_COMPARABLE, Format, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
-from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, to_bits
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, ml_dtype_of, to_bits
 from wmma_emu.formats.dtypes import from_bits as array_of
 
 __all__ = ["bits", "distance", "format_meant", "from_bits", "is_nan", "patterns_of", "same_dtype", "ulp_distance"]
@@ -44,11 +43,11 @@ def _foreign() -> dict[np.dtype[Any], Format]:
     """Formats of dtypes that the table of formats does not have, by dtype; those of this version of ml_dtypes."""
     found: dict[np.dtype[Any], Format] = {}
     for name, fmt in _FOREIGN_FLOATS.items():
-        if hasattr(ml_dtypes, name):
-            found[np.dtype(getattr(ml_dtypes, name))] = fmt
+        if (dtype := ml_dtype_of(name)) is not None:
+            found[dtype] = fmt
     for name, (width, signed) in _FOREIGN_INTEGERS.items():
-        if hasattr(ml_dtypes, name):
-            found[np.dtype(getattr(ml_dtypes, name))] = Format(name, "integer", width, signed)
+        if (dtype := ml_dtype_of(name)) is not None:
+            found[dtype] = Format(name, "integer", width, signed)
     for size in (1, 2, 4, 8):
         for kind, signed in (("i", True), ("u", False)):
             dtype = np.dtype(f"{kind}{size}")

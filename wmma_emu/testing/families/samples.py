@@ -102,9 +102,7 @@ def names_of(row: Instruction, families: Iterable[str] | None) -> tuple[str, ...
     except TypeError:
         raise UnsupportedInstructionError(f"families are a list of names, not {shorten(families)}") from None
     if not names:
-        raise UnsupportedInstructionError(
-            f"families is empty; name some of {', '.join(legal)}, or none for all"
-        )
+        raise UnsupportedInstructionError(f"families is empty; name some of {', '.join(legal)}, or none for all")
     for name in names:
         if name not in legal:
             draw(row, name, 0, 1, 1, 1)  # says what is wrong with it

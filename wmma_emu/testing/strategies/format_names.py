@@ -4,12 +4,11 @@
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats import FORMATS, Format
-from wmma_emu.formats.dtypes import format_of_dtype
+from wmma_emu.formats.dtypes import format_of_dtype, ml_dtype_names, ml_dtype_of
 from wmma_emu.testing.patterns import format_meant
 
 __all__ = ["format_asked"]
@@ -75,12 +74,9 @@ def _of_type(given: type) -> Format:
 
 def _named(given: str) -> np.dtype[Any] | None:
     """The dtype of exactly this name: ``"float64"``, and not ``"f8"`` or ``"double"``."""
-    if isinstance(getattr(ml_dtypes, given, None), type):
-        try:
-            dtype = np.dtype(getattr(ml_dtypes, given))
-        except TypeError:
-            return None
-        return None if dtype.kind == "O" else dtype  # finfo and iinfo
+    dtype = ml_dtype_of(given)
+    if dtype is not None:
+        return dtype
     dtype = _as_numpy(given)
     return dtype if dtype is not None and dtype.name == given else None
 
@@ -117,7 +113,7 @@ def _near(given: str, dtypes: bool) -> list[str]:
         return [fmt.name]
     legal = list(FORMATS)
     if dtypes:
-        legal += [name for name in dir(ml_dtypes) if _named(name) is not None]
+        legal += ml_dtype_names()
         legal += [np.dtype(code).name for code in "?bBhHiIqQefd"]
     found = get_close_matches(low, legal, 2, 0.6)
     # A second one only if it is as near.
