@@ -16,7 +16,7 @@ from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
 from wmma_emu.warp import BoundInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
 
-__all__ = ["explain_element"]
+__all__ = ["explain_element", "resolve_product"]
 
 
 def explain_element(
@@ -34,7 +34,7 @@ def explain_element(
     """Compute one element of D = A B + C, as `wmma_emu.gemm` does, and keep every step; see `wmma_emu.explain`."""
     x, y = _matrix(A, "A"), _matrix(B, "B")
     row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])
-    name, chip, product, instruction = _resolve(ins, A, B, arch, lowering, a_format, b_format)
+    name, chip, product, instruction = resolve_product(ins, A, B, arch, lowering, a_format, b_format)
     a = matrix_bits(x[row : row + 1], product.a, "A", packed_axis=-1, named=a_format)
     b = matrix_bits(y[:, col : col + 1], product.b, "B", packed_axis=-2, named=b_format)
     shape = result_shape((x.shape[0], a.shape[1]), (b.shape[0], y.shape[1]))
@@ -57,7 +57,7 @@ def explain_element(
     return explain_dot(product, left, right, c, instruction=name, arch=chip, row=row, column=col, ks=ks, k=k)
 
 
-def _resolve(
+def resolve_product(
     ins: BoundInstruction | Instruction | str | None,
     A: ArrayLike,
     B: ArrayLike,

@@ -8,11 +8,12 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wmma_emu.arithmetic import FMA_F32, DotProduct
+from wmma_emu.arithmetic import DotProduct
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
-from wmma_emu.gemm.operands import bind, check_c, missing_k, product_for, result_shape, step_of_k
-from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
+from wmma_emu.gemm.element import resolve_product
+from wmma_emu.gemm.operands import check_c, missing_k, result_shape, step_of_k
+from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.warp import BoundInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
 
@@ -80,7 +81,12 @@ def read_operands(
     b_format: str | None,
 ) -> Multiplication:
     """Find the product that is meant, and read its matrices; raises as `wmma_emu.gemm` does."""
-    name, chip, product, row = _resolve(ins, A, B, arch, lowering, a_format, b_format)
+    if not isinstance(ins, BoundInstruction | str | Instruction | None):
+        raise FragmentMismatchError(
+            f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default. The "
+            "instruction comes first: error_report(ins, A, B, C)"
+        )
+    name, chip, product, row = resolve_product(ins, A, B, arch, lowering, a_format, b_format)
     if not product.a.is_float:
         raise UnsupportedInstructionError(
             f"{name} multiplies {product.a}: integer products are exact, wrapped or clamped once, and have no rounding "
@@ -101,36 +107,3 @@ def read_operands(
     batch, count = shape[:-2], prod(shape[:-2])
     a, b, c = (np.broadcast_to(x, batch + x.shape[-2:]).reshape(count, *x.shape[-2:]) for x in (a, b, c))
     return Multiplication(name, chip, product, row, a, b, c, shape)
-
-
-def _resolve(
-    ins: BoundInstruction | Instruction | str | None,
-    A: ArrayLike,
-    B: ArrayLike,
-    arch: str | Arch | None,
-    lowering: str | None,
-    a_format: str | None,
-    b_format: str | None,
-) -> tuple[str, str, DotProduct, Instruction | None]:
-    if isinstance(ins, BoundInstruction):
-        for what, given, bound in (
-            ("arch", arch if arch is None else arch_of(arch).name, ins.arch.name),
-            ("lowering", lowering, ins.model.lowering),
-        ):
-            if given not in (None, bound):
-                raise UnsupportedInstructionError(
-                    f"{what}={shorten(given)} was given, but {shorten(ins)} is bound to {bound!r} already; "
-                    f"pass the mnemonic with {what}=, or leave {what} out"
-                )
-        return ins.mnemonic, ins.arch.name, ins.product, ins.instruction
-    if not isinstance(ins, str | Instruction | None):
-        raise FragmentMismatchError(
-            f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default. The "
-            "instruction comes first: error_report(ins, A, B, C)"
-        )
-    chip = arch_of(DEFAULT_ARCH if arch is None else arch)
-    if isinstance(ins, str) and ins == "fma.f32":
-        product, row = product_for(A, B, ins, chip, lowering, a_format, b_format)
-        return ins, FMA_F32.model.arch, product, row
-    bound_ins = bind(A, B, ins, chip, lowering, a_format, b_format)
-    return bound_ins.mnemonic, chip.name, bound_ins.product, bound_ins.instruction

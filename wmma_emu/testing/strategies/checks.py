@@ -14,7 +14,7 @@ from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.arrays import MAX_AXES, integer_of
 from wmma_emu.formats.codec import Bits
-from wmma_emu.instructions import Instruction, lookup
+from wmma_emu.testing.families.operands import row_of
 from wmma_emu.testing.patterns import is_nan
 from wmma_emu.testing.strategies.instructions import MEASURED_FIRST, RECORDED
 from wmma_emu.warp import BoundInstruction
@@ -63,18 +63,6 @@ class Allowed(NamedTuple):
         wrong = (nan & (not self.nan)) | (infinity & (not self.infinity)) | (few & (not self.subnormal))
         nothing = fmt.storage.type(0 if fmt.has_zero else fmt.bias)
         return np.where(wrong, nothing, patterns)
-
-
-def row_of(instruction: object) -> Instruction:
-    """Accept an instruction, bound to a chip or not, or its mnemonic."""
-    if isinstance(instruction, BoundInstruction):
-        return instruction.instruction
-    if isinstance(instruction, Instruction | str):
-        return lookup(instruction)
-    raise UnsupportedInstructionError(
-        f"{shorten(instruction)} is no instruction; pass wmma_emu.instruction(...), or a mnemonic such as "
-        "'m16n8k16.f32.f16.f16.f32'"
-    )
 
 
 def bound_of(instruction: object) -> BoundInstruction:
