@@ -81,10 +81,11 @@ __all__ = [
     "mma",
     "ptx",
     "testing",
+    "viz",
     "wmma",
 ]
 
-_ON_FIRST_USE = ("gpu", "ptx", "testing")
+_ON_FIRST_USE = ("gpu", "ptx", "testing", "viz")
 """Modules that `import wmma_emu` leaves alone: what they need may not be installed, or they take their time."""
 
 

@@ -122,7 +122,15 @@ class _Line:
             print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)
 
 
-_renderers: dict[str, str] = {"comparison.svg": "wmma_emu.viz.comparison:svg"}
+_renderers: dict[str, str] = {
+    "comparison.svg": "wmma_emu.viz.comparisons.comparison:svg",
+    "explanation.html": "wmma_emu.viz.arithmetic.explanation:html",
+    "fragment.html": "wmma_emu.viz.operands.pages:fragment_html",
+    "instruction.html": "wmma_emu.viz.operands.pages:instruction_html",
+    "layout.html": "wmma_emu.viz.operands.pages:layout_html",
+    "operand.html": "wmma_emu.viz.operands.pages:operand_html",
+    "schedule.html": "wmma_emu.viz.schedules.schedule:html",
+}
 """By name, where the function is that draws. Objects live in lower rooms than what draws them, and ask by name."""
 
 
@@ -136,11 +144,11 @@ def register_renderer(name: str, where: str) -> None:
 
     Examples
     --------
-    >>> register_renderer("comparison.svg", "wmma_emu.viz.comparison:svg")
-    >>> register_renderer("comparison.svg", "wmma_emu.viz.comparison")
+    >>> register_renderer("comparison.svg", "wmma_emu.viz.comparisons.comparison:svg")
+    >>> register_renderer("comparison.svg", "wmma_emu.viz")
     Traceback (most recent call last):
         ...
-    LookupError: the renderer 'comparison.svg' is at 'wmma_emu.viz.comparison'; a place is written 'module:function'
+    LookupError: the renderer 'comparison.svg' is at 'wmma_emu.viz'; a place is written 'module:function'
     """
     module, _, function = where.partition(":")
     if not module or not function:
@@ -158,10 +166,10 @@ def render(name: str, *arguments: Any, **options: Any) -> Any:
 
     Examples
     --------
-    >>> render("sonata.svg", None)
+    >>> render("sonata.svg", None)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    LookupError: nothing draws 'sonata.svg'; there is comparison.svg
+    LookupError: nothing draws 'sonata.svg'; there is comparison.svg, explanation.html, ..., schedule.html
     """
     if name not in _renderers:
         raise LookupError(f"nothing draws {name!r}; there is {', '.join(sorted(_renderers))}")

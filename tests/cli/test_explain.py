@@ -9,6 +9,8 @@ import pytest
 
 import wmma_emu as we
 from wmma_emu.cli import main
+from wmma_emu.viz.arithmetic.explanation import draw_explanation, html
+from wmma_emu.viz.picture import page
 
 
 def explain(*args: object, **options: object) -> we.Explanation:
@@ -42,6 +44,31 @@ def test_the_bits_are_those_that_gemm_computes(run, here, options):
     assert run("gemm", "a.npy", "b.npy", "-o", "d.npy", *flags).status == 0
     d = np.load("d.npy")
     assert json.loads(out)["result"] == int(d.view(f"u{d.itemsize}")[2, 1])
+
+
+def test_svg_is_the_librarys_picture_and_html_a_whole_page_with_it(run, here):
+    words = ("explain", "a.npy", "b.npy", "--row", "3", "--col", "5", "--arch", "a100")
+    expected = explain(None, np.load("a.npy"), np.load("b.npy"), row=3, col=5, arch="a100")
+    assert run(*words, "--format", "svg") == (0, str(draw_explanation(expected)), "")
+    assert run(*words, "--format", "svg", "--step", "2").out == str(draw_explanation(expected, step=2))
+    assert run(*words, "--format", "HTML") == (0, page(expected.headline, html(expected)), "")
+    assert run(*words, "--format", "html", "--step", "2").out == draw_explanation(expected, step=2).html()
+
+
+@pytest.mark.parametrize("output", ["text", "json", "html", "svg"])
+def test_a_file_gets_what_a_pipe_would(run, here, output):
+    words = ("explain", "a.npy", "b.npy", "--row", "1", "--col", "2", "--format", output)
+    name = "x.txt" if output == "text" else f"x.{output}"
+    piped = run(*words).out
+    assert run(*words, "-o", name) == (0, "", "")
+    assert (here / name).read_text(encoding="utf-8") == piped and len(piped) > 500
+
+
+def test_nothing_is_written_where_something_is_wrong(run, here):
+    words = ("explain", "a.npy", "b.npy", "--row", "1", "--col", "2", "--format", "svg", "-o", "x.svg")
+    for wrong in (("--step", "9"), ("--row", "99"), ("--arch", "z80")):
+        assert run(*words, *wrong).status == 2
+        assert not (here / "x.svg").exists()
 
 
 def test_formats_and_lowerings_reach_the_library(run, here):
@@ -89,12 +116,23 @@ def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, r
     ("a.npy b.npy --row 6 --col 1", "there is no row 6 in D; legal are 0 to 5"),
     ("a.npy b.npy --row 1 --col 7", "there is no column 7 in D; legal are 0 to 6"),
     ("a.npy b.npy --row one --col 1", "--row 'one' is no whole number; the first is 0"),
-    ("a.npy b.npy --row 1 --col 1 --format csv", "--format 'csv' is not one of text, json"),
+    ("a.npy b.npy --row 1 --col 1 --format csv", "--format 'csv' is not one of text, json, html, svg; did you "
+     "mean svg?"),
     ("a.npy a.npy --row 1 --col 1", "A has shape (6, 5) and B (6, 5): K is 5 in A and 6 in B; B.T would fit"),
     ("none.npy b.npy --row 1 --col 1", "none.npy: No such file or directory"),
     ("batch.npy b.npy --row 1 --col 1", "A has shape (2, 6, 5); one matrix is explained at a time: index the batch, "
      "A[i]"),
     ("empty.npy b.npy --row 0 --col 1", "there is no row 0 in D; legal are none"),
+    ("a.npy b.npy --row 1 --col 1 --step 1", "--step 1 is of pictures; add --format svg or --format html"),
+    ("a.npy b.npy --row 1 --col 1 --format json --step 1", "--step 1 is of pictures; add --format svg or --format "
+     "html"),
+    ("a.npy b.npy --row 1 --col 1 --format svg --step 2", "the explanation has no step 2; they are 1 to 1"),
+    ("a.npy b.npy --row 1 --col 1 --format svg --step 0", "the explanation has no step 0; they are 1 to 1"),
+    ("a.npy b.npy --row 1 --col 1 --format html -o x.svg", "x.svg: --format html is written; add --format svg, or give "
+     "the file another name"),
+    ("a.npy b.npy --row 1 --col 1 -o x.html", "x.html: --format text is written; add --format html, or give the file "
+     "another name"),
+    ("a.npy b.npy --row 1 --col 1 --format svg -o a.npy", "a.npy: an input; name another file to write"),
     ("a.npy b.npy --row 1 --col 1 --lowering x", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 has no "
      "lowering 'x'; it has 'native'"),
 ])  # fmt: skip

@@ -8,11 +8,15 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
+import wmma_emu as we
 from tests.rows import REPRESENTATIVES
 from wmma_emu.cli import main
+from wmma_emu.cli.grid import grid_of as grid_of_layout
 from wmma_emu.cli.operand import select
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, INSTRUCTIONS, OPERANDS
 from wmma_emu.layouts import LaneMap, layout_for
+from wmma_emu.viz import draw_matrix, draw_registers, lane_colour
+from wmma_emu.viz.palette import INK
 
 from .layouts import CASES, Case
 
@@ -20,7 +24,9 @@ F16 = "m16n8k16.f32.f16.f16.f32"
 VOLTA = "m8n8k4.f32.f16.f16.f32"
 WMMA = "wmma.mma.m16n16k16.f32.f32"
 B1 = "m16n8k256.s32.b1.b1.s32.xor.popc"
-CELL = re.compile(r"T([\d,]+) x(\d+)(?:-(\d+))?")
+CELL = re.compile(r"T([\d,]+) x(\d+)(?:-(\d+))?\*?")
+SHORT = re.compile(r"([\d,]+)(?::(\d+))?\*?")
+RULE = re.compile(r"the element is x\[([a-z0-9 %*/+()]+)\]")
 
 
 def joined(text: str) -> str:
@@ -51,12 +57,28 @@ def rules_of(out: str, layout: LaneMap) -> tuple[range, range, int]:
     return rows, range(0, layout.cols, 8) if across else range(1), int(across[1]) if across else 0
 
 
+def read_cell(cell: str, layout: LaneMap, rule: re.Match | None, row: int, col: int) -> tuple[list[int], range]:
+    """The lanes and elements of a cell: in full, by register, or by lane with a rule for the element."""
+    if full := CELL.fullmatch(cell):
+        lanes, first, last = full[1], int(full[2]), int(full[3] or full[2])
+    else:
+        lanes, register = SHORT.fullmatch(cell).groups()
+        count = layout.elements_per_register
+        if register is None:
+            first = eval(rule[1].replace("/", "//"), {"row": row, "col": col})
+        else:
+            first = int(register) * count
+        last = first + count - 1
+    return [int(x) for x in lanes.split(",")], range(first, last + 1)
+
+
 def read_grid(out: str, layout: LaneMap) -> np.ndarray:
     """Count for every element and lane that the picture names it, at its row and column; wrong ones fail."""
     seen = np.zeros((layout.num_elements, layout.num_lanes), int)
     drawn = np.zeros_like(seen)
     rows_on, cols_on, step = rules_of(out, layout)
     picture = grid_of(out)
+    rule = RULE.search(joined(out))
     for block in picture.split("\n\n"):
         lines = block.splitlines()
         matrices = [int(x) for x in re.findall(r"matrix (\d)", lines[0])] or [0]
@@ -64,15 +86,15 @@ def read_grid(out: str, layout: LaneMap) -> np.ndarray:
         heads = re.findall(r"\d+(?:-\d+)?", ruler)
         columns = [numbers(x) for x in heads]
         for line in rows:
-            parts = re.findall(r" *(\d+(?:-\d+)?)((?:\|T[^|]*)+)\|", line)
-            cells = [(numbers(label), CELL.fullmatch(x.strip())) for label, row in parts for x in row[1:].split("|")]
-            assert len(parts) == len(matrices) and len(cells) == len(columns) and all(x for _, x in cells)
+            parts = re.findall(r" *(\d+(?:-\d+)?)((?:\|[T\d][^|]*)+)\|", line)
+            cells = [(numbers(label), x.strip()) for label, row in parts for x in row[1:].split("|")]
+            assert len(parts) == len(matrices) and len(cells) == len(columns)
             for i, ((rows_here, cell), cols_here) in enumerate(zip(cells, columns, strict=True)):
                 matrix = matrices[i * len(matrices) // len(columns)]
-                elements = range(int(cell[2]), int(cell[3] or cell[2]) + 1)
                 places = [(r, c) for r in rows_here for c in cols_here]
+                lanes, elements = read_cell(cell, layout, rule, *places[0])
                 assert len(places) == len(elements)
-                for lane in map(int, cell[1].split(",")):
+                for lane in lanes:
                     assert layout.matrix_of_lane.flat[lane] == matrix
                     drawn[list(elements), lane] += 1
                     for warp, down in enumerate(rows_on):
@@ -85,7 +107,7 @@ def read_grid(out: str, layout: LaneMap) -> np.ndarray:
     return seen
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80, 120, 300])
+@pytest.mark.parametrize("columns", [40, 60, 100, 300])
 def test_every_grid_fits_the_terminal_and_shows_every_element_that_is_read_once(screen, monkeypatch, columns):
     for case in CASES:
         out = screen(columns)
@@ -97,7 +119,7 @@ def test_every_grid_fits_the_terminal_and_shows_every_element_that_is_read_once(
         assert (seen[:read] == 1).all() and not seen[read:].any(), str(case)
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("columns", [60, 120])
 def test_every_list_fits_the_terminal(screen, monkeypatch, columns):
     for case in CASES:
         for words in (["layout", *case.words, "--lane", "31"],
@@ -114,12 +136,17 @@ def test_no_line_ends_in_spaces(run):
         assert not re.search(r" +$", run("layout", *case.words).out, re.MULTILINE), str(case)
 
 
-def test_the_grid_in_a_file_is_the_one_of_a_hundred_columns(run, screen, monkeypatch):
-    in_file = run("layout", "wmma.mma.m8n32k16.f32.f32", "--operand", "C").out
-    out = screen(100)
-    monkeypatch.setenv("NO_COLOR", "1")
-    main(["layout", "wmma.mma.m8n32k16.f32.f32", "--operand", "C"])
-    assert in_file == out.text
+def test_the_grid_in_a_file_has_full_names_in_a_hundred_columns(run, screen, monkeypatch):
+    questions = [["layout", *x] for x in ((F16, "--operand", "A"), (B1, "--operand", "D"), (WMMA, "--operand", "C"))]
+    in_files = [run(*words).out for words in questions]
+    for words, in_file in zip(questions, in_files, strict=True):
+        out = screen(100)
+        monkeypatch.setenv("NO_COLOR", "1")
+        main(words)
+        assert (in_file == out.text) == (WMMA not in words)  # which does not fit, and is shortened on a terminal
+    blocks = grid_of(in_files[-1]).split("\n\n")
+    assert len(blocks) == 2 and all(x.splitlines()[1].startswith(" 0|T0 x") for x in blocks)
+    assert max(map(len, in_files[-1].splitlines())) <= 100
 
 
 FIGURES = [
@@ -293,3 +320,142 @@ def test_the_picture_of_four_warps_is_the_first_ones_and_how_it_goes_on(run):
     assert "more columns" not in run("layout", "wgmma.m64n32k16.f32.f16.f16", "--operand", "D").out
     a = run("layout", "wgmma.m64n256k16.f32.f16.f16", "--operand", "A").out
     assert "64 x 16 (m x k) f16, read from registers" in a and "more columns" not in a
+
+
+@pytest.mark.parametrize(("columns", "first"), [(120, " 0|T0 x0 |T0 x1 |T1 x0 "), (90, " 0|0:0 |0:1 |1:0 "),
+                                                (60, " 0|0 |0 |1 |1 "), (50, " 0|T0 x0 |T0 x1 |T1 x0 ")])  # fmt: skip
+def test_cells_shrink_before_the_matrix_is_split(screen, monkeypatch, columns, first):
+    out = screen(columns)
+    monkeypatch.setenv("NO_COLOR", "1")
+    main(["layout", WMMA, "--operand", "C"])
+    blocks = grid_of(out.text).split("\n\n")
+    assert blocks[0].splitlines()[1].startswith(first) and (len(blocks) == 1) == (columns > 50)
+
+
+def test_a_terminal_with_colours_has_that_of_the_lane_behind_each_cell(screen):
+    pytest.importorskip("rich")
+    out = screen(80)
+    main(["layout", F16, "--operand", "A"])
+    assert len(re.findall(r"\x1b\[38;[\d;]+;48;[\d;]+mT\d+ x", out.text)) == 16 * 8
+    layout = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "a", "sm_90")
+    cells = [x for line in grid_of_layout(layout, 80).lines() for x in line if x.text.startswith("T")]
+    assert len(cells) == 16 * 8
+    for text, style in cells:
+        assert style == f"{INK} on {lane_colour(int(CELL.fullmatch(text.strip())[1]))}"
+    marked = [x for line in grid_of_layout(layout, 80, {(0, 9, 3)}).lines() for x in line if " on #" in x.style]
+    assert marked == [("T5 x2-3*", f"bold {INK} on {lane_colour(5)}")]
+
+
+@pytest.mark.parametrize(
+    "words", [["--lane", "5", "--view", "matrix"], ["--register", "1"], ["--row", "9", "--col", "3"]]
+)
+def test_what_is_pointed_out_has_a_mark_that_needs_no_colour(run, words):
+    out = run("layout", F16, "--operand", "A", *words).out
+    given = dict(zip([x.removeprefix("--") for x in words[::2]], words[1::2], strict=True))
+    layout = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "a", "sm_90")
+    seen = read_grid(out, layout)
+    assert (seen == 1).all()
+    marked = re.findall(r"T(\d+) x(\d+)-(\d+)\*", grid_of(out))
+    wanted = {
+        (lane, i // 2 * 2) for i in range(8) for lane in range(32)
+        if int(given.get("lane", lane)) == lane and int(given.get("register", i // 2)) == i // 2
+        and ("row" not in given or layout.coords[i, lane].tolist() == [9, 3])
+    }  # fmt: skip
+    assert {(int(lane), int(i)) for lane, i, _ in marked} == wanted
+    sentences = {"lane": "Lane 5 holds rows 1, 9, columns 2-3, 10-11 of A", "register": "Register a1 holds rows 8-15, "
+                 "columns 0-7 of A", "row": "A[9, 3] is in lane 5, register a1, bits 16 to 31 (x3)"}  # fmt: skip
+    assert f"marked * {sentences[next(iter(given))]} " in joined(out)
+
+
+def test_of_a_large_matrix_the_part_around_what_is_pointed_out_is_drawn(run):
+    out = run("layout", "wgmma.m64n256k16.f32.f16.f16", "--operand", "D", "--row", "40", "--col", "200").out
+    picture = grid_of(out)
+    assert "T64 x102*" in picture and picture.count("*") == 1 and picture.split()[:2] == ["192", "193"]
+
+
+def test_registers_of_all_lanes_name_their_elements(run, screen, monkeypatch):
+    out = run("layout", F16, "--operand", "B", "--view", "registers").out
+    assert out.startswith("Registers of B of mma.sync.aligned.m16n8k16")
+    lines = [x.split() for x in grid_of(out).splitlines()]
+    assert lines[0] == ["LANE", "0", "1"] and lines[6] == ["T5", "2-3,1", "10-11,1"] and len(lines) == 33
+    assert "*" not in grid_of(out)
+    marked = run("layout", F16, "--operand", "B", "--view", "registers", "--row", "10", "--col", "1").out
+    assert re.findall(r"T\d+ .*\*", marked) == ["T5    2-3,1  10-11,1*"]
+    wide = run(
+        "layout", "wgmma.m64n256k16.f32.f16.f16", "--operand", "D", "--view", "registers", "--register", "40"
+    ).out
+    assert "T0 " in wide and "T32 " not in wide and wide.count("*\n") + wide.count("* ") >= 32
+    for columns in (40, 80):
+        out = screen(columns)
+        monkeypatch.setenv("NO_COLOR", "1")
+        main(["layout", "m16n8k256.s32.b1.b1.s32.xor.popc", "--operand", "A", "--view", "registers"])
+        assert max(map(len, out.text.splitlines())) <= columns and "T31 " in out.text
+
+
+def test_registers_of_a_lane_are_a_list_of_what_is_pointed_out(run):
+    whole = run("layout", F16, "--operand", "A", "--lane", "5").out
+    assert run("layout", F16, "--operand", "A", "--lane", "5", "--view", "registers").out == whole
+    lines = grid_of(run("layout", F16, "--operand", "A", "--lane", "5", "--register", "1").out).splitlines()
+    assert [x.split()[3] for x in lines[1:]] == ["x2", "x3"]
+    lines = grid_of(run("layout", F16, "--operand", "A", "--lane", "5", "--row", "9", "--col", "3").out).splitlines()
+    assert [x.split()[3] for x in lines[1:]] == ["x3"]
+
+
+def test_pictures_are_those_of_the_library(run, tmp_path):
+    a = we.instruction("m16n8k32.s32.s8.s8.s32").a
+    words = ["layout", "m16n8k32.s32.s8.s8.s32", "--operand", "A"]
+    element = [*words, "--row", "9", "--col", "17"]
+    assert run(*element, "--format", "svg").out == str(draw_matrix(a, element=(9, 17)))
+    assert run(*words, "--format", "svg", "--view", "registers", "--lane", "4").out == str(draw_registers(a, lane=4))
+    one = run(*element, "--format", "html", "--view", "matrix").out
+    assert one == draw_matrix(a, element=(9, 17)).html()
+    both = run(*element, "--format", "HTML").out
+    assert str(draw_matrix(a, element=(9, 17))) in both and str(draw_registers(a, element=(9, 17))) in both
+    assert both.startswith("<!doctype html>") and "<title>A[9, 17] is in lane 4" in both
+
+
+def test_functions_are_those_of_the_library(run):
+    formulas = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "c", "sm_90").formulas
+    assert run("layout", F16, "--operand", "C", "--format", "c").out == formulas.c("C")
+    text = run("layout", F16, "--operand", "C", "--format", "python").out
+    assert text == formulas.python("C")
+    names: dict = {}
+    exec(text, names)
+    assert (names["C_lane"](9, 3), names["C_index"](9, 3)) == (5, 3)
+
+
+@pytest.mark.parametrize("output", ["grid", "table", "csv", "json", "markdown", "svg", "html", "c", "python"])
+def test_a_file_holds_what_standard_output_would(run, tmp_path, screen, output):
+    words = ["layout", F16, "--operand", "B", "--format", output]
+    path = tmp_path / "b"
+    expected = run(*words).out
+    assert run(*words, "-o", "-").out == expected
+    assert run(*words, "-o", path) == (0, "", "") and path.read_text(encoding="utf-8") == expected
+    screen(60)
+    main([*words, "--output", str(path)])  # the terminal's width and colours are not the file's
+    assert path.read_text(encoding="utf-8") == expected
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["--view", "registers", "--format", "csv"], "--view registers is of what is drawn; add --format grid, svg or"),
+    (["--view", "columns"], "--view 'columns' is not one of matrix, registers"),
+    (["--register", "1", "--format", "json"], "--register is of what is drawn.*wmma-emu what lists a register's"),
+    (["--row", "1", "--col", "1", "--format", "table"], "--row and --col point out an element; .*wmma-emu where lists"),
+    (["--row", "1"], "--row 1 is half of an element; give --col too"),
+    (["--col", "1"], "--col 1 is half of an element; give --row too"),
+    (["--lane", "1", "--format", "c"], "--lane: functions in c are of all lanes; leave it out"),
+    (["--view", "matrix", "--format", "python"], "--view matrix is of what is drawn"),
+    (["--row", "16", "--col", "0"], "--row 16: A has 16 rows; legal are 0 to 15"),
+    (["--register", "4"], "--register 4: A has 4 registers a lane; legal are 0 to 3"),
+    (["--lane", "0", "--row", "9", "--col", "3"], "have no element in common; A.9, 3. is in lane 5"),
+    (["--format", "png"], "--format 'png' is not one of grid, svg, html, table, csv, json, markdown, c, python"),
+    (["-o", "a.svg"], "a.svg: --format grid is written; add --format svg, or give the file another name"),
+    (["--format", "html", "-o", "a.py"], "a.py: --format html is written; add --format python"),
+    (["-o", "nowhere/a.txt"], "there is no directory"),
+    (["-o", ""], "names no file"),
+])  # fmt: skip
+def test_options_that_do_not_go_together_are_errors_that_say_what_does(run, here, words, message):
+    status, out, err = run("layout", F16, "--operand", "A", *words)
+    assert (status, out) == (2, "") and err.startswith("wmma-emu: error: ") and err.count("\n") == 1
+    assert re.search(message, err)
+    assert sorted(x.name for x in here.iterdir()) == ["a.npy", "b.npy"]

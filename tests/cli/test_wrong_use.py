@@ -19,7 +19,7 @@ SHAPES = (
     "m8n8k4, m16n8k8, m16n8k16, m16n8k4, m16n8k32, m8n8k16, m8n8k32, m16n8k64, m8n8k128, m16n8k128, m16n8k256, "
     "m16n16k16, m32n8k16, m8n32k16, m16n16k8, m64nNk16, m64nNk8, m64nNk32, m64nNk256, m64nNk64"
 )
-COMMANDS = "list, show, layout, where, what, gemm, explain, compare, ptx, crosscheck"
+COMMANDS = "list, show, layout, where, what, schedule, explore, gemm, explain, compare, ptx, crosscheck"
 INSTR = "INSTR: PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16"
 OPERANDS = "f32, f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, b1"
 
@@ -127,11 +127,12 @@ WRONG = [
     (["layout", F16, "--operand", "E"], "--operand 'E' is not one of A, B, C, D"),
     (["layout", F16, "--operand", ""], "--operand '' is not one of A, B, C, D"),
     (["layout", F16, "--operand", "A", "--format", "picture"],
-     "--format 'picture' is not one of grid, table, csv, json, markdown"),
+     "--format 'picture' is not one of grid, svg, html, table, csv, json, markdown, c, python"),
     (["layout", F16, "--operand", "A", "--lane", "32"], "--lane 32: a warp has 32 lanes; legal are 0 to 31"),
     (["layout", F16, "--operand", "A", "--lane=-1"], "--lane -1: a warp has 32 lanes; legal are 0 to 31"),
-    (["layout", F16, "--operand", "A", "--row", "1"], "layout has no option '--row'; it has --help, --operand, --arch, "
-     "--lane, --format; did you mean --arch?"),
+    (["layout", F16, "--operand", "A", "--row", "1"], "--row 1 is half of an element; give --col too"),
+    (["layout", F16, "--operand", "A", "--rows", "1"], "layout has no option '--rows'; it has --help, --operand, "
+     "--arch, --lane, --register, --row, --col, --view, --format, --output; did you mean --row?"),
     (["layout", "m16n8k16.f16.bf16.bf16.f16", "--operand", "A"], lambda: lookup("m16n8k16.f16.bf16.bf16.f16")),
     (["layout", F16, "--operand", "A", "--arch", "t4"], lambda: lookup(F16, "t4")),
     (["layout", F16, "--operand", "A", "--arch", "sm_61"], lambda: arch_of("sm_61")),

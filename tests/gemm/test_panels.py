@@ -105,17 +105,20 @@ def no_engine(product, a, b, c, **keywords):
     ("a", "b", "keywords"),
     [
         ((2000, 3000), (3000, 1500), {}),
-        ((2000, 3000), (3000, 1500), {"out_dtype": np.float16}),
+        pytest.param((2000, 3000), (3000, 1500), {"out_dtype": np.float16}, marks=pytest.mark.slow),
         ((2000, 700), (700, 1500), {"k_order": we.KOrder(splits=4, tile=64, reduction="pairwise")}),
         ((2000, 700), (700, 1500), {"k_order": we.KOrder(promote_every=4, tile=64, residue="first")}),
-        ((2000, 700), (700, 1500), {"alpha": 0.3, "out_dtype": ml_dtypes.bfloat16, "bias": normal(1500)}),
+        pytest.param(
+            (2000, 700), (700, 1500), {"alpha": 0.3, "out_dtype": ml_dtypes.bfloat16, "bias": normal(1500)},
+            marks=pytest.mark.slow,
+        ),
         ((2000, 700), (700, 1500), {"C": normal((2000, 1500)), "alpha": 0.3, "beta": 0.7}),
         ((2000, 700), (700, 1500), {"C": normal((2000, 1500), np.float32)}),
         ((1, 3000001), (3000001, 2), {}),
         ((2000, 30, 33), (2000, 33, 40), {}),
     ],
     ids=["plain", "rounded", "split", "promoted", "bias", "C in the epilogue", "C", "long k", "batch"],
-)
+)  # fmt: skip
 def test_memory_beyond_the_matrices_is_eight_panels_and_a_block_of_the_epilogue(a, b, keywords, monkeypatch):
     limit, block = 1 << 17, 1 << 10
     monkeypatch.setattr(module, "PANEL_BYTES", limit)

@@ -30,7 +30,19 @@ def expected_hint(model, error):
     return f"{field} {value} "
 
 
-@pytest.mark.parametrize("planted", PLANTED, ids=name_of)
+def one_of_each(planted):
+    """Mark as slow what neither shows a model nor an error that those before it did not."""
+    models, errors, rows = set(), set(), []
+    for model, error in planted:
+        new = model not in models or error not in errors
+        models.add(model)
+        errors.add(error)
+        marks = [] if new else [pytest.mark.slow]
+        rows.append(pytest.param((model, error), id=name_of((model, error)), marks=marks))
+    return rows
+
+
+@pytest.mark.parametrize("planted", one_of_each(PLANTED))
 def test_a_planted_error_is_found_and_shrunk_to_three_terms(planted, monkeypatch):
     monkeypatch.setattr(kept, "_KEPT_OF_AN_INSTRUCTION", 4)  # shrinking takes most of the time
     report = campaign(planted, 30_000)

@@ -73,9 +73,9 @@ def altered(mnemonic, arch, name):
 @pytest.mark.parametrize(
     ("name", "parameter", "value"),
     [
-        ("F + 1", "fraction_bits", 25), ("exponent floor + 1", "min_exponent", -131),
-        ("rounding RZ, RNE", "rounding", "RNE"), ("results added", "partial_sums", "added"),
+        ("F + 1", "fraction_bits", 25), ("rounding RZ, RNE", "rounding", "RNE"),
         *(pytest.param(*row, marks=pytest.mark.slow) for row in (
+            ("exponent floor + 1", "min_exponent", -131), ("results added", "partial_sums", "added"),
             ("F - 1", "fraction_bits", 23), ("exponent floor - 1", "min_exponent", -133),
             ("steps halved", "terms_per_step", 4), ("e8m13 or f32", "output", "e8m13"),
             ("c last, c first", "c_joins", "last_add"),
@@ -97,16 +97,19 @@ def test_a_model_that_differs_in_one_parameter_is_found_with_that_parameter(name
         ("steps reversed", "order of the sums", "((c + k8..k15) + k0..k7)"),
         ("zero products align", "zero products", "take part in the alignment"),
         ("normalised products", "normalisation", "products are normalised before they are aligned"),
-        ("cut by floor", "bits that are not kept", "cut downwards"),
         ("a carry bit lost", "carries", "8 of them and c: 0x3fe00fff"),
-        ("operands flushed", "subnormal numbers", "operands of A, operands of B taken for zero"),
-        *(pytest.param(*row, marks=pytest.mark.slow) for row in (
-            ("cut by RNE", "bits that are not kept", "rounded to nearest even"),
-            ("c flushed", "subnormal numbers", "c taken for zero"),
-            ("products overflow", "overflow", "NaN from two of them that cancel"),
-        )),
-        ("overflow to largest", "overflow", "finite from a product too large for d"),
-        ("zero keeps its sign", "zeros", "-0 from every term -0"),
+        *(
+            pytest.param(*row, marks=pytest.mark.slow)
+            for row in (
+                ("cut by RNE", "bits that are not kept", "rounded to nearest even"),
+                ("cut by floor", "bits that are not kept", "cut downwards"),
+                ("operands flushed", "subnormal numbers", "operands of A, operands of B taken for zero"),
+                ("c flushed", "subnormal numbers", "c taken for zero"),
+                ("products overflow", "overflow", "NaN from two of them that cancel"),
+                ("overflow to largest", "overflow", "finite from a product too large for d"),
+                ("zero keeps its sign", "zeros", "-0 from every term -0"),
+            )
+        ),
     ],
     ids=lambda x: str(x) if " " not in str(x) or len(str(x)) < 25 else "",
 )
@@ -120,6 +123,7 @@ def test_what_no_model_does_is_named_with_its_evidence(name, question, words):
     assert answer.evidence or question == "order of the sums"
 
 
+@pytest.mark.slow
 def test_nan_of_other_bits_leaves_the_model_and_is_noted():
     row, product, f = altered("m16n8k8.f64.f64.f64.f64", "sm_90", "NaN of a before b")
     report = examine(f, like=row)

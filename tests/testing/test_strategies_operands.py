@@ -122,7 +122,7 @@ def test_a_failure_shrinks_to_one_dot_product_of_few_terms():
     ins = we.instruction(F16.mnemonic, arch="sm_90")
     other = ins.with_model(replace(ins.model, fraction_bits=24))
     to_one = 0
-    for run in range(4):
+    for run in range(2):
         failed = first_failure(ins, other, run)
         A, B, C = (bits(matrix) != 0 for matrix in failed)
         rows, columns = A.any(axis=1).sum(), B.any(axis=0).sum()
@@ -130,7 +130,7 @@ def test_a_failure_shrinks_to_one_dot_product_of_few_terms():
         assert rows <= 2 and columns <= 2 and C.sum() <= 2
         assert A.sum() <= 16 and B.sum() <= 16 and len(repr(failed)) < 1000
         to_one += rows == columns == 1
-    assert to_one >= 2
+    assert to_one >= 1
 
 
 def test_large_shapes_are_drawn_in_milliseconds_and_shrink():

@@ -19,7 +19,11 @@ ARRAYS, METADATA = load_arrays(FILE)
 PRODUCTS: dict[tuple, list] = {}
 for _case in CASES:
     PRODUCTS.setdefault(_case._replace(transposed="NN", strict=True), []).append(_case)
-WITH_PRESET = [product for product in PRODUCTS if product.preset]
+WITH_PRESET = [
+    pytest.param(product, id=product.key, marks=[pytest.mark.slow] if product.k * product.n > 2**23 else [])
+    for product in PRODUCTS
+    if product.preset
+]
 
 pytestmark = pytest.mark.vectors
 
@@ -34,7 +38,7 @@ def test_every_case_is_recorded():
     assert {f"{case.key}|{what}" for case in CASES for what in ("rows", "corner")} == set(ARRAYS)
 
 
-@pytest.mark.parametrize("product", WITH_PRESET, ids=lambda product: product.key)
+@pytest.mark.parametrize("product", WITH_PRESET)
 def test_a_preset_gives_the_bits_of_the_library_in_every_layout_and_mode(product):
     results = list(check(ARRAYS, METADATA, PRODUCTS[product]))
     assert len(results) == len(PRODUCTS[product])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from wmma_emu.formats.distance import NOT_COMPARABLE
-from wmma_emu.viz.cells import Reduction, cells
+from wmma_emu.viz.comparisons.cells import Reduction, cells
 
 
 def slow_cells(ulps, differ, r):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from wmma_emu.viz.distance_scale import EQUAL, KINDS, NAN, ZERO_SIGN
+from wmma_emu.viz.comparisons.distance_scale import EQUAL, KINDS, NAN, ZERO_SIGN
 from wmma_emu.viz.svg import text_width
 
 from .comparisons import ONE, comparison_of, distances

@@ -42,7 +42,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         raise UsageError(f"--worst {count}: no number of elements is below 0")
     check_engine(arguments.engine)
     if arguments.svg is not None:
-        check_output(arguments.svg, [x for x in (arguments.a, arguments.b, arguments.c) if x is not None])
+        check_output(
+            arguments.svg, [x for x in (arguments.a, arguments.b, arguments.c) if x is not None], "compare.svg"
+        )
     archs = None if arguments.archs is None else [x.strip() for x in arguments.archs.split(",") if x.strip()]
     inputs = read_inputs(arguments, _chip_of_files(arguments.instr, archs))
     found = compare_archs(

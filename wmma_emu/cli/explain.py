@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu explain``: two files in; out comes why one element of their product has its bits."""
+"""``wmma-emu explain``: two files in; out comes why one element of their product has its bits, in words or drawn."""
 
 import json
 from argparse import Namespace
+from pathlib import Path
 
 from wmma_emu.api import explain
+from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.cli.fit import fit
 from wmma_emu.cli.inputs import read_inputs
+from wmma_emu.cli.matrices import check_output, write_text
 from wmma_emu.cli.terminal import Styled, Terminal
-from wmma_emu.cli.usage import check_choice, check_number
+from wmma_emu.cli.usage import UsageError, check_choice, check_number
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of
 
 __all__ = ["run"]
+
+_FORMATS = ("text", "json", "html", "svg")
+_DRAWN = ("html", "svg")
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
@@ -20,9 +26,18 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     Raises
     ------
     WmmaEmuError
-        For files, formats, shapes, names that do not fit, and an element that D does not have.
+        For files, formats, shapes, names that do not fit, and an element or a step that there is not; then nothing is
+        written.
     """
-    output = check_choice("--format", arguments.format, ("text", "json"))
+    output = check_choice("--format", arguments.format, _FORMATS)
+    if arguments.output is not None:
+        check_output(
+            arguments.output, [x for x in (arguments.a, arguments.b, arguments.c) if x is not None], "explained.html"
+        )
+        _check_ending(arguments.output, output)
+    step = None if arguments.step is None else check_number("--step", arguments.step, 1)
+    if step is not None and output not in _DRAWN:
+        raise UsageError(f"--step {step} is of pictures; add --format svg or --format html")
     chip = arch_of(DEFAULT_ARCH if arguments.arch is None else arguments.arch)
     inputs = read_inputs(arguments, chip)
     row, col = check_number("--row", arguments.row), check_number("--col", arguments.col)
@@ -30,9 +45,40 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         arguments.instr, inputs.a, inputs.b, inputs.c, row=row, col=col, arch=chip,
         lowering=arguments.lowering, a_format=inputs.a_format, b_format=inputs.b_format,
     )  # fmt: skip
-    if output == "json":
-        terminal.raw(json.dumps(explanation.to_dict()) + "\n")
+    if output == "text" and arguments.output is None:
+        _show(explanation, terminal)
         return
+    text = _written(explanation, output, step)
+    if arguments.output is None:
+        terminal.raw(text)
+    else:
+        write_text(arguments.output, text)
+
+
+def _check_ending(path: str, output: str | None) -> None:
+    """Refuse a name that says another format than the one that is written."""
+    ending = Path(path).suffix.lower().removeprefix(".")
+    if ending in _FORMATS and ending != output:
+        raise UsageError(f"{path}: --format {output} is written; add --format {ending}, or give the file another name")
+
+
+def _written(explanation: Explanation, output: str | None, step: int | None) -> str:
+    """What goes into a file, or through a pipe."""
+    if output == "text":
+        return f"{explanation}\n"
+    if output == "json":
+        return json.dumps(explanation.to_dict()) + "\n"
+    from wmma_emu.viz.arithmetic.explanation import draw_explanation, html
+    from wmma_emu.viz.picture import page
+
+    if output == "svg":
+        return str(draw_explanation(explanation, step=step))
+    if step is None:
+        return page(explanation.headline, html(explanation))
+    return draw_explanation(explanation, step=step).html()
+
+
+def _show(explanation: Explanation, terminal: Terminal) -> None:
     lines = str(explanation).splitlines()
     for paragraph in ([line] for line in lines) if terminal.width is None else fit(lines, terminal.width):
         style = "" if paragraph[0].startswith(" ") else "heading"

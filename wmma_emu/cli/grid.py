@@ -1,23 +1,129 @@
 # SPDX-License-Identifier: MIT
 """A picture of an operand in text: which lane holds which part of the matrix, in which elements."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from wmma_emu.cli.operand import span
-from wmma_emu.cli.places import cell_size
 from wmma_emu.cli.terminal import Line, Styled
-from wmma_emu.layouts import LaneMap, Location
-from wmma_emu.layouts.spec import LANES
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.layouts import LaneMap
+from wmma_emu.viz.operands.held_cells import HeldCell, cell_size, cells_of_matrix
+from wmma_emu.viz.operands.windows import Window
+from wmma_emu.viz.palette import INK, lane_colour
 
-__all__ = ["describe_cells", "grid_lines", "shortened"]
+__all__ = ["Grid", "grid_of"]
 
 _WIDTH_OF_FILES = 100
-_MOST_COLUMNS = 32
-_COLUMNS_OF_MANY = 16
 _GAP = "   "
+_MARK = "*"
+
+Marked = Collection[tuple[int, int, int]]
+"""Elements that are pointed out: matrix, row, column."""
+
+
+class Grid(NamedTuple):
+    """What is drawn: a cell for every register that the instruction reads, of the whole matrix or a part.
+
+    ``names`` is how cells are written: in full, or as short as it takes for a matrix to fit the terminal.
+    """
+
+    layout: LaneMap
+    window: Window
+    names: str
+    cells: dict[tuple[int, int, int], HeldCell]
+    room: int
+    marked: Marked
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Say how a cell reads, by the first one; how the matrix goes on; what is marked."""
+        return [("a cell", self._first()), *self.window.rules]
+
+    def _first(self) -> str:
+        cell = self.cells[0, self.window.row, self.window.col]
+        lanes = [str(x) for x in cell.lanes]
+        text = f"{_NAMES[self.names](cell)}: lane{'s' * (len(lanes) > 1)} {', '.join(lanes)}"
+        count = cell.elements
+        if self.names == "lane":
+            rule = self.layout.formulas.one_line()["index"]
+            shared = f"; the {count} that share a register make a cell" if count > 1 else ""
+            return f"{text}; the element is x[{rule}]{shared} (a wider terminal names it in the cells)"
+        elements = f"element{'s' * (count > 1)} {span(cell.element, count)}".replace("-", " to ")
+        if self.names == "register":
+            elements = f"register {cell.register}: {elements}"
+        if count == 1:
+            return f"{text}, {elements}"
+        axis = f"{cell.rows} neighbouring rows" if cell.rows > 1 else f"{cell.cols} neighbouring columns"
+        return f"{text}, {elements}, which share a register: {axis}"
+
+    def lines(self) -> Iterator[Line]:
+        """Draw the matrix.
+
+        What is wider than the terminal is split into panels of columns below each other; independent products
+        stand side by side as far as they fit.
+        """
+        panels = [x for matrix in range(self.layout.num_matrices) for x in self._panels(matrix)]
+        while panels:
+            count = max(1, next((i for i in range(len(panels), 0, -1) if _total(panels[:i]) <= self.room), 1))
+            yield from _side_by_side(panels[:count])
+            panels = panels[count:]
+            if panels:
+                yield ()
+
+    def fits(self) -> bool:
+        """Whether no matrix is split."""
+        return self._label_width() + 1 + len(self._columns()) * (self._cell_width() + 1) <= self.room
+
+    def _columns(self) -> range:
+        return range(self.window.col, self.window.col + self.window.cols, cell_size(self.layout)[1])
+
+    def _rows(self) -> range:
+        return range(self.window.row, self.window.row + self.window.rows, cell_size(self.layout)[0])
+
+    def _label_width(self) -> int:
+        return max(len(span(x, cell_size(self.layout)[0])) for x in self._rows())
+
+    def _cell_width(self) -> int:
+        heads = (span(x, cell_size(self.layout)[1]) for x in self._columns())
+        return max(len(x) for x in (*heads, *map(self._text, self.cells.values())))
+
+    def _is_marked(self, cell: HeldCell) -> bool:
+        rows, cols = range(cell.row, cell.row + cell.rows), range(cell.col, cell.col + cell.cols)
+        return any((cell.matrix, r, c) in self.marked for r in rows for c in cols)
+
+    def _text(self, cell: HeldCell) -> str:
+        return _NAMES[self.names](cell) + _MARK * self._is_marked(cell)
+
+    def _piece(self, cell: HeldCell, width: int) -> Styled:
+        """A cell in the colour of its lane; where some are marked, these alone."""
+        style = f"{INK} on {lane_colour(cell.lanes[0])}"
+        if self.marked:
+            style = f"bold {style}" if self._is_marked(cell) else ""
+        return Styled(f"{self._text(cell):<{width}}", style)
+
+    def _panels(self, matrix: int) -> list["_Panel"]:
+        """Draw one matrix, in as many panels as the width asks for, of nearly equal sizes."""
+        columns, label_width, width = self._columns(), self._label_width(), self._cell_width()
+        most = max(1, (self.room - label_width - 1) // (width + 1))
+        count = -(-len(columns) // most)
+        size = -(-len(columns) // count)
+        title = _lanes_of(self.layout, matrix) if self.layout.num_matrices > 1 else ""
+        return [
+            self._panel(title, matrix, columns[i : i + size], label_width, width)
+            for i in range(0, len(columns), size)
+        ]  # fmt: skip
+
+    def _panel(self, title: str, matrix: int, columns: range, label_width: int, width: int) -> "_Panel":
+        rows, cols = cell_size(self.layout)
+        total = max(label_width + (width + 1) * len(columns) + 1, len(title))
+        lines: list[Line] = [(Styled(f"{title:<{total}}", "heading"),)] if title else []
+        ruler = " " * label_width + "".join(f" {span(x, cols):<{width}}" for x in columns)
+        lines.append((Styled(f"{ruler:<{total}}", "heading"),))
+        end = f"{'|':<{total - label_width - (width + 1) * len(columns)}}"
+        for row in self._rows():
+            pieces = [x for col in columns for x in (Styled("|"), self._piece(self.cells[matrix, row, col], width))]
+            lines.append((Styled(f"{span(row, rows):>{label_width}}", "label"), *pieces, Styled(end)))
+        return _Panel(lines, total)
 
 
 class _Panel(NamedTuple):
@@ -27,64 +133,58 @@ class _Panel(NamedTuple):
     width: int
 
 
-def describe_cells(layout: LaneMap) -> str:
-    """Say how a cell reads, by the first one.
+def grid_of(layout: LaneMap, width: int | None, marked: Marked = (), at: tuple[int, int] = (0, 0)) -> Grid:
+    """Draw a matrix, or of four warps' matrix the part around an element.
+
+    Parameters
+    ----------
+    layout : LaneMap
+    width : int or None
+        Columns of the terminal. Where the full names of cells do not fit it, shorter ones are taken, down to the
+        numbers of the lanes, before the matrix is split; in a file (None) all is written in full.
+    marked : collection of (matrix, row, column), optional
+        The elements that are pointed out.
+    at : (row, column)
 
     Examples
     --------
     >>> import wmma_emu as we
-    >>> print(describe_cells(we.instruction("m16n8k16.f32.f16.f16.f32").a.layout))
+    >>> print(grid_of(we.instruction("m16n8k16.f32.f16.f16.f32").a.layout, 80).facts()[0][1])
     T0 x0-1: lane 0, elements 0 to 1, which share a register: 2 neighbouring columns
+    >>> d = we.instruction("wgmma.m64n256k16.f32.f16.f16").d.layout
+    >>> grid = grid_of(d, 60, at=(40, 20))
+    >>> (grid.names, *grid.window[:4]), grid.facts()[2]
+    (('lane', 32, 16, 16, 16), ('more columns', '8 further on: the same lanes, x + 4'))
     """
-    rows, cols = cell_size(layout)
-    lanes = [str(x.lane) for x in _held(layout, 0, 0, 0)]
-    text = f"{_cell(layout, 0, 0, 0)}: lane{'s' * (len(lanes) > 1)} {', '.join(lanes)}, element"
-    if rows * cols == 1:
-        return f"{text} 0"
-    axis = f"{rows} neighbouring rows" if rows > 1 else f"{cols} neighbouring columns"
-    return f"{text}s 0 to {rows * cols - 1}, which share a register: {axis}"
+    window = Window.of(layout, 0, at)
+    cells = {(x.matrix, x.row, x.col): x for x in cells_of_matrix(layout, *window.ranges)}
+    grids = [Grid(layout, window, x, cells, width or _WIDTH_OF_FILES, marked) for x in _NAMES]
+    return next((x for x in grids if x.fits() and _is_told(x)), grids[0]) if width else grids[0]
 
 
-def shortened(layout: LaneMap) -> tuple[LaneMap, list[tuple[str, str]]]:
-    """Of four warps' matrix return the part that is worth a picture, and the rules by which the rest follows.
-
-    The warps' rows look alike; so do, of an accumulator, every eight columns.
-
-    Examples
-    --------
-    >>> import wmma_emu as we
-    >>> picture, rules = shortened(we.instruction("wgmma.m64n256k16.f32.f16.f16").d.layout)
-    >>> (picture.rows, picture.cols), rules[1]
-    ((16, 16), ('more columns', '8 further on: the same lanes, x + 4'))
-    """
-    if layout.num_lanes == LANES:
-        return layout, []
-    coords, rows = layout.coords[:, 0], layout.rows * LANES // layout.num_lanes
-    rules = [("more rows", f"{rows} further down: the next warp, T + {LANES}")]
-    cols = layout.cols
-    per_tile = len(coords) * 8 // cols
-    beside = np.array((0, 8))
-    if cols > _MOST_COLUMNS and np.array_equal(coords[per_tile:], coords[:-per_tile] + beside):
-        rules.append(("more columns", f"8 further on: the same lanes, x + {per_tile}"))
-        cols = _COLUMNS_OF_MANY
-        coords = coords[: per_tile * cols // 8]
-    return LaneMap(coords, rows, cols, layout.element_bits, len(coords), layout.source, layout.status), rules
+def _is_told(grid: Grid) -> bool:
+    """Whether a cell, or a rule beside it, names the element too."""
+    try:
+        return grid.names != "lane" or bool(grid.layout.formulas)
+    except FragmentMismatchError:
+        return False
 
 
-def grid_lines(layout: LaneMap, width: int | None) -> Iterator[Line]:
-    """Draw the matrix: a cell for every register that the instruction reads.
+def _in_full(cell: HeldCell) -> str:
+    """Name the lanes that hold a register's worth of elements, and the elements: the same in all of them."""
+    return f"{_lanes(cell, 'T')} x{span(cell.element, cell.elements)}"
 
-    What is wider than the terminal is split into panels of columns below each other; independent products
-    stand side by side as far as they fit.
-    """
-    room = width or _WIDTH_OF_FILES
-    panels = [x for matrix in range(layout.num_matrices) for x in _panels(layout, matrix, room)]
-    while panels:
-        count = max(1, next((i for i in range(len(panels), 0, -1) if _total(panels[:i]) <= room), 1))
-        yield from _side_by_side(panels[:count])
-        panels = panels[count:]
-        if panels:
-            yield ()
+
+def _with_register(cell: HeldCell) -> str:
+    return f"{_lanes(cell)}:{cell.register}"
+
+
+def _lanes(cell: HeldCell, before: str = "") -> str:
+    return before + ",".join(str(x) for x in cell.lanes)
+
+
+_NAMES: dict[str, Callable[[HeldCell], str]] = {"full": _in_full, "register": _with_register, "lane": _lanes}
+"""How cells are written, from the longest to the shortest."""
 
 
 def _total(panels: list[_Panel]) -> int:
@@ -96,49 +196,6 @@ def _side_by_side(panels: list[_Panel]) -> Iterator[Line]:
         *before, last = lines
         padded = [piece for line in before for piece in (*line, Styled(_GAP))]
         yield (*padded, *last[:-1], Styled(last[-1].text.rstrip(), last[-1].style))
-
-
-def _panels(layout: LaneMap, matrix: int, room: int) -> list[_Panel]:
-    """Draw one matrix, in as many panels as the width asks for, of nearly equal sizes."""
-    rows, cols = cell_size(layout)
-    heads = [span(c, cols) for c in range(0, layout.cols, cols)]
-    labels = [span(r, rows) for r in range(0, layout.rows, rows)]
-    cells = [[_cell(layout, r, c, matrix) for c in range(0, layout.cols, cols)] for r in range(0, layout.rows, rows)]
-    label_width = max(map(len, labels))
-    width = max(len(x) for line in [heads, *cells] for x in line)
-    most = max(1, (room - label_width - 1) // (width + 1))
-    count = -(-len(heads) // most)
-    size = -(-len(heads) // count)
-    title = _lanes_of(layout, matrix) if layout.num_matrices > 1 else ""
-    return [
-        _panel(title, heads[i : i + size], labels, [x[i : i + size] for x in cells], label_width, width)
-        for i in range(0, len(heads), size)
-    ]
-
-
-def _panel(
-    title: str, heads: list[str], labels: list[str], cells: list[list[str]], label_width: int, width: int
-) -> _Panel:
-    total = max(label_width + (width + 1) * len(heads) + 1, len(title))
-    lines: list[Line] = [(Styled(f"{title:<{total}}", "heading"),)] if title else []
-    ruler = " " * label_width + "".join(f" {x:<{width}}" for x in heads)
-    lines.append((Styled(f"{ruler:<{total}}", "heading"),))
-    for label, row in zip(labels, cells, strict=True):
-        text = "".join(f"|{x:<{width}}" for x in row) + "|"
-        lines.append((Styled(f"{label:>{label_width}}", "label"), Styled(f"{text:<{total - label_width}}")))
-    return _Panel(lines, total)
-
-
-def _held(layout: LaneMap, row: int, col: int, matrix: int) -> list[Location]:
-    """Find the places of an element that the instruction reads."""
-    return [x for x in layout.locate(row, col, matrix) if x.element < layout.read_elements]
-
-
-def _cell(layout: LaneMap, row: int, col: int, matrix: int) -> str:
-    """Name the lanes that hold a register's worth of elements, and the elements: the same in all of them."""
-    held = _held(layout, row, col, matrix)
-    lanes = ",".join(str(x.lane) for x in held)
-    return f"T{lanes} x{span(held[0].element, layout.elements_per_register)}"
 
 
 def _lanes_of(layout: LaneMap, matrix: int) -> str:

@@ -1,15 +1,48 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu layout``: where the elements of an operand live, as a picture of the matrix or as a list."""
+"""``wmma-emu layout``: where the elements of an operand live: drawn, as a list, or as functions in C and Python."""
 
+import io
 from argparse import Namespace
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from wmma_emu.cli.grid import describe_cells, grid_lines, shortened
-from wmma_emu.cli.operand import check_index, select
-from wmma_emu.cli.places import FORMATS, cell_size, places_of_lanes, write_places
+from wmma_emu.cli.grid import grid_of
+from wmma_emu.cli.matrices import check_output, write_text
+from wmma_emu.cli.operand import Selection, check_index, select
+from wmma_emu.cli.places import FORMATS, places_of_lanes, write_places
 from wmma_emu.cli.terminal import Terminal
-from wmma_emu.cli.usage import check_choice
+from wmma_emu.cli.usage import UsageError, check_choice
+from wmma_emu.viz.operands.held_cells import cell_size
+from wmma_emu.viz.operands.windows import RegisterWindow
+
+if TYPE_CHECKING:
+    from wmma_emu.viz.operands.focus import Focus
 
 __all__ = ["run"]
+
+_DRAWN = ("grid", "svg", "html")
+_WRITTEN = ("c", "python")
+_ENDINGS = {
+    "svg": "svg", "html": "html", "csv": "csv", "json": "json", "md": "markdown", "py": "python", "c": "c", "h": "c",
+}  # fmt: skip
+"""What a file's name says that is in it."""
+
+
+class _Asked(NamedTuple):
+    """What is pointed out: what belongs to all that are given."""
+
+    lane: int | None
+    register: int | None
+    element: tuple[int, int] | None
+
+    def focus(self, selection: Selection) -> "Focus | None":
+        """The elements; None if nothing is pointed out."""
+        if self == (None, None, None):
+            return None
+        from wmma_emu.viz.operands.focus import focus_on
+
+        return focus_on(selection.subject, *self)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
@@ -18,21 +51,124 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     Raises
     ------
     UsageError, UnsupportedInstructionError
-        For an instruction, a chip, an operand, a lane or a format that does not exist.
+        For an instruction, a chip, an operand, a lane or a format that does not exist, and for options that do not
+        go together; then nothing is written.
     """
-    output = check_choice("--format", arguments.format, ("grid", *FORMATS))
+    output = check_choice("--format", arguments.format, (*_DRAWN, *FORMATS, *_WRITTEN)) or "grid"
+    view = check_choice("--view", arguments.view, ("matrix", "registers"))
+    _check_options(arguments, output)
     selection = select(arguments)
-    layout = selection.layout
-    if arguments.lane is None:
-        lanes, subject = range(layout.num_lanes), selection.name
-    else:
-        lane = check_index("--lane", arguments.lane, layout.num_lanes, selection.lanes)
-        lanes, subject = range(lane, lane + 1), f"Lane {lane} of {selection.name}"
-    if output == "grid" and arguments.lane is None:
-        picture, rules = shortened(layout)
-        selection.write_head(subject, terminal, [("a cell", describe_cells(picture)), *rules])
-        terminal.lines(grid_lines(picture, terminal.width))
+    asked = _asked(arguments, selection)
+    if arguments.output in (None, "-"):
+        _write(selection, asked, output, view, terminal)
         return
+    check_output(arguments.output, [], "layout.svg")
+    text = io.StringIO()
+    with redirect_stdout(text):
+        _write(selection, asked, output, view, Terminal())
+    write_text(arguments.output, text.getvalue())
+
+
+def _check_options(arguments: Namespace, output: str) -> None:
+    """Refuse what an option does not go with."""
+    if (arguments.row is None) != (arguments.col is None):
+        given, missing = ("row", "col") if arguments.col is None else ("col", "row")
+        raise UsageError(f"--{given} {getattr(arguments, given)[:80]} is half of an element; give --{missing} too")
+    if output not in _DRAWN:
+        drawn = "is of what is drawn; add --format grid, svg or html"
+        if arguments.view is not None:
+            raise UsageError(f"--view {arguments.view} {drawn}, not {output}")
+        if arguments.register is not None:
+            raise UsageError(f"--register {drawn}, not {output}; wmma-emu what lists a register's elements")
+        if arguments.row is not None:
+            raise UsageError(f"--row and --col point out an element; add --format grid, svg or html, not {output}; "
+                             "wmma-emu where lists its places")  # fmt: skip
+    if output in _WRITTEN and arguments.lane is not None:
+        raise UsageError(f"--lane: functions in {output} are of all lanes; leave it out, or take another --format")
+    if arguments.output is not None:
+        ending = Path(arguments.output).suffix.lower().removeprefix(".")
+        meant = _ENDINGS.get(ending, output)
+        if meant != output:
+            raise UsageError(
+                f"{arguments.output}: --format {output} is written; add --format {meant}, or give the file another name"
+            )
+
+
+def _asked(arguments: Namespace, selection: Selection) -> _Asked:
+    layout, name = selection.layout, selection.name
+    lane = register = element = None
+    if arguments.lane is not None:
+        lane = check_index("--lane", arguments.lane, layout.num_lanes, selection.lanes)
+    if arguments.register is not None:
+        count = layout.num_registers
+        has = f"{name} has {count} register{'s' * (count > 1)} a lane"
+        register = check_index("--register", arguments.register, count, has)
+    if arguments.row is not None:
+        row = check_index("--row", arguments.row, layout.rows, f"{name} has {layout.rows} rows")
+        element = row, check_index("--col", arguments.col, layout.cols, f"{name} has {layout.cols} columns")
+    return _Asked(lane, register, element)
+
+
+def _write(selection: Selection, asked: _Asked, output: str, view: str | None, terminal: Terminal) -> None:
+    if output == "grid":
+        _draw(selection, asked, view or ("matrix" if asked.lane is None else "registers"), terminal)
+    elif output in _WRITTEN:
+        formulas = selection.layout.formulas
+        terminal.raw(formulas.c(selection.name) if output == "c" else formulas.python(selection.name))
+    elif output in FORMATS:
+        _list(selection, asked, output, terminal)
+    else:
+        terminal.raw(_picture(selection, asked, output, view))
+
+
+def _draw(selection: Selection, asked: _Asked, view: str, terminal: Terminal) -> None:
+    """Draw in text: the matrix, all registers, or, as a list, those of a lane."""
+    if view == "registers" and asked.lane is not None:
+        _list(selection, asked, "grid", terminal)
+        return
+    layout, focus = selection.layout, asked.focus(selection)
+    pointed_out = [] if focus is None else [("marked *", focus.sentence.replace("–", "-"))]
+    if view == "matrix":
+        elements, at = (frozenset(), (0, 0)) if focus is None else (focus.elements(), focus.at())
+        grid = grid_of(layout, terminal.width, elements, at)
+        selection.write_head(selection.name, terminal, [*grid.facts(), *pointed_out])
+        terminal.lines(grid.lines())
+        return
+    from wmma_emu.cli.register_lines import describe_registers, register_lines
+
+    held = None if focus is None else focus.held
+    window = RegisterWindow.of(layout, held)
+    more = [*describe_registers(layout, window, selection.name), *pointed_out]
+    selection.write_head(f"Registers of {selection.name}", terminal, more)
+    terminal.lines(register_lines(layout, window, terminal.width, held))
+
+
+def _list(selection: Selection, asked: _Asked, output: str, terminal: Terminal) -> None:
+    """List the elements of all lanes or of one: a line for each, in text for each register of bits."""
+    layout = selection.layout
     in_short = output == "grid" and layout.element_bits == 1  # a line for each of 128 bits says nothing more
     size = cell_size(layout) if in_short else (1, 1)
-    write_places(selection, subject, places_of_lanes(layout, lanes, size=size), output, terminal)
+    lanes, subject = range(layout.num_lanes), selection.name
+    if asked.lane is not None:
+        lanes, subject = range(asked.lane, asked.lane + 1), f"Lane {asked.lane} of {selection.name}"
+    places = places_of_lanes(layout, lanes, asked.register, size)
+    if asked.element is not None and (focus := asked.focus(selection)):
+        held, count = focus.held, size[0] * size[1]
+        places = [x for x in places if held[x.element : x.element + count, x.lane].any()]
+    write_places(selection, subject, places, output, terminal)
+
+
+def _picture(selection: Selection, asked: _Asked, output: str, view: str | None) -> str:
+    """Draw as SVG, or as a page of HTML: the view that is asked for, or there both."""
+    from wmma_emu.viz.operands.matrix_view import draw_matrix
+    from wmma_emu.viz.operands.register_view import draw_registers
+    from wmma_emu.viz.picture import page
+    from wmma_emu.warp.registers import BoundOperand
+
+    operand = BoundOperand(selection.instruction, selection.operand, selection.chip.name)
+    draw = {"matrix": draw_matrix, "registers": draw_registers}
+    if view is not None or output == "svg":
+        picture = draw[view or "matrix"](operand, **asked._asdict())
+        return picture.html() if output == "html" else picture.svg
+    pictures = [function(operand, **asked._asdict()) for function in draw.values()]
+    return page(pictures[0].title, "\n".join(f"<figure>{x}</figure>" for x in pictures))

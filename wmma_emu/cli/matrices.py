@@ -139,8 +139,8 @@ def _check_name(path: str, fix: str) -> None:
         raise UsageError(f"{path!r} names no file; name {fix}")
 
 
-def check_output(path: str, inputs: Iterable[str]) -> None:
-    """Check that a file can be written, before anything is computed.
+def check_output(path: str, inputs: Iterable[str], example: str = "D.npy") -> None:
+    """Check that a file can be written, before anything is computed; errors give the example of a name.
 
     Raises
     ------
@@ -148,15 +148,15 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         If its directory does not exist or is not writable, if it is no regular file, or one of the inputs.
     """
     try:
-        _check_name(path, "one to write, such as D.npy")
+        _check_name(path, f"one to write, such as {example}")
         target = Path(path)
         if target.is_dir():
-            raise UsageError(f"{path}: a directory; name a file in it, such as {target / 'D.npy'}")
+            raise UsageError(f"{path}: a directory; name a file in it, such as {target / example}")
         folder = Path(os.path.realpath(target)).parent
         if not folder.is_dir():
             raise UsageError(f"{path}: there is no directory {folder}; make it first")
         if target.exists() and not target.is_file():
-            raise UsageError(f"{path}: not a regular file; name one to write, such as D.npy")
+            raise UsageError(f"{path}: not a regular file; name one to write, such as {example}")
         for other in inputs:
             if target.exists() and os.path.exists(other) and os.path.samefile(target, other):
                 raise UsageError(f"{path}: an input; name another file to write")

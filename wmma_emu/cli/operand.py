@@ -4,13 +4,16 @@
 import textwrap
 from argparse import Namespace
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, quoted
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Arch, Instruction, arch_of, lookup
 from wmma_emu.instructions.spec import Operand
 from wmma_emu.layouts import LaneMap, layout_for
+
+if TYPE_CHECKING:
+    from wmma_emu.viz.operands.subject import Subject
 
 __all__ = ["Selection", "check_index", "select", "span"]
 
@@ -29,6 +32,14 @@ class Selection(NamedTuple):
     def name(self) -> str:
         """The operand's letter, as in ``A``."""
         return self.operand.upper()
+
+    @property
+    def subject(self) -> "Subject":
+        """The same for a picture."""
+        from wmma_emu.viz.operands.subject import subject_of
+        from wmma_emu.warp.registers import BoundOperand
+
+        return subject_of(BoundOperand(self.instruction, self.operand, self.chip.name))
 
     @property
     def lanes(self) -> str:

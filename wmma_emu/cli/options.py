@@ -18,10 +18,15 @@ _EXAMPLES = """examples:
   wmma-emu show m16n8k16.f32.bf16.bf16.f32
   wmma-emu layout m16n8k16.f32.f16.f16.f32 --operand A
   wmma-emu layout wmma.mma.m16n16k16.f32.f32 --operand B --arch v100 --lane 5
+  wmma-emu layout m16n8k32.s32.s8.s8.s32 --operand A --row 9 --col 17 --format svg -o a.svg
+  wmma-emu layout m16n8k16.f32.f16.f16.f32 --operand C --format c
   wmma-emu where m16n8k16.f32.f16.f16.f32 --operand A --row 9 --col 3
   wmma-emu what m16n8k16.f32.f16.f16.f32 --operand A --lane 5 --register 1
+  wmma-emu explore
+  wmma-emu schedule wmma.mma.m16n16k16.f32.f32 --arch v100
   wmma-emu gemm A.npy B.npy -o D.npy --arch a100
   wmma-emu explain A.npy B.npy --row 3 --col 5 --arch a100
+  wmma-emu explain A.npy B.npy --row 3 --col 5 --format html -o explained.html
   wmma-emu compare A.npy B.npy --archs v100,a100,h100 --svg compare.svg
   wmma-emu ptx explain kernel.ptx
   wmma-emu ptx run kernel.ptx --grid 4 --block 256 --arg y.npy=x.npy --arg 1024
@@ -84,14 +89,18 @@ def _add_places_format(parser: argparse.ArgumentParser) -> None:
 
 def _add_layout(parser: argparse.ArgumentParser) -> None:
     _add_operand(parser)
-    parser.add_argument("--lane", metavar="L", help="0 to 31, of wgmma 0 to 127; all lanes if left out")
-    parser.add_argument(
-        "--format",
-        metavar="F",
-        default="grid",
-        help="grid (default), table, csv, json or markdown; grid is a picture of the matrix, "
-        "the others have a line for every element",
-    )
+    add = parser.add_argument
+    add("--lane", metavar="L", help="0 to 31, of wgmma 0 to 127; in lists and by registers it is shown alone, in a "
+        "matrix pointed out")  # fmt: skip
+    add("--register", metavar="N", help="register of the operand that is pointed out, from 0")
+    add("--row", metavar="R", help="row of an element that is pointed out, from 0; with --col")
+    add("--col", metavar="C", help="its column, from 0")
+    add("--view", metavar="V", help="matrix (which lane holds an element) or registers (which element a register "
+        "holds), of what is drawn; matrix if left out, and of html both")  # fmt: skip
+    add("--format", metavar="F", default="grid",
+        help="grid (default), table, csv, json, markdown, svg, html, c or python; grid, svg and html are drawn, "
+        "c and python are functions, the others have a line for every element")  # fmt: skip
+    add("-o", "--output", metavar="FILE", help="where it is written; standard output if left out, or -")
 
 
 def _add_where(parser: argparse.ArgumentParser) -> None:
@@ -125,7 +134,9 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     add("--row", metavar="R", required=True, help="row of the element of D, from 0")
     add("--col", metavar="C", required=True, help="column of the element of D, from 0")
     _add_matrices(parser, "")
-    add("--format", metavar="F", default="text", help="text (default) or json")
+    add("--format", metavar="F", default="text", help="text (default), json, html (a page) or svg (a picture)")
+    add("--step", metavar="N", help="of html and svg: one step alone, from 1; all if left out, of very many some")
+    add("-o", "--output", metavar="FILE", help="where it is written; standard output if left out")
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
@@ -168,6 +179,24 @@ def _add_matrices(parser: argparse.ArgumentParser, batch: str, several: bool = F
     )
 
 
+def _add_schedule(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("instruction", metavar="INSTR", help=_INSTRUCTION)
+    add("--arch", metavar="CHIP", help=f"{_CHIP}; sm_90 if left out, or the first chip that has the instruction")
+    add("--lowering", metavar="L",
+        help="whose machine code, where compilers differ, as in ptxas-12.4; wmma-emu show lists them")  # fmt: skip
+    add("--format", metavar="F", default="text", help="text (default), json, svg (a picture) or html (a page)")
+    add("--step", metavar="N", help="of svg and html: one machine instruction alone, large, from 0; all if left out")
+    add("-o", "--output", metavar="FILE", help="where it is written; standard output if left out")
+
+
+def _add_explore(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="wmma_emu_explorer.html",
+        help="where the page is written, wmma_emu_explorer.html if left out; - is standard output",
+    )  # fmt: skip
+
+
 def _add_crosscheck(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--instr", metavar="REGEX", help="a mnemonic, or a regular expression searched for in them; all if left out")
@@ -194,6 +223,12 @@ _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]]
               "Find every place that holds an element of an operand's matrix."),
     "what": (_add_what, "the elements that a lane's register holds",
              "Show the elements of an operand's matrix that a register of a lane holds."),
+    "schedule": (_add_schedule, "the machine instructions of one instruction, step by step",
+                 "Show which machine instructions a matrix instruction is on a chip, in their order: which block of D "
+                 "each makes, from which k, and which registers it reads and writes."),
+    "explore": (_add_explore, "the layouts of all instructions as a page to explore",
+                "Write one page of HTML that needs no network: every instruction on every chip, which lane holds which "
+                "element, formulas, loads by ldmatrix, steps."),
     "gemm": (_add_gemm, "multiply two .npy matrices with a tensor core's bits",
              "Multiply matrices of any size with a tensor core's bits: D = A B + C."),
     "explain": (_add_explain, "how one element of D came about, step by step",

@@ -42,7 +42,7 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], width:
 def _row(cells: Sequence[str], widths: Sequence[int], style: str | None = None) -> Line:
     last = len(cells) - 1
     return tuple(
-        Styled(cell if i == last else f"{cell:<{width}}{_GAP}", cell if style is None else style)
+        Styled(cell if i == last else cell.ljust(width) + _GAP, cell if style is None else style)
         for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
     )
 

@@ -3,6 +3,7 @@
 
 import io
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -24,6 +25,9 @@ _STYLES = {
     "inferred": "yellow",
 }
 """What a style looks like. The statuses of a fact are styles of their own: green is backed by hardware."""
+
+_COLOURED = re.compile(r"(bold )?#[0-9a-f]{6} on #[0-9a-f]{6}")
+"""A style that is a look itself: dark text on a lane's colour."""
 
 _WIDTH_OF_FILES = 100
 _NARROWEST = 40
@@ -47,6 +51,8 @@ def _styled(piece: str | Styled) -> Styled:
 
 def _encodable(text: str, stream: TextIO) -> str:
     """Replace what the stream's encoding lacks by escapes."""
+    if text.isascii():
+        return text
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
@@ -98,13 +104,14 @@ class Terminal:
 
     def line(self, *pieces: str | Styled) -> None:
         """Write a line of pieces."""
-        styled = [(_encodable(printable(text), self._stream), style) for text, style in map(_styled, pieces)]
         if self._console is None:
-            print("".join(text for text, _ in styled), file=self._stream)
+            text = "".join(x.text if isinstance(x, Styled) else x for x in pieces)
+            print(_encodable(printable(text), self._stream), file=self._stream)
             return
         from rich.text import Text
 
-        texts = [(text, _STYLES.get(style, "")) for text, style in styled]
+        styled = [(_encodable(printable(text), self._stream), style) for text, style in map(_styled, pieces)]
+        texts = [(text, style if _COLOURED.fullmatch(style) else _STYLES.get(style, "")) for text, style in styled]
         self._console.print(Text.assemble(*texts), soft_wrap=True)
 
     def lines(self, lines: Iterable[Line]) -> None:

@@ -48,8 +48,9 @@ _FP8 = "e4m3 e5m2"
 _QUADS = "a software routine: no matrix instruction is left"
 _HALVES = "operands converted to f16; lo is bytes 0 and 1 of every register, hi bytes 2 and 3"
 _NIBBLES = "operands widened to 8 bits; saturation, where asked for, in further instructions"
-_BITS_90 = "popc(a xor b) as the difference of and-products"
+_BITS_90 = "popc(a xor b) as popc(a and not b) + popc(not a and b)"
 _BITS_100 = "bits spread to bytes"
+_XOR_100 = f"{_BITS_100}; a routine that runs twice: {_BITS_90}"
 _HALF = "eight of the sixteen rows unused"
 _TILES = "tiles of 8 rows, k ascending"
 _SPARSE_HALVES = "operands converted to f16; lo is bytes 0 and 1 of every register of A, hi bytes 2 and 3"
@@ -155,7 +156,8 @@ MACHINE_CODE = (
             CodeRow("any", shape, "b1", ("sm_75", "sm_89"), f"1x BMMA.{name}.{{OP}}.POPC"),
             CodeRow("any", shape, "b1:xor", ("sm_90", "sm_90"), f"2x BMMA.{name}.AND.POPC", note=_BITS_90),
             CodeRow("any", shape, "b1:and", ("sm_90", "sm_90"), f"1x BMMA.{name}.AND.POPC"),
-            CodeRow("any", shape, "b1", ("sm_100", "sm_120"), f"{count}x IMMA.16832.U8.U8", note=_BITS_100),
+            CodeRow("any", shape, "b1:xor", ("sm_100", "sm_120"), f"{count}x IMMA.16832.U8.U8", note=_XOR_100),
+            CodeRow("any", shape, "b1:and", ("sm_100", "sm_120"), f"{count}x IMMA.16832.U8.U8", note=_BITS_100),
         )
     ),
     # wmma.mma

@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from wmma_emu.display import render
 from wmma_emu.formats import Format, format_of
 
 __all__ = ["OPERANDS", "Arch", "Family", "Instruction", "Operand"]
@@ -74,6 +75,9 @@ class Instruction:
 
     def __str__(self) -> str:
         return self.mnemonic
+
+    def _repr_html_(self) -> str:
+        return str(render("instruction.html", self))
 
     @property
     def shape(self) -> str:

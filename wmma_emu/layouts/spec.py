@@ -4,13 +4,17 @@
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.display import render
 from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
+
+if TYPE_CHECKING:
+    from wmma_emu.layouts.formulas import Formulas
 
 __all__ = ["LANES", "WARPS", "Ints", "LaneMap", "Location"]
 
@@ -110,6 +114,9 @@ class LaneMap:
             f"{self.num_registers} registers{copies}, {self.status}>"
         )
 
+    def _repr_html_(self) -> str:
+        return str(render("layout.html", self))
+
     @property
     def num_elements(self) -> int:
         """Elements a lane, duplicates included."""
@@ -175,6 +182,31 @@ class LaneMap:
         """Count the holders of every matrix element: an array of ``matrix_shape``, all 1 for a bijection."""
         count = np.bincount(self._cells.ravel(), minlength=math.prod(self.matrix_shape))
         return count.reshape(self.matrix_shape)
+
+    def holders(self) -> Ints:
+        """Number the holders of every matrix element: ``(*matrix_shape, multiplicity)``.
+
+        A holder is ``element * num_lanes + lane``; the first one read by the instruction stands first.
+
+        Raises
+        ------
+        FragmentMismatchError
+            Where elements are not all held equally often.
+        """
+        return self._holders.reshape(*self.matrix_shape, self.multiplicity)
+
+    @cached_property
+    def formulas(self) -> "Formulas":
+        """The same layout as formulas in C and Python, both ways; `wmma_emu.layouts.formulas.formulas_of` says how.
+
+        Raises
+        ------
+        FragmentMismatchError
+            For a layout of your own that is no sum over the bits of lane and index.
+        """
+        from wmma_emu.layouts.formulas import formulas_of  # which is made of this
+
+        return formulas_of(self)
 
     def register_of(self, element: int) -> int:
         """Return the register that holds an element."""

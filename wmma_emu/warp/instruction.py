@@ -3,13 +3,13 @@
 
 from copy import copy
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import DotModel, applied, check_engine, dot_product_of, matmul
-from wmma_emu.display import warn_caller
+from wmma_emu.display import render, warn_caller
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
@@ -23,6 +23,9 @@ from wmma_emu.warp.quad_pairs import per_quad_pair
 from wmma_emu.warp.register_products import multiply_registers
 from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.warp.sparse import compress, matmul_sparse
+
+if TYPE_CHECKING:
+    from wmma_emu.warp.schedule import Schedule
 
 __all__ = ["BoundInstruction", "matrix_bits"]
 
@@ -81,6 +84,9 @@ class BoundInstruction:
         lowering = "" if self.model.lowering == "native" else f", lowering={self.model.lowering!r}"
         return f"<{self.mnemonic} on {self.arch}{lowering}, {self.model.status}>"
 
+    def _repr_html_(self) -> str:
+        return str(render("instruction.html", self))
+
     @property
     def mnemonic(self) -> str:
         """The full PTX mnemonic."""
@@ -129,6 +135,27 @@ class BoundInstruction:
     def machine(self) -> str:
         """The machine instructions that it becomes on this chip."""
         return str(machine_instructions(self.instruction, self.arch.name, self.model.lowering))
+
+    @property
+    def schedule(self) -> "Schedule":
+        """The machine instructions in their order, and what each of them reads, makes and writes.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            If the machine code does not divide the product among machine instructions.
+
+        Examples
+        --------
+        >>> import wmma_emu as we
+        >>> volta = we.instruction("wmma.mma.m16n16k16.f32.f32", arch="sm_70").schedule
+        >>> volta, volta.sets[2][3].opcode, volta.sets[2][3].ks
+        (<Schedule of wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 on sm_70: 16 machine instructions>,
+         'HMMA.884.F32.F32.STEP3', (8, 9, 10, 11))
+        """
+        from wmma_emu.warp.schedule import scheduled  # here, because every start of the program would wait for it
+
+        return scheduled(self.instruction, self.arch, self.product)
 
     def execute(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wmma_emu.display import render
 from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy
@@ -64,6 +65,9 @@ class BoundOperand:
             f"<{self.name} of {self.instruction.mnemonic} on {self.arch}: {shape} {self.format} in "
             f"{self.num_registers} registers>"
         )
+
+    def _repr_html_(self) -> str:
+        return str(render("operand.html", self))
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.display import render
 from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
@@ -210,6 +211,9 @@ class Fragment:
             batch = f" as {self.warps}" if len(self.warps) > 1 else ""
             state = f"{self.num_elements} elements a lane, {count} warp{'s' * (count != 1)}{batch}"
         return f"<{self.cpp_type} on {self.arch}: {state}>"
+
+    def _repr_html_(self) -> str:
+        return str(render("fragment.html", self))
 
     def __str__(self) -> str:
         if self._x is None:

@@ -7,6 +7,7 @@ from typing import Any
 from wmma_emu.arithmetic.explanation.notation import paragraph, pattern, shown
 from wmma_emu.arithmetic.explanation.steps import Execution, Step
 from wmma_emu.arithmetic.explanation.text import step_lines
+from wmma_emu.display import render
 from wmma_emu.formats import format_of
 from wmma_emu.formats.reference import unpack
 
@@ -71,19 +72,28 @@ class Explanation:
         """The steps of all instructions, in order."""
         return tuple(step for execution in self.executions for step in execution.steps)
 
+    @property
+    def headline(self) -> str:
+        """The element of D, its bits and its value, in one line."""
+        return f"D[{self.row}, {self.column}] = {self._result()}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return nested dictionaries, tuples, integers and strings; a step's kind is its entry ``"step"``."""
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [f"D[{self.row}, {self.column}] = {self._result()}", *self._header()]
+        lines = [self.headline]
+        lines += [line for head, text in self.facts() for line in paragraph(f"  {head}", text, 15)]
         for execution in self.executions:
-            lines += ["", *self._opening(execution)]
+            lines += ["", self.opening(execution)]
             for step in execution.steps:
                 lines += step_lines(step)
         if not self.executions:
             lines += ["", "no products: D is C"]
-        return "\n".join(lines) + f"\n\nD[{self.row}, {self.column}] = {self._result()}"
+        return "\n".join(lines) + f"\n\n{self.headline}"
+
+    def _repr_html_(self) -> str:
+        return str(render("explanation.html", self))
 
     def _result(self) -> str:
         fmt = format_of(self.d_format)
@@ -92,8 +102,8 @@ class Explanation:
             value += f" = {shown(self.result, fmt)}"
         return f"{pattern(self.result, fmt)} ({fmt}) = {value}"
 
-    def _header(self) -> list[str]:
-        """The instruction, its operands, the model, and who says so."""
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the instruction, its operands, the model, and who says so, each with its name before it."""
         used = (
             f"row {self.row} of A ({self.a_format}), column {self.column} of B ({self.b_format}), c ({self.c_format})"
         )
@@ -114,13 +124,14 @@ class Explanation:
         ]
         if self.note:
             rows.append(("note", self.note))
-        return [line for head, text in rows for line in paragraph(f"  {head}", text, 15)]
+        return rows
 
-    def _opening(self, execution: Execution) -> list[str]:
+    def opening(self, execution: Execution) -> str:
+        """Say in a line which instruction this is, which k it takes and which c."""
         which = f"instruction {execution.number} of {len(self.executions)}, " if len(self.executions) > 1 else ""
         c = f"{execution.c_name} = {pattern(execution.c, self.c_format)}"
         if execution.c_name != "c":
             c = f"c = {c}"
         if format_of(self.c_format).is_float:
             c += f" = {shown(execution.c, self.c_format)}"
-        return [f"{which}k = {execution.first_k} .. {execution.last_k}, {c}"]
+        return f"{which}k = {execution.first_k} .. {execution.last_k}, {c}"

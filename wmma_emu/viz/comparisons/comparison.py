@@ -11,8 +11,8 @@ import numpy as np
 from wmma_emu.gemm import Comparison
 from wmma_emu.gemm.comparison_text import order_of_k, short_mnemonic, summary
 from wmma_emu.instructions import ARCHS
-from wmma_emu.viz.cells import Cell, Reduction, cells
-from wmma_emu.viz.distance_scale import EQUAL, KINDS, NAN, ZERO_SIGN, kinds_of, style
+from wmma_emu.viz.comparisons.cells import Cell, Reduction, cells
+from wmma_emu.viz.comparisons.distance_scale import EQUAL, KINDS, NAN, ZERO_SIGN, kinds_of, style
 from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
 
 __all__ = ["svg"]

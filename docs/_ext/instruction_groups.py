@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Which instructions share a page of the reference, what the page is called, and the anchor of each of them."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from wmma_emu.instructions import INSTRUCTIONS, Instruction
+
+__all__ = ["FOLDER", "Group", "anchor_of", "family_document", "group_of", "groups", "known_families"]
+
+FOLDER = "reference/instructions"
+"""Where the pages are, among the pages of the site. Nothing in it is written by hand."""
+
+_KINDS = {"e4m3": "FP8", "e5m2": "FP8", "s8": "8-bit", "u8": "8-bit", "s4": "4-bit", "u4": "4-bit"}
+"""Operand formats that may be mixed, or differ in nothing but the sign: their instructions share a page."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A page of the reference.
+
+    Parameters
+    ----------
+    family : str
+        The PTX family of all its instructions.
+    shape : str
+        Their shape, ``"m16n8k16"``; of `wgmma` ``"m64nNk16"``, which stands for every n.
+    types : str
+        The format of A, or the kind of formats; of `wgmma` the formats of D, A and B.
+    rows : tuple of Instruction
+        In the order of the table.
+    """
+
+    family: str
+    shape: str
+    types: str
+    rows: tuple[Instruction, ...]
+
+    @property
+    def document(self) -> str:
+        """Name of the page within the site, without an ending."""
+        return f"{FOLDER}/{_slug(f'{self.family} {self.shape} {self.types}')}"
+
+    @property
+    def title(self) -> str:
+        """Heading of the page."""
+        return f"{self.family} {self.shape}, {self.types}"
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def anchor_of(row: Instruction) -> str:
+    """Return the anchor of an instruction's section: its mnemonic, with dashes between the parts.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> anchor_of(lookup("mma.sp::ordered_metadata.m16n8k16.f32.tf32.tf32.f32"))
+    'mma-sp-ordered-metadata-sync-aligned-m16n8k16-row-col-f32-tf32-tf32-f32'
+    """
+    return _slug(row.mnemonic)
+
+
+def family_document(family: str) -> str:
+    """Return the name of the page that lists the groups of a family.
+
+    Examples
+    --------
+    >>> family_document("mma.sp::ordered_metadata")
+    'reference/instructions/mma-sp-ordered-metadata'
+    """
+    return f"{FOLDER}/{_slug(family)}"
+
+
+def _key(row: Instruction) -> tuple[str, str, str]:
+    if row.is_warpgroup:
+        return row.family, f"m{row.m}nNk{row.k}", ".".join(row.types)
+    return row.family, row.shape, _KINDS.get(row.a, row.a)
+
+
+@cache
+def groups() -> tuple[Group, ...]:
+    """Return every page, in the order of the table."""
+    found: dict[tuple[str, str, str], list[Instruction]] = {}
+    for row in INSTRUCTIONS.values():
+        found.setdefault(_key(row), []).append(row)
+    return tuple(Group(*key, tuple(rows)) for key, rows in found.items())
+
+
+def group_of(row: Instruction) -> Group:
+    """Return the page that an instruction stands on.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> group_of(lookup("m16n8k32.f32.e4m3.e4m3.f32")).document
+    'reference/instructions/mma-sync-m16n8k32-fp8'
+    """
+    key = _key(row)
+    return next(x for x in groups() if (x.family, x.shape, x.types) == key)
+
+
+def known_families() -> tuple[str, ...]:
+    """Return the families, in the order of the table."""
+    return tuple(dict.fromkeys(x.family for x in groups()))

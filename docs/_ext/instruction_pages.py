@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""The reference of the instructions: an index of all of them, a page for each family, a page for each group."""
+
+from docs._ext.instruction_groups import FOLDER, Group, anchor_of, family_document, groups, known_families
+from docs._ext.instruction_sections import explorer_link, section
+from docs._ext.layout_gallery import chips_in_words, gallery, shown_html
+from docs._ext.markup import code, link, table
+from wmma_emu.instructions import INSTRUCTIONS, Instruction
+
+__all__ = ["instruction_pages"]
+
+_FAMILIES = {
+    "mma.sync": "A warp multiplies; every lane holds its elements in registers, at places that the manual documents.",
+    "wmma.mma": "The fragments of `mma.h`: where their elements are, NVIDIA leaves open. Here it is, for each chip.",
+    "mma.sp": "`mma.sync` with a sparse A: half of its elements, and metadata that says where they stand.",
+    "mma.sp::ordered_metadata": "`mma.sp` with metadata whose places ascend.",
+    "wgmma": "Four warps of Hopper together; B, and A if one likes, come from shared memory behind a descriptor.",
+    "wgmma.sp": "`wgmma` with a sparse A.",
+}
+
+
+def instruction_pages() -> dict[str, str]:
+    """Return every page as Markdown, by its name within the site."""
+    pages = {f"{FOLDER}/index": _index()}
+    pages |= {family_document(family): _family(family) for family in known_families()}
+    return pages | {group.document: _page(group) for group in groups()}
+
+
+def _toctree(titles: dict[str, str]) -> str:
+    """A tree of pages in the same folder, by their names within the site; with what they are called in it."""
+    lines = [f"{title} <{name.rpartition('/')[2]}>" for name, title in titles.items()]
+    return "\n".join(["```{toctree}", ":hidden:", "", *lines, "```"])
+
+
+def _of(family: str) -> list[Group]:
+    return [x for x in groups() if x.family == family]
+
+
+def _index() -> str:
+    rows = [
+        [
+            link(code(family), f"{family_document(family).rpartition('/')[2]}.html"),
+            str(sum(len(x.rows) for x in _of(family))),
+            chips_in_words({chip for x in _of(family) for row in x.rows for chip in row.archs}),
+            ", ".join(dict.fromkeys(y for x in _of(family) for y in _kinds(x))),
+        ]
+        for family in known_families()
+    ]
+    parts = [
+        "(table-of-instructions)=\n# Instructions",
+        f"All {len(INSTRUCTIONS):,} matrix instructions, each with its operands, where their elements are, what each "
+        "chip computes, and who says so, as the tables of the library have it. To find one by chip, type and shape, "
+        '<a href="../../explorer.html">the explorer</a> is the quickest; `wmma-emu list` and `wmma-emu show` print '
+        "what is here.",
+        table(["family", "instructions", "chips", "formats of A"], rows),
+        _toctree({family_document(x): x for x in known_families()}),
+    ]
+    for family in known_families():
+        parts += [f"## {family}", _every(family, f"{FOLDER}/index")]
+    return "\n\n".join(parts) + "\n"
+
+
+def _kinds(group: Group) -> list[str]:
+    return list(dict.fromkeys(row.a for row in group.rows))
+
+
+def _family(family: str) -> str:
+    parts = [f"# {family}", _FAMILIES[family], _every(family, family_document(family))]
+    return "\n\n".join([*parts, _toctree({x.document: f"{x.shape}, {x.types}" for x in _of(family)})]) + "\n"
+
+
+def _every(family: str, document: str) -> str:
+    """A line for each page, with a link to each of its instructions."""
+    rows = []
+    for group in _of(family):
+        page = f"{group.document.rpartition('/')[2]}.html"
+        links = " ".join(link(_within(row, group), f"{page}#{anchor_of(row)}") for row in group.rows)
+        chips = chips_in_words({chip for row in group.rows for chip in row.archs})
+        rows.append([link(f"{group.shape}, {group.types}", page), chips, f'<span class="every">{links}</span>'])
+    return table(["page", "chips", "instructions"], rows, "pages")
+
+
+def _within(row: Instruction, group: Group) -> str:
+    """What tells an instruction from the others of its page."""
+    if row.is_warpgroup:
+        return f"n{row.n}" + "".join(f".{x}" for x in row.modifiers)
+    layouts = {(x.a_layout, x.b_layout) for x in group.rows}
+    return ".".join([*row.types, *row.modifiers, *((row.a_layout, row.b_layout) if len(layouts) > 1 else ())])
+
+
+def _page(group: Group) -> str:
+    shown = gallery(group)
+    chips = chips_in_words({chip for row in group.rows for chip in row.archs})
+    count = "1 instruction" if len(group.rows) == 1 else f"{len(group.rows)} instructions"
+    first = group.rows[0]
+    chip = "sm_90" if "sm_90" in first.archs else first.archs[0]
+    links = " ".join(link(_within(row, group), f"#{anchor_of(row)}") for row in group.rows)
+    intro = (
+        f"<p>{count} on {chips}. {link('Open the first in the explorer', explorer_link(group.document, first, chip))}, "
+        f'to see where each element lives on all operands at once.</p>\n<p class="every">{links}</p>'
+    )
+    parts = [
+        f"# {group.title}",
+        intro,
+        "## Layouts",
+        *(shown_html(x, group) for x in shown),
+        *(section(row, group, shown) for row in group.rows),
+    ]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""The section of one instruction: operands, chips with what they compute, machine code, and who says so."""
+
+from html import escape
+from urllib.parse import quote
+
+from docs._ext.instruction_groups import Group, anchor_of
+from docs._ext.layout_gallery import Shown, chips_in_words, in_registers
+from docs._ext.markup import code, link, relative, table
+from wmma_emu.arithmetic import model_for
+from wmma_emu.instructions import ARCHS, OPERANDS, Instruction, lowerings, machine_instructions
+from wmma_emu.instructions.spec import Operand
+from wmma_emu.layouts import granularity_of, layout_for, metadata_map, selectors_of
+
+__all__ = ["explorer_link", "section"]
+
+
+def explorer_link(document: str, row: Instruction, chip: str) -> str:
+    """Return the way from a page to the explorer, opened at an instruction on a chip."""
+    return relative(document, f"explorer.html#i={quote(row.mnemonic)}&chip={chip}")
+
+
+def section(row: Instruction, group: Group, shown: tuple[Shown, ...]) -> str:
+    """Return an instruction's section as Markdown: a heading with a label, and HTML without an empty line."""
+    chip = "sm_90" if "sm_90" in row.archs else row.archs[0]
+    parts = [
+        f"<p>{code(row.short_mnemonic)} on {chips_in_words(set(row.archs))}; "
+        f"{link('open in the explorer', explorer_link(group.document, row, chip))}.</p>",
+        _operands(row, shown),
+        *_metadata(row),
+        _chips(row),
+        f"<p>Known from: {escape(row.source)} ({row.status}).</p>",
+    ]
+    body = "\n".join(parts)
+    return f'({anchor_of(row)})=\n## `{row.mnemonic}`\n\n<div class="instruction">\n{body}\n</div>\n'
+
+
+def _operands(row: Instruction, shown: tuple[Shown, ...]) -> str:
+    headings = ("operand", "format", "matrix", "registers a lane", "elements a lane", "layout")
+    return table(headings, [_operand(row, x, shown) for x in OPERANDS])
+
+
+def _operand(row: Instruction, operand: Operand, shown: tuple[Shown, ...]) -> list[str]:
+    stored = "" if row.is_warpgroup else {"a": row.a_layout, "b": row.b_layout}.get(operand, "")
+    letter = operand.upper() + (f", {stored}" if stored else "")
+    name = row.format(operand).name
+    if operand not in in_registers(row):
+        shape = " × ".join(str(x) for x in row.matrix_shape(operand))
+        how = link("a descriptor says where", "../../how-to/wgmma-operands.html")
+        return [letter, name, shape, "in shared memory", "–", how]
+    layout = layout_for(row, operand, row.archs[0])
+    shape = " × ".join(str(x) for x in layout.matrix_shape)
+    shape += f" of {row.m} × {row.k}" if row.is_sparse and operand == "a" else ""
+    copies = "" if layout.is_bijection else f", each element {layout.multiplicity} times"
+    registers = f"{layout.num_registers} of {layout.register_bits} bits"
+    places = [x for x in shown if any(use[0] is row and use[1] == operand for use in x.uses)]
+    links = []
+    for place in places:
+        chips = {chip for used, used_as, chip, _ in place.uses if used is row and used_as == operand}
+        text = "picture, formulas" if len(places) == 1 else f"on {chips_in_words(chips)}"
+        links.append(link(text, f"#{place.anchor}"))
+    return [letter, name, shape, registers, f"{layout.num_elements}{copies}", "; ".join(links)]
+
+
+def _metadata(row: Instruction) -> list[str]:
+    if not row.is_sparse:
+        return []
+    places, found = granularity_of(row), metadata_map(row)
+    pairs = ", in pairs of neighbours" if places.width > 1 else ""
+    nibbles = " ".join(f"{x:04b}" for x in places.nibbles)
+    threads = [x for x in range(4) if x in found.lane % 4]
+    selectors = "; ".join(
+        f"{i}: lane % 4 = {' or '.join(str(x + i * len(threads)) for x in threads)}" for i in selectors_of(row)
+    )
+    of_each_warp = " of each warp" if row.is_warpgroup else ""
+    return [
+        f"<p>Sparsity {places.name}: A has elements in {places.kept} of every {places.chunk} columns{pairs}. Metadata: "
+        f"a register of 32 bits a lane, a nibble for {places.chunk} columns of a row: {code(nibbles)}. The selector "
+        f"says which lanes{of_each_warp} hold it: {selectors}. {escape(found.source)} ({found.status}).</p>"
+    ]
+
+
+def _chips(row: Instruction) -> str:
+    """Chips of which the same is known and said share a line."""
+    lines: dict[tuple[str, ...], set[str]] = {}
+    for chip in row.archs:
+        for lowering in lowerings(row, chip):
+            model = model_for(row, chip, lowering)
+            machine = machine_instructions(row, chip, lowering)
+            how = "" if lowering == "native" else f", {escape(lowering)}"
+            text = (
+                f"{how}<br>{code(model.status)}",
+                escape(model.describe()) + _small(model.source, model.note),
+                code(machine.text) + _small(f"{machine.source} ({machine.status})", machine.note),
+            )
+            lines.setdefault(text, set()).add(chip)
+    cells = [[f"{_generations(chips)}{text[0]}", *text[1:]] for text, chips in lines.items()]
+    return table(("chip, status", "computes", "machine code"), cells, "chips")
+
+
+def _small(*texts: str) -> str:
+    """Who says so, and notes."""
+    return "".join(f"<br><small>{escape(text)}</small>" for text in texts if text)
+
+
+def _generations(chips: set[str]) -> str:
+    names = dict.fromkeys(ARCHS[x].generation for x in ARCHS if x in chips)
+    return f"{chips_in_words(chips)} ({'; '.join(names)})" if len(names) == 1 else chips_in_words(chips)

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""The layouts of a page's instructions: each is shown once, with its formulas, for all operands and chips that have it.
+
+Layouts of different widths whose formulas are the same, as those of the accumulators of `wgmma` for every n, are one:
+the picture shows the narrowest, and the others go on in its way.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from html import escape
+
+from docs._ext.instruction_groups import Group
+from docs._ext.layout_pictures import image
+from wmma_emu.instructions import ARCHS, OPERANDS, Instruction
+from wmma_emu.instructions.spec import Operand
+from wmma_emu.layouts import LaneMap, layout_for
+
+__all__ = ["Shown", "chips_in_words", "gallery", "in_registers", "pictured_layouts", "shown_html"]
+
+_COPIES = {1: "", 4: "four matrices of "}
+
+
+@dataclass
+class Shown:
+    """A layout, or several that go on from each other, as a page shows it.
+
+    Parameters
+    ----------
+    number : int
+        Its place on the page, from 1.
+    uses : list of (Instruction, operand, chip, LaneMap)
+        Everything on the page that has it.
+    """
+
+    number: int
+    uses: list[tuple[Instruction, Operand, str, LaneMap]] = field(default_factory=list)
+
+    @property
+    def anchor(self) -> str:
+        """The anchor on its page."""
+        return f"layout-{self.number}"
+
+    @property
+    def layouts(self) -> tuple[LaneMap, ...]:
+        """The layouts, from narrow to wide."""
+        return tuple(sorted({x[-1] for x in self.uses}, key=lambda layout: layout.cols))
+
+    @property
+    def pictured(self) -> LaneMap:
+        """The layout that the picture shows."""
+        return self.layouts[0]
+
+    def names(self, operands: dict[Operand, set[str]]) -> str:
+        """Say which operands have it; ``operands`` are those of the page, with the ways in which they are stored."""
+        letters = " and ".join(sorted({x.upper() for _, x, _, _ in self.uses}))
+        formats = sorted({row.format(x).name for row, x, _, _ in self.uses})
+        stored = {_stored(row, x) for row, x, _, _ in self.uses} - {""}
+        several = {y for _, x, _, _ in self.uses for y in operands[x]} - {""}
+        storage = f", {stored.pop()}" if len(stored) == 1 and len(several) > 1 else ""
+        return f"{letters}{storage}: {self.shape} of {' or '.join(formats)}"
+
+    @property
+    def shape(self) -> str:
+        """Rows and columns, and how many matrices."""
+        layout = self.pictured
+        cols = str(layout.cols) if len(self.layouts) == 1 else "n"
+        return f"{_COPIES[layout.num_matrices]}{layout.rows} × {cols}"
+
+
+def _stored(row: Instruction, operand: Operand) -> str:
+    return "" if row.is_warpgroup else {"a": row.a_layout, "b": row.b_layout}.get(operand, "")
+
+
+def in_registers(row: Instruction) -> tuple[Operand, ...]:
+    """Return the operands that lanes hold: all but the B of `wgmma`, which is in shared memory."""
+    return tuple(x for x in OPERANDS if not (row.is_warpgroup and x == "b"))
+
+
+def _uses(group: Group) -> Iterator[tuple[Instruction, Operand, str, LaneMap]]:
+    for row in group.rows:
+        for operand in in_registers(row):
+            for chip in row.archs:
+                yield row, operand, chip, layout_for(row, operand, chip)
+
+
+@cache
+def gallery(group: Group) -> tuple[Shown, ...]:
+    """Return the layouts of a page, in the order in which its instructions name them."""
+    found: dict[object, Shown] = {}
+    for row, operand, chip, layout in _uses(group):
+        kind = "cd" if operand in "cd" else operand
+        goes_on = row.is_warpgroup and kind == "cd"
+        same = (tuple(layout.formulas.one_line().items()), layout.element_bits) if goes_on else layout
+        shown = found.setdefault((kind, same), Shown(len(found) + 1))
+        shown.uses.append((row, operand, chip, layout))
+    return tuple(found.values())
+
+
+def chips_in_words(chips: set[str]) -> str:
+    """Name chips in the order of the table.
+
+    Examples
+    --------
+    >>> chips_in_words({"sm_75", "sm_70", "sm_72", "sm_100"}), chips_in_words({"sm_70", "sm_72"})
+    ('sm_70 to sm_75, sm_100', 'sm_70, sm_72')
+    """
+    names = list(ARCHS)
+    runs: list[list[str]] = []
+    for i, name in enumerate(names):
+        if name in chips:
+            if runs and i and runs[-1][-1] == names[i - 1]:
+                runs[-1].append(name)
+            else:
+                runs.append([name])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+def pictured_layouts(all_groups: tuple[Group, ...]) -> set[LaneMap]:
+    """Return every layout that there is a picture of."""
+    return {shown.pictured for group in all_groups for shown in gallery(group)}
+
+
+def shown_html(shown: Shown, group: Group) -> str:
+    """Return a layout as a page shows it: who has it, the picture, the formulas, who says so."""
+    operands: dict[Operand, set[str]] = {}
+    for row, operand, _, _ in _uses(group):
+        operands.setdefault(operand, set()).add(_stored(row, operand))
+    name = shown.names(operands)
+    chips = {chip for _, _, chip, _ in shown.uses}
+    everywhere = chips == {chip for row in group.rows for chip in row.archs}
+    where = "" if everywhere else f", on {chips_in_words(chips)}"
+    layout = shown.pictured
+    further = ""
+    if len(shown.layouts) > 1:
+        widths = [x.cols for x in shown.layouts]
+        further = (
+            f"\n<p>The picture shows n = {widths[0]}. Up to n = {widths[-1]} the columns to the right go on in the "
+            "same way, by the same formulas.</p>"
+        )
+    formulas = "\n".join(f"{key} = {text}" for key, text in layout.formulas.one_line().items())
+    lane = "thread of the warpgroup, 0 to 127" if layout.num_lanes > 32 else "lane, 0 to 31"
+    matrix = image(layout, "matrix", f"Which lane holds each element of {name}, at which index", group.document)
+    registers = image(layout, "registers", f"What each register of each lane holds of {name}", group.document)
+    return (
+        f'<figure class="layout" id="{shown.anchor}">\n<figcaption>{escape(name)}{where}</figcaption>\n'
+        f"{matrix}{further}\n"
+        f"<details><summary>The same by lane and register</summary>{registers}</details>\n"
+        f'<pre class="formulas" tabindex="0">{escape(formulas)}</pre>\n'
+        f"<p>In C; <i>lane</i> is the {lane}; <i>index</i> counts the elements of a lane.{_copies(layout)} "
+        f"Known from: {escape(_known_from(shown))}.</p>\n</figure>"
+    )
+
+
+def _copies(layout: LaneMap) -> str:
+    copies = layout.formulas.copies
+    if not copies:
+        return ""
+    places = "; ".join(f"{x}{'' if x.is_read else ' (not read)'}" for x in copies)
+    return f" The same element is held again at: {places}."
+
+
+def _known_from(shown: Shown) -> str:
+    """Who says so, the same words once."""
+    said: dict[str, set[str]] = {}
+    for _, _, chip, layout in shown.uses:
+        said.setdefault(f"{layout.source} ({layout.status})", set()).add(chip)
+    if len(said) == 1:
+        return next(iter(said))
+    return "; ".join(f"{chips_in_words(chips)}: {text}" for text, chips in said.items())

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""The pictures of a layout, as files of the site: the matrix with its lanes, and the registers of each lane."""
+
+import re
+from dataclasses import replace
+from functools import cache
+from hashlib import sha256
+from html import escape
+
+from docs._ext.markup import relative
+from wmma_emu.layouts import LaneMap
+from wmma_emu.viz import draw_matrix, draw_registers
+
+__all__ = ["PICTURES", "image", "pictures_of"]
+
+PICTURES = "_layouts"
+"""Folder of the site with the pictures."""
+
+_VIEWS = {"matrix": draw_matrix, "registers": draw_registers}
+_SEVERAL = {1: "", 4: "four matrices of "}
+
+
+@cache
+def pictures_of(layout: LaneMap) -> dict[str, str]:
+    """Draw a layout: the names of its files, and their SVG.
+
+    A name has the layout's shape, and a part of a hash of where its elements are: what is the same has one picture.
+    Who says so differs between the instructions and chips that have it, and stands on their pages.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> from wmma_emu.layouts import layout_for
+    >>> list(pictures_of(layout_for(lookup("m16n8k8.f32.tf32.tf32.f32"), "d", "sm_90")))
+    ['matrix-16x8-32bit-85d0fd78.svg', 'registers-16x8-32bit-85d0fd78.svg']
+    """
+    places = layout.coords.tobytes() + layout.matrix_of_lane.tobytes() + bytes([layout.read_elements % 256])
+    bits = "1 bit" if layout.element_bits == 1 else f"{layout.element_bits} bits"
+    title = f"{_SEVERAL[layout.num_matrices]}{layout.rows} x {layout.cols}, {bits} an element"
+    title = title[0].upper() + title[1:]
+    shape = f"{layout.rows}x{layout.cols}-{layout.element_bits}bit-{sha256(places).hexdigest()[:8]}"
+    drawn = replace(layout, source="what each page says beside this picture", status="by chip")
+    return {f"{view}-{shape}.svg": str(draw(drawn, title=title)) for view, draw in _VIEWS.items()}
+
+
+def image(layout: LaneMap, view: str, text: str, document: str) -> str:
+    """Return a picture as a page has it; it takes its room before it is there, so that the page does not move.
+
+    Parameters
+    ----------
+    layout : LaneMap
+    view : {"matrix", "registers"}
+    text : str
+        For those who do not see it.
+    document : str
+        The page.
+    """
+    name, svg = next((name, svg) for name, svg in pictures_of(layout).items() if name.startswith(f"{view}-"))
+    ((width, height),) = re.findall(r'^<svg [^>]*?width="(\d+)" height="(\d+)"', svg)
+    return (
+        f'<div class="picture"><img src="{relative(document, f"{PICTURES}/{name}")}" width="{width}" '
+        f'height="{height}" loading="lazy" alt="{escape(text)}"></div>'
+    )

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""The reference of chips, formats and models of arithmetic: their tables, with who says so."""
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+from docs._ext.instruction_groups import family_document, groups, known_families
+from docs._ext.markup import code, link, table
+from tools.support_matrix import matrix
+from wmma_emu.arithmetic import E8M13, MODELS, DotModel
+from wmma_emu.formats import FORMATS, Format
+from wmma_emu.instructions import ARCHS, Arch
+from wmma_emu.instructions.launches import LAUNCH_LIMITS
+
+__all__ = ["FOLDER", "table_pages"]
+
+FOLDER = "reference/tables"
+"""Where the pages are, among the pages of the site. Nothing in it is written by hand."""
+
+_STATUS = """
+| status | what it means |
+|---|---|
+| `measured` | raw registers compared on our own GPU |
+| `recorded` | somebody's published recordings |
+| `documented` | NVIDIA's manual defines it |
+| `literature` | a published model, unchecked |
+| `inferred` | read off machine code, or carried over from a neighbour |
+""".strip()
+
+
+def table_pages() -> dict[str, str]:
+    """Return every page as Markdown, by its name within the site."""
+    return {f"{FOLDER}/chips": _chips(), f"{FOLDER}/formats": _formats(), f"{FOLDER}/models": _models()}
+
+
+def _chips() -> str:
+    parts = [
+        "(table-of-chips)=\n# Chips",
+        "A row of this table is what `arch=` and `--arch` name: by the PTX target, the generation or a product, in any "
+        "case, with or without a maker's name.",
+        table(("chip", "generation", "products", "other names"), [_chip(x) for x in ARCHS.values()]),
+        f"Known from: {_once(x.source for x in ARCHS.values())}.",
+        "## How well the arithmetic of each is known",
+        matrix(),
+        _STATUS,
+        "What is only `literature` or `inferred` warns when it is used. Each model with its source: [](models.md).",
+        "## Instructions of each",
+        _counts(),
+        "## The largest launch",
+        table(
+            ("chip", "grid", "block", "threads a block", "shared memory a block", "known from"),
+            [
+                [
+                    code(name), " × ".join(f"{x:,}" for x in limits.grid), " × ".join(str(x) for x in limits.block),
+                    f"{limits.threads:,}", f"{limits.shared_bytes // 1024} KiB",
+                    f"{escape(limits.source)} ({limits.status})",
+                ]
+                for name, limits in LAUNCH_LIMITS.items()
+            ],
+        ),
+    ]  # fmt: skip
+    return "\n\n".join(parts) + "\n"
+
+
+def _once(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(texts))
+
+
+def _chip(row: Arch) -> list[str]:
+    return [code(row.name), escape(row.generation), escape(", ".join(row.products)), escape(", ".join(row.aliases))]
+
+
+def _counts() -> str:
+    rows = []
+    for chip in ARCHS:
+        numbers = [
+            sum(chip in row.archs for group in groups() if group.family == family for row in group.rows)
+            for family in known_families()
+        ]
+        rows.append([code(chip), *(str(x) if x else "–" for x in numbers), str(sum(numbers))])
+    names = [link(code(x), f"../../{family_document(x)}.html") for x in known_families()]
+    return table(("chip", *names, "all"), rows)
+
+
+def _formats() -> str:
+    floats = [x for x in (*FORMATS.values(), E8M13) if x.is_float]
+    others = [x for x in FORMATS.values() if not x.is_float]
+    headings = (
+        "format",
+        "bits",
+        "sign, exponent, fraction",
+        "bias",
+        "normal from, largest",
+        "infinity",
+        "NaN",
+        "known from",
+    )
+    parts = [
+        "(table-of-formats)=\n# Formats",
+        "What a bit pattern means. `wmma_emu.format_of` returns a row of this table. Patterns are hexadecimal.",
+        "## Floating point",
+        table(headings, [_float(x) for x in floats]),
+        "`e8m13` is no format of PTX: it is what the FP8 units of Ada, and of `wgmma` on Hopper, keep of a float32.",
+        "## Integers and bits",
+        table(
+            ("format", "bits", "smallest", "largest", "known from"),
+            [
+                [code(x.name), str(x.bits), str(x.min_integer), str(x.max_integer), f"{escape(x.source)} ({x.status})"]
+                for x in others
+            ],
+        ),
+    ]  # fmt: skip
+    return "\n\n".join(parts) + "\n"
+
+
+def _float(row: Format) -> list[str]:
+    fields = f"{int(row.signed)}, {row.exponent_bits}, {row.fraction_bits}"
+    if row.ignored_low_bits:
+        fields += f", then {row.ignored_low_bits} that are not read"
+    nan = {"ieee": "as IEEE 754", "all_ones": "all ones", "none": "–"}[row.nan]
+    if row.canonical_nan >= 0:
+        nan += f", {code(f'{row.canonical_nan:#x}')} as a result"
+    infinity = code(f"{row.infinity:#x}") if row.has_infinity else "–"
+    span = f"2<sup>{row.emin}</sup>, {code(f'{row.max_finite:#x}')}"
+    source = f"{escape(row.source)} ({row.status})"
+    return [code(row.name), str(row.bits), fields, str(row.bias), span, infinity, nan, source]
+
+
+def _models() -> str:
+    parts = [
+        "(table-of-models)=\n# Models of arithmetic",
+        f"What each chip computes: {len(MODELS)} rows. An instruction is served by the row of its chip, family, shape, "
+        "format of A and accumulator; its own section of the [reference](../instructions/index.md) says which.",
+        _STATUS,
+    ]
+    for chip in ARCHS:
+        rows = [_model(x) for x in MODELS if x.arch == chip]
+        headings = ("instructions", "accumulator", "computes", "status, known from")
+        parts += [f"## {chip} ({ARCHS[chip].generation})", table(headings, rows, "models")]
+    return "\n\n".join(parts) + "\n"
+
+
+def _model(row: DotModel) -> list[str]:
+    what = f"{', '.join(row.families)}: {', '.join(row.inputs)}<br><small>{escape(_shapes(row.shapes))}</small>"
+    lowering = "" if row.lowering == "native" else f"<br>lowering {code(row.lowering)}"
+    note = f"<br><small>{escape(row.note)}</small>" if row.note else ""
+    known = f"{code(row.status)}<br><small>{escape(row.source)}</small>"
+    return [what + lowering, code(row.accumulator), escape(row.describe()) + note, known]
+
+
+def _shapes(shapes: tuple[str, ...]) -> str:
+    """Name shapes; those of `wgmma` that differ in n alone together.
+
+    Examples
+    --------
+    >>> _shapes(("m16n8k8", "m64n8k16", "m64n16k16", "m64n8k32"))
+    'm16n8k8, m64nNk16 (n = 8 to 16), m64nNk32 (n = 8)'
+    """
+    found: dict[str, list[int]] = {}
+    for shape in shapes:
+        n = int(re.findall(r"n(\d+)", shape)[0])
+        found.setdefault(re.sub(r"n\d+", "nNN", shape) if shape.startswith("m64") else shape, []).append(n)
+    return ", ".join(
+        f"{shape.replace('nNN', 'nN')} (n = {' to '.join(str(x) for x in sorted({min(every), max(every)}))})"
+        if "nNN" in shape
+        else shape
+        for shape, every in found.items()
+    )

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""The lessons: every cell runs, no exercise is answered, every solution passes its check, and wrong answers do not."""
+
+import ast
+import contextlib
+import io
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LESSONS = sorted((ROOT / "docs/lessons").glob("*.ipynb"))
+NAMES = [lesson.stem for lesson in LESSONS]
+UNANSWERED = "not answered yet\n"
+RIGHT = "right\n"
+
+WRONG = {
+    "1-fragments": {
+        "ex1": [("answer_1 = (11, 6)", "register 2 of lane 15"), ("answer_1 = (4, 11)", "IndexError")],
+        "ex2": [
+            ("def holder(row, col): return col * 4 + row // 2, row % 2", "48 of 64 elements are elsewhere"),
+            ("def holder(row, col): return row // 2, 0", "elsewhere, the first is (0, 1)"),
+        ],
+        "ex3": [("answer_3 = (4, 2, 8)", "A[1][17]"), ("answer_3 = (4, 3, 9)", "the lowest one is asked for")],
+        "ex4": [("def place_of(row, col): return (row & 7) << 2 | (col & 15) >> 2, row >> 3, col & 3", "256 of 512")],
+        "ex5": [
+            ("def address(lane): return lane % 8 * 32 + lane // 8 * 16", "arrive in registers [1, 2, 3]"),
+            ("def address(lane): return lane * 8", "AlignmentError"),
+        ],
+        "ex6": [
+            ("answer_6 = 128", "7 rows begin in a bank"),
+            ("answer_6 = 136", "multiples of 16"),
+            ("answer_6 = 176", "there is a smaller distance"),
+            ("answer_6 = 112", "rows would overlap"),
+        ],
+        "ex7": [
+            ("def add_bias(c, bias): c.x[:] += bias[c.coords[:, 0, 1]][:, None]", "wrong on v100"),
+            ("def add_bias(c, bias): pass", "240 of 256 elements are wrong"),
+        ],
+    },
+    "2-arithmetic": {
+        "ex1": [
+            ("def cut(x, place): return math.floor(x / Fraction(2)**place) * Fraction(2)**place", "further from zero"),
+            ("def cut(x, place): return x", "no multiple of"),
+            ("def cut(x, place): return Fraction(0)", "drops a whole unit"),
+        ],
+        "ex2": [
+            ("def step(a, b, c, F): return np.float32(np.dot(a, b) + c)", "of 128 elements have other bits"),
+            ("def step(a, b, c, F): return step_solution(a, b, c, 24)", "of 128 elements have other bits"),
+        ],
+        "ex3": [("answer_3 = (16, 25)", "of 128"), ("answer_3 = (8, 25)", "of 128"), ("answer_3 = (4, 24)", "of 128")],
+        "ex4": [
+            ("row, column = [1] * 16, [1] * 16", "both give 0x41800000"),
+            ("row, column = [1], [1]", "16 numbers each"),
+            ("row, column = [1e9] * 16, [1] * 16", "RuntimeWarning"),
+        ],
+        "ex5": [("answer_5 = 640", "stops at a smaller number"), ("answer_5 = 256.0", "stops at a larger number")],
+        "ex6": [
+            ("def split(x): return x, 0 * x", "big has bits among the low 13"),
+            ("def split(x): return split_tf32(x, 1)[0], 0 * x", "off by a relative 2^-1"),
+            ("def split(x): return x.astype(np.float64), x", "big is float64"),
+        ],
+    },
+    "3-kernels": {
+        "ex1": [("answer_1 = (64, 48, 16)", "all elements are right"), ("answer_1 = (16, 16, 32)", "does not promise")],
+        "ex2": [("mended = tiled", "elements are wrong for M, N, K = (32, 16, 64)")],
+        "ex3": [
+            ("scale_mended = scale", "OutOfBoundsError"),
+            ("scale_mended = we.kernel(lambda t, x, y, n: None)", "for n = 1 some numbers are not doubled"),
+        ],
+        "ex4": [("answer_4 = 0", "findings"), ("answer_4 = 6", "findings"), ("answer_4 = -1", "numbered 0 to 7")],
+        "ex5": [
+            ("def holds(multiply, A, B): multiply(A, B)", "forgets the last 16 of k passes"),
+            (
+                "def holds(multiply, A, B): assert np.allclose(multiply(A, B), A.astype(float) @ B, atol=0.1)",
+                "far end of k passes",
+            ),
+            ("def holds(multiply, A, B): assert (multiply(A, B) == A.astype(float) @ B).all()", "a right one fails"),
+        ],
+    },
+}
+"""By lesson and exercise: answers that have to be told from right ones, and a word of what is said of them."""
+
+
+@cache
+def cells(name):
+    return json.loads((ROOT / f"docs/lessons/{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+def tagged(name, tag):
+    return {cell["id"]: cell for cell in cells(name) if tag in cell["metadata"].get("tags", ())}
+
+
+def execute(text, namespace):
+    """Run a cell; return what it prints, and draw what it shows."""
+    tree = ast.parse(text)
+    shown = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(tree, "<cell>", "exec"), namespace)
+        value = None if shown is None else eval(compile(ast.Expression(shown.value), "<cell>", "eval"), namespace)
+        if hasattr(value, "_repr_html_"):
+            assert value._repr_html_().startswith("<")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_runs_and_its_checks_tell_right_from_wrong(name, monkeypatch):
+    monkeypatch.chdir(ROOT / "docs/lessons")
+    monkeypatch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".hypothesis"))
+    namespace = {"__name__": "__main__"}
+    printed = {}
+    for cell in cells(name):
+        if cell["cell_type"] == "code":
+            printed[cell["id"]] = execute(source(cell), namespace)
+    for exercise in tagged(name, "exercise"):
+        number = exercise.removesuffix("-answer")
+        assert printed[f"{number}-check"] == UNANSWERED
+        assert printed[f"{number}-solution"].startswith(RIGHT)
+        check = source(tagged(name, "check")[f"{number}-check"])
+        for answer, word in WRONG[name][number]:
+            execute(answer, namespace)
+            said = execute(check, namespace)
+            assert word in said and said not in (UNANSWERED, RIGHT)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_exercise_has_a_check_and_a_hidden_solution_below_it(name):
+    order = [cell["id"] for cell in cells(name)]
+    exercises = tagged(name, "exercise")
+    assert len(exercises) >= 5
+    for exercise in exercises:
+        number = exercise.removesuffix("-answer")
+        at = order.index(exercise)
+        assert order[at + 1 : at + 3] == [f"{number}-check", f"{number}-solution"]
+        solution = tagged(name, "solution")[f"{number}-solution"]
+        assert "..." in source(exercises[exercise])
+        assert "hide-input" in solution["metadata"]["tags"]
+        assert solution["metadata"]["jupyter"] == {"source_hidden": True}
+        assert "strict=True" in source(solution)
+    assert set(WRONG[name]) == {exercise.removesuffix("-answer") for exercise in exercises}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_is_committed_without_outputs(name):
+    for cell in cells(name):
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [] and cell["execution_count"] is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_is_a_notebook_of_format_4_5(name):
+    book = json.loads((ROOT / f"docs/lessons/{name}.ipynb").read_text(encoding="utf-8"))
+    assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
+    assert book["metadata"]["kernelspec"] == {"display_name": "Python 3", "language": "python", "name": "python3"}
+    ids = [cell["id"] for cell in book["cells"]]
+    assert len(set(ids)) == len(ids)
+    for cell in book["cells"]:
+        assert re.fullmatch(r"[a-z0-9-]{1,64}", cell["id"])
+        code = {"outputs", "execution_count"} if cell["cell_type"] == "code" else set()
+        assert set(cell) == {"cell_type", "id", "metadata", "source"} | code
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_official_schema_takes_a_lesson(name):
+    nbformat = pytest.importorskip("nbformat")
+    nbformat.validate(nbformat.read(ROOT / f"docs/lessons/{name}.ipynb", as_version=nbformat.NO_CONVERT))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_links_of_a_lesson_lead_somewhere(name):
+    for cell in cells(name):
+        if cell["cell_type"] == "markdown":
+            for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", re.sub(r"`[^`]*`", "", source(cell))):
+                assert (ROOT / "docs/lessons" / target).exists(), target
+
+
+def test_there_are_three_lessons_with_the_same_judge():
+    assert len(NAMES) == 3
+    assert len({source(next(c for c in cells(name) if c["id"] == "judge")) for name in NAMES}) == 1
+
+
+def test_the_index_counts_the_exercises_of_each_lesson():
+    index = (ROOT / "docs/lessons/index.md").read_text(encoding="utf-8")
+    words = {5: "Five", 6: "Six", 7: "Seven"}
+    for name in NAMES:
+        (said,) = re.findall(rf"\({name}\.ipynb\).*?(\w+) exercises", index, re.DOTALL)
+        assert said == words[len(tagged(name, "exercise"))]

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""Every block of code on every page runs: here, or in the test that is named, or a reason says why it does not.
+
+A block that is new, and that nothing runs, fails.
+"""
+
+import contextlib
+import doctest
+import io
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from tests.docs import test_pages
+from wmma_emu.cli import main
+
+ROOT = Path(__file__).parents[2]
+GENERATED = ("docs/reference/instructions", "docs/reference/tables")
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("docs/**/*.md")])
+    if not str(path.relative_to(ROOT)).startswith(GENERATED)
+}
+
+TESTS = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in sorted((ROOT / "tests/docs").glob("test_*.py"))
+    if path.name != Path(__file__).name
+}
+
+_GPU = "needs an NVIDIA GPU; tests/gpu run the same with one"
+_SAMPLES = "needs NVIDIA's samples, which are not ours to copy; tools/run_nvidia_samples.py runs them"
+_INSTALLS = "installs packages"
+_EXAMPLE = "tests/docs/test_translation.py: it is the kernel of the example, which tests/examples run"
+
+NOT_RUN = {
+    ("README.md", "python3 -m venv"): ".ci/run runs both commands of the README in a fresh environment",
+    ("examples/README.md", "python examples/naive_wmma.py"): "tests/examples runs every example",
+    ("examples/README.md", "nvcc -arch=sm_90"): "needs nvcc and a GPU; its results are in tests/data/sm90_examples.npz",
+    ("docs/evidence/README.md", "wmma-emu crosscheck"): _GPU,
+    ("docs/explanation/library-kernels.md", "python -m tools.record_cublas"): _GPU,
+    ("docs/explanation/library-kernels.md", "python -m tools.probe_k_order"): _GPU,
+    ("docs/explanation/library-kernels.md", "python -m tools.fit_k_order"): "takes minutes",
+    ("docs/explanation/library-kernels.md", "python -m tools.check_cublas"): "tests/gemm/test_presets.py does the same",
+    ("docs/explanation/rules-of-thumb.md", "int lane = threadIdx.x"): "tests/docs/test_rules_of_thumb.py compiles it",
+    ("docs/how-to/crosscheck-with-a-gpu.md", "pip install"): _INSTALLS,
+    ("docs/how-to/crosscheck-with-a-gpu.md", "wmma-emu crosscheck"): _GPU,
+    ("docs/how-to/crosscheck-with-a-gpu.md", "import wmma_emu as we"): _GPU,
+    ("docs/how-to/find-out-what-a-gpu-does.md", "from functools import partial"): _GPU,
+    ("docs/how-to/record-vectors.md", "OUT=out bash tools/on_gpu.sh"): _GPU,
+    ("docs/how-to/record-vectors.md", "python -m tools."): _GPU,
+    ("docs/how-to/record-vectors.md", "from tools.recordings import"): "the names in it are the reader's to fill in",
+    ("docs/how-to/run-nvidia-samples.md", "git clone"): _SAMPLES,
+    ("docs/how-to/run-nvidia-samples.md", "pip download"): _INSTALLS,
+    ("docs/how-to/run-nvidia-samples.md", "python -m tools.run_nvidia_samples"): _SAMPLES,
+    ("docs/how-to/run-nvidia-samples.md", "cd "): _SAMPLES,
+    ("docs/how-to/run-nvidia-samples.md", "sed -E"): _SAMPLES,
+    ("docs/how-to/run-nvidia-samples.md", "nvcc -ptx"): _SAMPLES,
+    ("docs/how-to/run-nvidia-samples.md", "module = we.ptx.Module"): _SAMPLES,
+    ("docs/how-to/run-nvidia-samples.md", "race: line 888"): _SAMPLES,
+    ("docs/how-to/translate-a-wmma-kernel.md", 'extern "C" __global__ void naive_wmma'): _EXAMPLE,
+    ("docs/how-to/translate-a-wmma-kernel.md", "@we.kernel"): _EXAMPLE,
+    ("docs/how-to/use-many-machines.md", "dask "): "starts servers; the page's script starts its own cluster",
+    ("docs/lessons/index.md", "pip install"): _INSTALLS,
+    ("docs/lessons/index.md", "jupyter lab"): "starts a server; the site's build executes the notebooks",
+    ("docs/tutorials/test-a-kernel-without-a-gpu.md", "pip install"): _INSTALLS,
+}
+"""Commands and blocks that are not run here, by page and beginning, with the reason."""
+
+DIRECTIVES = {"container", "eval-rst", "glossary", "include", "raw", "toctree"}
+"""Blocks that are for Sphinx: ``{toctree}``."""
+
+
+class Block(NamedTuple):
+    """A fenced block: its page, the comment before it, its language, its text."""
+
+    page: str
+    mark: str
+    language: str
+    text: str
+
+    @property
+    def first(self) -> str:
+        return next((line for line in self.text.splitlines() if line.strip()), "")
+
+    def __str__(self) -> str:
+        return f"{self.page}: {self.first[:60]}"
+
+
+_FENCE = re.compile(
+    r"(?:^<!-- ([^\n]*?) -->\n+)?^([ ]*)(`{3,}|~{3,}|:{3,})([^\n`]*)\n(.*?)^\2\3[ ]*$", re.MULTILINE | re.DOTALL
+)
+
+
+def blocks_of(page):
+    """Return the blocks of a page, those that stand within containers of the site too."""
+    text = PAGES[page]
+    text = re.sub(r"^:{3,}.*\n", "", text, flags=re.MULTILINE)
+    return [Block(page, mark, language.strip(), body) for mark, _, _, language, body in _FENCE.findall(text)]
+
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+
+
+def the_test_of(block):
+    """Return the test that takes a block by its mark, ``<!-- example -->``; it names the page, and the mark."""
+    kind = block.mark.partition(":")[0]
+    ways = (f'"{block.mark}"', f"<!-- {block.mark} -->", f"{kind}: ")
+    name = Path(block.page).name
+    found = (test for test, source in TESTS.items() if name in source and any(way in source for way in ways))
+    return next(found, None) if block.mark else None
+
+
+def reason_of(page, line):
+    return next((key for key in NOT_RUN if key[0] == page and line.startswith(key[1])), None)
+
+
+def commands_of(block):
+    """Return the commands of a block: without prompts and comments, long ones in one line."""
+    lines = block.text.replace("\\\n", " ").splitlines()
+    if block.language == "console":
+        lines = [line[2:] for line in lines if line.startswith("$ ")]
+    return [re.sub(r"\s+#.*", "", line).strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def is_run_here(command):
+    return shlex.split(command)[0] == "wmma-emu"
+
+
+def what_runs(block):
+    """Say what sees to a block; None if nothing does."""
+    directive = re.fullmatch(r"\{([\w-]+)\}.*", block.language)
+    if directive:
+        return "sphinx" if directive[1] in DIRECTIVES else None
+    if re.search(r"^>>> ", block.text, re.MULTILINE):
+        return "doctest" if ROOT / block.page in test_pages.PAGES else None
+    if the_test_of(block):
+        return the_test_of(block)
+    if block.language in ("sh", "console"):
+        return "commands" if all(reason_of(block.page, x) or is_run_here(x) for x in commands_of(block)) else None
+    if reason_of(block.page, block.first):
+        return "reason"
+    return "python" if block.language == "python" else None
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_something_sees_to_every_block_of_a_page(page):
+    unseen = [str(block) for block in blocks_of(page) if what_runs(block) is None]
+    assert unseen == [], "nothing runs these blocks, and NOT_RUN has no reason"
+
+
+def test_there_are_blocks_and_every_fence_is_one():
+    for page, text in PAGES.items():
+        fences = len(re.findall(r"^[ ]*(?:```|~~~)", text, re.MULTILINE))
+        assert fences == 2 * len(blocks_of(page)), page
+    assert len(BLOCKS) > 100
+
+
+def test_every_reason_belongs_to_a_block():
+    used = set()
+    for block in BLOCKS:
+        lines = commands_of(block) if block.language in ("sh", "console") else [block.first]
+        used |= {reason_of(block.page, line) for line in lines}
+    assert set(NOT_RUN) - used == set()
+
+
+def _sums(folder):
+    """What docs/how-to/test-a-kernel-without-a-gpu.md has at hand: its kernel, and four rows to sum."""
+    pytest.importorskip("nvidia", reason="NVRTC is not installed")
+    (source,) = [
+        x.text for x in blocks_of("docs/how-to/test-a-kernel-without-a-gpu.md") if x.mark == "file: row_sum.cu"
+    ]
+    (folder / "row_sum.cu").write_text(source, encoding="utf-8")
+    np.save(folder / "x.npy", np.ones((4, 300), np.float32))
+
+
+AT_HAND = {"docs/how-to/test-a-kernel-without-a-gpu.md": _sums}
+COMMANDS = [(x.page, y) for x in BLOCKS if what_runs(x) == "commands" for y in commands_of(x) if is_run_here(y)]
+
+
+@pytest.mark.parametrize(("page", "command"), [x for x in COMMANDS if not reason_of(*x)])
+def test_a_command_runs(page, command, tmp_path, monkeypatch):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    AT_HAND.get(page, lambda folder: None)(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main(shlex.split(command)[1:]) == 0
+    assert out.getvalue() or len(list(tmp_path.iterdir())) > 1
+
+
+RUN = [page for page in PAGES if any(what_runs(x) == "python" for x in blocks_of(page))]
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_the_python_of_a_page_runs_from_its_first_block_to_its_last(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for block in blocks_of(page):
+            if what_runs(block) == "doctest":  # what these print is test_pages' to see
+                block = block._replace(text="".join(x.source for x in doctest.DocTestParser().get_examples(block.text)))
+            elif what_runs(block) != "python":
+                continue
+            exec(compile(block.text, f"<{page}>", "exec"), names)

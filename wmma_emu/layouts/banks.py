@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""Which bank of shared memory an address falls into, and which accesses meet in one: arithmetic, no timing.
+
+Shared memory has 32 banks of 4 bytes, and address 128 is in bank 0 again. Two accesses conflict where they ask one
+bank for different words; for the same word they do not. Only accesses of one phase can conflict: `ldmatrix` and
+`stmatrix` move eight rows of 16 bytes in each.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.errors import AlignmentError, FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.layouts.spec import Ints
+
+__all__ = [
+    "BANKS",
+    "BANK_BYTES",
+    "BANK_FACTS",
+    "PHASE_ROWS",
+    "SEGMENT_BYTES",
+    "Fact",
+    "bank_of",
+    "conflict_of",
+    "phase_fact",
+    "segments_of",
+    "words_of_banks",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One number about memory, and how it is known.
+
+    Parameters
+    ----------
+    value : int
+    meaning, source, status : str
+    """
+
+    value: int
+    meaning: str
+    source: str
+    status: str
+
+
+_GUIDE = "CUDA C++ Programming Guide 13.0, compute capabilities 5.x and later, shared memory"
+
+BANK_FACTS: dict[str, Fact] = {
+    "banks": Fact(32, "banks of shared memory; successive 32-bit words are in successive banks", _GUIDE, "documented"),
+    "bank_bytes": Fact(4, "bytes of a bank's word; accesses to the same word do not conflict", _GUIDE, "documented"),
+    "phase_rows": Fact(
+        8,
+        "rows that ldmatrix and stmatrix move in a phase, those of lanes 0 to 7, 8 to 15, ...; only those conflict",
+        "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-22: every form of m8n8 at 596 patterns of addresses takes, "
+        "to the nearest cycle, as many as the busiest banks of its phases have words",
+        "measured",
+    ),
+    "segment_bytes": Fact(
+        32,
+        "bytes of a segment of global memory: what a warp touches is moved in whole ones",
+        "CUDA C++ Best Practices Guide 13.0, coalesced access to global memory",
+        "documented",
+    ),
+}  # fmt: skip
+"""What the arithmetic of this file rests on."""
+
+_MEASURED_PHASES = ("m8n8", "sm_90")
+
+BANKS = BANK_FACTS["banks"].value
+BANK_BYTES = BANK_FACTS["bank_bytes"].value
+PHASE_ROWS = BANK_FACTS["phase_rows"].value
+SEGMENT_BYTES = BANK_FACTS["segment_bytes"].value
+
+_FARTHEST = 1 << 60
+
+
+def phase_fact(shape: str, chip: str) -> Fact:
+    """Return how phases of eight rows are known of a form's shape on a chip: measured, or taken over from there.
+
+    Examples
+    --------
+    >>> phase_fact("m8n8", "sm_90").status, phase_fact("m16n16", "sm_100").status
+    ('measured', 'inferred')
+    """
+    fact = BANK_FACTS["phase_rows"]
+    if (shape, chip) == _MEASURED_PHASES:
+        return fact
+    return Fact(fact.value, fact.meaning, f"as {_MEASURED_PHASES[0]} on {_MEASURED_PHASES[1]}", "inferred")
+
+
+def bank_of(address: ArrayLike) -> Ints:
+    """Return the bank of shared memory that the byte at an address is in.
+
+    Parameters
+    ----------
+    address : int or int array
+        In bytes.
+
+    Returns
+    -------
+    int array of the same shape
+
+    Raises
+    ------
+    FragmentMismatchError, OutOfBoundsError
+        For what is no integer, and for addresses below 0.
+
+    Examples
+    --------
+    >>> bank_of([0, 3, 4, 124, 128, 144]).tolist()
+    [0, 0, 1, 31, 0, 4]
+    """
+    found: Ints = _addresses(address) // BANK_BYTES % BANKS
+    return found
+
+
+def words_of_banks(starts: ArrayLike, width: int = 16) -> Ints:
+    """Count the different words that one phase asks every bank for.
+
+    Parameters
+    ----------
+    starts : int array, shape (*phases, accesses)
+        Where each access begins, in bytes; a multiple of 4.
+    width : int
+        Bytes of every access: 4, 8 or 16.
+
+    Returns
+    -------
+    int array, shape (*phases, 32)
+        More than 1 where accesses conflict.
+
+    Raises
+    ------
+    AlignmentError
+        If an access does not begin at a multiple of its width.
+    FragmentMismatchError, OutOfBoundsError
+        For another width, for what is no integer, and for addresses below 0.
+
+    Examples
+    --------
+    >>> words_of_banks(np.arange(8) * 128)[:6].tolist()              # eight rows, each 128 bytes from the last
+    [8, 8, 8, 8, 0, 0]
+    >>> words_of_banks(np.arange(8) * 144).tolist() == [1] * 32      # each 16 bytes further
+    True
+    >>> words_of_banks(np.zeros(8, int))[:5].tolist()                # the same row, eight times
+    [1, 1, 1, 1, 0]
+    """
+    if integer_of(width) not in (4, 8, 16):
+        raise FragmentMismatchError(f"a lane accesses 4, 8 or 16 bytes at once, not {shorten(width)}")
+    given = np.atleast_1d(_addresses(starts))
+    if (given % width).any():
+        wrong = int(given[given % width != 0][0])
+        raise AlignmentError(
+            f"an access of {width} bytes begins at address {wrong}; legal are multiples of {width}: "
+            f"{wrong // width * width} or {(wrong // width + 1) * width}"
+        )
+    words = (given[..., None] // BANK_BYTES + np.arange(width // BANK_BYTES)).reshape(*given.shape[:-1], -1)
+    words = np.sort(words, axis=-1)
+    first = np.ones(words.shape, np.bool_)
+    first[..., 1:] = words[..., 1:] != words[..., :-1]
+    banks = (words % BANKS)[..., None] == np.arange(BANKS)
+    counts: Ints = (banks & first[..., None]).sum(axis=-2)
+    return counts
+
+
+def conflict_of(starts: ArrayLike, width: int = 16) -> Ints:
+    """Return how many different words the busiest bank of a phase is asked for: 1 is no conflict, 8 an 8-way one.
+
+    Parameters
+    ----------
+    starts, width
+        As of `words_of_banks`.
+
+    Returns
+    -------
+    int array, shape (*phases)
+
+    Examples
+    --------
+    >>> [int(conflict_of(np.arange(8) * pitch)) for pitch in (16, 32, 64, 128, 144)]
+    [1, 2, 4, 8, 1]
+    """
+    counts = words_of_banks(starts, width)
+    most: Ints = counts.max(axis=-1)
+    return most
+
+
+def segments_of(start: ArrayLike, width: ArrayLike = 1) -> Ints:
+    """List the 32-byte segments of global memory that accesses touch.
+
+    Parameters
+    ----------
+    start, width : int or int array
+        Where each access begins, and how long it is, in bytes.
+
+    Returns
+    -------
+    int array, shape (segments,)
+        Their numbers, ascending: segment 1 begins at address 32.
+
+    Raises
+    ------
+    FragmentMismatchError, OutOfBoundsError
+        For what is no integer, and for numbers below 0.
+
+    Examples
+    --------
+    >>> segments_of([0, 30, 96], 4).tolist()
+    [0, 1, 3]
+    """
+    first, size = np.broadcast_arrays(_addresses(start), _addresses(width))
+    first, size = first[size > 0], size[size > 0]
+    if not first.size:
+        return np.zeros(0, np.int64)
+    low, high = first // SEGMENT_BYTES, (first + size - 1) // SEGMENT_BYTES
+    steps = np.arange(int((high - low).max()) + 1)
+    touched = low[:, None] + steps
+    found: Ints = np.unique(touched[steps <= (high - low)[:, None]])
+    return found
+
+
+def _addresses(given: ArrayLike) -> NDArray[np.int64]:
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of unequal length
+        array = np.empty(0, object)
+    if array.dtype.kind not in "iu" and (array.size or array.dtype == object):
+        raise FragmentMismatchError(f"addresses are integers, in bytes, not {shorten(given)}")
+    if array.size and not (0 <= int(array.min()) and int(array.max()) <= _FARTHEST):
+        wrong = int(array.min()) if int(array.min()) < 0 else int(array.max())
+        raise OutOfBoundsError(f"there is no address {wrong}; legal are 0 to {_FARTHEST}")
+    return array.astype(np.int64)

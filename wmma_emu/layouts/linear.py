@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""Is a table of numbers a sum over the bits of its indices? Then one weight a bit says all of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.layouts.spec import Ints
+
+__all__ = ["Field", "Linear", "fit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Neighbouring bits of an input whose weights double from one to the next: one product of a formula.
+
+    Parameters
+    ----------
+    name : str
+        Of the input.
+    low, width : int
+        The lowest bit, and how many there are.
+    weight : int
+        Of the lowest bit.
+    is_top : bool
+        Whether the input has no bit above these.
+    """
+
+    name: str
+    low: int
+    width: int
+    weight: int
+    is_top: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A number that is the sum of the weights of those bits of its inputs that are set.
+
+    Parameters
+    ----------
+    inputs : tuple of (str, int)
+        Name of each input, and how many values it takes, from 0 on.
+    weights : tuple of tuple of int
+        Of each input, the weight of each bit, from the lowest one up.
+
+    Examples
+    --------
+    >>> row = Linear((("lane", 32), ("index", 4)), ((0, 0, 1, 2, 4), (0, 8)))
+    >>> row(31, 0), row(4, 3), row(np.arange(0, 32, 4), 2).tolist()
+    (7, 9, [8, 9, 10, 11, 12, 13, 14, 15])
+    >>> for field in row.fields():
+    ...     print(field)
+    Field(name='lane', low=2, width=3, weight=1, is_top=True)
+    Field(name='index', low=1, width=1, weight=8, is_top=True)
+    """
+
+    inputs: tuple[tuple[str, int], ...]
+    weights: tuple[tuple[int, ...], ...]
+
+    def __call__(self, *values: "int | Ints") -> "int | Ints":
+        """Add the weights of the bits that are set; arrays broadcast against each other."""
+        total: int | Ints = 0
+        for value, weights in zip(values, self.weights, strict=True):
+            for bit, weight in enumerate(weights):
+                total = total + (value >> bit & 1) * weight
+        return total
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return tuple(name for name, _ in self.inputs)
+
+    def bits(self) -> list[tuple[int, str, int]]:
+        """Weight, input and bit of all that count, the heaviest first."""
+        found = [
+            (weight, name, bit)
+            for name, weights in zip(self.names, self.weights, strict=True)
+            for bit, weight in enumerate(weights)
+            if weight
+        ]
+        return sorted(found, key=lambda x: -x[0])
+
+    def fields(self) -> list[Field]:
+        """Return the bits that count, neighbours together: input after input, the lowest bits first."""
+        found: list[Field] = []
+        for name, weights in zip(self.names, self.weights, strict=True):
+            bit = 0
+            while bit < len(weights):
+                width = 1
+                while bit + width < len(weights) and weights[bit + width] == weights[bit] << width:
+                    width += 1
+                if weights[bit]:
+                    found.append(Field(name, bit, width, weights[bit], bit + width == len(weights)))
+                bit += width
+        return found
+
+
+def fit(what: str, table: Ints, names: Sequence[str]) -> Linear:
+    """Read the weights off a table where one bit is set, and prove on all of the table that they say all of it.
+
+    Parameters
+    ----------
+    what : str
+        What the numbers are.
+    table : int array
+        One axis an input.
+    names : sequence of str
+        Of the inputs.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For a table that is no such sum: with the first place that contradicts.
+
+    Examples
+    --------
+    >>> lane = np.arange(32)
+    >>> fit("row", lane // 4, ["lane"]).weights
+    ((0, 0, 1, 2, 4),)
+    >>> fit("row", lane % 3, ["lane"])
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.FragmentMismatchError: row is no sum over the bits of lane: at lane 3 it is 0, and the bits give 3
+    """
+    weights = []
+    expected = np.zeros((1,) * table.ndim, np.int64)
+    for axis, size in enumerate(table.shape):
+        along = np.moveaxis(table, axis, 0).reshape(size, -1)[:, 0]  # where all other inputs are 0
+        own = [int(along[1 << bit]) for bit in range((size - 1).bit_length())]
+        values = np.arange(size)
+        part = sum(((values >> bit & 1) * weight for bit, weight in enumerate(own)), np.zeros(size, np.int64))
+        expected = expected + part.reshape([-1 if i == axis else 1 for i in range(table.ndim)])
+        weights.append(tuple(own))
+    wrong = np.argwhere(expected != table)
+    if wrong.size:
+        place = tuple(int(x) for x in wrong[0])
+        where = ", ".join(f"{name} {x}" for name, x in zip(names, place, strict=True))
+        raise FragmentMismatchError(
+            f"{what} is no sum over the bits of {_listed(names)}: at {where} it is {table[place]}, and the bits give "
+            f"{expected[place]}"
+        )
+    return Linear(tuple(zip(names, table.shape, strict=True)), tuple(weights))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write names as a sentence does."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

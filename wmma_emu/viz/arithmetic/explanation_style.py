@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""The colours of bits, fields and bars in pictures of arithmetic, by day and by night, and the page around them."""
+
+__all__ = ["HTML_STYLE", "NAME", "STYLES"]
+
+NAME = "wmma-emu-explanation"
+"""Class of the pictures, before which all styles stand."""
+
+_DAY = """
+.{name} .mono {{ font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
+.{name} .digits {{ text-anchor: middle; font-size: 11px; pointer-events: none; }}
+.{name} .narrow {{ font-size: 9px; }}
+.{name} .b0 {{ fill: #f0f3f6; stroke: #c9d1d9; }}
+.{name} .b1 {{ fill: #97c9fe; stroke: #4d86bd; }}
+.{name} .x0 {{ fill: none; stroke: #c9d1d9; stroke-dasharray: 2 2; }}
+.{name} .x1 {{ fill: #f5c2a1; stroke: #b5622c; stroke-dasharray: 2 2; }}
+.{name} .n1 {{ fill: #8fd7b0; stroke: #2f8a5b; }}
+.{name} .sign {{ fill: #fedbc3; stroke: #b5622c; }}
+.{name} .exponent {{ fill: #cef9e0; stroke: #2f8a5b; }}
+.{name} .fraction {{ fill: #e0effe; stroke: #4d86bd; }}
+.{name} .ignored {{ fill: none; stroke: #8c959f; stroke-dasharray: 2 2; }}
+.{name} .strike {{ stroke: #c2403a; stroke-width: 1.2; fill: none; }}
+.{name} .bar {{ stroke: #1b1f24; stroke-width: 2.5; fill: none; }}
+.{name} .edge {{ stroke: #1b1f24; stroke-width: 1.5; stroke-dasharray: 4 2; fill: none; }}
+"""
+_NIGHT = """
+.{name} .b0 {{ fill: #1c222b; stroke: #3d444d; }}
+.{name} .b1 {{ fill: #2c5f99; stroke: #7ab6f4; }}
+.{name} .x0 {{ stroke: #4a525c; }}
+.{name} .x1 {{ fill: #80451d; stroke: #e9ab82; }}
+.{name} .n1 {{ fill: #21693f; stroke: #8fd7b0; }}
+.{name} .sign {{ fill: #6d3d1c; stroke: #e9ab82; }}
+.{name} .exponent {{ fill: #1d5735; stroke: #8fd7b0; }}
+.{name} .fraction {{ fill: #1c3f66; stroke: #7ab6f4; }}
+.{name} .ignored {{ stroke: #6e7681; }}
+.{name} .strike {{ stroke: #ff8f87; }}
+.{name} .bar {{ stroke: #f0f6fc; }}
+.{name} .edge {{ stroke: #f0f6fc; }}
+"""
+STYLES = (_DAY, _NIGHT)
+"""By day and by night; ``{name}`` is the class of the picture."""
+
+HTML_STYLE = f"""
+.{NAME}-html {{ max-width: 100%; line-height: 1.45; }}
+.{NAME}-html table {{ border-collapse: collapse; margin: 0.5rem 0; text-align: left; }}
+.{NAME}-html th {{ font-weight: 600; vertical-align: top; padding: 0 1rem 0.1rem 0; text-align: left; }}
+.{NAME}-html td {{ padding: 0 0 0.1rem; text-align: left; overflow-wrap: anywhere; }}
+.{NAME}-html summary {{ cursor: pointer; padding: 0.25rem 0; }}
+.{NAME}-html figure {{ margin: 0.25rem 0 0.75rem; overflow-x: auto; }}
+.{NAME}-html figure svg {{ display: block; max-width: none; }}
+.{NAME}-html pre {{ overflow-x: auto; font-size: 0.85em; }}
+.{NAME}-html code {{ overflow-wrap: anywhere; }}
+"""
+"""Of the HTML around the pictures."""

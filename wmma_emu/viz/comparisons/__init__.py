@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Comparisons of chips: where their products differ, and how far."""

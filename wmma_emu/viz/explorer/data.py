@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""What the page knows: every instruction on every chip with its layouts, each distinct thing written once."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from wmma_emu.formats import format_of
+from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Instruction
+from wmma_emu.instructions.table import INSTRUCTIONS
+from wmma_emu.layouts import LaneMap, layout_for
+from wmma_emu.layouts.formulas import formulas_of
+from wmma_emu.viz.explorer.moves import move_rows, plans_of
+from wmma_emu.viz.explorer.numbered import Numbered
+from wmma_emu.viz.explorer.sparse import coded_metadata
+from wmma_emu.viz.explorer.weights import coded_layout
+from wmma_emu.viz.palette import INK, LANE_COLOURS
+
+__all__ = ["explorer_data"]
+
+
+@cache
+def explorer_data() -> dict[str, Any]:
+    """Collect what the page shows, as lists and numbers that JSON holds.
+
+    Returns
+    -------
+    dict
+        ``chips``: name, generation and products of each. ``layouts``: `CodedLayout` of each distinct layout.
+        ``plans``: of each layout, its `Plan` rows. ``formulas``: of each layout, its formulas.
+        ``sources``: text and status. ``bindings``: for groups of chips (a bit for each), the numbers of the layouts of
+        a, b, c, d (-1 where an operand is not in registers) and of the source. ``instructions``: mnemonic, types,
+        binding, metadata. ``metadata``: `CodedMetadata` rows. ``moves``: see `move_rows`.
+
+    Examples
+    --------
+    >>> data = explorer_data()
+    >>> len(data["instructions"]), len(data["layouts"]), data["layouts"][0][:4]
+    (1422, 147, (8, 4, 4, 16))
+    """
+    layouts: Numbered[LaneMap] = Numbered()
+    sources: Numbered[tuple[str, str]] = Numbered()
+    bindings: Numbered[tuple[tuple[int, ...], ...]] = Numbered()
+    types: Numbered[str] = Numbered()
+    metadata: Numbered[Any] = Numbered()
+
+    def binding_of(row: Instruction) -> tuple[tuple[int, ...], ...]:
+        chips: dict[tuple[int, ...], int] = {}
+        for bit, arch in enumerate(ARCHS):
+            if arch not in row.archs:
+                continue
+            held = [None if row.is_warpgroup and x == "b" else layout_for(row, x, arch) for x in OPERANDS]
+            source = next((x.source, x.status) for x in held if x is not None)
+            key = (*(-1 if x is None else layouts(x) for x in held), sources(source))
+            chips[key] = chips.get(key, 0) | 1 << bit
+        return tuple((mask, *key) for key, mask in chips.items())
+
+    rows = [
+        [
+            name,
+            types(".".join((row.d, row.a, row.b, row.c))),
+            bindings(binding_of(row)),
+            metadata(coded_metadata(row)) if row.is_sparse else -1,
+        ]
+        for name, row in INSTRUCTIONS.items()
+    ]
+    return {
+        "colours": LANE_COLOURS,
+        "ink": INK,
+        "default": {"chip": DEFAULT_ARCH, "instruction": "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"},
+        "chips": [[x.name, x.generation, x.products] for x in ARCHS.values()],
+        "bits": {x: format_of(x).bits for x in sorted({y for key in types.numbers for y in key.split(".")})},
+        "layouts": layouts.rows(coded_layout),
+        "plans": layouts.rows(plans_of),
+        "formulas": layouts.rows(_formulas),
+        "sources": sources.rows(),
+        "bindings": bindings.rows(),
+        "types": types.rows(),
+        "metadata": metadata.rows(),
+        "instructions": rows,
+        "moves": move_rows(),
+    }
+
+
+def _formulas(layout: LaneMap) -> list[Any]:
+    """Write the formulas of a layout with the operand's name and the source left open: sources differ by chip."""
+    found = formulas_of(replace(layout, source="@", status="@said"))
+    return [found.one_line(), found.c("OPERAND"), found.python("OPERAND")]

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Answers: what a mark marks, in sentences.
+
+/** Say in words what a mark marks: { head, more } as HTML. */
+function answer(mark, entry, chip, operands) {
+  const operand = operands[mark.letter];
+  const of = `<span class="of">of <code>${escape_html(entry.short)}</code> on ${chip.name}</span>`;
+  const say = { element: say_element, lane: say_lane, register: say_register, index: say_index }[mark.kind];
+  return say(mark, entry, operand, operands, of);
+}
+
+const strong = (text) => `<strong>${escape_html(text)}</strong>`;
+
+function say_element(mark, entry, operand, operands, of) {
+  const { layout, register } = operand;
+  const { index, lane, cell } = mark;
+  const place = `register ${strong(register + layout.register(index))}, ${strong(bits_name(layout, index, entry))}`;
+  const head = `${strong(element_name(operand, cell))} ${of} is element ${strong(`x[${index}]`)} of `
+    + `${strong(lane_name(layout, lane))} (${place}).`;
+  const more = [];
+  const others = layout.holders[cell].filter((x) => x[0] !== index || x[1] !== lane);
+  if (others.length && layout.reads_copies)
+    more.push(`${plural(others.length + 1, "lane")} hold it, and each copy is read: also ${others.map(([i, l]) => `x[${i}] of lane ${l}`).join(", ")}.`);
+  else if (others.length)
+    more.push(`${index < layout.read ? "Copies that are not read" : "A copy that is not read; the same element"}: ${others.map(([i]) => `x[${i}]`).join(", ")}.`);
+  if (entry.kind === "move") more.push(...say_moved(cell, entry, operand, operands));
+  else more.push(say_product(cell, entry, operand, operands));
+  return { head, more: more.filter(Boolean).map((x) => `<p>${x}</p>`).join("") };
+}
+
+function say_moved(cell, entry, operand, operands) {
+  const layout = operand.layout;
+  if (entry.before) {
+    const other = operands[operand.letter === "A" ? "D" : "A"];
+    const [[index, lane]] = other.layout.holders[cell];
+    return [`${operand.letter === "A" ? "After the move it is" : "Before the move it was"} x[${index}] of lane ${lane} (register ${other.register}${other.layout.register(index)}, ${bits_name(other.layout, index)}).`];
+  }
+  const row = layout.row(cell);
+  const bytes = entry.sourceBits < 8 ? `${entry.sourceBits}-bit value ${layout.col(cell)} of the row` : `byte${layout.bits > 8 ? "s" : ""} ${upto(layout.col(cell) * layout.bits / 8, layout.bits / 8)} of the row`;
+  return [`Row ${row} of matrix ${layout.matrix(cell)} ${entry.family === "stmatrix" ? "goes to" : "comes from"} the address that ${strong(`lane ${layout.matrix(cell) * entry.rows + row}`)} gives; the element is ${bytes}.`];
+}
+
+/** Which elements of the other operands an element meets. */
+function say_product(cell, entry, operand, { A, B, C, D }) {
+  const layout = operand.layout;
+  const [row, col] = [layout.row(cell), layout.col(cell)];
+  const matrix = layout.matrix(cell);
+  const lanes_along = (other, axis, at) => {
+    if (!other.layout) return "shared memory";
+    const found = new Set();
+    for (let i = 0; i < (axis === "row" ? other.layout.cols : other.layout.rows); i++)
+      for (const lane of other.layout.lanes_of(axis === "row" ? other.layout.number_of(at, i, matrix) : other.layout.number_of(i, at, matrix))) found.add(lane);
+    return `${other.layout.lanes > 32 ? "threads" : "lanes"} ${spans([...found].sort((a, b) => a - b))}`;
+  };
+  if (operand.letter === "C" || operand.letter === "D")
+    return `D[${row}][${col}] = C[${row}][${col}] + Σ<sub>k</sub> A[${row}][k] · B[k][${col}]: row ${row} of A is in ${lanes_along(A, "row", row)}, column ${col} of B in ${lanes_along(B, "col", col)}.`;
+  if (entry.metadata)
+    return operand.letter === "A" ? `It is one of ${entry.metadata[0]} in its chunk of columns ${chunk_of(entry, col)}; metadata says which. It adds to row ${row} of D.`
+      : `It adds to column ${col} of D where metadata keeps column ${row} of A.`;
+  return operand.letter === "A" ? `It meets row ${col} of B (${lanes_along(B, "row", col)}) and adds to row ${row} of D (${lanes_along(D, "row", row)}).`
+    : `It meets column ${row} of A (${lanes_along(A, "col", row)}) and adds to column ${col} of D (${lanes_along(D, "col", col)}).`;
+}
+
+function chunk_of(entry, packed) {
+  const [, chunk] = entry.metadata;
+  const first = Math.floor(packed / (chunk / 2)) * chunk;
+  return upto(first, chunk);
+}
+
+/** List what registers of a lane hold, a register a line. */
+function register_lines(entry, operand, lane, registers) {
+  const { layout, register } = operand;
+  return registers.map((r) => {
+    const held = range(layout.packed).map((e) => r * layout.packed + e);
+    const first = layout.cell(held[0], lane);
+    const text = layout.packed > 4
+      ? `<b>${short_name(operand, first)}</b> to <b>${short_name(operand, layout.cell(held.at(-1), lane))}</b> <i>x${upto(held[0], held.length)}</i>`
+      : held.map((i) => `<span class="held"><b>${short_name(operand, layout.cell(i, lane))}</b> <i>x${i}</i></span>`).join(" ");
+    return `<li${held[0] >= layout.read ? ' class="unread"' : ""}><b class="reg">${register}${r}</b> ${text}</li>`;
+  }).join("");
+}
+
+const MOST_LINES = 16;
+
+function say_lane({ lane }, entry, operand, operands, of) {
+  const { layout } = operand;
+  const name = lane_name(layout, lane);
+  const what = operand.letter === "R" ? "of the matrices" : `of ${operand.letter}`;
+  let head = `${strong(name[0].toUpperCase() + name.slice(1))} holds ${plural(layout.elements, "element")} ${what} in ${plural(layout.registers, "register")}, ${of}.`;
+  if (operand.letter === "R") head = `${say_address(lane, entry)} ${head}`;
+  if (layout.matrices > 1 && entry.kind === "product") head += ` It works on product ${layout.matrix(layout.cell(0, lane))}.`;
+  if (entry.before) {
+    const { A, D } = operands;
+    return { head: `${strong(name[0].toUpperCase() + name.slice(1))} holds 2 elements of A before the move, and 2 others after it, ${of}.`,
+      more: `<ul class="registers">${register_lines(entry, A, lane, [0])}${register_lines(entry, D, lane, [0])}</ul>` };
+  }
+  const shown = range(Math.min(layout.registers, MOST_LINES));
+  const rest = layout.registers > MOST_LINES ? `<p>… and ${operand.register}${MOST_LINES} to ${operand.register}${layout.registers - 1}, in the register view.</p>` : "";
+  return { head, more: `<ul class="registers">${register_lines(entry, operand, lane, shown)}</ul>${rest}` };
+}
+
+function say_address(lane, entry) {
+  const matrix = Math.floor(lane / entry.rows);
+  if (matrix >= entry.count) return `${strong(`Lane ${lane}`)} gives no address that counts.`;
+  return `${strong(`Lane ${lane}`)} gives the address of ${strong(`row ${lane % entry.rows} of matrix ${matrix}`)}.`;
+}
+
+function say_register({ register, lane }, entry, operand, operands, of) {
+  const { layout } = operand;
+  if (lane !== undefined) {
+    const name = lane_name(layout, lane);
+    return { head: `Register ${strong(operand.register + register)} of ${strong(name)}, ${of}, holds:`,
+      more: `<ul class="registers">${register_lines(entry, operand, lane, [register])}</ul>` };
+  }
+  const held = range(layout.packed).map((e) => register * layout.packed + e);
+  const parts = layout.bits === 1 ? `x[${held[0]}] to x[${held.at(-1)}], a bit each`
+    : held.map((i) => `x[${i}] in ${bits_name(layout, i, entry)}`).join(", ");
+  return { head: `Register ${strong(operand.register + register)} ${of} holds ${parts}.`, more: formula_lines(operand) };
+}
+
+function say_index({ index }, entry, operand, operands, of) {
+  const { layout } = operand;
+  return { head: `Element ${strong(`x[${index}]`)} of ${operand.letter} ${of} is in register ${strong(operand.register + layout.register(index))}, ${strong(bits_name(layout, index, entry))}, in every lane.`,
+    more: formula_lines(operand) };
+}
+
+function formula_lines(operand) {
+  const lines = formulas_of(operand)?.lines;
+  return lines?.row ? `<p>row = <code>${escape_html(lines.row)}</code>, col = <code>${escape_html(lines.col)}</code></p>` : "";
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// What there is to choose: instructions and matrix moves, by chip, and by what people call them.
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const CHIPS = DATA.chips.map(([name, generation, products], bit) => ({ name, generation, products, bit }));
+const LAYOUTS = DATA.layouts.map((row, number) => new Layout(row, number));
+const LETTERS = ["A", "B", "C", "D"];
+const FAMILIES = ["mma.sync", "wmma.mma", "mma.sp", "mma.sp::ordered_metadata", "wgmma", "wgmma.sp",
+  "ldmatrix", "stmatrix", "movmatrix"];
+
+function family_of(name) {
+  if (name.startsWith("wgmma.mma_async.sp.")) return "wgmma.sp";
+  if (name.startsWith("wgmma.")) return "wgmma";
+  return FAMILIES.findLast((x) => name.startsWith(x));
+}
+
+/** A mnemonic without what may be left out. */
+function short_of(name) {
+  const text = name.replaceAll(".sync.aligned", "").replaceAll(".mma_async", "").replaceAll(".row.col", "");
+  return name.startsWith("mma.sync.") ? text.slice(4) : text;
+}
+
+// Names that people know a format by, besides PTX's.
+const CALLED = {
+  f16: "half __half fp16 float16", bf16: "__nv_bfloat16 bfloat16", tf32: "precision::tf32", f32: "float fp32 float32",
+  f64: "double fp64 float64", e4m3: "fp8 float8 __nv_fp8_e4m3", e5m2: "fp8 float8 __nv_fp8_e5m2",
+  s8: "signed char int8", u8: "unsigned char uint8 int8", s4: "experimental::precision::s4 int4",
+  u4: "experimental::precision::u4 uint4 int4", b1: "experimental::precision::b1 binary bit", s32: "int int32",
+};
+
+function words_of(entry) {
+  const words = [entry.name, entry.short, entry.family, entry.shape];
+  words.push(...new Set((entry.formats ?? []).map((x) => CALLED[x] ?? "")));
+  if (entry.family === "wmma.mma") {
+    words.push("wmma::fragment matrix_a matrix_b accumulator load_matrix_sync store_matrix_sync nvcuda mma.h",
+      entry.formats.includes("b1") ? "wmma::bmma_sync" : "wmma::mma_sync",
+      entry.name.includes("row") ? "row_major" : "", entry.name.includes("col") ? "col_major" : "");
+  }
+  if (entry.family.includes("sp")) words.push("sparse");
+  if (entry.family.startsWith("wgmma")) words.push("warpgroup hopper");
+  return words.join(" ").toLowerCase();
+}
+
+function instruction_entry([name, types, binding, metadata]) {
+  const family = family_of(name);
+  const [, m, n, k] = name.match(/\.m(\d+)n(\d+)k(\d+)/).map(Number);
+  const formats = DATA.types[types].split(".");
+  const groups = DATA.bindings[binding];
+  const stored = name.match(/\.(row|col)\.(row|col)/);
+  return {
+    kind: "product", name, short: short_of(name), family, m, n, k, shape: `m${m}n${n}k${k}`, formats,
+    type: formats[1], chips: groups.reduce((mask, [bits]) => mask | bits, 0), groups,
+    stored: stored ? { A: stored[1], B: stored[2] } : {},
+    metadata: metadata < 0 ? null : DATA.metadata[metadata],
+  };
+}
+
+function move_entry([name, fragment, rows, sourceBits, known, before]) {
+  const chips = known.reduce((mask, [bit]) => mask | (1 << bit), 0);
+  const shape = name.match(/\.(m\d+n\d+)/)[1];
+  const type = name.split(".").find((x) => /^b\d/.test(x));
+  return {
+    kind: "move", name, short: short_of(name), family: name.split(".")[0], shape, type, chips, rows, sourceBits, known,
+    fragment: new Layout(fragment, -1), before: before ? new Layout(before, -1) : null,
+    count: Number(name.match(/\.x(\d)/)?.[1] ?? 1), trans: name.includes(".trans"),
+  };
+}
+
+const ENTRIES = [...DATA.instructions.map(instruction_entry), ...DATA.moves.map(move_entry)];
+for (const entry of ENTRIES) entry.words = words_of(entry);
+const BY_NAME = new Map(ENTRIES.flatMap((x) => [[x.name, x], [x.short, x]]));
+const CHIP_BY_NAME = new Map(CHIPS.map((x) => [x.name, x]));
+
+const is_on = (entry, chip) => (entry.chips >> chip.bit) & 1;
+const chips_of = (entry) => CHIPS.filter((x) => is_on(entry, x));
+
+/** The parts of a query, each of which has to be found: "16, 16, 16" is the shape m16n16k16. */
+function query_parts(text) {
+  return text.toLowerCase()
+    .replace(/\b(\d+)\s*[,x×]\s*(\d+)\s*[,x×]\s*(\d+)\b/g, "m$1n$2k$3")
+    .split(/[^a-z0-9_.:]+/).map((x) => x.replace(/^[.:]+|[.:]+$/g, "")).filter(Boolean);
+}
+
+const has_whole = (entry, part) => entry.words.includes(part);
+const has_pieces = (entry, part) => part.split(/[.:]+/).every((piece) => entry.words.includes(piece));
+
+/** Entries that a query and choices leave: those of the chip first, exact names before all. */
+function search(text, chip, { family = "", shape = "", type = "" } = {}) {
+  const parts = query_parts(text);
+  const found = ENTRIES.filter((x) => (!family || x.family === family) && (!shape || x.shape === shape)
+    && (!type || x.type === type) && parts.every((part) => has_whole(x, part) || has_pieces(x, part)));
+  const plain = text.trim().toLowerCase();
+  const rank = (x) => (x.name === plain || x.short === plain ? 0 : 2 + (is_on(x, chip) ? 0 : 4)
+    - (plain && x.short.startsWith(plain) ? 1 : 0) - (parts.every((part) => has_whole(x, part)) ? 0.5 : 0));
+  return found.map((x, i) => [rank(x), i, x]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((x) => x[2]);
+}
+
+/** The chip to show an entry on: the wanted one, or else the best-measured one, or the newest. */
+function chip_for(entry, wanted) {
+  const known = CHIP_BY_NAME.get(DATA.default.chip);
+  return [wanted, known].find((x) => is_on(entry, x)) ?? chips_of(entry).at(-1);
+}
+
+/** What comes nearest to an entry on a chip that lacks it: the same but for the shape, the types, the family. */
+function nearest(entry, chip) {
+  const there = ENTRIES.filter((x) => is_on(x, chip) && x.kind === entry.kind);
+  const alike = (x) => 8 * (x.family === entry.family) + 4 * (x.type === entry.type) + 2 * (x.shape === entry.shape)
+    + (String(x.formats) === String(entry.formats));
+  const best = Math.max(...there.map(alike));
+  return there.find((x) => alike(x) === best) ?? ENTRIES.find((x) => is_on(x, chip));
+}
+
+/** The operands of an entry on a chip, by letter, each with its layout; `absent` says why one has none. */
+function operands_of(entry, chip) {
+  const operands = entry.kind === "move" ? move_operands(entry) : product_operands(entry, chip);
+  for (const operand of Object.values(operands)) operand.all = operands;
+  return operands;
+}
+
+function product_operands(entry, chip) {
+  const bits = entry.groups.find(([mask]) => (mask >> chip.bit) & 1);
+  const [d, a, b, c] = entry.formats;
+  const formats = { A: a, B: b, C: c, D: d };
+  const operands = {};
+  LETTERS.forEach((letter, i) => {
+    const number = bits[1 + i];
+    operands[letter] = {
+      letter, register: letter.toLowerCase(), format: formats[letter], layout: number < 0 ? null : LAYOUTS[number],
+      stored: entry.stored[letter], source: DATA.sources[bits[5]],
+      role: { A: entry.metadata ? "m × k/2, packed" : "m × k", B: "k × n" }[letter] ?? "m × n",
+      rows: letter === "B" ? entry.k : entry.m, cols: letter === "A" ? entry.k / (entry.metadata ? 2 : 1) : entry.n,
+    };
+  });
+  return operands;
+}
+
+function move_operands(entry) {
+  const make = (letter, register, layout, role) => ({
+    letter, register, layout, role, format: entry.type, rows: layout.rows, cols: layout.cols, source: null,
+  });
+  if (entry.before)
+    return { A: make("A", "a", entry.before, "before"), D: { ...make("D", "d", entry.fragment, "after"), matrix: "A" } };
+  return { R: make("R", "r", entry.fragment, "rows of memory") };
+}
+
+/** Who says so: text and status. */
+function source_of(entry, chip, operand) {
+  return entry.kind === "move" ? entry.known.find(([bit]) => bit === chip.bit).slice(1) : operand.source;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The page: questions, files, the clipboard, and the beginning.
+
+async function copy_text(text, said) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = make("textarea", { class: "unseen", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");  // where a page from a file may not use the clipboard
+    area.remove();
+  }
+  toast(said);
+}
+
+let toasted;
+function toast(text) {
+  say(text);
+  document.querySelector(".toast")?.remove();
+  const node = make("div", { class: "toast", "aria-hidden": "true" }, escape_html(text));
+  document.body.append(node);
+  clearTimeout(toasted);
+  toasted = setTimeout(() => node.remove(), 2500);
+}
+
+function save(id) {
+  const text = exported(drawn[id].svg);
+  const link = make("a", { download: `${now.entry.short}.${now.letter}.${id}.svg`.replace(/[:]+/g, "-") });
+  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  say(`Saved ${link.download}`);
+}
+
+function ask(text) {
+  if (!text.trim()) return pin(null);
+  try {
+    const found = read_question(text, now);
+    if (found.mark && now.tab !== "layout") turn_to("layout");  // where it can be seen
+    if (found.entry !== now.entry) choose_entry(found.entry, found.letter, found.mark);
+    else if (!found.mark) choose_operand(found.letter);
+    else pin(found.mark);
+    set_entrance();
+  } catch (error) {
+    if (!(error instanceof Misread)) throw error;
+    now.mark = null;
+    light();
+    at("answer").setAttribute("aria-live", "polite");
+    at("answer").classList.add("wrong");
+    at("answer").innerHTML = `<p class="head">${escape_html(error.message)}</p>`;
+  }
+}
+
+function start() {
+  read_fragment(location.hash);
+  show();
+  addEventListener("popstate", () => { read_fragment(location.hash); show(); });
+  at("chip").addEventListener("change", () => choose_chip(CHIP_BY_NAME.get(at("chip").value)));
+  for (const [name] of FACETS) at(name).addEventListener("change", () => {
+    show_facets();
+    const left = search("", now.chip, facets()).filter((x) => is_on(x, now.chip));
+    if (left.length && !left.includes(now.entry)) choose_entry(left[0]);
+  });
+  watch_list();
+  at("ask").addEventListener("submit", (event) => { event.preventDefault(); ask(at("question").value); });
+  for (const button of document.querySelectorAll(".try")) button.addEventListener("click", () => {
+    at("question").value = button.textContent;
+    ask(button.textContent);
+  });
+  for (const id of ["matrix", "registers"]) watch_picture(id);
+  for (const button of document.querySelectorAll("[data-save]")) button.addEventListener("click", () => save(button.dataset.save));
+  at("release").addEventListener("click", () => { pin(null); at("question").focus(); });
+  at("link").addEventListener("click", () => copy_text(location.href, "The link to this view is copied."));
+  at("tabs").addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const tabs = [...at("tabs").children], next = tabs[(tabs.indexOf(event.target) + step + tabs.length) % tabs.length];
+    next.click();
+    at(next.id).focus();
+  });
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.matches?.("input, select, textarea");
+    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      event.preventDefault();
+      at("question").focus();
+      at("question").select();
+    } else if (event.key === "Escape") {
+      if (now.mark || at("answer").classList.contains("wrong")) pin(null);
+      else if (hovered) hover(null);
+    }
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", light);
+}
+
+// For those who want the numbers rather than the pictures, and for tests.
+globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, address_of, plans_for, metadata_place, formulas_of, source_of,
+  state: () => ({ ...now, chip: now.chip.name, entry: now.entry.name }), marked: () => Object.fromEntries(Object.entries(maps).map(([x, map]) => [x, map.lit])) };
+start();

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Step by step: how a product comes about in machine instructions, where that is known.
+
+const SCHEDULES = DATA.schedules;
+
+/** [first, count, first, count, ...] as numbers. */
+function unspanned(spans) {
+  const numbers = [];
+  for (let i = 0; i < spans.length; i += 2) for (let x = 0; x < spans[i + 1]; x++) numbers.push(spans[i] + x);
+  return numbers;
+}
+
+/** The schedule of an instruction on a chip, as objects; null where it is one machine instruction, or not known. */
+function schedule_of(entry, chip) {
+  const groups = entry.kind === "product" ? SCHEDULES.of[ENTRIES.indexOf(entry)] : null;
+  const found = groups?.find(([mask]) => (mask >> chip.bit) & 1);
+  if (!found) return null;
+  const [lowering, machine, sums, before, after, inside, finish, note, source, status, m, n, terms] = SCHEDULES.heads[found[1]];
+  const held = (number) => {
+    if (number < 0) return null;
+    const [lanes, registers, elements] = SCHEDULES.held[number].map(unspanned);
+    return { lanes, registers, elements };
+  };
+  const none = (x) => (x < 0 ? null : x);
+  const part = (number) => {
+    const [threadgroup, octet, matrix, top, bottom, left, right, a, b, c, d, b_threadgroup] = SCHEDULES.parts[number];
+    return { threadgroup: none(threadgroup), octet: none(octet), matrix, rows: [top, bottom], cols: [left, right],
+      a: held(a), b: held(b), c: held(c), d: held(d), b_threadgroup: none(b_threadgroup) };
+  };
+  const steps = SCHEDULES.bodies[found[2]].map((which, number) => {
+    const [opcode, set, step, ks, rounded, start, transposed, parts] = SCHEDULES.steps[which];
+    return { number, opcode, set: none(set), step: none(step), ks: unspanned(ks), rounded: rounded.map(unspanned), start,
+      transposed: Boolean(transposed), parts: parts.map(part) };
+  });
+  return { entry, lowering, machine, sums, before, after, inside, finish, note, source, status, shape: [m, n, terms], steps };
+}
+
+function schedule_now() { return schedule_of(now.entry, now.chip); }
+
+const STARTS = { c: "C", d: "what the steps before left", zero: "zero" };
+const register_names = (letter, held) => (held ? spans(held.registers).replace(/\d+/g, (x) => letter + x) : "–");
+
+function schedule_panel(into, schedule, chosen, turn) {
+  const { steps } = schedule;
+  const number = Math.min(chosen, steps.length - 1), step = steps[number];
+  const focused = document.activeElement?.dataset?.step;
+  into.replaceChildren(make("h2", {}, `${escape_html(schedule.machine)}`), make("p", { class: "quiet" },
+    `${[schedule.before, schedule.inside, schedule.after, schedule.note].filter(Boolean).map((x) => `${escape_html(x[0].toUpperCase() + x.slice(1))}.`).join(" ")}`));
+  const bar = make("div", { class: "stepper", role: "group", "aria-label": "Step" });
+  const button = (name, text, to, off) => {
+    const node = make("button", { type: "button", "data-step": name, ...(off ? { disabled: "" } : {}) }, text);
+    node.addEventListener("click", () => turn(to));
+    return node;
+  };
+  const slider = make("input", { type: "range", min: "0", max: String(steps.length - 1), value: String(number), "data-step": "slider",
+    "aria-label": "Machine instruction", "aria-valuetext": `${number + 1} of ${steps.length}` });
+  slider.addEventListener("input", () => turn(Number(slider.value)));
+  bar.append(button("back", "◀ Back", number - 1, number === 0), slider, button("next", "Next ▶", number + 1, number === steps.length - 1),
+    make("strong", {}, `Step ${number + 1} of ${steps.length}`));
+  into.append(bar);
+  const named = step.set !== null ? `, set ${step.set}, step ${step.step}` : "";
+  into.append(make("p", { class: "step-head", role: "status" },
+    `<code>${step.opcode}</code>${named}: adds the products of <b>k = ${spans(step.ks)}</b> to <b>${STARTS[step.start]}</b>${
+      step.parts.length > 1 ? "" : `, for rows ${upto(step.parts[0].rows[0], step.parts[0].rows[1] - step.parts[0].rows[0])} and columns ${upto(step.parts[0].cols[0], step.parts[0].cols[1] - step.parts[0].cols[0])} of D`}.${
+      step.rounded.length > 1 ? ` Inside, k is summed and rounded in turn: ${step.rounded.map(spans).join("; then ")}.` : ""}${
+      step.transposed ? " The machine's first operand is B: it computes the transpose." : ""}`));
+  const figure = make("div", { class: "scroll" });
+  figure.innerHTML = schedule_figure(schedule, number);
+  const walk = make("div", { class: "walk" });
+  walk.append(figure, parts_table(step));
+  into.append(walk);
+  into.append(make("p", { class: "quiet" }, `<span class="status ${schedule.status}">${schedule.status}</span> ${escape_html(schedule.source)}`));
+  if (focused) (into.querySelector(`[data-step="${focused}"]:not([disabled])`) ?? slider).focus();
+}
+
+const part_colour = (part) => (part.threadgroup === null ? lane_colour(2) : lane_colour(4 * part.threadgroup + 2));
+
+/** Draw A, B and D of a step: what is read, what is made, and how much of each element of D is there so far. */
+function schedule_figure(schedule, number) {
+  const [m, n, terms] = schedule.shape;
+  const { steps } = schedule, step = steps[number];
+  const matrices = 1 + Math.max(...step.parts.map((x) => x.matrix));
+  const size = matrices > 1 ? 20 : Math.max(9, Math.min(17, Math.floor(288 / Math.max(m, n))));
+  const deep = Math.max(4, Math.min(size, Math.floor(208 / terms)));
+  const side = 30, gap = 26, top = 24;
+  const left = side + terms * deep + gap, above = top + terms * deep + gap;
+  const block = [left + n * size + 24, above + m * size + 20];
+  const beside = matrices > 1 ? 2 : 1;
+  const out = [];
+  for (let matrix = 0; matrix < matrices; matrix++) {
+    const x = (matrix % beside) * block[0], y = Math.floor(matrix / beside) * block[1];
+    const parts = step.parts.filter((p) => p.matrix === matrix);
+    const grid = (gx, gy, rows, cols, w, h, name) => {
+      out.push(svg_text(gx, gy - 8, name, "heading start"), svg_rect(gx, gy, cols * w, rows * h, "cells", ' fill="none" stroke="#8c959f"'));
+      for (let i = 4; i < rows; i += 4) out.push(`<line x1="${gx}" x2="${gx + cols * w}" y1="${gy + i * h}" y2="${gy + i * h}" stroke="#8c959f" stroke-opacity="0.4"/>`);
+      for (let j = 4; j < cols; j += 4) out.push(`<line x1="${gx + j * w}" x2="${gx + j * w}" y1="${gy}" y2="${gy + rows * h}" stroke="#8c959f" stroke-opacity="0.4"/>`);
+    };
+    // Blocks that several threadgroups share have a stripe and a name for each.
+    const box = (px, py, w, h, sharing, label, kind) => {
+      const [part] = sharing;
+      const stripes = sharing.map((x, i) => `<rect x="${px + (i * w) / sharing.length}" y="${py}" width="${w / sharing.length}" height="${h}" fill="${part_colour(x)}"/>`).join("");
+      const lines = [];
+      for (let i = 0; i < label.length; i += Math.max(1, Math.floor(w / 30))) lines.push(label.slice(i, i + Math.max(1, Math.floor(w / 30))).join(" "));
+      const names = w > 24 && h > 12 * lines.length ? lines.map((text, i) => `<text x="${px + w / 2}" y="${py + h / 2 + 4 + 12 * (i - (lines.length - 1) / 2)}" style="fill:${INK}">${text}</text>`).join("") : "";
+      out.push(`<g class="part ${kind}" data-threadgroup="${sharing.map((x) => x.threadgroup ?? "").join(" ")}" data-rows="${part.rows.join(" ")}" data-cols="${part.cols.join(" ")}" data-matrix="${matrix}">`
+        + `${stripes}<rect x="${px}" y="${py}" width="${w}" height="${h}" fill="none" stroke="${INK}" stroke-width="1.5"/>${names}</g>`);
+    };
+    const names_of = (sharing) => (sharing[0].threadgroup === null ? [] : sharing.map((x) => `TG${x.threadgroup}`));
+    const shared = (axis) => [...new Set(parts.map((x) => x[axis].join(" ")))].map((key) => parts.filter((x) => x[axis].join(" ") === key));
+    const suffix = matrices > 1 ? ` of product ${matrix}` : "";
+    grid(x + side, y + above, m, terms, deep, size, `A${suffix}`);
+    grid(x + left, y + top, terms, n, size, deep, `B${suffix}`);
+    grid(x + left, y + above, m, n, size, size, `D${suffix}`);
+    const k0 = step.ks[0], kn = step.ks.length;
+    for (const sharing of shared("rows"))
+      box(x + side + k0 * deep, y + above + sharing[0].rows[0] * size, kn * deep, (sharing[0].rows[1] - sharing[0].rows[0]) * size, sharing, names_of(sharing), "of-a");
+    for (const sharing of shared("cols"))
+      box(x + left + sharing[0].cols[0] * size, y + top + k0 * deep, (sharing[0].cols[1] - sharing[0].cols[0]) * size, kn * deep, sharing, names_of(sharing), "of-b");
+    const sum = Array.from({ length: m * n }, () => 0);
+    for (const earlier of steps.slice(0, number))
+      for (const part of earlier.parts.filter((p) => p.matrix === matrix))
+        for (let r = part.rows[0]; r < part.rows[1]; r++) for (let c = part.cols[0]; c < part.cols[1]; c++) sum[r * n + c] += earlier.ks.length;
+    sum.forEach((done, i) => {
+      if (done) out.push(`<rect x="${x + left + (i % n) * size + 1}" y="${y + above + Math.floor(i / n) * size + 1}" width="${size - 2}" height="${size - 2}" fill="#8c959f" fill-opacity="${(0.5 * Math.min(1, done / terms)).toFixed(2)}" class="done" data-done="${done}"/>`);
+    });
+    for (const part of parts) box(x + left + part.cols[0] * size, y + above + part.rows[0] * size, (part.cols[1] - part.cols[0]) * size, (part.rows[1] - part.rows[0]) * size, [part],
+      part.threadgroup === null ? [register_names("d", part.d)] : names_of([part]), "of-d");
+  }
+  const title = `Step ${number + 1} of ${steps.length}: ${step.opcode}, k ${spans(step.ks)}; grey is what earlier steps have added`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="figure steps" width="${beside * block[0]}" height="${Math.ceil(matrices / beside) * block[1]}" viewBox="0 0 ${beside * block[0]} ${Math.ceil(matrices / beside) * block[1]}" role="img" aria-label="${escape_html(title)}">${out.join("")}</svg>`;
+}
+
+function parts_table(step) {
+  const lanes = (held) => (held ? `T${spans(held.lanes)}` : "–");
+  const several = step.parts.length > 1;
+  const lines = step.parts.map((part) => `<tr>${several ? `<th scope="row" style="background:${part_colour(part)};color:${INK}">threadgroup ${part.threadgroup}${part.octet === null ? "" : `, octet ${part.octet}`}</th>` : ""}
+    <td>${lanes(part.d)}</td><td>${upto(part.rows[0], part.rows[1] - part.rows[0])}</td><td>${upto(part.cols[0], part.cols[1] - part.cols[0])}</td>
+    <td>${register_names("a", part.a)}</td><td>${register_names("b", part.b)}${part.b && several && part.b_threadgroup !== null && part.b_threadgroup !== part.threadgroup ? ` of threadgroup ${part.b_threadgroup}` : ""}</td>
+    <td>${part.c ? register_names(step.start === "d" ? "d" : "c", part.c) : "zero"}</td><td>${register_names("d", part.d)}</td></tr>`).join("");
+  const box = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Registers of the step" });
+  box.innerHTML = `<table class="parts"><caption class="unseen">Who does what in this step</caption><thead><tr>${several ? '<th scope="col">who</th>' : ""}<th scope="col">lanes</th><th scope="col">rows of D</th><th scope="col">columns</th>`
+    + `<th scope="col">reads of A</th><th scope="col">of B</th><th scope="col">adds to</th><th scope="col">writes</th></tr></thead><tbody>${lines}</tbody></table>`;
+  return box;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// Showing what is chosen: lists, tabs, facts, pictures, and the light on them.
+
+function say(text) { at("said").textContent = text; }
+
+/** Show everything anew. */
+function show() {
+  hovered = null;
+  show_choice();
+  show_tabs();
+  show_overview();
+  drawn = {};
+  draw_pictures();
+  show_panel();
+  light();
+}
+
+const FACETS = [["family", "all families"], ["shape", "all shapes"], ["type", "all types"]];
+
+function facets() { return Object.fromEntries(FACETS.map(([name]) => [name, at(name).value])); }
+
+function show_choice() {
+  const chip = at("chip");
+  if (!chip.options.length)
+    for (const x of CHIPS) chip.append(new Option(`${x.name} · ${x.generation}`, x.name));
+  chip.value = now.chip.name;
+  if (at("instruction") !== document.activeElement) at("instruction").value = now.entry.short;
+  at("mnemonic").textContent = now.entry.name;
+  at("count").textContent = `on ${chips_of(now.entry).map((x) => x.name).join(" ")}`;
+  show_facets();
+  show_examples();
+}
+
+/** Offer questions that what is chosen has an answer to. */
+function show_examples() {
+  const { layout, register } = operand_now();
+  if (!layout) return;
+  const near = (wanted, count) => Math.min(wanted, count - 1);
+  const texts = ["lane 5", `T5 ${register}${near(1, layout.registers)}`, `x${near(3, layout.elements)}`,
+    `(${near(9, layout.rows)}, ${near(3, layout.cols)})`];
+  document.querySelectorAll(".try").forEach((button, i) => { if (i < texts.length) button.textContent = texts[i]; });
+}
+
+/** Fill the lists of families, shapes and types with what the others leave. */
+function show_facets() {
+  const chosen = facets();
+  for (const [name, all] of FACETS) {
+    const others = { ...chosen, [name]: "" };
+    const there = new Set(search("", now.chip, others).filter((x) => is_on(x, now.chip)).map((x) => x[name]));
+    const values = [...there].sort(name === "shape" ? (a, b) => a.localeCompare(b, "en", { numeric: true }) : () => 0);
+    const select = at(name);
+    select.replaceChildren(new Option(all, ""), ...values.map((x) => new Option(x, x)));
+    select.value = there.has(chosen[name]) ? chosen[name] : "";
+  }
+}
+
+const TABS = {
+  layout: ["Layout", () => true],
+  formulas: ["Formulas", () => now.entry.kind === "product"],
+  loads: [null, () => (now.entry.kind === "move" && !now.entry.before) || (now.entry.family !== "wmma.mma" && Object.values(operands).some((x) => plans_for(x).length))],
+  metadata: ["Metadata", () => Boolean(now.entry.metadata)],
+  schedule: ["Step by step", () => Boolean(schedule_now())],
+};
+
+function tab_title(name) {
+  if (name !== "loads") return TABS[name][0];
+  if (now.entry.kind === "product") return "ldmatrix";
+  return now.entry.family === "stmatrix" ? "What it stores" : "What it feeds";
+}
+
+function show_tabs() {
+  const there = Object.keys(TABS).filter((x) => TABS[x][1]());
+  if (!there.includes(now.tab)) now.tab = "layout";
+  at("tabs").replaceChildren(...there.map((name) => {
+    const chosen = name === now.tab;
+    const tab = make("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(chosen),
+      "aria-controls": `view-${name}`, tabindex: chosen ? "0" : "-1" }, tab_title(name));
+    tab.addEventListener("click", () => turn_to(name));
+    return tab;
+  }));
+  for (const name of Object.keys(TABS)) at(`view-${name}`).hidden = name !== now.tab;
+}
+
+function turn_to(name) {
+  now.tab = name;
+  keep();
+  show_tabs();
+  show_panel();
+  if (name === "layout") light();
+}
+
+function show_panel() {
+  const go = (entry, letter) => { now.tab = "layout"; choose_entry(entry, letter ?? now.letter); scrollTo({ top: 0 }); };
+  const again = (name) => (value) => { now[name] = value; keep("replace"); show_panel(); };
+  if (now.tab === "formulas") {
+    formulas_panel(at("view-formulas"), operand_now(), now.language, again("language"));
+    at("view-formulas").prepend(operand_bar());
+  } else if (now.tab === "loads") {
+    if (now.entry.kind === "move") feeds_panel(at("view-loads"), now.entry, now.chip, now.feed, again("feed"), go);
+    else loads_panel(at("view-loads"), now.entry, operands, now.chip, go);
+  } else if (now.tab === "metadata") metadata_panel(at("view-metadata"), now.entry, now.selector, again("selector"));
+  else if (now.tab === "schedule") schedule_panel(at("view-schedule"), schedule_now(), now.step, again("step"));
+}
+
+function operand_bar() {
+  const bar = make("div", { class: "bar", role: "group", "aria-label": "Operand" });
+  for (const [letter, operand] of Object.entries(operands)) {
+    const button = make("button", { type: "button", "aria-pressed": String(letter === now.letter), "data-operand": letter }, letter);
+    button.addEventListener("click", () => choose_operand(letter));
+    bar.append(button);
+  }
+  return bar;
+}
+
+function show_overview() {
+  const { entry } = now;
+  const several = operand_now().layout?.matrices > 1 && entry.kind === "product";
+  at("equation").textContent = entry.kind === "move"
+    ? { ldmatrix: "Rows of memory → registers", stmatrix: "Registers → rows of memory", movmatrix: "A transposed in registers" }[entry.family]
+    : `${several ? "Four products " : ""}D = A · B + C`;
+  maps = draw_product(at("product"), operands, entry, now.letter, choose_operand);
+  for (const [letter, map] of Object.entries(maps)) {
+    map.canvas.addEventListener("pointermove", (event) => hover(map.mark_at(event)));
+    map.canvas.addEventListener("pointerleave", () => hover(null));
+    map.canvas.addEventListener("click", (event) => {
+      const mark = map.mark_at(event);
+      if (!mark) return;
+      now.letter = letter;
+      hovered = null;
+      now.mark = mark;
+      show_mark_in_window();
+      keep();
+      show();
+    });
+  }
+  if (entry.before) {
+    at("product").className = "";
+    at("product").replaceChildren(operand_bar(), make("p", { class: "quiet" }, "A is held in a before the move, and its transpose in d after it: what was row r, column c is row c, column r of what d holds."));
+  }
+  show_facts();
+}
+
+function show_facts() {
+  const { entry, chip } = now, operand = operand_now(), { layout } = operand;
+  const facts = [];
+  const [source, status] = source_of(entry, chip, operand);
+  if (entry.kind === "product") facts.push([operand.letter, `${operand.layout?.matrices > 1 ? `${layout.matrices} × ` : ""}${operand.rows} × ${operand.cols} (${operand.role}) ${operand.format}${operand.stored ? `, ${operand.stored}` : ""}`]);
+  else facts.push(["moves", entry.before ? "an 8 × 8 matrix of 16-bit elements, from register a0 to d0" : `${entry.count} × ${layout.rows} × ${layout.cols} ${entry.sourceBits}-bit elements, rows of 16 bytes`]);
+  if (entry.kind === "move" && !entry.before)
+    facts.push(["addresses", `lane <i>l</i> gives row <code>l % ${entry.rows}</code>${entry.count > 1 ? ` of matrix <code>l / ${entry.rows}</code>` : ""}${entry.count * entry.rows < 32 ? `; those of lanes ${entry.count * entry.rows} to 31 do not count` : ""}`]);
+  if (layout) {
+    facts.push(["a lane", `${plural(layout.elements, "element")}, ${plural(layout.registers, "register")} of ${layout.registerBits} bits${layout.packed > 1 ? `, ${layout.packed} in each, lowest bits first` : ""}`]);
+    if (layout.reads_copies) facts.push(["copies", `${layout.holders[0].length} lanes hold each element; each copy is read for another block of D`]);
+    else if (layout.read < layout.elements) facts.push(["copies", `x[${layout.read}] to x[${layout.elements - 1}] repeat the ones before and are not read`]);
+  } else facts.push(["a lane", "nothing: the instruction reads B from shared memory"]);
+  if (entry.family.startsWith("wgmma") && operand.letter === "A") facts.push(["note", "A may lie in shared memory instead; this is A in registers"]);
+  if (entry.family.startsWith("wgmma") && "CD".includes(operand.letter)) facts.push(["note", "C and D are the same registers: the instruction adds to them"]);
+  const lines = layout && formulas_of(operand)?.lines;
+  if (lines) facts.push(["row", `<code>${escape_html(lines.row)}</code>`], ["col", `<code>${escape_html(lines.col)}</code>`], ["lane", `<code>${escape_html(lines.lane)}</code>`], ["index", `<code>${escape_html(lines.index)}</code>`]);
+  facts.push(["known from", `<span class="status ${status}">${status}</span> ${escape_html(source)}`]);
+  at("facts").innerHTML = facts.map(([name, text]) => `<div><dt>${name}</dt><dd>${text}</dd></div>`).join("");
+}
+
+const entry_title = (operand) => (!operand.matrix && !now.entry.before ? `Matrix ${operand.letter}` : `Matrix A ${operand.matrix ? "after" : "before"}`);
+
+/** Draw the pictures where they are not what should be seen; returns whether anything was drawn. */
+function draw_pictures() {
+  const operand = operand_now(), { layout } = operand;
+  const wanted = `${now.entry.name} ${now.chip.name} ${now.letter} ${now.warp} ${now.part}`;
+  if (drawn.what === wanted) return false;
+  for (const id of ["matrix", "registers"]) at(id).hidden = !layout;
+  at("windows").replaceChildren();
+  drawn = { what: wanted };
+  if (!layout) {
+    at("windows").append(make("p", { class: "note" }, `<b>B lies in shared memory.</b> ${escape_html(now.entry.short)} reads its ${operand.rows} × ${operand.cols} elements of ${operand.format} through a 64-bit matrix descriptor; no register of any lane holds them. Choose A, C or D.`));
+    return true;
+  }
+  const view = window_of(layout, now.warp, now.part);
+  show_windows(layout, view);
+  for (const [id, draw] of [["matrix", matrix_figure], ["registers", register_figure]]) {
+    at(id).querySelector(".scroll").innerHTML = draw(operand, now.entry, view);
+    const svg = at(id).querySelector("svg");
+    drawn[id] = { svg, cells: cells_of(svg) };
+  }
+  at("matrix-title").textContent = operand.letter === "R" ? "Rows of memory" : entry_title(operand);
+  at("registers-title").textContent = `Registers of ${operand.letter === "R" ? "the lanes" : now.letter}`;
+  set_entrance();
+  light();
+  return true;
+}
+
+function show_windows(layout, view) {
+  const add = (title, name, count, text) => {
+    const bar = make("div", { class: "bar", role: "group", "aria-label": title }, `<span>${title}</span>`);
+    for (const x of range(count)) {
+      const button = make("button", { type: "button", "aria-pressed": String(x === now[name]), [`data-${name}`]: x }, text(x));
+      button.addEventListener("click", () => {
+        now[name] = x;
+        keep("replace");
+        draw_pictures();
+        at("windows").querySelector(`[data-${name}="${x}"]`)?.focus();
+      });
+      bar.append(button);
+    }
+    at("windows").append(bar);
+  };
+  if (layout.lanes > 32) add("Warp", "warp", 4, (x) => String(x));
+  if (view.parts > 1) add("Columns", "part", view.parts, (x) => upto(32 * x, Math.min(32, layout.cols - 32 * x)));
+}
+
+/** Light what is pinned, or else what is under the pointer, everywhere; and answer. */
+function light() {
+  const mark = now.mark ?? hovered;
+  for (const map of Object.values(maps)) map.draw(mark);
+  for (const id of ["matrix", "registers"]) if (drawn[id]) light_figure(drawn[id], mark, operand_now(), now.entry);
+  at("release").hidden = !now.mark;
+  const box = at("answer");
+  box.setAttribute("aria-live", now.mark ? "polite" : "off");
+  box.classList.remove("wrong");
+  if (mark) {
+    const { head, more } = answer(mark, now.entry, now.chip, operands);
+    box.innerHTML = `<p class="head">${head}</p>${more}`;
+  } else box.innerHTML = `<p class="quiet">Point at a cell, or ask. A click holds the answer.</p>`;
+}
+
+function hover(mark) {
+  if (now.mark || JSON.stringify(mark) === JSON.stringify(hovered)) return;
+  hovered = mark;
+  light();
+}

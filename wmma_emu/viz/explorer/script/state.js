@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// What is chosen and pinned, in the address: a link opens the same view, and the browser's history goes through it.
+
+const at = (id) => document.getElementById(id);
+document.head.append(make("style", {}, FIGURE_STYLE));
+
+const now = { chip: null, entry: null, letter: "A", tab: "layout", mark: null, warp: 0, part: 0, language: "c", selector: 0, feed: 0, step: 0 };
+let operands = {}, maps = {}, drawn = {}, hovered = null;
+
+const operand_now = () => operands[now.letter];
+
+/** Write the state as a fragment. */
+function fragment() {
+  const said = new URLSearchParams({ chip: now.chip.name, i: now.entry.short, op: now.letter });
+  const put = (name, value, plain) => { if (value !== undefined && value !== null && value !== plain) said.set(name, value); };
+  put("view", now.tab, "layout");
+  if (now.mark) {
+    put("at", now.mark.letter, now.letter);
+    put("lane", now.mark.lane);
+    if (now.mark.kind === "element" || now.mark.kind === "index") put("x", now.mark.index);
+    if (now.mark.kind === "register") put("reg", now.mark.register);
+  }
+  put("warp", now.warp, 0);
+  put("part", now.part, 0);
+  put("lang", now.language, "c");
+  put("selector", now.selector, 0);
+  put("feed", now.feed, 0);
+  put("step", now.step, 0);
+  return `#${said.toString().replaceAll("%3A", ":")}`;
+}
+
+/** Read the state from a fragment; what it does not say, or says wrongly, is as at the beginning. */
+function read_fragment(text) {
+  const said = new URLSearchParams(text.replace(/^#/, ""));
+  const given = (name, count) => {
+    const value = said.get(name) ?? "";
+    return /^\d{1,6}$/.test(value) && Number(value) < count ? Number(value) : undefined;
+  };
+  const number = (name, count) => given(name, count) ?? 0;
+  now.entry = BY_NAME.get(said.get("i")) ?? BY_NAME.get(DATA.default.instruction);
+  const chip = CHIP_BY_NAME.get(said.get("chip")) ?? CHIP_BY_NAME.get(DATA.default.chip);
+  now.chip = chip_for(now.entry, chip);
+  operands = operands_of(now.entry, now.chip);
+  now.letter = said.get("op") in operands ? said.get("op") : Object.keys(operands)[0];
+  now.tab = said.get("view") ?? "layout";
+  now.language = said.get("lang") === "python" ? "python" : "c";
+  now.selector = number("selector", now.entry.metadata?.[3] ?? 1);
+  now.feed = number("feed", 1000);
+  now.step = number("step", 1000);
+  now.mark = null;
+  const letter = said.get("at") in operands ? said.get("at") : now.letter;
+  const layout = operands[letter].layout;
+  if (layout) {
+    const lane = given("lane", layout.lanes), index = given("x", layout.elements), register = given("reg", layout.registers);
+    if (index !== undefined) now.mark = lane === undefined ? { letter, kind: "index", index } : mark_of_holder(operands[letter], index, lane);
+    else if (register !== undefined) now.mark = { letter, kind: "register", register, ...(lane === undefined ? {} : { lane }) };
+    else if (lane !== undefined) now.mark = { letter, kind: "lane", lane };
+  }
+  now.warp = number("warp", 4);
+  now.part = number("part", 64);
+  if (!said.has("warp") && !said.has("part")) show_mark_in_window();
+}
+
+/** Keep the address in step with the state: as a new entry of the history, or in place of the last. */
+function keep(how = "push") {
+  const text = fragment();
+  if (text === location.hash) return;
+  history[how === "push" ? "pushState" : "replaceState"](null, "", text);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Names of lanes, elements and bits.
+
+const escape_html = (text) => String(text).replace(/[&<>"]/g, (x) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[x]);
+const upto = (first, count) => (count === 1 ? `${first}` : `${first}–${first + count - 1}`);
+const plural = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+/** Name a lane; in a warpgroup, a thread. */
+function lane_name(layout, lane) {
+  return layout.lanes > 32 ? `thread ${lane} (warp ${lane >> 5}, lane ${lane % 32})` : `lane ${lane}`;
+}
+
+/** Name an element of an operand's matrix. */
+function element_name(operand, cell) {
+  const layout = operand.layout;
+  const several = layout.matrices > 1 && operand.letter !== "R";
+  return short_name(operand, cell) + (several ? ` of product ${layout.matrix(cell)}` : "");
+}
+
+/** The same without the product that it belongs to. */
+function short_name(operand, cell) {
+  const layout = operand.layout;
+  return `${operand.letter === "R" ? `M${layout.matrix(cell)}` : operand.matrix ?? operand.letter}[${layout.row(cell)}][${layout.col(cell)}]`;
+}
+
+/** Name the bits that an element takes in its register. */
+function bits_name(layout, index, entry) {
+  const width = entry?.kind === "move" && entry.sourceBits < layout.bits ? entry.sourceBits : layout.bits;
+  return `bit${width === 1 ? "" : "s"} ${upto(layout.bit(index), width)}`;
+}

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Who does what in ldmatrix, stmatrix and movmatrix, as data: whose address is a row's, whose register an element's."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.errors import AlignmentError, FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.instructions import Arch, default_arch
+from wmma_emu.layouts.banks import PHASE_ROWS, conflict_of, words_of_banks
+from wmma_emu.layouts.spec import LANES, Ints
+from wmma_emu.viz.memory.matrix_move_plan import MatrixMovePlan
+from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES, MatrixMove, lookup_move
+from wmma_emu.warp.matrix_rows import ROW_BYTES, row_positions
+
+__all__ = ["MatrixMovePlan", "checked_rows", "ldmatrix_plan", "plain_addresses", "row_conflicts"]
+
+_FAMILIES = ("ldmatrix", "stmatrix", "movmatrix")
+_WINDOW = 1 << 32
+"""Addresses of shared memory have 32 bits."""
+
+
+def ldmatrix_plan(instruction: str, arch: "str | Arch | None" = None) -> MatrixMovePlan:
+    """Say who gives and who gets what in one form of ldmatrix, stmatrix or movmatrix.
+
+    Parameters
+    ----------
+    instruction : str
+        The PTX mnemonic; ``.sync.aligned`` and ``.shared`` may be left out.
+    arch : str or Arch, optional
+        The chip. Left out, the default one, or the first that has the form if that one lacks it.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For what no chip has, or not this one; the message names the nearest forms.
+
+    Examples
+    --------
+    >>> plan = ldmatrix_plan("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16")
+    >>> plan.holders[1, 4, 3].tolist()                         # of matrix 1, row 4, element 3: lane 14, register 1, low
+    [14, 1, 0]
+    """
+    family = instruction.split(".")[0] if isinstance(instruction, str) else ""
+    if family not in _FAMILIES:
+        raise UnsupportedInstructionError(
+            f"{shorten(instruction)} moves no matrices; the first word is {', '.join(_FAMILIES)}, such as "
+            "'ldmatrix.sync.aligned.m8n8.x4.shared.b16'"
+        )
+    move, chip = lookup_move(family, instruction, arch if arch is not None else _first_chip(family, instruction))
+    return _plan(move, chip.name)
+
+
+def _first_chip(family: str, instruction: str) -> str:
+    """The default chip, or where it lacks the form the first that has it."""
+    newest = lookup_move(family, instruction, "sm_120")[0]
+    default = default_arch().name
+    return default if default in newest.archs else newest.first
+
+
+@lru_cache(maxsize=256)
+def _plan(move: MatrixMove, arch: str) -> MatrixMovePlan:
+    has_rows = move.family != "movmatrix"
+    addresses = np.arange(move.num_addresses if has_rows else 0).reshape(move.count, -1)
+    elements = _elements(move)
+    before = MATRIX_MOVES["ldmatrix.sync.aligned.m8n8.x1.shared.b16"]
+    held = elements if has_rows else _elements(before)
+    for array in (addresses, elements, held):
+        array.setflags(write=False)
+    source, status = move.known_on(arch)
+    bits = 32 // elements.shape[1]
+    in_row = 8 * ROW_BYTES // (16 if bits == 16 else 8)
+    return MatrixMovePlan(
+        move.mnemonic, move.family, arch, move.shape, move.count, move.rows, in_row, bits, move.source_bits,
+        move.trans, addresses, elements, held, source, status,
+    )  # fmt: skip
+
+
+def _elements(move: MatrixMove) -> Ints:
+    row, column = move.places
+    per_matrix = np.stack([np.zeros_like(row), row, column], axis=-1)
+    every = np.concatenate([per_matrix + np.array([i, 0, 0]) for i in range(move.count)])
+    return every.astype(np.int64)
+
+
+def plain_addresses(instruction: str, pitch: int | None = None) -> Ints:
+    """Return addresses of a plain tile's rows: matrix below matrix up to 16 rows, the next ones 16 bytes further.
+
+    That is the order in which `mma` takes A: with x4 of m8n8, lane l gives row l % 16 and bytes 16 (l / 16) on.
+
+    Parameters
+    ----------
+    instruction : str
+        A form of ldmatrix or stmatrix.
+    pitch : int, optional
+        Bytes from one row of the tile to the next, a multiple of 16; by default rows lie side by side.
+
+    Returns
+    -------
+    int array, shape (32,)
+        Lanes that give no row repeat those of lane 0 and on.
+
+    Raises
+    ------
+    AlignmentError
+        If the pitch is no multiple of 16, or so small that rows overlap.
+    UnsupportedInstructionError
+        For a mnemonic that no chip has, and for movmatrix, which has no addresses.
+
+    Examples
+    --------
+    >>> plain_addresses("ldmatrix.m8n8.x4.b16", pitch=144)[[0, 1, 8, 16, 17]].tolist()
+    [0, 144, 1152, 16, 160]
+    """
+    plan = ldmatrix_plan(instruction)
+    if plan.family == "movmatrix":
+        raise UnsupportedInstructionError(f"{plan.mnemonic} has no addresses: it moves registers to registers")
+    down = min(plan.matrices, max(16 // plan.rows, 1))
+    dense = ROW_BYTES * (plan.matrices // down)
+    chosen = dense if pitch is None else integer_of(pitch)
+    if chosen is None or chosen % ROW_BYTES or chosen < dense:
+        raise AlignmentError(
+            f"pitch is {shorten(pitch)}; rows of {plan.mnemonic} lie a multiple of {ROW_BYTES} bytes apart, {dense} at "
+            f"least: {dense}, {dense + ROW_BYTES}, ..."
+        )
+    lane = np.arange(LANES) % plan.lanes_with_address
+    row, chunk = lane % (down * plan.rows), lane // (down * plan.rows)
+    found: Ints = row * chosen + chunk * ROW_BYTES
+    return found
+
+
+def row_conflicts(instruction: str, addresses: ArrayLike, arch: "str | Arch | None" = None) -> tuple[Ints, Ints]:
+    """Count which banks the rows of each phase meet in: eight rows of 16 bytes, of lanes 0 to 7, 8 to 15, ...
+
+    Parameters
+    ----------
+    instruction : str
+        A form of ldmatrix or stmatrix.
+    addresses : int array, shape (32,)
+        Of each lane, in bytes.
+    arch : str or Arch, optional
+
+    Returns
+    -------
+    words : int array, (phases, 32)
+        Different words that each bank is asked for.
+    conflict : int array, (phases,)
+        The most of them: 1 is no conflict.
+
+    Raises
+    ------
+    AlignmentError, OutOfBoundsError, FragmentMismatchError, UnsupportedInstructionError
+        As of `ldmatrix` itself.
+
+    Notes
+    -----
+    `wmma_emu.layouts.banks.phase_fact` says how phases are known.
+
+    Examples
+    --------
+    >>> name = "ldmatrix.m8n8.x2.b16"
+    >>> row_conflicts(name, plain_addresses(name, pitch=128))[1].tolist()
+    [8, 8]
+    """
+    plan = ldmatrix_plan(instruction, arch)
+    rows = checked_rows(plan, addresses).reshape(-1, PHASE_ROWS)
+    return words_of_banks(rows, ROW_BYTES), conflict_of(rows, ROW_BYTES)
+
+
+def checked_rows(plan: MatrixMovePlan, addresses: ArrayLike) -> Ints:
+    """Check addresses as the instruction does; where each row begins, (matrices, rows)."""
+    if plan.family == "movmatrix":
+        raise UnsupportedInstructionError(f"{plan.mnemonic} has no addresses: it moves registers to registers")
+    move, chip = lookup_move(plan.family, plan.mnemonic, plan.arch)
+    everywhere: NDArray[np.uint8] = np.broadcast_to(np.uint8(0), (_WINDOW,))
+    if np.ndim(addresses) > 1:
+        raise FragmentMismatchError(
+            f"a picture shows one warp, {LANES} addresses; these are of shape {np.shape(addresses)}: give those of one "
+            "warp, addresses[0]"
+        )
+    return row_positions(everywhere, addresses, move, chip)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Which elements of an operand a picture points out: those of a lane, of a register, or one element."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.viz.operands.held_cells import HeldCell, span
+from wmma_emu.viz.operands.subject import Subject
+
+__all__ = ["Focus", "focus_on", "listed", "ranges"]
+
+_MOST_RANGES = 5
+
+
+class Focus(NamedTuple):
+    """What is pointed out.
+
+    Attributes
+    ----------
+    held : bool array, (num_elements, num_lanes)
+        The elements in their lanes; all if nothing is pointed out.
+    marked : bool array, (num_matrices, rows, cols)
+        The same in the matrix.
+    sentence : str
+        What is to be seen; empty if nothing is pointed out.
+    """
+
+    held: NDArray[np.bool_]
+    marked: NDArray[np.bool_]
+    sentence: str
+
+    def at(self) -> tuple[int, int]:
+        """The first element, by rows."""
+        _, row, col = (int(x[0]) for x in np.nonzero(self.marked))
+        return row, col
+
+    def elements(self) -> set[tuple[int, int, int]]:
+        """Matrix, row and column of all that is pointed out."""
+        return {(int(i), int(row), int(col)) for i, row, col in np.argwhere(self.marked)}
+
+    def share_of(self, cell: HeldCell) -> tuple[int, int]:
+        """Of a cell's elements the first that is pointed out, and how many are, which are neighbours."""
+        part = self.marked[cell.matrix, cell.row : cell.row + cell.rows, cell.col : cell.col + cell.cols].ravel()
+        where = np.flatnonzero(part)
+        return (int(where[0]), len(where)) if len(where) else (0, 0)
+
+
+def focus_on(
+    subject: Subject,
+    lane: int | None = None,
+    register: int | None = None,
+    element: tuple[int, int] | None = None,
+    matrix: int | None = None,
+) -> Focus:
+    """Find what is pointed out: what belongs to all of lane, register, element (row, col) and matrix that are given.
+
+    Raises
+    ------
+    OutOfBoundsError, FragmentMismatchError
+        For a lane, a register, an element or a matrix that does not exist, or is no integer.
+    UnsupportedInstructionError
+        If nothing belongs to all of them.
+
+    Examples
+    --------
+    >>> import wmma_emu as we
+    >>> from wmma_emu.viz.operands.subject import subject_of
+    >>> a = subject_of(we.instruction("m16n8k32.s32.s8.s8.s32").a)
+    >>> print(focus_on(a, element=(9, 17)).sentence)
+    A[9, 17] is in lane 4, register a3, bits 8 to 15 (x13)
+    >>> print(focus_on(a, lane=5).sentence)
+    Lane 5 holds rows 1, 9, columns 4–7, 20–23 of A
+    """
+    layout = subject.layout
+    held = np.ones((layout.num_elements, layout.num_lanes), np.bool_)
+    lanes_matrix = layout.matrix_of_lane.reshape(-1)
+    row, col = _pair(element)
+    if lane is not None:
+        layout.element_at(lane, 0)  # refuses what is no lane
+        held &= np.arange(layout.num_lanes) == lane
+    if register is not None:
+        layout.element_at(0, register)
+        held &= np.arange(layout.num_elements)[:, None] // layout.elements_per_register == register
+    if matrix is not None:
+        layout.locate(0, 0, matrix)
+        held &= lanes_matrix == matrix
+    if element is not None:
+        layout.locate(row, col)
+        held &= (layout.coords_of_lanes == (row, col)).all(axis=-1)
+    if not held.any():
+        elsewhere = f"; {focus_on(subject, element=element).sentence}" if element is not None else ""
+        given = _given(lane=lane, register=register, element=element, matrix=matrix)
+        raise UnsupportedInstructionError(f"{given} have no element in common{elsewhere}; leave one of them out")
+    marked = np.zeros((layout.num_matrices, layout.rows, layout.cols), np.bool_)
+    i, lanes = np.nonzero(held)
+    marked[(lanes_matrix[lanes], *layout.coords_of_lanes[i, lanes].T)] = True
+    if lane is None and register is None and element is None:
+        return Focus(held, marked, "")
+    if element is None:
+        return Focus(held, marked, _holds(subject, lane, register, marked))
+    places = [(int(x), int(y)) for x, y in zip(i, lanes, strict=True)]
+    read = [x for x in places if x[0] < layout.read_elements]
+    return Focus(held, marked, _found(subject, row, col, read or places))
+
+
+def _pair(element: Any) -> tuple[int, int]:
+    """Row and column of the element that is given; if none is, of some."""
+    try:
+        row, col = (0, 0) if element is None else element
+    except (TypeError, ValueError):
+        raise FragmentMismatchError(
+            f"the element is {shorten(element)}; give (row, column), as in element=(9, 17)"
+        ) from None
+    return row, col
+
+
+def _found(subject: Subject, row: int, col: int, places: Sequence[tuple[int, int]]) -> str:
+    """Say where an element is: in the same register and bits of all the lanes that hold it."""
+    layout = subject.layout
+    i, lanes = places[0][0], sorted({lane for _, lane in places})
+    low = layout.bit_of(i)
+    bits = f"bit {low}" if layout.element_bits == 1 else f"bits {low} to {low + layout.element_bits - 1}"
+    name = subject.element(row, col) if subject.letter else f"Element [{row}, {col}]"
+    who = f"{subject.lane}{'s' * (len(lanes) > 1)} {listed(lanes)}"
+    return f"{name} is in {who}, register {subject.register(layout.register_of(i))}, {bits} (x{i})"
+
+
+def _holds(subject: Subject, lane: int | None, register: int | None, marked: NDArray[np.bool_]) -> str:
+    """Say what a lane, a register or both hold: rows and columns, which all layouts combine freely."""
+    who = f"Register {subject.register(register)}" if register is not None else ""
+    if lane is not None:
+        who = f"{who} of {subject.lane} {lane}" if who else f"{subject.lane.capitalize()} {lane}"
+    matrices = np.flatnonzero(marked.any(axis=(1, 2)))
+    of = subject.name
+    if len(marked) > 1:
+        of += f", matrix {matrices[0]}" if len(matrices) == 1 else ", each matrix"
+    rows = np.flatnonzero(marked.any(axis=(0, 2))).tolist()
+    cols = np.flatnonzero(marked.any(axis=(0, 1))).tolist()
+    if len(rows) * len(cols) * len(matrices) != np.count_nonzero(marked):
+        return f"{who} holds {np.count_nonzero(marked)} elements of {of}"
+    return f"{who} holds {_lines('row', rows)}, {_lines('column', cols)} of {of}"
+
+
+def _lines(name: str, numbers: list[int]) -> str:
+    """Name rows or columns, or count them where that would take too long."""
+    text = ranges(numbers)
+    if text.count(",") >= _MOST_RANGES:
+        return f"{len(numbers)} {name}s from {numbers[0]} to {numbers[-1]}"
+    return f"{name}{'s' * (len(numbers) > 1)} {text}"
+
+
+def _given(**given: object) -> str:
+    return listed([f"{name}={shorten(x, str)}" for name, x in given.items() if x is not None])
+
+
+def listed(words: Sequence[int | str]) -> str:
+    """Write words one after the other.
+
+    Examples
+    --------
+    >>> listed([0, 4, 8])
+    '0, 4 and 8'
+    """
+    *first, last = map(str, words)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def ranges(numbers: list[int]) -> str:
+    """Write ascending numbers in short.
+
+    Examples
+    --------
+    >>> ranges([0, 1, 2, 8, 10, 11])
+    '0–2, 8, 10–11'
+    """
+    starts = [x for x in numbers if x - 1 not in numbers]
+    ends = [x for x in numbers if x + 1 not in numbers]
+    return ", ".join(span(x, y - x + 1) for x, y in zip(starts, ends, strict=True))

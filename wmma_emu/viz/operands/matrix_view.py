@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: MIT
+"""A matrix as its lanes hold it: a cell for every register, in the colour of its lane."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.viz.operands.focus import Focus, focus_on, listed, ranges
+from wmma_emu.viz.operands.held_cells import HeldCell, cell_size, cells_of_matrix, span
+from wmma_emu.viz.operands.operand_frame import (
+    LANE,
+    MARGIN,
+    PART,
+    RULER,
+    Box,
+    drawn_cell,
+    framed,
+    label,
+    marks,
+    room_of,
+)
+from wmma_emu.viz.operands.subject import Drawable, Subject, subject_of
+from wmma_emu.viz.operands.windows import Window
+from wmma_emu.viz.picture import Picture
+from wmma_emu.viz.svg import element as svg_element
+from wmma_emu.viz.svg import text_width
+
+__all__ = ["MOST_CELLS", "draw_matrix"]
+
+MOST_CELLS = 512
+"""Matrices of four warps with more cells are drawn in part."""
+
+_HEIGHT = 34
+_LINE = 12.5
+_PADDING = 8
+_GAP = 26
+_WIDEST = 900
+_TICK = 4
+_MOST_NUMBERS = 4
+"""Of so many elements in a cell each has its number on the ruler; of more the first and the last."""
+
+
+def draw_matrix(
+    operand: Drawable,
+    *,
+    lane: int | None = None,
+    register: int | None = None,
+    element: tuple[int, int] | None = None,
+    matrix: int | None = None,
+    title: str | None = None,
+    most_cells: int = MOST_CELLS,
+) -> Picture:
+    """Draw which lane holds which element of a matrix, in which register.
+
+    Parameters
+    ----------
+    operand : BoundOperand, wmma.Fragment or LaneMap
+        Such as ``ins.a``.
+    lane, register : int, optional
+        Point out what a lane holds (of `wgmma` a thread, 0 to 127), what a register holds, or both.
+    element : (row, column), optional
+        Point out one element.
+    matrix : int, optional
+        Which of the four matrices of `m8n8k4` in f16 is drawn; all if left out.
+    title : str, optional
+        By default the operand's name, or what is pointed out.
+    most_cells : int
+        A matrix of four warps with more cells is drawn in part, with the rules by which it goes on.
+
+    Returns
+    -------
+    Picture
+        Every cell is a group of the class ``cell`` with its row, column, lane, index (of the element in ``x``) and
+        register as ``data-`` attributes, all of the cell's first element, and how many rows or columns it covers
+        where that is more than 1.
+
+    Raises
+    ------
+    OutOfBoundsError, FragmentMismatchError, UnsupportedInstructionError
+        For what the operand does not have, and for operands that are in no registers.
+
+    Examples
+    --------
+    >>> import wmma_emu as we
+    >>> ins = we.instruction("m16n8k32.s32.s8.s8.s32")
+    >>> draw_matrix(ins.a, element=(9, 17))
+    <Picture: A[9, 17] is in lane 4, register a3, bits 8 to 15 (x13)>
+    """
+    subject = subject_of(operand)
+    layout = subject.layout
+    focus = focus_on(subject, lane, register, element, matrix)
+    window = Window.of(layout, most_cells, focus.at())
+    cells = cells_of_matrix(layout, *window.ranges)
+    scale = _Scale.of(subject, window, cells)
+    matrices = range(layout.num_matrices) if matrix is None else [matrix]
+    panels = [_Panel(subject, window, scale, focus, i, [x for x in cells if x.matrix == i]) for i in matrices]
+    several = layout.num_matrices > 1
+    across = max(1, min(len(panels), int((_WIDEST + _GAP) // (scale.total_width + _GAP))))
+
+    def parts(y: float) -> tuple[list[str], float]:
+        body: list[str] = []
+        for i in range(0, len(panels), across):
+            for j, panel in enumerate(panels[i : i + across]):
+                body += panel.draw(MARGIN + j * (scale.total_width + _GAP), y, several)
+            y += scale.total_height + (18 if several else 0) + (10 if i + across < len(panels) else 0)
+        if window.rules:
+            body += _map(subject, window, MARGIN, y + 16)
+            y += 16 + 14 * (layout.rows // window.rows) + 4
+        return body, y
+
+    heading = title or focus.sentence or subject.title
+    notes = [*subject.head(heading, focus.sentence), _legend(subject, cells[0])]
+    if window.rules:
+        notes.append(
+            f"Drawn are rows {span(window.row, window.rows)}, columns {span(window.col, window.cols)}; "
+            f"{'; '.join(': '.join(rule) for rule in window.rules)}"
+        )
+    width = across * (scale.total_width + _GAP) - _GAP
+    return framed(heading, notes, subject.foot(), width, parts)
+
+
+class _Scale(NamedTuple):
+    """How large a cell is, and how much room rulers take beside it."""
+
+    width: float
+    height: float
+    left: float
+    top: float
+    total_width: float
+    total_height: float
+
+    @classmethod
+    def of(cls, subject: Subject, window: Window, cells: list[HeldCell]) -> "_Scale":
+        rows, cols = cell_size(subject.layout)
+        lanes, parts = room_of(map(_lanes, cells), LANE, bold=True), room_of((_part(subject, x) for x in cells), PART)
+        last_row, last_col = window.row + window.rows - 1, window.col + window.cols - 1
+        numbers = [str(last_col)] * cols if cols <= _MOST_NUMBERS else [span(last_col - cols + 1, cols)]
+        ruler = sum(text_width(x, RULER) + 3 for x in numbers)
+        width = float(round(max(lanes + _PADDING, parts + _PADDING, ruler, _HEIGHT)))
+        height = max(_HEIGHT, rows * _LINE) if rows <= _MOST_NUMBERS else _HEIGHT + 6
+        names = [str(last_row)] if rows <= _MOST_NUMBERS else [span(last_row - rows + 1, rows)]
+        left = max(room_of(names, RULER), room_of([_corner(subject)], RULER)) // 1 + 8
+        return cls(
+            width, height, left, 16, left + width * window.cols / cols, 16 + height * window.rows / rows
+        )  # fmt: skip
+
+
+class _Panel(NamedTuple):
+    """One matrix."""
+
+    subject: Subject
+    window: Window
+    scale: _Scale
+    focus: Focus
+    matrix: int
+    cells: list[HeldCell]
+
+    def draw(self, x: float, y: float, named: bool) -> Iterator[str]:
+        """Draw rulers, cells, and lines between tiles."""
+        if named:
+            lanes = np.flatnonzero(self.subject.layout.matrix_of_lane.reshape(-1) == self.matrix).tolist()
+            yield label(f"matrix {self.matrix}: lanes {ranges(lanes)}", x, y + 12, "start", "here")
+            y += 18
+        left, top = x + self.scale.left, y + self.scale.top
+        yield from self._rulers(left, top)
+        for cell in self.cells:
+            yield self._cell(cell, left, top)
+        yield from self._lines(left, top)
+
+    def _box(self, cell: HeldCell, left: float, top: float) -> Box:
+        width, height = self.scale.width, self.scale.height
+        column, row = (cell.col - self.window.col) // cell.cols, (cell.row - self.window.row) // cell.rows
+        return Box(left + column * width, top + row * height, width, height)
+
+    def _cell(self, cell: HeldCell, left: float, top: float) -> str:
+        box = self._box(cell, left, top)
+        middle, centre = box.x + box.width / 2, box.y + box.height / 2
+        state, marked = "", []
+        if self.focus.sentence:
+            first, count = self.focus.share_of(cell)
+            state = "on" if count else "off"
+            marked = marks(box, first, count, cell.elements, cell.cols > 1) if count else []
+        texts = [
+            label(_lanes(cell), middle, centre - 2.5, "t"),
+            label(_part(self.subject, cell), middle, centre + 10.5),
+        ]
+        data = cell.data(self.subject.layout)
+        return drawn_cell(box, cell.lanes, state, _tip(self.subject, cell), [*marked, *texts], **data)
+
+    def _rulers(self, left: float, top: float) -> Iterator[str]:
+        rows, cols = cell_size(self.subject.layout)
+        window, scale = self.window, self.scale
+        marked = self.focus.marked[self.matrix]
+        yield label(_corner(self.subject), left - 5, top - 5, "end", "quiet")
+        for axis, size, first, count in ((1, cols, window.col, window.cols), (0, rows, window.row, window.rows)):
+            pointed_out = marked.any(axis=1 - axis) if self.focus.sentence else np.zeros(marked.shape[axis], np.bool_)
+            each = 1 if size <= _MOST_NUMBERS else size
+            step = (scale.width if axis else scale.height) * each / size
+            for i in range(0, count, each):
+                here = pointed_out[first + i : first + i + each].any()
+                text, at = span(first + i, each), (i / each + 0.5) * step
+                x, y = (left + at, top - 5) if axis else (left - 5, top + at + 3)
+                yield label(text, x, y, *([] if axis else ["end"]), "here" if here else "quiet")
+
+    def _lines(self, left: float, top: float) -> Iterator[str]:
+        """Ticks at the edges of cells where one element ends and the next begins; lines between tiles of 8 groups."""
+        rows, cols = cell_size(self.subject.layout)
+        window, scale = self.window, self.scale
+        wide, high = scale.total_width - scale.left, scale.total_height - scale.top
+        if 1 < rows * cols <= 8:
+            ticks = []
+            for cell in self.cells:
+                box = self._box(cell, left, top)
+                for i in range(1, cell.elements):
+                    if cols > 1:
+                        x = box.x + box.width * i / cols
+                        ticks.append(f"M{x:.6g} {box.y:.6g}v{_TICK}m0 {box.height - 2 * _TICK:.6g}v{_TICK}")
+                    else:
+                        y = box.y + box.height * i / rows
+                        ticks.append(f"M{box.x:.6g} {y:.6g}h{_TICK}m{box.width - 2 * _TICK:.6g} 0h{_TICK}")
+            yield svg_element("path", d="".join(ticks), class_="tick", pointer_events="none")
+        tall, broad = (max(8, 4 * rows) if rows > 1 else 8), (max(8, 4 * cols) if cols > 1 else 8)
+        across = [left + wide * x / window.cols for x in range(broad, window.cols, broad)]
+        down = [top + high * x / window.rows for x in range(tall, window.rows, tall)]
+        path = "".join(f"M{x:.6g} {top:.6g}v{high:.6g}" for x in across)
+        path += "".join(f"M{left:.6g} {y:.6g}h{wide:.6g}" for y in down)
+        if path:
+            yield svg_element("path", d=path, class_="tile", pointer_events="none")
+
+
+def _lanes(cell: HeldCell) -> str:
+    return f"T{','.join(str(x) for x in cell.lanes)}"
+
+
+def _part(subject: Subject, cell: HeldCell) -> str:
+    """Name register and elements; where a register holds one, its number is the element's too."""
+    register = subject.register(cell.register)
+    return register if cell.elements == 1 else f"{register} x{span(cell.element, cell.elements)}"
+
+
+def _corner(subject: Subject) -> str:
+    rows, cols = subject.axes
+    return f"{rows}↓ {cols}→" if subject.letter else ""
+
+
+def _legend(subject: Subject, cell: HeldCell) -> str:
+    """Say how a cell reads, by the first one."""
+    lanes = f"{subject.lane}{'s' * (len(cell.lanes) > 1)} {listed(cell.lanes)}"
+    text = f"{_lanes(cell)} {_part(subject, cell)}: {lanes}, register {subject.register(cell.register)}"
+    if cell.elements == 1:
+        return f"{text}, element x{cell.element}"
+    return f"{text}, elements x{cell.element} to x{cell.element + cell.elements - 1}; {subject.order()}"
+
+
+def _tip(subject: Subject, cell: HeldCell) -> str:
+    """Say all of a cell."""
+    name = subject.element(span(cell.row, cell.rows), span(cell.col, cell.cols))
+    return f"{name}: {_lanes(cell)} {subject.register(cell.register)} x{span(cell.element, cell.elements)}"
+
+
+def _map(subject: Subject, window: Window, x: float, y: float) -> Iterator[str]:
+    """Draw the whole matrix in small, a band for each warp, and which part of it is drawn large."""
+    layout = subject.layout
+    width, high = 420.0, 14.0
+    for i in range(layout.rows // window.rows):
+        band = Box(x, y + i * high, width, high)
+        yield band.rect(class_="line")
+        if i * window.rows == window.row:
+            first, last = window.col * width / layout.cols, (window.col + window.cols) * width / layout.cols
+            yield Box(x + first, band.y, last - first, high).rect(class_="drawn")
+        text = f"warp {i}: T{LANES * i}–{LANES * i + LANES - 1}, rows {span(i * window.rows, window.rows)}"
+        yield label(text, x + width + 8, band.y + 11, "start", "quiet")
+    yield label(f"{layout.cols} columns", x + width / 2, y - 4, "quiet")

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""What a notebook shows of layouts, operands, fragments and instructions: pictures, and what is known of them."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+
+from wmma_emu.arithmetic import DotModel
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Instruction
+from wmma_emu.layouts import LaneMap
+from wmma_emu.viz.operands.matrix_view import draw_matrix
+from wmma_emu.viz.operands.register_view import draw_registers
+from wmma_emu.viz.operands.subject import Drawable, subject_of
+from wmma_emu.warp import BoundInstruction, bound_instruction
+from wmma_emu.warp.registers import BoundOperand
+from wmma_emu.warp.shared_operand import InSharedMemory
+from wmma_emu.wmma.fragments import Fragment
+
+__all__ = ["fragment_html", "instruction_html", "layout_html", "operand_html"]
+
+_MOST_CELLS = 256
+"""Of a picture among others."""
+
+_MOST_VALUES = 1024
+
+
+def layout_html(layout: LaneMap) -> str:
+    """Show a layout: the matrix, and the registers to be unfolded."""
+    return _pictures(layout)
+
+
+def operand_html(operand: BoundOperand) -> str:
+    """Show an operand of an instruction on a chip; one in shared memory has no picture of its registers."""
+    if isinstance(operand, InSharedMemory):
+        return _paragraph(f"{operand!r}: no lane holds it; wmma_emu.viz.draw_shared_operand draws where it lies")
+    return _pictures(operand)
+
+
+def fragment_html(fragment: Fragment) -> str:
+    """Show a fragment: what it is, where its elements live, and their values where there are some."""
+    head = _paragraph(repr(fragment))
+    return head + _pictures(fragment) + _values(fragment)
+
+
+def instruction_html(instruction: BoundInstruction | Instruction) -> str:
+    """Show an instruction: operands, chips, what is computed and who says so; pictures to be unfolded.
+
+    A row of the table is shown as the default chip has it, or the first chip that has it.
+    """
+    bound = instruction if isinstance(instruction, BoundInstruction) else _bound(instruction)
+    row = bound.instruction
+    facts = [
+        ("in short", row.short_mnemonic),
+        ("chips", " ".join(row.archs)),
+        ("known from", f"{row.source} ({row.status})"),
+        *_computed(bound.model, bound.arch.name),
+        ("machine code", bound.machine),
+        ("layouts from", _layouts(bound)),
+    ]
+    heads = ("operand", "format", "matrix", "registers a lane", "elements a lane")
+    table = _table(heads, (_operand_row(getattr(bound, x)) for x in OPERANDS))
+    return _paragraph(row.mnemonic, "strong") + _table((), facts) + table + "".join(_operand_pictures(bound))
+
+
+def _bound(row: Instruction) -> BoundInstruction:
+    chip = ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]]
+    return bound_instruction(row, chip)
+
+
+def _computed(model: DotModel, chip: str) -> list[tuple[str, str]]:
+    lowering = "" if model.lowering == "native" else f", lowering {model.lowering}"
+    facts = [(f"on {chip}{lowering}", f"{model.describe()} ({model.status})"), ("known from", model.source)]
+    return [*facts, ("note", model.note)] if model.note else facts
+
+
+def _operand_row(operand: BoundOperand) -> list[str]:
+    shape = " × ".join(map(str, operand.matrix_shape))
+    if isinstance(operand, InSharedMemory):
+        return [operand.name, str(operand.format), shape, "in shared memory", ""]
+    layout = operand.layout
+    registers = f"{layout.num_registers} of {layout.register_bits} bits"
+    copies = "" if layout.multiplicity == 1 else f", each held {layout.multiplicity} times"
+    return [operand.name, str(operand.format), shape, registers, f"{layout.num_elements}{copies}"]
+
+
+def _layouts(bound: BoundInstruction) -> str:
+    """Who says where the elements live; operands of which the same is known together."""
+    known: dict[str, list[str]] = {}
+    for operand in _in_registers(bound):
+        known.setdefault(f"{operand.layout.source} ({operand.layout.status})", []).append(operand.name)
+    return "; ".join(f"{', '.join(names)}: {text}" for text, names in known.items())
+
+
+def _in_registers(bound: BoundInstruction) -> list[BoundOperand]:
+    return [x for x in (bound.a, bound.b, bound.c, bound.d) if not isinstance(x, InSharedMemory)]
+
+
+def _operand_pictures(bound: BoundInstruction) -> Iterable[str]:
+    """The matrix of each operand in registers; C and D are one where they are held alike."""
+    same = bound.c.layout == bound.d.layout and bound.c.format == bound.d.format
+    for operand in _in_registers(bound):
+        if operand.operand == "c" and same:
+            continue
+        name = "C and D" if operand.operand == "d" and same else operand.name
+        yield _details(f"{name}: which lane holds what", draw_matrix(operand, most_cells=_MOST_CELLS)._repr_html_())
+
+
+def _pictures(operand: Drawable) -> str:
+    registers = draw_registers(operand)._repr_html_()
+    subject = subject_of(operand)
+    return draw_matrix(operand)._repr_html_() + _details(f"Registers of {subject.name}", registers)
+
+
+def _values(fragment: Fragment) -> str:
+    """The elements of the first warp, as a matrix."""
+    if not fragment.is_initialised:
+        return ""
+    try:
+        matrix = fragment.to_matrix()
+    except FragmentMismatchError:
+        return _paragraph("Copies of an element differ between lanes; x has them all")
+    matrix = matrix.reshape(-1, *matrix.shape[-2:])
+    if not len(matrix) or matrix[0].size > _MOST_VALUES:
+        return ""
+    rows = [[str(i), *map(_number, row)] for i, row in enumerate(matrix[0])]
+    heads = ("", *map(str, range(matrix.shape[-1])))
+    which = "Elements" if len(matrix) == 1 else f"Elements of warp 0 of {len(matrix)}"
+    return _details(which, _table(heads, rows))
+
+
+def _number(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, np.floating) else str(value)
+
+
+def _details(summary: str, inner: str) -> str:
+    return f"<details><summary>{escape(summary)}</summary>{inner}</details>\n"
+
+
+def _paragraph(text: str, tag: str = "span") -> str:
+    return f"<p><{tag}>{escape(text)}</{tag}></p>\n"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay out a table; the first cell of a row is its heading."""
+    head = "<tr>" + "".join(f"<th>{escape(x)}</th>" for x in heads) + "</tr>\n" if heads else ""
+    left = ' style="text-align:left"'
+    body = "".join(
+        f"<tr><th{left}>{escape(first)}</th>" + "".join(f"<td{left}>{escape(x)}</td>" for x in rest) + "</tr>\n"
+        for first, *rest in rows
+    )
+    return f"<table>{head}{body}</table>\n"

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+"""Registers as their lanes hold them: which element of the matrix is in which bits, the high ones left."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wmma_emu.viz.operands.focus import Focus, focus_on
+from wmma_emu.viz.operands.held_cells import HeldCell, cell_of, span
+from wmma_emu.viz.operands.lane_view import LanePanel, named
+from wmma_emu.viz.operands.operand_frame import MARGIN, PART, RULER, Box, drawn_cell, framed, label, marks, room_of
+from wmma_emu.viz.operands.subject import Drawable, Subject, subject_of
+from wmma_emu.viz.operands.windows import RegisterWindow
+from wmma_emu.viz.picture import Picture
+from wmma_emu.viz.svg import element as svg_element
+from wmma_emu.viz.svg import text_width
+
+__all__ = ["draw_registers"]
+
+_SPELT_OUT = 4
+"""Of so many elements in a register each is named in the table of all lanes; of more the first and the last."""
+
+_ROW = 19
+_GAP = 8
+
+
+def draw_registers(
+    operand: Drawable,
+    *,
+    lane: int | None = None,
+    register: int | None = None,
+    element: tuple[int, int] | None = None,
+    title: str | None = None,
+) -> Picture:
+    """Draw which element of the matrix is in which bits of which register: of all lanes, or of one.
+
+    Parameters
+    ----------
+    operand : BoundOperand, wmma.Fragment or LaneMap
+        Such as ``ins.a``.
+    lane : int, optional
+        Draw the registers of this lane alone (of `wgmma` of this thread, 0 to 127), bit by bit.
+    register : int, optional
+        Point out a register.
+    element : (row, column), optional
+        Point out one element.
+    title : str, optional
+        By default the operand's name, or what is pointed out.
+
+    Returns
+    -------
+    Picture
+        Every cell is a group of the class ``cell`` with its lane, register, lowest bit, index (of the element in
+        ``x``), row and column as ``data-`` attributes. Of a lane alone it is an element. Of all lanes it is a
+        register, and the attributes are those of the element in the lowest bits; how many rows or columns it covers
+        is there where that is more than 1.
+
+    Raises
+    ------
+    OutOfBoundsError, FragmentMismatchError, UnsupportedInstructionError
+        For what the operand does not have, and for operands that are in no registers.
+
+    Examples
+    --------
+    >>> import wmma_emu as we
+    >>> ins = we.instruction("m16n8k16.f32.f16.f16.f32")
+    >>> draw_registers(ins.a, lane=5)
+    <Picture: Lane 5 holds rows 1, 9, columns 2–3, 10–11 of A>
+    """
+    subject = subject_of(operand)
+    focus = focus_on(subject, lane, register, element)
+    heading = title or focus.sentence or subject.title
+    notes = subject.head(heading, focus.sentence)
+    table: LanePanel | _Table
+    if lane is None:
+        table = _Table.of(subject, focus)
+        notes += [_legend(subject), *table.part()]
+    else:
+        table = LanePanel.of(subject, focus, lane, pointed_out=register is not None or element is not None)
+        notes.append(f"The highest bit is left; {named(subject)}")
+    return framed(heading, notes, subject.foot(), table.width, table.draw)
+
+
+def _legend(subject: Subject) -> str:
+    layout = subject.layout
+    if layout.elements_per_register == 1:
+        return f"A box is a register; {named(subject)}"
+    return f"A box is a register, the highest bit left; {subject.order()}; {named(subject)}"
+
+
+def _elements(cell: HeldCell) -> list[tuple[int, int]]:
+    """Rows and columns of a register's elements, the highest bits first."""
+    return [
+        (cell.row + i * (cell.rows > 1), cell.col + i * (cell.cols > 1)) for i in reversed(range(cell.elements))
+    ]  # fmt: skip
+
+
+class _Table(NamedTuple):
+    """All lanes, or a warp of four, below each other; registers beside each other."""
+
+    subject: Subject
+    focus: Focus
+    lanes: range
+    registers: range
+    rules: tuple[tuple[str, str], ...]
+    left: float = 0
+    box: float = 0
+
+    @classmethod
+    def of(cls, subject: Subject, focus: Focus) -> "_Table":
+        window = RegisterWindow.of(subject.layout, focus.held)
+        table = cls(subject, focus, *window)
+        left = MARGIN + room_of(map(table._name, table.lanes), RULER, bold=True) // 1 + 8
+        return table._replace(left=left, box=table.box_width())
+
+    def part(self) -> list[str]:
+        """Say which part of four warps' registers is drawn, and how it goes on."""
+        if not self.rules:
+            return []
+        names = (self.subject.register(x) for x in (self.registers[0], self.registers[-1]))
+        drawn = f"Drawn are T{self.lanes[0]} to T{self.lanes[-1]}, {' to '.join(names)}"
+        return [f"{drawn}; {'; '.join(': '.join(rule) for rule in self.rules)}"]
+
+    def _texts(self, cell: HeldCell) -> list[str]:
+        """What is written in a register: each element, or the last and the first."""
+        if cell.elements <= _SPELT_OUT:
+            return [f"{row},{col}" for row, col in _elements(cell)]
+        rows = str(cell.row) if cell.rows == 1 else f"{cell.row + cell.rows - 1}–{cell.row}"
+        cols = str(cell.col) if cell.cols == 1 else f"{cell.col + cell.cols - 1}–{cell.col}"
+        return [f"{rows},{cols}"]
+
+    def box_width(self) -> float:
+        """The width of a register, for the longest names of elements and of bits."""
+        layout = self.subject.layout
+        first = cell_of(layout, 0, 0)
+        texts = self._texts(first._replace(row=layout.rows - first.rows, col=layout.cols - first.cols))
+        bits = layout.register_bits
+        return round(max(
+            sum(text_width(x, PART) + 7 for x in texts),
+            len(texts) * (text_width(f"{bits - 1}–{bits - 8}", RULER) + 5),
+        ))  # fmt: skip
+
+    def _name(self, lane: int) -> str:
+        layout = self.subject.layout
+        matrix = f" of matrix {layout.matrix_of_lane.reshape(-1)[lane]}" if layout.num_matrices > 1 else ""
+        return f"T{lane}{matrix}"
+
+    @property
+    def width(self) -> float:
+        """From the margin."""
+        return self.left - MARGIN + len(self.registers) * (self.box + _GAP) - _GAP
+
+    def draw(self, y: float) -> tuple[list[str], float]:
+        """Draw rulers and rows."""
+        top = y + 34
+        return [*self._ruler(y), *self._rows(top)], top + _ROW * len(self.lanes)
+
+    def _ruler(self, y: float) -> Iterator[str]:
+        layout, width = self.subject.layout, self.box
+        spelt_out = layout.elements_per_register <= _SPELT_OUT
+        for i, register in enumerate(self.registers):
+            left = self.left + i * (width + _GAP)
+            here = self.focus.sentence and self._rows_of(register).any()
+            yield label(self.subject.register(register), left + width / 2, y + 16, "here" if here else "quiet", "part")
+            count = layout.elements_per_register if spelt_out else 1
+            for j in range(count):
+                bits = layout.register_bits // count
+                low = (count - 1 - j) * bits
+                yield label(f"{low + bits - 1}–{low}", left + width * (j + 0.5) / count, y + 29, "quiet")
+
+    def _rows_of(self, register: int) -> Any:
+        packed = self.subject.layout.elements_per_register
+        return self.focus.held[register * packed : (register + 1) * packed]
+
+    def _rows(self, top: float) -> Iterator[str]:
+        layout, width = self.subject.layout, self.box
+        ticks = []
+        for j, lane in enumerate(self.lanes):
+            y = top + j * _ROW
+            here = self.focus.sentence and self.focus.held[:, lane].any()
+            yield label(self._name(lane), self.left - 6, y + 13, "end", "here" if here else "quiet")
+            for i, register in enumerate(self.registers):
+                box = Box(self.left + i * (width + _GAP), y, width, _ROW)
+                cell = cell_of(layout, lane, register)
+                yield self._register(box, cell)
+                if 1 < cell.elements <= _SPELT_OUT:
+                    ticks += [
+                        f"M{box.x + width * x / cell.elements:.6g} {y:.6g}v{_ROW}" for x in range(1, cell.elements)
+                    ]
+        if ticks:
+            yield svg_element("path", d="".join(ticks), class_="tick", pointer_events="none")
+
+    def _register(self, box: Box, cell: HeldCell) -> str:
+        layout = self.subject.layout
+        (lane,) = cell.lanes
+        is_copy = cell.element >= layout.read_elements
+        state, marked = "copy" if is_copy else "", []
+        if self.focus.sentence:
+            part = np.flatnonzero(self._rows_of(cell.register)[:, lane])
+            state = "off" if not len(part) else state or "on"
+            if len(part):
+                share = cell.elements - 1 - int(part[-1]), len(part), cell.elements
+                marked = _marks(box, *share) if cell.elements <= _SPELT_OUT else marks(box, *share, across=True)
+        words = self._texts(cell)
+        texts = [
+            label(x, box.x + box.width * (i + 0.5) / len(words), box.y + 13) for i, x in enumerate(words)
+        ]  # fmt: skip
+        name = self.subject.element(span(cell.row, cell.rows), span(cell.col, cell.cols))
+        tip = f"T{lane} {self.subject.register(cell.register)}: {name}, x{span(cell.element, cell.elements)}"
+        tip += ", a copy that is not read" if is_copy else ""
+        return drawn_cell(box, cell.lanes, state, tip, [*marked, *texts], **cell.data(layout))
+
+
+def _marks(box: Box, first: int, count: int, of: int) -> list[str]:
+    """Outline the part of a register that is pointed out."""
+    return [box.part(first, count, of, across=True).inset(1.3).rect(class_="mark")]

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""What a picture of an operand is about: its layout, what it is called, on which chip, and who says so."""
+
+from typing import NamedTuple
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.instructions import ARCHS
+from wmma_emu.layouts import LaneMap
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.viz.operands.held_cells import cell_size, span
+from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp.registers import BoundOperand
+from wmma_emu.warp.shared_operand import InSharedMemory
+from wmma_emu.wmma.fragments import Fragment
+
+__all__ = ["Drawable", "Subject", "subject_of"]
+
+Drawable = BoundOperand | LaneMap | Fragment
+"""What can be drawn as an operand in registers."""
+
+_AXES = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n"), "d": ("m", "n")}
+_LETTERS = {"matrix_a": "a", "matrix_b": "b", "accumulator": "c"}
+
+
+class Subject(NamedTuple):
+    """An operand that is drawn.
+
+    ``letter`` is ``"a"`` to ``"d"``, and empty for a layout alone, of which no more is known; ``of`` names the
+    instruction or the fragment.
+    """
+
+    layout: LaneMap
+    letter: str = ""
+    of: str = ""
+    where: str = ""
+    axes: tuple[str, str] = ("row", "column")
+
+    @property
+    def name(self) -> str:
+        """What the matrix is called in sentences."""
+        return self.letter.upper() if self.letter else "the matrix"
+
+    @property
+    def title(self) -> str:
+        """What is drawn, in a few words."""
+        layout = self.layout
+        if not self.letter:
+            return f"Layout of {layout.rows} × {layout.cols} elements of {_count(layout.element_bits, 'bit')}"
+        return f"{self.name} of {self.of}"
+
+    @property
+    def lane(self) -> str:
+        """What a lane is called: where four warps hold a matrix together, a thread."""
+        return "lane" if self.layout.num_lanes == LANES else "thread"
+
+    def element(self, row: int | str, col: int | str) -> str:
+        """Name an element: ``A[9, 17]``."""
+        return f"{self.letter.upper()}[{row}, {col}]"
+
+    def register(self, number: int | str) -> str:
+        """Name a register: ``a1``; without a letter ``r1``."""
+        return f"{self.letter or 'r'}{number}"
+
+    def notes(self) -> list[str]:
+        """Say matrix and chip; how a lane holds it; copies; who says so."""
+        layout = self.layout
+        lanes = "a lane" if layout.num_lanes == LANES else f"each of {layout.num_lanes} threads"
+        held = f"{lanes} holds {_count(layout.num_elements, 'element')} in {_count(layout.num_registers, 'register')}"
+        lines = [f"{self.where or self._shape()}; {held} of {layout.register_bits} bits"]
+        if layout.multiplicity > 1:
+            lines.append(self._copies())
+        return lines
+
+    def foot(self) -> list[str]:
+        """Say as formulas where an element is, and which element a lane holds; and who says so."""
+        layout = self.layout
+        known = f"Known from: {layout.source} ({layout.status})"
+        try:
+            found = dict(layout.formulas.one_line())
+        except FragmentMismatchError:  # a layout of the user's that follows no such rule
+            return [known]
+        if layout.reads_copies:
+            found["lane"] += f" is the first of {layout.multiplicity}"
+        names = ("lane", "index", "matrix", "row", "col")
+        return [*(f"{name} = {found[name]}" for name in names if name in found), known]
+
+    def _shape(self) -> str:
+        return f"{' × '.join(str(x) for x in self.layout.matrix_shape)}"
+
+    def _copies(self) -> str:
+        layout = self.layout
+        if layout.reads_copies:
+            return (
+                f"{layout.multiplicity} lanes hold each element, as {self.element(0, 0)} "
+                f"{' '.join(f'T{x.lane}' for x in layout.locate(0, 0))}; all are read, each for another part of the "
+                "product"
+            )
+        read, count = layout.read_elements, layout.num_elements
+        return f"x{span(read, count - read)} repeat x{span(0, read)}; the instruction reads x{span(0, read)} alone"
+
+    def head(self, heading: str, sentence: str) -> list[str]:
+        """What stands below a heading: what is pointed out and what is drawn, unless it says so; `notes`."""
+        return [*(x for x in (sentence, self.title) if x and x != heading), *self.notes()]
+
+    def order(self) -> str:
+        """Say how the elements of a register lie in its bits; nothing where it holds one alone."""
+        layout = self.layout
+        packed, bits = layout.elements_per_register, layout.element_bits
+        if packed == 1:
+            return ""
+        line = self.axes[0] if cell_size(layout)[0] > 1 else self.axes[1]
+        size = f"{bits} bit{'s' * (bits > 1)}"
+        return f"{packed} neighbours along {line} share a register, {size} each, the first in the lowest bits"
+
+
+def subject_of(operand: object) -> Subject:
+    """Say what an operand of an instruction, a fragment or a layout is called.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For an operand in shared memory.
+    FragmentMismatchError
+        For anything else.
+
+    Examples
+    --------
+    >>> import wmma_emu as we
+    >>> subject_of(we.instruction("m16n8k8.f32.tf32.tf32.f32").a).title
+    'A of m16n8k8.f32.tf32.tf32.f32'
+    """
+    if isinstance(operand, LaneMap):
+        return Subject(operand)
+    if isinstance(operand, Fragment):
+        letter = _LETTERS[operand.use.value]
+        where = _where(operand.lane_map, str(operand.format), _AXES[letter], "", operand.arch.name)
+        return Subject(operand.lane_map, letter, operand.cpp_type, where, _AXES[letter])
+    if isinstance(operand, InSharedMemory):
+        raise UnsupportedInstructionError(
+            f"{operand.name} of {operand.instruction.mnemonic} is in shared memory, not in registers: no lane holds "
+            "an element of it; wmma_emu.viz.draw_shared_operand draws it"
+        )
+    if isinstance(operand, BoundOperand):
+        row, letter = operand.instruction, operand.operand
+        rows, cols = _AXES[letter]
+        axes = (rows, "k/2") if row.is_sparse and letter == "a" else (rows, cols)
+        stored = {"a": row.a_layout, "b": row.b_layout}.get(letter, "")
+        stored = "" if row.is_warpgroup else stored
+        where = _where(operand.layout, str(operand.format), axes, stored, operand.arch)
+        return Subject(operand.layout, letter, row.short_mnemonic, where, axes)
+    hint = "; choose an operand of it, such as ins.a" if isinstance(operand, BoundInstruction) else ""
+    raise FragmentMismatchError(
+        f"what is drawn is an operand of an instruction (ins.a), a wmma.fragment or a LaneMap, not "
+        f"{shorten(type(operand).__name__, str)}{hint}"
+    )
+
+
+def _where(layout: LaneMap, fmt: str, axes: tuple[str, str], stored: str, chip: str) -> str:
+    shape = f"{layout.rows} × {layout.cols}"
+    several = f"{layout.num_matrices} matrices of " if layout.num_matrices > 1 else ""
+    order = f", {stored}" if stored else ""
+    return f"{several}{shape} ({' × '.join(axes)}) {fmt}{order}; {chip} ({ARCHS[chip].generation})"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Which part of a large operand is drawn: four warps hold many rows and registers that look alike."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.layouts import LaneMap
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.viz.operands.held_cells import cell_size
+
+__all__ = ["RegisterWindow", "Window"]
+
+_WINDOW = 16
+"""Columns that are drawn of a matrix with too many cells: two tiles of an accumulator."""
+
+_TILE = 8
+"""Columns of an accumulator's tile."""
+
+_MOST_REGISTERS = 16
+"""Of operands with more registers so many as two tiles have are drawn."""
+
+
+class Window(NamedTuple):
+    """The part of a matrix that is drawn, and the rules by which the rest follows."""
+
+    row: int
+    col: int
+    rows: int
+    cols: int
+    rules: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, layout: LaneMap, most_cells: int, at: tuple[int, int] = (0, 0)) -> "Window":
+        """Choose the whole matrix; or, of four warps' matrix that has too many cells, the part around an element.
+
+        The warps' rows look alike; so do, of an accumulator, every eight columns.
+
+        Examples
+        --------
+        >>> import wmma_emu as we
+        >>> d = we.instruction("wgmma.m64n256k16.f32.f16.f16").d.layout
+        >>> Window.of(d, 512, (40, 200))[:4]
+        (32, 192, 16, 16)
+        >>> Window.of(we.instruction("wgmma.m64n8k16.f32.f16.f16").d.layout, 512)
+        Window(row=0, col=0, rows=64, cols=8, rules=())
+        """
+        tall, wide = cell_size(layout)
+        if layout.num_lanes == LANES or layout.rows * layout.cols <= most_cells * tall * wide:
+            return cls(0, 0, layout.rows, layout.cols)
+        rows = layout.rows * LANES // layout.num_lanes
+        rules = [("more rows", f"{rows} further down: the next warp, T + {LANES}")]
+        row, col, cols = at[0] // rows * rows, 0, layout.cols
+        coords = layout.coords_of_lanes
+        tile = len(coords) * 8 // cols
+        if cols > 2 * _WINDOW and np.array_equal(coords[tile:], coords[:-tile] + np.array((0, 8))):
+            rules.append(("more columns", f"8 further on: the same lanes, x + {tile}"))
+            col, cols = at[1] // _WINDOW * _WINDOW, _WINDOW
+            col = min(col, layout.cols - cols)  # n is a multiple of 8
+        return cls(row, col, rows, cols, tuple(rules))
+
+    @property
+    def ranges(self) -> tuple[range, range]:
+        """Its rows and columns."""
+        return range(self.row, self.row + self.rows), range(self.col, self.col + self.cols)
+
+
+class RegisterWindow(NamedTuple):
+    """The registers that are drawn, and the rules by which the rest follows."""
+
+    lanes: range
+    registers: range
+    rules: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, layout: LaneMap, held: NDArray[np.bool_] | None) -> "RegisterWindow":
+        """Choose all registers; of four warps those of one, around the first element that is pointed out.
+
+        Parameters
+        ----------
+        layout : LaneMap
+        held : bool array, (num_elements, num_lanes), or None
+            What is pointed out.
+
+        Examples
+        --------
+        >>> import wmma_emu as we
+        >>> d = we.instruction("wgmma.m64n256k16.f32.f16.f16").d.layout
+        >>> RegisterWindow.of(d, (d.coords_of_lanes == (40, 200)).all(axis=-1))
+        RegisterWindow(lanes=range(64, 96), registers=range(96, 104), rules=(('more warps', 'T + 32: 16 rows further \
+down'), ('more registers', '4 further on: 8 columns to the right')))
+        """
+        if layout.num_lanes == LANES:
+            return cls(range(LANES), range(layout.num_registers))
+        lane, element = (0, 0) if held is None else np.argwhere(held.T)[0].tolist()
+        first = lane // LANES * LANES
+        lanes, registers = range(first, first + LANES), range(layout.num_registers)
+        rules = [("more warps", f"T + {LANES}: {layout.rows * LANES // layout.num_lanes} rows further down")]
+        step = _TILE * layout.num_registers // layout.cols
+        coords = layout.coords_of_lanes[:: layout.elements_per_register]
+        if len(registers) > _MOST_REGISTERS and np.array_equal(coords[step:], coords[:-step] + np.array((0, _TILE))):
+            start = layout.register_of(element) // (2 * step) * (2 * step)
+            registers = range(start, min(start + 2 * step, layout.num_registers))
+            rules.append(("more registers", f"{step} further on: {_TILE} columns to the right"))
+        return cls(lanes, registers, tuple(rules))

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""A schedule as a picture: a panel for each machine instruction, in their order; and as HTML, with its tables."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from wmma_emu.errors import OutOfBoundsError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.viz.palette import INK, lane_colour
+from wmma_emu.viz.picture import Picture
+from wmma_emu.viz.schedules.schedule_blocks import turns_of
+from wmma_emu.viz.schedules.schedule_panel import Geometry, panel
+from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
+from wmma_emu.warp.schedule import MachineStep, Schedule
+from wmma_emu.warp.schedule.text import (
+    OCTET_HEADINGS,
+    accumulates,
+    numbers,
+    octet_rows,
+    remarks,
+    runs_of_k,
+    step_headings,
+    step_rows,
+    threadgroup_rows,
+)
+
+__all__ = ["draw_schedule", "html"]
+
+_NAME = "wmma-emu-schedule"
+_MARGIN, _GUTTER = 24, 28
+_TITLE, _TEXT, _SMALL = 16, 12, 11
+_ROOM_ABOVE, _ROOM_BELOW = 36, 8
+_RULER = 24
+_TURNS = 18
+_SIDE_OF_K, _NARROWEST = 208, 640
+_LARGE, _LARGE_WITH_COPIES, _WIDEST = 24, 32, 1080
+
+
+def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
+    """Draw which block of D each machine instruction makes, and which blocks of A and B it reads.
+
+    A panel for each: B stands above D and A beside it, so that a block of D is where the rows of its block of A meet
+    the columns of its block of B. On Volta the blocks have the colours of the threadgroups' lanes and their names.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    step : int, optional
+        One machine instruction alone, large, by its number from 0: with the lane and the register of every element.
+
+    Raises
+    ------
+    OutOfBoundsError
+        For a number that there is not.
+
+    Examples
+    --------
+    >>> import wmma_emu as we
+    >>> draw_schedule(we.instruction("wmma.mma.m16n16k16.f32.f32", arch="sm_70").schedule, step=5)
+    <Picture: wmma.mma.m16n16k16.f32.f32 on sm_70 (Volta), machine instruction 5 of 0 to 15>
+    """
+    chosen = schedule.steps if step is None else (schedule.steps[_checked(step, len(schedule.steps))],)
+    row, chip = schedule.instruction, schedule.arch
+    title = f"{row.short_mnemonic} on {chip} ({chip.generation})"
+    if schedule.lowering != "native":
+        title += f", {schedule.lowering}"
+    if step is not None:
+        title += f", machine instruction {chosen[0].number} of 0 to {len(schedule.steps) - 1}"
+    geometry = _geometry(schedule, chosen)
+    columns = len(schedule.sets[0]) if schedule.sets and len(chosen) > 1 else min(len(chosen), 4)
+    heads = [_head(schedule, x) for x in chosen]
+    column = max(geometry.width, *(max(text_width(line, _SMALL) for line in head) for head in heads))
+    width = max(columns * column + (columns - 1) * _GUTTER, _NARROWEST) + 2 * _MARGIN
+
+    body: list[str] = []
+    y = float(_MARGIN + _TITLE)
+    lines = wrapped(title, width - 2 * _MARGIN, 1.15 * _TITLE)
+    body += text_lines(lines, _MARGIN, y, _TITLE, 22, font_weight="600")
+    y += 22 * (len(lines) - 1) + 20
+    for note in _notes(schedule):
+        parts = wrapped(note, width - 2 * _MARGIN, _TEXT)
+        body += text_lines(parts, _MARGIN, y, _TEXT, 17, class_="quiet")
+        y += 17 * len(parts)
+    if schedule.sets:
+        body += _legend(_MARGIN, y + 2)
+        y += 26
+    for first in range(0, len(chosen), columns):
+        for i, shown in enumerate(chosen[first : first + columns]):
+            x = _MARGIN + i * (column + _GUTTER)
+            body += text_lines(heads[first + i][:1], x, y + 14, _TEXT, 0, font_weight="600")
+            body += text_lines(heads[first + i][1:], x, y + 29, _SMALL, 14, class_="quiet")
+            top = y + _ROOM_ABOVE + 14 * (len(heads[first + i]) - 2)
+            body += panel(schedule, shown, geometry, x, top)
+        y = top + geometry.height + _ROOM_BELOW + _GUTTER / 2
+    description = "; ".join(_described(schedule, x) for x in chosen)
+    svg = document(_NAME, round(width), round(y + _MARGIN / 2), title, description, *_styles(), body)
+    return Picture(title, svg)
+
+
+def _checked(step: int, count: int) -> int:
+    number = integer_of(step)
+    if number is None or not 0 <= number < count:
+        raise OutOfBoundsError(f"there is no machine instruction {shorten(step)}; they are 0 to {count - 1}")
+    return number
+
+
+def _geometry(schedule: Schedule, chosen: Sequence[MachineStep]) -> Geometry:
+    """Large where there is one panel; else so that four panels stand side by side."""
+    row = schedule.instruction
+    if len(chosen) > 1:
+        cell = 6.0 if max(row.m, row.n) <= 32 else 4.0
+        return Geometry(cell, min(cell, _SIDE_OF_K / row.terms), row.m, row.n, row.terms, 0)
+    largest = _LARGE_WITH_COPIES if schedule.sets else _LARGE
+    cell = min(largest, _WIDEST / (row.n + min(row.terms, 32)))
+    step = min(cell, _WIDEST / 2 / row.terms)
+    turns = _TURNS if len(turns_of(chosen[0])) > 1 else 0
+    return Geometry(cell, step, row.m, row.n, row.terms, _RULER, turns)
+
+
+def _head(schedule: Schedule, step: MachineStep) -> list[str]:
+    """What stands above a panel: the machine instruction, its k, and which registers it reads and writes."""
+    where = "" if step.set is None else f"set {step.set}, step {step.step}, "
+    added, written = accumulates(schedule, step)
+    shared = step.parts[0].b is None
+    b = "shared memory" if shared else f"b {numbers(step.registers('b'))}"
+    return [
+        f"{step.number}  {step.opcode}",
+        f"{where}k {runs_of_k(step.ks)}",
+        f"a {numbers(step.registers('a'))}, {b}; {added} to {written}" if step.start != "zero" else
+        f"a {numbers(step.registers('a'))}, {b}; to {written}",
+    ]  # fmt: skip
+
+
+def _notes(schedule: Schedule) -> Iterator[str]:
+    yield f"B above, A beside, D where they meet: {schedule.machine}"
+    for label, text in remarks(schedule):
+        if label != "known from":
+            yield f"{label}: {text}"
+    if any(part.matrix for part in schedule.steps[0].parts):
+        yield "One of four products is drawn, that of octet 0; the others are alike."
+    if len(schedule.sets) > 1:
+        yield "Octets whose blocks of D lie beside or below each other each hold a copy of the A or B that they share."
+    if schedule.instruction.is_sparse:
+        yield "A is packed: k counts its elements, in B too; metadata says which rows of B they meet."
+
+
+def _legend(left: float, top: float) -> Iterator[str]:
+    """The threadgroups' colours, with their lanes."""
+    for threadgroup in range(8):
+        x = left + 80 * threadgroup
+        yield element("rect", x=x, y=top, width=14, height=14, fill=lane_colour(4 * threadgroup + 2), class_="block")
+        label = f"T{threadgroup} {4 * threadgroup}-{4 * threadgroup + 3}"
+        yield from text_lines([label], x + 18, top + 11, 10, 0)
+
+
+def _described(schedule: Schedule, step: MachineStep) -> str:
+    parts = (
+        f"{'' if part.threadgroup is None else f'threadgroup {part.threadgroup} '}rows {numbers(part.rows)} columns "
+        f"{numbers(part.cols)}"
+        for part in step.parts
+    )
+    return f"{step.number} {step.opcode}: k {runs_of_k(step.ks)}: {', '.join(parts)}"
+
+
+def _styles() -> tuple[str, str]:
+    day = (
+        f".{_NAME} .on {{ fill: {INK}; }}\n.{_NAME} .block {{ stroke: #57606a; stroke-width: 0.75; }}\n"
+        f".{_NAME} .thin {{ stroke: none; }}\n.{_NAME} .empty {{ fill: #f3f4f6; }}"
+    )
+    return day, f".{_NAME} .on {{ fill: {INK}; }}\n.{_NAME} .empty {{ fill: #161b22; }}"
+
+
+_TABLE_STYLE = (
+    "border-collapse:collapse;font-size:0.85rem;margin:0.5rem 0;text-align:left;font-variant-numeric:tabular-nums"
+)
+_CELL_STYLE = "padding:0.15rem 0.7rem 0.15rem 0;white-space:nowrap"
+
+
+def html(schedule: Schedule) -> str:
+    """Write a schedule as a piece of HTML: the picture, the tables of its text, and what they do not say."""
+    row, chip = schedule.instruction, schedule.arch
+    pieces = [draw_schedule(schedule)._repr_html_()]
+    if schedule.sets:
+        pieces.append(_table("Octets", OCTET_HEADINGS, octet_rows(schedule)))
+    pieces.append(_table("Machine instructions", step_headings(schedule), step_rows(schedule)))
+    if schedule.sets:
+        headings = ("step", *(f"T{i}" for i in range(8)))
+        pieces.append(_table("Rows x columns of D of each threadgroup, in every set", headings,
+                             threadgroup_rows(schedule)))  # fmt: skip
+    said = "".join(f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in remarks(schedule))
+    name = escape(f"{row.mnemonic} on {chip} ({chip.generation})")
+    return f'<section aria-label="Schedule of {name}">{"".join(pieces)}<dl>{said}</dl></section>'
+
+
+def _table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f'<th scope="col" style="{_CELL_STYLE}">{escape(x)}</th>' for x in headings)
+    lines = "".join(
+        "<tr>" + "".join(f'<td style="{_CELL_STYLE}">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
+    )
+    return (
+        f'<div style="overflow-x:auto"><table style="{_TABLE_STYLE}"><caption style="text-align:left">'
+        f"{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+    )

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""The blocks of A, B and D that a machine instruction works on, each once, and who holds copies of it."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from wmma_emu.warp.schedule import MachineStep
+from wmma_emu.warp.schedule.text import numbers
+
+__all__ = ["Block", "blocks_of", "ranges_of", "turns_of"]
+
+
+class Block(NamedTuple):
+    """A block of a matrix that is read or written: by whom, which threadgroups' lanes hold copies of it, and its label.
+
+    ``owners`` are threadgroups, -1 where all lanes work together. ``turn`` counts what is rounded in turn, from 1.
+    """
+
+    operand: Literal["a", "b", "d"]
+    rows: range
+    cols: range
+    owners: tuple[int, ...]
+    turn: int
+    label: str
+
+
+def ranges_of(values: Iterable[int]) -> list[range]:
+    """Join numbers that follow each other.
+
+    Examples
+    --------
+    >>> ranges_of([0, 1, 4, 5, 6])
+    [range(0, 2), range(4, 7)]
+    """
+    runs: list[range] = []
+    for number in values:
+        if runs and number == runs[-1].stop:
+            runs[-1] = range(runs[-1].start, number + 1)
+        else:
+            runs.append(range(number, number + 1))
+    return runs
+
+
+def turns_of(step: MachineStep) -> tuple[tuple[int, ...], ...]:
+    """The k that are rounded one after another inside, where these are a few runs; else all together."""
+    shown = 1 < len(step.rounded) <= 4 and all(len(ks) > len(ranges_of(ks)) == 1 for ks in step.rounded)
+    return step.rounded if shown else (step.ks,)
+
+
+def blocks_of(step: MachineStep) -> list[Block]:
+    """Every block of a machine instruction, of the first product where there are four.
+
+    Examples
+    --------
+    >>> from wmma_emu.warp.schedule import schedule_of
+    >>> step = schedule_of("wmma.mma.m16n16k16.f32.f32", "sm_70").steps[4]
+    >>> [(block.rows, block.owners) for block in blocks_of(step) if block.operand == "a"][:2]
+    [(range(0, 2), (0, 2)), (range(8, 10), (1, 3))]
+    """
+    found: dict[tuple[Literal["a", "b", "d"], range, range, int], list[int]] = {}
+    turns = turns_of(step)
+    for part in step.parts:
+        if part.matrix:
+            continue
+        own = -1 if part.threadgroup is None else part.threadgroup
+        of_b = -1 if part.b_threadgroup is None else part.b_threadgroup
+        found.setdefault(("d", part.rows, part.cols, 0), []).append(own)
+        for turn, ks in enumerate(turns, 1):
+            for run in ranges_of(ks):
+                found.setdefault(("a", part.rows, run, turn), []).append(own)
+                found.setdefault(("b", run, part.cols, turn), []).append(of_b)
+    blocks = []
+    for (operand, rows, cols, turn), owners in found.items():
+        one_each = tuple(sorted(set(owners)))
+        label = f"#{step.number}" if one_each == (-1,) else f"T{numbers(one_each).replace(' ', '')}"
+        if turn and len(turns) > 1:
+            label = f"{turn}."
+        blocks.append(Block(operand, rows, cols, one_each, turn, label))
+    return blocks

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""One machine instruction of a schedule: B above D, A beside it, and blocks in the colours of who works on them."""
+
+from collections.abc import Iterator
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+
+from wmma_emu.layouts import layout_for
+from wmma_emu.viz.palette import lane_colour
+from wmma_emu.viz.schedules.schedule_blocks import Block, blocks_of, turns_of
+from wmma_emu.viz.svg import element, text_lines, text_width
+from wmma_emu.warp.schedule import MachineStep, Schedule
+from wmma_emu.warp.schedule.text import numbers
+
+__all__ = ["Geometry", "panel"]
+
+_GAP = 8
+_SMALLEST_WITH_LANES = 16
+_SMALLEST_TEXT, _LARGEST_TEXT = 6.5, 12.0
+_STROKED = 2.5
+
+
+class Geometry(NamedTuple):
+    """Where things are in a panel.
+
+    ``cell`` is the size of an element of D, ``step`` that of one k, in A and B; ``k`` counts columns of A, rows of B.
+    ``ruler`` is the room of numbers above and at the left, ``turns`` that of marks beyond them.
+    """
+
+    cell: float
+    step: float
+    m: int
+    n: int
+    k: int
+    ruler: float
+    turns: float = 0
+
+    @property
+    def width(self) -> float:
+        """Of the three matrices, and the numbers beside them."""
+        return self.ruler + self.turns + self.k * self.step + _GAP + self.n * self.cell
+
+    @property
+    def height(self) -> float:
+        """Of the three matrices, and the numbers above them."""
+        return self.ruler + self.turns + self.k * self.step + _GAP + self.m * self.cell
+
+    @property
+    def shows_lanes(self) -> bool:
+        """Whether there is room for the lane and the register of every element."""
+        return min(self.cell, self.step) >= _SMALLEST_WITH_LANES
+
+    def pitch(self, operand: str) -> tuple[float, float]:
+        """Height of a matrix's rows and width of its columns."""
+        return (self.step if operand == "b" else self.cell), (self.step if operand == "a" else self.cell)
+
+    def size(self, operand: str) -> tuple[int, int]:
+        """Rows and columns of a matrix."""
+        return {"a": (self.m, self.k), "b": (self.k, self.n)}.get(operand, (self.m, self.n))
+
+    def box(self, operand: str, rows: range | None = None, cols: range | None = None) -> tuple[float, ...]:
+        """Left, top, width and height of a matrix, or of a block of it."""
+        count = self.size(operand)
+        height, width = self.pitch(operand)
+        edge = self.ruler + self.turns
+        left = edge + (0 if operand == "a" else self.k * self.step + _GAP)
+        top = edge + (0 if operand == "b" else self.k * self.step + _GAP)
+        rows, cols = rows or range(count[0]), cols or range(count[1])
+        return left + cols.start * width, top + rows.start * height, len(cols) * width, len(rows) * height
+
+
+def panel(schedule: Schedule, step: MachineStep, geometry: Geometry, left: float, top: float) -> Iterator[str]:
+    """Draw a machine instruction: the matrices' frames, its blocks, lanes and registers where there is room."""
+    for operand in ("a", "b", "d"):
+        x, y, width, height = geometry.box(operand)
+        yield element("rect", x=left + x, y=top + y, width=width, height=height, class_="empty")
+    for block in blocks_of(step):
+        yield _block(block, step, geometry, left, top)
+    if geometry.shows_lanes:
+        yield from _lanes(schedule, step, geometry, left, top)
+    for operand in ("a", "b", "d"):
+        x, y, width, height = geometry.box(operand)
+        yield element("rect", x=left + x, y=top + y, width=width, height=height, class_="line")
+        if geometry.ruler:
+            yield from _ruler(geometry, operand, left, top)
+    if geometry.turns:
+        yield from _turns(step, geometry, left, top)
+    yield from _names(geometry, left, top)
+
+
+def _colour(step: MachineStep, owner: int, turn: int) -> str:
+    """On Volta the colour of the threadgroup's lanes; elsewhere one for each machine instruction, a shade a turn."""
+    if owner >= 0:
+        return lane_colour(4 * owner + 2)
+    return lane_colour(4 * (step.number % 8) + (turn if len(turns_of(step)) > 1 and turn else 2) % 4)
+
+
+def _block(block: Block, step: MachineStep, geometry: Geometry, left: float, top: float) -> str:
+    """Draw a block, in as many strips as threadgroups hold copies of it."""
+    x, y, width, height = geometry.box(block.operand, block.rows, block.cols)
+    x, y = left + x, top + y
+    strip = width / len(block.owners)
+    stroked = "block" if min(width, height) >= _STROKED else "thin"
+    drawn = [
+        element("rect", x=x + i * strip, y=y, width=strip, height=height, fill=_colour(step, owner, block.turn),
+                class_=stroked)
+        for i, owner in enumerate(block.owners)
+    ]  # fmt: skip
+    size = min(_LARGEST_TEXT, height - 2, (width - 2) / text_width(block.label, 1))
+    if size >= _SMALLEST_TEXT and not geometry.shows_lanes:
+        drawn += text_lines([block.label], x + width / 2, y + height / 2 + size * 0.36, size, 0, text_anchor="middle",
+                            class_="on")  # fmt: skip
+    threadgroups = "" if block.owners == (-1,) else f"threadgroup {numbers(block.owners)}: "
+    tip = f"{threadgroups}{block.operand.upper()}[{_slice(block.rows)}, {_slice(block.cols)}]"
+    return element(
+        "g", element("title", escape(tip)), *drawn, class_="part", data_step=step.number, data_operand=block.operand,
+        data_rows=f"{block.rows.start} {block.rows.stop}", data_cols=f"{block.cols.start} {block.cols.stop}",
+        data_threadgroups=" ".join(str(x) for x in block.owners if x >= 0), data_turn=block.turn,
+    )  # fmt: skip
+
+
+def _slice(of: range) -> str:
+    return f"{of.start}:{of.stop}"
+
+
+def _lanes(schedule: Schedule, step: MachineStep, geometry: Geometry, left: float, top: float) -> Iterator[str]:
+    """Write into each element that is worked on the lanes that hold it, and below them the register."""
+    row, arch = schedule.instruction, schedule.arch
+    layouts = {"a": layout_for(row, "a", arch), "d": layout_for(row, "d" if row.d == schedule.sums else "c", arch)}
+    if not row.is_warpgroup and not row.is_sparse:  # which rows of B a packed A meets is the metadata's to say
+        layouts["b"] = layout_for(row, "b", arch)
+    held: dict[tuple[str, int, int], list[tuple[int, int]]] = {}
+    for part in step.parts:
+        for operand, place in (("a", part.a), ("b", part.b), ("d", part.d)):
+            if place is None or operand not in layouts or part.matrix:
+                continue
+            coords = layouts[operand].coords_of_lanes[np.ix_(place.elements, place.lanes)]
+            for i, number in enumerate(place.elements):
+                for j, lane in enumerate(place.lanes):
+                    at = (operand, int(coords[i, j, 0]), int(coords[i, j, 1]))
+                    if (lane, number) not in held.setdefault(at, []):
+                        held[at].append((lane, number))
+    for (operand, r, c), places in held.items():
+        register = places[0][1] // layouts[operand].elements_per_register
+        lanes = sorted(lane for lane, _ in places)
+        texts = [" ".join(map(str, lanes[i : i + 2])) for i in range(0, len(lanes), 2)] + [f"{operand}{register}"]
+        x, y, width, height = geometry.box(operand, range(r, r + 1), range(c, c + 1))
+        size = min(height / (len(texts) + 0.4), (width - 4) / text_width(max(texts, key=len), 1), 10.5)
+        first = top + y + (height - size * 1.08 * len(texts)) / 2 + size * 0.88
+        yield element(
+            "g", *text_lines(texts, left + x + width / 2, first, size, size * 1.08, text_anchor="middle", class_="on"),
+            class_="cell", data_operand=operand, data_row=r, data_col=c, data_lane=" ".join(map(str, lanes)),
+            data_register=register, data_index=places[0][1],
+        )  # fmt: skip
+
+
+def _ruler(geometry: Geometry, operand: str, left: float, top: float) -> Iterator[str]:
+    """Numbers of the columns above A and B, and of the rows beside them."""
+    if operand == "d":
+        return
+    x0, y0, _, _ = geometry.box(operand)
+    for count, pitch, above in zip(geometry.size(operand), geometry.pitch(operand), (False, True), strict=True):
+        size = min(11.0, max(pitch * 0.9, 9.0))
+        needed = text_width(str(count - 1), size) + 3 if above else size + 1
+        every = next(i for i in (1, 2, 4, 8, 16, 32, 64, 128) if i * pitch >= needed)
+        for i in range(0, count, every):
+            middle = (i + 0.5) * pitch
+            x, y = (x0 + middle, y0 - 4) if above else (x0 - 4, y0 + middle + size * 0.36)
+            anchor = "middle" if above else "end"
+            yield from text_lines([str(i)], left + x, top + y, size, 0, text_anchor=anchor, class_="quiet")
+
+
+def _turns(step: MachineStep, geometry: Geometry, left: float, top: float) -> Iterator[str]:
+    """Mark what is rounded first, second, and so on: beyond the numbers of A's columns and of B's rows."""
+    for turn, ks in enumerate(turns_of(step), 1):
+        x, y, width, _ = geometry.box("a", None, range(ks[0], ks[-1] + 1))
+        yield from text_lines([f"{turn}."], left + x + width / 2, top + y - 20, 12, 0, text_anchor="middle")
+        x, y, _, height = geometry.box("b", range(ks[0], ks[-1] + 1))
+        yield from text_lines([f"{turn}."], left + x - 24, top + y + height / 2 + 4, 12, 0, text_anchor="end")
+
+
+def _names(geometry: Geometry, left: float, top: float) -> Iterator[str]:
+    """Letters of the matrices, in the corner between A and B."""
+    ax, ay, _, _ = geometry.box("a")
+    bx, by, _, _ = geometry.box("b")
+    size = 14 if geometry.shows_lanes else 11
+    away = geometry.ruler + geometry.turns
+    yield from text_lines(["A"], left + ax + 1, top + ay - max(away - 6, 4), size, 0, font_weight="600")
+    yield from text_lines(["B"], left + bx - max(away, 5), top + by + size - 1, size, 0, text_anchor="end",
+                          font_weight="600")  # fmt: skip
