@@ -21,11 +21,16 @@ IMPORTS = {
 }  # fmt: skip
 """Code that prints seconds."""
 
+_LAYOUT = ("-m", "wmma_emu", "layout")
+
 COMMANDS = {
     "python -c pass": ("-c", "pass"),
     "wmma-emu --version": ("-m", "wmma_emu", "--version"),
     "wmma-emu list": ("-m", "wmma_emu", "list"),
     "wmma-emu show": ("-m", "wmma_emu", "show", "m16n8k16.f32.f16.f16.f32"),
+    "wmma-emu layout, 16 x 16": (*_LAYOUT, "m16n8k16.f32.f16.f16.f32", "--operand", "A"),
+    "wmma-emu layout, 64 x 256": (*_LAYOUT, "wgmma.m64n256k16.f32.f16.f16", "--operand", "D"),
+    "wmma-emu layout --format svg": (*_LAYOUT, "m16n8k16.f32.f16.f16.f32", "--operand", "A", "--format", "svg"),
 }
 """Whole processes."""
 

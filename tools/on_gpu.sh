@@ -76,6 +76,7 @@ step "record instructions" 300 "$python" -m tools.record_instructions --out "$ou
     $(compare sm90_instructions.npz)
 step "record conversions" 90 "$python" -m tools.record_conversions --out "$out/sm90_conversions.npz" \
     $(compare sm90_conversions.npz)
+step "record bank conflicts" 120 "$python" -m tools.record_bank_conflicts --out "$out/sm90_bank_conflicts.npz"
 step "record approximations" 90 "$python" -m tools.record_approx --out "$out/sm90_approx.npz" \
     $(compare sm90_approx.npz)
 step "prove approximations" 200 "$python" -m tools.prove_approx --json "$out/approximate-functions.json"

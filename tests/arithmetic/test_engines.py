@@ -87,7 +87,7 @@ def test_engines_agree_on_a_fixed_tile_on_every_chip(mnemonic):
 
 @pytest.mark.property
 @pytest.mark.parametrize("name", PRODUCTS)
-@settings(max_examples=12, deadline=None, derandomize=True, database=None)
+@settings(max_examples=8, deadline=None, derandomize=True, database=None)
 @given(data=st.data())
 def test_engines_agree_on_what_hypothesis_draws(name, data):
     product = PRODUCTS[name]

@@ -49,7 +49,7 @@ def patterns(data: st.DataObject, fmt: Format, count: int) -> np.ndarray:
 
 @pytest.mark.property
 @pytest.mark.parametrize("name", PRODUCTS)
-@settings(max_examples=10, deadline=None, derandomize=True, database=None)
+@settings(max_examples=4, deadline=None, derandomize=True, database=None)
 @given(data=st.data())
 def test_the_text_alone_gives_the_bits_again(name, data):
     product = PRODUCTS[name]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import startup
 from benchmarks.__main__ import PARTS, main, merged
 from benchmarks.page import filled, places
 from benchmarks.tables import TABLES, machine_line
@@ -31,6 +32,17 @@ def quick(tmp_path_factory):
     return done.stdout, json.loads(figures.read_text(encoding="utf-8")), page.read_text(encoding="utf-8")
 
 
+def test_one_part_can_be_measured_alone(tmp_path):
+    figures = tmp_path / "figures.json"
+    command = [sys.executable, "-m", "benchmarks", "--quick", "--only", "startup", "--json", figures]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(figures.read_text(encoding="utf-8"))
+    assert results["quick"] and {x["what"] for x in results["startup"]} == {*startup.IMPORTS, *startup.COMMANDS}
+    assert TABLES["startup"](results).text() in done.stdout
+
+
+@pytest.mark.slow
 def test_quick_prints_every_table_and_the_machine(quick):
     printed, results, _ = quick
     assert printed.startswith(machine_line(results))
@@ -38,6 +50,7 @@ def test_quick_prints_every_table_and_the_machine(quick):
         assert not table.rows or table.text() in printed
 
 
+@pytest.mark.slow
 def test_every_figure_stands_beside_matmul_of_the_same_run(quick):
     _, results, _ = quick
     assert {x["part"] for x in results["speed"]} == {"sizes", "threads", "formats", "chips", "data"}
@@ -47,6 +60,7 @@ def test_every_figure_stands_beside_matmul_of_the_same_run(quick):
         assert record["matmul_float32"] > 0 and record["matmul_float64"] > 0
 
 
+@pytest.mark.slow
 def test_every_part_has_figures(quick):
     _, results, _ = quick
     wanted = set(PARTS) if _has("distributed") else set(PARTS) - {"workers"}
@@ -62,11 +76,13 @@ def _has(name):
     return True
 
 
+@pytest.mark.slow
 def test_the_machine_has_a_name_a_date_and_versions(quick):
     machine = quick[1]["machine"]
     assert {"date", "cpu", "cores", "python", "numpy", "numba", "blas"} <= machine.keys()
 
 
+@pytest.mark.slow
 def test_a_page_gets_its_tables_and_keeps_the_rest(quick):
     _, results, page = quick
     assert page.startswith("before\n") and page.endswith("\nafter\n") and "old" not in page

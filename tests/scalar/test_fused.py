@@ -74,7 +74,7 @@ def triples(draw, name):
 
 @pytest.mark.property
 @pytest.mark.parametrize("name", ARITHMETIC)
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_fma_is_the_exact_value_rounded_once(name, data):
     rows = data.draw(st.lists(triples(name), min_size=1, max_size=12))
@@ -86,7 +86,7 @@ def test_fma_is_the_exact_value_rounded_once(name, data):
 @pytest.mark.parametrize(
     ("name", "out"), [("f16", "f32"), ("f32", "f16"), ("e4m3", "f16"), ("f64", "f32"), ("bf16", "e5m2"), ("f32", "f64")]
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(data=st.data())
 def test_the_result_may_have_another_format(name, out, data):
     rows = data.draw(st.lists(triples(name), min_size=1, max_size=12))

@@ -230,7 +230,11 @@ def test_the_copy_of_the_arithmetic_is_the_arithmetic(subject):
         np.testing.assert_array_equal(compute(product, *pools, UNALTERED), matmul(product, *pools), err_msg=name)
 
 
-@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda s: f"{s.arch} {s.mnemonic}")
+@pytest.mark.parametrize(
+    "subject",
+    [pytest.param(x, marks=[pytest.mark.slow] if i % 2 else []) for i, x in enumerate(SUBJECTS)],
+    ids=lambda s: f"{s.arch} {s.mnemonic}",
+)
 def test_every_rule_of_a_model_is_seen_by_a_family_or_by_none_for_a_reason(subject):
     instruction, _ = product_of(subject)
     seen: set[str] = set()

@@ -38,7 +38,11 @@ def bound(mnemonic, arch):
         return we.instruction(mnemonic, arch=arch)
 
 
-@pytest.mark.parametrize(("mnemonic", "arch", "hidden"), RECOVERED, ids=lambda x: str(x) if isinstance(x, str) else "")
+@pytest.mark.parametrize(
+    ("mnemonic", "arch", "hidden"),
+    [pytest.param(*row, marks=[pytest.mark.slow] if i % 2 else []) for i, row in enumerate(RECOVERED)],
+    ids=lambda x: str(x) if isinstance(x, str) else "",
+)
 def test_the_row_of_the_table_is_recovered_and_what_no_input_shows_is_said(mnemonic, arch, hidden):
     ins = bound(mnemonic, arch)
     report = examine(ins, like=ins)
