@@ -39,7 +39,7 @@ def pictures_of(layout: LaneMap) -> dict[str, str]:
     title = f"{_SEVERAL[layout.num_matrices]}{layout.rows} x {layout.cols}, {bits} an element"
     title = title[0].upper() + title[1:]
     shape = f"{layout.rows}x{layout.cols}-{layout.element_bits}bit-{sha256(places).hexdigest()[:8]}"
-    drawn = replace(layout, source="what each page says beside this picture", status="by chip")
+    drawn = replace(layout, source="the sources that the page names", status="for each chip")
     return {f"{view}-{shape}.svg": str(draw(drawn, title=title)) for view, draw in _VIEWS.items()}
 
 

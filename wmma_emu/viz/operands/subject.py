@@ -108,9 +108,10 @@ class Subject(NamedTuple):
         packed, bits = layout.elements_per_register, layout.element_bits
         if packed == 1:
             return ""
-        line = self.axes[0] if cell_size(layout)[0] > 1 else self.axes[1]
+        down = cell_size(layout)[0] > 1
+        line = f"along {self.axes[0 if down else 1]}" if self.letter else f"in a {'column' if down else 'row'}"
         size = f"{bits} bit{'s' * (bits > 1)}"
-        return f"{packed} neighbours along {line} share a register, {size} each, the first in the lowest bits"
+        return f"{packed} neighbours {line} share a register, {size} each, the first in the lowest bits"
 
 
 def subject_of(operand: object) -> Subject:
