@@ -38,7 +38,7 @@ _INSTALLS = "installs packages"
 _EXAMPLE = "tests/docs/test_translation.py: it is the kernel of the example, which tests/examples run"
 
 NOT_RUN = {
-    ("README.md", "python3 -m venv"): ".ci/run runs both commands of the README in a fresh environment",
+    ("README.md", "python3 -m venv"): ".ci/run runs all three commands of the README in a fresh environment",
     ("examples/README.md", "python examples/naive_wmma.py"): "tests/examples runs every example",
     ("examples/README.md", "nvcc -arch=sm_90"): "needs nvcc and a GPU; its results are in tests/data/sm90_examples.npz",
     ("docs/evidence/README.md", "wmma-emu crosscheck"): _GPU,

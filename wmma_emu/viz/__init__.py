@@ -20,6 +20,7 @@ _WHERE = {
     "lane_colour": "palette",
     "ldmatrix_plan": "memory.ldmatrix_plan",
     "load_plan": "memory.load_plan",
+    "plain_addresses": "memory.ldmatrix_plan",
     "row_conflicts": "memory.ldmatrix_plan",
     "shared_plan": "memory.shared_plan",
 }

@@ -91,14 +91,14 @@ def scheduled(row: Instruction, chip: Arch, product: DotProduct) -> Schedule:
     order = None
     if in_sets:
         steps = list(quad_steps(row, codes, layouts))
-        source, status = VOLTA_SOURCE, "measured"
+        source, status = VOLTA_SOURCE, "literature"
     elif codes == [(1, codes[0][1])]:
         steps = list(whole(row, codes[0][1], layouts))
-        source, status = f"{WHOLE_SOURCE}: {code.source}", code.status
+        source, status = f"{WHOLE_SOURCE}: {code.source}", "inferred"
     else:
         order = _order(row, codes[0][1], code)
         steps = list(tiles(row, *codes[0][::-1], _as_lowered(order, product), layouts))
-        source, status = (order.source, order.status) if lowering == "native" else (code.source, code.status)
+        source, status = (order.source, order.status) if lowering == "native" else (code.source, "inferred")
     finish, after = _finish(row, order, product)
     converted = not layouts.c_is_read and steps[0].start == "c"
     before = [

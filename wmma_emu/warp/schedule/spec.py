@@ -181,7 +181,7 @@ class Schedule:
       1  HMMA.16816.F32       0-15  8-15     0-15  a 0-3    b 2-3    c 4-7    d 4-7
     <BLANKLINE>
     inside: k 0-7, then k 8-15, each summed with what it adds to and rounded RZ to f32 (recorded)
-    known from: registers in the machine code of ptxas 13.0, 2026-11-22 (measured)
+    known from: registers in the machine code of ptxas 13.0, 2026-11-22 (inferred)
     """
 
     instruction: Instruction

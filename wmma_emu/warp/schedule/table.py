@@ -12,7 +12,7 @@ VOLTA_SOURCE = (
     "Raihan, Goli and Aamodt, arXiv 1811.08309, tables II and III; registers in the machine code of ptxas 12.4 "
     "(sm_75: 13.0), 2026-11-22"
 )
-"""Of sets, steps, threadgroups and octets."""
+"""Of sets, steps, threadgroups and octets, which no machine code names: the paper measured them on a Titan V."""
 
 WHOLE_SOURCE = "one machine instruction, which makes all of D"
 """Where there is nothing to share."""
@@ -41,7 +41,7 @@ class Order(NamedTuple):
     start: Literal["c", "zero", "zeros"] = "c"
     before: str = ""
     source: str = _SEEN
-    status: str = "measured"
+    status: str = "inferred"
 
 
 _16 = "m16n16k16"
@@ -109,7 +109,7 @@ class Undivided(NamedTuple):
     last: str
     reason: str
     source: str = _SEEN
-    status: str = "measured"
+    status: str = "inferred"
 
 
 _ALL_B1 = "m8n8k128 m16n8k128 m16n8k256"
