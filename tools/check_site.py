@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Check the built documentation: links, anchors, pictures; no page needs the network, and links lead to every page.
+"""Check the built documentation: links and their text, anchors, pictures; links lead to every page.
+
+No page may need the network.
 
 python -m tools.check_site build/html
 """
@@ -16,6 +18,8 @@ from wmma_emu.instructions import INSTRUCTIONS
 
 _TAG = re.compile(r"<([a-zA-Z][\w-]*)((?:\s+[^\s=>/\"']+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>\"']+))?)*)\s*/?>")
 _ATTRIBUTE = re.compile(r"([^\s=>/\"']+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
+_LINK = re.compile(r"<a(\s(?:\"[^\"]*\"|'[^']*'|[^>\"'])*)>(.*?)</a\s*>", re.DOTALL | re.IGNORECASE)
+_NAMED = re.compile(r"\b(?:alt|aria-label|title)\s*=\s*[\"']?\s*[^\s\"'>]")
 _RAW = re.compile(r"(<(script|style)\b[^>]*>).*?</\2>", re.DOTALL | re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _CSS = re.compile(r"@import\s+[\"']([^\"']+)|url\(\s*[\"']?([^\"')]+)")
@@ -48,10 +52,21 @@ def read(path: Path) -> Page:
         if tag in _LINKED and given.get(_LINKED[tag]):
             loads = tag in _LOADED and not (tag == "link" and given.get("rel") not in ("stylesheet", "icon", "preload"))
             targets.append((tag if loads else "a", given[_LINKED[tag]]))
+    faults += [f"a link has no text: {x}" for x in _links_without_text(text)]
     faults += [
         f"the anchor {x!r} is there more than once" for x in sorted({x for x in anchors if anchors.count(x) > 1})
     ]
     return Page(anchors, targets, faults)
+
+
+def _links_without_text(text: str) -> Iterator[str]:
+    """Where the links lead that nobody can see: nothing stands in them, and nothing says what they are."""
+    for rest, inner in _LINK.findall(text):
+        given = {name.lower(): html.unescape(a or b or c) for name, a, b, c in _ATTRIBUTE.findall(rest)}
+        says = given.get("aria-label", "").strip() or html.unescape(re.sub(r"<[^>]*>", "", inner)).strip()
+        pictured = any(_NAMED.search(tag) for tag in re.findall(r"<[^>]*>", inner))
+        if "href" in given and not says and not pictured:
+            yield given["href"]
 
 
 def faults_of_style(path: Path, root: Path) -> Iterator[str]:

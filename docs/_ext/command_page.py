@@ -11,7 +11,7 @@ from wmma_emu.cli import main
 
 __all__ = ["command_page", "commands"]
 
-_COLUMNS = "100"
+_COLUMNS = "80"
 
 
 def command_page() -> dict[str, str]:
@@ -47,7 +47,7 @@ def _listed(text: str) -> list[str]:
 
 
 def help_of(words: tuple[str, ...]) -> str:
-    """Return what a command prints for --help, in 100 columns."""
+    """Return what a command prints for --help, in 80 columns."""
     out = io.StringIO()
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = _COLUMNS

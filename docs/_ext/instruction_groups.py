@@ -7,10 +7,16 @@ from functools import cache
 
 from wmma_emu.instructions import INSTRUCTIONS, Instruction
 
-__all__ = ["FOLDER", "Group", "anchor_of", "family_document", "group_of", "groups", "known_families"]
+__all__ = ["FOLDER", "SCOPE", "Group", "anchor_of", "family_document", "group_of", "groups", "known_families"]
 
 FOLDER = "reference/instructions"
 """Where the pages are, among the pages of the site. Nothing in it is written by hand."""
+
+SCOPE = (
+    "These are the instructions of `wmma.mma`, `mma.sync`, `mma.sp` and `wgmma`. Not here yet: `tcgen05`, products "
+    "with block scales, FP6 and FP4 ([limits](#limits-of-this-library))."
+)
+"""What the tables leave out, in Markdown; it stands wherever all instructions are spoken of."""
 
 _KINDS = {"e4m3": "FP8", "e5m2": "FP8", "s8": "8-bit", "u8": "8-bit", "s4": "4-bit", "u4": "4-bit"}
 """Operand formats that may be mixed, or differ in nothing but the sign: their instructions share a page."""

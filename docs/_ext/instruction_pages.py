@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The reference of the instructions: an index of all of them, a page for each family, a page for each group."""
 
-from docs._ext.instruction_groups import FOLDER, Group, anchor_of, family_document, groups, known_families
+from docs._ext.instruction_groups import FOLDER, SCOPE, Group, anchor_of, family_document, groups, known_families
 from docs._ext.instruction_sections import explorer_link, section
-from docs._ext.layout_gallery import chips_in_words, gallery, shown_html
+from docs._ext.layout_gallery import chips_in_words, gallery, heading, shown_html
 from docs._ext.markup import code, link, table
 from wmma_emu.instructions import INSTRUCTIONS, Instruction
 
@@ -48,10 +48,11 @@ def _index() -> str:
     ]
     parts = [
         "(table-of-instructions)=\n# Instructions",
-        f"All {len(INSTRUCTIONS):,} matrix instructions, each with its operands, where their elements are, what each "
-        "chip computes, and who says so, as the tables of the library have it. To find one by chip, type and shape, "
-        '<a href="../../explorer.html">the explorer</a> is the quickest; `wmma-emu list` and `wmma-emu show` print '
-        "what is here.",
+        f"All {len(INSTRUCTIONS):,} matrix instructions that the library has, each with its operands, where their "
+        "elements are, what each chip computes, and who says so, as its tables have it. To find one by chip, type and "
+        'shape, <a href="../../explorer.html">the explorer</a> is the quickest; `wmma-emu list` and `wmma-emu show` '
+        "print what is here.",
+        SCOPE,
         table(["family", "instructions", "chips", "formats of A"], rows),
         _toctree({family_document(x): x for x in known_families()}),
     ]
@@ -95,9 +96,11 @@ def _page(group: Group) -> str:
     first = group.rows[0]
     chip = "sm_90" if "sm_90" in first.archs else first.archs[0]
     links = " ".join(link(_within(row, group), f"#{anchor_of(row)}") for row in group.rows)
+    layouts = " ".join(link(heading(x, group), f"#{x.anchor}") for x in shown)
     intro = (
         f"<p>{count} on {chips}. {link('Open the first in the explorer', explorer_link(group.document, first, chip))}, "
-        f'to see where each element lives on all operands at once.</p>\n<p class="every">{links}</p>'
+        f'to see where each element lives on all operands at once.</p>\n<p class="every jump">Layouts: {layouts}</p>\n'
+        f'<p class="every jump">Instructions: {links}</p>'
     )
     parts = [
         f"# {group.title}",

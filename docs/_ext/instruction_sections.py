@@ -29,7 +29,7 @@ def section(row: Instruction, group: Group, shown: tuple[Shown, ...]) -> str:
         _operands(row, shown),
         *_metadata(row),
         _chips(row),
-        f"<p>Known from: {escape(row.source)} ({row.status}).</p>",
+        f"<p>Known from: {escape(row.source)} ({row.status}). {link('Back to the top', '#')}</p>",
     ]
     body = "\n".join(parts)
     return f'({anchor_of(row)})=\n## `{row.mnemonic}`\n\n<div class="instruction">\n{body}\n</div>\n'

@@ -16,7 +16,7 @@ from wmma_emu.instructions import ARCHS, OPERANDS, Instruction
 from wmma_emu.instructions.spec import Operand
 from wmma_emu.layouts import LaneMap, layout_for
 
-__all__ = ["Shown", "chips_in_words", "gallery", "in_registers", "pictured_layouts", "shown_html"]
+__all__ = ["Shown", "chips_in_words", "gallery", "heading", "in_registers", "pictured_layouts", "shown_html"]
 
 _COPIES = {1: "", 4: "four matrices of "}
 
@@ -121,15 +121,27 @@ def pictured_layouts(all_groups: tuple[Group, ...]) -> set[LaneMap]:
     return {shown.pictured for group in all_groups for shown in gallery(group)}
 
 
-def shown_html(shown: Shown, group: Group) -> str:
-    """Return a layout as a page shows it: who has it, the picture, the formulas, who says so."""
+def _name(shown: Shown, group: Group) -> str:
     operands: dict[Operand, set[str]] = {}
     for row, operand, _, _ in _uses(group):
         operands.setdefault(operand, set()).add(_stored(row, operand))
-    name = shown.names(operands)
+    return shown.names(operands)
+
+
+def heading(shown: Shown, group: Group) -> str:
+    """Return what stands above a layout, as HTML: who has it, and on which chips if not on all of the page's."""
     chips = {chip for _, _, chip, _ in shown.uses}
     everywhere = chips == {chip for row in group.rows for chip in row.archs}
-    where = "" if everywhere else f", on {chips_in_words(chips)}"
+    return escape(_name(shown, group) + ("" if everywhere else f", on {chips_in_words(chips)}"))
+
+
+def shown_html(shown: Shown, group: Group) -> str:
+    """Return a layout as a page shows it: who has it, the picture, the formulas, who says so.
+
+    Of layouts of the same operands that differ between chips, or in how the matrix is stored, the one that most chips
+    have has its picture open: pages would be too long.
+    """
+    name = _name(shown, group)
     layout = shown.pictured
     further = ""
     if len(shown.layouts) > 1:
@@ -140,16 +152,27 @@ def shown_html(shown: Shown, group: Group) -> str:
         )
     formulas = "\n".join(f"{key} = {text}" for key, text in layout.formulas.one_line().items())
     lane = "thread of the warpgroup, 0 to 127" if layout.num_lanes > 32 else "lane, 0 to 31"
+    first = " or ".join(f"{x}0" for x in sorted({operand for _, operand, _, _ in shown.uses}))
     matrix = image(layout, "matrix", f"Which lane holds each element of {name}, at which index", group.document)
     registers = image(layout, "registers", f"What each register of each lane holds of {name}", group.document)
+    if not _is_open(shown, group):
+        matrix = f"<details><summary>The picture</summary>{matrix}</details>"
     return (
-        f'<figure class="layout" id="{shown.anchor}">\n<figcaption>{escape(name)}{where}</figcaption>\n'
+        f'<figure class="layout" id="{shown.anchor}">\n<figcaption>{heading(shown, group)}</figcaption>\n'
         f"{matrix}{further}\n"
         f"<details><summary>The same by lane and register</summary>{registers}</details>\n"
         f'<pre class="formulas" tabindex="0">{escape(formulas)}</pre>\n'
-        f"<p>In C; <i>lane</i> is the {lane}; <i>index</i> counts the elements of a lane.{_copies(layout)} "
+        f"<p>In C; <i>lane</i> is the {lane}; <i>index</i> counts the elements of a lane; r0 is register {first}."
+        f"{_copies(layout)} "
         f"Known from: {escape(_known_from(shown))}.</p>\n</figure>"
     )
+
+
+def _is_open(shown: Shown, group: Group) -> bool:
+    """Whether a layout is the one of its operands that most chips have; of several, the first."""
+    operands = {operand for _, operand, _, _ in shown.uses}
+    same = [x for x in gallery(group) if operands & {operand for _, operand, _, _ in x.uses}]
+    return shown == max(same, key=lambda x: len({chip for _, _, chip, _ in x.uses}))
 
 
 def _copies(layout: LaneMap) -> str:

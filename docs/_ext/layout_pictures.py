@@ -17,7 +17,6 @@ PICTURES = "_layouts"
 """Folder of the site with the pictures."""
 
 _VIEWS = {"matrix": draw_matrix, "registers": draw_registers}
-_SEVERAL = {1: "", 4: "four matrices of "}
 
 
 @cache
@@ -35,16 +34,15 @@ def pictures_of(layout: LaneMap) -> dict[str, str]:
     ['matrix-16x8-32bit-85d0fd78.svg', 'registers-16x8-32bit-85d0fd78.svg']
     """
     places = layout.coords.tobytes() + layout.matrix_of_lane.tobytes() + bytes([layout.read_elements % 256])
-    bits = "1 bit" if layout.element_bits == 1 else f"{layout.element_bits} bits"
-    title = f"{_SEVERAL[layout.num_matrices]}{layout.rows} x {layout.cols}, {bits} an element"
-    title = title[0].upper() + title[1:]
     shape = f"{layout.rows}x{layout.cols}-{layout.element_bits}bit-{sha256(places).hexdigest()[:8]}"
     drawn = replace(layout, source="the sources that the page names", status="for each chip")
-    return {f"{view}-{shape}.svg": str(draw(drawn, title=title)) for view, draw in _VIEWS.items()}
+    return {f"{view}-{shape}.svg": str(draw(drawn)) for view, draw in _VIEWS.items()}
 
 
 def image(layout: LaneMap, view: str, text: str, document: str) -> str:
     """Return a picture as a page has it; it takes its room before it is there, so that the page does not move.
+
+    Where it is wider than the page it shrinks, but not so far that its text cannot be read; then it scrolls.
 
     Parameters
     ----------
@@ -57,7 +55,8 @@ def image(layout: LaneMap, view: str, text: str, document: str) -> str:
     """
     name, svg = next((name, svg) for name, svg in pictures_of(layout).items() if name.startswith(f"{view}-"))
     ((width, height),) = re.findall(r'^<svg [^>]*?width="(\d+)" height="(\d+)"', svg)
+    least = int(width) * 4 // 5
     return (
         f'<div class="picture"><img src="{relative(document, f"{PICTURES}/{name}")}" width="{width}" '
-        f'height="{height}" loading="lazy" alt="{escape(text)}"></div>'
+        f'height="{height}" style="max-width: max(100%, {least}px)" loading="lazy" alt="{escape(text)}"></div>'
     )

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-from docs._ext.instruction_groups import family_document, groups, known_families
+from docs._ext.instruction_groups import SCOPE, family_document, groups, known_families
 from docs._ext.markup import code, link, table
 from tools.support_matrix import matrix
-from wmma_emu.arithmetic import E8M13, MODELS, DotModel
+from wmma_emu.arithmetic import E8M13, MODELS, DotModel, models_for
 from wmma_emu.formats import FORMATS, Format
-from wmma_emu.instructions import ARCHS, Arch
+from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Arch
 from wmma_emu.instructions.launches import LAUNCH_LIMITS
 
 __all__ = ["FOLDER", "table_pages"]
@@ -44,8 +44,10 @@ def _chips() -> str:
         "## How well the arithmetic of each is known",
         matrix(),
         _STATUS,
-        "What is only `literature` or `inferred` warns when it is used. Each model with its source: [](models.md).",
+        "What is only `literature` or `inferred` warns when it is used. Each model with its source: "
+        "[models of arithmetic](models.md).",
         "## Instructions of each",
+        SCOPE,
         _counts(),
         "## The largest launch",
         table(
@@ -142,11 +144,35 @@ def _models() -> str:
 
 
 def _model(row: DotModel) -> list[str]:
-    what = f"{', '.join(row.families)}: {', '.join(row.inputs)}<br><small>{escape(_shapes(row.shapes))}</small>"
+    what = "<br>".join(
+        f"{escape(', '.join(families))}: {', '.join(inputs)}<br><small>{escape(_shapes(shapes))}</small>"
+        for families, inputs, shapes in _served(row)
+    )
     lowering = "" if row.lowering == "native" else f"<br>lowering {code(row.lowering)}"
     note = f"<br><small>{escape(row.note)}</small>" if row.note else ""
     known = f"{code(row.status)}<br><small>{escape(row.source)}</small>"
     return [what + lowering, code(row.accumulator), escape(row.describe()) + note, known]
+
+
+def _served(row: DotModel) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+    """Families, formats of A and shapes of the instructions that a model serves: its chip need not have all it names.
+
+    Examples
+    --------
+    >>> _served(next(x for x in MODELS if x.arch == "sm_72" and "s8" in x.inputs))
+    [(('wmma.mma',), ('s8', 'u8'), ('m16n16k16', 'm32n8k16', 'm8n32k16'))]
+    """
+    shapes: dict[tuple[str, str], dict[str, None]] = {}
+    for x in INSTRUCTIONS.values():
+        if row.arch in x.archs and row in models_for(x, row.arch):
+            shapes.setdefault((x.family, x.a), {})[x.shape] = None
+    inputs: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (family, fmt), found in shapes.items():
+        inputs.setdefault((family, tuple(found)), []).append(fmt)
+    families: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for (family, some), formats in inputs.items():
+        families.setdefault((tuple(formats), some), []).append(family)
+    return [(tuple(x), formats, some) for (formats, some), x in families.items()]
 
 
 def _shapes(shapes: tuple[str, ...]) -> str:

@@ -266,7 +266,7 @@ def test_an_element_of_d_lights_its_lane_everywhere_and_the_row_and_column_that_
     assert holders(page, "registers", "strong") == [(place.element, place.lane)]
     assert len(holders(page, "registers", "lit")) == 4
     assert page.text_content("#registers .ruler.here") == f"T{place.lane}"
-    assert "row 9 of A is in lanes 4–7, column 3 of B in lanes 12–15" in page.inner_text("#answer")
+    assert "ow 9 of A is in lanes 4–7, column 3 of B in lanes 12–15" in page.inner_text("#answer")
     page.mouse.move(2, 2)
     assert page.locator(".figure.marked").count() == 0
 
@@ -346,14 +346,16 @@ def test_instructions_are_found_by_what_people_call_them(explore):
     page.keyboard.press("Escape")
     page.select_option("#family", "wgmma")
     assert state(page)["entry"].startswith("wgmma.mma_async.sync")
+    assert page.inner_text("#count") == "on sm_90"
     page.select_option("#chip", "sm_75")
-    assert "sm_90" in page.inner_text("#count") or state(page)["chip"] == "sm_75"
-    assert not state(page)["entry"].startswith("wgmma")
+    now = state(page)
+    assert now["chip"] == "sm_75" and "sm_75" in lookup(now["entry"]).archs
+    assert page.inner_text("#count").removeprefix("on ").split() == list(lookup(now["entry"]).archs)
 
 
 def test_every_instruction_can_be_found_by_its_full_and_its_short_name(explore):
     page = explore()
-    missed = page.evaluate("""() => explorer.ENTRIES.filter((x, i) => i % 7 === 0 || x.kind === "move").filter(
+    missed = page.evaluate("""() => explorer.ENTRIES.filter(
         x => [x.name, x.short].some(name => explorer.search(name, explorer.CHIP_BY_NAME.get("sm_90"))[0] !== x)
       ).map(x => x.name)""")
     assert missed == []
@@ -388,10 +390,142 @@ def test_back_and_forward_go_through_what_was_seen(explore):
     assert state(page)["mark"]["lane"] == 5 and page.locator(".cell.lit").count() > 0
 
 
-def test_a_wrong_link_opens_the_page_all_the_same(explore):
-    page = explore(chip="sm_1", i="sonata", op="Q", lane=99, x="<b>", view="nothing", warp=77)
+WRONG_LINKS = [
+    {"chip": "sm_1", "i": "sonata", "op": "Q", "lane": 99, "x": "<b>", "view": "nothing", "warp": 77},
+    {"i": "constructor", "chip": "__proto__", "op": "toString", "at": "valueOf", "lane": 3, "view": "constructor"},
+    {"i": A16, "op": "__proto__", "at": "constructor", "lane": 99},
+    {"chip": "sm_70", "i": A16, "op": "A", "lane": 5},
+    {"chip": "sm_1", "op": "hasOwnProperty", "lane": 5},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG_LINKS, ids=[" ".join(map(str, x.values())) for x in WRONG_LINKS])
+def test_a_wrong_link_opens_the_page_all_the_same(explore, wrong):
+    page = explore(**wrong)
     assert state(page)["entry"] == lookup(A16).mnemonic
     assert (state(page)["letter"], state(page)["tab"], state(page)["mark"]) == ("A", "layout", None)
+    said = page.inner_text("#notice")
+    assert said.startswith("The link asks for ") and f"{A16} on sm_90" in said
+    assert page.text_content("#said") == said
+    ask(page, "lane 5")
+    assert not page.is_visible("#notice")
+
+
+ASKED = [
+    ("A[9][17] m16n8k32 s8", S8, "sm_90", f"18 instructions match “m16n8k32 s8”; this is the first: {S8}"),
+    ("m16n16k16 C[1][12]", WMMA, "sm_90", "x[4] of lane 6"),
+    ("which lane holds C[1][12] of m16n16k16?", WMMA, "sm_90", "x[4] of lane 6"),
+    ("C[1][12] of wmma m16n16k16 on V100", WMMA, "sm_70", "x[4] of lane 9"),
+    ("C[1][12] of wmma m16n16k16 on an rtx 4090", WMMA, "sm_89", "x[4] of lane 6"),
+    ("ldmatrix.x4", LDMATRIX, "sm_90", ""),
+    ("which elements must a lane load for ldmatrix.x4?", LDMATRIX, "sm_90", ""),
+    ("T5 x3 of 16, 16, 16 half", WMMA, "sm_90", "of lane 5"),
+]
+
+
+@pytest.mark.parametrize(("question", "name", "chip", "said"), ASKED, ids=[x[0] for x in ASKED])
+def test_a_question_may_name_an_instruction_and_a_chip(explore, question, name, chip, said):
+    page = explore(chip="sm_90", i=A16, op="A")
+    answer = ask(page, question)
+    assert page.locator("#answer.wrong").count() == 0
+    assert page.input_value("#instruction") == name and state(page)["chip"] == chip
+    assert said in answer
+
+
+REFUSED = [
+    ("T5 of <b>x</b>", "No instruction matches “<b>x</b>”, in “T5 of <b>x</b>”. Ask for a place"),
+    ("A[9][17] sonata", "in “A[9][17] sonata”. Ask for a place"),
+    ("C[1][12]", "To ask of another instruction, name it: C[1][12] of wmma m16n16k16."),
+    ("C[1][12] of wmma m16n16k16 on toast", "No chip is called “toast”"),
+    ("T5 of m16n8k16 f16 on sm_70", f"sm_70 has no {A16}; it is on sm_80"),
+    ("A[3][20] of mma.sp m16n8k32 f16", "column 20 of the whole A, where metadata keeps it, is A[3][10] or A[3][11]"),
+]
+
+
+@pytest.mark.parametrize(("question", "said"), REFUSED, ids=[x[0] for x in REFUSED])
+def test_a_question_that_is_refused_is_quoted_or_says_what_to_ask(explore, question, said):
+    page = explore(chip="sm_90", i=A16, op="C")
+    assert said in ask(page, question)
+    assert page.locator("#answer.wrong").count() == 1 and state(page)["entry"] == lookup(A16).mnemonic
+
+
+def test_another_chip_is_asked_the_same_question(explore):
+    page = explore(chip="sm_90", i=A16, op="A")
+    layouts = {chip: layout_for(lookup(WMMA), "c", chip) for chip in ("sm_90", "sm_70")}
+    ask(page, "C[1][12] of wmma m16n16k16")
+    for chip in ("sm_70", "sm_90"):
+        page.select_option("#chip", chip)
+        (place,) = layouts[chip].locate(1, 12)
+        assert f"element x[{place.element}] of lane {place.lane} " in page.inner_text("#answer")
+        assert holders(page, "registers", "strong") == [(place.element, place.lane)]
+    ask(page, "T5 x3")
+    page.select_option("#chip", "sm_70")
+    row, col = layouts["sm_70"].coords_of_lanes[3, 5].tolist()
+    assert page.inner_text("#answer").startswith(f"C[{row}][{col}]")
+    page.click('#matrix .cell[data-row="1"][data-col="12"]')
+    page.select_option("#chip", "sm_90")
+    assert page.inner_text("#answer").startswith("C[1][12]")
+    explore(chip="sm_90", i=A16, op="A")
+    page.select_option("#chip", "sm_70")
+    assert page.inner_text("#notice") == f"sm_70 has no {A16}; shown is m8n8k4.f32.f16.f16.f32."
+
+
+@pytest.mark.parametrize(
+    ("width", "name", "question"), [(1440, S8, "A[9][30]"), (390, WMMA, "C[1][12]")], ids=["1440", "390"]
+)
+def test_a_place_that_is_found_is_scrolled_into_its_figure(explore, width, name, question):
+    page = explore(width, chip="sm_90", i=name, op="A")
+    ask(page, question)
+    found = page.evaluate("""() => [...document.querySelectorAll(".cell.strong")].map(cell => {
+        const at = cell.getBoundingClientRect(), box = cell.closest(".scroll").getBoundingClientRect();
+        return at.left >= box.left && at.right <= box.right && at.top >= box.top && at.bottom <= box.bottom;
+      })""")
+    assert found == [True, True]
+    assert page.evaluate("scrollY") == 0
+
+
+def test_what_is_typed_as_an_instruction_and_left_is_taken_or_kept_with_a_reason(explore):
+    page = explore(chip="sm_90", i=A16)
+    for typed, shown, said in (
+        (S8, S8, None), ("ldmatrix x4 trans", "ldmatrix.m8n8.x4.trans.shared.b16", None),
+        ("m16n8k16", "m16n8k16", "“m16n8k16” matches 32 instructions: choose one"),
+        ("sonata", "sonata", "“sonata” matches no instruction"),
+        ("A[9][3]", "A[9][3]", "“A[9][3]” asks for a place: type it into Find"),
+    ):  # fmt: skip
+        page.fill("#instruction", typed)
+        page.keyboard.press("Tab")
+        assert page.input_value("#instruction") == shown
+        assert page.is_visible("#notice") == bool(said)
+        assert not said or page.inner_text("#notice").startswith(said)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_addresses_of_four_matrices_are_seen_or_scrolled_to(explore, width):
+    page = explore(width, chip="sm_90", i=A16, view="loads")
+    boxes = page.evaluate("""() => [...document.querySelectorAll(".card .scroll")].map(box => {
+        const card = box.closest(".card").getBoundingClientRect();
+        return [box.getBoundingClientRect().right <= card.right && card.right <= innerWidth,
+          box.scrollWidth <= box.clientWidth];
+      })""")
+    assert len(boxes) > 1 and all(within for within, _ in boxes)
+    assert all(seen for _, seen in boxes) == (width == 1440)
+
+
+def test_a_schedule_names_its_compiler_and_offers_the_others(explore):
+    name = "m16n8k32.f32.e4m3.e4m3.f32"
+    page = explore(chip="sm_90", i=name, view="schedule")
+    names = we.instructions.lowerings(name, "sm_90")
+    assert page.locator("[data-lowering]").count() == len(names) == 2
+    for lowering in names:
+        page.click(f'[data-lowering="{lowering}"]')
+        wanted = we.warp.schedule.schedule_of(name, "sm_90", lowering)
+        assert f"{wanted.after}." in page.inner_text("#view-schedule")
+        assert page.get_attribute(f'[data-lowering="{lowering}"]', "aria-pressed") == "true"
+
+
+def test_a_policy_of_the_page_forbids_a_network(explore):
+    policy = explore().get_attribute('meta[http-equiv="Content-Security-Policy"]', "content")
+    assert policy.startswith("default-src 'none';") and "connect-src" not in policy
 
 
 # --- formulas, schedules, files ------------------------------------------------------------------
@@ -414,7 +548,7 @@ def test_a_product_is_walked_through_step_by_step(explore):
     schedule = we.warp.schedule.schedule_of(WMMA, "sm_70")
     page.focus('[data-step="slider"]')
     for step in schedule.steps[:6]:
-        assert page.inner_text(".stepper strong") == f"Step {step.number + 1} of {len(schedule.steps)}"
+        assert page.input_value('[data-step="slider"]') == str(step.number)
         blocks = page.evaluate(
             """[...document.querySelectorAll('.part.of-d')].map(
                 x => [x.dataset.threadgroup, x.dataset.rows, x.dataset.cols])"""
@@ -539,32 +673,53 @@ def test_texts_have_contrast_by_day_and_by_night(explore, scheme):
         assert (bright + 0.05) / (dark + 0.05) >= 4.5, (what, text, back)
 
 
-def test_it_paints_within_a_second_and_asks_nothing_of_a_network(explorer, explore):
+def test_it_asks_nothing_of_a_network(explorer, explore):
     page, _, asked = explorer
     explore(chip="sm_90", i=A16, op="A")
     page.hover("#matrix .cell >> nth=7")
-    page.click("#tab-formulas")
-    first = []
-    for _ in range(3):  # what else the machine does may slow one down
-        page.reload()
-        page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length > 0")
-        first.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
-        if first[-1] < 1000:
-            break
-    assert min(first) < 1000
+    for tab in ("formulas", "loads"):
+        page.click(f"#tab-{tab}")
+    page.reload()
     assert {x.split(":")[0] for x in asked} <= {"file", "data", "blob"}
     assert len({x.split("#")[0] for x in asked if x.startswith("file:") and "explorer.html" in x}) == 1
 
 
-def test_large_operands_are_drawn_at_once(explore):
-    page = explore(chip="sm_90", i="wgmma.m64n256k16.f32.f16.f16", op="D")
-    took = page.evaluate("""() => {
-        const start = performance.now();
-        document.querySelector('[data-part="5"]').click();
-        return performance.now() - start;
-      }""")
-    assert took < 500
-    assert page.locator("#matrix .cell").count() == 512
+FIRST_CELL = """
+new MutationObserver((_, watch) => {
+  if (!document.querySelector("#matrix .cell")) return;
+  watch.disconnect();
+  requestAnimationFrame(() => { globalThis.first_cell = performance.now(); });
+}).observe(document, {childList: true, subtree: true});
+"""
+
+
+def test_the_first_cell_is_drawn_within_a_second(browser, address):
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.add_init_script(FIRST_CELL)
+    page = context.new_page()
+    took = []
+    for _ in range(3):  # what else the machine does may slow one down
+        page.goto(address) if not took else page.reload()
+        took.append(page.wait_for_function("globalThis.first_cell").json_value())
+        if took[-1] < 1000:
+            break
+    context.close()
+    assert min(took) < 1000
+
+
+def test_of_a_large_operand_only_a_window_is_drawn(explore):
+    name = "wgmma.m64n256k16.f32.f16.f16"
+    page = explore(chip="sm_90", i=name, op="D")
+    layout = layout_for(lookup(name), "d", "sm_90")
+    assert layout.num_elements * layout.num_lanes == 64 * 256
+    for part in (5, 7, 0):
+        page.click(f'[data-part="{part}"]')
+        for figure in ("matrix", "registers"):
+            places = page.evaluate(
+                f"[...document.querySelectorAll('#{figure} .cell')].map(x => [+x.dataset.row, +x.dataset.col])"
+            )
+            assert sorted(places) == [[row, col] for row in range(16) for col in range(32 * part, 32 * part + 32)]
+    assert page.locator("#view-layout *").count() < 7000  # not the 16384 elements of all of it
 
 
 @pytest.mark.parametrize("view", ["layout", "formulas", "loads", "schedule", "metadata"])

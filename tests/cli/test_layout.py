@@ -13,9 +13,11 @@ from tests.rows import REPRESENTATIVES
 from wmma_emu.cli import main
 from wmma_emu.cli.grid import grid_of as grid_of_layout
 from wmma_emu.cli.operand import select
+from wmma_emu.cli.register_lines import register_lines
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, INSTRUCTIONS, OPERANDS
 from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.viz import draw_matrix, draw_registers, lane_colour
+from wmma_emu.viz.operands.windows import RegisterWindow
 from wmma_emu.viz.palette import INK
 
 from .layouts import CASES, Case
@@ -390,6 +392,19 @@ def test_registers_of_all_lanes_name_their_elements(run, screen, monkeypatch):
         monkeypatch.setenv("NO_COLOR", "1")
         main(["layout", "m16n8k256.s32.b1.b1.s32.xor.popc", "--operand", "A", "--view", "registers"])
         assert max(map(len, out.text.splitlines())) <= columns and "T31 " in out.text
+
+
+def test_registers_that_are_pointed_out_alone_are_bold_and_coloured():
+    layout = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "a", "sm_90")
+    window = RegisterWindow.of(layout, None)
+    held = (layout.coords == (9, 3)).all(axis=-1)
+    cells = [x for line in register_lines(layout, window, None, held) for x in line if re.search(r"\d,\d", x.text)]
+    assert len(cells) == 32 * 4
+    assert [x for x in cells if x.style] == [("9,2-3*", f"bold {INK} on {lane_colour(5)}")]
+    plain = [list(line) for line in register_lines(layout, window, None)][1:]
+    for lane, line in enumerate(plain):
+        styles = {x.style for x in line if re.search(r"\d,\d", x.text)}
+        assert styles == {f"{INK} on {lane_colour(lane)}"}
 
 
 def test_registers_of_a_lane_are_a_list_of_what_is_pointed_out(run):

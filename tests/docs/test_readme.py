@@ -43,7 +43,7 @@ def test_links_to_files_of_the_project_lead_somewhere():
     for page in pages:
         prose = re.sub(r"`[^`]*`|^(>>>|\.\.\.) .*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", prose):
-            assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}"
+            assert (page.parent / target.removeprefix("path:")).exists(), f"{page.relative_to(ROOT)} links to {target}"
 
 
 def test_both_commands_are_one_line_each():

@@ -35,6 +35,9 @@ def test_nothing_is_wrong_with_a_site_that_is_right(tmp_path):
         ("<a href='a/page.html#there'>x</a>", "there is no anchor a/page.html#there"),
         ('<a href="#there">x</a>', "there is no anchor #there"),
         ('<a href="../beside.html">x</a>', "there is no ../beside.html"),
+        ('<a href="a/page.html"></a>', "a link has no text: a/page.html"),
+        ('<a class="x"\nhref="a/page.html"><span> &nbsp;\n</span></a>', "a link has no text: a/page.html"),
+        ('<a href="a/page.html"><svg viewBox="0 0 9 9"></svg></a>', "a link has no text: a/page.html"),
         ('<img alt="x" src="none.svg">', "there is no none.svg"),
         ('<img src="picture.svg">', "a picture has no alt text: picture.svg"),
         ('<img alt="" src="picture.svg">', "a picture has no alt text: picture.svg"),
@@ -53,6 +56,19 @@ def test_nothing_is_wrong_with_a_site_that_is_right(tmp_path):
 def test_a_fault_on_a_page_is_said(tmp_path, more, said):
     (found,) = faults(site(tmp_path, index_DOT_html=GOOD["index.html"] + more))
     assert found.startswith(f"index.html: {said}")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<a href="a/page.html"><img alt="a lane" src="picture.svg"></a>',
+        '<a href="a/page.html" aria-label="a lane"><svg viewBox="0 0 9 9"></svg></a>',
+        '<a href="a/page.html"><code><span>x</span></code></a>',
+        '<a id="line-1" name="line-2"></a>',
+    ],
+)
+def test_a_link_that_a_picture_or_a_label_names_has_text_enough_and_an_anchor_is_no_link(tmp_path, link):
+    assert faults(site(tmp_path, index_DOT_html=GOOD["index.html"] + link)) == []
 
 
 @pytest.mark.parametrize(

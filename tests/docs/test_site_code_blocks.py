@@ -51,6 +51,9 @@ NOT_RUN = {
     ("docs/how-to/crosscheck-with-a-gpu.md", "wmma-emu crosscheck"): _GPU,
     ("docs/how-to/crosscheck-with-a-gpu.md", "import wmma_emu as we"): _GPU,
     ("docs/how-to/find-out-what-a-gpu-does.md", "from functools import partial"): _GPU,
+    ("docs/how-to/install.md", "python3 -m venv"): _INSTALLS,
+    ("docs/how-to/install.md", ". .venv/bin/activate"): _INSTALLS,
+    ("docs/how-to/install.md", "pip install"): _INSTALLS,
     ("docs/how-to/record-vectors.md", "OUT=out bash tools/on_gpu.sh"): _GPU,
     ("docs/how-to/record-vectors.md", "python -m tools."): _GPU,
     ("docs/how-to/record-vectors.md", "from tools.recordings import"): "the names in it are the reader's to fill in",
@@ -65,8 +68,10 @@ NOT_RUN = {
     ("docs/how-to/translate-a-wmma-kernel.md", 'extern "C" __global__ void naive_wmma'): _EXAMPLE,
     ("docs/how-to/translate-a-wmma-kernel.md", "@we.kernel"): _EXAMPLE,
     ("docs/how-to/use-many-machines.md", "dask "): "starts servers; the page's script starts its own cluster",
+    ("docs/lessons/index.md", "python3 -m venv"): _INSTALLS,
     ("docs/lessons/index.md", "pip install"): _INSTALLS,
     ("docs/lessons/index.md", "jupyter lab"): "starts a server; the site's build executes the notebooks",
+    ("docs/tutorials/test-a-kernel-without-a-gpu.md", "python3 -m venv"): _INSTALLS,
     ("docs/tutorials/test-a-kernel-without-a-gpu.md", "pip install"): _INSTALLS,
 }
 """Commands and blocks that are not run here, by page and beginning, with the reason."""

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from docs._ext.command_page import commands
-from docs._ext.instruction_groups import anchor_of, group_of, groups
-from docs._ext.layout_gallery import gallery, pictured_layouts
+from docs._ext.instruction_groups import anchor_of, group_of, groups, known_families
+from docs._ext.layout_gallery import gallery, in_registers, pictured_layouts
 from docs._ext.layout_pictures import pictures_of
 from docs._ext.pages import generated_pages, write_pages
 from wmma_emu.arithmetic import MODELS, models_for
@@ -235,6 +235,56 @@ def test_models_chips_and_formats_are_all_there(pages):
         assert int(line[-1]) == sum(name in row.archs for row in INSTRUCTIONS.values())
     formats = [plain(line[0]) for table in tables(pages["reference/tables/formats"]) for line in table]
     assert sorted(formats) == sorted([*FORMATS, "e8m13"])
+
+
+def test_a_model_names_what_it_serves_on_its_chip_and_nothing_else(pages):
+    lines = [line for table in tables(pages["reference/tables/models"]) for line in table]
+    for (cell, *_), model in zip(lines, [x for chip in ARCHS for x in MODELS if x.arch == chip], strict=True):
+        served = {
+            (row.family, row.a, row.shape)
+            for row in INSTRUCTIONS.values()
+            if model.arch in row.archs and model in models_for(row, model.arch)
+        }
+        said = set()
+        for families, formats, shapes in re.findall(r"([^<>]+): ([^<>:]+)<br><small>(.*?)</small>", cell):
+            alone = re.findall(r"m\d+n\d+k\d+", shapes)
+            written = re.findall(r"m64nNk\d+", shapes)
+            several = {x for _, _, x in served if re.sub(r"^m64n\d+", "m64nN", x) in written}
+            said |= {(f, a, x) for f in families.split(", ") for a in formats.split(", ") for x in [*several, *alone]}
+        assert said == served
+
+
+def test_integers_of_sm_72_are_those_of_wmma_alone(pages):
+    (line,) = [
+        x[0] for x in tables(pages["reference/tables/models"].partition("## sm_72")[2])[0] if plain(x[1]) == "s32"
+    ]
+    assert plain(line) == "wmma.mma: s8, u8m16n16k16, m32n8k16, m8n32k16"
+
+
+def test_pages_that_count_all_instructions_say_what_is_not_there(pages):
+    missing = "Not here yet: `tcgen05`, products with block scales, FP6 and FP4"
+    assert missing in pages["reference/instructions/index"] and missing in pages["reference/tables/chips"]
+    assert not any(x.startswith("tcgen05") for x in known_families())
+    formats = {row.format(x).name for row in INSTRUCTIONS.values() for x in OPERANDS}
+    assert formats <= set(FORMATS) and not formats & {"e2m1", "e2m3", "e3m2"}
+    assert not any("block_scale" in x for x in INSTRUCTIONS)
+
+
+def test_a_page_begins_with_links_to_its_layouts_and_its_instructions_and_each_leads_back(pages):
+    for group in groups():
+        text = pages[group.document]
+        start = text.partition("\n## ")[0]
+        links = re.findall(r'href="#([^"]+)"', start)
+        assert links == [*(x.anchor for x in gallery(group)), *map(anchor_of, group.rows)]
+        assert text.count('<a class="reference internal" href="#">Back to the top</a>') == len(group.rows)
+
+
+def test_one_picture_of_each_operand_is_open_and_the_others_are_a_click_away(pages):
+    for group in groups():
+        figures = FIGURE.findall(pages[group.document])
+        opened = [anchor for anchor, text in figures if "<summary>The picture</summary>" not in text]
+        operands = [{x for _, x, _, _ in shown.uses} for shown in gallery(group) if shown.anchor in opened]
+        assert sorted(x for some in operands for x in some) == sorted(in_registers(group.rows[0]))
 
 
 def test_every_command_is_on_the_page_with_its_help(pages):

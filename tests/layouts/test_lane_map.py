@@ -10,7 +10,7 @@ from tests.rows import REPRESENTATIVES
 from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, UnsupportedInstructionError
 from wmma_emu.instructions.spec import OPERANDS
 from wmma_emu.instructions.table import INSTRUCTIONS
-from wmma_emu.layouts import fragment_layout, layout_for
+from wmma_emu.layouts import LaneMap, fragment_layout, layout_for
 
 LAYOUTS = list(
     {
@@ -173,3 +173,72 @@ def test_what_is_no_array_is_neither_gathered_nor_scattered():
         for given in (None, [1], "a"):
             with pytest.raises(FragmentMismatchError, match="is a NumPy array, not"):
                 use(given)
+
+
+WHOLE = np.stack(np.divmod(np.arange(256), 16), axis=-1).reshape(8, 32, 2)
+MADE = {
+    "coords": WHOLE, "rows": 16, "cols": 16, "element_bits": 16, "read_elements": 8, "source": "mine", "status": "s",
+}  # fmt: skip
+WRONG = {
+    "bits 0": ({"element_bits": 0}, "element_bits is 0; legal are 1, 2, 4, 8, 16, 32, 64"),
+    "bits as text": ({"element_bits": "16"}, "element_bits is '16'; legal"),
+    "bits as a float": ({"element_bits": 16.0}, "element_bits is 16.0; legal"),
+    "bits below 0": ({"element_bits": -4}, "element_bits is -4; legal"),
+    "bits 12": ({"element_bits": 12}, "element_bits is 12; legal"),
+    "bits 128": ({"element_bits": 128}, "element_bits is 128; legal"),
+    "bits True": ({"element_bits": True}, "element_bits is True; legal"),
+    "read a text": ({"read_elements": "a"}, "read_elements is 'a'; legal is an integer from 1 to 8"),
+    "read below 0": ({"read_elements": -1}, "read_elements is -1; legal is an integer from 1 to 8"),
+    "read 0": ({"read_elements": 0}, "read_elements is 0; legal"),
+    "read too many": ({"read_elements": 99}, "read_elements is 99; legal is an integer from 1 to 8"),
+    "read too few": ({"read_elements": 2}, "a matrix of 16 x 16 elements do not fit: 32 lanes of which each reads 2"),
+    "read half a register": ({"read_elements": 7}, "of which 7 are read, do not fill registers of 32 bits; legal are"),
+    "no elements": ({"coords": WHOLE[:0]}, "number of elements of coords is 0; legal is an integer from 1 to 65536"),
+    "too many elements": (
+        {"coords": np.broadcast_to(np.int64(0), (10**9, 32, 2))}, "elements of coords is 1000000000; legal"
+    ),
+    "half a register": (
+        {"coords": WHOLE[:1], "read_elements": 1, "rows": 2}, r"1 elements of 16 bits, .* do not fill registers"
+    ),
+    "matrix below 0": ({"matrix_of_lane": -1}, r"matrix_of_lane is of shape \(\), from -1 on; legal are"),
+    "matrix of half": ({"matrix_of_lane": 0.5}, "matrix_of_lane are an array of float64; give integers"),
+    "matrices too few": ({"matrix_of_lane": [0, 0]}, r"matrix_of_lane is of shape \(2,\), .* legal are .* \(32,\)"),
+    "matrices empty": ({"matrix_of_lane": np.zeros(0, int)}, r"matrix_of_lane is of shape \(0,\), from 0 on; legal"),
+    "matrices ragged": ({"matrix_of_lane": [[0], [0, 1]]}, "matrix_of_lane are .* which is no array; give integers"),
+    "matrices too many": ({"matrix_of_lane": 10**9}, "1000000001 matrices of 16 x 16 elements do not fit"),
+    "rows as text": ({"rows": "16"}, "rows is '16'; legal is an integer from 1 on"),
+    "rows as a float": ({"rows": 16.0}, "rows is 16.0; legal"),
+    "cols 0": ({"cols": 0}, "cols is 0; legal is an integer from 1 on"),
+    "cols None": ({"cols": None}, "cols is None; legal"),
+    "a large matrix": ({"rows": 10**6, "cols": 10**6}, "a matrix of 1000000 x 1000000 elements do not fit: 32 lanes"),
+    "a huge matrix": ({"rows": 10**9999}, "a matrix of <int> x 16 elements do not fit: 32 lanes"),
+    "coords and a half": ({"coords": WHOLE + 0.5}, "coords are an array of float64; give integers"),
+    "coords whole floats": ({"coords": WHOLE.astype(float)}, "coords are an array of float64; give integers"),
+    "coords of bools": ({"coords": WHOLE > 3}, "coords are an array of bool; give integers"),
+    "coords of objects": ({"coords": WHOLE.astype(object)}, "coords are an array of object; give integers"),
+    "coords masked": ({"coords": np.ma.array(WHOLE)}, "coords are a masked array; give integers"),
+    "coords ragged": ({"coords": [[1], [2, 3]]}, "coords are .* which is no array; give integers"),
+    "coords None": ({"coords": None}, "coords are an array of object; give integers"),
+    "coords text": ({"coords": "a"}, "coords are an array of <U1; give integers"),
+    "coords below 0": ({"coords": WHOLE - 1}, "coords leave the 16 x 16 matrix"),
+    "coords beyond int64": ({"coords": WHOLE.astype(np.uint64) + np.uint64(2**63)}, "coords leave the 16 x 16 matrix"),
+    "source 5": ({"source": 5}, "source is 5; legal is text"),
+    "status None": ({"status": None}, "status is None; legal is text"),
+    "source of controls": ({"source": "a\x00"}, "source is .* without control characters"),
+    "status of lines": ({"status": "a\nb"}, "status is .* legal is text on one line"),
+    "source a surrogate": ({"source": "\ud800"}, "source is .* without control characters and lone surrogates"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("wrong", "message"), WRONG.values(), ids=WRONG)
+def test_what_is_no_layout_cannot_be_made(wrong, message):
+    with pytest.raises(FragmentMismatchError, match=message):
+        LaneMap(**MADE | wrong)
+
+
+def test_integers_of_numpy_and_of_lists_make_the_same_layout():
+    made = LaneMap(**MADE)
+    numbers = {name: np.uint16(x) for name, x in MADE.items() if isinstance(x, int)}
+    assert LaneMap(**MADE | numbers) == made == LaneMap(**MADE | {"coords": WHOLE.tolist()})
+    assert {type(getattr(LaneMap(**MADE | numbers), name)) for name in numbers} == {int}
+    assert LaneMap(**MADE | {"coords": WHOLE.astype(np.uint8)}).locate(15, 14) == ((30, 3, 16, 7),)

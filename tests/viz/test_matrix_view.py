@@ -186,6 +186,77 @@ def test_the_part_of_a_large_matrix_is_the_one_around_what_is_pointed_out():
     assert {lane for x in whole for lane in x.lanes} == set(range(128))
 
 
+def numbers_beside(picture, axis):
+    """The ruler above (axis 0) or beside (axis 1) the cells: the middle of each number's cell, and the number."""
+    found = cells_of(picture)
+    edge = min(x.box[1 - axis] for x in found)
+    texts = [x for x in root_of(picture).findall(f"{SVG}text") if x.text and x.text.isdigit()]
+    place, across = ("x", "y") if axis == 0 else ("y", "x")
+    beside = {"x": 5, "y": 5}[across]
+    on_it = [x for x in texts if float(x.get(across)) == pytest.approx(edge - beside, abs=1e-2)]
+    return {round(float(x.get(place)) - 3 * axis, 1): (int(x.text), x.get("class")) for x in on_it}
+
+
+@pytest.mark.parametrize(("operand", "options"), [
+    (WGMMA.d, {"element": (40, 200)}), (WGMMA.d, {"element": (63, 255)}), (WGMMA.a, {"element": (17, 3), "most": 64}),
+    (F16.c, {"element": (9, 3)}), (F16.a, {"lane": 5}), (S8.b, {"register": 1}), (QUADS.c, {"lane": 21}),
+], ids=str)  # fmt: skip
+def test_rulers_number_the_rows_and_columns_of_the_cells_below_them_and_bold_ones_are_pointed_out(operand, options):
+    options = dict(options)
+    most = options.pop("most", 512)
+    picture = draw_matrix(operand, most_cells=most, **options, **({"matrix": 1} if operand is QUADS.c else {}))
+    drawn = cells_of(picture)
+    bits = operand.layout.element_bits
+    marked = {x for cell in drawn if "on" in cell.classes for x in cell.elements(bits)}
+    wanted = [
+        x for x in marked
+        if (x.row, x.col) == options.get("element", (x.row, x.col)) and x.lane == options.get("lane", x.lane)
+    ]  # fmt: skip
+    rulers = [numbers_beside(picture, axis) for axis in (0, 1)]
+    for cell in drawn:
+        for axis, name, counts in ((0, "col", "cols"), (1, "row", "rows")):
+            count = cell.data.get(counts, 1)
+            for i in range(count):
+                middle = cell.box[axis] + cell.box[axis + 2] * (i + 0.5) / count
+                near = [x for x in rulers[axis] if abs(x - middle) < 0.11]
+                [(number, class_)] = [rulers[axis][x] for x in near]
+                assert number == cell.data[name] + i
+                assert ("here" in class_) == (number in {getattr(x, name) for x in wanted})
+
+
+@pytest.mark.parametrize(("element", "columns"), [((0, 0), 0), ((40, 200), 192), ((63, 255), 240), ((17, 100), 96)])
+def test_the_map_of_a_large_matrix_marks_the_part_that_is_drawn(element, columns):
+    root = root_of(draw_matrix(WGMMA.d, element=element))
+    bands = [box_of(x) for x in root.findall(f"{SVG}rect") if x.get("class") == "line"]
+    [drawn] = [box_of(x) for x in root.findall(f"{SVG}rect") if x.get("class") == "drawn"]
+    x, y, width, height = bands[element[0] // 16]
+    assert len(bands) == 4 and [b[1] for b in bands] == sorted({b[1] for b in bands})
+    assert drawn == pytest.approx((x + width * columns / 256, y, width * 16 / 256, height), abs=1e-3)
+    labels = {x.text: float(x.get("y")) for x in root.findall(f"{SVG}text") if x.text.startswith("warp ")}
+    for warp, (_, top, _, high) in enumerate(bands):
+        text = f"warp {warp}: T{32 * warp}–{32 * warp + 31}, rows {16 * warp}–{16 * warp + 15}"
+        assert top < labels[text] < top + high
+
+
+@pytest.mark.parametrize("operand", [F16.a, F16.b, S8.a, S8.b], ids=repr)
+def test_ticks_stand_at_the_edges_of_cells_between_their_elements(operand):
+    picture = draw_matrix(operand)
+    [path] = [x.get("d") for x in root_of(picture).findall(f"{SVG}path") if x.get("class") == "tick"]
+    number = r"(-?[\d.]+)"
+    seen = set()
+    for x, y, a, length, b in re.findall(rf"M{number} {number}[vh]{number}m(?:0 )?{number}(?: 0)?[vh]{number}", path):
+        across = (float(a), float(length), float(b))
+        seen.add((round(float(x), 2), round(float(y), 2), *(round(z, 2) for z in across)))
+    wanted = set()
+    for cell in cells_of(picture):
+        x, y, width, height = cell.box
+        cols, rows = cell.data.get("cols", 1), cell.data.get("rows", 1)
+        wanted |= {(round(x + width * i / cols, 2), round(y, 2), 4, round(height - 8, 2), 4) for i in range(1, cols)}
+        wanted |= {(round(x, 2), round(y + height * i / rows, 2), 4, round(width - 8, 2), 4) for i in range(1, rows)}
+    assert seen == wanted and len(path.split("M")) - 1 == len(wanted)
+    assert ("h" in path) == (operand.operand == "b")
+
+
 def test_the_last_element_of_every_large_matrix_is_in_its_picture():
     for i, operand in enumerate(x for x in ALL if x.layout.num_lanes > 32):
         layout = operand.layout

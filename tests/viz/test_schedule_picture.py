@@ -4,6 +4,7 @@
 import re
 from collections import Counter
 from html import unescape
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -14,7 +15,10 @@ from wmma_emu.layouts import layout_for
 from wmma_emu.viz.palette import lane_colour
 from wmma_emu.viz.schedules.schedule import draw_schedule, html
 from wmma_emu.viz.schedules.schedule_blocks import turns_of
+from wmma_emu.viz.svg import text_width
 from wmma_emu.warp.schedule import schedule_of
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 SHOWN = [
     ("wmma.mma.m16n16k16.f32.f32", "sm_70", None),
@@ -81,16 +85,71 @@ def test_pictures_are_svg_with_a_title_a_description_and_a_heading_for_each_mach
     assert ("ptxas" in picture.title) == (schedule.lowering != "native")
 
 
-def test_blocks_have_the_colours_and_the_names_of_the_threadgroups():
+VOLTA = [
+    ("wmma.mma.m16n16k16.f32.f32", "bd"),  # where threadgroups share a block of A, their stripes are narrow
+    ("wmma.mma.m16n16k16.f16.f16", "abd"),
+    ("wmma.mma.m32n8k16.f32.f16", "ad"),
+    ("wmma.mma.m8n32k16.f32.f32", "bd"),
+    ("m8n8k4.row.col.f32.f16.f16.f32", "abd"),
+]
+
+
+@pytest.mark.parametrize(("name", "labelled"), VOLTA, ids=[name for name, _ in VOLTA])
+def test_blocks_have_the_colours_of_the_threadgroups_and_their_names_within_their_stripes_where_they_fit(
+    name, labelled
+):  # fmt: skip
+    root = ElementTree.fromstring(draw_schedule(schedule_of(name, "sm_70")).svg)
+    seen = {}
+    for part in root.iter(f"{SVG}g"):
+        if part.get("class") != "part":
+            continue
+        owners = [int(x) for x in part.get("data-threadgroups").split()]
+        stripes = [x for x in part if x.tag == f"{SVG}rect"]
+        assert [x.get("fill") for x in stripes] == [lane_colour(4 * owner + 2) for owner in owners]
+        labels = [x for x in part if x.tag == f"{SVG}text"]
+        operand = part.get("data-operand")
+        seen.setdefault(operand, set()).update(x.text for x in labels)
+        if not labels:
+            continue
+        for owner, stripe, label in zip(owners, stripes, labels, strict=True):
+            left, top, width, height = (float(stripe.get(x)) for x in ("x", "y", "width", "height"))
+            size = float(label.get("font-size"))
+            assert label.text == f"TG{owner}" and 8 <= size <= height - 2 and text_width(label.text, size) <= width - 2
+            assert float(label.get("x")) == pytest.approx(left + width / 2, abs=0.01)  # rounded in the file
+            assert top < float(label.get("y")) - 0.7 * size and float(label.get("y")) < top + height
+    assert {operand for operand, names in seen.items() if names} == set(labelled)
+    of_first_product = {0, 4} if name.startswith("m8n8k4") else set(range(8))
+    assert seen["d"] == {f"TG{i}" for i in of_first_product}
+
+
+@pytest.mark.parametrize("name", [name for name, _ in VOLTA])
+@pytest.mark.parametrize("step", [None, 0])
+def test_a_legend_names_the_lanes_of_the_threadgroups_and_a_note_whose_the_colours_are(name, step):
+    picture = draw_schedule(schedule_of(name, "sm_70"), step=step)
+    root = ElementTree.fromstring(picture.svg)
+    width = float(root.get("viewBox").split()[2])
+    shown = list(root)
+    legend = []
+    for colour, label in pairwise(shown):
+        if colour.tag == f"{SVG}rect" and (label.text or "").startswith("TG"):
+            legend.append((colour.get("fill"), label.text))
+            assert float(label.get("x")) + text_width(label.text, float(label.get("font-size"))) <= width
+            assert 0 < float(label.get("x")) - float(colour.get("x")) - 14 < 8
+    assert legend == [(lane_colour(4 * i + 2), f"TG{i}: lanes {4 * i}-{4 * i + 3}") for i in range(8)]
+    boxes = sorted((float(x.get("y")), float(x.get("x")), text_width(x.text, float(x.get("font-size"))))
+                   for x in shown if x.tag == f"{SVG}text" and x.text.startswith("TG"))  # fmt: skip
+    for (y, x, long), (next_y, next_x, _) in pairwise(boxes):
+        assert y != next_y or x + long + 18 <= next_x
+    said = " ".join("".join(x.itertext()) for x in root.iter(f"{SVG}text"))
+    assert "blocks of A and B are held by the threadgroups whose colours they have" in said
+    assert not re.search(r"\bT\d", picture.svg)
+
+
+def test_a_tip_says_who_holds_a_block_or_makes_it():
     svg = draw_schedule(schedule_of("wmma.mma.m16n16k16.f32.f32", "sm_70")).svg
-    seen = set()
-    for part in re.findall(r'<g class="part".*?</g>', svg):
-        owners = re.search(r'data-threadgroups="([^"]*)"', part)[1].split()
-        assert re.findall(r'fill="(#\w+)"', part) == [lane_colour(4 * int(x) + 2) for x in owners]
-        [label] = re.findall(r"<text[^>]*>([^<]*)</text>", part)
-        assert label in (f"T{owners[0]}", f"T{owners[0]}-{owners[-1]}", f"T{','.join(owners)}")
-        seen.add(label)
-    assert seen == {*(f"T{i}" for i in range(8)), "T0,2", "T1,3", "T4,6", "T5,7", "T0-1", "T2-3", "T4-5", "T6-7"}
+    tips = re.findall(r'<g class="part" data-step="2" [^>]*><title>([^<]*)</title>', svg)
+    assert [x for x in tips if "B[" in x] == ["held by TG4-5: B[0:4, 4:8]", "held by TG6-7: B[0:4, 12:16]"]
+    assert "held by TG0, 2: A[0:2, 0:4]" in tips and "TG5 makes D[12:14, 4:8]" in tips
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 """Schedules divide the work: nothing is made twice, nothing is left out, and everything lies where layouts say."""
 
 import json
+import re
 from collections import Counter
 
 import numpy as np
@@ -242,6 +243,57 @@ def test_an_instruction_bound_to_a_chip_has_its_schedule_also_with_another_model
     assert wgmma.steps[0].parts[0].d.lanes == tuple(range(128))
 
 
+def test_what_is_said_of_the_inside_is_what_the_model_does():
+    """In words that are written here once more, with numbers of the arithmetic's own steps."""
+    kinds = Counter()
+    for schedule in divided():
+        product = dot_product_of(schedule.instruction, schedule.arch.name, schedule.lowering)
+        model = product.model
+        kinds[model.arithmetic] += 1
+        first = [part for ks in product.steps if (part := sorted(set(ks) & set(schedule.steps[0].ks)))]
+        rounds = f"{model.rounding} to {model.output_format} ({model.status})"
+        if model.arithmetic == "fma_chain":
+            assert product.steps == tuple((k,) for k in range(schedule.instruction.terms))
+            expected = f"fused multiply-adds, k ascending, each rounded ({model.status})"
+        elif model.arithmetic == "aligned_sum" and len(first) == 1:
+            count = len(first[0])
+            expected = f"{count} products and what they are added to are summed and rounded once, {rounds}"
+        elif model.arithmetic == "aligned_sum":
+            runs = ", then ".join(f"k {numbers(ks)}" for ks in first)
+            expected = f"{runs}, each summed with what it adds to and rounded {rounds}"
+        else:
+            exact = {"integer": "products and sums are exact", "popcount": "ones are counted, which is exact"}
+            expected = f"{exact[model.arithmetic]} ({model.status})"
+        assert schedule.inside == expected
+        assert f"inside: {expected}" in re.sub(r"\n +", " ", str(schedule))
+    assert set(kinds) == {"fma_chain", "aligned_sum", "integer", "popcount"}
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "chip", "lowering", "status"),
+    [
+        ("wmma.mma.m16n16k16.f32.f32", "sm_70", None, "literature"),
+        ("wmma.mma.m8n32k16.f16.f16", "sm_72", None, "literature"),
+        ("m8n8k4.row.col.f32.f16.f16.f32", "sm_75", None, "literature"),
+        ("wmma.mma.m16n16k16.f32.f32", "sm_75", None, "inferred"),
+        ("m16n8k8.f32.f16.f16.f32", "sm_75", None, "inferred"),
+        ("wmma.mma.m16n16k16.f32.f32", "sm_80", None, "inferred"),
+        ("m16n8k16.f64.f64.f64.f64", "sm_90", None, "inferred"),
+        ("wgmma.m64n64k16.f32.f16.f16", "sm_90", None, "inferred"),
+        ("m16n8k32.f32.e4m3.e4m3.f32", "sm_90", "ptxas-12.8", "inferred"),
+        ("m16n8k32.f32.e4m3.e4m3.f32", "sm_90", "ptxas-12.4", "inferred"),
+        ("m16n8k32.f32.e4m3.e4m3.f32", "sm_120", None, "inferred"),
+    ],
+    ids=lambda x: x or "",
+)
+def test_a_schedule_says_how_it_is_known(mnemonic, chip, lowering, status):
+    """Sets and steps are the paper's; other divisions are inferred from machine code, which names no part of D."""
+    schedule = schedule_of(mnemonic, chip, lowering)
+    assert schedule.status == status == schedule.to_dict()["status"]
+    assert bool(schedule.sets) == ("1811.08309" in schedule.source) == (status == "literature")
+    assert str(schedule).endswith(f"({status})")
+
+
 def test_text_fits_a_hundred_columns_and_names_every_machine_instruction():
     for schedule in divided():
         text = str(schedule)
@@ -252,8 +304,10 @@ def test_text_fits_a_hundred_columns_and_names_every_machine_instruction():
 
 def test_text_of_volta_has_a_table_of_sets_and_steps_and_one_of_threadgroups():
     text = str(schedule_of("wmma.mma.m16n16k16.f32.f32", "v100"))
-    assert "  9   HMMA.884.F32.F32.STEP1  2    1     8-11   a 4-5    b 4-5    T0-3  d 2-3    d 2-3\n" in text
-    assert "  2      T2, T6        8-11, 24-27   0        0-7   8-15\n" in text
+    assert "  9   HMMA.884.F32.F32.STEP1  2    1     8-11   a 4-5    b 4-5    TG0-3      d 2-3    d 2-3\n" in text
+    assert "  2      TG2, TG6      8-11, 24-27   0        0-7   8-15\n" in text
+    assert not re.search(r"\bT\d", text)  # which is a lane elsewhere
+    assert "  step  TG0      TG1        TG2        TG3          TG4      TG5        TG6        TG7\n" in text
     assert "  2     0-1x4-7  8-9x4-7    0-1x12-15  8-9x12-15    4-5x4-7  12-13x4-7  4-5x12-15  12-13x12-15\n" in text
 
 

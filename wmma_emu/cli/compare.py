@@ -8,7 +8,8 @@ from typing import Any
 from wmma_emu.api import compare_archs
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.cli.inputs import BASELINE, read_inputs
-from wmma_emu.cli.matrices import check_output, write_text
+from wmma_emu.cli.matrices import write_text
+from wmma_emu.cli.output import STANDARD_OUTPUT, output_of
 from wmma_emu.cli.tables import Column, markdown_text, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, check_number
@@ -41,10 +42,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     if count < 0:
         raise UsageError(f"--worst {count}: no number of elements is below 0")
     check_engine(arguments.engine)
-    if arguments.svg is not None:
-        check_output(
-            arguments.svg, [x for x in (arguments.a, arguments.b, arguments.c) if x is not None], "compare.svg"
-        )
+    if arguments.svg == STANDARD_OUTPUT:
+        raise UsageError("--svg -: standard output has the comparison; name a file, such as compare.svg")
+    output_of(arguments.svg, "svg", ("svg",), "compare.svg", (arguments.a, arguments.b, arguments.c))
     archs = None if arguments.archs is None else [x.strip() for x in arguments.archs.split(",") if x.strip()]
     inputs = read_inputs(arguments, _chip_of_files(arguments.instr, archs))
     found = compare_archs(

@@ -3,13 +3,12 @@
 
 import json
 from argparse import Namespace
-from pathlib import Path
 
 from wmma_emu.api import explain
 from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.cli.fit import fit
 from wmma_emu.cli.inputs import read_inputs
-from wmma_emu.cli.matrices import check_output, write_text
+from wmma_emu.cli.output import output_of
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, check_number
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of
@@ -29,12 +28,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         For files, formats, shapes, names that do not fit, and an element or a step that there is not; then nothing is
         written.
     """
-    output = check_choice("--format", arguments.format, _FORMATS)
-    if arguments.output is not None:
-        check_output(
-            arguments.output, [x for x in (arguments.a, arguments.b, arguments.c) if x is not None], "explained.html"
-        )
-        _check_ending(arguments.output, output)
+    output = check_choice("--format", arguments.format, _FORMATS) or "text"
+    inputs_read = arguments.a, arguments.b, arguments.c
+    file = output_of(arguments.output, output, _FORMATS, "explained.html", inputs_read)
     step = None if arguments.step is None else check_number("--step", arguments.step, 1)
     if step is not None and output not in _DRAWN:
         raise UsageError(f"--step {step} is of pictures; add --format svg or --format html")
@@ -45,24 +41,13 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         arguments.instr, inputs.a, inputs.b, inputs.c, row=row, col=col, arch=chip,
         lowering=arguments.lowering, a_format=inputs.a_format, b_format=inputs.b_format,
     )  # fmt: skip
-    if output == "text" and arguments.output is None:
+    if output == "text" and file.path is None:
         _show(explanation, terminal)
-        return
-    text = _written(explanation, output, step)
-    if arguments.output is None:
-        terminal.raw(text)
     else:
-        write_text(arguments.output, text)
+        file.write(_written(explanation, output, step), terminal)
 
 
-def _check_ending(path: str, output: str | None) -> None:
-    """Refuse a name that says another format than the one that is written."""
-    ending = Path(path).suffix.lower().removeprefix(".")
-    if ending in _FORMATS and ending != output:
-        raise UsageError(f"{path}: --format {output} is written; add --format {ending}, or give the file another name")
-
-
-def _written(explanation: Explanation, output: str | None, step: int | None) -> str:
+def _written(explanation: Explanation, output: str, step: int | None) -> str:
     """What goes into a file, or through a pipe."""
     if output == "text":
         return f"{explanation}\n"

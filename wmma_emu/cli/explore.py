@@ -3,13 +3,11 @@
 
 from argparse import Namespace
 
-from wmma_emu.cli.matrices import check_output, write_text
+from wmma_emu.cli.output import output_of
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.viz.explorer import explorer_page
 
 __all__ = ["run"]
-
-_STANDARD_OUTPUT = "-"
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
@@ -18,12 +16,10 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     Raises
     ------
     UsageError
-        For a file that cannot be written; then nothing is.
+        For a file that cannot be written, or that is named as if it were no page; then nothing is written.
     """
-    if arguments.output == _STANDARD_OUTPUT:
-        terminal.raw(explorer_page())
-        return
-    check_output(arguments.output, (), "explorer.html")
+    file = output_of(arguments.output, "html", ("html",), "explorer.html")
     page = explorer_page()
-    write_text(arguments.output, page)
-    terminal.line(f"the explorer is {arguments.output}, {len(page.encode()) / 1e6:.1f} MB; open it in a browser")
+    file.write(page, terminal)
+    if file.path is not None:
+        terminal.line(f"the explorer is {file.path}, {len(page.encode()) / 1e6:.1f} MB; open it in a browser")

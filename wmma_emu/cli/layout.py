@@ -3,13 +3,11 @@
 
 import io
 from argparse import Namespace
-from contextlib import redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from wmma_emu.cli.grid import grid_of
-from wmma_emu.cli.matrices import check_output, write_text
 from wmma_emu.cli.operand import Selection, check_index, select
+from wmma_emu.cli.output import output_of
 from wmma_emu.cli.places import FORMATS, places_of_lanes, write_places
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, check_choice
@@ -23,10 +21,6 @@ __all__ = ["run"]
 
 _DRAWN = ("grid", "svg", "html")
 _WRITTEN = ("c", "python")
-_ENDINGS = {
-    "svg": "svg", "html": "html", "csv": "csv", "json": "json", "md": "markdown", "py": "python", "c": "c", "h": "c",
-}  # fmt: skip
-"""What a file's name says that is in it."""
 
 
 class _Asked(NamedTuple):
@@ -54,19 +48,19 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         For an instruction, a chip, an operand, a lane or a format that does not exist, and for options that do not
         go together; then nothing is written.
     """
-    output = check_choice("--format", arguments.format, (*_DRAWN, *FORMATS, *_WRITTEN)) or "grid"
+    formats = (*_DRAWN, *FORMATS, *_WRITTEN)
+    output = check_choice("--format", arguments.format, formats) or "grid"
     view = check_choice("--view", arguments.view, ("matrix", "registers"))
     _check_options(arguments, output)
+    file = output_of(arguments.output, output, formats, "layout.svg")
     selection = select(arguments)
     asked = _asked(arguments, selection)
-    if arguments.output in (None, "-"):
+    if file.path is None:
         _write(selection, asked, output, view, terminal)
         return
-    check_output(arguments.output, [], "layout.svg")
     text = io.StringIO()
-    with redirect_stdout(text):
-        _write(selection, asked, output, view, Terminal())
-    write_text(arguments.output, text.getvalue())
+    _write(selection, asked, output, view, Terminal(text))  # the terminal's width and colours are not the file's
+    file.write(text.getvalue(), terminal)
 
 
 def _check_options(arguments: Namespace, output: str) -> None:
@@ -85,13 +79,6 @@ def _check_options(arguments: Namespace, output: str) -> None:
                              "wmma-emu where lists its places")  # fmt: skip
     if output in _WRITTEN and arguments.lane is not None:
         raise UsageError(f"--lane: functions in {output} are of all lanes; leave it out, or take another --format")
-    if arguments.output is not None:
-        ending = Path(arguments.output).suffix.lower().removeprefix(".")
-        meant = _ENDINGS.get(ending, output)
-        if meant != output:
-            raise UsageError(
-                f"{arguments.output}: --format {output} is written; add --format {meant}, or give the file another name"
-            )
 
 
 def _asked(arguments: Namespace, selection: Selection) -> _Asked:

@@ -136,7 +136,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     _add_matrices(parser, "")
     add("--format", metavar="F", default="text", help="text (default), json, html (a page) or svg (a picture)")
     add("--step", metavar="N", help="of html and svg: one step alone, from 1; all if left out, of very many some")
-    add("-o", "--output", metavar="FILE", help="where it is written; standard output if left out")
+    add("-o", "--output", metavar="FILE", help="where it is written; standard output if left out, or -")
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
@@ -187,7 +187,7 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
         help="whose machine code, where compilers differ, as in ptxas-12.4; wmma-emu show lists them")  # fmt: skip
     add("--format", metavar="F", default="text", help="text (default), json, svg (a picture) or html (a page)")
     add("--step", metavar="N", help="of svg and html: one machine instruction alone, large, from 0; all if left out")
-    add("-o", "--output", metavar="FILE", help="where it is written; standard output if left out")
+    add("-o", "--output", metavar="FILE", help="where it is written; standard output if left out, or -")
 
 
 def _add_explore(parser: argparse.ArgumentParser) -> None:

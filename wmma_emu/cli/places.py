@@ -55,7 +55,7 @@ def write_places(
     layout = selection.layout
     several = layout.num_matrices > 1
     if output in ("csv", "json"):
-        records = [_record(layout, x, several) for x in places]
+        records = _records(layout, places, several)
         terminal.raw(json_text(records) if output == "json" else csv_text(records, list(records[0])))
         return
     columns = [Column(x) for x in ("lane", "register", "bits", "element", "row", "col")]
@@ -83,14 +83,22 @@ def _is_read(layout: LaneMap, place: Place) -> bool:
     return place.element < layout.read_elements
 
 
-def _record(layout: LaneMap, place: Place, several: bool) -> Record:
-    """Everything about a place, for programs."""
-    low, high = _bits(layout, place)
-    matrix = {"matrix": place.matrix} if several else {}
-    return {
-        "lane": place.lane, "register": _register(layout, place), "bit_low": low, "bit_high": high,
-        "element": place.element, "row": place.row, "col": place.col, **matrix, "read": _is_read(layout, place),
-    }  # fmt: skip
+def _records(layout: LaneMap, places: Sequence[Place], several: bool) -> list[Record]:
+    """Everything about places, for programs; what an element has in all lanes is found once."""
+    firsts = {x.element: x for x in places}
+    same = {i: (_register(layout, x), *_bits(layout, x), _is_read(layout, x)) for i, x in firsts.items()}
+    records: list[Record] = []
+    for lane, element, row, col, matrix, _ in places:
+        register, low, high, is_read = same[element]
+        record = {
+            "lane": lane, "register": register, "bit_low": low, "bit_high": high, "element": element, "row": row,
+            "col": col,
+        }  # fmt: skip
+        if several:
+            record["matrix"] = matrix
+        record["read"] = is_read
+        records.append(record)
+    return records
 
 
 def _cells(layout: LaneMap, place: Place, several: bool) -> list[str]:

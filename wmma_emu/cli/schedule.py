@@ -3,10 +3,9 @@
 
 import json
 from argparse import Namespace
-from pathlib import Path
 
-from wmma_emu.cli.matrices import check_output, write_text
 from wmma_emu.cli.operand import check_index
+from wmma_emu.cli.output import output_of
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, arch_of, lookup
@@ -16,7 +15,6 @@ __all__ = ["run"]
 
 _FORMATS = ("text", "json", "svg", "html")
 _DRAWN = ("svg", "html")
-_ENDINGS = {"txt": "text", **{name: name for name in _FORMATS}}
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
@@ -29,13 +27,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         divide the product; then nothing is written.
     """
     output = check_choice("--format", arguments.format, _FORMATS) or "text"
-    if arguments.output is not None:
-        check_output(arguments.output, [], "schedule.svg")
-        meant = _ENDINGS.get(Path(arguments.output).suffix.lower().removeprefix("."), output)
-        if meant != output:
-            raise UsageError(
-                f"{arguments.output}: --format {output} is written; add --format {meant}, or give the file another name"
-            )
+    file = output_of(arguments.output, output, _FORMATS, "schedule.svg")
     schedule = _schedule(arguments)
     step = None
     if arguments.step is not None:
@@ -44,15 +36,11 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         count = len(schedule.steps)
         has = f"it is {count} machine instruction{'s' * (count > 1)}"
         step = check_index("--step", arguments.step, count, has)
-    if output == "text" and arguments.output is None:
+    if output == "text" and file.path is None:
         for number, line in enumerate(str(schedule).splitlines()):
             terminal.line(Styled(line, "" if number else "title"))
         return
-    text = _written(schedule, output, step)
-    if arguments.output is None:
-        terminal.raw(text)
-    else:
-        write_text(arguments.output, text)
+    file.write(_written(schedule, output, step), terminal)
 
 
 def _schedule(arguments: Namespace) -> Schedule:

@@ -88,7 +88,7 @@ def discard_output(stream: TextIO | None) -> None:
 
 
 class Terminal:
-    """Standard output.
+    """Standard output, or a stream in its place.
 
     Attributes
     ----------
@@ -96,8 +96,9 @@ class Terminal:
         Columns of the terminal; None for a file or a pipe.
     """
 
-    def __init__(self) -> None:
-        self._stream: TextIO = sys.stdout if sys.stdout is not None else io.StringIO()  # closed: nobody reads
+    def __init__(self, stream: TextIO | None = None) -> None:
+        standard = sys.stdout if sys.stdout is not None else io.StringIO()  # closed: nobody reads
+        self._stream: TextIO = standard if stream is None else stream
         is_terminal = self._stream.isatty()
         self.width = max(shutil.get_terminal_size().columns, _NARROWEST) if is_terminal else None
         self._console = _console(self._stream) if is_terminal and not os.environ.get("NO_COLOR") else None
@@ -125,8 +126,14 @@ class Terminal:
             self.line(part)
 
     def raw(self, text: str) -> None:
-        """Write text that a program will read, as it is."""
-        self._stream.write(_encodable(text, self._stream))
+        """Write text that a program will read, as it is; pages and pictures, which name their encoding, in UTF-8."""
+        binary = getattr(self._stream, "buffer", None) if text.lstrip()[:1] == "<" else None
+        if binary is None:
+            self._stream.write(_encodable(text, self._stream))
+            return
+        self._stream.flush()
+        binary.write(text.encode())
+        binary.flush()
 
     def fields(self, pairs: Iterable[tuple[str, str | Styled]], indent: int = 2) -> None:
         """Write labels and their texts below each other; long texts continue under their beginning."""

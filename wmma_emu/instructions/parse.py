@@ -38,9 +38,9 @@ _ELSEWHERE = {
     "tcgen05": "tcgen05 is not modelled yet",
     "wmma.load": "it moves data, and is no matrix product",
     "wmma.store": "it moves data, and is no matrix product",
-    "ldmatrix": "it moves data: wmma_emu.warp.ldmatrix executes it",
-    "stmatrix": "it moves data: wmma_emu.warp.stmatrix executes it",
-    "movmatrix": "it moves data: wmma_emu.warp.movmatrix executes it",
+    "ldmatrix": "it moves data: wmma_emu.warp.ldmatrix executes it, and wmma-emu explore shows it",
+    "stmatrix": "it moves data: wmma_emu.warp.stmatrix executes it, and wmma-emu explore shows it",
+    "movmatrix": "it moves data: wmma_emu.warp.movmatrix executes it, and wmma-emu explore shows it",
     "fma": "it is no matrix instruction; 'fma.f32' stands for the CUDA-core baseline of whole products",
 }
 

@@ -3,7 +3,7 @@
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,6 +12,14 @@ from numpy.typing import NDArray
 from wmma_emu.display import render
 from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.layouts.lane_map_checks import (
+    MOST_ELEMENTS,
+    checked_bits,
+    checked_count,
+    checked_sentence,
+    require_room,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from wmma_emu.layouts.formulas import Formulas
@@ -25,6 +33,8 @@ LANES = 32
 
 WARPS = 4
 """Warps of a warpgroup."""
+
+_SHAPES = f"(num_elements, {LANES}, 2) or (num_elements, {WARPS}, {LANES}, 2)"
 
 _Scalar = TypeVar("_Scalar", bound="np.generic[Any]")
 
@@ -60,6 +70,12 @@ class LaneMap:
     matrix_of_lane : int array, (32,), optional
         Which of the independent products a lane belongs to; 0 everywhere but in `m8n8k4` of f16.
 
+    Raises
+    ------
+    FragmentMismatchError
+        For numbers that are no integers or out of range; elements that do not fill registers; a matrix with more
+        elements than the lanes read; more than 65,536 elements a lane; texts with control characters.
+
     Examples
     --------
     >>> from wmma_emu.instructions.table import INSTRUCTIONS
@@ -86,17 +102,37 @@ class LaneMap:
     matrix_of_lane: Ints = field(default_factory=lambda: np.zeros((), np.int64))
 
     def __post_init__(self) -> None:
-        if np.shape(self.coords)[1:] not in ((LANES, 2), (WARPS, LANES, 2)):
+        coords = whole_numbers("coords", self.coords, _SHAPES)
+        if coords.shape[1:] not in ((LANES, 2), (WARPS, LANES, 2)):
+            raise FragmentMismatchError(f"coords are {_SHAPES}, not {coords.shape}")
+        count = checked_count("the number of elements of coords", len(coords), MOST_ELEMENTS)
+        set_field = partial(object.__setattr__, self)
+        for name in ("rows", "cols"):
+            set_field(name, checked_count(name, getattr(self, name)))
+        for name in ("source", "status"):
+            checked_sentence(name, getattr(self, name))
+        set_field("element_bits", checked_bits(self.element_bits))
+        set_field("read_elements", checked_count("read_elements", self.read_elements, count))
+        shared = self.elements_per_register
+        if count % shared or self.read_elements % shared:
             raise FragmentMismatchError(
-                f"coords are (num_elements, 32, 2) or (num_elements, 4, 32, 2), not {np.shape(self.coords)}"
+                f"{count} elements of {self.element_bits} bits, of which {self.read_elements} are read, do not fill "
+                f"registers of {self.register_bits} bits; legal are multiples of {shared}"
             )
-        matrices = np.broadcast_to(self.matrix_of_lane, np.shape(self.coords)[1:-1])
-        for name, given in (("coords", self.coords), ("matrix_of_lane", matrices)):
+        inner = coords.shape[1:-1]
+        matrices = whole_numbers("matrix_of_lane", self.matrix_of_lane, f"{inner}")
+        if matrices.shape not in ((), inner) or matrices.min() < 0:
+            raise FragmentMismatchError(
+                f"matrix_of_lane is of shape {matrices.shape}, from {matrices.min(initial=0)} on; legal are numbers "
+                f"from 0 on, {inner}"
+            )
+        require_room((int(matrices.max()) + 1, self.rows, self.cols), self.read_elements, math.prod(inner))
+        if (coords < 0).any() or (coords >= (self.rows, self.cols)).any():
+            raise FragmentMismatchError(f"coords leave the {self.rows} x {self.cols} matrix")
+        for name, given in (("coords", coords), ("matrix_of_lane", np.broadcast_to(matrices, inner))):
             array = np.array(given, np.int64)
             array.setflags(write=False)
-            object.__setattr__(self, name, array)
-        if (self.coords < 0).any() or (self.coords >= (self.rows, self.cols)).any():
-            raise FragmentMismatchError(f"coords leave the {self.rows} x {self.cols} matrix")
+            set_field(name, array)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LaneMap):
@@ -108,7 +144,8 @@ class LaneMap:
 
     def __repr__(self) -> str:
         shape = f"{self.num_matrices} x " * (self.num_matrices > 1) + f"{self.rows}x{self.cols}"
-        copies = "" if self.is_bijection else f", each held {self.multiplicity} times"
+        uneven = "" if self._is_even else ", not each held equally often"
+        copies = uneven or ("" if self.multiplicity == 1 else f", each held {self.multiplicity} times")
         return (
             f"<LaneMap {shape}: {self.num_elements} elements of {self.element_bits} bits a lane in "
             f"{self.num_registers} registers{copies}, {self.status}>"
@@ -165,7 +202,7 @@ class LaneMap:
 
     @property
     def multiplicity(self) -> int:
-        """How often each matrix element is held, 1 without duplicates."""
+        """How often each matrix element is held, 1 without duplicates; where that differs, the mean, rounded down."""
         return self.num_elements * self.num_lanes // math.prod(self.matrix_shape)
 
     @property
@@ -302,11 +339,17 @@ class LaneMap:
     @cached_property
     def _holders(self) -> Ints:
         """(matrix elements, multiplicity): who holds each, as element * num_lanes + lane, ascending."""
-        if not (self.copies() == self.multiplicity).all():
+        if not self._is_even:
             raise FragmentMismatchError(
                 f"not every element of the matrix is held {self.multiplicity} times; copies() shows which"
             )
         return np.argsort(self._cells, axis=None, kind="stable").reshape(-1, self.multiplicity)
+
+    @cached_property
+    def _is_even(self) -> bool:
+        """Whether every matrix element is held equally often."""
+        copies = self.copies()
+        return bool((copies == copies.flat[0]).all())
 
     @cached_property
     def _key(self) -> tuple[object, ...]:

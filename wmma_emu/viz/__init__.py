@@ -9,6 +9,7 @@ from typing import Any
 
 _WHERE = {
     "Picture": "picture",
+    "PictureFileError": "picture",
     "draw_explanation": "arithmetic.explanation",
     "draw_ldmatrix": "memory.ldmatrix_view",
     "draw_load_matrix_sync": "memory.load_view",

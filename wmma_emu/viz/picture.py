@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 """A picture: SVG that shows itself in a notebook, and goes into a file."""
 
+import errno
+import os
+import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import FragmentMismatchError, WmmaEmuError, shorten
+from wmma_emu.viz.svg import checked_title
 
-__all__ = ["Picture", "page"]
+__all__ = ["Picture", "PictureFileError", "page"]
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -41,6 +46,10 @@ def page(title: str, body: str) -> str:
     return _PAGE.format(title=escape(title), body=body)
 
 
+class PictureFileError(WmmaEmuError, ValueError):
+    """A file's name that says neither SVG nor a page."""
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A picture as SVG; ``str()`` of it is the SVG.
@@ -51,6 +60,11 @@ class Picture:
     svg : str
         Needs nothing else; its styles leave alone the page that it is put into.
 
+    Raises
+    ------
+    FragmentMismatchError
+        For what is no text, and for a title that SVG cannot hold.
+
     Examples
     --------
     >>> picture = Picture("nothing", "<svg/>")
@@ -60,6 +74,15 @@ class Picture:
 
     title: str
     svg: str
+
+    def __post_init__(self) -> None:
+        for name, given in (("title", self.title), ("svg", self.svg)):
+            if not isinstance(given, str):
+                raise FragmentMismatchError(
+                    f"the {name} of a picture is text, not {shorten(given)}; wmma_emu.viz.draw_matrix and its kin make "
+                    "pictures"
+                )
+        checked_title(self.title)
 
     def __str__(self) -> str:
         return self.svg
@@ -79,10 +102,32 @@ class Picture:
 
         Raises
         ------
-        UnsupportedInstructionError
-            For a name with another ending; then nothing is written.
+        PictureFileError
+            For a name with another ending: it is a ValueError too.
+        FileNotFoundError, OSError
+            If there is no such folder, or the system refuses. In each case nothing is written, and a file that was
+            there is as it was.
         """
-        kind = Path(path).suffix.lower()
+        target = Path(path)
+        kind = target.suffix.lower()
         if kind not in (".svg", ".html"):
-            raise UnsupportedInstructionError(f"a picture is written as .svg or .html; {path} is neither")
-        Path(path).write_text(self.svg if kind == ".svg" else self.html(), encoding="utf-8")
+            raise PictureFileError(f"a picture is written as .svg or .html; {shorten(path, str)} is neither")
+        _replace(target, self.svg if kind == ".svg" else self.html())
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file under a temporary name beside it, then give it its own; one that is replaced hands its mode on."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder; make it first", str(target.parent))
+    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "x", encoding="utf-8") as file:
+            with suppress(FileNotFoundError):
+                shutil.copymode(target, temporary)
+            file.write(text)
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise

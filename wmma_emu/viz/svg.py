@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: MIT
 """SVG as text: elements with escaped attributes, lines of text that fit a width, a document by day and by night."""
 
+import re
 import textwrap
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["document", "element", "text_lines", "text_width", "wrapped"]
+from wmma_emu.errors import FragmentMismatchError, shorten
+
+__all__ = ["checked_title", "document", "element", "text_lines", "text_width", "wrapped"]
 
 _WIDE, _AVERAGE = 0.64, 0.58
 """Widths in units of the font's size, for DejaVu Sans, which is among the widest: a digit; letters of a sentence."""
+
+_NO_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML cannot hold, not even escaped: control characters, lone surrogates."""
 
 _STYLE = """
 .{name} {{ font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }}
@@ -25,6 +31,35 @@ _STYLE = """
 {night}
 }}
 """.strip()
+
+
+def checked_title(title: object) -> str:
+    r"""Check a title that a user gives; None is an empty one.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For what is no text, or cannot stand in a picture.
+
+    Examples
+    --------
+    >>> checked_title("A of mine"), checked_title(None)
+    ('A of mine', '')
+    >>> checked_title("two\x00")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.FragmentMismatchError: the title is 'two\x00'; SVG cannot hold its character '\x00': leave it out
+    """
+    if title is None:
+        return ""
+    if not isinstance(title, str):
+        raise FragmentMismatchError(f"the title is {shorten(title)}; give text, or leave it out: title='...'")
+    found = _NO_XML.search(title)
+    if found:
+        raise FragmentMismatchError(
+            f"the title is {shorten(title)}; SVG cannot hold its character {shorten(found[0])}: leave it out"
+        )
+    return title
 
 
 def element(tag: str, *children: str, **attributes: str | int | float) -> str:
@@ -78,6 +113,8 @@ def document(
 ) -> str:
     """Write a picture with a background of its own, in colours for light and for dark surroundings.
 
+    Characters that XML cannot hold, as in a source that is cited, become U+FFFD.
+
     Parameters
     ----------
     name : str
@@ -101,4 +138,4 @@ def document(
         *body,
         "</svg>",
     ]
-    return "\n".join(lines) + "\n"
+    return _NO_XML.sub("\ufffd", "\n".join(lines) + "\n")

@@ -12,11 +12,18 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.memory import as_memory
 from wmma_emu.warp.matrix_moves_table import MatrixMove
 
-__all__ = ["ROW_BYTES", "bytes_of", "require_distinct", "require_registers", "row_positions"]
+__all__ = [
+    "EVERY_LANE_NEEDS_AN_ADDRESS",
+    "ROW_BYTES",
+    "bytes_of",
+    "require_distinct",
+    "require_registers",
+    "row_positions",
+]
 
 ROW_BYTES = 16
 
-_EVERY_LANE_NEEDS_AN_ADDRESS = ("sm_75",)
+EVERY_LANE_NEEDS_AN_ADDRESS = ("sm_75",)
 """Chips on which the lanes that give no row have to hold valid addresses all the same (PTX ISA 9.0, ldmatrix)."""
 
 
@@ -52,7 +59,7 @@ def row_positions(memory: NDArray[np.uint8], addresses: object, move: MatrixMove
             f"of shape (*warps, {LANES}), not {what}"
         )
     read = move.num_addresses
-    for_validity = LANES if chip.name in _EVERY_LANE_NEEDS_AN_ADDRESS and move.family == "ldmatrix" else read
+    for_validity = LANES if chip.name in EVERY_LANE_NEEDS_AN_ADDRESS and move.family == "ldmatrix" else read
     _require_inside(given[..., :for_validity], memory.size, move, chip)
     rows = given[..., :read].astype(np.int64)
     return rows.reshape(*rows.shape[:-1], move.count, move.rows)

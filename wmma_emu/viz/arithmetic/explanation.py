@@ -7,7 +7,7 @@ from math import ceil
 from wmma_emu.arithmetic.explanation import Explanation, Step
 from wmma_emu.arithmetic.explanation.steps import AlignedSum, BitCount, Conversion, IntegerSum, MultiplyAdd
 from wmma_emu.arithmetic.explanation.text import step_lines
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.viz.arithmetic.aligned_sum_view import draw_aligned_sum
 from wmma_emu.viz.arithmetic.chosen_steps import Stretch, chosen_steps
 from wmma_emu.viz.arithmetic.explanation_style import HTML_STYLE, NAME, STYLES
@@ -42,6 +42,8 @@ def draw_explanation(explanation: Explanation, *, step: int | None = None) -> Pi
     ------
     UnsupportedInstructionError
         For a step that there is not.
+    FragmentMismatchError
+        For what is no explanation.
 
     Examples
     --------
@@ -53,6 +55,10 @@ def draw_explanation(explanation: Explanation, *, step: int | None = None) -> Pi
     >>> draw_explanation(e, step=1).title
     'D[0, 0] = 0x40100000 (f32) = 2.25 = +0x1.2p+1: step 1'
     """
+    if not isinstance(explanation, Explanation):
+        raise FragmentMismatchError(
+            f"what is drawn is an Explanation, as wmma_emu.explain(...) returns it, not {shorten(explanation)}"
+        )
     if step is not None:
         one = _step_of(explanation, step)
         return _picture(f"{explanation.headline}: step {step}", [_drawn(one)], "\n".join(step_lines(one)))

@@ -15,6 +15,7 @@ from wmma_emu.viz.explorer.numbered import Numbered
 from wmma_emu.viz.explorer.sparse import coded_metadata
 from wmma_emu.viz.explorer.weights import coded_layout
 from wmma_emu.viz.palette import INK, LANE_COLOURS
+from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS
 
 __all__ = ["explorer_data"]
 
@@ -31,6 +32,7 @@ def explorer_data() -> dict[str, Any]:
         ``sources``: text and status. ``bindings``: for groups of chips (a bit for each), the numbers of the layouts of
         a, b, c, d (-1 where an operand is not in registers) and of the source. ``instructions``: mnemonic, types,
         binding, metadata. ``metadata``: `CodedMetadata` rows. ``moves``: see `move_rows`.
+        ``every_lane_needs_an_address``: chips on which no lane's address may be invalid in `ldmatrix`.
 
     Examples
     --------
@@ -79,6 +81,7 @@ def explorer_data() -> dict[str, Any]:
         "metadata": metadata.rows(),
         "instructions": rows,
         "moves": move_rows(),
+        "every_lane_needs_an_address": EVERY_LANE_NEEDS_AN_ADDRESS,
     }
 
 

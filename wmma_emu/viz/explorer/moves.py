@@ -104,11 +104,11 @@ def move_rows() -> list[list[object]]:
     rows: list[list[object]] = []
     for mnemonic, move in MATRIX_MOVES.items():
         known = [[archs.index(chip), *move.known_on(chip)] for chip in move.archs]
-        source = coded_move(_before(move)) if move.family == "movmatrix" else None
+        source = coded_move(_before_transposing()) if move.family == "movmatrix" else None
         rows.append([mnemonic, coded_move(move), move.rows, move.source_bits, known, source])
     return rows
 
 
-def _before(move: MatrixMove) -> MatrixMove:
-    """The same matrix as it was before it was transposed: what `ldmatrix` without `.trans` leaves."""
+def _before_transposing() -> MatrixMove:
+    """The matrix of `movmatrix` as it was before it was transposed: what `ldmatrix` without `.trans` leaves."""
     return next(x for x in MATRIX_MOVES.values() if (x.shape, x.count, x.trans, x.types) == ("m8n8", 1, False, "b16"))

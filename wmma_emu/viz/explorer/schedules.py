@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.instructions import ARCHS, Instruction
+from wmma_emu.instructions import ARCHS, Instruction, lowerings
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.viz.explorer.numbered import Numbered
 from wmma_emu.warp.schedule import Schedule, schedule_of
@@ -27,10 +27,10 @@ class _Coder:
         self.heads: Numbered[tuple[Any, ...]] = Numbered()
         self.bodies: Numbered[tuple[int, ...]] = Numbered()
 
-    def __call__(self, row: Instruction, arch: str) -> tuple[int, int] | None:
+    def __call__(self, row: Instruction, arch: str, lowering: str) -> tuple[int, int] | None:
         """Number head and body of a schedule of several steps; None where there is none."""
         try:
-            schedule = schedule_of(row, arch)
+            schedule = schedule_of(row, arch, lowering)
         except UnsupportedInstructionError:  # its machine code does not divide the product
             return None
         return (self.head(schedule), self.body(schedule)) if len(schedule.steps) > 1 else None
@@ -70,7 +70,7 @@ def coded_schedules() -> dict[str, Any]:
         octet, matrix, rows and columns (first, last + 1), numbers of what is held of a, b, c, d, threadgroup of B; -1
         for none. ``steps``: opcode, set, step, ks, ks rounded together, start, transposed, numbers of parts.
         ``bodies``: numbers of steps. ``heads``: `HEAD`, then m, n, terms. ``of``: by number of the instruction, for
-        groups of chips (a bit for each), numbers of head and body.
+        groups of chips (a bit for each), numbers of head and body; of several lowerings on a chip the newest first.
 
     Examples
     --------
@@ -84,10 +84,14 @@ def coded_schedules() -> dict[str, Any]:
         if row.is_warpgroup:
             continue  # one machine instruction each
         groups: dict[tuple[int, int], int] = {}
-        for bit, arch in enumerate(ARCHS):
-            if arch not in row.archs:
-                continue
-            key = coder(row, arch)
+        known = [
+            (age, bit, arch, lowering)
+            for bit, arch in enumerate(ARCHS)
+            if arch in row.archs
+            for age, lowering in enumerate(lowerings(row, arch))
+        ]
+        for _, bit, arch, lowering in sorted(known):
+            key = coder(row, arch, lowering)
             if key is not None:
                 groups[key] = groups.get(key, 0) | 1 << bit
         if groups:

@@ -6,7 +6,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import AlignmentError, FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import (
+    AlignmentError,
+    FragmentMismatchError,
+    OutOfBoundsError,
+    UnsupportedInstructionError,
+    shorten,
+)
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Arch, default_arch
 from wmma_emu.layouts.banks import PHASE_ROWS, conflict_of, words_of_banks
@@ -106,6 +112,8 @@ def plain_addresses(instruction: str, pitch: int | None = None) -> Ints:
     ------
     AlignmentError
         If the pitch is no multiple of 16, or so small that rows overlap.
+    OutOfBoundsError
+        If it is so large that addresses do not fit into 32 bits.
     UnsupportedInstructionError
         For a mnemonic that no chip has, and for movmatrix, which has no addresses.
 
@@ -124,6 +132,12 @@ def plain_addresses(instruction: str, pitch: int | None = None) -> Ints:
         raise AlignmentError(
             f"pitch is {shorten(pitch)}; rows of {plan.mnemonic} lie a multiple of {ROW_BYTES} bytes apart, {dense} at "
             f"least: {dense}, {dense + ROW_BYTES}, ..."
+        )
+    most = (_WINDOW - dense) // (down * plan.rows - 1) // ROW_BYTES * ROW_BYTES
+    if chosen > most:
+        raise OutOfBoundsError(
+            f"pitch is {shorten(pitch)}; legal are {dense} to {most}: addresses of shared memory have 32 bits, and the "
+            f"tile has {down * plan.rows} rows"
         )
     lane = np.arange(LANES) % plan.lanes_with_address
     row, chunk = lane % (down * plan.rows), lane // (down * plan.rows)

@@ -17,8 +17,8 @@ from wmma_emu.viz.memory.memory_style import MARGIN, SMALL, TEXT, cell, emphasis
 from wmma_emu.viz.memory.register_grid import GRID_HEAD, grid_width, register_grid
 from wmma_emu.viz.palette import lane_colour
 from wmma_emu.viz.picture import Picture
-from wmma_emu.viz.svg import text_width
-from wmma_emu.warp.matrix_rows import ROW_BYTES
+from wmma_emu.viz.svg import checked_title, text_width
+from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS, ROW_BYTES
 
 __all__ = ["draw_ldmatrix"]
 
@@ -92,6 +92,7 @@ def draw_ldmatrix(
     >>> draw_ldmatrix("ldmatrix.m8n8.x4.b16", pitch=144).title
     'ldmatrix.sync.aligned.m8n8.x4.shared.b16: rows 144 bytes apart, no bank conflict'
     """
+    named = checked_title(title)
     plan = ldmatrix_plan(instruction, arch)
     lit = _lane(lane)
     if plan.family == "movmatrix":
@@ -99,14 +100,14 @@ def draw_ldmatrix(
             raise UnsupportedInstructionError(
                 f"{plan.mnemonic} has no addresses: it moves registers to registers; leave addresses and pitch out"
             )
-        return _draw_movmatrix(plan, lit, title or plan.mnemonic)
+        return _draw_movmatrix(plan, lit, named or plan.mnemonic)
     if addresses is not None and pitch is not None:
         raise UnsupportedInstructionError("pitch is that of a plain tile, shown without addresses; give one of both")
     given = plain_addresses(instruction, pitch) if addresses is None else addresses
     rows = checked_rows(plan, given)
     view = _view(plan, rows, lit)
     words = words_of_banks(rows.reshape(-1, PHASE_ROWS), ROW_BYTES)
-    text = title or _title(plan, rows, words, plain=addresses is None)
+    text = named or _title(plan, rows, words, plain=addresses is None)
     body, y = head(text, _notes(plan), view.width)
     y += 10
     for matrix in range(plan.matrices):
@@ -153,6 +154,11 @@ def _notes(plan: MatrixMovePlan) -> Iterator[str]:
         f"and part of the register that it {one}. Middle: the banks of these rows, T again the lane that gives the "
         f"address. Right: the registers that the rows {many}; in each part row, element."
     )
+    if plan.family == "ldmatrix" and plan.arch in EVERY_LANE_NEEDS_AN_ADDRESS and plan.lanes_with_address < LANES:
+        yield (
+            f"The addresses of lanes {plan.lanes_with_address} to {LANES - 1} are not read, but on {plan.arch} every "
+            "lane's has to be valid."
+        )
     yield f"Lanes and registers: {plan.status}, {plan.source}."
     phases = phase_fact(plan.shape, plan.arch)
     yield (
@@ -178,7 +184,7 @@ def _matrix(view: _View, matrix: int, words: Ints, y: float) -> Iterator[str]:
         yield label(str(i), view.cells + (i + 0.5) * width, top - 6, anchor="middle")
     yield label(f"element of the row, {plan.source_bits} bits each", view.cells, top - 20)
     tops = _row_tops(plan, top)
-    yield from register_grid(plan, plan.elements, view.registers, tops, matrix=matrix, lane=view.lane)
+    yield from register_grid(plan.elements, view.registers, tops, matrix=matrix, lane=view.lane)
     for row in range(plan.rows):
         yield from _row(view, matrix, row, int(lanes[row]), tops[row])
     for part in range(plan.rows // PHASE_ROWS):
@@ -235,5 +241,5 @@ def _draw_movmatrix(plan: MatrixMovePlan, lane: int | None, title: str) -> Pictu
     for elements, left, name in (
         (plan.held, MARGIN, "held"), (plan.elements, MARGIN + grid_width(plan) + 2 * _GAP, "given"),
     ):  # fmt: skip
-        body += register_grid(plan, elements, left, tops, matrix=0, lane=lane, kind=name)
+        body += register_grid(elements, left, tops, matrix=0, lane=lane, kind=name)
     return Picture(title, finished(width, tops[-1] + _ROW + MARGIN, title, " ".join(notes), body))

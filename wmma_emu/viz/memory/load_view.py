@@ -12,7 +12,7 @@ from wmma_emu.viz.memory.load_plan import LoadPlan, load_plan
 from wmma_emu.viz.memory.memory_style import MARGIN, SMALL, banded, cell, emphasis, finished, fitted, head, label
 from wmma_emu.viz.palette import lane_colour
 from wmma_emu.viz.picture import Picture
-from wmma_emu.viz.svg import element, text_width
+from wmma_emu.viz.svg import checked_title, element, text_width
 from wmma_emu.wmma.fragments import Fragment
 from wmma_emu.wmma.names import MemoryOrder
 
@@ -97,11 +97,12 @@ def draw_load_matrix_sync(
     >>> draw_load_matrix_sync(a, 24)
     <Picture: load_matrix_sync of fragment<matrix_a, 16, 16, 16, half, row_major> on sm_90, ldm = 24>
     """
+    named = checked_title(title)
     plan = load_plan(fragment, ldm, layout, start=start)
     lit = None if lane is None else integer_of(lane)
     if lane is not None and (lit is None or not 0 <= lit < LANES):
         raise OutOfBoundsError(f"there is no lane {shorten(lane)}; legal are 0 to {LANES - 1}")
-    text = title or f"load_matrix_sync of {plan.cpp_type} on {plan.arch}, ldm = {plan.ldm}"
+    text = named or f"load_matrix_sync of {plan.cpp_type} on {plan.arch}, ldm = {plan.ldm}"
     runs, page = _runs(plan), _page(plan)
     notes = list(_notes(plan))
     width = max(page.left + page.extent * page.unit + (_PADDING if page.padding else 0) + MARGIN, _LEAST)

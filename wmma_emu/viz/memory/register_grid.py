@@ -25,7 +25,6 @@ def grid_width(plan: MatrixMovePlan) -> float:
 
 
 def register_grid(
-    plan: MatrixMovePlan,
     elements: Ints,
     left: float,
     tops: Sequence[float],
@@ -38,9 +37,8 @@ def register_grid(
 
     Parameters
     ----------
-    plan : MatrixMovePlan
     elements : int array, (num_registers, elements of a register, 32, 3)
-        ``plan.elements`` or ``plan.held``.
+        ``elements`` or ``held`` of a `MatrixMovePlan`.
     left : float
     tops : sequence of float
         Where each row begins: eight for every register.
@@ -54,7 +52,7 @@ def register_grid(
     --------
     >>> from wmma_emu.viz.memory.ldmatrix_plan import ldmatrix_plan
     >>> plan = ldmatrix_plan("ldmatrix.m8n8.x2.b16")
-    >>> drawn = register_grid(plan, plan.elements, 0, [28 * row for row in range(8)], matrix=1, lane=None)
+    >>> drawn = register_grid(plan.elements, 0, [28 * row for row in range(8)], matrix=1, lane=None)
     >>> sum('class="held"' in x for x in drawn)
     64
     """

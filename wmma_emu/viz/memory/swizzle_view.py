@@ -13,7 +13,7 @@ from wmma_emu.viz.memory.memory_style import MARGIN, SMALL, cell, finished, head
 from wmma_emu.viz.memory.shared_plan import Chunk, SharedPlan, shared_plan
 from wmma_emu.viz.palette import lane_colour
 from wmma_emu.viz.picture import Picture
-from wmma_emu.viz.svg import element, text_width
+from wmma_emu.viz.svg import checked_title, element, text_width
 from wmma_emu.warp import SharedOperand
 
 __all__ = ["draw_shared_operand"]
@@ -69,13 +69,14 @@ def draw_shared_operand(
     >>> draw_shared_operand(MatrixDescriptor(0, 16, 1024, swizzle=128), 64, 64, "f16")
     <Picture: 64 x 64 f16 in shared memory, k contiguous, 128-byte swizzle>
     """
+    named = checked_title(title)
     plan = shared_plan(descriptor, rows, k, fmt, major)
     most = integer_of(memory_rows)
     if most is None or most < 1:
         raise FragmentMismatchError(f"memory_rows is {shorten(memory_rows)}; at least 1 row of 128 bytes is drawn")
     swizzle = f"{plan.descriptor.swizzle}-byte swizzle" if plan.descriptor.swizzle else "no swizzle"
     along = "k contiguous" if plan.major == "k" else "rows contiguous"
-    text = title or f"{plan.rows} x {plan.k} {plan.format} in shared memory, {along}, {swizzle}"
+    text = named or f"{plan.rows} x {plan.k} {plan.format} in shared memory, {along}, {swizzle}"
     unit = max(text_width(line, SMALL) for chunk in plan.chunks for line in _names(chunk)) + 10
     unit = max(unit, 70)
     width = MARGIN + _LABEL + _CHUNKS * unit + _MARKS + MARGIN

@@ -119,14 +119,18 @@ def _pair(element: Any) -> tuple[int, int]:
 
 
 def _found(subject: Subject, row: int, col: int, places: Sequence[tuple[int, int]]) -> str:
-    """Say where an element is: in the same register and bits of all the lanes that hold it."""
+    """Say where an element is: in the same register and bits of all the lanes that hold it, or in several."""
+    name = subject.element(row, col) if subject.letter else f"Element [{row}, {col}]"
+    held = {i: sorted({lane for x, lane in places if x == i}) for i, _ in places}
+    return f"{name} is in {' and in '.join(_place(subject, i, lanes) for i, lanes in held.items())}"
+
+
+def _place(subject: Subject, i: int, lanes: Sequence[int]) -> str:
     layout = subject.layout
-    i, lanes = places[0][0], sorted({lane for _, lane in places})
     low = layout.bit_of(i)
     bits = f"bit {low}" if layout.element_bits == 1 else f"bits {low} to {low + layout.element_bits - 1}"
-    name = subject.element(row, col) if subject.letter else f"Element [{row}, {col}]"
     who = f"{subject.lane}{'s' * (len(lanes) > 1)} {listed(lanes)}"
-    return f"{name} is in {who}, register {subject.register(layout.register_of(i))}, {bits} (x{i})"
+    return f"{who}, register {subject.register(layout.register_of(i))}, {bits} (x{i})"
 
 
 def _holds(subject: Subject, lane: int | None, register: int | None, marked: NDArray[np.bool_]) -> str:

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""The cells of a picture of an operand: what one register holds, which are neighbours in the matrix."""
+"""The cells of a picture of an operand: what one register holds, where that are neighbours, or one element."""
 
 from collections import defaultdict
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wmma_emu.layouts import LaneMap
 
-__all__ = ["HeldCell", "cell_of", "cell_size", "cells_of_matrix", "span"]
+__all__ = ["HeldCell", "cell_of", "cell_size", "cells_of_matrix", "cells_per_register", "span"]
 
 
 class HeldCell(NamedTuple):
-    """What one register holds: its first element, at the lowest bits, and the lanes that hold the same."""
+    """What a cell shows: its first element, at the lowest bits, and the lanes that hold the same in that register."""
 
     matrix: int
     row: int
@@ -28,8 +29,9 @@ class HeldCell(NamedTuple):
         """How many elements."""
         return self.rows * self.cols
 
-    def data(self, layout: LaneMap, bit: int = 0) -> dict[str, Any]:
+    def data(self, layout: LaneMap) -> dict[str, Any]:
         """Say in a picture's attributes what a cell is: its first element, and rows and columns where not 1."""
+        bit = layout.bit_of(self.element)
         lanes = " ".join(str(x) for x in self.lanes)
         more = {"data_rows": self.rows} if self.rows > 1 else {}
         more |= {"data_cols": self.cols} if self.cols > 1 else {}
@@ -40,8 +42,12 @@ class HeldCell(NamedTuple):
         }  # fmt: skip
 
 
+@lru_cache(maxsize=128)
 def cell_size(layout: LaneMap) -> tuple[int, int]:
-    """Return how many rows and columns a register covers: elements that share one are neighbours.
+    """Return how many rows and columns a cell covers: those of a register whose elements are neighbours in all lanes.
+
+    So it is in all tables. In a layout of a user's own, elements that share a register may be anywhere in the
+    matrix: then each is a cell.
 
     Examples
     --------
@@ -53,12 +59,25 @@ def cell_size(layout: LaneMap) -> tuple[int, int]:
     count = layout.elements_per_register
     if count == 1:
         return 1, 1
-    (row, _), (next_row, _) = layout.coords_of_lanes[:2, 0]
-    return (1, count) if row == next_row else (count, 1)
+    registers = layout.coords_of_lanes[: layout.num_registers * count].reshape(-1, count, layout.num_lanes, 2)
+    for size in ((1, count), (count, 1)):
+        first = registers[:, :1] // size * size  # where the cells of a grid begin
+        steps = np.arange(count)[:, None, None] * (np.array(size) > 1)
+        if layout.rows % size[0] == layout.cols % size[1] == 0 and np.array_equal(registers, first + steps):
+            return size
+    return 1, 1
+
+
+def cells_per_register(layout: LaneMap) -> int:
+    """Return how many cells a register is: 1, or as many as elements share it where they are no neighbours."""
+    rows, cols = cell_size(layout)
+    return layout.elements_per_register // (rows * cols)
 
 
 def cells_of_matrix(layout: LaneMap, rows: range | None = None, cols: range | None = None) -> list[HeldCell]:
     """Find the cells, matrix after matrix, along rows: of duplicates the ones that the instruction reads.
+
+    Lanes that hold the same in another register than the first one of them are not among a cell's lanes.
 
     Parameters
     ----------
@@ -75,24 +94,25 @@ def cells_of_matrix(layout: LaneMap, rows: range | None = None, cols: range | No
     """
     rows, cols = rows or range(layout.rows), cols or range(layout.cols)
     size = cell_size(layout)
-    packed = layout.elements_per_register
-    firsts = layout.coords_of_lanes[: layout.read_elements : packed]
+    step = size[0] * size[1]
+    firsts = layout.coords_of_lanes[: layout.read_elements : step]
     row, col = firsts[..., 0], firsts[..., 1]
     wanted = (rows.start <= row) & (row < rows.stop) & (cols.start <= col) & (col < cols.stop)
-    registers, lanes = np.nonzero(wanted)
+    numbers, lanes = np.nonzero(wanted)
     matrices = layout.matrix_of_lane.reshape(-1)[lanes]
-    places = zip(*(x.tolist() for x in (matrices, row[wanted], col[wanted], registers, lanes)), strict=True)
+    places = zip(*(x.tolist() for x in (matrices, row[wanted], col[wanted], numbers * step, lanes)), strict=True)
     holders: defaultdict[tuple[int, int, int], list[tuple[int, int]]] = defaultdict(list)
-    for matrix, first_row, first_col, register, lane in places:
-        holders[matrix, first_row, first_col].append((register, lane))
+    for matrix, first_row, first_col, element, lane in places:
+        holders[matrix, first_row, first_col].append((element, lane))
+    packed = layout.elements_per_register
     return [
-        HeldCell(*key, *size, tuple(lane for _, lane in held), held[0][0] * packed, held[0][0])
+        HeldCell(*key, *size, tuple(lane for i, lane in held if i == held[0][0]), held[0][0], held[0][0] // packed)
         for key, held in sorted(holders.items())
     ]
 
 
-def cell_of(layout: LaneMap, lane: int, register: int) -> HeldCell:
-    """What a register of a lane holds.
+def cell_of(layout: LaneMap, lane: int, register: int, part: int = 0) -> HeldCell:
+    """What a register of a lane holds, or a part of it: where it is several cells, the lowest bits are part 0.
 
     Examples
     --------
@@ -100,10 +120,11 @@ def cell_of(layout: LaneMap, lane: int, register: int) -> HeldCell:
     >>> cell_of(we.instruction("m16n8k32.s32.s8.s8.s32").b.layout, 5, 1)
     HeldCell(matrix=0, row=20, col=1, rows=4, cols=1, lanes=(5,), element=4, register=1)
     """
-    first = register * layout.elements_per_register
+    rows, cols = cell_size(layout)
+    first = register * layout.elements_per_register + part * rows * cols
     row, col = layout.coords_of_lanes[first, lane].tolist()
     matrix = int(layout.matrix_of_lane.reshape(-1)[lane])
-    return HeldCell(matrix, row, col, *cell_size(layout), (lane,), first, register)
+    return HeldCell(matrix, row, col, rows, cols, (lane,), first, register)
 
 
 def span(first: int, count: int) -> str:

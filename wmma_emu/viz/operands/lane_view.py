@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from wmma_emu.viz.operands.focus import Focus
-from wmma_emu.viz.operands.held_cells import HeldCell, cell_of, cell_size
+from wmma_emu.viz.operands.held_cells import HeldCell, cell_of, cell_size, cells_per_register
 from wmma_emu.viz.operands.operand_frame import MARGIN, PART, Box, drawn_cell, label, marks, room_of
 from wmma_emu.viz.operands.subject import Subject
 from wmma_emu.viz.svg import text_width
@@ -49,7 +49,10 @@ class LanePanel(NamedTuple):
         layout = subject.layout
         bit = _BIT * 32 / layout.register_bits
         longest = subject.element(layout.rows - 1, layout.cols - 1)
-        is_tight = text_width(longest, PART) + 4 > layout.element_bits * bit
+        room = text_width(longest, PART) + 4
+        if cells_per_register(layout) > 1:  # of neighbours one line is named for all; here each needs its own name
+            bit = max(bit, room / layout.element_bits)
+        is_tight = room > layout.element_bits * bit
         panel = cls(subject, focus, lane, pointed_out, is_tight, bit)
         names = room_of(map(panel._name, range(layout.num_registers)), PART)
         return panel._replace(left=MARGIN + names // 1 + 10)
@@ -113,4 +116,4 @@ class LanePanel(NamedTuple):
         bits = f"bit {low}" if layout.element_bits == 1 else f"bits {low} to {low + layout.element_bits - 1}"
         tip = f"T{self.lane} {self.subject.register(cell.register)}, {bits}: {name}, x{cell.element}"
         tip += ", a copy that is not read" if is_copy else ""
-        return drawn_cell(box, cell.lanes, state, tip, [*marked, *texts], **cell.data(layout, low))
+        return drawn_cell(box, cell.lanes, state, tip, [*marked, *texts], **cell.data(layout))

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.viz.operands.focus import Focus, focus_on, listed, ranges
 from wmma_emu.viz.operands.held_cells import HeldCell, cell_size, cells_of_matrix, span
@@ -24,8 +27,8 @@ from wmma_emu.viz.operands.operand_frame import (
 from wmma_emu.viz.operands.subject import Drawable, Subject, subject_of
 from wmma_emu.viz.operands.windows import Window
 from wmma_emu.viz.picture import Picture
+from wmma_emu.viz.svg import checked_title, text_width
 from wmma_emu.viz.svg import element as svg_element
-from wmma_emu.viz.svg import text_width
 
 __all__ = ["MOST_CELLS", "draw_matrix"]
 
@@ -74,7 +77,7 @@ def draw_matrix(
     Picture
         Every cell is a group of the class ``cell`` with its row, column, lane, index (of the element in ``x``) and
         register as ``data-`` attributes, all of the cell's first element, and how many rows or columns it covers
-        where that is more than 1.
+        where that is more than 1: as many as share a register, where they are neighbours in the matrix.
 
     Raises
     ------
@@ -88,11 +91,17 @@ def draw_matrix(
     >>> draw_matrix(ins.a, element=(9, 17))
     <Picture: A[9, 17] is in lane 4, register a3, bits 8 to 15 (x13)>
     """
+    heading = checked_title(title)
     subject = subject_of(operand)
     layout = subject.layout
+    most = integer_of(most_cells)
+    if most is None or most < 1:
+        raise FragmentMismatchError(f"most_cells is {shorten(most_cells)}; legal is an integer from 1 on")
     focus = focus_on(subject, lane, register, element, matrix)
-    window = Window.of(layout, most_cells, focus.at())
+    window = Window.of(layout, most, focus.at())
     cells = cells_of_matrix(layout, *window.ranges)
+    if not cells:
+        raise FragmentMismatchError("no element that is read is in the part that would be drawn; copies() counts them")
     scale = _Scale.of(subject, window, cells)
     matrices = range(layout.num_matrices) if matrix is None else [matrix]
     panels = [_Panel(subject, window, scale, focus, i, [x for x in cells if x.matrix == i]) for i in matrices]
@@ -105,13 +114,15 @@ def draw_matrix(
             for j, panel in enumerate(panels[i : i + across]):
                 body += panel.draw(MARGIN + j * (scale.total_width + _GAP), y, several)
             y += scale.total_height + (18 if several else 0) + (10 if i + across < len(panels) else 0)
-        if window.rules:
+        if window.is_of_one_warp:
             body += _map(subject, window, MARGIN, y + 16)
             y += 16 + 14 * (layout.rows // window.rows) + 4
         return body, y
 
-    heading = title or focus.sentence or subject.title
+    heading = heading or focus.sentence or subject.title
     notes = [*subject.head(heading, focus.sentence), _legend(subject, cells[0])]
+    if not layout.is_bijection and _drawn(layout) < layout.read_elements * layout.num_lanes:
+        notes.append("Further copies, in other registers than those that are named, are not drawn")
     if window.rules:
         notes.append(
             f"Drawn are rows {span(window.row, window.rows)}, columns {span(window.col, window.cols)}; "
@@ -230,6 +241,11 @@ class _Panel(NamedTuple):
             yield svg_element("path", d=path, class_="tile", pointer_events="none")
 
 
+def _drawn(layout: LaneMap) -> int:
+    """Count the places that all cells name."""
+    return sum(len(x.lanes) * x.elements for x in cells_of_matrix(layout))
+
+
 def _lanes(cell: HeldCell) -> str:
     return f"T{','.join(str(x) for x in cell.lanes)}"
 
@@ -237,7 +253,7 @@ def _lanes(cell: HeldCell) -> str:
 def _part(subject: Subject, cell: HeldCell) -> str:
     """Name register and elements; where a register holds one, its number is the element's too."""
     register = subject.register(cell.register)
-    return register if cell.elements == 1 else f"{register} x{span(cell.element, cell.elements)}"
+    return register if subject.layout.elements_per_register == 1 else f"{register} x{span(cell.element, cell.elements)}"
 
 
 def _corner(subject: Subject) -> str:
@@ -250,7 +266,8 @@ def _legend(subject: Subject, cell: HeldCell) -> str:
     lanes = f"{subject.lane}{'s' * (len(cell.lanes) > 1)} {listed(cell.lanes)}"
     text = f"{_lanes(cell)} {_part(subject, cell)}: {lanes}, register {subject.register(cell.register)}"
     if cell.elements == 1:
-        return f"{text}, element x{cell.element}"
+        order = subject.order()
+        return f"{text}, element x{cell.element}" + (order and f"; {order}")
     return f"{text}, elements x{cell.element} to x{cell.element + cell.elements - 1}; {subject.order()}"
 
 

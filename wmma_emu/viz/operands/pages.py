@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from wmma_emu.arithmetic import DotModel
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import FragmentMismatchError, WmmaEmuError
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Instruction
 from wmma_emu.layouts import LaneMap
 from wmma_emu.viz.operands.matrix_view import draw_matrix
@@ -27,8 +27,11 @@ _MOST_VALUES = 1024
 
 
 def layout_html(layout: LaneMap) -> str:
-    """Show a layout: the matrix, and the registers to be unfolded."""
-    return _pictures(layout)
+    """Show a layout: the matrix, and the registers to be unfolded; what cannot be drawn is named."""
+    try:
+        return _pictures(layout)
+    except WmmaEmuError as error:  # of a user's own
+        return _paragraph(f"{layout!r} is not drawn: {error}")
 
 
 def operand_html(operand: BoundOperand) -> str:

@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wmma_emu.viz.operands.focus import Focus, focus_on
-from wmma_emu.viz.operands.held_cells import HeldCell, cell_of, span
+from wmma_emu.viz.operands.held_cells import HeldCell, cell_of, cells_per_register, span
 from wmma_emu.viz.operands.lane_view import LanePanel, named
 from wmma_emu.viz.operands.operand_frame import MARGIN, PART, RULER, Box, drawn_cell, framed, label, marks, room_of
 from wmma_emu.viz.operands.subject import Drawable, Subject, subject_of
 from wmma_emu.viz.operands.windows import RegisterWindow
 from wmma_emu.viz.picture import Picture
+from wmma_emu.viz.svg import checked_title, text_width
 from wmma_emu.viz.svg import element as svg_element
-from wmma_emu.viz.svg import text_width
 
 __all__ = ["draw_registers"]
 
 _SPELT_OUT = 4
-"""Of so many elements in a register each is named in the table of all lanes; of more the first and the last."""
+"""Of so many neighbours in a register each is named in the table of all lanes; of more the first and the last."""
 
 _ROW = 19
 _GAP = 8
@@ -54,7 +54,8 @@ def draw_registers(
         Every cell is a group of the class ``cell`` with its lane, register, lowest bit, index (of the element in
         ``x``), row and column as ``data-`` attributes. Of a lane alone it is an element. Of all lanes it is a
         register, and the attributes are those of the element in the lowest bits; how many rows or columns it covers
-        is there where that is more than 1.
+        is there where that is more than 1. Where elements that share a register are no neighbours in the matrix, as
+        they need not be in a `LaneMap` of your own, it is an element too.
 
     Raises
     ------
@@ -68,9 +69,10 @@ def draw_registers(
     >>> draw_registers(ins.a, lane=5)
     <Picture: Lane 5 holds rows 1, 9, columns 2–3, 10–11 of A>
     """
+    heading = checked_title(title)
     subject = subject_of(operand)
     focus = focus_on(subject, lane, register, element)
-    heading = title or focus.sentence or subject.title
+    heading = heading or focus.sentence or subject.title
     notes = subject.head(heading, focus.sentence)
     table: LanePanel | _Table
     if lane is None:
@@ -133,10 +135,10 @@ class _Table(NamedTuple):
     def box_width(self) -> float:
         """The width of a register, for the longest names of elements and of bits."""
         layout = self.subject.layout
-        first = cell_of(layout, 0, 0)
+        first, parts = cell_of(layout, 0, 0), cells_per_register(layout)
         texts = self._texts(first._replace(row=layout.rows - first.rows, col=layout.cols - first.cols))
         bits = layout.register_bits
-        return round(max(
+        return parts * round(max(
             sum(text_width(x, PART) + 7 for x in texts),
             len(texts) * (text_width(f"{bits - 1}–{bits - 8}", RULER) + 5),
         ))  # fmt: skip
@@ -158,7 +160,8 @@ class _Table(NamedTuple):
 
     def _ruler(self, y: float) -> Iterator[str]:
         layout, width = self.subject.layout, self.box
-        spelt_out = layout.elements_per_register <= _SPELT_OUT
+        parts = cells_per_register(layout)
+        spelt_out = parts > 1 or layout.elements_per_register <= _SPELT_OUT
         for i, register in enumerate(self.registers):
             left = self.left + i * (width + _GAP)
             here = self.focus.sentence and self._rows_of(register).any()
@@ -167,7 +170,8 @@ class _Table(NamedTuple):
             for j in range(count):
                 bits = layout.register_bits // count
                 low = (count - 1 - j) * bits
-                yield label(f"{low + bits - 1}–{low}", left + width * (j + 0.5) / count, y + 29, "quiet")
+                text = f"{low + bits - 1}–{low}" if bits > 1 else str(low)
+                yield label(text, left + width * (j + 0.5) / count, y + 29, "quiet")
 
     def _rows_of(self, register: int) -> Any:
         packed = self.subject.layout.elements_per_register
@@ -175,6 +179,7 @@ class _Table(NamedTuple):
 
     def _rows(self, top: float) -> Iterator[str]:
         layout, width = self.subject.layout, self.box
+        parts = cells_per_register(layout)
         ticks = []
         for j, lane in enumerate(self.lanes):
             y = top + j * _ROW
@@ -182,8 +187,10 @@ class _Table(NamedTuple):
             yield label(self._name(lane), self.left - 6, y + 13, "end", "here" if here else "quiet")
             for i, register in enumerate(self.registers):
                 box = Box(self.left + i * (width + _GAP), y, width, _ROW)
-                cell = cell_of(layout, lane, register)
-                yield self._register(box, cell)
+                cells = [cell_of(layout, lane, register, x) for x in range(parts)]
+                for part, cell in enumerate(cells):
+                    yield self._cell(box.part(parts - 1 - part, 1, parts, across=True), cell)
+                cell = cells[0]
                 if 1 < cell.elements <= _SPELT_OUT:
                     ticks += [
                         f"M{box.x + width * x / cell.elements:.6g} {y:.6g}v{_ROW}" for x in range(1, cell.elements)
@@ -191,13 +198,13 @@ class _Table(NamedTuple):
         if ticks:
             yield svg_element("path", d="".join(ticks), class_="tick", pointer_events="none")
 
-    def _register(self, box: Box, cell: HeldCell) -> str:
+    def _cell(self, box: Box, cell: HeldCell) -> str:
         layout = self.subject.layout
         (lane,) = cell.lanes
         is_copy = cell.element >= layout.read_elements
         state, marked = "copy" if is_copy else "", []
         if self.focus.sentence:
-            part = np.flatnonzero(self._rows_of(cell.register)[:, lane])
+            part = np.flatnonzero(self.focus.held[cell.element : cell.element + cell.elements, lane])
             state = "off" if not len(part) else state or "on"
             if len(part):
                 share = cell.elements - 1 - int(part[-1]), len(part), cell.elements

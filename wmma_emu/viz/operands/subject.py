@@ -7,7 +7,7 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.instructions import ARCHS
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.viz.operands.held_cells import cell_size, span
+from wmma_emu.viz.operands.held_cells import cell_size, cells_per_register, span
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.warp.shared_operand import InSharedMemory
@@ -67,7 +67,11 @@ class Subject(NamedTuple):
         lanes = "a lane" if layout.num_lanes == LANES else f"each of {layout.num_lanes} threads"
         held = f"{lanes} holds {_count(layout.num_elements, 'element')} in {_count(layout.num_registers, 'register')}"
         lines = [f"{self.where or self._shape()}; {held} of {layout.register_bits} bits"]
-        if layout.multiplicity > 1:
+        copies = layout.copies()
+        least, most = int(copies.min()), int(copies.max())
+        if least < most:  # a layout of the user's
+            lines.append(f"Its elements are held from {least} to {most} times, as its copies() counts")
+        elif most > 1:
             lines.append(self._copies())
         return lines
 
@@ -108,9 +112,11 @@ class Subject(NamedTuple):
         packed, bits = layout.elements_per_register, layout.element_bits
         if packed == 1:
             return ""
+        size = f"{bits} bit{'s' * (bits > 1)}"
+        if cells_per_register(layout) > 1:
+            return f"{packed} elements share a register, {size} each, the first in the lowest bits"
         down = cell_size(layout)[0] > 1
         line = f"along {self.axes[0 if down else 1]}" if self.letter else f"in a {'column' if down else 'row'}"
-        size = f"{bits} bit{'s' * (bits > 1)}"
         return f"{packed} neighbours {line} share a register, {size} each, the first in the lowest bits"
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which part of a large operand is drawn: four warps hold many rows and registers that look alike."""
 
+from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.viz.operands.held_cells import cell_size
+from wmma_emu.viz.operands.held_cells import cell_size, cells_per_register
 
 __all__ = ["RegisterWindow", "Window"]
 
@@ -20,6 +21,9 @@ _TILE = 8
 
 _MOST_REGISTERS = 16
 """Of operands with more registers so many as two tiles have are drawn."""
+
+_MOST_CELLS, _MOST_BOXES = 1024, 2048
+"""Cells of a matrix, and registers of lanes, that are drawn of layouts whose parts look like no other."""
 
 
 class Window(NamedTuple):
@@ -35,7 +39,8 @@ class Window(NamedTuple):
     def of(cls, layout: LaneMap, most_cells: int, at: tuple[int, int] = (0, 0)) -> "Window":
         """Choose the whole matrix; or, of four warps' matrix that has too many cells, the part around an element.
 
-        The warps' rows look alike; so do, of an accumulator, every eight columns.
+        The warps' rows look alike; so do, of an accumulator, every eight columns. Where they do not, in a layout of
+        a user's own, it is the whole matrix.
 
         Examples
         --------
@@ -47,8 +52,8 @@ class Window(NamedTuple):
         Window(row=0, col=0, rows=64, cols=8, rules=())
         """
         tall, wide = cell_size(layout)
-        if layout.num_lanes == LANES or layout.rows * layout.cols <= most_cells * tall * wide:
-            return cls(0, 0, layout.rows, layout.cols)
+        if layout.rows * layout.cols <= most_cells * tall * wide or not _warps_repeat(layout):
+            return cls(0, 0, layout.rows, layout.cols)._part(layout, max(most_cells, _MOST_CELLS), at)
         rows = layout.rows * LANES // layout.num_lanes
         rules = [("more rows", f"{rows} further down: the next warp, T + {LANES}")]
         row, col, cols = at[0] // rows * rows, 0, layout.cols
@@ -58,7 +63,24 @@ class Window(NamedTuple):
             rules.append(("more columns", f"8 further on: the same lanes, x + {tile}"))
             col, cols = at[1] // _WINDOW * _WINDOW, _WINDOW
             col = min(col, layout.cols - cols)  # n is a multiple of 8
-        return cls(row, col, rows, cols, tuple(rules))
+        return cls(row, col, rows, cols, tuple(rules))._part(layout, max(most_cells, _MOST_CELLS), at)
+
+    def _part(self, layout: LaneMap, most: int, at: tuple[int, int]) -> "Window":
+        """Choose the part around an element, if there are more cells than are drawn of any layout."""
+        tall, wide = cell_size(layout)
+        if layout.num_matrices * self.rows * self.cols <= most * tall * wide:
+            return self
+        side = max(isqrt(most // layout.num_matrices), 1)
+        rows, cols = min(side * tall, self.rows), min(side * wide, self.cols)
+        row = min(at[0] // rows * rows, self.row + self.rows - rows) // tall * tall
+        col = min(at[1] // cols * cols, self.col + self.cols - cols) // wide * wide
+        rest = ("the rest", "element=(row, column) draws the part around an element, a larger most_cells more of it")
+        return Window(row, col, rows, cols, (*self.rules, rest))
+
+    @property
+    def is_of_one_warp(self) -> bool:
+        """Whether it is all rows of one of four warps that look alike."""
+        return bool(self.rules) and self.rules[0][0] == "more rows" and self.rules[-1][0] != "the rest"
 
     @property
     def ranges(self) -> tuple[range, range]:
@@ -75,7 +97,7 @@ class RegisterWindow(NamedTuple):
 
     @classmethod
     def of(cls, layout: LaneMap, held: NDArray[np.bool_] | None) -> "RegisterWindow":
-        """Choose all registers; of four warps those of one, around the first element that is pointed out.
+        """Choose all registers; of four warps that hold alike those of one, around the first element pointed out.
 
         Parameters
         ----------
@@ -91,16 +113,36 @@ class RegisterWindow(NamedTuple):
         RegisterWindow(lanes=range(64, 96), registers=range(96, 104), rules=(('more warps', 'T + 32: 16 rows further \
 down'), ('more registers', '4 further on: 8 columns to the right')))
         """
-        if layout.num_lanes == LANES:
-            return cls(range(LANES), range(layout.num_registers))
+        if not _warps_repeat(layout):
+            return cls(range(layout.num_lanes), range(layout.num_registers))._part(layout, held)
         lane, element = (0, 0) if held is None else np.argwhere(held.T)[0].tolist()
         first = lane // LANES * LANES
         lanes, registers = range(first, first + LANES), range(layout.num_registers)
         rules = [("more warps", f"T + {LANES}: {layout.rows * LANES // layout.num_lanes} rows further down")]
         step = _TILE * layout.num_registers // layout.cols
-        coords = layout.coords_of_lanes[:: layout.elements_per_register]
-        if len(registers) > _MOST_REGISTERS and np.array_equal(coords[step:], coords[:-step] + np.array((0, _TILE))):
+        coords, further = layout.coords_of_lanes, step * layout.elements_per_register
+        repeats = np.array_equal(coords[further:], coords[:-further] + np.array((0, _TILE)))
+        if len(registers) > _MOST_REGISTERS and repeats:
             start = layout.register_of(element) // (2 * step) * (2 * step)
             registers = range(start, min(start + 2 * step, layout.num_registers))
             rules.append(("more registers", f"{step} further on: {_TILE} columns to the right"))
-        return cls(lanes, registers, tuple(rules))
+        return cls(lanes, registers, tuple(rules))._part(layout, held)
+
+    def _part(self, layout: LaneMap, held: NDArray[np.bool_] | None) -> "RegisterWindow":
+        """Choose the registers around the first element that is pointed out, if there are very many."""
+        most = max(_MOST_BOXES // (len(self.lanes) * cells_per_register(layout)), 1)
+        if len(self.registers) <= most:
+            return self
+        first = 0 if held is None else int(np.flatnonzero(held.any(axis=1))[0]) // layout.elements_per_register
+        first = min(max(first // most * most, self.registers[0]), self.registers[-1] + 1 - most)
+        rest = ("the rest", "register=... draws the registers around one")
+        return RegisterWindow(self.lanes, range(first, first + most), (*self.rules, rest))
+
+
+def _warps_repeat(layout: LaneMap) -> bool:
+    """Whether there are four warps, and each holds the rows below those of the one before it in the same places."""
+    if layout.num_lanes == LANES:
+        return False
+    coords = layout.coords
+    further = np.array((layout.rows * LANES // layout.num_lanes, 0))
+    return np.array_equal(coords[:, 1:], coords[:, :-1] + further)

@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from wmma_emu.errors import OutOfBoundsError, shorten
+from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.viz.palette import INK, lane_colour
 from wmma_emu.viz.picture import Picture
@@ -22,6 +22,7 @@ from wmma_emu.warp.schedule.text import (
     step_headings,
     step_rows,
     threadgroup_rows,
+    threadgroups_named,
 )
 
 __all__ = ["draw_schedule", "html"]
@@ -32,6 +33,7 @@ _TITLE, _TEXT, _SMALL = 16, 12, 11
 _ROOM_ABOVE, _ROOM_BELOW = 36, 8
 _RULER = 24
 _TURNS = 18
+_LEGEND = 126
 _SIDE_OF_K, _NARROWEST = 208, 640
 _LARGE, _LARGE_WITH_COPIES, _WIDEST = 24, 32, 1080
 
@@ -40,18 +42,22 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
     """Draw which block of D each machine instruction makes, and which blocks of A and B it reads.
 
     A panel for each: B stands above D and A beside it, so that a block of D is where the rows of its block of A meet
-    the columns of its block of B. On Volta the blocks have the colours of the threadgroups' lanes and their names.
+    the columns of its block of B. On Volta a block of D has the colour and the name of the threadgroup that makes it,
+    a block of A or B those of the threadgroups that hold it.
 
     Parameters
     ----------
     schedule : Schedule
     step : int, optional
-        One machine instruction alone, large, by its number from 0: with the lane and the register of every element.
+        One machine instruction alone, large, by its number from 0, which is `MachineStep.number`: on Volta it counts
+        through all sets, 0 to 15. With the lane and the register of every element.
 
     Raises
     ------
     OutOfBoundsError
         For a number that there is not.
+    FragmentMismatchError
+        For what is no schedule.
 
     Examples
     --------
@@ -59,6 +65,10 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
     >>> draw_schedule(we.instruction("wmma.mma.m16n16k16.f32.f32", arch="sm_70").schedule, step=5)
     <Picture: wmma.mma.m16n16k16.f32.f32 on sm_70 (Volta), machine instruction 5 of 0 to 15>
     """
+    if not isinstance(schedule, Schedule):
+        raise FragmentMismatchError(
+            f"what is drawn is a Schedule, as ins.schedule of we.instruction(...), not {shorten(schedule)}"
+        )
     chosen = schedule.steps if step is None else (schedule.steps[_checked(step, len(schedule.steps))],)
     row, chip = schedule.instruction, schedule.arch
     title = f"{row.short_mnemonic} on {chip} ({chip.generation})"
@@ -82,8 +92,9 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
         body += text_lines(parts, _MARGIN, y, _TEXT, 17, class_="quiet")
         y += 17 * len(parts)
     if schedule.sets:
-        body += _legend(_MARGIN, y + 2)
-        y += 26
+        rows = 1 if width >= 2 * _MARGIN + 8 * _LEGEND else 2
+        body += _legend(_MARGIN, y + 2, 8 // rows)
+        y += 6 + 20 * rows
     for first in range(0, len(chosen), columns):
         for i, shown in enumerate(chosen[first : first + columns]):
             x = _MARGIN + i * (column + _GUTTER)
@@ -92,7 +103,7 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
             top = y + _ROOM_ABOVE + 14 * (len(heads[first + i]) - 2)
             body += panel(schedule, shown, geometry, x, top)
         y = top + geometry.height + _ROOM_BELOW + _GUTTER / 2
-    description = "; ".join(_described(schedule, x) for x in chosen)
+    description = "; ".join(map(_described, chosen))
     svg = document(_NAME, round(width), round(y + _MARGIN / 2), title, description, *_styles(), body)
     return Picture(title, svg)
 
@@ -108,7 +119,7 @@ def _geometry(schedule: Schedule, chosen: Sequence[MachineStep]) -> Geometry:
     """Large where there is one panel; else so that four panels stand side by side."""
     row = schedule.instruction
     if len(chosen) > 1:
-        cell = 6.0 if max(row.m, row.n) <= 32 else 4.0
+        cell = (7.0 if schedule.sets else 6.0) if max(row.m, row.n) <= 32 else 4.0
         return Geometry(cell, min(cell, _SIDE_OF_K / row.terms), row.m, row.n, row.terms, 0)
     largest = _LARGE_WITH_COPIES if schedule.sets else _LARGE
     cell = min(largest, _WIDEST / (row.n + min(row.terms, 32)))
@@ -138,25 +149,30 @@ def _notes(schedule: Schedule) -> Iterator[str]:
             yield f"{label}: {text}"
     if any(part.matrix for part in schedule.steps[0].parts):
         yield "One of four products is drawn, that of octet 0; the others are alike."
+    if schedule.sets:
+        yield (
+            "Colours: a block of D has that of the threadgroup (TG) that makes it; blocks of A and B are held by the "
+            "threadgroups whose colours they have, in stripes where each of several has a copy."
+        )
     if len(schedule.sets) > 1:
         yield "Octets whose blocks of D lie beside or below each other each hold a copy of the A or B that they share."
     if schedule.instruction.is_sparse:
         yield "A is packed: k counts its elements, in B too; metadata says which rows of B they meet."
 
 
-def _legend(left: float, top: float) -> Iterator[str]:
+def _legend(left: float, top: float, in_row: int) -> Iterator[str]:
     """The threadgroups' colours, with their lanes."""
     for threadgroup in range(8):
-        x = left + 80 * threadgroup
-        yield element("rect", x=x, y=top, width=14, height=14, fill=lane_colour(4 * threadgroup + 2), class_="block")
-        label = f"T{threadgroup} {4 * threadgroup}-{4 * threadgroup + 3}"
-        yield from text_lines([label], x + 18, top + 11, 10, 0)
+        x, y = left + _LEGEND * (threadgroup % in_row), top + 20 * (threadgroup // in_row)
+        yield element("rect", x=x, y=y, width=14, height=14, fill=lane_colour(4 * threadgroup + 2), class_="block")
+        label = f"{threadgroups_named(threadgroup)}: lanes {4 * threadgroup}-{4 * threadgroup + 3}"
+        yield from text_lines([label], x + 18, y + 11, 10.5, 0)
 
 
-def _described(schedule: Schedule, step: MachineStep) -> str:
+def _described(step: MachineStep) -> str:
     parts = (
-        f"{'' if part.threadgroup is None else f'threadgroup {part.threadgroup} '}rows {numbers(part.rows)} columns "
-        f"{numbers(part.cols)}"
+        f"{'' if part.threadgroup is None else f'{threadgroups_named(part.threadgroup)} '}rows {numbers(part.rows)} "
+        f"columns {numbers(part.cols)}"
         for part in step.parts
     )
     return f"{step.number} {step.opcode}: k {runs_of_k(step.ks)}: {', '.join(parts)}"
@@ -184,7 +200,7 @@ def html(schedule: Schedule) -> str:
         pieces.append(_table("Octets", OCTET_HEADINGS, octet_rows(schedule)))
     pieces.append(_table("Machine instructions", step_headings(schedule), step_rows(schedule)))
     if schedule.sets:
-        headings = ("step", *(f"T{i}" for i in range(8)))
+        headings = ("step", *map(threadgroups_named, range(8)))
         pieces.append(_table("Rows x columns of D of each threadgroup, in every set", headings,
                              threadgroup_rows(schedule)))  # fmt: skip
     said = "".join(f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in remarks(schedule))

@@ -5,15 +5,16 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from wmma_emu.warp.schedule import MachineStep
-from wmma_emu.warp.schedule.text import numbers
+from wmma_emu.warp.schedule.text import threadgroups_named
 
 __all__ = ["Block", "blocks_of", "ranges_of", "turns_of"]
 
 
 class Block(NamedTuple):
-    """A block of a matrix that is read or written: by whom, which threadgroups' lanes hold copies of it, and its label.
+    """A block of a matrix that is read or written: who holds copies of it, or who makes it, and their labels.
 
-    ``owners`` are threadgroups, -1 where all lanes work together. ``turn`` counts what is rounded in turn, from 1.
+    ``owners`` are threadgroups, -1 where all lanes work together; ``labels`` are one for each. ``turn`` counts what is
+    rounded in turn, from 1.
     """
 
     operand: Literal["a", "b", "d"]
@@ -21,7 +22,7 @@ class Block(NamedTuple):
     cols: range
     owners: tuple[int, ...]
     turn: int
-    label: str
+    labels: tuple[str, ...]
 
 
 def ranges_of(values: Iterable[int]) -> list[range]:
@@ -72,8 +73,7 @@ def blocks_of(step: MachineStep) -> list[Block]:
     blocks = []
     for (operand, rows, cols, turn), owners in found.items():
         one_each = tuple(sorted(set(owners)))
-        label = f"#{step.number}" if one_each == (-1,) else f"T{numbers(one_each).replace(' ', '')}"
-        if turn and len(turns) > 1:
-            label = f"{turn}."
-        blocks.append(Block(operand, rows, cols, one_each, turn, label))
+        alone = f"{turn}." if turn and len(turns) > 1 else f"#{step.number}"
+        labels = tuple(alone if owner < 0 else threadgroups_named(owner) for owner in one_each)
+        blocks.append(Block(operand, rows, cols, one_each, turn, labels))
     return blocks

@@ -12,13 +12,13 @@ from wmma_emu.viz.palette import lane_colour
 from wmma_emu.viz.schedules.schedule_blocks import Block, blocks_of, turns_of
 from wmma_emu.viz.svg import element, text_lines, text_width
 from wmma_emu.warp.schedule import MachineStep, Schedule
-from wmma_emu.warp.schedule.text import numbers
+from wmma_emu.warp.schedule.text import threadgroups_named
 
 __all__ = ["Geometry", "panel"]
 
 _GAP = 8
 _SMALLEST_WITH_LANES = 16
-_SMALLEST_TEXT, _LARGEST_TEXT = 6.5, 12.0
+_SMALLEST_TEXT, _LARGEST_TEXT = 8.0, 12.0
 _STROKED = 2.5
 
 
@@ -98,27 +98,41 @@ def _colour(step: MachineStep, owner: int, turn: int) -> str:
 
 
 def _block(block: Block, step: MachineStep, geometry: Geometry, left: float, top: float) -> str:
-    """Draw a block, in as many strips as threadgroups hold copies of it."""
+    """Draw a block, in as many strips as threadgroups hold copies of it, with its label where that fits."""
     x, y, width, height = geometry.box(block.operand, block.rows, block.cols)
     x, y = left + x, top + y
-    strip = width / len(block.owners)
+    count = len(block.owners)
+    across, down = max((count, 1), (1, count), key=lambda x: _size(block.labels[0], width / x[0], height / x[1]))
+    width, height = width / across, height / down
     stroked = "block" if min(width, height) >= _STROKED else "thin"
-    drawn = [
-        element("rect", x=x + i * strip, y=y, width=strip, height=height, fill=_colour(step, owner, block.turn),
-                class_=stroked)
-        for i, owner in enumerate(block.owners)
-    ]  # fmt: skip
-    size = min(_LARGEST_TEXT, height - 2, (width - 2) / text_width(block.label, 1))
-    if size >= _SMALLEST_TEXT and not geometry.shows_lanes:
-        drawn += text_lines([block.label], x + width / 2, y + height / 2 + size * 0.36, size, 0, text_anchor="middle",
-                            class_="on")  # fmt: skip
-    threadgroups = "" if block.owners == (-1,) else f"threadgroup {numbers(block.owners)}: "
-    tip = f"{threadgroups}{block.operand.upper()}[{_slice(block.rows)}, {_slice(block.cols)}]"
+    drawn = []
+    for i, (owner, label) in enumerate(zip(block.owners, block.labels, strict=True)):
+        at_x, at_y = x + i % across * width, y + i // across * height
+        drawn.append(element("rect", x=at_x, y=at_y, width=width, height=height,
+                             fill=_colour(step, owner, block.turn), class_=stroked))  # fmt: skip
+        size = _size(label, width, height)
+        if size >= _SMALLEST_TEXT and not geometry.shows_lanes:
+            drawn += text_lines([label], at_x + width / 2, at_y + height / 2 + size * 0.36, size, 0,
+                                text_anchor="middle", class_="on")  # fmt: skip
+    tip = f"{_who(block)}{block.operand.upper()}[{_slice(block.rows)}, {_slice(block.cols)}]"
     return element(
         "g", element("title", escape(tip)), *drawn, class_="part", data_step=step.number, data_operand=block.operand,
         data_rows=f"{block.rows.start} {block.rows.stop}", data_cols=f"{block.cols.start} {block.cols.stop}",
         data_threadgroups=" ".join(str(x) for x in block.owners if x >= 0), data_turn=block.turn,
     )  # fmt: skip
+
+
+def _size(label: str, width: float, height: float) -> float:
+    """The largest size at which a label fits."""
+    return min(_LARGEST_TEXT, height - 2, (width - 2) / text_width(label, 1))
+
+
+def _who(block: Block) -> str:
+    """Say who makes a block of D, or holds one of A or B."""
+    if block.owners == (-1,):
+        return ""
+    who = threadgroups_named(*block.owners)
+    return f"{who} make{'s' * (len(block.owners) == 1)} " if block.operand == "d" else f"held by {who}: "
 
 
 def _slice(of: range) -> str:

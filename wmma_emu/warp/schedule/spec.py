@@ -93,11 +93,11 @@ class MachineStep:
     Parameters
     ----------
     number : int
-        Its place in the order, from 0.
+        Which machine instruction it is, from 0, counted through all sets.
     opcode : str
         ``"HMMA.1688.F32"``.
     set, step : int or None
-        On Volta: the set of four k, and the step within it.
+        On Volta: the set of four k, and the step within it, each from 0.
     ks : tuple of int
         Whose products it adds; of a sparse A, k counts the packed elements.
     rounded : tuple of tuple of int
@@ -157,6 +157,9 @@ class Schedule:
     machine : str
         Counts and opcodes, as `wmma_emu.instructions.machine_instructions` has them.
     steps : tuple of MachineStep
+        The machine instructions, numbered from 0 as they follow each other. On Volta they are set by set, and what is
+        called a step there, `MachineStep.step`, is counted within its set: of m16n16k16 with f32 sums machine
+        instruction 6 is step 2 of set 1.
     before, after : str
         What is done to operands first, and to results at the end, by other instructions; may be empty.
     finish : {"none", "convert", "add_c", "add_sums_and_c"}

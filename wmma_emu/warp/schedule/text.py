@@ -19,6 +19,7 @@ __all__ = [
     "step_rows",
     "text_of",
     "threadgroup_rows",
+    "threadgroups_named",
 ]
 
 _WIDTH = 100
@@ -39,6 +40,17 @@ def numbers(values: Iterable[int]) -> str:
         else:
             runs.append([value, value])
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs) or "-"
+
+
+def threadgroups_named(*threadgroups: int) -> str:
+    """Name threadgroups, so that none is taken for a lane.
+
+    Examples
+    --------
+    >>> threadgroups_named(2), threadgroups_named(0, 1, 2, 3), threadgroups_named(4, 6)
+    ('TG2', 'TG0-3', 'TG4, 6')
+    """
+    return f"TG{numbers(threadgroups)}"
 
 
 def runs_of_k(ks: Sequence[int]) -> str:
@@ -76,10 +88,11 @@ def _lines(schedule: "Schedule") -> Iterator[str]:
     yield ""
     if schedule.sets:
         yield from wrap(
-            "Rows x columns of D that each threadgroup T, lanes 4 T to 4 T + 3, makes in the steps of every set, with "
-            "A of its own lanes; both threadgroups of an octet read the half of B that the column 'B of' names:", _WIDTH
+            "Rows x columns of D that each threadgroup TGn, lanes 4 n to 4 n + 3, makes in the steps of every set, "
+            "with A of its own lanes; both threadgroups of an octet read the half of B that the column 'B held by' "
+            "names:", _WIDTH
         )  # fmt: skip
-        yield from _table(("step", *(f"T{i}" for i in range(8))), threadgroup_rows(schedule))
+        yield from _table(("step", *map(threadgroups_named, range(8))), threadgroup_rows(schedule))
         yield ""
     for label, text in remarks(schedule):
         yield from wrap(f"{label}: {text}", _WIDTH, subsequent_indent="  ")
@@ -105,7 +118,7 @@ OCTET_HEADINGS = ("octet", "threadgroups", "lanes", "product", "rows", "columns"
 def step_headings(schedule: "Schedule") -> tuple[str, ...]:
     """Headings of `step_rows`."""
     if schedule.sets:
-        return ("#", "machine instruction", "set", "step", "k", "reads A", "reads B", "B of", "adds to", "writes")
+        return ("#", "machine instruction", "set", "step", "k", "reads A", "reads B", "B held by", "adds to", "writes")
     return ("#", "machine instruction", "rows", "columns", "k", "reads A", "reads B", "adds to", "writes")
 
 
@@ -117,7 +130,7 @@ def step_rows(schedule: "Schedule") -> list[list[str]]:
         threadgroups = sorted({part.b_threadgroup for part in step.parts if part.b_threadgroup is not None})
         lines.append([
             str(step.number), step.opcode, *where, runs_of_k(step.ks), _registers("a", step), _registers("b", step),
-            *([f"T{numbers(threadgroups)}"] if threadgroups else []), *accumulates(schedule, step),
+            *([threadgroups_named(*threadgroups)] if threadgroups else []), *accumulates(schedule, step),
         ])  # fmt: skip
     return lines
 
@@ -151,8 +164,8 @@ def octet_rows(schedule: "Schedule") -> list[list[str]]:
         rows, cols = ({i for part in parts for i in getattr(part, x)} for x in ("rows", "cols"))
         lanes = sorted({lane for part in parts for lane in part.d.lanes})
         lines.append([
-            str(octet), f"T{octet}, T{octet + 4}", numbers(lanes), str(parts[0].matrix),
-            numbers(sorted(rows)), numbers(sorted(cols)),
+            str(octet), f"{threadgroups_named(octet)}, {threadgroups_named(octet + 4)}", numbers(lanes),
+            str(parts[0].matrix), numbers(sorted(rows)), numbers(sorted(cols)),
         ])  # fmt: skip
     return lines
 

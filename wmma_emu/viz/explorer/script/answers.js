@@ -6,12 +6,12 @@ function answer(mark, entry, chip, operands) {
   const operand = operands[mark.letter];
   const of = `<span class="of">of <code>${escape_html(entry.short)}</code> on ${chip.name}</span>`;
   const say = { element: say_element, lane: say_lane, register: say_register, index: say_index }[mark.kind];
-  return say(mark, entry, operand, operands, of);
+  return say(mark, entry, operand, of);
 }
 
 const strong = (text) => `<strong>${escape_html(text)}</strong>`;
 
-function say_element(mark, entry, operand, operands, of) {
+function say_element(mark, entry, operand, of) {
   const { layout, register } = operand;
   const { index, lane, cell } = mark;
   const place = `register ${strong(register + layout.register(index))}, ${strong(bits_name(layout, index, entry))}`;
@@ -23,15 +23,15 @@ function say_element(mark, entry, operand, operands, of) {
     more.push(`${plural(others.length + 1, "lane")} hold it, and each copy is read: also ${others.map(([i, l]) => `x[${i}] of lane ${l}`).join(", ")}.`);
   else if (others.length)
     more.push(`${index < layout.read ? "Copies that are not read" : "A copy that is not read; the same element"}: ${others.map(([i]) => `x[${i}]`).join(", ")}.`);
-  if (entry.kind === "move") more.push(...say_moved(cell, entry, operand, operands));
-  else more.push(say_product(cell, entry, operand, operands));
+  if (entry.kind === "move") more.push(...say_moved(cell, entry, operand));
+  else more.push(say_product(cell, entry, operand));
   return { head, more: more.filter(Boolean).map((x) => `<p>${x}</p>`).join("") };
 }
 
-function say_moved(cell, entry, operand, operands) {
+function say_moved(cell, entry, operand) {
   const layout = operand.layout;
   if (entry.before) {
-    const other = operands[operand.letter === "A" ? "D" : "A"];
+    const other = operand.all[operand.letter === "A" ? "D" : "A"];
     const [[index, lane]] = other.layout.holders[cell];
     return [`${operand.letter === "A" ? "After the move it is" : "Before the move it was"} x[${index}] of lane ${lane} (register ${other.register}${other.layout.register(index)}, ${bits_name(other.layout, index)}).`];
   }
@@ -40,9 +40,19 @@ function say_moved(cell, entry, operand, operands) {
   return [`Row ${row} of matrix ${layout.matrix(cell)} ${entry.family === "stmatrix" ? "goes to" : "comes from"} the address that ${strong(`lane ${layout.matrix(cell) * entry.rows + row}`)} gives; the element is ${bytes}.`];
 }
 
+const KEPT = { "1:2": "that one", "2:4": "one of the two", "4:8": "one of the four" };
+
+/** How an element of D comes about. */
+function sum_of(entry, row, col) {
+  const to = `D[${row}][${col}] = C[${row}][${col}] +`, bitwise = bitwise_of(entry);
+  if (bitwise) return `${to} the number of ones of A[${row}][k] ${bitwise} B[k][${col}] over all k.`;
+  if (entry.metadata) return `${to} Σ<sub>k</sub> A[${row}][k] · B[k][${col}], where k goes through the ${entry.k / 2} of ${entry.k} columns that metadata keeps of row ${row} of A: these meet the rows k of B.`;
+  return `${to} Σ<sub>k</sub> A[${row}][k] · B[k][${col}].`;
+}
+
 /** Which elements of the other operands an element meets. */
-function say_product(cell, entry, operand, { A, B, C, D }) {
-  const layout = operand.layout;
+function say_product(cell, entry, operand) {
+  const { layout, all: { A, B, D } } = operand;
   const [row, col] = [layout.row(cell), layout.col(cell)];
   const matrix = layout.matrix(cell);
   const lanes_along = (other, axis, at) => {
@@ -50,12 +60,12 @@ function say_product(cell, entry, operand, { A, B, C, D }) {
     const found = new Set();
     for (let i = 0; i < (axis === "row" ? other.layout.cols : other.layout.rows); i++)
       for (const lane of other.layout.lanes_of(axis === "row" ? other.layout.number_of(at, i, matrix) : other.layout.number_of(i, at, matrix))) found.add(lane);
-    return `${other.layout.lanes > 32 ? "threads" : "lanes"} ${spans([...found].sort((a, b) => a - b))}`;
+    return `${other.layout.lanes > 32 ? "thread" : "lane"}${found.size === 1 ? "" : "s"} ${spans([...found].sort((a, b) => a - b))}`;
   };
   if (operand.letter === "C" || operand.letter === "D")
-    return `D[${row}][${col}] = C[${row}][${col}] + Σ<sub>k</sub> A[${row}][k] · B[k][${col}]: row ${row} of A is in ${lanes_along(A, "row", row)}, column ${col} of B in ${lanes_along(B, "col", col)}.`;
+    return `${sum_of(entry, row, col)} ${entry.metadata ? `The packed row ${row} of A` : `Row ${row} of A`} is in ${lanes_along(A, "row", row)}, column ${col} of B in ${lanes_along(B, "col", col)}.`;
   if (entry.metadata)
-    return operand.letter === "A" ? `It is one of ${entry.metadata[0]} in its chunk of columns ${chunk_of(entry, col)}; metadata says which. It adds to row ${row} of D.`
+    return operand.letter === "A" ? `Of columns ${chunk_of(entry, col)} of row ${row}, ${kept_of(entry.metadata[0])}; this is ${KEPT[entry.metadata[0]]}, and metadata says which column it is. It adds to row ${row} of D.${whole_column(entry, row, col)}`
       : `It adds to column ${col} of D where metadata keeps column ${row} of A.`;
   return operand.letter === "A" ? `It meets row ${col} of B (${lanes_along(B, "row", col)}) and adds to row ${row} of D (${lanes_along(D, "row", row)}).`
     : `It meets column ${row} of A (${lanes_along(A, "col", row)}) and adds to column ${col} of D (${lanes_along(D, "col", col)}).`;
@@ -67,8 +77,19 @@ function chunk_of(entry, packed) {
   return upto(first, chunk);
 }
 
+/** Where the column of the whole A is that has the number of a packed one. */
+function whole_column(entry, row, col) {
+  return ` Columns of A are counted packed here: column ${col} of the whole A, where metadata keeps it, is ${packed_places(entry, row, col)}.`;
+}
+
+/** Where a column of the whole A may be among the packed ones. */
+function packed_places(entry, row, col) {
+  const half = entry.metadata[1] / 2, first = Math.floor(col / entry.metadata[1]) * half;
+  return range(half).map((i) => `A[${row}][${first + i}]`).join(half === 2 ? " or " : ", ");
+}
+
 /** List what registers of a lane hold, a register a line. */
-function register_lines(entry, operand, lane, registers) {
+function register_lines(operand, lane, registers) {
   const { layout, register } = operand;
   return registers.map((r) => {
     const held = range(layout.packed).map((e) => r * layout.packed + e);
@@ -82,7 +103,7 @@ function register_lines(entry, operand, lane, registers) {
 
 const MOST_LINES = 16;
 
-function say_lane({ lane }, entry, operand, operands, of) {
+function say_lane({ lane }, entry, operand, of) {
   const { layout } = operand;
   const name = lane_name(layout, lane);
   const what = operand.letter === "R" ? "of the matrices" : `of ${operand.letter}`;
@@ -90,27 +111,27 @@ function say_lane({ lane }, entry, operand, operands, of) {
   if (operand.letter === "R") head = `${say_address(lane, entry)} ${head}`;
   if (layout.matrices > 1 && entry.kind === "product") head += ` It works on product ${layout.matrix(layout.cell(0, lane))}.`;
   if (entry.before) {
-    const { A, D } = operands;
+    const { A, D } = operand.all;
     return { head: `${strong(name[0].toUpperCase() + name.slice(1))} holds 2 elements of A before the move, and 2 others after it, ${of}.`,
-      more: `<ul class="registers">${register_lines(entry, A, lane, [0])}${register_lines(entry, D, lane, [0])}</ul>` };
+      more: `<ul class="registers">${register_lines(A, lane, [0])}${register_lines(D, lane, [0])}</ul>` };
   }
   const shown = range(Math.min(layout.registers, MOST_LINES));
   const rest = layout.registers > MOST_LINES ? `<p>… and ${operand.register}${MOST_LINES} to ${operand.register}${layout.registers - 1}, in the register view.</p>` : "";
-  return { head, more: `<ul class="registers">${register_lines(entry, operand, lane, shown)}</ul>${rest}` };
+  return { head, more: `<ul class="registers">${register_lines(operand, lane, shown)}</ul>${rest}` };
 }
 
 function say_address(lane, entry) {
   const matrix = Math.floor(lane / entry.rows);
-  if (matrix >= entry.count) return `${strong(`Lane ${lane}`)} gives no address that counts.`;
+  if (matrix >= entry.count) return `${strong(`Lane ${lane}`)} gives the address of no row.${unread_addresses(entry)}`;
   return `${strong(`Lane ${lane}`)} gives the address of ${strong(`row ${lane % entry.rows} of matrix ${matrix}`)}.`;
 }
 
-function say_register({ register, lane }, entry, operand, operands, of) {
+function say_register({ register, lane }, entry, operand, of) {
   const { layout } = operand;
   if (lane !== undefined) {
     const name = lane_name(layout, lane);
     return { head: `Register ${strong(operand.register + register)} of ${strong(name)}, ${of}, holds:`,
-      more: `<ul class="registers">${register_lines(entry, operand, lane, [register])}</ul>` };
+      more: `<ul class="registers">${register_lines(operand, lane, [register])}</ul>` };
   }
   const held = range(layout.packed).map((e) => register * layout.packed + e);
   const parts = layout.bits === 1 ? `x[${held[0]}] to x[${held.at(-1)}], a bit each`
@@ -118,7 +139,7 @@ function say_register({ register, lane }, entry, operand, operands, of) {
   return { head: `Register ${strong(operand.register + register)} ${of} holds ${parts}.`, more: formula_lines(operand) };
 }
 
-function say_index({ index }, entry, operand, operands, of) {
+function say_index({ index }, entry, operand, of) {
   const { layout } = operand;
   return { head: `Element ${strong(`x[${index}]`)} of ${operand.letter} ${of} is in register ${strong(operand.register + layout.register(index))}, ${strong(bits_name(layout, index, entry))}, in every lane.`,
     more: formula_lines(operand) };

@@ -71,6 +71,13 @@ for (const entry of ENTRIES) entry.words = words_of(entry);
 const BY_NAME = new Map(ENTRIES.flatMap((x) => [[x.name, x], [x.short, x]]));
 const CHIP_BY_NAME = new Map(CHIPS.map((x) => [x.name, x]));
 
+/** The chip of a name: sm_90, h100, rtx 4090, Hopper; a generation of several is its first. */
+function chip_named(text) {
+  const name = text.trim().toLowerCase().replace(/^sm_?(\d+)[af]?$/, "sm_$1");
+  const is = (product) => new RegExp(`^${product.replace("xx", "\\d\\d")}$`).test(name);
+  return CHIP_BY_NAME.get(name) ?? CHIPS.find((x) => x.products.some(is) || (name.length > 2 && x.generation.toLowerCase().startsWith(name)));
+}
+
 const is_on = (entry, chip) => (entry.chips >> chip.bit) & 1;
 const chips_of = (entry) => CHIPS.filter((x) => is_on(entry, x));
 

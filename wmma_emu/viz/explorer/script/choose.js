@@ -5,12 +5,12 @@ function choose_entry(entry, letter = now.letter, mark = null) {
   if (!is_on(entry, now.chip)) {
     const before = now.chip;
     now.chip = chip_for(entry, before);
-    say(`${entry.short} is not on ${before.name}; the chip is now ${now.chip.name}.`);
-  }
+    notice(`${entry.short} is not on ${before.name}; the chip is now ${now.chip.name}.`);
+  } else notice("");
   const lane = now.mark?.kind === "lane" ? now.mark.lane : null;
-  Object.assign(now, { entry, warp: 0, part: 0, selector: 0, feed: 0, step: 0, mark });
+  Object.assign(now, { entry, warp: 0, part: 0, selector: 0, feed: 0, step: 0, lowering: "", mark });
   operands = operands_of(entry, now.chip);
-  now.letter = letter in operands ? letter : Object.keys(operands)[0];
+  now.letter = Object.hasOwn(operands, letter) ? letter : Object.keys(operands)[0];
   const layout = operand_now().layout;
   if (!mark && lane !== null && layout && lane < layout.lanes) now.mark = { letter: now.letter, kind: "lane", lane };
   if (mark) show_mark_in_window();
@@ -19,14 +19,38 @@ function choose_entry(entry, letter = now.letter, mark = null) {
 }
 
 function choose_chip(chip) {
+  const { entry, mark } = now;
   now.chip = chip;
-  if (!is_on(now.entry, chip)) {
-    const wanted = now.entry, found = nearest(wanted, chip);
+  if (!is_on(entry, chip)) {
+    const found = nearest(entry, chip);
     choose_entry(found);
-    say(`${chip.name} has no ${wanted.short}; shown is ${found.short}.`);
+    notice(`${chip.name} has no ${entry.short}; shown is ${found.short}.`);
     return;
   }
-  choose_entry(now.entry, now.letter);
+  const again = mark && same_question(mark);
+  choose_entry(entry, now.letter, again);
+  if (mark && !now.mark) notice(`What was pinned is not in ${entry.short} on ${chip.name}.`);
+}
+
+/** What a mark marks on the chip that is now chosen: what was asked, or else the same element of the matrix. */
+function same_question(mark) {
+  const before = operands[mark.letter].layout, there = operands_of(now.entry, now.chip), operand = there[mark.letter];
+  if (asked?.mark === mark) {
+    try {
+      asked.mark = read_question(asked.place, { ...now, letter: mark.letter }).mark;
+      return asked.mark;
+    } catch (error) {
+      if (error instanceof Misread) return null;
+      throw error;
+    }
+  }
+  const { layout } = operand;
+  if (!layout || mark.lane >= layout.lanes || mark.register >= layout.registers) return null;
+  if (mark.kind === "index") return mark.index < layout.elements ? mark : null;
+  if (mark.kind !== "element") return mark;
+  const [row, col, matrix] = [before.row(mark.cell), before.col(mark.cell), before.matrix(mark.cell)];
+  return row < layout.rows && col < layout.cols && matrix < layout.matrices
+    ? mark_of_cell(operand, layout.number_of(row, col, matrix)) : null;
 }
 
 function choose_operand(letter) {
@@ -47,6 +71,25 @@ function pin(mark, how = "push") {
     keep("replace");
     show();
   } else if (!draw_pictures()) light();
+  reveal();
+}
+
+/** Scroll the figures, and not the page, to the first cell that the mark lights, unless one of them is in view. */
+function reveal() {
+  if (!now.mark) return;
+  for (const id of ["matrix", "registers"]) {
+    const box = at(id).querySelector(".scroll"), room = box.getBoundingClientRect();
+    const lit = [...box.querySelectorAll(".cell.strong")];
+    if (!lit.length) lit.push(...box.querySelectorAll(".cell.lit"));
+    if (!lit.length || !room.width) continue;
+    const bounds = lit.map((x) => x.getBoundingClientRect());
+    const right = room.left + box.clientWidth, bottom = room.top + box.clientHeight;
+    const inside = (x) => x.left >= room.left && x.right <= right && x.top >= room.top && x.bottom <= bottom;
+    if (bounds.some(inside)) continue;
+    const [first] = bounds, beside = 24;  // so that a neighbour is seen, too
+    const by = (low, high, from, to) => (high > to ? high - to + beside : low < from ? low - from - beside : 0);
+    box.scrollBy({ left: by(first.left, first.right, room.left, right), top: by(first.top, first.bottom, room.top, bottom), behavior: "instant" });
+  }
 }
 
 /** Of a wide operand, turn to the warp and columns where the mark is. */

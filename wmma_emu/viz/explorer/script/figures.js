@@ -21,8 +21,8 @@ const FIGURE_STYLE = `
 .figure.marked .cell.band .fill { opacity: 0.75; }
 .figure.marked .cell.lit .fill { opacity: 1; }
 .figure.marked .cell.lit text, .figure.marked .cell.band text { fill: ${INK}; }
-.figure.marked .cell.lit .main, .figure.marked .cell.strong text { font-weight: 700; }
-.figure .cell.lit .edge { stroke: ${INK}; }
+.figure.marked .cell.lit text { font-weight: 700; }
+.figure .cell.lit .edge { stroke: ${INK}; stroke-width: 2; }
 .figure .cell.band .edge { stroke: ${INK}; stroke-dasharray: 3 2; }
 .figure .cell.strong .edge { stroke: ${INK}; stroke-width: 3.5; stroke-dasharray: none; }
 .figure .cell.unread .fill { fill-opacity: 0.35; }

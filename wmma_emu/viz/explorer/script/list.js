@@ -7,14 +7,14 @@ let options = [], active = -1;
 function open_list(text = at("instruction").value) {
   const box = at("found");
   const exact = text === now.entry.short;
-  const found = search(exact ? "" : text, now.chip, facets());
+  const found = asks_for_place(text) ? [] : search(exact ? "" : text, now.chip, facets());
   options = found.slice(0, MOST_OPTIONS);
   if (exact && options.includes(now.entry)) options = [now.entry, ...options.filter((x) => x !== now.entry)];
   active = options.length && !exact && text ? 0 : -1;
   box.innerHTML = options.map((x, i) => `<div role="option" id="option-${i}" aria-selected="${i === active}" data-at="${i}"${is_on(x, now.chip) ? "" : ' class="elsewhere"'}>
     <code>${escape_html(x.short)}</code> <span>${is_on(x, now.chip) ? x.family : `on ${chips_of(x).map((y) => y.name).join(" ")}`}</span></div>`).join("")
     + (found.length > options.length ? `<div class="rest">and ${found.length - options.length} more: type to narrow</div>` : "")
-    + (found.length ? "" : `<div class="rest">Nothing matches. Try m16n8k16, bf16, half, sparse, ldmatrix.</div>`);
+    + (found.length ? "" : `<div class="rest">Nothing matches. ${asks_for_place(text) ? "A place is asked in the Find box." : "Try m16n8k16, bf16, half, sparse, ldmatrix."}</div>`);
   box.hidden = false;
   at("instruction").setAttribute("aria-expanded", "true");
   mark_option(active);
@@ -36,12 +36,17 @@ function mark_option(index) {
   at("instruction").setAttribute("aria-activedescendant", node.id);
 }
 
+function show_name() {
+  at("instruction").value = now.entry.short;
+  at("instruction").removeAttribute("aria-invalid");
+}
+
 function watch_list() {
   const input = at("instruction"), box = at("found");
   input.addEventListener("focus", () => input.select());
   input.addEventListener("click", () => open_list());
   input.addEventListener("input", () => open_list());
-  input.addEventListener("blur", () => { close_list(); input.value = now.entry.short; });
+  input.addEventListener("blur", () => { close_list(); leave(input.value.trim()); });
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
@@ -50,9 +55,10 @@ function watch_list() {
     } else if (event.key === "Enter") {
       event.preventDefault();
       if (!box.hidden && options[Math.max(active, 0)]) take(options[Math.max(active, 0)]);
+      else leave(input.value.trim());
     } else if (event.key === "Escape") {
       event.stopPropagation();
-      input.value = now.entry.short;
+      show_name();
       close_list();
     }
   });
@@ -61,10 +67,21 @@ function watch_list() {
     const node = event.target.closest("[data-at]");
     if (node) take(options[Number(node.dataset.at)]);
   });
+  /** Take what was typed if it is one instruction; else keep it, and say why nothing was chosen. */
+  function leave(text) {
+    if (!text || text === now.entry.short) return show_name();
+    const named = BY_NAME.get(text.toLowerCase()), found = named ? [named] : asks_for_place(text) ? [] : search(text, now.chip);
+    const here = found.filter((x) => is_on(x, now.chip));
+    if (found.length === 1 || here.length === 1) return take(found.length === 1 ? found[0] : here[0]);
+    const why = asks_for_place(text) ? "asks for a place: type it into Find"
+      : found.length ? `matches ${found.length} instructions: choose one` : "matches no instruction";
+    notice(`“${cut(text)}” ${why}; shown is still ${now.entry.short}.`);
+    input.setAttribute("aria-invalid", "true");
+  }
   function take(entry) {
     close_list();
     choose_entry(entry);
-    input.value = now.entry.short;
-    say(`${now.entry.short} on ${now.chip.name}`);
+    show_name();
+    if (at("notice").hidden) say(`${now.entry.short} on ${now.chip.name}`);
   }
 }

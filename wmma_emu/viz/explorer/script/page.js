@@ -22,7 +22,7 @@ function toast(text) {
   const node = make("div", { class: "toast", "aria-hidden": "true" }, escape_html(text));
   document.body.append(node);
   clearTimeout(toasted);
-  toasted = setTimeout(() => node.remove(), 2500);
+  toasted = setTimeout(() => node.remove(), 2000);
 }
 
 function save(id) {
@@ -35,13 +35,18 @@ function save(id) {
 }
 
 function ask(text) {
+  notice("");
   if (!text.trim()) return pin(null);
   try {
     const found = read_question(text, now);
+    if (found.mark) asked = found;
     if (found.mark && now.tab !== "layout") turn_to("layout");  // where it can be seen
-    if (found.entry !== now.entry) choose_entry(found.entry, found.letter, found.mark);
+    const { chip } = now;
+    if (found.chip) now.chip = found.chip;
+    if (found.entry !== now.entry || now.chip !== chip) choose_entry(found.entry, found.letter, found.mark);
     else if (!found.mark) choose_operand(found.letter);
     else pin(found.mark);
+    if (!found.mark && found.note) notice(found.note);
     set_entrance();
   } catch (error) {
     if (!(error instanceof Misread)) throw error;
@@ -52,6 +57,9 @@ function ask(text) {
     at("answer").innerHTML = `<p class="head">${escape_html(error.message)}</p>`;
   }
 }
+
+/** What the arrangement of the pictures depends on. */
+const arrangement = () => `${innerWidth < 480} ${innerWidth < 620}`;
 
 function start() {
   read_fragment(location.hash);
@@ -92,6 +100,12 @@ function start() {
     }
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", light);
+  let arranged = arrangement();
+  addEventListener("resize", () => {
+    if (arrangement() === arranged) return;
+    arranged = arrangement();
+    show();
+  });
 }
 
 // For those who want the numbers rather than the pictures, and for tests.

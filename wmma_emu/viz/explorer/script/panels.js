@@ -67,6 +67,15 @@ function move_of(plan, family, chip) {
   return entry && is_on(entry, chip) ? entry : null;
 }
 
+/** What holds for the addresses of lanes that give no row, in a move on the chip that is shown; "" where there are none. */
+function unread_addresses(move, chip = now.chip) {
+  const read = move.count * move.rows;
+  if (read >= 32) return "";
+  const lanes = `lanes ${read} to 31`;
+  if (move.family !== "ldmatrix" || !DATA.every_lane_needs_an_address.includes(chip.name)) return ` The addresses of ${lanes} do not count.`;
+  return ` The addresses of ${lanes} are not read, but on ${chip.name} every lane's has to be valid: give them those of lanes 0 to ${read - 1} again.`;
+}
+
 /** Row and column of the element whose address a lane gives, in a move of a plan (the first by default). */
 function address_of(plan, layout, lane, nth = 0) {
   const [stored, , origins, count] = plan;
@@ -82,7 +91,7 @@ function plans_for(operand) {
 }
 
 /** How an operand of a product is loaded (and D stored) by moves of matrices. */
-function loads_panel(into, entry, operands, chip, go) {
+function loads_panel(into, operands, chip, go) {
   into.replaceChildren(make("h2", {}, "Loading with ldmatrix"), make("p", { class: "quiet" },
     "Each lane gives the address of 16 bytes of the tile, and the matrices land in the registers as the product wants them. The tile lies in shared memory as it is named; rows need not follow each other."));
   const cards = make("div", { class: "cards" });
@@ -91,14 +100,16 @@ function loads_panel(into, entry, operands, chip, go) {
     for (const plan of plans_for(operand)) {
       const move = move_of(plan, family, chip);
       if (!move) continue;
-      cards.append(load_card(operand, plan, move, entry, go));
+      cards.append(load_card(operand, plan, move, go));
     }
   }
   if (cards.childElementCount) into.append(cards);
   else into.append(make("p", {}, `No ldmatrix of ${chip.name} fills these fragments as they are.`));
 }
 
-function load_card(operand, plan, move, entry, go) {
+const COUNTS = { 1: "one register", 2: "two registers", 4: "four registers" };
+
+function load_card(operand, plan, move, go) {
   const [, , origins, count, row, col] = plan;
   const times = origins.length / count;
   const { layout } = operand;
@@ -107,15 +118,16 @@ function load_card(operand, plan, move, entry, go) {
   const registers = (nth) => `${operand.register}${upto(nth * count, count).replace("–", `–${operand.register}`)}`;
   const card = make("section", { class: "card", "aria-label": `${stored_name(operand, plan)}` },
     `<h3>${stored_name(operand, plan)}</h3>
-    <p>${times > 1 ? `${times} times ` : ""}<code>${move.short}</code> ${verb} ${times > 1 ? `four registers each` : registers(0)}.
+    <p>${times > 1 ? `${times} times ` : ""}<code>${move.short}</code> ${verb} ${times > 1 ? `${COUNTS[count]} each` : registers(0)}.
     ${count < 4 ? `Lanes 0 to ${8 * count - 1} give addresses` : "Lane <i>lane</i> gives the address"} of
-    <code class="address">${place_name(operand.letter, escape_html(row), escape_html(col))}</code>${times > 1 ? " in the first" : ""}${below}.</p>`);
+    <code class="address">${place_name(operand.letter, escape_html(row), escape_html(col))}</code>${times > 1 ? " in the first" : ""}${below}.${unread_addresses(move)}</p>`);
   if (times > 1)
     card.append(make("p", { class: "quiet" }, `The next ones begin at ${range(Math.min(times, 8)).slice(1).map((i) => `<code>${place_name(operand.letter, ...origins[i * count])}</code> (${registers(i)})`).join(", ")}${times > 8 ? ", …" : ""}.`));
   const cells = range(8 * count).map((lane) => `<td style="background:${lane_colour(lane)}"><b>T${lane}</b> ${place_name(operand.letter, ...address_of(plan, layout, lane))}</td>`);
   const lines = range(8).map((i) => `<tr>${range(count).map((j) => cells[8 * j + i]).join("")}</tr>`).join("");
   const heads = range(count).map((j) => `<th scope="col">matrix ${j} → ${operand.register}${j}</th>`).join("");
-  card.append(make("div", { class: "scroll" }, `<table class="addresses"><caption class="unseen">Address of each lane</caption><thead><tr>${heads}</tr></thead><tbody>${lines}</tbody></table>`));
+  card.append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Addresses of ${stored_name(operand, plan)}` },
+    `<table class="addresses"><caption class="unseen">Address of each lane</caption><thead><tr>${heads}</tr></thead><tbody>${lines}</tbody></table>`));
   const button = make("button", { type: "button" }, `Show ${move.short}`);
   button.addEventListener("click", () => go(move));
   card.append(button);
@@ -161,11 +173,14 @@ function feeds_panel(into, move, chip, chosen, turn, go) {
   const field = make("div", { class: "field" }, `<label for="feed">${stores ? "Registers of" : "To fill"}</label>`);
   field.append(select);
   const { entry, operand, plan } = feeds[index];
-  into.append(field, load_card(operand, plan, move, entry, () => go(entry, operand.letter)));
+  into.append(field, load_card(operand, plan, move, () => go(entry, operand.letter)));
   into.querySelector(".card > button").textContent = `Show ${operand.letter} of ${entry.short}`;
 }
 
 // --- metadata ------------------------------------------------------------------------------------
+
+/** "2 of 4 are kept" where the manual writes 2:4. */
+const kept_of = (granularity) => `${granularity.replace(":", " of ")} ${granularity.startsWith("1:") ? "is" : "are"} kept`;
 
 /** Lane and nibble that speak of a chunk of a row. */
 function metadata_place(metadata, row, chunk, selector) {
@@ -176,7 +191,7 @@ function metadata_place(metadata, row, chunk, selector) {
 function metadata_panel(into, entry, selector, turn) {
   const [granularity, chunk, chunks, selectors, , , , , , legal, rows] = entry.metadata;
   into.replaceChildren(make("h2", {}, "Metadata of the sparse A"), make("p", { class: "quiet" },
-    `A row of A is cut into chunks of ${chunk} columns, ${granularity} of which are there. Four bits, a nibble, say which: nibble n is bits 4n to 4n + 3 of a lane's 32-bit metadata register. Here is, of each chunk of each row, the lane and its nibble${rows > 16 ? " (lane within the warp that holds the row)" : ""}.`));
+    `A row of A is cut into chunks of ${chunk} columns: ${kept_of(granularity)}. Four bits, a nibble, say which: nibble n is bits 4n to 4n + 3 of a lane's 32-bit metadata register. Here is, of each chunk of each row, the lane and its nibble${rows > 16 ? " (lane within the warp that holds the row)" : ""}.`));
   const bar = make("div", { class: "bar", role: "group", "aria-label": "Sparsity selector" }, "<span>Selector F</span>");
   for (const x of range(selectors)) {
     const button = make("button", { type: "button", "aria-pressed": String(x === selector), "data-selector": x }, String(x));

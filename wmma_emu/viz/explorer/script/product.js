@@ -4,7 +4,7 @@
 const MAP_SIZES = { k: 136, m: 200, n: 190, cell: 12 };
 
 /** How large the cells of the four are, along m, n and k; and whether C stands below D. */
-function scales(operands, entry) {
+function scales(operands) {
   const { A, B, D } = operands;
   const fit = (room, count, most = MAP_SIZES.cell) => Math.max(0.5, Math.min(most, Math.floor((room / count) * 2) / 2));
   const below = D.cols > 32 || innerWidth < 480;
@@ -57,6 +57,14 @@ class OperandMap {
     });
   }
 
+  /** A thin line within a place: light colours alone do not stand out. */
+  line(place, colour) {
+    const [x, y, width, height] = this.box(place);
+    this.pen.strokeStyle = colour;
+    this.pen.lineWidth = 1;
+    this.pen.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
+  }
+
   /** Draw, with what a mark lights. */
   draw(mark) {
     const { pen, operand, entry } = this;
@@ -75,6 +83,7 @@ class OperandMap {
       if (kind === "band") pen.globalAlpha = 0.7;
       this.fill(pen, place);
       pen.globalAlpha = 1;
+      if (kind !== "band" && Math.min(...this.box(place).slice(2)) >= 4) this.line(place, line);
       if (kind !== "band") this.lit[kind === "strong" ? "strong" : "lit"].push(place);
       if (kind.includes("band")) bands.push(place);
     }
@@ -115,7 +124,7 @@ function draw_product(into, operands, entry, chosen, choose) {
     into.replaceChildren();
     return maps;
   }
-  const size = scales(operands, entry);
+  const size = scales(operands);
   into.className = `product${size.below ? " below" : ""}`;
   into.replaceChildren(...LETTERS.map((letter) => {
     const operand = operands[letter];

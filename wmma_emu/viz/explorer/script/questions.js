@@ -6,6 +6,9 @@
 
 class Misread extends Error {}
 
+/** A whole number as it was typed: one that JavaScript's numbers do not have stays exact. */
+const integer = (digits) => (Number.isSafeInteger(Number(digits)) ? Number(digits) : BigInt(digits));
+
 const NUMBERS = String.raw`\s*(\d+)\s*`;
 const PLACES = [
   new RegExp(String.raw`^([abcdmr])?\s*\[${NUMBERS}\]\s*\[${NUMBERS}\](?:\s*\[${NUMBERS}\])?$`, "i"),
@@ -23,25 +26,85 @@ const WORDS = [
   ["letter", /\b(?:operand\s+)?([abcdr])\b/i],
 ];
 
+const FORM = "Ask for a place, and say of which instruction and on which chip where others are meant: "
+  + "T5, a1, x3, (9, 3), C[1][12] of wmma m16n16k16 on sm_70.";
+
+const ASKING = /^(?:which|what|who)\s+(?:(?:lanes?|threads?|registers?|bits?|elements?|and|or|of|which)\s+)*holds?\s+(?!of\b|in\b)/i;
+const FILLER = /^(?:of|in|at|and|the|for|what|does|holds?|operand)$/i;
+const NUMBERED = /^(?:lanes?|threads?|warp|register|reg|row|col|column|matrix|product|element|index|bits?)$/i;
+const PLACE_WORD = /^(?:(?:lane|thread|warp|register|reg|row|col|column|matrix|product|element|index|bits?|[xtli])[:=]?\[?\d+\]?|[abcdr]\d*:?|m?\d*[(\[].*[)\]]|[abcdr][(\[].*[)\]])$/i;
+
+/** Part a question into its place and the rest, which names an instruction: "C[1][12] of wmma m16n16k16". */
+function parted(text) {
+  const tokens = text.trim().replace(/[?.;,]+$/, "").replace(ASKING, "")
+    .replace(/\b([abcdmr])\s+(?=[(\[])/gi, "$1").replace(/\]\s+\[/g, "][").replace(/\b(ldmatrix|stmatrix)\s+(x[124])\b/gi, "$1.$2")
+    .replace(/(k(?:128|256))\s+b1\b/gi, "$1.b1").replace(/\s*([:=])\s*(?=\d)/g, "$1")
+    .replace(/[(\[]\s*\d+(?:\s*[, ]\s*\d+)*\s*[)\]]/g, (x) => x.trim().replace(/\s*[, ]\s*/g, (y) => (/\d/.test(y) ? y : ",")).replace(/([(\[]),|,([)\]])/g, "$1$2"))
+    .split(/\s+/).filter(Boolean);
+  const plain = (x) => x?.replace(/[,;.]+$/, "") ?? "";
+  const of_place = (i) => PLACE_WORD.test(plain(tokens[i])) || (NUMBERED.test(plain(tokens[i])) && /^\d+\b/.test(tokens[i + 1] ?? ""))
+    || (/^\d+(?:[-–]\d+)?$/.test(plain(tokens[i])) && NUMBERED.test(plain(tokens[i - 1])));
+  const along = (i, step) => {
+    let end = i;
+    for (let j = i; j >= 0 && j < tokens.length && (of_place(j) || FILLER.test(plain(tokens[j]))); j += step) if (of_place(j)) end = j + step;
+    return end;
+  };
+  const first = along(0, 1), last = first ? tokens.length - 1 : along(tokens.length - 1, -1);
+  const [place, rest] = first ? [tokens.slice(0, first), tokens.slice(first)] : [tokens.slice(last + 1), tokens.slice(0, last + 1)];
+  while (rest.length && FILLER.test(rest[0])) rest.shift();
+  while (rest.length && FILLER.test(rest.at(-1))) rest.pop();
+  return { place: place.join(" "), rest: rest.join(" ") };
+}
+
+const asks_for_place = (text) => /[[(]|^(?:[tl]\d|lane|thread|warp|row|reg)/i.test(parted(text).place);
+
+/** The chip that a question ends on: "... on sm_70", "... on h100". */
+function parted_chip(text) {
+  const found = text.match(/^(.*?)\s*\bon\s+(?:an?\s+|the\s+)?([^\[\]()]+?)[?.\s]*$/i);
+  if (!found) return { question: text, chip: null };
+  const chip = chip_named(found[2]);
+  if (!chip) throw new Misread(`No chip is called “${cut(found[2])}”, in “${cut(text)}”. Chips are ${CHIPS.map((x) => x.name).join(", ")}, or ${CHIPS.map((x) => x.products[0]).join(", ")}.`);
+  return { question: found[1], chip };
+}
+
 /** Read a question.
  *
- * context: { entry, chip, letter }. Returns { entry, letter, mark }; throws Misread with what is legal. */
+ * context: { entry, chip, letter }. Returns { entry, chip, letter, mark, place, note }; throws Misread with what is legal. */
 function read_question(text, context) {
-  let question = text.trim().replace(/\s+/g, " ");
-  let { entry, letter } = context;
-  const of = question.match(/^(.+?) (?:of|in) (.+)$/i);
-  if (of && !/^(operand )?[abcdr]$/i.test(of[2])) {
-    [entry] = search(of[2].replace(/[?.]+$/, ""), context.chip);
-    if (!entry) throw new Misread(`No instruction matches “${of[2]}”.`);
-    question = of[1];
-  } else if (BY_NAME.has(question.toLowerCase()) && /\./.test(question)) {
-    return { entry: BY_NAME.get(question.toLowerCase()), letter, mark: null };
+  const whole = text.trim().replace(/\s+/g, " ");
+  const { question, chip: on } = parted_chip(whole);
+  const { place, rest } = parted(question);
+  const wanted = on ?? context.chip;
+  let { entry, letter } = context, note = "";
+  if (rest) [entry, note] = instruction_of(rest, place, wanted, whole);
+  if (!place && !rest && !on) throw new Misread(`“${cut(whole)}” says no place. ${FORM}`);
+  if (on && !is_on(entry, on))
+    throw new Misread(`${on.name} has no ${entry.short}; it is on ${chips_of(entry).map((x) => x.name).join(", ")}.`);
+  const chip = chip_for(entry, wanted);
+  if (!place) return { entry, chip, letter, mark: null, place, note };
+  const found = read_mark(place, entry, letter, operands_of(entry, chip), !rest);
+  return { entry, chip, ...found, place, note };
+}
+
+/** The instruction that a question names, and what to say where several are meant. */
+function instruction_of(query, place, chip, whole) {
+  const searched = (text) => (query_parts(text).some((x) => x.length > 1) ? search(text, chip) : []);
+  const named = query.split(" ").filter((x) => /^w?g?mma\b|matrix\b|m\d+n\d+/i.test(x)).join(" ");
+  let found = searched(query);
+  if (!found.length && !place) found = searched(query = named);
+  if (!found.length) {
+    throw new Misread(place ? `No instruction matches “${cut(query)}”, in “${cut(whole)}”. ${FORM}`
+      : `“${cut(whole)}” says no place. ${FORM}`);
   }
-  const chip = chip_for(entry, context.chip);
-  const operands = operands_of(entry, chip);
+  const [entry] = found, here = found.filter((x) => is_on(x, chip)).length || found.length;
+  const exact = [entry.name, entry.short].includes(query.toLowerCase());
+  return [entry, exact || here < 2 ? "" : `${here} instructions match “${cut(query)}”; this is the first: ${entry.short}.`];
+}
+
+function read_mark(question, entry, letter, operands, bare) {
   const choose = (given) => {
     const wanted = entry.kind === "move" && entry.fragment && !entry.before ? "R" : (given ?? letter).toUpperCase();
-    letter = wanted in operands ? wanted : Object.keys(operands)[0];
+    letter = Object.hasOwn(operands, wanted) ? wanted : Object.keys(operands)[0];
     if (given && !/[mr]/i.test(given) && letter !== given.toUpperCase())
       throw new Misread(`${entry.short} has no operand ${given.toUpperCase()}; it has ${Object.keys(operands).join(", ")}.`);
     const operand = operands[letter];
@@ -49,29 +112,38 @@ function read_question(text, context) {
     return operand;
   };
   const place = read_place(question);
-  if (place) return { entry, letter: (choose(place.letter), letter), mark: element_mark(choose(place.letter), place) };
+  if (place) {
+    const operand = choose(place.letter);
+    const hint = bare ? ` To ask of another instruction, name it: ${question} of wmma m16n16k16.` : "";
+    return { letter, mark: element_mark(operand, place, entry, hint) };
+  }
   const said = read_words(question);
-  const given = said.letter ?? said.named?.[0];
-  const operand = choose(given);
-  return { entry, letter, mark: words_mark(operand, said, question) };
+  const operand = choose(said.letter ?? said.named?.[0]);
+  return { letter, mark: words_mark(operand, said, question) };
 }
 
 function read_place(question) {
   let found = question.match(MATRIX_PLACE);
-  if (found) return { letter: "m", matrix: Number(found[1]), row: Number(found[2] ?? found[4]), col: Number(found[3] ?? found[5]) };
+  if (found) return { letter: "m", matrix: integer(found[1]), row: integer(found[2] ?? found[4]), col: integer(found[3] ?? found[5]) };
   found = question.match(ROW_COL);
-  if (found) return { letter: found[1], row: Number(found[2]), col: Number(found[3]), matrix: found[4] && Number(found[4]) };
+  if (found) return { letter: found[1], row: integer(found[2]), col: integer(found[3]), matrix: found[4] && integer(found[4]) };
   found = PLACES.map((x) => question.match(x)).find(Boolean);
   if (!found) return null;
-  const numbers = found.slice(2).filter((x) => x !== undefined).map(Number);
+  const numbers = found.slice(2).filter((x) => x !== undefined).map(integer);
   const [row, col] = numbers.slice(-2);
   return { letter: found[1], row, col, matrix: numbers.length > 2 ? numbers[0] : undefined };
 }
 
-function element_mark(operand, { row, col, matrix = 0 }) {
+function element_mark(operand, { row, col, matrix = 0 }, entry, hint) {
   const layout = operand.layout;
+  const packed = operand.letter === "A" && entry.metadata;
   const within = (name, value, count) => {
-    if (value >= count) throw new Misread(`${operand.letter === "R" ? "A matrix" : operand.letter} has ${plural(count, name)}: there is no ${name} ${value}; legal ${count > 1 ? `are 0 to ${count - 1}` : "is 0"}.`);
+    if (value < count) return;
+    const whose = operand.letter !== "R" ? `${operand.letter} of ${entry.short}` : name === "matrix" ? entry.short : `A matrix of ${entry.short}`;
+    const whole = packed && name === "column" && value < entry.k
+      ? ` Columns of a sparse A are counted packed: column ${value} of the whole A, where metadata keeps it, is ${packed_places(entry, row, value)}.` : "";
+    throw new Misread(`${whose} has ${plural(count, name, name === "matrix" ? "matrices" : undefined)}: there is no ${name} ${cut(String(value))}; `
+      + `legal ${count > 1 ? `are 0 to ${count - 1}` : "is 0"}.${whole || hint}`);
   };
   within("matrix", matrix, layout.matrices);
   within("row", row, layout.rows);
@@ -96,16 +168,15 @@ function read_words(question) {
     const found = rest.match(pattern);
     if (!found) continue;
     rest = rest.replace(found[0], " ");
-    if (name === "register") [said.register, said.letter] = [Number(found[2]), found[1]];
-    else if (name === "named") said.named = [found[1], Number(found[2])];
+    if (name === "register") [said.register, said.letter] = [integer(found[2]), found[1]];
+    else if (name === "named") said.named = [found[1], integer(found[2])];
     else if (name === "letter") said.letter = found[1];
-    else said[name] = Number(found[1]);
+    else said[name] = integer(found[1]);
   }
   if (said.named && said.register === undefined) said.register = said.named[1];
   const left = rest.trim();
   if (left || (!Object.keys(said).length))
-    throw new Misread(`“${left || question}” says no place. Type a lane (T5, lane 5), a register (a1, register 1), an element (x3), `
-      + "both (T5 a1), or a row and a column: (9, 17), A[9][17].");
+    throw new Misread(`“${cut(left || question)}” says no place${left && left !== question ? `, in “${cut(question)}”` : ""}. ${FORM}`);
   return said;
 }
 
@@ -113,7 +184,7 @@ function words_mark(operand, said, question) {
   const layout = operand.layout;
   const legal = (what, value, count, of) => {
     if (value !== undefined && value >= count)
-      throw new Misread(`There is no ${what} ${value}: ${of}; legal ${count > 1 ? `are 0 to ${count - 1}` : "is 0"}.`);
+      throw new Misread(`There is no ${what} ${cut(String(value))}: ${of}; legal ${count > 1 ? `are 0 to ${count - 1}` : "is 0"}.`);
   };
   let { lane, register, index } = said;
   if (said.warp !== undefined) {

@@ -10,11 +10,15 @@ function unspanned(spans) {
   return numbers;
 }
 
-/** The schedule of an instruction on a chip, as objects; null where it is one machine instruction, or not known. */
-function schedule_of(entry, chip) {
+/** The schedule of an instruction on a chip, as objects; null where it is one machine instruction, or not known.
+ *
+ * Of several compilers' sequences it is the named one, or else the newest. */
+function schedule_of(entry, chip, wanted) {
   const groups = entry.kind === "product" ? SCHEDULES.of[ENTRIES.indexOf(entry)] : null;
-  const found = groups?.find(([mask]) => (mask >> chip.bit) & 1);
-  if (!found) return null;
+  const there = (groups ?? []).filter(([mask]) => (mask >> chip.bit) & 1);
+  if (!there.length) return null;
+  const lowerings = there.map(([, head]) => SCHEDULES.heads[head][0]);
+  const found = there[Math.max(0, lowerings.indexOf(wanted))];
   const [lowering, machine, sums, before, after, inside, finish, note, source, status, m, n, terms] = SCHEDULES.heads[found[1]];
   const held = (number) => {
     if (number < 0) return null;
@@ -32,42 +36,87 @@ function schedule_of(entry, chip) {
     return { number, opcode, set: none(set), step: none(step), ks: unspanned(ks), rounded: rounded.map(unspanned), start,
       transposed: Boolean(transposed), parts: parts.map(part) };
   });
-  return { entry, lowering, machine, sums, before, after, inside, finish, note, source, status, shape: [m, n, terms], steps };
+  return { entry, lowering, lowerings, machine, sums, before, after, inside, finish, note, source, status, shape: [m, n, terms], steps };
 }
 
-function schedule_now() { return schedule_of(now.entry, now.chip); }
+function schedule_now() { return schedule_of(now.entry, now.chip, now.lowering); }
 
-const STARTS = { c: "C", d: "what the steps before left", zero: "zero" };
+const STARTS = { c: "C", d: "what the instructions before left", zero: "zero" };
 const register_names = (letter, held) => (held ? spans(held.registers).replace(/\d+/g, (x) => letter + x) : "–");
 
-function schedule_panel(into, schedule, chosen, turn) {
-  const { steps } = schedule;
+const ORDINALS = ["first", "second"];
+
+/** What a step adds to and what it writes: registers of C or D, or sums beside them that become D in the end. */
+function sums_names(schedule, step) {
+  const { finish } = schedule;
+  const each = finish === "add_c" || finish === "add_sums_and_c";  // each step then has sums of its own
+  const name = each ? ORDINALS[step.number] : finish === "none" ? "d" : "sums";
+  const before = each ? ORDINALS[step.number - 1] : name;
+  const converted = finish === "none" && step.set === null && schedule.entry.formats[3] !== schedule.sums ? ` as ${schedule.sums}` : "";
+  const registers = (what, held) => {
+    if (what.length === 1) return register_names(what, held);
+    const runs = runs_of(held.registers).map(([first, count]) => upto(first, count));
+    return `${what} ${runs.join(", ")}`;
+  };
+  return {
+    adds: (part) => (part.c ? (step.start === "d" ? registers(before, part.c) : register_names("c", part.c) + converted) : "zero"),
+    writes: (part) => registers(name, part.d),
+  };
+}
+
+/** Ascending numbers as runs of neighbours: [first, count] of each. */
+function runs_of(numbers) {
+  const runs = [];
+  for (const x of numbers) {
+    const last = runs.at(-1);
+    if (last && last[0] + last[1] === x) last[1]++;
+    else runs.push([x, 1]);
+  }
+  return runs;
+}
+
+function schedule_panel(into, schedule, chosen, turn, lower) {
+  const { steps, entry } = schedule;
   const number = Math.min(chosen, steps.length - 1), step = steps[number];
+  const packed = entry.metadata ? "A is packed: k counts its elements, and B is drawn with the rows that they meet, which metadata says" : "";
   const focused = document.activeElement?.dataset?.step;
   into.replaceChildren(make("h2", {}, `${escape_html(schedule.machine)}`), make("p", { class: "quiet" },
-    `${[schedule.before, schedule.inside, schedule.after, schedule.note].filter(Boolean).map((x) => `${escape_html(x[0].toUpperCase() + x.slice(1))}.`).join(" ")}`));
-  const bar = make("div", { class: "stepper", role: "group", "aria-label": "Step" });
+    `${[packed, schedule.before, schedule.inside, schedule.after, schedule.note].filter(Boolean).map((x) => `${escape_html(x[0].toUpperCase() + x.slice(1))}.`).join(" ")}`));
+  if (schedule.lowering !== "native") {
+    const choice = make("div", { class: "bar", role: "group", "aria-label": "Lowering" }, "<span>As lowered by</span>");
+    for (const name of schedule.lowerings) {
+      const one = make("button", { type: "button", "aria-pressed": String(name === schedule.lowering), "data-lowering": name },
+        name.replace("-", " "));
+      one.addEventListener("click", () => {
+        lower(name);
+        into.querySelector(`[data-lowering="${name}"]`)?.focus();
+      });
+      choice.append(one);
+    }
+    into.append(choice);
+  }
+  const bar = make("div", { class: "stepper", role: "group", "aria-label": "Machine instructions" });
   const button = (name, text, to, off) => {
     const node = make("button", { type: "button", "data-step": name, ...(off ? { disabled: "" } : {}) }, text);
     node.addEventListener("click", () => turn(to));
     return node;
   };
   const slider = make("input", { type: "range", min: "0", max: String(steps.length - 1), value: String(number), "data-step": "slider",
-    "aria-label": "Machine instruction", "aria-valuetext": `${number + 1} of ${steps.length}` });
+    "aria-label": "Machine instruction", "aria-valuetext": `instruction ${number} of 0 to ${steps.length - 1}` });
   slider.addEventListener("input", () => turn(Number(slider.value)));
   bar.append(button("back", "◀ Back", number - 1, number === 0), slider, button("next", "Next ▶", number + 1, number === steps.length - 1),
-    make("strong", {}, `Step ${number + 1} of ${steps.length}`));
+    make("strong", {}, `Instruction ${number} of 0 to ${steps.length - 1}`));
   into.append(bar);
   const named = step.set !== null ? `, set ${step.set}, step ${step.step}` : "";
   into.append(make("p", { class: "step-head", role: "status" },
-    `<code>${step.opcode}</code>${named}: adds the products of <b>k = ${spans(step.ks)}</b> to <b>${STARTS[step.start]}</b>${
+    `<code>${step.opcode}</code>${named}: adds the ${bitwise_of(entry) ? `ones of A ${bitwise_of(entry)} B at` : "products of"} <b>k = ${spans(step.ks)}</b> to <b>${STARTS[step.start]}</b>${
       step.parts.length > 1 ? "" : `, for rows ${upto(step.parts[0].rows[0], step.parts[0].rows[1] - step.parts[0].rows[0])} and columns ${upto(step.parts[0].cols[0], step.parts[0].cols[1] - step.parts[0].cols[0])} of D`}.${
       step.rounded.length > 1 ? ` Inside, k is summed and rounded in turn: ${step.rounded.map(spans).join("; then ")}.` : ""}${
       step.transposed ? " The machine's first operand is B: it computes the transpose." : ""}`));
   const figure = make("div", { class: "scroll" });
   figure.innerHTML = schedule_figure(schedule, number);
   const walk = make("div", { class: "walk" });
-  walk.append(figure, parts_table(step));
+  walk.append(figure, parts_table(schedule, step));
   into.append(walk);
   into.append(make("p", { class: "quiet" }, `<span class="status ${schedule.status}">${schedule.status}</span> ${escape_html(schedule.source)}`));
   if (focused) (into.querySelector(`[data-step="${focused}"]:not([disabled])`) ?? slider).focus();
@@ -78,7 +127,7 @@ const part_colour = (part) => (part.threadgroup === null ? lane_colour(2) : lane
 /** Draw A, B and D of a step: what is read, what is made, and how much of each element of D is there so far. */
 function schedule_figure(schedule, number) {
   const [m, n, terms] = schedule.shape;
-  const { steps } = schedule, step = steps[number];
+  const { steps } = schedule, step = steps[number], { writes } = sums_names(schedule, step);
   const matrices = 1 + Math.max(...step.parts.map((x) => x.matrix));
   const size = matrices > 1 ? 20 : Math.max(9, Math.min(17, Math.floor(288 / Math.max(m, n))));
   const deep = Math.max(4, Math.min(size, Math.floor(208 / terms)));
@@ -108,13 +157,12 @@ function schedule_figure(schedule, number) {
     const names_of = (sharing) => (sharing[0].threadgroup === null ? [] : sharing.map((x) => `TG${x.threadgroup}`));
     const shared = (axis) => [...new Set(parts.map((x) => x[axis].join(" ")))].map((key) => parts.filter((x) => x[axis].join(" ") === key));
     const suffix = matrices > 1 ? ` of product ${matrix}` : "";
-    grid(x + side, y + above, m, terms, deep, size, `A${suffix}`);
-    grid(x + left, y + top, terms, n, size, deep, `B${suffix}`);
+    grid(x + side, y + above, m, terms, deep, size, `A${schedule.entry.metadata ? ", packed" : ""}${suffix}`);
+    grid(x + left, y + top, terms, n, size, deep, `B${schedule.entry.metadata ? ", rows that A meets" : ""}${suffix}`);
     grid(x + left, y + above, m, n, size, size, `D${suffix}`);
-    const k0 = step.ks[0], kn = step.ks.length;
-    for (const sharing of shared("rows"))
+    for (const [k0, kn] of runs_of(step.ks)) for (const sharing of shared("rows"))
       box(x + side + k0 * deep, y + above + sharing[0].rows[0] * size, kn * deep, (sharing[0].rows[1] - sharing[0].rows[0]) * size, sharing, names_of(sharing), "of-a");
-    for (const sharing of shared("cols"))
+    for (const [k0, kn] of runs_of(step.ks)) for (const sharing of shared("cols"))
       box(x + left + sharing[0].cols[0] * size, y + top + k0 * deep, (sharing[0].cols[1] - sharing[0].cols[0]) * size, kn * deep, sharing, names_of(sharing), "of-b");
     const sum = Array.from({ length: m * n }, () => 0);
     for (const earlier of steps.slice(0, number))
@@ -124,21 +172,22 @@ function schedule_figure(schedule, number) {
       if (done) out.push(`<rect x="${x + left + (i % n) * size + 1}" y="${y + above + Math.floor(i / n) * size + 1}" width="${size - 2}" height="${size - 2}" fill="#8c959f" fill-opacity="${(0.5 * Math.min(1, done / terms)).toFixed(2)}" class="done" data-done="${done}"/>`);
     });
     for (const part of parts) box(x + left + part.cols[0] * size, y + above + part.rows[0] * size, (part.cols[1] - part.cols[0]) * size, (part.rows[1] - part.rows[0]) * size, [part],
-      part.threadgroup === null ? [register_names("d", part.d)] : names_of([part]), "of-d");
+      part.threadgroup === null ? [writes(part)] : names_of([part]), "of-d");
   }
-  const title = `Step ${number + 1} of ${steps.length}: ${step.opcode}, k ${spans(step.ks)}; grey is what earlier steps have added`;
+  const title = `Instruction ${number} of 0 to ${steps.length - 1}: ${step.opcode}, k ${spans(step.ks)}; grey is what earlier steps have made`;
   return `<svg xmlns="http://www.w3.org/2000/svg" class="figure steps" width="${beside * block[0]}" height="${Math.ceil(matrices / beside) * block[1]}" viewBox="0 0 ${beside * block[0]} ${Math.ceil(matrices / beside) * block[1]}" role="img" aria-label="${escape_html(title)}">${out.join("")}</svg>`;
 }
 
-function parts_table(step) {
+function parts_table(schedule, step) {
+  const { adds, writes } = sums_names(schedule, step);
   const lanes = (held) => (held ? `T${spans(held.lanes)}` : "–");
   const several = step.parts.length > 1;
   const lines = step.parts.map((part) => `<tr>${several ? `<th scope="row" style="background:${part_colour(part)};color:${INK}">threadgroup ${part.threadgroup}${part.octet === null ? "" : `, octet ${part.octet}`}</th>` : ""}
     <td>${lanes(part.d)}</td><td>${upto(part.rows[0], part.rows[1] - part.rows[0])}</td><td>${upto(part.cols[0], part.cols[1] - part.cols[0])}</td>
     <td>${register_names("a", part.a)}</td><td>${register_names("b", part.b)}${part.b && several && part.b_threadgroup !== null && part.b_threadgroup !== part.threadgroup ? ` of threadgroup ${part.b_threadgroup}` : ""}</td>
-    <td>${part.c ? register_names(step.start === "d" ? "d" : "c", part.c) : "zero"}</td><td>${register_names("d", part.d)}</td></tr>`).join("");
-  const box = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Registers of the step" });
-  box.innerHTML = `<table class="parts"><caption class="unseen">Who does what in this step</caption><thead><tr>${several ? '<th scope="col">who</th>' : ""}<th scope="col">lanes</th><th scope="col">rows of D</th><th scope="col">columns</th>`
+    <td>${adds(part)}</td><td>${writes(part)}</td></tr>`).join("");
+  const box = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Registers of the instruction" });
+  box.innerHTML = `<table class="parts"><caption class="unseen">Who does what in this instruction</caption><thead><tr>${several ? '<th scope="col">who</th>' : ""}<th scope="col">lanes</th><th scope="col">rows of D</th><th scope="col">columns</th>`
     + `<th scope="col">reads of A</th><th scope="col">of B</th><th scope="col">adds to</th><th scope="col">writes</th></tr></thead><tbody>${lines}</tbody></table>`;
   return box;
 }

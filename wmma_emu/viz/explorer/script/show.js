@@ -3,6 +3,13 @@
 
 function say(text) { at("said").textContent = text; }
 
+/** Say what is shown instead of what was asked for, where it is seen and where it is heard; or let go of it. */
+function notice(text) {
+  at("notice").textContent = text;
+  at("notice").hidden = !text;
+  if (text) say(text);
+}
+
 /** Show everything anew. */
 function show() {
   hovered = null;
@@ -13,6 +20,7 @@ function show() {
   draw_pictures();
   show_panel();
   light();
+  reveal();
 }
 
 const FACETS = [["family", "all families"], ["shape", "all shapes"], ["type", "all types"]];
@@ -24,7 +32,7 @@ function show_choice() {
   if (!chip.options.length)
     for (const x of CHIPS) chip.append(new Option(`${x.name} · ${x.generation}`, x.name));
   chip.value = now.chip.name;
-  if (at("instruction") !== document.activeElement) at("instruction").value = now.entry.short;
+  if (at("instruction") !== document.activeElement) show_name();
   at("mnemonic").textContent = now.entry.name;
   at("count").textContent = `on ${chips_of(now.entry).map((x) => x.name).join(" ")}`;
   show_facets();
@@ -86,7 +94,10 @@ function turn_to(name) {
   keep();
   show_tabs();
   show_panel();
-  if (name === "layout") light();
+  if (name === "layout") {
+    light();
+    reveal();
+  }
 }
 
 function show_panel() {
@@ -97,9 +108,9 @@ function show_panel() {
     at("view-formulas").prepend(operand_bar());
   } else if (now.tab === "loads") {
     if (now.entry.kind === "move") feeds_panel(at("view-loads"), now.entry, now.chip, now.feed, again("feed"), go);
-    else loads_panel(at("view-loads"), now.entry, operands, now.chip, go);
+    else loads_panel(at("view-loads"), operands, now.chip, go);
   } else if (now.tab === "metadata") metadata_panel(at("view-metadata"), now.entry, now.selector, again("selector"));
-  else if (now.tab === "schedule") schedule_panel(at("view-schedule"), schedule_now(), now.step, again("step"));
+  else if (now.tab === "schedule") schedule_panel(at("view-schedule"), schedule_now(), now.step, again("step"), again("lowering"));
 }
 
 function operand_bar() {
@@ -117,7 +128,7 @@ function show_overview() {
   const several = operand_now().layout?.matrices > 1 && entry.kind === "product";
   at("equation").textContent = entry.kind === "move"
     ? { ldmatrix: "Rows of memory → registers", stmatrix: "Registers → rows of memory", movmatrix: "A transposed in registers" }[entry.family]
-    : `${several ? "Four products " : ""}D = A · B + C`;
+    : bitwise_of(entry) ? `D = C + number of ones of A ${bitwise_of(entry)} B` : `${several ? "Four products " : ""}D = A · B + C`;
   maps = draw_product(at("product"), operands, entry, now.letter, choose_operand);
   for (const [letter, map] of Object.entries(maps)) {
     map.canvas.addEventListener("pointermove", (event) => hover(map.mark_at(event)));
@@ -147,7 +158,7 @@ function show_facts() {
   if (entry.kind === "product") facts.push([operand.letter, `${operand.layout?.matrices > 1 ? `${layout.matrices} × ` : ""}${operand.rows} × ${operand.cols} (${operand.role}) ${operand.format}${operand.stored ? `, ${operand.stored}` : ""}`]);
   else facts.push(["moves", entry.before ? "an 8 × 8 matrix of 16-bit elements, from register a0 to d0" : `${entry.count} × ${layout.rows} × ${layout.cols} ${entry.sourceBits}-bit elements, rows of 16 bytes`]);
   if (entry.kind === "move" && !entry.before)
-    facts.push(["addresses", `lane <i>l</i> gives row <code>l % ${entry.rows}</code>${entry.count > 1 ? ` of matrix <code>l / ${entry.rows}</code>` : ""}${entry.count * entry.rows < 32 ? `; those of lanes ${entry.count * entry.rows} to 31 do not count` : ""}`]);
+    facts.push(["addresses", `lane <i>l</i> gives row <code>l % ${entry.rows}</code>${entry.count > 1 ? ` of matrix <code>l / ${entry.rows}</code>` : ""}${unread_addresses(entry) && `.${unread_addresses(entry)}`}`]);
   if (layout) {
     facts.push(["a lane", `${plural(layout.elements, "element")}, ${plural(layout.registers, "register")} of ${layout.registerBits} bits${layout.packed > 1 ? `, ${layout.packed} in each, lowest bits first` : ""}`]);
     if (layout.reads_copies) facts.push(["copies", `${layout.holders[0].length} lanes hold each element; each copy is read for another block of D`]);
@@ -219,7 +230,8 @@ function light() {
   box.classList.remove("wrong");
   if (mark) {
     const { head, more } = answer(mark, now.entry, now.chip, operands);
-    box.innerHTML = `<p class="head">${head}</p>${more}`;
+    const note = asked?.mark === now.mark && now.mark ? asked.note : "";
+    box.innerHTML = `<p class="head">${head}</p>${more}${note && `<p class="quiet">${escape_html(note)}</p>`}`;
   } else box.innerHTML = `<p class="quiet">Point at a cell, or ask. A click holds the answer.</p>`;
 }
 

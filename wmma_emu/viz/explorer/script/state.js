@@ -4,7 +4,8 @@
 const at = (id) => document.getElementById(id);
 document.head.append(make("style", {}, FIGURE_STYLE));
 
-const now = { chip: null, entry: null, letter: "A", tab: "layout", mark: null, warp: 0, part: 0, language: "c", selector: 0, feed: 0, step: 0 };
+const now = { chip: null, entry: null, letter: "A", tab: "layout", mark: null, warp: 0, part: 0, language: "c", selector: 0, feed: 0, step: 0, lowering: "" };
+let asked = null;  // the question that is answered: { place, mark, note }
 let operands = {}, maps = {}, drawn = {}, hovered = null;
 
 const operand_now = () => operands[now.letter];
@@ -26,6 +27,7 @@ function fragment() {
   put("selector", now.selector, 0);
   put("feed", now.feed, 0);
   put("step", now.step, 0);
+  put("lowering", now.lowering, "");
   return `#${said.toString().replaceAll("%3A", ":")}`;
 }
 
@@ -37,20 +39,27 @@ function read_fragment(text) {
     return /^\d{1,6}$/.test(value) && Number(value) < count ? Number(value) : undefined;
   };
   const number = (name, count) => given(name, count) ?? 0;
-  now.entry = BY_NAME.get(said.get("i")) ?? BY_NAME.get(DATA.default.instruction);
-  const chip = CHIP_BY_NAME.get(said.get("chip")) ?? CHIP_BY_NAME.get(DATA.default.chip);
-  now.chip = chip_for(now.entry, chip);
+  const asked = said.get("i"), on = said.get("chip");
+  const entry = BY_NAME.get(asked), chip = on === null ? null : chip_named(on);
+  now.entry = entry ?? BY_NAME.get(DATA.default.instruction);
+  now.chip = chip_for(now.entry, chip ?? CHIP_BY_NAME.get(DATA.default.chip));
+  let wrong = "";
+  if (asked !== null && !entry) wrong = `${cut(asked)}, which this page does not know`;
+  else if (on !== null && !chip) wrong = `the chip ${cut(on)}, which this page does not know`;
+  else if (chip && chip !== now.chip) wrong = `${now.entry.short} on ${chip.name}, which has no such instruction`;
+  notice(wrong && `The link asks for ${wrong}; shown is ${now.entry.short} on ${now.chip.name}.`);
   operands = operands_of(now.entry, now.chip);
-  now.letter = said.get("op") in operands ? said.get("op") : Object.keys(operands)[0];
+  now.letter = Object.hasOwn(operands, said.get("op")) ? said.get("op") : Object.keys(operands)[0];
   now.tab = said.get("view") ?? "layout";
   now.language = said.get("lang") === "python" ? "python" : "c";
   now.selector = number("selector", now.entry.metadata?.[3] ?? 1);
   now.feed = number("feed", 1000);
   now.step = number("step", 1000);
+  now.lowering = said.get("lowering") ?? "";
   now.mark = null;
-  const letter = said.get("at") in operands ? said.get("at") : now.letter;
+  const letter = Object.hasOwn(operands, said.get("at")) ? said.get("at") : now.letter;
   const layout = operands[letter].layout;
-  if (layout) {
+  if (layout && !wrong) {
     const lane = given("lane", layout.lanes), index = given("x", layout.elements), register = given("reg", layout.registers);
     if (index !== undefined) now.mark = lane === undefined ? { letter, kind: "index", index } : mark_of_holder(operands[letter], index, lane);
     else if (register !== undefined) now.mark = { letter, kind: "register", register, ...(lane === undefined ? {} : { lane }) };
@@ -59,6 +68,8 @@ function read_fragment(text) {
   now.warp = number("warp", 4);
   now.part = number("part", 64);
   if (!said.has("warp") && !said.has("part")) show_mark_in_window();
+  if (!wrong && !now.mark && ["lane", "x", "reg"].some((x) => said.has(x)))
+    notice(`The link asks for a place that ${letter} of ${now.entry.short} on ${now.chip.name} has not; nothing is pinned.`);
 }
 
 /** Keep the address in step with the state: as a new entry of the history, or in place of the last. */

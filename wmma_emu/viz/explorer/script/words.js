@@ -3,7 +3,11 @@
 
 const escape_html = (text) => String(text).replace(/[&<>"]/g, (x) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[x]);
 const upto = (first, count) => (count === 1 ? `${first}` : `${first}–${first + count - 1}`);
-const plural = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+const cut = (text) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+const plural = (count, what, many = `${what}s`) => `${count} ${count === 1 ? what : many}`;
+
+/** "xor" or "and" where single bits are not multiplied: the ones of A xor B, or of A and B, are counted. */
+const bitwise_of = (entry) => entry.name.match(/\.(xor|and)\.popc/)?.[1];
 
 /** Name a lane; in a warpgroup, a thread. */
 function lane_name(layout, lane) {

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""What a `LaneMap` may be made of: whole numbers within their range, sentences, enough elements for the matrix."""
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.formats.arrays import integer_of
+
+__all__ = ["MOST_ELEMENTS", "checked_bits", "checked_count", "checked_sentence", "require_room", "whole_numbers"]
+
+MOST_ELEMENTS = 1 << 16
+"""Elements a lane: more than the 255 registers of a thread hold, of 1 bit each."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+"""What breaks a line, or what no file can hold."""
+
+_BITS = (1, 2, 4, 8, 16, 32, 64)
+"""Widths of elements that fill a register of 32 bits, or one of 64."""
+
+
+def whole_numbers(name: str, given: object, legal: str) -> NDArray[Any]:
+    """Read an array of integers; nothing is rounded.
+
+    Examples
+    --------
+    >>> whole_numbers("coords", [[1, 2]], "(1, 2)").tolist()
+    [[1, 2]]
+    >>> whole_numbers("coords", [[1, 2.5]], "(1, 2)")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.FragmentMismatchError: coords are an array of float64; give integers, (1, 2)
+    """
+    if isinstance(given, np.ma.MaskedArray):
+        raise FragmentMismatchError(f"{name} are a masked array; give integers, {legal}, such as {name}.filled(0)")
+    try:
+        array = np.asarray(given)
+    except Exception as error:  # whatever NumPy, or a user's __array__, raises
+        raise FragmentMismatchError(
+            f"{name} are {shorten(given)}, which is no array; give integers, {legal}"
+        ) from error
+    if array.dtype.kind not in "iu":
+        raise FragmentMismatchError(
+            f"{name} are an array of {shorten(array.dtype, str)}; give integers, {legal}"
+        )  # fmt: skip
+    return array
+
+
+def checked_count(name: str, given: object, most: int | None = None) -> int:
+    """Read a number of things: an integer from 1 on.
+
+    Examples
+    --------
+    >>> checked_count("rows", np.uint8(16))
+    16
+    """
+    count = integer_of(given)
+    if count is None or count < 1 or (most is not None and count > most):
+        legal = "an integer from 1 on" if most is None else f"an integer from 1 to {most}"
+        raise FragmentMismatchError(f"{name} is {shorten(given)}; legal is {legal}")
+    return count
+
+
+def checked_bits(given: object) -> int:
+    """Read the width of an element."""
+    bits = integer_of(given)
+    if bits not in _BITS:
+        raise FragmentMismatchError(
+            f"element_bits is {shorten(given)}; legal are {', '.join(map(str, _BITS))}, of which whole numbers fill a "
+            "register"
+        )
+    return bits
+
+
+def checked_sentence(name: str, given: object) -> str:
+    """Read a text on one line, without control characters."""
+    if not isinstance(given, str):
+        raise FragmentMismatchError(f"{name} is {shorten(given)}; legal is text, such as 'my own' or 'documented'")
+    if _CONTROL.search(given):
+        raise FragmentMismatchError(
+            f"{name} is {shorten(given)}; legal is text on one line, without control characters and lone surrogates"
+        )
+    return given
+
+
+def require_room(shape: tuple[int, int, int], read: int, lanes: int) -> None:
+    """Refuse matrices with more elements than the lanes hold: then some are nowhere."""
+    matrices, rows, cols = shape
+    if matrices * rows * cols > read * lanes:
+        several = f"{shorten(matrices)} matrices of " if matrices > 1 else "a matrix of "
+        raise FragmentMismatchError(
+            f"{several}{shorten(rows)} x {shorten(cols)} elements do not fit: {lanes} lanes of which each reads {read} "
+            f"hold {read * lanes}, and each element is in some lane; give fewer rows or cols, or more elements"
+        )
