@@ -107,12 +107,17 @@ def no_engine(product, a, b, c, **keywords):
         ((2000, 3000), (3000, 1500), {}),
         pytest.param((2000, 3000), (3000, 1500), {"out_dtype": np.float16}, marks=pytest.mark.slow),
         ((2000, 700), (700, 1500), {"k_order": we.KOrder(splits=4, tile=64, reduction="pairwise")}),
-        ((2000, 700), (700, 1500), {"k_order": we.KOrder(promote_every=4, tile=64, residue="first")}),
+        pytest.param(
+            (2000, 700), (700, 1500), {"k_order": we.KOrder(promote_every=4, tile=64, residue="first")},
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             (2000, 700), (700, 1500), {"alpha": 0.3, "out_dtype": ml_dtypes.bfloat16, "bias": normal(1500)},
             marks=pytest.mark.slow,
         ),
-        ((2000, 700), (700, 1500), {"C": normal((2000, 1500)), "alpha": 0.3, "beta": 0.7}),
+        pytest.param(
+            (2000, 700), (700, 1500), {"C": normal((2000, 1500)), "alpha": 0.3, "beta": 0.7}, marks=pytest.mark.slow
+        ),
         ((2000, 700), (700, 1500), {"C": normal((2000, 1500), np.float32)}),
         ((1, 3000001), (3000001, 2), {}),
         ((2000, 30, 33), (2000, 33, 40), {}),

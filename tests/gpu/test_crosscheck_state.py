@@ -46,6 +46,7 @@ def _counts(report):
     return sorted(tuple(x.values()) for x in report.counts)
 
 
+@pytest.mark.slow
 def test_an_interrupted_campaign_goes_on_to_the_same_totals(tmp_path):
     def run(state=None, progress=None):
         return crosscheck(F16, count=60_000, workers=0, backend=EmulatedBackend(alter={"fraction_bits": 24}),

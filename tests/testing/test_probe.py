@@ -152,6 +152,7 @@ def test_a_product_of_numpy_says_what_it_is():
     assert "NaN" in report.note
 
 
+@pytest.mark.slow
 def test_matmul_of_float64_is_told_from_the_tensor_core():
     report = examine(lambda A, B, C: A @ B + C, like="m16n8k8.f64.f64.f64.f64")
     assert report.answers[1].question == "order of the sums"
@@ -237,6 +238,7 @@ def test_models_that_no_chip_has_are_found_too(changes):
     assert examine(other, like=ins).differences(other.model) == {}
 
 
+@pytest.mark.slow
 def test_a_floor_that_only_unasked_inputs_could_show_is_no_answer():
     ins = bound("m16n8k16.f32.bf16.bf16.f32", "sm_90")
     for floor, found in ((-152, True), (-155, False)):

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from wmma_emu.cli.terminal import Line, Styled
+from wmma_emu.cli.terminal import Line, Styled, has_look
 
 __all__ = ["Column", "Record", "csv_text", "json_text", "markdown_text", "table_lines"]
 
@@ -40,11 +40,11 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], width:
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], style: str | None = None) -> Line:
-    last = len(cells) - 1
-    return tuple(
-        Styled(cell if i == last else cell.ljust(width) + _GAP, cell if style is None else style)
-        for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    )
+    *before, last = (*map(str.ljust, cells[:-1], widths), cells[-1])
+    if style is None and not any(map(has_look, cells)):  # as most of thousands of lines are
+        return (Styled(_GAP.join((*before, last))),)
+    names = cells if style is None else [style] * len(cells)
+    return tuple(Styled(x, name) for x, name in zip((*(f"{y}{_GAP}" for y in before), last), names, strict=True))
 
 
 def _cell(value: str | int | Sequence[str]) -> str:

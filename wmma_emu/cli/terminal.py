@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO
 
 from wmma_emu.cli.usage import one_line, printable
 
-__all__ = ["Line", "Styled", "Terminal", "discard_output", "say_on_stderr", "show_on_stderr"]
+__all__ = ["Line", "Styled", "Terminal", "discard_output", "has_look", "say_on_stderr", "show_on_stderr"]
 
 _STYLES = {
     "title": "bold",
@@ -43,6 +43,11 @@ class Styled(NamedTuple):
 
 
 Line = tuple[Styled, ...]
+
+
+def has_look(style: str) -> bool:
+    """Say whether a style by that name looks other than plain."""
+    return style in _STYLES
 
 
 def _styled(piece: str | Styled) -> Styled:
