@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 
+from wmma_emu.viz.explorer import explorer_page
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -53,4 +55,53 @@ def open_page(browser):
     yield opened
     for context in contexts:
         context.close()
+    assert said == []
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory):
+    path = tmp_path_factory.mktemp("explorer") / "explorer.html"
+    path.write_text(explorer_page(), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def explorer(browser, address):
+    """One page for most tests, with what its console says and what it asks of a network."""
+    context = browser.new_context(
+        viewport={"width": 1440, "height": 900},
+        permissions=["clipboard-read", "clipboard-write"],
+        accept_downloads=True,
+    )
+    page = context.new_page()
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    yield page, said, asked
+    context.close()
+
+
+@pytest.fixture
+def explore(explorer, address):
+    """Show the explorer at a state, ``explore(chip=..., i=..., op=...)``."""
+    page, said, _ = explorer
+
+    def shown(width=1440, height=900, scheme="light", **state):
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme, media="screen")
+        fragment = "".join(f"&{name}={value}" for name, value in state.items())
+        page.evaluate(
+            """fragment => {
+                document.activeElement.blur();
+                history.pushState(null, "", "#" + fragment);
+                dispatchEvent(new PopStateEvent("popstate"));
+              }""",
+            fragment[1:],
+        )
+        page.mouse.move(1, 1)
+        return page
+
+    yield shown
     assert said == []

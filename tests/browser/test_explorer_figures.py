@@ -10,7 +10,7 @@ import wmma_emu as we
 from wmma_emu.instructions import lookup
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import granularity_of, layout_for, metadata_map, selectors_of
-from wmma_emu.viz import explorer_page, lane_colour, ldmatrix_plan
+from wmma_emu.viz import lane_colour, ldmatrix_plan
 from wmma_emu.viz.explorer.moves import plans_of
 from wmma_emu.warp.schedule import schedule_of
 
@@ -44,13 +44,6 @@ LOOK = """figure => {
       .map(x => [...at(x), x.textContent]),
   };
 }"""
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    path = tmp_path_factory.mktemp("figures") / "explorer.html"
-    path.write_text(explorer_page(), encoding="utf-8")
-    return path.as_uri()
 
 
 @pytest.fixture(scope="module")

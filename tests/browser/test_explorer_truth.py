@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.browser.explorer_page import ask
 from wmma_emu.errors import AlignmentError
 from wmma_emu.instructions import ARCHS, lookup
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import granularity_of, layout_for
 from wmma_emu.viz import draw_ldmatrix
-from wmma_emu.viz.explorer import explorer_page
 from wmma_emu.viz.explorer.data import explorer_data
 from wmma_emu.viz.explorer.moves import plans_of
 from wmma_emu.warp import ldmatrix
@@ -23,13 +23,6 @@ from wmma_emu.warp.schedule.text import accumulates, numbers
 
 HOW_TO = Path(__file__).parents[2] / "docs/how-to"
 X1, X2 = "ldmatrix.m8n8.x1.shared.b16", "ldmatrix.m8n8.x2.shared.b16"
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    path = tmp_path_factory.mktemp("explorer") / "explorer.html"
-    path.write_text(explorer_page(), encoding="utf-8")
-    return path.as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +55,6 @@ def explore(opened):
 
     yield shown
     assert said == []
-
-
-def ask(page, question):
-    page.fill("#question", question)
-    page.press("#question", "Enter")
-    return page.inner_text("#answer").replace("\xa0", " ")
 
 
 # --- step by step --------------------------------------------------------------------------------
