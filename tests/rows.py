@@ -1,11 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Rows for tests that need not see every n of `wgmma`: the rows that differ in n alone stand for each other."""
+"""Rows for tests that need not see every n of `wgmma`, nor every mix of narrow formats: some stand for the others."""
 
-from wmma_emu.instructions import INSTRUCTIONS
+from wmma_emu.instructions import INSTRUCTIONS, Instruction
 
 FAMILIES = tuple(dict.fromkeys(row.family for row in INSTRUCTIONS.values()))
 
-REPRESENTATIVES = {
-    name: row for name, row in INSTRUCTIONS.items() if not row.is_warpgroup or row.n in (8, 24, 256)
-}  # fmt: skip
-"""Every row, but of `wgmma` the smallest n, the largest, and one that is no power of two."""
+_FP8 = {"e4m3", "e5m2"}
+_MIXES = {("e4m3", "e2m1"), ("e2m1", "e3m2"), ("e3m2", "e5m2"), ("e5m2", "e2m3"), ("e2m3", "e4m3")}
+"""Pairs of formats that stand for all of the twenty: each format once in A and once in B."""
+
+
+def _represents(row: Instruction) -> bool:
+    if row.is_warpgroup:
+        return row.n in (8, 24, 256)
+    plain_fp8 = {row.a, row.b} <= _FP8 and not row.is_block_scaled
+    mixes = any(x in row.modifiers for x in ("kind::f8f6f4", "kind::mxf8f6f4"))
+    return plain_fp8 or not mixes or row.a == row.b or (row.a, row.b) in _MIXES
+
+
+REPRESENTATIVES = {name: row for name, row in INSTRUCTIONS.items() if _represents(row)}
+"""Every row, but of `wgmma` the smallest n, the largest, and one that is no power of two; and of the 25 mixes of FP8,
+FP6 and FP4 the five of one format, and five of two."""

@@ -55,13 +55,14 @@ def test_the_default_for_two_formats_gives_one_format_on_every_chip():
                 results.add(default_instruction(a, b, arch).d)
         assert len(results) <= 1
         pairs += len(results)
-    assert pairs == 17
+    assert pairs == 17 + 21  # those of FP6 and FP4 have kind::f8f6f4
 
 
 def test_a_named_instruction_is_compared_on_the_chips_that_have_it():
-    assert list(we.compare_archs(A, B, instr=H).results) == ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+    blackwell = ["sm_100", "sm_103", "sm_120", "sm_121"]
+    assert list(we.compare_archs(A, B, instr=H).results) == ["sm_80", "sm_86", "sm_89", "sm_90", *blackwell]
     f8 = A.astype(ml_dtypes.float8_e4m3fn), B.astype(ml_dtypes.float8_e4m3fn)
-    assert list(we.compare_archs(*f8).results) == ["sm_89", "sm_90", "sm_100", "sm_120"]
+    assert list(we.compare_archs(*f8).results) == ["sm_89", "sm_90", *blackwell]
 
 
 def test_the_difference_between_ampere_and_hopper_is_four_last_places():
@@ -226,9 +227,13 @@ F8 = [x.astype(ml_dtypes.float8_e4m3fn) for x in (A, B)]
 def test_a_lowering_is_for_all_chips_or_for_those_that_are_named():
     # Ada multiplies FP8 by itself; Hopper's and Blackwell's mma.sync is software.
     newest = we.compare_archs(*F8)
-    assert [x.lowering for x in newest.models.values()] == ["native", "ptxas-12.8", "ptxas-12.8", "native"]
+    assert {arch: x.lowering for arch, x in newest.models.items()} == {
+        "sm_89": "native", "sm_90": "ptxas-12.8", "sm_100": "ptxas-12.8", "sm_103": "ptxas-12.8", "sm_120": "native",
+        "sm_121": "native",
+    }  # fmt: skip
     all_old = we.compare_archs(*F8, lowering="ptxas-12.4")
-    assert {arch: x.lowering for arch, x in all_old.models.items()} == dict.fromkeys(["sm_90", "sm_100"], "ptxas-12.4")
+    software = [arch for arch, x in newest.models.items() if x.lowering != "native"]
+    assert {arch: x.lowering for arch, x in all_old.models.items()} == dict.fromkeys(software, "ptxas-12.4")
     one_old = we.compare_archs(*F8, archs=["l4", "h100", "b200"], lowering={"H200": "ptxas-12.4"})
     assert [x.lowering for x in one_old.models.values()] == ["native", "ptxas-12.4", "ptxas-12.8"]
     for found in (newest, all_old, one_old):

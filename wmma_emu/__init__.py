@@ -80,12 +80,14 @@ __all__ = [
     "kernel",
     "mma",
     "ptx",
+    "quantise",
+    "tcgen05",
     "testing",
     "viz",
     "wmma",
 ]
 
-_ON_FIRST_USE = ("gpu", "ptx", "testing", "viz")
+_ON_FIRST_USE = ("gpu", "ptx", "quantise", "tcgen05", "testing", "viz")
 """Modules that `import wmma_emu` leaves alone: what they need may not be installed, or they take their time."""
 
 

@@ -7,14 +7,15 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic.explanation import Explanation
-from wmma_emu.gemm import Comparison, KOrder, Lowering, bind, compare_chips, explain_element
+from wmma_emu.gemm import Bound, ByChip, Comparison, KOrder, bind, bound_to, compare_chips, explain_element
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of, default_arch, lookup
-from wmma_emu.warp import BoundInstruction, bound_instruction
 
 __all__ = ["compare_archs", "explain", "instruction", "mma"]
 
 
-def instruction(mnemonic: str, *, arch: str | Arch | None = None, lowering: str | None = None) -> BoundInstruction:
+def instruction(
+    mnemonic: str, *, arch: str | Arch | None = None, lowering: str | None = None, model: str | None = None
+) -> Bound:
     """Look up a matrix instruction and bind it to a chip.
 
     Parameters
@@ -25,6 +26,15 @@ def instruction(mnemonic: str, *, arch: str | Arch | None = None, lowering: str 
         The chip: ``"sm_70"`` ... ``"sm_120"``, or a product's name. Left out it is sm_90, in a kernel the kernel's.
     lowering : str, optional
         Which compiler's sequence, where the chip runs the instruction as software; the newest by default.
+    model : str, optional
+        Which row of the table of models, where sources disagree, ``"F=34"``; the table's default if left out. An
+        unknown name raises, and lists those that are there.
+
+    Returns
+    -------
+    BoundInstruction
+        A `tcgen05.mma` is a `wmma_emu.tcgen05.BoundTensorInstruction`; its mnemonic goes on with what its descriptor
+        says, ``tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16``.
 
     Raises
     ------
@@ -38,7 +48,7 @@ def instruction(mnemonic: str, *, arch: str | Arch | None = None, lowering: str 
     <mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 on sm_80, recorded>
     """
     chip = default_arch() if arch is None else arch_of(arch)
-    return bound_instruction(lookup(mnemonic, chip.name), chip, lowering)
+    return bound_to(lookup(mnemonic, chip.name), chip, lowering, model)
 
 
 def mma(
@@ -50,6 +60,9 @@ def mma(
     arch: str | Arch = DEFAULT_ARCH,
     engine: str = "auto",
     lowering: str | None = None,
+    model: str | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
     a_format: str | None = None,
     b_format: str | None = None,
 ) -> NDArray[Any]:
@@ -63,8 +76,12 @@ def mma(
         +0 if left out. Leading axes broadcast as in `numpy.matmul`.
     instr : str, optional
         A PTX mnemonic. By default the chip's `mma.sync` for the matrices' formats with the widest k and the
-        widest accumulator.
-    arch, engine, lowering, a_format, b_format
+        widest accumulator; with block scales the one that has them, on sm_100 and sm_103 a `tcgen05.mma`.
+    scale_a : array, shape (..., M, K / block), optional
+    scale_b : array, shape (..., K / block, N), optional
+        Block scales of an instruction that has them: ml_dtypes.float8_e8m0fnu, float8_e4m3fn (nothing negative), or
+        raw uint8.
+    arch, engine, lowering, model, a_format, b_format
         As for `wmma_emu.gemm`.
 
     Returns
@@ -79,12 +96,13 @@ def mma(
     >>> we.mma(A, B, arch="sm_80")[0, 0]
     np.int32(-96)
     """
-    bound = bind(A, B, instr, arch, lowering, a_format, b_format)
-    return bound(A, B, C, a_format=a_format, b_format=b_format, engine=engine)
+    bound = bind(A, B, instr, arch, lowering, a_format, b_format, model, scale_a, scale_b)
+    scales = {} if scale_a is None and scale_b is None else {"scale_a": scale_a, "scale_b": scale_b}
+    return bound(A, B, C, a_format=a_format, b_format=b_format, engine=engine, **scales)
 
 
 def explain(
-    ins: BoundInstruction | Instruction | str | None,
+    ins: Bound | Instruction | str | None,
     A: ArrayLike,
     B: ArrayLike,
     C: ArrayLike | None = None,
@@ -93,6 +111,9 @@ def explain(
     col: int,
     arch: str | Arch | None = None,
     lowering: str | None = None,
+    model: str | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
     a_format: str | None = None,
     b_format: str | None = None,
 ) -> Explanation:
@@ -100,7 +121,7 @@ def explain(
 
     Parameters
     ----------
-    ins : BoundInstruction, Instruction, str or None
+    ins : BoundInstruction, BoundTensorInstruction, Instruction, str or None
         An instruction bound to a chip; or a row of the table, a mnemonic, or ``"fma.f32"``; None is the default for
         the matrices.
     A : array, shape (M, K)
@@ -109,8 +130,11 @@ def explain(
         Any sizes, as for `wmma_emu.gemm`: K is filled with +0, and instructions follow one another over k.
     row, col : int
         The element of D.
-    arch, lowering
-        The chip and the compiler's sequence, if ``ins`` is not bound to one.
+    arch, lowering, model
+        The chip, the compiler's sequence and the row of the table of models, if ``ins`` is not bound to one.
+    scale_a : array, shape (M, K / block), optional
+    scale_b : array, shape (K / block, N), optional
+        Block scales of an instruction that has them. Those in float32 of a kernel are none.
     a_format, b_format : str, optional
         Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
 
@@ -136,7 +160,7 @@ def explain(
     >>> hex(e.result)
     '0x40100000'
     """
-    return explain_element(ins, A, B, C, row, col, arch, lowering, a_format, b_format)
+    return explain_element(ins, A, B, C, row, col, arch, lowering, a_format, b_format, model, scale_a, scale_b)
 
 
 def compare_archs(
@@ -149,7 +173,11 @@ def compare_archs(
     reference: str | Arch | None = None,
     engine: str = "auto",
     k_order: KOrder | None = None,
-    lowering: Lowering = None,
+    lowering: ByChip = None,
+    model: ByChip = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
+    scale_order: str | None = None,
     a_format: str | None = None,
     b_format: str | None = None,
 ) -> Comparison:
@@ -171,7 +199,11 @@ def compare_archs(
     lowering : str or dict, optional
         Whose machine code, where a chip runs the instruction as software: for all chips, and one that is named and has
         no such lowering raises; or by chip, ``{"sm_90": "ptxas-12.4"}``, the others having their newest.
-    engine, a_format, b_format
+    model : str or dict, optional
+        Which row of the table of models, where sources disagree: for all chips, or by chip, ``{"sm_120": "F=34"}``.
+    scale_a, scale_b : arrays, optional
+        As for `wmma_emu.gemm`. Of block scales only chips are compared that have such an instruction.
+    engine, scale_order, a_format, b_format
         As for `wmma_emu.gemm`.
 
     Returns
@@ -183,7 +215,7 @@ def compare_archs(
     Raises
     ------
     UnsupportedInstructionError
-        For chips, instructions and lowerings that do not exist or are not on a chip that is named.
+        For chips, instructions, lowerings and models that do not exist or are not on a chip that is named.
     FragmentMismatchError
         For shapes and dtypes that do not fit.
 
@@ -198,4 +230,7 @@ def compare_archs(
     >>> found.largest("sm_90")
     (4, (0, 0))
     """
-    return compare_chips(A, B, C, instr, archs, reference, engine, a_format, b_format, k_order, lowering)
+    return compare_chips(
+        A, B, C, instr, archs, reference, engine, a_format, b_format, k_order, lowering, model, scale_a, scale_b,
+        scale_order,
+    )  # fmt: skip

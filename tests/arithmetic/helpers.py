@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Operands by value or by bits, and one dot product through every engine."""
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from tools.recording_inputs import families_of, regenerate_inputs
-from wmma_emu.arithmetic import ENGINES, DotProduct, dot_product_of, matmul, models_for
+from wmma_emu.arithmetic import ENGINES, DotProduct, alternatives_for, dot_product_of, matmul, models_for
 from wmma_emu.formats import Format, decode, encode, format_of
 from wmma_emu.formats.packing import unpack_words
 from wmma_emu.instructions import INSTRUCTIONS, Instruction, lookup
+from wmma_emu.instructions.tensor import TENSOR_KINDS, tensor_instruction, tensor_sizes
 from wmma_emu.layouts import layout_for
 from wmma_emu.testing import families
 
@@ -53,16 +55,111 @@ def f16(value: float) -> int:
     return int(encode(np.array(value, np.float64), format_of("f16")))
 
 
+NARROW = ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")
+
+
+def stands_for_others(instruction: Instruction) -> bool:
+    """Of the 25 pairs of FP8, FP6 and FP4: each format with itself and with the next, so that each stands at each side.
+
+    Pairs of FP8 are all looked at, but with block scales.
+    """
+    pair = {instruction.a, instruction.b}
+    if not pair <= set(NARROW) or (pair <= set(NARROW[:2]) and not instruction.is_block_scaled):
+        return True
+    a, b = NARROW.index(instruction.a), NARROW.index(instruction.b)
+    return (b - a) % len(NARROW) in (0, 1)
+
+
 def distinct_products() -> dict[str, DotProduct]:
-    """One dot product for every way of computing that the tables know: model parameters, formats, k, modifiers."""
-    found: dict[tuple, tuple[str, DotProduct]] = {}
-    for instruction in INSTRUCTIONS.values():
+    """One dot product for every way of computing that the tables know: model parameters, formats, k, modifiers.
+
+    Those with block scales are apart, `scaled_products`.
+    """
+    rows = [x for x in INSTRUCTIONS.values() if not x.is_block_scaled and stands_for_others(x)]
+    return {f"{arch}|{x}|{mnemonic}": product for (arch, x, mnemonic), product in _distinct(rows).items()}
+
+
+def scaled_products() -> dict[str, DotProduct]:
+    """The same of instructions with block scales, `tcgen05.mma` too where no `mma.sync` is equal to it."""
+    rows = [x for x in [*INSTRUCTIONS.values(), *tensor_instructions()] if x.is_block_scaled and stands_for_others(x)]
+    found = {}
+    for (_, model, mnemonic), product in _distinct(rows).items():
+        words = mnemonic.removeprefix("mma.sync.aligned.").replace(".row.col", "").replace(".block_scale", "")
+        found[words + (f"|{model}" if model != "native" else "")] = product
+    return found
+
+
+def _distinct(rows: Iterable[Instruction]) -> dict[tuple[str, str, str], DotProduct]:
+    found: dict[tuple, tuple[tuple[str, str, str], DotProduct]] = {}
+    for instruction in rows:
         for arch in instruction.archs:
-            for model in models_for(instruction, arch):
+            for model in (*models_for(instruction, arch), *alternatives_for(instruction, arch)):
                 p = DotProduct.of(model, instruction)
-                key = (*model.parameters, p.a, p.b, p.c, p.d, p.k, p.satfinite, p.bit_operation, p.rounding)
-                found.setdefault(key, (f"{arch}|{model.lowering}|{instruction.mnemonic}", p))
+                key = (
+                    *model.parameters, p.a, p.b, p.c, p.d, p.k, p.satfinite, p.bit_operation, p.rounding, p.scale,
+                    p.scale_vec,
+                )  # fmt: skip
+                found.setdefault(key, ((arch, model.name or model.lowering, instruction.mnemonic), p))
     return dict(found.values())
+
+
+def tensor_instructions() -> list[Instruction]:
+    """`tcgen05.mma` of every kind, types and scales, dense and sparse, with and without .ws; one shape of each."""
+    found = []
+    for kind in TENSOR_KINDS.values():
+        for ws, sparse, group in itertools.product((False, True), (False, True), (1, 2)):
+            for size in tensor_sizes(kind.name, cta_group=group, ws=ws, sparse=sparse):
+                scales = [(scale, vec * (size.k or kind.k) // kind.k) for scale, vecs in kind.scales for vec in vecs]
+                for (d, formats), (scale, vec) in itertools.product(kind.types, scales or [("", 0)]):
+                    found += [
+                        tensor_instruction(
+                            kind.name, size.m[0], size.n[-1], d, a, b, k=size.k or None, scale=scale, scale_vec=vec,
+                            sparse=sparse, ws=ws, cta_group=group,
+                        )
+                        for a, b in itertools.product(formats, formats)
+                    ]  # fmt: skip
+    return found
+
+
+Scaled = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""A, B, C and the scales of A and of B."""
+
+
+def scaled_operands(
+    product: DotProduct, rng: np.random.Generator, rows: int = 4, columns: int = 5, instructions: int = 1
+) -> Scaled:
+    """Raw patterns, zeros and specials, under scales mostly near one another, and sometimes far apart or NaN."""
+    k = product.k * instructions
+    blocks = k // product.scale_block
+    a, b = _elements(product.a, (rows, k), rng), _elements(product.b, (columns, k), rng).T
+    c = encode(np.ldexp(rng.standard_normal((rows, columns)), rng.integers(-30, 30, (rows, columns))), product.c)
+    edges = np.array([0, 0x7F80_0000, 0x8000_0000, 1, 0x7FC0_0000, 0xFF80_0000], np.uint32)
+    c = np.where(rng.random(c.shape) < 0.8, c, edges[rng.integers(0, len(edges), c.shape)])
+    return a, b, c, _scales(product, (rows, blocks), rng), _scales(product, (columns, blocks), rng).T
+
+
+def _elements(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    raw = rng.integers(0, fmt.mask, shape, np.uint8, endpoint=True)
+    finite = np.isfinite(decode(raw, fmt)) | (rng.random((shape[0], 1)) < 0.2)
+    return np.where(finite & (rng.random(shape) < 0.9), raw, 0).astype(np.uint8)
+
+
+def _scales(product: DotProduct, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    assert product.scale is not None
+    one = int(encode(np.array(1.0), product.scale))
+    near = one + rng.integers(-6, 7, shape)
+    raw = rng.integers(0, 256, shape)
+    edges = np.array([0, 1, product.scale.max_finite, product.scale.canonical_nan, 0x80, 0xFF])
+    kind = rng.random(shape)
+    mixed = np.where(kind < 0.7, near, np.where(kind < 0.9, raw, edges[rng.integers(0, len(edges), shape)]))
+    # In most rows scales are near one another.
+    return np.where(rng.random((shape[0], 1)) < 0.6, near, mixed).astype(np.uint8)
+
+
+def multiply(product: DotProduct, operands: Scaled, engine: str = "auto") -> np.ndarray:
+    """D of operands with block scales."""
+    a, b, c, scale_a, scale_b = operands
+    return matmul(product, a, b, c, engine, scale_a=scale_a, scale_b=scale_b)
 
 
 Tiles = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -73,7 +170,8 @@ def adversarial_operands(name: str, seed: int) -> Iterator[Tiles]:
     """Two tiles of each family of inputs, for a product of `distinct_products`; of a sparse A the terms it meets."""
     arch, _, mnemonic = name.split("|")
     instruction = INSTRUCTIONS[mnemonic]
-    if instruction.is_sparse or instruction.is_warpgroup:
+    in_bytes = any(instruction.container(x).bits != instruction.format(x).bits for x in ("a", "b"))
+    if instruction.is_sparse or instruction.is_warpgroup or in_bytes:
         for family in families.families_of(instruction):
             yield _drawn(instruction, family, seed)
         return

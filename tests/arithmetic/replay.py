@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.arithmetic.replay_aligned import AlignedReplay
 from tests.arithmetic.replay_numbers import (
     FLOATS,
     INTEGERS,
@@ -24,13 +23,17 @@ from tests.arithmetic.replay_numbers import (
     width,
 )
 from tests.arithmetic.replay_reader import HEX, VALUE
+from tests.arithmetic.replay_scaled import ScaledReplay
 from tests.arithmetic.replay_whole import WholeReplay
 
 ALIGNED = re.compile(
-    r"steps of (?P<terms>\d+) exact products(?: of operands converted to (?P<operands>\w+))?(?P<c_first> and c)?, "
-    r"aligned to the largest exponent \(at least (?P<floor>-\d+)\), cut toward zero to (?P<places>\d+) fraction bits, "
-    r"summed exactly, rounded (?P<mode>RZ|RNE) to (?P<output>\w+)(?P<pairs>; k % 4 < 2 first, then the others)?"
-    r"(?P<added>; the steps' results added \(RNE\))?(?P<c_last>; c added last \(RNE\))?"
+    r"steps of (?P<terms>\d+) exact products(?: of operands converted to (?P<operands>\w+))?"
+    r"(?P<scaled>, the exponents of their scales added to theirs,|, in groups of (?P<group>\d+) that are summed "
+    r"exactly and multiplied by both scales,)?(?P<c_first> and c)?, aligned to the largest exponent"
+    r"(?: of scales and c(?P<zeros>, zero groups included)?)? \(at least (?P<floor>-\d+)\), cut toward zero to "
+    r"(?P<places>\d+) fraction bits, summed exactly, rounded (?P<mode>RZ|RNE) to (?P<output>\w+)"
+    r"(?P<pairs>; k % 4 < 2 first, then the others)?(?P<added>; the steps' results added \(RNE\))?"
+    r"(?P<c_last>; c added last \(RNE\))?"
 )
 CHAIN = re.compile(
     r"(?P<format>\w+) fused multiply-adds, k ascending, (?:(?P<c_first>from c)|(?P<c_last>from \+0, then c added "
@@ -52,6 +55,7 @@ class Replayed(NamedTuple):
     b: list[int]
     c: int
     result: int
+    scales: tuple[tuple[int, ...], ...] = ()
 
 
 def replay(text: str) -> Replayed:
@@ -62,7 +66,7 @@ def replay(text: str) -> Replayed:
         raise ReplayError(f"unreadable: {error!r}") from error
 
 
-class _Replay(AlignedReplay, WholeReplay):
+class _Replay(ScaledReplay, WholeReplay):
     def run(self) -> Replayed:
         row, column, bits, self.d, shown = self.match(rf"D\[(\d+), (\d+)\] = ({HEX}) \((\w+)\) = (.+)")
         [self.mnemonic] = self.match(r"  instruction  (\S+) on .+")
@@ -71,11 +75,12 @@ class _Replay(AlignedReplay, WholeReplay):
         operands = self.block("  operands     ", 15)
         found = re.fullmatch(
             r"row (\d+) of A \((\w+)\), column (\d+) of B \((\w+)\), c \((\w+)\); K = (\d+)(?:, filled with \+0 to "
-            r"(\d+))?(?:; (\d+) instructions)?",
+            r"(\d+))?(?:; (\d+) instructions)?(?:; block scales \((\w+)\) of (\d+) products)?",
             operands,
         )
         check(found is not None, "operands:", operands)
-        a_row, self.a, b_column, self.b, self.c, k, filled, count = found.groups()
+        a_row, self.a, b_column, self.b, self.c, k, filled, count, self.scale, block = found.groups()
+        self.block_size = int(block or 0)
         check((a_row, b_column) == (row, column), "row and column")
         self.k, self.filled, self.count = int(k), int(filled or k), int(count or 1)
         check(filled is None or self.filled > self.k, "nothing is filled")
@@ -83,6 +88,7 @@ class _Replay(AlignedReplay, WholeReplay):
         for head in ("status", "source", "note"):
             if self.peek().startswith(f"  {head}"):
                 self.block(f"  {head}", 15)
+        self.scales: dict[int, tuple[int, int]] = {}
         reached = 0
         for number in range(1, self.count + 1):
             check(self.next() == "", "no empty line")
@@ -93,7 +99,8 @@ class _Replay(AlignedReplay, WholeReplay):
         check(self.values[f"step {self.numbered}"] == result, "the result is not that of the last step")
         self.check_result(shown, result)
         a, b = ([self.inputs[x][k] for k in range(self.filled)] for x in "AB")
-        return Replayed(self.model, int(row), int(column), self.k, a, b, self.first_c, result)
+        scales = tuple(tuple(x) for x in zip(*self.scales.values(), strict=True))
+        return Replayed(self.model, int(row), int(column), self.k, a, b, self.first_c, result, scales)
 
     def check_result(self, shown: str, bits: int) -> None:
         if self.d in INTEGERS:

@@ -17,8 +17,21 @@ from tests.arithmetic.replay_numbers import (
     take_apart,
 )
 
+NAN_SCALE = "a NaN scale makes NaN of all that it scales, zeros too; a NaN comes out canonical"
+
 
 class AlignedReplay(ChainReplay):
+    what, heads = "products", "a b"
+    """What the terms of a step are, and what stands above their operands."""
+
+    def fraction_bits(self, name: str, formats: tuple[str, ...]) -> int:
+        """Digits behind the point of a term's significand."""
+        return sum(FLOATS[fmt].fraction_bits for fmt in formats)
+
+    def counted(self, model: re.Match[str], products: dict[str, Parts]) -> dict[str, Parts]:
+        """The terms that count where the largest exponent is found."""
+        return {name: parts for name, parts in products.items() if parts.kind == "finite"}
+
     def aligned_instruction(self, model: re.Match[str], ks: range, c: str) -> None:
         output = model["output"]
         accumulator = "f32" if output == "e8m13" else output
@@ -49,6 +62,7 @@ class AlignedReplay(ChainReplay):
         self, model: re.Match[str], group: list[int], addend: str, formats: tuple[str, str], accumulator: str,
         converted: tuple[dict[int, int] | None, ...],
     ) -> str:  # fmt: skip
+        self.nan_scales, self.by_scale = [], set()
         step = self.opening()
         head = self.next()
         special = head == f"{step}: {len(group)} products and {addend}, infinities or NaN among them"
@@ -82,9 +96,9 @@ class AlignedReplay(ChainReplay):
             if name == addend:
                 found[name] = (read_pattern(words[0], accumulator),)
             else:
-                found[name] = read_pattern(words[0], formats[0]), read_pattern(words[1], formats[1])
-        for kind in ("finite", "zero"):
-            head = f"    {kind}:"
+                found[name] = self.read_operand(words[0], formats[0]), self.read_operand(words[1], formats[1])
+        for kind in ("nan", "finite", "zero"):
+            head = f"    {'NaN' if kind == 'nan' else kind}:"
             if not self.peek().startswith(head):
                 continue
             text = self.block(head, 12)
@@ -93,19 +107,27 @@ class AlignedReplay(ChainReplay):
                     found[addend] = (read_pattern(part.removeprefix(f"{addend} "), accumulator),)
                     self.listed_kinds[addend] = kind
                     continue
-                for k, pair in self.listed(part, r"(\S+ x \S+)"):
+                for name, pair in self.named(part):
                     x, y = pair.split(" x ")
-                    check(f"k={k}" not in found, "k =", k, "twice")
-                    found[f"k={k}"] = read_pattern(x, formats[0]), read_pattern(y, formats[1])
-                    self.listed_kinds[f"k={k}"] = kind
+                    check(name not in found, name, "twice")
+                    found[name] = self.read_operand(x, formats[0]), self.read_operand(y, formats[1])
+                    self.listed_kinds[name] = kind
         return dict(sorted(found.items(), key=lambda item: (item[0] == addend, _k(item[0]))))
+
+    def named(self, part: str) -> list[tuple[str, str]]:
+        """Terms of a list, by their names."""
+        return [(f"k={k}", pair) for k, pair in self.listed(part, r"(\S+ x \S+)")]
+
+    def read_operand(self, text: str, fmt: str) -> int:
+        """An operand of a term."""
+        return read_pattern(text, fmt)
 
     def table(self) -> dict[str, str]:
         """The rows of a finite step, without the names; heading and sum are kept apart."""
         self.heading = self.next()
         self.sum = ""
         rows = {}
-        while found := re.fullmatch(r"    (k=\d+|c|\+0|step \d+|sum) +(\S.*)", self.peek()):
+        while found := re.fullmatch(r"    (k=[\d.]+|c|\+0|step \d+|sum) +(\S.*)", self.peek()):
             self.next()
             if found[1] == "sum":
                 self.sum = found[2]
@@ -116,11 +138,15 @@ class AlignedReplay(ChainReplay):
 
     def special_rows(self) -> dict[str, str]:
         rows = {}
-        while found := re.fullmatch(r"    (k=\d+|c|\+0|step \d+) +(0x.*)", self.peek()):
+        while found := re.fullmatch(r"    (k=[\d.]+|c|\+0|step \d+) +(0x.*)", self.peek()):
             self.next()
             check(found[1] not in rows, "two rows of", found[1])
             rows[found[1]] = found[2]
         return rows
+
+    def kind_of(self, bits: int, fmt: str) -> str:
+        """The kind of an operand of a term."""
+        return take_apart(bits, fmt).kind
 
     def special_step(
         self, rows: dict[str, str], products: dict[str, Parts], output: str, formats: tuple[str, str],
@@ -128,17 +154,20 @@ class AlignedReplay(ChainReplay):
     ) -> None:  # fmt: skip
         for name, parts in products.items():
             check(self.listed_kinds.get(name, parts.kind) == parts.kind, "the kind of", name)
-            check((name in rows) == (parts.kind in ("infinity", "nan")), "a row of", name)
+            listed = parts.kind not in ("infinity", "nan") or name in self.by_scale
+            check((name in rows) != listed, "a row of", name)
             if name in rows:
                 words = "NaN" if parts.kind == "nan" else f"{'-' if parts.sign else '+'}infinity"
                 if name in terms:
-                    kinds = [take_apart(x, fmt).kind for x, fmt in zip(terms[name], formats, strict=True)]
+                    kinds = [self.kind_of(x, fmt) for x, fmt in zip(terms[name], formats, strict=True)]
                     words += f" ({kinds[0]} x {kinds[1]})"
                 check(" ".join(rows[name].split()).endswith(f" {words}"), "the row of", name)
         nans = [name for name, parts in products.items() if parts.kind == "nan"]
         infinite = [name for name, parts in products.items() if parts.kind == "infinity"]
         signs = {products[name].sign for name in infinite}
-        if nans:
+        if self.nan_scales:
+            words, self.expected = f"nan: {NAN_SCALE} ({', '.join(self.nan_scales)})", NAN[output]
+        elif nans:
             words, self.expected = f"nan: {CANONICAL} ({', '.join(nans)})", NAN[output]
         elif len(signs) == 2:
             words, self.expected = f"nan: {OPPOSED} ({', '.join(infinite)})", NAN[output]
@@ -155,22 +184,25 @@ class AlignedReplay(ChainReplay):
         finite = {name: parts for name, parts in products.items() if parts.kind == "finite"}
         check(list(rows) == list(finite), "the rows of", step)
         check(set(self.listed_kinds.values()) <= {"zero"}, "what is listed")
-        highest = max((parts.exponent for parts in finite.values()), default=floor - 1)
+        counted = self.counted(model, products)
+        highest = max((parts.exponent for parts in counted.values()), default=floor - 1)
         exponent = max(highest, floor)
         why = "the lowest that the unit aligns to"
         if highest >= floor:
-            first = next(name for name, parts in finite.items() if parts.exponent == highest)
+            first = next(name for name, parts in counted.items() if parts.exponent == highest)
             why = f"the largest exponent ({first})"
         check(
-            head == f"{step}: {len(products) - 1} products and {addend} aligned to 2^{exponent}, {why}; "
+            head == f"{step}: {len(products) - 1} {self.what} and {addend} aligned to 2^{exponent}, {why}; "
             f"cut toward zero at 2^{exponent - places}, {places} bits below",
             "the alignment:", head,
         )  # fmt: skip
         words = self.heading.split()
-        check(words == f"term a b exp shift significand bits x 2^{exponent} |cut".split(), "the heading", words)
+        check(
+            words == f"term {self.heads} exp shift significand bits x 2^{exponent} |cut".split(), "the heading", words
+        )
         total = Fraction(0)
         for name, parts in finite.items():
-            bits = sum(FLOATS[fmt].fraction_bits for fmt in ((accumulator,) if name == addend else formats))
+            bits = FLOATS[accumulator].fraction_bits if name == addend else self.fraction_bits(name, formats)
             cut_bits = max(bits + exponent - parts.exponent - places, 0)
             total += self.term_row(rows[name], name, parts, exponent, places, cut_bits)
         if not total:
@@ -212,4 +244,4 @@ class AlignedReplay(ChainReplay):
 
 
 def _k(name: str) -> int:
-    return int(name[2:]) if name.startswith("k=") else 0
+    return int(name[2:].partition("..")[0]) if name.startswith("k=") else 0

@@ -24,6 +24,7 @@ class FloatFormat(NamedTuple):
     fraction_bits: int
     unread: int = 0
     only_nan: bool = False  # all ones alone is NaN, and there is no infinity
+    only_finite: bool = False
 
     @property
     def bias(self) -> int:
@@ -55,6 +56,9 @@ FLOATS = {
     "f16": FloatFormat(16, 5, 10),
     "e5m2": FloatFormat(8, 5, 2),
     "e4m3": FloatFormat(8, 4, 3, only_nan=True),
+    "e3m2": FloatFormat(6, 3, 2, only_finite=True),
+    "e2m3": FloatFormat(6, 2, 3, only_finite=True),
+    "e2m1": FloatFormat(4, 2, 1, only_finite=True),
 }
 NAN = {"f64": 0xFFF8 << 48, "f32": 0x7FFF_FFFF, "e8m13": 0x7FFF_FFFF, "f16": 0x7FFF}
 INTEGERS = {"s32": (32, True), "s8": (8, True), "u8": (8, False), "s4": (4, True), "u4": (4, False)}
@@ -82,7 +86,7 @@ def take_apart(bits: int, name: str) -> Parts:
     digits = f"{bits:0{fmt.bits}b}"[: fmt.bits - fmt.unread]
     sign, field, fraction = int(digits[0]), digits[1 : 1 + fmt.exponent_bits], digits[1 + fmt.exponent_bits :]
     tail = Fraction(int(fraction, 2), 1 << fmt.fraction_bits)
-    if "0" not in field and (not fmt.only_nan or "0" not in fraction):
+    if not fmt.only_finite and "0" not in field and (not fmt.only_nan or "0" not in fraction):
         return Parts("nan" if fmt.only_nan or "1" in fraction else "infinity", sign, 0, Fraction(0))
     if "1" not in field:
         return Parts("finite" if tail else "zero", sign, fmt.emin, tail)

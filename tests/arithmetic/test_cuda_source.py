@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.arithmetic.cuda_on_host import COMPILER, compile_on_host
-from tests.arithmetic.helpers import adversarial_operands, distinct_products
+from tests.arithmetic.helpers import adversarial_operands, distinct_products, scaled_products
 from tests.arithmetic.test_engines import mixture
 from wmma_emu.arithmetic import FMA_F32, DotProduct, dot_product_of, matmul, models_for
 from wmma_emu.arithmetic.cuda_source import conversion_source, kernel_source, shape_of
@@ -102,12 +102,18 @@ def test_subnormal_numbers_count_even_if_the_compiler_is_told_to_flush_them(whic
     assert ".ftz" not in text
 
 
+def test_a_product_with_block_scales_has_no_program():
+    for product in list(scaled_products().values())[::9]:
+        with pytest.raises(UnsupportedInstructionError, match="no block scales; use engine='numba' or 'numpy'"):
+            kernel_source(product)
+
+
 def test_rows_of_one_arithmetic_have_one_program():
     texts: dict[tuple, str] = {}
     products = [
         DotProduct.of(model, row)
         for row in INSTRUCTIONS.values()
-        if row.n in (8, 16)
+        if row.n in (8, 16) and not row.is_block_scaled
         for arch in row.archs
         for model in models_for(row, arch)
     ]

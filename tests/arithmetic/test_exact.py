@@ -137,7 +137,7 @@ def test_every_representative_is_right_on_small_integers(monkeypatch):
     rng = np.random.default_rng(9)
     for name, row in REPRESENTATIVES.items():
         product = dot_product_of(row, row.archs[-1])
-        if product.model.arithmetic != "aligned_sum" or not product.chains:
+        if product.model.arithmetic != "aligned_sum" or not product.chains or row.is_block_scaled:
             continue
         a = patterns(rng.integers(-1, 2, (33, product.k)), product.a.name)
         b = patterns(rng.integers(-1, 2, (product.k, 34)), product.b.name)

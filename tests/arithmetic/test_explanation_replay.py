@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.arithmetic.helpers import adversarial_operands, distinct_products
+from tests.arithmetic.helpers import adversarial_operands, distinct_products, multiply, scaled_operands, scaled_products
 from tests.arithmetic.replay import Replayed, ReplayError, replay
 from tests.arithmetic.test_engines import PRODUCTS, interesting, mixture
 from wmma_emu.arithmetic import DotProduct, matmul
 from wmma_emu.arithmetic.explanation import Explanation, explain_dot
 from wmma_emu.formats import Format
 
+SCALED = scaled_products()
 CHAINS = [name for name, product in PRODUCTS.items() if product.chains]
 
 
@@ -35,6 +36,26 @@ def assert_replayed(name: str, a: np.ndarray, b: np.ndarray, c: int) -> None:
     start = np.array([[c]], product.c.storage)
     for engine in ("reference", "numpy"):
         assert found.result == int(matmul(product, row, column, start, engine=engine)[0, 0]), engine
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", SCALED)
+def test_the_text_of_a_product_with_block_scales_gives_its_bits_again(name, seed):
+    product = SCALED[name]
+    count = 1 + seed // 2
+    operands = scaled_operands(product, np.random.default_rng([seed, 77]), 3, 3, instructions=count)
+    expected = multiply(product, operands, "numpy")
+    for i in range(3):
+        a, b, c, scale_a, scale_b = (operands[0][i], operands[1][:, i], operands[2][i, i], operands[3][i],
+                                     operands[4][:, i])  # fmt: skip
+        explanation = explain_dot(
+            product, a.tolist(), b.tolist(), int(c), instruction=name.partition("|")[0], arch="sm_120", row=i, column=i,
+            scale_a=scale_a.tolist(), scale_b=scale_b.tolist(),
+        )  # fmt: skip
+        found = replay(str(explanation))
+        assert found.result == explanation.result == int(expected[i, i])
+        assert found.scales == (tuple(scale_a.tolist()), tuple(scale_b.tolist()))
+        assert (found.a, found.b, found.c) == (a.tolist(), b.tolist(), int(c))
 
 
 def patterns(data: st.DataObject, fmt: Format, count: int) -> np.ndarray:

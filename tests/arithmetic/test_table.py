@@ -3,13 +3,23 @@
 
 import pytest
 
-from wmma_emu.arithmetic import FMA_F32, MODELS, model_for, models_for
+from tests.arithmetic.helpers import tensor_instructions
+from wmma_emu.arithmetic import (
+    FMA_F32,
+    MODELS,
+    DotProduct,
+    alternatives_for,
+    dot_product_of,
+    model_for,
+    models_for,
+)
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats import format_of
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup, lowerings
 
 STATUSES = {"measured", "recorded", "literature", "documented", "inferred"}
 PAIRS = [(row, arch) for row in INSTRUCTIONS.values() for arch in row.archs]
+TENSOR_PAIRS = [(row, arch) for row in tensor_instructions() for arch in row.archs]
 
 
 def test_every_legal_instruction_has_one_model_for_each_lowering():
@@ -20,13 +30,70 @@ def test_every_legal_instruction_has_one_model_for_each_lowering():
         assert tuple(names) == lowerings(row, arch), (row.mnemonic, arch, names)
 
 
+def test_every_legal_tensor_instruction_has_one_model():
+    for row, arch in TENSOR_PAIRS:
+        assert len(models_for(row, arch)) == 1, (row.mnemonic, arch)
+
+
 def test_every_model_serves_an_instruction():
-    used = {id(model) for row, arch in PAIRS for model in models_for(row, arch)}
+    served = [models_for(row, arch) + alternatives_for(row, arch) for row, arch in PAIRS + TENSOR_PAIRS]
+    used = {id(model) for models in served for model in models}
     assert [model for model in MODELS if id(model) not in used] == []
 
 
+def test_alternatives_have_names_of_their_own_and_compute_otherwise():
+    for row, arch in PAIRS + TENSOR_PAIRS:
+        models = models_for(row, arch)[:1] + alternatives_for(row, arch)
+        assert len({model.name for model in models}) == len(models), (row.mnemonic, arch)
+        assert len({model.parameters for model in models}) == len(models), (row.mnemonic, arch)
+
+
+def test_block_scales_and_models_with_scales_belong_together():
+    for row, arch in PAIRS + TENSOR_PAIRS:
+        for model in models_for(row, arch) + alternatives_for(row, arch):
+            assert bool(model.scaling) == row.is_block_scaled, (row.mnemonic, arch)
+            product = DotProduct.of(model, row)
+            assert product.scale_vec * product.scale_block == (row.terms if row.is_block_scaled else 0)
+
+
+def test_chips_of_one_family_of_targets_compute_alike():
+    for relative, arch in (("sm_103", "sm_100"), ("sm_121", "sm_120")):
+        rows = [row for row, chip in PAIRS + TENSOR_PAIRS if chip == arch and relative in row.archs]
+        assert len(rows) > 100
+        for row in rows:
+            mine, others = models_for(row, relative), models_for(row, arch)
+            assert [x.parameters for x in mine] == [x.parameters for x in others], row.mnemonic
+            assert {x.status for x in mine} <= {"inferred", "documented"}, row.mnemonic
+
+
+def test_fp8_of_warps_on_blackwell_is_one_step_where_the_chip_has_it_and_f16_elsewhere():
+    ins = lookup("m16n8k32.kind::f8f6f4.f32.e4m3.e5m2.f32")
+    assert {arch: model_for(ins, arch).operand_format for arch in ins.archs} == {
+        "sm_100": "f16", "sm_103": "f16", "sm_120": "", "sm_121": "",
+    }  # fmt: skip
+    assert model_for(ins, "sm_121").terms_per_step == 32
+
+
+def test_models_of_groups_are_named_by_what_differs():
+    ins = lookup("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0")
+    names = ["F=34", "F=36", "F=37", "zero groups aligned", "groups of 32", "min_exponent=-143"]
+    assert [model.name for model in alternatives_for(ins, "sm_120")] == names
+    # A group of 32 would have two scales of A here.
+    ins = lookup("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3")
+    assert [model.name for model in alternatives_for(ins, "sm_120")] == [x for x in names if x != "groups of 32"]
+
+
+def test_an_unknown_model_is_refused_by_name():
+    turing = lookup("m16n8k8.f32.f16.f16.f32")
+    with pytest.raises(UnsupportedInstructionError, match=r"no model 'F=99'; it has '4 terms'; leave model out"):
+        model_for(turing, "sm_75", model="F=99")
+    with pytest.raises(UnsupportedInstructionError, match=r"no model 5; it has one model alone"):
+        model_for(turing, "sm_80", model=5)
+    assert dot_product_of(turing, "sm_75", model="4 terms").steps == ((0, 1, 2, 3), (4, 5, 6, 7))
+
+
 @pytest.mark.parametrize(
-    "model", [*MODELS, FMA_F32.model], ids=lambda m: f"{m.arch}-{m.inputs[0]}-{m.accumulator}-{m.lowering}"
+    "model", [*MODELS, FMA_F32.model], ids=lambda m: f"{m.arch}-{m.inputs[0]}-{m.accumulator}-{m.name or m.lowering}"
 )
 def test_every_model_names_its_source_and_status(model):
     assert model.status in STATUSES
@@ -38,7 +105,7 @@ def test_every_model_names_its_source_and_status(model):
 
 def test_no_two_rows_serve_the_same_instruction_with_different_arithmetic():
     rows = {
-        (m.arch, f, s, i, m.accumulator, m.lowering)
+        (m.arch, f, s, i, m.accumulator, m.lowering, m.scaling, m.name)
         for m in MODELS
         for f in m.families
         for s in m.shapes

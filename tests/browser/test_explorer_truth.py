@@ -12,7 +12,7 @@ from tests.browser.explorer_page import ask
 from wmma_emu.errors import AlignmentError
 from wmma_emu.instructions import ARCHS, lookup
 from wmma_emu.instructions.table import INSTRUCTIONS
-from wmma_emu.layouts import granularity_of, layout_for
+from wmma_emu.layouts import granularity_of, layout_for, scale_map
 from wmma_emu.viz import draw_ldmatrix
 from wmma_emu.viz.explorer.data import explorer_data
 from wmma_emu.viz.explorer.moves import plans_of
@@ -324,6 +324,61 @@ SWEEP = """names => {
 }"""
 
 
+# --- block scales and values in bytes --------------------------------------------------------------
+
+MXF4 = "m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
+MXF8 = "m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e2m1.e3m2.f32.ue8m0"
+SPARSE_MX = "mma.sp::ordered_metadata.m16n8k64.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0"
+
+
+@pytest.mark.parametrize(
+    ("name", "clicks", "ids"),
+    [(MXF4, {"thread-id-a": 1, "byte-id-a": 2, "thread-id-b": 3}, ((1, 2), (3, 0))),
+     (MXF8, {"byte-id-b": 3}, ((0, 0), (0, 3)))],
+    ids=["mxf4", "mxf8f6f4"],
+)  # fmt: skip
+def test_the_tables_of_block_scales_are_those_of_the_registers_and_follow_the_selectors(explore, name, clicks, ids):
+    row = lookup(name)
+    page = explore(chip="sm_120", i=row.short_mnemonic)
+    page.click("#to-scales")
+    for selector, value in clicks.items():
+        page.click(f'#view-scales [data-{selector}="{value}"]')
+    for chosen in (page, explore(**dict(x.split("=") for x in page.url.partition("#")[2].split("&")))):
+        tables = chosen.evaluate("""() => [...document.querySelectorAll("#view-scales table")].map(
+            x => [...x.querySelectorAll("td")].map(y => ({...y.dataset, text: y.textContent})))""")
+        for operand, (thread_id, byte_id), table in zip("ab", ids, tables, strict=True):
+            found = scale_map(row, operand, byte_id, thread_id)
+            assert len(table) == found.lane.size
+            for cell in table:
+                place = int(cell["line"]), int(cell["block"])
+                lane, byte = found.locate(*(place if operand == "a" else place[::-1]))
+                assert (int(cell["lane"]), int(cell["byte"])) == (lane, byte)
+                assert cell["text"] == f"T{lane} byte {byte}"
+    assert f"Every {row.scale_block} neighbouring columns share a scale" in page.inner_text("#view-scales")
+
+
+def test_a_value_that_does_not_fill_its_byte_is_said_to_be_where_it_is(explore):
+    page = explore(chip="sm_120", i=lookup(MXF8).short_mnemonic, op="A")
+    assert "is 4 bits of its byte, bits 2–5 of the first; the others do not count" in page.inner_text("#facts")
+    answer = ask(page, "T5 a1 x6")
+    assert "register a1, bits 18–21" in answer
+    assert "Its scale is that of row 9 and columns 0–31." in answer
+    cell = page.evaluate(
+        """() => ({...document.querySelector('#registers [data-lane="5"][data-index="6"]').dataset})"""
+    )
+    assert (cell["bit"], cell["register"]) == ("18", "1")
+    assert "bits 16–21" in ask(page, "T5 b0 x2") and "bits 0–7" not in page.inner_text("#facts")
+
+
+def test_sums_with_block_scales_say_which_scale_meets_which_k(explore):
+    page = explore(chip="sm_121", i=lookup(MXF4).short_mnemonic, op="D")
+    assert page.inner_text("#equation") == "D = A · B + C, A and B with block scales"
+    assert "A[3][k] · B[k][5] · scale_A[3][k / 32] · scale_B[k / 32][5]" in ask(page, "D[3][5]")
+    assert "Its scale is that of rows 32–63 and column 5." in ask(page, "B[40][5]")
+    explore(chip="sm_121", i=lookup(SPARSE_MX).short_mnemonic, op="A")
+    assert "Its scale is that of row 3 and columns 0–63 of the whole A." in ask(page, "A[3][20]")
+
+
 @pytest.mark.slow
 def test_every_view_of_every_instruction_opens_and_has_no_hole(explore):
     page = explore()
@@ -332,12 +387,14 @@ def test_every_view_of_every_instruction_opens_and_has_no_hole(explore):
         *((x.mnemonic, x.archs) for x in MATRIX_MOVES.values()),
     ]
     names = [[name, next(x for x in ARCHS if x in archs)] for name, archs in rows]
-    assert len(INSTRUCTIONS) == 1422
-    tabs = dict.fromkeys(("view-layout", "view-formulas", "view-loads", "view-metadata", "view-schedule"), 0)
+    assert len(INSTRUCTIONS) == 1572
+    tabs = dict.fromkeys(("view-layout", "view-formulas", "view-loads", "view-metadata", "view-scales",
+                          "view-schedule"), 0)  # fmt: skip
     for first in range(0, len(names), 100):
         found = page.evaluate(SWEEP, names[first : first + 100])
         assert found["wrong"] == []
         for view, count in found["tabs"].items():
             tabs[view] += count
     assert tabs["view-layout"] == len(names) and tabs["view-formulas"] == len(INSTRUCTIONS)
+    assert tabs["view-scales"] == sum(x.is_block_scaled for x in INSTRUCTIONS.values())
     assert tabs["view-metadata"] == sum(x.is_sparse for x in INSTRUCTIONS.values()) and tabs["view-schedule"] > 100

@@ -13,9 +13,10 @@ from wmma_emu.warp import SharedOperand
 class EmulatedGpu:
     """Runs the kernels of one instruction; remembers what was allocated, launched and given back."""
 
-    arch, number, target, multiprocessors, shared_bytes = "sm_90", 90, "sm_90a", 2, 232448
+    multiprocessors, shared_bytes = 2, 232448
 
     def __init__(self, ins):
+        self.arch, self.number, self.target = ins.arch.name, ins.arch.number, f"{ins.arch.name}a"
         self.ins, self.launches, self.live, self.peak, self.uploaded = ins, [], 0, 0, 0
         self.fails, self.lock = False, threading.RLock()
 
@@ -56,6 +57,10 @@ class EmulatedGpu:
             metadata = _registers(row, "metadata", given, results)
             selector = int(re.search(r"%metadata0, (0x[0-9a-f]+)[;,]", kernel)[1], 16)
             keywords |= {"metadata": metadata[0], "selector": selector}
+        for side in "ab" if row.is_block_scaled else "":
+            byte, thread = re.search(rf"{{%scale_{side}0}}, {{(\d), (\d)}}[;,]", kernel).groups()
+            keywords |= {f"byte_id_{side}": int(byte), f"thread_id_{side}": int(thread)}
+            keywords[f"scale_{side}"] = _registers(row, f"scale_{side}", given, results)[0]
         d = self.ins.execute(*operands, **keywords)
         given["d"][: d.nbytes] = d.view(np.uint8).reshape(-1)
 
@@ -95,8 +100,9 @@ def _operand(row, name, given, results, kernel):
 def _registers(row, name, given, results):
     """The registers that each result takes: (registers, results, 32), or (registers, results, 4, 32)."""
     tiles, lanes = int(given[f"{name}_tiles"]), (32,) if row.warps == 1 else (4, 32)
-    count = 1 if name == "metadata" else row.registers(name)
-    dtype = np.uint64 if name != "metadata" and row.format(name).bits == 64 else np.uint32
+    of_matrix = name in ("a", "b", "c")
+    count = row.registers(name) if of_matrix else 1
+    dtype = np.uint64 if of_matrix and row.format(name).bits == 64 else np.uint32
     size = count * tiles * 32 * row.warps * np.dtype(dtype).itemsize
     registers = given[name][:size].view(dtype).reshape(count, tiles, *lanes)
     return registers[:, given[f"{name}_of"][: 4 * results].view(np.uint32)]

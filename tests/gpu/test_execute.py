@@ -320,3 +320,33 @@ def test_options_of_the_gpu_itself_are_checked(emulated, name, given):
     gpu = emulated(F16)
     with pytest.raises(we.UnsupportedInstructionError, match=f"{name} is .*, not {given!r}"):
         we.gpu.execute(gpu.ins, *draw(gpu.ins, (), (), ()), **{name: given})
+
+
+SCALED = {
+    "dense": "mma.m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0",
+    "sparse": "mma.sp::ordered_metadata.m16n8k64.kind::mxf8f6f4.block_scale.f32.e3m2.e2m1.f32.ue8m0",
+}
+
+
+@pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
+@pytest.mark.parametrize("max_bytes", [None, 9_000])
+@pytest.mark.parametrize("mnemonic", SCALED.values(), ids=SCALED)
+def test_block_scales_travel_with_their_selectors(monkeypatch, mnemonic, max_bytes):
+    ins = we.instruction(mnemonic, arch="sm_120")
+    gpu = EmulatedGpu(ins)
+    monkeypatch.setattr(sys.modules["wmma_emu.gpu.execute"], "open_gpu", lambda: gpu)
+    a, b, c = draw(ins, (3, 1), (1, 5), ())
+    generator = np.random.Generator(np.random.Philox(8))
+    keywords = {
+        "scale_a": generator.integers(0x7878_7878, 0x8787_8787, (3, 1, 32), np.uint32),
+        "scale_b": generator.integers(0x7878_7878, 0x8787_8787, (5, 32), np.uint32),
+        **{"byte_id_a": 2, "thread_id_a": 1, "byte_id_b": 0, "thread_id_b": 3},
+    }
+    if ins.instruction.is_sparse:
+        keywords["metadata"] = np.full((3, 1, 32), 0xD8C4_9EE4, np.uint32)
+    expected = ins.execute(a, b, c, **keywords)
+    assert np.array_equal(we.gpu.execute(ins, a, b, c, max_bytes=max_bytes, **keywords), expected)
+    with pytest.raises(we.FragmentMismatchError, match=r"byte-id-b of .* is "):
+        we.gpu.execute(ins, a, b, c, **(keywords | {"byte_id_b": 5}))
+    with pytest.raises(we.FragmentMismatchError, match="needs scale_b="):
+        we.gpu.execute(ins, a, b, c, **(keywords | {"scale_b": None}))

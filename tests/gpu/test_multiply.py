@@ -56,3 +56,15 @@ def test_what_is_not_bound_or_has_another_shape_is_refused(on):
         multiply("m16n8k16.f32.f16.f16.f32", A, B)
     with pytest.raises(we.FragmentMismatchError, match="B has shape"):
         multiply(ins, A, B.T)
+
+
+@pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
+def test_block_scales_come_as_matrices(on):
+    ins = we.instruction("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", arch="sm_120")
+    on(ins)
+    rng = np.random.default_rng(3)
+    A, B = (from_bits(rng.integers(0, 16, x, np.uint8), "e2m1") for x in ((2, 16, 64), (64, 8)))
+    scales = {"scale_a": rng.integers(40, 70, (2, 16, 4), np.uint8), "scale_b": rng.integers(40, 70, (4, 8), np.uint8)}
+    np.testing.assert_array_equal(multiply(ins, A, B, **scales), ins(A, B, **scales))
+    with pytest.raises(we.FragmentMismatchError, match="needs scale_a="):
+        multiply(ins, A, B, scale_b=scales["scale_b"])

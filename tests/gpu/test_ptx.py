@@ -16,6 +16,8 @@ from wmma_emu.gpu.kernel_body import Options, register_type
 from wmma_emu.gpu.ptx import _CHIPS, _NEEDS, kernel_name, module, target_of
 from wmma_emu.gpu.snippet import snippet_module
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup
+from wmma_emu.layouts import scale_selectors_of
+from wmma_emu.warp.block_scales import Selectors
 
 FAMILIES = list(dict.fromkeys((row.family, row.a) for row in INSTRUCTIONS.values()))
 
@@ -48,11 +50,19 @@ def assemble(ptxas, folder, texts):
         return [x for x in pool.map(one, range(len(texts))) if x]
 
 
+def is_newer(row):
+    """Whether ptxas 13.0, which ends with PTX 9.0, does not know a row yet."""
+    return (row.scale, row.scale_vec) == ("ue8m0", 4)
+
+
 def options_of(row):
     """Every choice that the text of an instruction leaves."""
     yield Options()
     if row.is_sparse:
         yield Options(selector=1 if row.a in ("f16", "bf16", "tf32") else 0)
+    if row.is_block_scaled:
+        byte_ids, thread_ids = zip(*(scale_selectors_of(row, x) for x in "ab"), strict=True)
+        yield Options(scales=Selectors(byte_ids[0][-1], thread_ids[0][-1], byte_ids[1][-1], thread_ids[1][-1]))
     if row.is_warpgroup:
         is_float, is_short = row.format("a").is_float, row.format("a").bits == 16
         yield Options(a_shared=True)
@@ -62,7 +72,7 @@ def options_of(row):
 
 @pytest.mark.parametrize("family, a", FAMILIES, ids=["|".join(x) for x in FAMILIES])
 def test_the_assembler_takes_every_row_for_its_newest_chip(family, a, ptxas, tmp_path):
-    rows = [row for row in INSTRUCTIONS.values() if (row.family, row.a) == (family, a)]
+    rows = [row for row in INSTRUCTIONS.values() if (row.family, row.a) == (family, a) and not is_newer(row)]
     if rows[0].is_warpgroup:  # the slow test below has every n
         rows = [row for row in rows if row.n in (8, 256)]
     texts = []
@@ -78,7 +88,7 @@ def test_the_assembler_takes_every_row_of_a_chip(arch, ptxas, tmp_path):
     target = target_of(ARCHS[arch].number)
     if ARCHS[arch].number < 75:
         pytest.skip("ptxas 13.0 has no Volta")
-    rows = [row for row in INSTRUCTIONS.values() if arch in row.archs]
+    rows = [row for row in INSTRUCTIONS.values() if arch in row.archs and not is_newer(row)]
     assert assemble(ptxas, tmp_path, [(module(x, target), target) for x in rows]) == []
 
 
@@ -88,7 +98,8 @@ def test_every_kernel_has_the_instruction_once_with_its_registers():
         (line,) = re.findall(rf"^  ({re.escape(row.mnemonic)} .*);$", text, re.MULTILINE)
         groups = [x.split(", ") for x in re.findall(r"\{(.*?)\}", line)]
         expected = "dabc" if not row.is_warpgroup else "da"
-        assert [len(x) for x in groups] == [row.registers(x) for x in expected]
+        of_scales = [1, 2, 1, 2] if row.is_block_scaled else []
+        assert [len(x) for x in groups] == [*(row.registers(x) for x in expected), *of_scales]
         assert f".visible .entry {kernel_name(row)}(" in text
 
 
@@ -96,6 +107,12 @@ def test_a_sparse_instruction_names_its_metadata_and_the_selector():
     row = INSTRUCTIONS["mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
     text = module(row, "sm_80", Options(selector=3))
     assert re.search(r"mma\.sp\.sync.*\{%c0, .*\}, %metadata0, 0x3;", text)
+
+
+def test_a_block_scaled_instruction_names_its_scales_and_their_selectors():
+    row = lookup("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0")
+    text = module(row, "sm_120a", Options(scales=Selectors(3, 1, 2, 0)))
+    assert re.search(r"mma\.sync.*\{%c0, .*\}, \{%scale_a0\}, \{3, 1\}, \{%scale_b0\}, \{2, 0\};", text)
 
 
 @pytest.mark.parametrize(
@@ -130,6 +147,10 @@ def test_the_version_of_ptx_is_the_newest_of_what_chip_and_instruction_need():
     assert version("m16n8k16.f32.f16.f16.f32", "sm_120") == "8.7"
     assert version("m16n8k32.f32.e4m3.e4m3.f32", "sm_90") == "8.4"
     assert version("m16n8k32.f16.e4m3.e4m3.f16", "sm_90") == "8.7"
+    assert version("m16n8k32.kind::f8f6f4.f32.e4m3.e2m1.f32", "sm_121") == "8.8"
+    assert version("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", "sm_120") == "8.7"
+    newest = "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0"
+    assert version(newest, "sm_120") == "9.1"
 
 
 SNIPPETS = {

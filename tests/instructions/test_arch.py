@@ -9,7 +9,8 @@ from wmma_emu.instructions.arch import _plain
 
 
 def test_rows_stand_in_order_of_capability_with_provenance():
-    assert list(ARCHS) == ["sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+    assert list(ARCHS) == ["sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120",
+                           "sm_121"]  # fmt: skip
     assert [row.number for row in ARCHS.values()] == sorted(row.number for row in ARCHS.values())
     for name, row in ARCHS.items():
         assert row.name == str(row) == name == f"sm_{row.number}"
@@ -38,10 +39,12 @@ def test_every_name_of_a_row_finds_it_however_it_is_spelled(row: Arch):
     ("name", "chip"),
     [
         ("sm_90a", "sm_90"), ("SM90", "sm_90"), ("compute_90a", "sm_90"), ("9.0", "sm_90"),
-        ("12.0", "sm_120"),
+        ("12.0", "sm_120"), ("12.1", "sm_121"), ("10.3", "sm_103"), ("compute_121a", "sm_121"),
         ("sm_100a", "sm_100"), ("sm_100f", "sm_100"), ("sm_120f", "sm_120"), ("Hopper", "sm_90"),
         ("blackwell", "sm_100"), ("ampere", "sm_80"), ("NVIDIA H100", "sm_90"), ("gh200", "sm_90"),
         ("Tesla V100", "sm_70"), ("tesla-t4", "sm_75"), ("NVIDIA GeForce RTX 3090", "sm_86"),
+        ("B300", "sm_103"), ("NVIDIA GB300", "sm_103"), ("DGX Spark", "sm_121"), ("nvidia gb10", "sm_121"),
+        ("sm_103f", "sm_103"), ("Blackwell Ultra", "sm_103"),
         ("rtx 4090 Ti SUPER", "sm_89"), ("GeForce RTX 5090 D", "sm_120"), ("rtx 2060 super", "sm_75"),
         ("RTX 4070 Laptop GPU", "sm_89"), ("RTX PRO 6000", "sm_120"), ("rtx 4000 ada", "sm_89"),
         ("quadro rtx 5000", "sm_75"),
@@ -56,9 +59,9 @@ def test_well_known_names_mean_the_right_chip(name: str, chip: str):
     [
         ("sm_87", "sm_87 has no row, the nearest that has one is sm_86 (Ampere, GA10x)"),
         ("sm_88", "the nearest that has one is sm_86"),
-        ("sm_103a", "sm_103 has no row, the nearest that has one is sm_100 (Blackwell)"),
-        ("sm_110", "the nearest that has one is sm_100"),
-        ("compute_121", "sm_121 has no row, the nearest that has one is sm_120"),
+        ("sm_101a", "sm_101 has no row, the nearest that has one is sm_100 (Blackwell)"),
+        ("sm_110", "the nearest that has one is sm_103"),
+        ("compute_122", "sm_122 has no row, the nearest that has one is sm_121"),
         ("sm_61", "tensor cores begin with sm_70"),
         ("hoper", "did you mean 'hopper' (sm_90)?"),
         ("blackwel", "did you mean 'blackwell' (sm_100)?"),

@@ -78,6 +78,13 @@ def test_a_row_is_found_on_its_chips_and_refused_on_the_others(chip: str):
          "wgmma.mma_async.sp.sync.aligned.m64n256k64.s32.s8.u8.satfinite"),
         ("m16n8k32.f32.e4m3.e5m2.f32.kind::f8f6f4",
          "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e5m2.f32"),
+        ("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0",
+         "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e2m1.f32.ue8m0"),
+        ("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0",
+         "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"),
+        ("mma.sp::ordered_metadata.m16n8k128.scale_vec::4x.f32.e2m1.e2m1.f32.ue4m3.block_scale.kind::mxf4nvf4",
+         "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1."
+         "f32.ue4m3"),
     ],
 )  # fmt: skip
 def test_what_may_be_left_out_or_moved(short: str, full: str):
@@ -89,7 +96,7 @@ def test_filters_combine_and_keep_the_order_of_the_table():
     rows = instructions_of("h200", family="mma.sync", shape="m16n8k16", a="f16")
     assert [row.d for row in rows] == ["f32", "f16"]
     assert instructions_of("sm_72", a="s8") == instructions_of("sm_72", family="wmma.mma", b="s8", c="s32", d="s32")
-    assert instructions_of(a="e2m1") == ()
+    assert instructions_of("sm_100", a="e2m1") == instructions_of(a="ue8m0") == ()
     for chip in ARCHS:
         assert instructions_of(chip) == tuple(row for row in INSTRUCTIONS.values() if chip in row.archs)
 
@@ -121,6 +128,8 @@ DEFAULTS = {
     "f64": {"sm_80": "m8n8k4", "sm_90": "m16n8k16"},
     "e4m3": {"sm_89": "m16n8k32"},
     "e5m2": {"sm_89": "m16n8k32"},
+    "e3m2": {"sm_120": "m16n8k32"},
+    "e2m1": {"sm_120": "m16n8k32"},
     "s8": {"sm_75": "m8n8k16", "sm_80": "m16n8k32"},
     "u8": {"sm_75": "m8n8k16", "sm_80": "m16n8k32"},
     "s4": {"sm_75": "m8n8k32", "sm_80": "m16n8k64"},
@@ -141,7 +150,7 @@ def test_the_default_is_the_widest_k_with_the_widest_accumulator(name: str):
             continue
         row = default_instruction(name, name, chip)
         accumulator = WIDEST.get(name, "f32")
-        modifiers = ("xor.popc",) if name == "b1" else ()
+        modifiers = {"b1": ("xor.popc",), "e3m2": ("kind::f8f6f4",), "e2m1": ("kind::f8f6f4",)}.get(name, ())
         assert (row.family, row.shape, row.d, row.a, row.b, row.c) == (
             "mma.sync", shape, accumulator, name, name, accumulator)  # fmt: skip
         assert (row.modifiers, row.a_layout, row.b_layout) == (modifiers, "row", "col")
@@ -152,6 +161,8 @@ def test_operands_that_may_be_mixed_have_a_default():
     for a, b in (("e4m3", "e5m2"), ("u8", "s8"), ("s4", "u4")):
         row = default_instruction(a, b, "sm_90")
         assert (row.a, row.b) == (a, b)
+    row = default_instruction("e4m3", "e2m1", "sm_121")
+    assert row.short_mnemonic == "m16n8k32.kind::f8f6f4.f32.e4m3.e2m1.f32"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +171,9 @@ def test_operands_that_may_be_mixed_have_a_default():
         ("f32", "f32", "sm_90", "instr='m16n8k8.f32.tf32.tf32.f32' reads 19 of the 32 bits, instr='fma.f32'"),
         ("f32", "f16", "sm_90", "instr='fma.f32'"),
         ("s8", "f16", "sm_90", "no mma.sync multiplies s8 times f16; s8 multiplies s8 or u8"),
-        ("e2m1", "e2m1", "sm_120", "e2m1 multiplies nothing in any instruction modelled so far"),
+        ("e2m1", "e3m2", "sm_100", "sm_100 has no mma.sync that multiplies e2m1 times e3m2; the first chip that has "
+         "one is sm_120"),
+        ("ue8m0", "ue8m0", "sm_120", "ue8m0 multiplies nothing in any instruction of the table"),
         ("e4m3", "e4m3", "a100",
          "sm_80 has no mma.sync that multiplies e4m3 times e4m3; the first chip that has one is sm_89"),
         ("s8", "s8", "xavier",

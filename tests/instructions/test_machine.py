@@ -35,7 +35,7 @@ def compact(text: str) -> str:
 def test_every_instruction_on_every_chip_is_what_the_disassembler_showed():
     table = {(name, chip): compact(str(machine_instructions(row, chip)))
              for name, row in INSTRUCTIONS.items() for chip in row.archs}  # fmt: skip
-    assert len(table) == 3317
+    assert len(table) == 4317
     assert table == recorded()
 
 
@@ -67,7 +67,7 @@ def test_exactly_one_row_covers_each_instruction(chip: str):
 def test_only_fp8_on_hopper_and_blackwell_depends_on_the_toolchain():
     for row in INSTRUCTIONS.values():
         for chip in row.archs:
-            software = row.a in ("e4m3", "e5m2") and chip in ("sm_90", "sm_100") and not row.is_warpgroup
+            software = row.a in ("e4m3", "e5m2") and chip in ("sm_90", "sm_100", "sm_103") and not row.is_warpgroup
             expected = ("ptxas-12.8", "ptxas-12.4") if software else ("native",)
             assert lowerings(row, chip) == expected
             for name in expected:
@@ -80,11 +80,38 @@ def test_the_older_lowering_is_measured_only_where_that_toolchain_takes_the_inst
     assert (old.status, old.source[:10]) == ("measured", "ptxas 12.4")
     assert old.note.startswith("d = c + (H(lo, 0) + H(hi, 0))")
     for text, chip in (("m16n8k16.f32.e4m3.e4m3.f32", "sm_90"), ("m16n8k32.f16.e4m3.e4m3.f16", "sm_90"),
-                       ("m16n8k32.f32.e4m3.e4m3.f32", "sm_100")):  # fmt: skip
+                       ("m16n8k32.f32.e4m3.e4m3.f32", "sm_100"),
+                       ("m16n8k32.f32.e4m3.e4m3.f32", "sm_103")):  # fmt: skip
         assert machine_instructions(text, chip, "ptxas-12.4").status == "inferred"
     new = machine_instructions("m16n8k32.f32.e4m3.e4m3.f32", "sm_90")
     assert new.note.startswith("d = c + H(hi, H(lo, 0))")
     assert (new.status, str(new)) == ("measured", "2x HMMA.16816.F32")
+
+
+def test_block_scales_stand_in_the_name_of_the_machine_instruction():
+    for text, name in (("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", "E8"),
+                       ("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", "E8"),
+                       ("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0", "E8.4X"),
+                       ("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", "UE4M3.4X"),
+                       ):  # fmt: skip
+        assert str(machine_instructions(text, "sm_121")) == f"1x OMMA.SF.16864.F32.E2M1.E2M1.{name}"
+    scaled = machine_instructions("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0", "sm_120")
+    assert str(scaled) == "1x QMMA.SF.16832.F32.E4M3.E2M1.E8"
+    assert str(machine_instructions("m16n8k32.kind::f8f6f4.f32.e4m3.e2m1.f32", "sm_120")) == (
+        "1x QMMA.16832.F32.E4M3.E2M1"
+    )
+
+
+def test_chips_whose_code_is_that_of_another_say_so():
+    for text, chip, other in (("m16n8k16.f32.f16.f16.f32", "sm_103", "sm_100"),
+                              ("m16n8k32.f32.e4m3.e4m3.f32", "sm_103", "sm_100"),
+                              ("m8n8k4.f64.f64.f64.f64", "sm_121", "sm_120")):  # fmt: skip
+        found, same = machine_instructions(text, chip), machine_instructions(text, other)
+        assert (found.text, found.note, found.status) == (same.text, same.note, "measured")
+        assert found.source == f"ptxas 13.0 and 13.5, cubins disassembled, 2026-11-22: as on {other}"
+        assert "as on" not in same.source
+    scaled = "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"
+    assert machine_instructions(scaled, "sm_121") == machine_instructions(scaled, "sm_120")
 
 
 @pytest.mark.parametrize(

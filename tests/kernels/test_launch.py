@@ -294,7 +294,7 @@ def test_what_is_no_function_is_no_kernel(wrong):
 
 
 SHARED_KIB = {"sm_70": 96, "sm_72": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227,
-              "sm_100": 227, "sm_120": 99}  # fmt: skip
+              "sm_100": 227, "sm_103": 227, "sm_120": 99, "sm_121": 99}  # fmt: skip
 
 
 @pytest.mark.parametrize("arch", ARCHS)

@@ -24,12 +24,18 @@ FIGURES = {
     ("8", 8): (2, lambda g, t, j, F: (g + 8 * (t & 1), j)),
     ("8", 16): (4, lambda g, t, j, F: (g + 8 * (t & 1), j + 8 * (t >> 1))),
 }
-CHUNK = {"tf32": 2, "s4": 8, "u4": 8}
+
+
+def chunk_of(row):
+    """Columns that a nibble speaks of: eight of four-bit elements, also of e2m1, but where it takes a byte."""
+    if row.a == "e2m1":
+        return 8 if row.shape == "m16n8k128" else 4
+    return {"tf32": 2, "s4": 8, "u4": 8}.get(row.a, 4)
 
 
 def figure(row):
     wide = "16" if row.a in ("f16", "bf16", "tf32") else "8"
-    return FIGURES[wide, row.k // CHUNK.get(row.a, 4)]
+    return FIGURES[wide, row.k // chunk_of(row)]
 
 
 def selectors(row):
@@ -45,7 +51,7 @@ def choices(row):
         if row.family == "mma.sp::ordered_metadata" and first > second:
             continue
         columns = [first, second]
-        if row.a in ("s4", "u4"):
+        if chunk_of(row) == 8:
             columns = [2 * first, 2 * first + 1, 2 * second, 2 * second + 1]
         found[first + 4 * second] = columns
     return found
@@ -54,7 +60,7 @@ def choices(row):
 def drawn(row, *batch, seed=0):
     """Random nibbles of every chunk of every row, and the k that they say."""
     rng = np.random.default_rng(seed)
-    legal, chunk = choices(row), CHUNK.get(row.a, 4)
+    legal, chunk = choices(row), chunk_of(row)
     nibbles = rng.choice(list(legal), (*batch, row.m, row.k // chunk))
     table = np.array([legal.get(x, [0] * (row.terms * chunk // row.k)) for x in range(16)])
     k = table[nibbles] + chunk * np.arange(row.k // chunk)[:, None]
@@ -96,8 +102,8 @@ def test_unpack_undoes_pack_for_any_batch(row, batch):
 def test_the_legal_nibbles_are_those_of_the_manual(row):
     places = granularity_of(row)
     assert {x: list(columns) for x, columns in places.nibbles.items()} == choices(row)
-    assert (places.chunk, places.kept * 2) == (CHUNK.get(row.a, 4),) * 2
-    assert places.name == {"tf32": "1:2", "s4": "4:8", "u4": "4:8"}.get(row.a, "2:4")
+    assert (places.chunk, places.kept * 2) == (chunk_of(row),) * 2
+    assert places.name == {2: "1:2", 4: "2:4", 8: "4:8"}[chunk_of(row)]
 
 
 @pytest.mark.parametrize("row", SPARSE, ids=str)
@@ -126,7 +132,7 @@ def test_lanes_that_the_selector_leaves_out_may_hold_anything(row):
 
 @pytest.mark.parametrize("row", SPARSE, ids=str)
 def test_every_forbidden_nibble_is_shown_with_its_lane_bits_row_and_columns(row):
-    legal, chunk = choices(row), CHUNK.get(row.a, 4)
+    legal, chunk = choices(row), chunk_of(row)
     threads, place = figure(row)
     selector = 4 // threads - 1
     nibbles, _ = drawn(row, seed=3)

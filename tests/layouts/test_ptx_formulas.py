@@ -74,13 +74,13 @@ TEXT = {
         lambda g, t, i: (t * 8 + (i & 7), g),
         tall_accumulator,
     ),
-    ("m16n8k32", "s8 u8 e4m3 e5m2"): (
+    ("m16n8k32", "s8 u8 e4m3 e5m2 e3m2 e2m3 e2m1"): (
         lambda g, t, i: (g + plus(8, 0 <= i < 4 or 8 <= i < 12), t * 4 + (i & 3) + plus(16, i < 8)),
         lambda g, t, i: (t * 4 + (i & 3) + plus(16, i < 4), g),
         tall_accumulator,
     ),
     # 9.7.14.5.11
-    ("m16n8k64", "s4 u4"): (
+    ("m16n8k64", "s4 u4 e2m1"): (
         lambda g, t, i: (g + plus(8, 0 <= i < 8 or 16 <= i < 24), t * 8 + (i & 7) + plus(32, i < 16)),
         lambda g, t, i: (t * 8 + (i & 7) + plus(32, i < 8), g),
         tall_accumulator,
@@ -154,14 +154,15 @@ def packed_formula(row):
     """9.7.14.6.2: a sparse A is packed, laid out as a dense one of half the width; B as a dense one of all k."""
     half = {"f16": ("m16n8k8", "m16n8k16"), "tf32": ("m16n8k4", "m16n8k8"), "s8": ("m16n8k16", "m16n8k32"),
             "s4": ("m16n8k32", "m16n8k64")}  # fmt: skip
-    same = {"bf16": "f16", "e4m3": "s8", "e5m2": "s8", "u8": "s8", "u4": "s4"}
+    same = {"bf16": "f16", "u4": "s4", **dict.fromkeys(("e4m3", "e5m2", "e3m2", "e2m3", "u8"), "s8")}
+    same["e2m1"] = "s8" if "f8f6f4" in row.mnemonic else "s4"  # of those kinds every element takes a byte
     a = same.get(row.a, row.a)
     return FORMULAS[half[a][f"m16n8k{row.k // 2}" != half[a][0]], a]
 
 
 def wide_b(row):
     """B of all k: registers of eight rows of four lanes, one after another."""
-    run = 32 // row.format("b").bits
+    run = 32 // row.container("b").bits
     return lambda g, t, i: (t * run + i % run + i // run * 4 * run, g)
 
 

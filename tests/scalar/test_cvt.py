@@ -24,10 +24,12 @@ ASSEMBLED = {
     "sm_89": (759, "63abdc488cdb7ac6793c96a6e73aac1c217d07bf1c8f2c2c8e68d0fb0dfac9da"),
     "sm_90": (840, "ce4e14bb5186a93e7cd6ac1d8feeb9b45bfb9e73eba537e63679baa5f809166c"),
     "sm_100": (885, "b3ce577a5f03ae1c2dbc9a0e412561978b0bc536fa8707cb931175087cde142d"),
+    "sm_103": (885, "b3ce577a5f03ae1c2dbc9a0e412561978b0bc536fa8707cb931175087cde142d"),
     "sm_120": (867, "b82887f21de685a4c19f912a4d15125103dc852a63363b891e7dd31d234e6c35"),
+    "sm_121": (867, "b82887f21de685a4c19f912a4d15125103dc852a63363b891e7dd31d234e6c35"),
 }
 """Forms that ptxas 13.0 (V13.0.88) accepts for each target, of all combinations of types and modifiers, with the
-SHA-256 of their sorted list (sm_90, sm_100, sm_120: for sm_90a, sm_100a, sm_120a)."""
+SHA-256 of their sorted list (sm_90, sm_100, ...: for sm_90a, sm_100a, ...)."""
 
 
 @pytest.mark.parametrize("chip", ASSEMBLED)
@@ -223,7 +225,7 @@ def test_the_input_is_never_returned_itself():
             "sm_80",
             r"sm_80 has no .* first chip that has it is sm_89. Nearest on sm_80: cvt",
         ),
-        ("cvt.rn.satfinite.tf32.f32", "sm_90a", r"first chip that has it is sm_100 \(and sm_120\)"),
+        ("cvt.rn.satfinite.tf32.f32", "sm_90a", r"first chip that has it is sm_100 \(and sm_103, sm_120, sm_121\)"),
         ("cvt.f16.f32", "sm_90", r"from f32 to f16 the rounding is one of .rn, .rz, .rm, .rp; name one"),
         ("cvt.rm.tf32.f32", "sm_90", r"the rounding is one of .rna, .rn, .rz, not .rm"),
         ("cvt.rn.u32.u64", "sm_90", r"nothing is rounded, so that it takes no .rn"),
@@ -238,7 +240,11 @@ def test_the_input_is_never_returned_itself():
         (3, "sm_90", r"named by its PTX mnemonic, such as 'cvt.rn.f16.f32', not by 3"),
         ("cvt.rn.f16.f32", "h200", r"there is no chip 'h200' here; .*arch_of finds"),
         ("cvt.rs.satfinite.e4m3x4.f32", "sm_100", r"rounds stochastically.* Use 'cvt.rn.satfinite.e4m3x2.f32'"),
-        ("cvt.rs.f16x2.f32", "sm_120", r"sm_120 has no 'cvt.rs.f16x2.f32': the first chip that has it is sm_100"),
+        (
+            "cvt.rs.f16x2.f32",
+            "sm_121",
+            r"sm_121 has no 'cvt.rs.f16x2.f32': the first chip that has it is sm_100 \(and sm_103\)",
+        ),
     ],
 )
 def test_what_does_not_exist_is_refused(name, arch, message):

@@ -2,6 +2,7 @@
 """What the explorer's page knows is what the tables say: of every instruction, chip, lane and element."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from wmma_emu.formats import format_of
 from wmma_emu.instructions import ARCHS, OPERANDS, lookup
 from wmma_emu.instructions.table import INSTRUCTIONS
-from wmma_emu.layouts import layout_for, metadata_map, selectors_of
+from wmma_emu.layouts import layout_for, metadata_map, scale_map, scale_selectors_of, selectors_of
 from wmma_emu.viz.explorer import explorer_page
 from wmma_emu.viz.explorer.data import explorer_data
 from wmma_emu.viz.explorer.schedules import HEAD, coded_schedules
@@ -44,7 +45,7 @@ def test_every_element_of_every_lane_of_every_operand_on_every_chip_is_as_in_the
     names = [x[0] for x in data["chips"]]
     assert names == list(ARCHS)
     compared, seen = set(), []
-    for mnemonic, _, binding, _ in data["instructions"]:
+    for mnemonic, _, binding, *_ in data["instructions"]:
         row = INSTRUCTIONS[mnemonic]
         chips = []
         for mask, *numbers, source in data["bindings"][binding]:
@@ -82,13 +83,45 @@ def test_every_instruction_is_there_with_its_types(data):
     assert data["bits"] == {name: format_of(name).bits for name in data["bits"]}
 
 
+def test_block_scales_of_every_instruction_and_selector_are_as_in_the_tables(data):
+    count = 0
+    for mnemonic, _, _, _, number, _ in data["instructions"]:
+        row = INSTRUCTIONS[mnemonic]
+        assert (number >= 0) == row.is_block_scaled
+        if number < 0:
+            continue
+        fmt, scales, block, byte_ids, *lines, source, status = data["scales"][number]
+        assert (fmt, scales, block) == (row.scale, row.scale_vec, row.scale_block)
+        for operand, (size, threads, step, weights) in zip("ab", lines, strict=True):
+            legal = scale_selectors_of(row, operand)
+            assert (tuple(byte_ids), tuple(range(threads))) == legal
+            lanes = np.array([weigh(x, weights) for x in range(size)])[:, None]
+            for byte_id, thread_id in product(*legal):
+                found = scale_map(row, operand, byte_id, thread_id)
+                lane, byte = (found.lane, found.byte) if operand == "a" else (found.lane.T, found.byte.T)
+                assert (lane == lanes + step * thread_id).all() and (byte == byte_id + np.arange(scales)).all()
+                assert (source, status) == (found.source, found.status)
+                count += 1
+    assert count > 600
+
+
+def test_values_that_do_not_fill_their_byte_are_where_the_table_says(data):
+    for mnemonic, *_, number in data["instructions"]:
+        row = INSTRUCTIONS[mnemonic]
+        bits = [row.format(x).bits for x in ("a", "b")]
+        a, b = (row.container(x) for x in ("a", "b"))
+        assert (number >= 0) == (bits != [a.bits, b.bits])
+        if number >= 0:
+            assert data["held"][number] == [bits[0], a.shift, bits[1], b.shift]
+
+
 def test_colours_are_those_of_the_pictures(data):
     assert data["colours"] == list(LANE_COLOURS)
 
 
 def test_metadata_of_every_sparse_instruction_and_selector_is_as_in_the_tables(data):
     count = 0
-    for mnemonic, _, _, number in data["instructions"]:
+    for mnemonic, _, _, number, *_ in data["instructions"]:
         row = INSTRUCTIONS[mnemonic]
         assert (number >= 0) == row.is_sparse
         if number < 0:
@@ -156,7 +189,7 @@ def test_movmatrix_holds_before_and_after_what_the_page_says():
 def plan_cases():
     """Each plan once, with an operand of `mma.sync`, `mma.sp` or `wgmma` that has it."""
     data, cases = explorer_data(), {}
-    for mnemonic, _, binding, _ in data["instructions"]:
+    for mnemonic, _, binding, *_ in data["instructions"]:
         for _, *numbers, _ in data["bindings"][binding]:
             for operand, number in zip(OPERANDS, numbers, strict=True):
                 if number >= 0:
@@ -168,7 +201,8 @@ def plan_cases():
 def test_ldmatrix_with_the_addresses_of_a_plan_gives_the_registers_of_the_operand():
     for mnemonic, operand, plan in plan_cases():
         row = INSTRUCTIONS[mnemonic]
-        layout = layout_for(row, operand, "sm_90")
+        chip = "sm_90" if "sm_90" in row.archs else row.archs[0]
+        layout = layout_for(row, operand, chip)
         bits = layout.element_bits
         values = np.random.default_rng(7).integers(0, 1 << bits, (layout.rows, layout.cols), dtype=np.uint64)
         stored = values if plan.stored == "row" else values.T
@@ -191,7 +225,7 @@ def test_ldmatrix_with_the_addresses_of_a_plan_gives_the_registers_of_the_operan
                     ]
                     assert (said[0] == r[: 8 * plan.matrices]).all() and (said[1] == c[: 8 * plan.matrices]).all()
                 at = (r * layout.cols + c if plan.stored == "row" else c * layout.rows + r) * bits // 8
-                got = ldmatrix(memory, at, name, arch="sm_90")
+                got = ldmatrix(memory, at, name, arch=chip)
                 assert (got == wanted[first : first + plan.matrices, 32 * warp : 32 * warp + 32]).all(), (
                     mnemonic,
                     operand,

@@ -87,6 +87,7 @@ def test_registers_are_not_written():
         ("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", "sm_70"),  # four matrices a warp
         ("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", "sm_70"),  # copies that all count
         ("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", "sm_90"),
+        ("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m1.f32", "sm_120"),  # elements among padding
     ],
 )
 def test_what_needs_matrices_gets_them(name, arch):

@@ -46,7 +46,7 @@ def test_every_instruction_on_every_chip_has_a_schedule_or_a_row_that_says_why_n
         with pytest.raises(UnsupportedInstructionError, match="has no schedule on") as caught:
             schedule_of(row, chip, lowering)
         assert machine_instructions(row, chip, lowering).text in str(caught.value)
-    assert set(reasons) == set(UNDIVIDED) and sum(reasons.values()) == 12 * 6 + 4 + 4 * 2
+    assert set(reasons) == set(UNDIVIDED) and sum(reasons.values()) == 12 * 8 + 4 + 4 * 4
 
 
 def test_every_row_of_the_table_of_orders_serves_an_instruction():
@@ -257,7 +257,10 @@ def test_what_is_said_of_the_inside_is_what_the_model_does():
             expected = f"fused multiply-adds, k ascending, each rounded ({model.status})"
         elif model.arithmetic == "aligned_sum" and len(first) == 1:
             count = len(first[0])
-            expected = f"{count} products and what they are added to are summed and rounded once, {rounds}"
+            scaled = {"": "", "exponents": " with their scales"}.get(
+                model.scaling, f", as exact sums of {model.group_terms} with their scales,"
+            )
+            expected = f"{count} products{scaled} and what they are added to are summed and rounded once, {rounds}"
         elif model.arithmetic == "aligned_sum":
             runs = ", then ".join(f"k {numbers(ks)}" for ks in first)
             expected = f"{runs}, each summed with what it adds to and rounded {rounds}"
@@ -297,9 +300,19 @@ def test_a_schedule_says_how_it_is_known(mnemonic, chip, lowering, status):
 def test_text_fits_a_hundred_columns_and_names_every_machine_instruction():
     for schedule in divided():
         text = str(schedule)
-        assert max(map(len, text.splitlines())) <= 100 and not any(x != x.rstrip() for x in text.splitlines())
+        assert not any(x != x.rstrip() for x in text.splitlines())
+        longer = {line for line in text.splitlines() if len(line) > 100} - {schedule.instruction.mnemonic}
+        assert not longer or len(schedule.steps[0].opcode) >= 40
+        assert ("\nscales: " in text) == schedule.instruction.is_block_scaled
         assert text.count(schedule.steps[-1].opcode) >= 1 + (len(schedule.sets) > 0)
         assert len(text.splitlines()) <= 48
+
+
+def test_text_of_block_scales_says_how_many_there_are_and_of_what():
+    name = "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"
+    text = " ".join(str(schedule_of(name, "sm_120")).split())
+    assert "scales: 4 of every row of A and of every column of B, in ue4m3, each for 16 k; bytes of one" in text
+    assert schedule_of(name, "sm_120").steps[0].parts[0].b.registers == (0, 1)
 
 
 def test_text_of_volta_has_a_table_of_sets_and_steps_and_one_of_threadgroups():

@@ -3,7 +3,7 @@
 
 from wmma_emu.arithmetic.blocks import thread_count
 from wmma_emu.arithmetic.engines import ENGINES, check_engine, is_installed, matmul
-from wmma_emu.arithmetic.lookup import dot_product_of, model_for, models_for
+from wmma_emu.arithmetic.lookup import alternatives_for, dot_product_of, model_for, models_for
 from wmma_emu.arithmetic.model import E8M13, DotModel, DotProduct
 from wmma_emu.arithmetic.table import FMA_F32, MODELS
 from wmma_emu.arithmetic.variants import applied
@@ -15,6 +15,7 @@ __all__ = [
     "MODELS",
     "DotModel",
     "DotProduct",
+    "alternatives_for",
     "applied",
     "check_engine",
     "dot_product_of",

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic.model import DotModel
+from wmma_emu.arithmetic.scaled_codes import unpacked_codes
 from wmma_emu.formats import Format, decode, round_pack, unpack
 from wmma_emu.formats.codec import Bits
 
@@ -29,16 +30,20 @@ class _Decoded(NamedTuple):
     exponent: NDArray[np.int16]
 
 
-def fused_step(model: DotModel, a: Bits, a_format: Format, b: Bits, b_format: Format, c: Bits) -> Bits:
+def fused_step(
+    model: DotModel, a: Bits, a_format: Format, b: Bits, b_format: Format, c: Bits, scale: Format | None = None
+) -> Bits:
     """One rounding step of the unit for each element: align the terms, cut, add, round once.
 
     Parameters
     ----------
     model : DotModel
     a, b : unsigned integer arrays, shape (terms, ...)
-        Patterns of the step's operands, of at most 11 significand bits.
+        Patterns of the step's operands, of at most 11 significand bits; or, with ``scale``, codes with scales.
     c : unsigned integer array, shape (...)
         Patterns in the accumulator's format.
+    scale : Format, optional
+        Of the block scales, whose exponents are added to those of the products.
 
     Returns
     -------
@@ -47,14 +52,14 @@ def fused_step(model: DotModel, a: Bits, a_format: Format, b: Bits, b_format: Fo
     """
     out = model.output_format
     with np.errstate(all="ignore"):
-        (x, x_exponent), (y, y_exponent) = _look_up(a, a_format), _look_up(b, b_format)
+        (x, x_exponent), (y, y_exponent) = _look_up(a, a_format, scale), _look_up(b, b_format, scale)
         x *= y
         x_exponent += y_exponent
         z, z_exponent = _decode_c(c, model.accumulator_format)
         exponent = np.maximum(np.maximum(x_exponent.max(0), z_exponent), model.min_exponent).astype(np.int64)
-        scale = ((model.fraction_bits - exponent + 1023) << 52).view(np.float64)
-        x *= scale
-        total = np.trunc(x, out=x).sum(0) + np.trunc(z * scale)
+        power = ((model.fraction_bits - exponent + 1023) << 52).view(np.float64)
+        x *= power
+        total = np.trunc(x, out=x).sum(0) + np.trunc(z * power)
         finite = np.isfinite(total)
         whole = np.where(finite, total, 0).astype(np.int64)
     bits = round_pack(whole < 0, np.abs(whole), exponent - model.fraction_bits, out, model.rounding, "infinity")
@@ -66,8 +71,8 @@ def fused_step(model: DotModel, a: Bits, a_format: Format, b: Bits, b_format: Fo
     return np.where(finite, bits, special).astype(out.storage)
 
 
-def _look_up(bits: Bits, fmt: Format) -> _Decoded:
-    table = _decoded(fmt)
+def _look_up(bits: Bits, fmt: Format, scale: Format | None) -> _Decoded:
+    table = _decoded(fmt, scale)
     index = bits >> fmt.ignored_low_bits if fmt.ignored_low_bits else bits
     return _Decoded(table.value[index], table.exponent[index])
 
@@ -78,7 +83,9 @@ def _decode_c(bits: Bits, fmt: Format) -> _Decoded:
 
 
 @cache
-def _decoded(fmt: Format) -> _Decoded:
-    width = fmt.bits - fmt.ignored_low_bits
-    codes = np.arange(1 << width, dtype=np.uint64) << np.uint64(fmt.ignored_low_bits)
-    return _decode_c(codes, fmt)
+def _decoded(fmt: Format, scale: Format | None) -> _Decoded:
+    u = unpacked_codes(fmt, scale)
+    magnitude = np.ldexp(u.significand.astype(np.float64), (u.exponent - fmt.fraction_bits).astype(np.int32))
+    magnitude = np.where(u.is_nan, np.nan, np.where(u.is_infinity, np.inf, magnitude))
+    exponent = np.where(u.significand != 0, u.exponent, _NO_EXPONENT).astype(np.int16)
+    return _Decoded(np.where(u.sign, -magnitude, magnitude), exponent)

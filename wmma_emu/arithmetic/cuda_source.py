@@ -65,7 +65,7 @@ def kernel_source(product: DotProduct) -> str:
     Raises
     ------
     UnsupportedInstructionError
-        For a model whose integers would not fit, or whose chains compute in a format that GPUs lack.
+        For a model whose integers would not fit, or whose chains compute in a format that GPUs lack; for block scales.
 
     Examples
     --------
@@ -75,6 +75,8 @@ def kernel_source(product: DotProduct) -> str:
     >>> [line for line in text.splitlines() if "int TERMS =" in line or "int FRACTION_BITS =" in line]
     ['constexpr int TERMS = 8;', 'constexpr int FRACTION_BITS = 24;']
     """
+    if product.scale is not None:
+        raise UnsupportedInstructionError("the engine 'cupy' has no block scales; use engine='numba' or 'numpy'")
     arithmetic = product.model.arithmetic
     constants = {
         "aligned_sum": _aligned_sum,

@@ -63,8 +63,8 @@ def require_cupy() -> ModuleType:
 
 
 def has(product: DotProduct) -> bool:
-    """Whether the engine computes a product: those of the models that the table has."""
-    return product.model.parameters in _KNOWN
+    """Whether the engine computes a product: those of the models that the table has, without block scales."""
+    return product.scale is None and product.model.parameters in _KNOWN
 
 
 def matmul(product: DotProduct, a: Any, b: Any, c: Any, progress: Progress | None = None) -> Any:

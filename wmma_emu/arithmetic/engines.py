@@ -13,6 +13,7 @@ import numpy as np
 from wmma_emu.arithmetic import numpy_engine
 from wmma_emu.arithmetic.blocks import Progress, multiply_blocks, thread_count
 from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.scaled_codes import with_scales
 from wmma_emu.display import note_once
 from wmma_emu.errors import (
     BackendUnavailableError,
@@ -170,6 +171,9 @@ def matmul(
     engine: str = "auto",
     progress: Progress | None = None,
     threads: int | None = None,
+    *,
+    scale_a: Bits | None = None,
+    scale_b: Bits | None = None,
 ) -> Bits:
     """Compute D = A B + C on bit patterns, with the model of one instruction on one chip.
 
@@ -190,6 +194,9 @@ def matmul(
     threads : int, optional
         The most threads that are used. By default every core; of NumPy's tiles at most four, because more wait for one
         another (on 16 cores 8 threads were slower than 4). The cupy engine uses none.
+    scale_a : unsigned integer array, shape (..., M, K / product.scale_block), optional
+    scale_b : unsigned integer array, shape (..., K / product.scale_block, N), optional
+        Patterns of the block scales, in ``product.scale``: wanted where the instruction has them, and else refused.
 
     Returns
     -------
@@ -201,6 +208,8 @@ def matmul(
         For an engine that does not exist, or that lacks the product's arithmetic.
     BackendUnavailableError
         For an engine that is not installed.
+    FragmentMismatchError
+        For a K that is no multiple of the instruction's, and for scales that do not belong.
 
     Examples
     --------
@@ -222,6 +231,7 @@ def matmul(
         raise UnsupportedInstructionError(
             f"engine={name!r} has no {product.model.describe()}; use engine={_other(product)!r}, or leave engine out"
         )
+    a, b = with_scales(product, a, b, scale_a, scale_b)
     if name != "auto" and ENGINES[name].whole:
         result: Bits = ENGINES[name].load().matmul(product, a, b, c, progress)
         return result

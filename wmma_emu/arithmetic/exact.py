@@ -128,6 +128,8 @@ def _can_be_exact(product: DotProduct) -> bool:
     model = product.model
     formats = {product.c.name, product.d.name, model.accumulator}
     below_all = model.min_exponent - model.fraction_bits <= 2 * _LOWEST
+    if product.scale is not None:  # the tables here know of no scales
+        return False
     return formats == {"f32"} and below_all and model.fraction_bits >= model.output_format.fraction_bits
 
 

@@ -2,13 +2,14 @@
 """Which model serves an instruction on a chip."""
 
 from functools import cache
+from typing import NoReturn
 
 from wmma_emu.arithmetic.model import DotModel, DotProduct
 from wmma_emu.arithmetic.table import MODELS
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.instructions import Instruction
 
-__all__ = ["dot_product_of", "model_for", "models_for"]
+__all__ = ["alternatives_for", "dot_product_of", "model_for", "models_for"]
 
 
 def accumulator_of(instruction: Instruction) -> str:
@@ -17,21 +18,43 @@ def accumulator_of(instruction: Instruction) -> str:
 
 
 @cache
+def _rows_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
+    """Every row that serves an instruction on a chip, alternatives included."""
+    return tuple(row for row in MODELS if row.arch == arch and _serves(row, instruction))
+
+
+def _serves(row: DotModel, instruction: Instruction) -> bool:
+    if instruction.family not in row.families or instruction.a not in row.inputs:
+        return False
+    if instruction.shape not in row.shapes and f"k{instruction.k}" not in row.shapes:
+        return False
+    if bool(row.scaling) != bool(instruction.scale) or row.accumulator != accumulator_of(instruction):
+        return False
+    # A group has one scale of A and one of B.
+    return not row.group_terms or instruction.terms // instruction.scale_vec % row.group_terms == 0
+
+
+@cache
 def models_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
-    """Every row that serves an instruction on a chip: one for each lowering, the newest first."""
-    accumulator = accumulator_of(instruction)
-    return tuple(
-        row
-        for row in MODELS
-        if row.arch == arch
-        and instruction.family in row.families
-        and instruction.shape in row.shapes
-        and instruction.a in row.inputs
-        and row.accumulator == accumulator
-    )
+    """Every row that serves an instruction on a chip by default: one for each lowering, the newest first."""
+    return tuple(row for row in _rows_for(instruction, arch) if not row.name)
 
 
-def model_for(instruction: Instruction, arch: str, lowering: str | None = None) -> DotModel:
+@cache
+def alternatives_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
+    """Rows with a name that serve an instruction on a chip: what other sources say of it, or of what nobody says.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> ins = lookup("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0")
+    >>> [(row.name, row.fraction_bits) for row in alternatives_for(ins, "sm_120")][:3]
+    [('F=34', 34), ('F=36', 36), ('F=37', 37)]
+    """
+    return tuple(row for row in _rows_for(instruction, arch) if row.name)
+
+
+def model_for(instruction: Instruction, arch: str, lowering: str | None = None, model: str | None = None) -> DotModel:
     """Find the row that serves an instruction on a chip.
 
     Parameters
@@ -41,11 +64,13 @@ def model_for(instruction: Instruction, arch: str, lowering: str | None = None) 
         Name of an `Arch` row.
     lowering : str, optional
         Which compiler's sequence, where the chip runs the instruction as software. The newest by default.
+    model : str, optional
+        The name of an alternative row, where sources disagree: one of `alternatives_for`.
 
     Raises
     ------
     UnsupportedInstructionError
-        If the chip lacks the instruction, or the lowering is not known for it.
+        If the chip lacks the instruction, or the lowering or the model is not known for it.
 
     Examples
     --------
@@ -53,27 +78,42 @@ def model_for(instruction: Instruction, arch: str, lowering: str | None = None) 
     >>> row = model_for(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
     >>> row.terms_per_step, row.fraction_bits, row.rounding, row.status
     (16, 25, 'RZ', 'measured')
+    >>> turing = lookup("m16n8k8.f32.f16.f16.f32")
+    >>> model_for(turing, "sm_75").terms_per_step, model_for(turing, "sm_75", model="4 terms").terms_per_step
+    (8, 4)
     """
-    rows = models_for(instruction, arch)
     if arch not in instruction.archs:
         raise UnsupportedInstructionError(
             f"{instruction.mnemonic} is not legal on {arch}; it is on {', '.join(instruction.archs)}"
         )
+    rows = models_for(instruction, arch)
     if not rows:
         raise UnsupportedInstructionError(
             f"the table of models has no row for {instruction.mnemonic} on {arch}; see 'Add a chip' in CONTRIBUTING.md"
         )
-    if lowering is None:
+    if lowering is not None:
+        rows = tuple(row for row in rows if row.lowering == lowering) or _no_lowering(instruction, arch, lowering)
+    if model is None:
         return rows[0]
-    for row in rows:
-        if row.lowering == lowering:
+    named = [row for row in alternatives_for(instruction, arch) if row.lowering == rows[0].lowering]
+    for row in named:
+        if row.name == model:
             return row
+    names = f"it has {', '.join(repr(row.name) for row in named)}" if named else "it has one model alone"
     raise UnsupportedInstructionError(
-        f"{instruction.mnemonic} on {arch} has no lowering {shorten(lowering)}; "
-        f"it has {', '.join(repr(row.lowering) for row in rows)}"
+        f"{instruction.mnemonic} on {arch} has no model {shorten(model)}; {names}; leave model out for the default"
     )
 
 
-def dot_product_of(instruction: Instruction, arch: str, lowering: str | None = None) -> DotProduct:
+def _no_lowering(instruction: Instruction, arch: str, lowering: object) -> NoReturn:
+    names = ", ".join(repr(row.lowering) for row in models_for(instruction, arch))
+    raise UnsupportedInstructionError(
+        f"{instruction.mnemonic} on {arch} has no lowering {shorten(lowering)}; it has {names}"
+    )
+
+
+def dot_product_of(
+    instruction: Instruction, arch: str, lowering: str | None = None, model: str | None = None
+) -> DotProduct:
     """The model of an instruction on a chip, applied to its formats, k and modifiers."""
-    return DotProduct.of(model_for(instruction, arch, lowering), instruction)
+    return DotProduct.of(model_for(instruction, arch, lowering, model), instruction)

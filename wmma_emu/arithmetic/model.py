@@ -57,6 +57,15 @@ class DotModel:
     partial_sums : {"chained", "added"}
         Whether a step takes the result of the step before it as a term; or starts from +0, the results being
         added, rounded to nearest.
+    scaling : {"", "exponents", "groups"}
+        What block scales do: their exponents are added to those of the products; or the products of a group are
+        summed exactly and multiplied by both scales, and such a term is aligned by the exponents of its scales alone.
+    group_terms : int
+        Products of a group.
+    zero_groups : {"left_out", "aligned"}
+        Whether a group whose products add up to zero counts where the exponent of the alignment is found.
+    name : str
+        Where sources disagree, what tells this row from the default, whose name is empty: ``"F=34"``.
     source, status, note : str
         Provenance: ``measured``, ``recorded``, ``literature``, ``documented`` or ``inferred``; and what is
         not known. ``probed`` and ``altered`` are models that stand in no table.
@@ -81,6 +90,10 @@ class DotModel:
     partial_sums: Literal["chained", "added"] = "chained"
     lowering: str = "native"
     note: str = ""
+    scaling: Literal["", "exponents", "groups"] = ""
+    group_terms: int = 0
+    zero_groups: Literal["left_out", "aligned"] = "left_out"
+    name: str = ""
 
     @property
     def output_format(self) -> Format:
@@ -108,7 +121,7 @@ class DotModel:
         return (
             self.accumulator, self.arithmetic, self.terms_per_step, self.fraction_bits,
             self.min_exponent, self.output, self.rounding, self.operand_format, self.k_order, self.c_joins,
-            self.partial_sums,
+            self.partial_sums, self.scaling, self.group_terms, self.zero_groups,
         )  # fmt: skip
 
     def describe(self) -> str:
@@ -131,10 +144,11 @@ class DotModel:
         text = f"steps of {self.terms_per_step} exact products"
         if self.operand_format:
             text += f" of operands converted to {self.operand_format}"
+        text += self._scaled()
         if self.c_joins == "first_step":
             text += " and c"
         text += (
-            f", aligned to the largest exponent (at least {self.min_exponent}), cut toward zero to "
+            f", aligned to the largest {self._aligned_to()} (at least {self.min_exponent}), cut toward zero to "
             f"{self.fraction_bits} fraction bits, summed exactly, rounded {self.rounding} to {self.output_format}"
         )
         if self.k_order == "byte_pairs":
@@ -144,6 +158,21 @@ class DotModel:
         if self.c_joins == "last_add":
             text += "; c added last (RNE)"
         return text
+
+    def _scaled(self) -> str:
+        """Say what block scales do."""
+        match self.scaling:
+            case "exponents":
+                return ", the exponents of their scales added to theirs,"
+            case "groups":
+                return f", in groups of {self.group_terms} that are summed exactly and multiplied by both scales,"
+        return ""
+
+    def _aligned_to(self) -> str:
+        """Say which exponents count where terms are aligned."""
+        if self.scaling != "groups":
+            return "exponent"
+        return "exponent of scales and c" + (", zero groups included" if self.zero_groups == "aligned" else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +190,10 @@ class DotProduct:
     bit_operation : {"", "xor", "and"}
     rounding : str
         Of a chain of fused multiply-adds.
+    scale : Format, optional
+        Of the block scales.
+    scale_vec : int
+        Scales of a row of A, and of a column of B, of one instruction; 0 without.
     """
 
     model: DotModel
@@ -172,6 +205,8 @@ class DotProduct:
     satfinite: bool = False
     bit_operation: BitOperation = ""
     rounding: Rounding = "RNE"
+    scale: Format | None = None
+    scale_vec: int = 0
 
     @classmethod
     def of(cls, model: DotModel, instruction: Instruction) -> "DotProduct":
@@ -189,6 +224,8 @@ class DotProduct:
             satfinite="satfinite" in modifiers,
             bit_operation=next((popc[x] for x in modifiers if x in popc), ""),
             rounding=next((rounding[x] for x in modifiers if x in rounding), "RNE"),
+            scale=format_of(instruction.scale) if instruction.scale else None,
+            scale_vec=instruction.scale_vec,
         )
 
     @property
@@ -209,6 +246,11 @@ class DotProduct:
             halves = [order]
         n = self.model.terms_per_step
         return tuple(tuple(half[i : i + n]) for half in halves for i in range(0, len(half), n))
+
+    @property
+    def scale_block(self) -> int:
+        """Products that share a scale of A, and one of B; 0 without scales. Of a sparse A, packed elements."""
+        return self.k // self.scale_vec if self.scale_vec else 0
 
     @property
     def chains(self) -> bool:

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from wmma_emu.arithmetic import numpy_engine
 from wmma_emu.arithmetic.blocks import Progress, available_cores
 from wmma_emu.arithmetic.exact import multiply_or
+from wmma_emu.arithmetic.group_sums import fits_groups, multiply_groups
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_chains import multiply_chains
+from wmma_emu.arithmetic.numba_groups import add_step
 from wmma_emu.arithmetic.numba_kernels import multiply_tile, prepare_columns, prepare_rows
 from wmma_emu.arithmetic.numba_lanes import Places, multiply_matrices, multiply_words
 from wmma_emu.arithmetic.numba_operands import Codes, codes_in, codes_of, step_order
@@ -56,6 +58,8 @@ def has(product: DotProduct) -> bool:
     if model.arithmetic == "fma_chain":
         formats = {model.chain_format.name, product.c.name, product.d.name}
         return len(formats) == 1 and product.rounding == "RNE" and model.c_joins != "each_add"
+    if model.scaling == "groups":
+        return fits_groups(product)
     # Its tables of codes are made for operands as they are, and for FP8 as f16.
     if not numpy_engine.fits_tiles(product) or model.operand_format not in ("", "f16"):
         return False
@@ -79,9 +83,9 @@ def multiply_registers(
 ) -> Bits | None:
     """Compute D = A B + C for many warps from their registers, as `wmma_emu.arithmetic.numba_lanes.multiply_words`.
 
-    None where the product is none of aligned sums, or one that the engine lacks.
+    None where the product is none of aligned sums, has block scales, or is one that the engine lacks.
     """
-    if product.model.arithmetic != "aligned_sum" or not has(product):
+    if product.model.arithmetic != "aligned_sum" or product.scale is not None or not has(product):
         return None
     require_ieee_subnormals()
     with _telling_of_its_cache():
@@ -105,6 +109,9 @@ def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress:
     require_ieee_subnormals()
     if product.model.arithmetic == "fma_chain":
         _multiply_chains(product, a, b, c, d)
+        return
+    if product.model.scaling == "groups":
+        multiply_groups(add_step, product, a, b, c, d, progress)
         return
     if len(d) >= _MANY and d[0].size <= _SMALL and a.shape[-1] <= _SHORT:
         multiply_matrices(product, a, b, c, d)
@@ -172,7 +179,7 @@ def _multiply_chains(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) ->
 
 def _codes(product: DotProduct, operand: str) -> Codes:
     a, b = product.operand_formats
-    return codes_of(product.a, a) if operand == "a" else codes_of(product.b, b)
+    return codes_of(product.a, a, product.scale) if operand == "a" else codes_of(product.b, b, product.scale)
 
 
 def _prepared_rows(

@@ -18,6 +18,7 @@ from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_kernels import multiply_lanes
 from wmma_emu.arithmetic.numba_operands import codes_of, step_order
 from wmma_emu.arithmetic.numba_shapes import joins_of, shape_of, unit_of
+from wmma_emu.arithmetic.scaled_codes import code_bits
 from wmma_emu.arithmetic.tiles import from_accumulator_bits, to_accumulator_bits
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
@@ -79,8 +80,8 @@ def multiply_words(
     addends = c if product.c == accumulator else convert(c, product.c, accumulator)
     sums = from_accumulator_bits(addends, product).copy()
     first, second = product.operand_formats
-    left = a, places.a, _bits(product.a), codes_of(product.a, first)
-    right = b, places.b, _bits(product.b), codes_of(product.b, second)
+    left = a, places.a, _bits(product, product.a), codes_of(product.a, first, product.scale)
+    right = b, places.b, _bits(product, product.b), codes_of(product.b, second, product.scale)
     shape = shape_of(product)._replace(apart=(0,))
     numbers = step_order(product, places.a.shape[1]), len(product.steps), joins_of(product), unit_of(product)
 
@@ -133,5 +134,5 @@ def multiply_matrices(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -
     d[...] = found.transpose(1, 0, 2)
 
 
-def _bits(fmt: Format) -> NDArray[np.uint32]:
-    return np.array([fmt.mask, fmt.ignored_low_bits], np.uint32)
+def _bits(product: DotProduct, fmt: Format) -> NDArray[np.uint32]:
+    return np.array([(1 << code_bits(fmt, product.scale)) - 1, fmt.ignored_low_bits], np.uint32)

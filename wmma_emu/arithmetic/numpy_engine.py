@@ -12,6 +12,7 @@ import numpy as np
 from wmma_emu.arithmetic import aligned
 from wmma_emu.arithmetic.blocks import BlockEngine, Progress
 from wmma_emu.arithmetic.exact import multiply_or
+from wmma_emu.arithmetic.group_sums import fits_groups, group_block
 from wmma_emu.arithmetic.integers import integer_block, popcount_block
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.operands import Operand, prepare
@@ -62,6 +63,8 @@ def has(product: DotProduct) -> bool:
     model = product.model
     if model.arithmetic != "aligned_sum":
         return True
+    if model.scaling == "groups":
+        return fits_groups(product)
     terms = max(len(step) for step in product.steps)
     return (
         model.fraction_bits + 2 + (terms + 1).bit_length() <= _EXACT_BITS
@@ -107,6 +110,9 @@ def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, prog
 
 def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None) -> None:
     """Choose the way: through BLAS where that is exact, else in tiles."""
+    if product.model.scaling == "groups":
+        group_block(product, a, b, c, d, progress)
+        return
     if product.model.arithmetic in _WHOLE_BLOCKS:
         _WHOLE_BLOCKS[product.model.arithmetic](product, a, b, c, d, progress)
         return
@@ -228,7 +234,7 @@ def _any_aligned_sum(product: DotProduct, b: Bits) -> Tile:
     model = product.model
     accumulator = model.accumulator_format
     a_format, b_format = product.operand_formats
-    y = convert(b, product.b, b_format)
+    y = _converted(product, b, product.b, b_format)
 
     def one_instruction(x: Bits, y: Bits, c: Bits) -> Bits:
         zero = np.zeros_like(c)
@@ -236,7 +242,8 @@ def _any_aligned_sum(product: DotProduct, b: Bits) -> Tile:
         for step in map(list, product.steps):
             shape = np.broadcast_shapes(x[step].shape, y[step].shape)
             terms = (np.broadcast_to(operand[step], shape) for operand in (x, y))
-            running = aligned.fused_step(model, next(terms), a_format, next(terms), b_format, running)
+            x_terms, y_terms = next(terms), next(terms)
+            running = aligned.fused_step(model, x_terms, a_format, y_terms, b_format, running, product.scale)
             if model.partial_sums == "added":
                 sums.append(running)
                 running = zero
@@ -245,7 +252,7 @@ def _any_aligned_sum(product: DotProduct, b: Bits) -> Tile:
         return add(c, running, accumulator) if model.c_joins == "last_add" else running
 
     def tile(a: Bits, c: Bits) -> Bits:
-        x = convert(a, product.a, a_format)
+        x = _converted(product, a, product.a, a_format)
         for start in range(0, len(x), product.k):
             here = slice(start, start + product.k)
             running = one_instruction(x[here], y[here], convert(c, product.c, accumulator))
@@ -258,7 +265,12 @@ def _any_aligned_sum(product: DotProduct, b: Bits) -> Tile:
 def _prepared(product: DotProduct, bits: Bits, source: Format, fmt: Format) -> Operand:
     """Operands of every step of every instruction, in the order in which the unit takes them."""
     steps = [[k + i for i in step] for k in range(0, len(bits), product.k) for step in product.steps]
-    return prepare(convert(bits, source, fmt)[steps], fmt)
+    return prepare(_converted(product, bits, source, fmt)[steps], fmt, product.scale)
+
+
+def _converted(product: DotProduct, bits: Bits, source: Format, fmt: Format) -> Bits:
+    """Operands in the format in which the unit takes them; codes with scales are read as they are."""
+    return convert(bits, source, fmt) if product.scale is None else bits
 
 
 def _fma_chain(product: DotProduct, b: Bits) -> Tile:

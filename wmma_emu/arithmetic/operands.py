@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.formats import Format, unpack
+from wmma_emu.arithmetic.scaled_codes import unpacked_codes
+from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 
 __all__ = ["LOWEST", "ZERO", "Operand", "prepare"]
@@ -36,13 +37,13 @@ class Operand(NamedTuple):
     bits: Bits
 
 
-def prepare(bits: Bits, fmt: Format) -> Operand:
-    """Split patterns, shape (steps, products, ...), into float32 values and int8 exponents.
+def prepare(bits: Bits, fmt: Format, scale: Format | None = None) -> Operand:
+    """Split patterns, or codes with scales, shape (steps, products, ...), into float32 values and int8 exponents.
 
     A value more than 2**126 below the top of its row becomes zero: where the tile engine applies, the step
     cuts its products to nothing.
     """
-    significands, exponents = _decoded(fmt)
+    significands, exponents = _decoded(fmt, scale)
     index = bits >> fmt.ignored_low_bits if fmt.ignored_low_bits else bits
     value = significands[index]
     exponent = exponents[index]
@@ -50,18 +51,16 @@ def prepare(bits: Bits, fmt: Format) -> Operand:
     special = top == _SPECIAL
     top = np.where(special | (top == _NONE), 0, top).astype(np.int16)
     relative = exponent - top[:, None]
-    scale = (np.clip(relative, -127, 0) + np.int32(127)).astype(np.int32) << 23
-    value *= scale.view(np.float32)
+    power = (np.clip(relative, -127, 0) + np.int32(127)).astype(np.int32) << 23
+    value *= power.view(np.float32)
     small = np.where(exponent == _NONE, ZERO, np.clip(relative, LOWEST, 0)).astype(np.int8)
     return Operand(value, small, top, special, bits)
 
 
 @cache
-def _decoded(fmt: Format) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
+def _decoded(fmt: Format, scale: Format | None) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
     """Significand (signed, in [-2, 2)) and exponent of every pattern of a format, as far as it is read."""
-    width = fmt.bits - fmt.ignored_low_bits
-    codes = np.arange(1 << width, dtype=np.uint64) << np.uint64(fmt.ignored_low_bits)
-    u = unpack(codes, fmt)
+    u = unpacked_codes(fmt, scale)
     significand = np.where(u.sign, -u.significand, u.significand) / 2.0**fmt.fraction_bits
     exponent = np.where(u.is_infinity | u.is_nan, _SPECIAL, np.where(u.significand == 0, _NONE, u.exponent))
     return significand.astype(np.float32), exponent.astype(np.int16)

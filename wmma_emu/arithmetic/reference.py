@@ -4,9 +4,10 @@
 Slow and plain. Every other engine must give the same bits.
 """
 
+from collections.abc import Sequence
 from functools import reduce
-from typing import NamedTuple
 
+from wmma_emu.arithmetic.block_scale import Term, group_term, scale_pair, scaled
 from wmma_emu.arithmetic.model import DotModel, DotProduct
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.reference import pack_infinity, pack_nan, round_pack, unpack
@@ -16,21 +17,6 @@ __all__ = [
     "UNIT", "Term", "Unit", "alignment_exponent", "combine_bits", "cut", "dot", "fused_step", "integer_sum",
     "multiply", "popcount", "signed", "special_result", "step_terms",
 ]  # fmt: skip
-
-
-class Term(NamedTuple):
-    """One term of a sum: ``(-1)**sign * significand * 2**(exponent - fraction_bits)``, not normalised."""
-
-    kind: str
-    sign: int
-    exponent: int
-    significand: int
-    fraction_bits: int
-
-    @property
-    def is_special(self) -> bool:
-        """Whether the term is an infinity or NaN."""
-        return self.kind in ("infinity", "nan")
 
 
 class Unit:
@@ -43,6 +29,12 @@ class Unit:
     def fused_step(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
         """One rounding step of an aligned sum."""
         return fused_step(product, a, b, c)
+
+    def scaled_step(
+        self, product: DotProduct, a: list[int], b: list[int], c: int, scale_a: Sequence[int], scale_b: Sequence[int]
+    ) -> int:
+        """One rounding step of an aligned sum with block scales, two for each product."""
+        return fused_step(product, a, b, c, scale_a, scale_b)
 
     def fma(self, product: DotProduct, a: int, b: int, c: int) -> int:
         """One fused multiply-add of a chain."""
@@ -69,7 +61,10 @@ class Unit:
 UNIT = Unit()
 
 
-def dot(product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit = UNIT) -> int:
+def dot(
+    product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit = UNIT,
+    scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
+) -> int:  # fmt: skip
     """Compute the bits of one element of D.
 
     Parameters
@@ -81,6 +76,9 @@ def dot(product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit = UN
         Pattern of the element of C.
     unit : Unit
         What carries out the operations.
+    scale_a, scale_b : sequence of int
+        Patterns of the scales of the row and of the column, one for each ``product.scale_block`` products; of a product
+        without block scales, none.
 
     Examples
     --------
@@ -94,7 +92,7 @@ def dot(product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit = UN
     """
     match product.model.arithmetic:
         case "aligned_sum":
-            return _aligned_sum(product, a, b, c, unit)
+            return _aligned_sum(product, a, b, c, unit, scale_a, scale_b)
         case "fma_chain":
             return _fma_chain(product, a, b, c, unit)
         case "integer":
@@ -103,7 +101,9 @@ def dot(product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit = UN
             return unit.popcount(product, a, b, c)
 
 
-def _aligned_sum(product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit) -> int:
+def _aligned_sum(
+    product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit, scale_a: Sequence[int], scale_b: Sequence[int]
+) -> int:
     """All rounding steps of one instruction, and the way in which c and their results come together."""
     model = product.model
     accumulator = model.accumulator_format
@@ -115,7 +115,12 @@ def _aligned_sum(product: DotProduct, a: list[int], b: list[int], c: int, unit: 
     sums = []
     running = c if model.c_joins == "first_step" else 0
     for step in product.steps:
-        running = unit.fused_step(product, [a[k] for k in step], [b[k] for k in step], running)
+        x, y = [a[k] for k in step], [b[k] for k in step]
+        if product.scale is None:
+            running = unit.fused_step(product, x, y, running)
+        else:
+            x_scales, y_scales = ([scales[k // product.scale_block] for k in step] for scales in (scale_a, scale_b))
+            running = unit.scaled_step(product, x, y, running, x_scales, y_scales)
         if model.partial_sums == "added":
             sums.append(running)
             running = 0
@@ -127,10 +132,12 @@ def _aligned_sum(product: DotProduct, a: list[int], b: list[int], c: int, unit: 
     return d
 
 
-def fused_step(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+def fused_step(
+    product: DotProduct, a: list[int], b: list[int], c: int, scale_a: Sequence[int] = (), scale_b: Sequence[int] = ()
+) -> int:
     """One rounding step of the unit: form the terms, align them, cut, add, round once."""
     model = product.model
-    terms = step_terms(product, a, b, c)
+    terms = step_terms(product, a, b, c, scale_a, scale_b)
     if any(t.is_special for t in terms):
         return special_result(model, terms)
     exponent = alignment_exponent(model, terms)
@@ -141,13 +148,23 @@ def fused_step(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
     return 0 if result == model.output_format.sign_mask else result
 
 
-def step_terms(product: DotProduct, a: list[int], b: list[int], c: int) -> list[Term]:
-    """The terms of one step: its exact products, then c."""
-    a_format, b_format = product.operand_formats
-    accumulator = product.model.accumulator_format
+def step_terms(
+    product: DotProduct, a: list[int], b: list[int], c: int, scale_a: Sequence[int] = (), scale_b: Sequence[int] = ()
+) -> list[Term]:
+    """The terms of one step: its exact products, or groups of them, then c. Each product comes with its two scales."""
+    model, formats = product.model, product.operand_formats
+    accumulator = model.accumulator_format
     u = unpack(c, accumulator)
     addend = Term(u.kind, u.sign, u.exponent, u.significand, accumulator.fraction_bits)
-    return [*(multiply(x, a_format, y, b_format) for x, y in zip(a, b, strict=True)), addend]
+    products = [multiply(x, formats[0], y, formats[1]) for x, y in zip(a, b, strict=True)]
+    if product.scale is None:
+        return [*products, addend]
+    scales = [scale_pair(x, y, product.scale) for x, y in zip(scale_a, scale_b, strict=True)]
+    if model.scaling == "exponents":
+        return [*(scaled(t, pair) for t, pair in zip(products, scales, strict=True)), addend]
+    size = model.group_terms
+    groups = [group_term(products[i : i + size], formats, scales[i]) for i in range(0, len(products), size)]
+    return [*groups, addend]
 
 
 def multiply(x: int, x_format: Format, y: int, y_format: Format) -> Term:
@@ -167,7 +184,10 @@ def multiply(x: int, x_format: Format, y: int, y_format: Format) -> Term:
 
 def alignment_exponent(model: DotModel, terms: list[Term]) -> int:
     """Largest exponent among the terms that are not zero, but at least the unit's floor."""
-    return max([t.exponent for t in terms if t.kind == "finite"] + [model.min_exponent])
+    exponents = [t.exponent for t in terms if t.kind == "finite"]
+    if model.zero_groups == "aligned":
+        exponents += [t.exponent for t in terms[:-1] if t.kind == "zero"]
+    return max([*exponents, model.min_exponent])
 
 
 def cut(term: Term, exponent: int, fraction_bits: int) -> int:

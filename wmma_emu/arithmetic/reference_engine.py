@@ -6,6 +6,7 @@ import numpy as np
 from wmma_emu.arithmetic import reference
 from wmma_emu.arithmetic.blocks import Progress
 from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.scaled_codes import split_codes
 from wmma_emu.formats.codec import Bits
 
 __all__ = ["multiply_block"]
@@ -13,11 +14,17 @@ __all__ = ["multiply_block"]
 
 def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
     """Every element through `wmma_emu.arithmetic.reference.dot`, instruction after instruction over K."""
+    block = product.scale_block
+    (a, scale_a), (b, scale_b) = (split_codes(x) if block else (x, x) for x in (a, b))
     for done, (index, i, j) in enumerate(np.ndindex(d.shape)):
         row, column = a[index, i].tolist(), b[index, :, j].tolist()
         running = int(c[index, i, j])
         for k in range(0, len(row), product.k):
-            running = reference.dot(product, row[k : k + product.k], column[k : k + product.k], running)
+            here = slice(k, k + product.k)
+            scales = [(), ()]
+            if block:
+                scales = [scale_a[index, i, here][::block].tolist(), scale_b[index, here, j][::block].tolist()]
+            running = reference.dot(product, row[here], column[here], running, reference.UNIT, *scales)
         d[index, i, j] = running
         if progress is not None and done % 1024 == 0:
             progress(done / d.size)

@@ -4,138 +4,122 @@
 What the sources are: bits recorded on GPUs and published by F. A. Khattak and M. Mikaitis with their models
 (MATLAB-tensor-core, BSD-2-Clause), reproduced here without a mismatch; our own recordings on an NVIDIA H200
 (docs/evidence); the public models MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core, where nothing
-checks them; machine code that ptxas 12.4, 12.8 and 13.0 emit.
+checks them; machine code that ptxas 12.4, 12.8 and 13.0 emit. What Blackwell alone has is in `blackwell_table`.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
+from wmma_emu.arithmetic.blackwell_table import BLACKWELL
 from wmma_emu.arithmetic.model import DotModel, DotProduct
+from wmma_emu.arithmetic.table_rows import (
+    BOTH,
+    DATA,
+    FP8,
+    H200,
+    LIKE_DENSE,
+    LITERATURE,
+    SIM,
+    SPARSE,
+    UNSEEN,
+    Evidence,
+    aligned,
+    rows,
+)
 from wmma_emu.formats import format_of
 
 __all__ = ["FMA_F32", "MODELS"]
 
-_H200 = (
-    "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21: no mismatch in 1.03e10 dot products of 1410 instructions, "
-    "at least 1.6e6 of each"
-)
-_DATA = "published recordings of MATLAB-tensor-core (BSD-2-Clause), no mismatch: "
-_LITERATURE = "MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core agree"
-_SIM = "MMA-Sim (arXiv 2511.10909) alone"
-
-_Evidence = dict[str, tuple[str, str, str]]
-"""For each chip: status, source, note."""
-
-_SPARSE = ("mma.sp", "mma.sp::ordered_metadata")
 _WARPGROUP = ("wgmma", "wgmma.sp")
 _F16_MMA = ("m16n8k8", "m16n8k16")
 _F16_WMMA = ("m16n16k16", "m32n8k16", "m8n32k16")
-_FP8 = ("e4m3", "e5m2")
-_BOTH = ("mma.sync", "wmma.mma")
 _THROUGH_WMMA = "recorded through wmma, where mma.sync is the same machine instruction; "
-_UNSEEN = "; specials, zero sums and min_exponent: literature"
-
-
-def _rows(evidence: _Evidence, **parameters: Any) -> Iterator[DotModel]:
-    for arch, (status, source, note) in evidence.items():
-        yield DotModel(arch=arch, source=source, status=status, note=note, **parameters)
-
-
-def _aligned(evidence: _Evidence, accumulator: str, **parameters: Any) -> Iterator[DotModel]:
-    """Rows of aligned sums: f32 results are truncated, f16 results rounded to nearest, on every chip."""
-    rounding = "RZ" if accumulator == "f32" else "RNE"
-    fraction_bits = parameters["fraction_bits"]
-    # All measured and fitted values follow emin - 5 - (F - 23) of the accumulator; below F = 23 nothing shows it.
-    emin = -126 if accumulator == "f32" else -14
-    min_exponent = emin - 5 - max(fraction_bits - 23, 0)
-    yield from _rows(evidence, arithmetic="aligned_sum", accumulator=accumulator, rounding=rounding,
-                     **{"min_exponent": min_exponent, **parameters})  # fmt: skip
 
 
 def _volta() -> Iterator[DotModel]:
-    note = _THROUGH_WMMA + "4 of 16 products not zero, so the order of the four steps: literature" + _UNSEEN
+    note = _THROUGH_WMMA + "4 of 16 products not zero, so the order of the four steps: literature" + UNSEEN
     evidence = {
-        "sm_70": ("recorded", _DATA + "V100, 10,000 f16 dot products", note),
+        "sm_70": ("recorded", DATA + "V100, 10,000 f16 dot products", note),
         "sm_72": ("inferred", "the same machine code as sm_70 (HMMA.884, ptxas 12.4)", ""),
     }
     for accumulator in ("f32", "f16"):
-        yield from _aligned(evidence, accumulator, families=_BOTH, shapes=("m8n8k4", *_F16_WMMA), inputs=("f16",),
-                            terms_per_step=4, fraction_bits=23)  # fmt: skip
+        yield from aligned(evidence, accumulator, families=BOTH, shapes=("m8n8k4", *_F16_WMMA), inputs=("f16",),
+                           terms_per_step=4, fraction_bits=23)  # fmt: skip
 
 
 def _turing() -> Iterator[DotModel]:
-    note = "another study (arXiv 2502.15999) reads Turing as four products a step"
-    evidence = {"sm_75": ("literature", _SIM, note)}
+    study = "another study (arXiv 2502.15999) reads Turing as four products a step"
+    evidence = {"sm_75": ("literature", SIM, study)}
+    four = {"sm_75": ("literature", "arXiv 2502.15999", "F: as of MMA-Sim's eight products a step")}
     for accumulator in ("f32", "f16"):
-        yield from _aligned(evidence, accumulator, families=_BOTH, shapes=("m16n8k8", *_F16_WMMA), inputs=("f16",),
-                            terms_per_step=8, fraction_bits=24)  # fmt: skip
-        yield from _aligned(evidence, accumulator, families=("mma.sync",), shapes=("m8n8k4",), inputs=("f16",),
-                            terms_per_step=4, fraction_bits=24)  # fmt: skip
+        same = {"families": BOTH, "shapes": ("m16n8k8", *_F16_WMMA), "inputs": ("f16",), "fraction_bits": 24}
+        yield from aligned(evidence, accumulator, terms_per_step=8, **same)
+        yield from aligned(four, accumulator, terms_per_step=4, name="4 terms", **same)
+        yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=("m8n8k4",), inputs=("f16",),
+                           terms_per_step=4, fraction_bits=24)  # fmt: skip
 
 
 def _ampere_and_ada() -> Iterator[DotModel]:
     gpus = {"sm_80": "A100", "sm_86": "A2", "sm_89": "Ada RTX 1000 and L40S"}
 
-    def evidence(products: str) -> _Evidence:
-        note = f"{_THROUGH_WMMA}{products} products not zero, so that there are two steps of k: literature{_UNSEEN}"
-        return {arch: ("recorded", _DATA + gpu, note) for arch, gpu in gpus.items()}
+    def evidence(products: str) -> Evidence:
+        note = f"{_THROUGH_WMMA}{products} products not zero, so that there are two steps of k: literature{UNSEEN}"
+        return {arch: ("recorded", DATA + gpu, note) for arch, gpu in gpus.items()}
 
     shapes = (*_F16_MMA, *_F16_WMMA)
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32")):
-        yield from _aligned(evidence("8 of 16"), accumulator, families=_BOTH, shapes=shapes, inputs=(fmt,),
-                            terms_per_step=8, fraction_bits=24)  # fmt: skip
-    yield from _aligned(evidence("4 of 8"), "f32", families=_BOTH, shapes=("m16n8k4", "m16n8k8", "m16n16k8"),
-                        inputs=("tf32",), terms_per_step=4, fraction_bits=24)  # fmt: skip
-    note = "recorded: m16n8k32, A and B of one format; m16n8k16 and mixed formats: literature" + _UNSEEN
-    ada = {"sm_89": ("recorded", _DATA + "Ada RTX 1000 and L40S, m16n8k32", note)}
+        yield from aligned(evidence("8 of 16"), accumulator, families=BOTH, shapes=shapes, inputs=(fmt,),
+                           terms_per_step=8, fraction_bits=24)  # fmt: skip
+    yield from aligned(evidence("4 of 8"), "f32", families=BOTH, shapes=("m16n8k4", "m16n8k8", "m16n16k8"),
+                       inputs=("tf32",), terms_per_step=4, fraction_bits=24)  # fmt: skip
+    note = "recorded: m16n8k32, A and B of one format; m16n8k16 and mixed formats: literature" + UNSEEN
+    ada = {"sm_89": ("recorded", DATA + "Ada RTX 1000 and L40S, m16n8k32", note)}
     for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
-        yield from _aligned(ada, accumulator, output=output, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
-                            inputs=_FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
+        yield from aligned(ada, accumulator, output=output, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+                           inputs=FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
 
 
 def _hopper_and_blackwell() -> Iterator[DotModel]:
-    b200 = ("recorded", _DATA + "B200", _THROUGH_WMMA + "all 16 products not zero" + _UNSEEN)
-    evidence = {"sm_90": ("measured", _H200, ""), "sm_100": b200, "sm_120": ("literature", _LITERATURE, "")}
+    b200 = ("recorded", DATA + "B200", _THROUGH_WMMA + "all 16 products not zero" + UNSEEN)
+    evidence = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE, "")}
     shapes = (*_F16_MMA, *_F16_WMMA)
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32")):
-        yield from _aligned(evidence, accumulator, families=_BOTH, shapes=shapes, inputs=(fmt,),
-                            terms_per_step=16, fraction_bits=25)  # fmt: skip
+        yield from aligned(evidence, accumulator, families=BOTH, shapes=shapes, inputs=(fmt,),
+                           terms_per_step=16, fraction_bits=25)  # fmt: skip
     # What was recorded of the B200 is wmma, four k4 HMMAs; the recordings cannot tell eight products a step from four.
-    literature = ("literature", _LITERATURE, "")
-    tf32 = {"sm_90": ("measured", _H200, ""), "sm_100": literature, "sm_120": literature}
-    yield from _aligned(tf32, "f32", families=("mma.sync",), shapes=("m16n8k4", "m16n8k8"), inputs=("tf32",),
-                        terms_per_step=8, fraction_bits=25)  # fmt: skip
+    literature = ("literature", LITERATURE, "")
+    tf32 = {"sm_90": ("measured", H200, ""), "sm_100": literature, "sm_120": literature}
+    yield from aligned(tf32, "f32", families=("mma.sync",), shapes=("m16n8k4", "m16n8k8"), inputs=("tf32",),
+                       terms_per_step=8, fraction_bits=25)  # fmt: skip
     hmma = "; four k4 HMMAs in the machine code"
-    b200 = ("recorded", _DATA + "B200" + hmma, "4 of 8 products not zero" + _UNSEEN)
-    wmma = {"sm_90": ("measured", _H200, ""), "sm_100": b200, "sm_120": ("literature", _LITERATURE + hmma, "")}
-    yield from _aligned(wmma, "f32", families=("wmma.mma",), shapes=("m16n16k8",), inputs=("tf32",),
-                        terms_per_step=4, fraction_bits=25)  # fmt: skip
+    b200 = ("recorded", DATA + "B200" + hmma, "4 of 8 products not zero" + UNSEEN)
+    wmma = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE + hmma, "")}
+    yield from aligned(wmma, "f32", families=("wmma.mma",), shapes=("m16n16k8",), inputs=("tf32",),
+                       terms_per_step=4, fraction_bits=25)  # fmt: skip
 
 
 _WITH_SPARSE_A = ("m16n8k8", "m16n8k16", "m16n8k32")
-_LIKE_DENSE = ("inferred", "the unit of the dense instruction of this chip, half of the products left out", "")
 
 
 def _sparse() -> Iterator[DotModel]:
     """Products of a sparse A: those of its packed elements alone, in the unit of the dense instruction."""
-    hopper = {"sm_90": ("measured", _H200, "")}
-    older: _Evidence = {arch: _LIKE_DENSE for arch in ("sm_80", "sm_86", "sm_89")}
-    newer: _Evidence = {arch: _LIKE_DENSE for arch in ("sm_100", "sm_120")}
+    hopper = {"sm_90": ("measured", H200, "")}
+    older: Evidence = {arch: LIKE_DENSE for arch in ("sm_80", "sm_86", "sm_89")}
+    newer: Evidence = {arch: LIKE_DENSE for arch in ("sm_100", "sm_120")}
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("tf32", "f32")):
         width = 1 if fmt == "tf32" else 2
         for evidence, terms, fraction_bits in ((older, 4, 24), (hopper, 8, 25), (newer, 8, 25)):
-            yield from _aligned(evidence, accumulator, families=_SPARSE, shapes=_WITH_SPARSE_A, inputs=(fmt,),
-                                terms_per_step=terms * width, fraction_bits=fraction_bits)  # fmt: skip
-    yield from _aligned({"sm_89": _LIKE_DENSE}, "f32", output="e8m13", families=_SPARSE, shapes=("m16n8k64",),
-                        inputs=_FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
+            yield from aligned(evidence, accumulator, families=SPARSE, shapes=_WITH_SPARSE_A, inputs=(fmt,),
+                               terms_per_step=terms * width, fraction_bits=fraction_bits)  # fmt: skip
+    yield from aligned({"sm_89": LIKE_DENSE}, "f32", output="e8m13", families=SPARSE, shapes=("m16n8k64",),
+                       inputs=FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
     for accumulator in ("f32", "f16"):
-        yield from _aligned({"sm_120": _LIKE_DENSE}, accumulator, families=_SPARSE, shapes=("m16n8k64",), inputs=_FP8,
-                            terms_per_step=32, fraction_bits=25)  # fmt: skip
+        yield from aligned({"sm_120": LIKE_DENSE}, accumulator, families=SPARSE, shapes=("m16n8k64",), inputs=FP8,
+                           terms_per_step=32, fraction_bits=25)  # fmt: skip
 
 
 def _warpgroup() -> Iterator[DotModel]:
     """`wgmma`: f16, bf16 and tf32 as `mma.sync`; FP8 in a unit of its own, which keeps 13 bits."""
-    hopper = {"sm_90": ("measured", _H200, "")}
+    hopper = {"sm_90": ("measured", H200, "")}
 
     def shapes(*ks: int) -> tuple[str, ...]:
         return tuple(f"m64n{n}k{k}" for k in ks for n in range(8, 257, 8))
@@ -144,24 +128,24 @@ def _warpgroup() -> Iterator[DotModel]:
         ("f16", "f32", 16, (16, 32)), ("f16", "f16", 16, (16, 32)), ("bf16", "f32", 16, (16, 32)),
         ("tf32", "f32", 8, (8, 16)),
     ):  # fmt: skip
-        yield from _aligned(hopper, accumulator, families=_WARPGROUP, shapes=shapes(*ks), inputs=(fmt,),
-                            terms_per_step=terms, fraction_bits=25)  # fmt: skip
+        yield from aligned(hopper, accumulator, families=_WARPGROUP, shapes=shapes(*ks), inputs=(fmt,),
+                           terms_per_step=terms, fraction_bits=25)  # fmt: skip
     for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
-        yield from _aligned(hopper, accumulator, output=output, families=_WARPGROUP, shapes=shapes(32, 64),
-                            inputs=_FP8, terms_per_step=32, fraction_bits=13)  # fmt: skip
-    yield from _rows(hopper, arithmetic="integer", families=_WARPGROUP, shapes=shapes(32, 64), inputs=("s8", "u8"),
-                     accumulator="s32")  # fmt: skip
-    yield from _rows(hopper, arithmetic="popcount", families=("wgmma",), shapes=shapes(256), inputs=("b1",),
-                     accumulator="s32")  # fmt: skip
+        yield from aligned(hopper, accumulator, output=output, families=_WARPGROUP, shapes=shapes(32, 64),
+                           inputs=FP8, terms_per_step=32, fraction_bits=13)  # fmt: skip
+    yield from rows(hopper, arithmetic="integer", families=_WARPGROUP, shapes=shapes(32, 64), inputs=("s8", "u8"),
+                    accumulator="s32")  # fmt: skip
+    yield from rows(hopper, arithmetic="popcount", families=("wgmma",), shapes=shapes(256), inputs=("b1",),
+                    accumulator="s32")  # fmt: skip
 
 
 def _fp8_as_f16() -> Iterator[DotModel]:
     """FP8 `mma.sync` on chips whose warp-level unit has no FP8: converted to f16, two HMMAs, c added last."""
     lowerings = (
         ("ptxas-12.8", "chained", {
-            "sm_90": ("measured", _H200 + " (ptxas 13.0 emits the sequence of 12.8)", ""),
-            "sm_100": ("recorded", _DATA + "B200, m16n8k32",
-                       "sequence of ptxas 12.8; m16n8k16 and mixed formats: the same machine code" + _UNSEEN),
+            "sm_90": ("measured", H200 + " (ptxas 13.0 emits the sequence of 12.8)", ""),
+            "sm_100": ("recorded", DATA + "B200, m16n8k32",
+                       "sequence of ptxas 12.8; m16n8k16 and mixed formats: the same machine code" + UNSEEN),
         }),
         ("ptxas-12.4", "added", {
             "sm_90": ("inferred", "machine code of ptxas 12.4 over the measured HMMA",
@@ -173,17 +157,17 @@ def _fp8_as_f16() -> Iterator[DotModel]:
         software = {"lowering": lowering, "partial_sums": partial_sums, "terms_per_step": 16, "fraction_bits": 25,
                     "operand_format": "f16", "k_order": "byte_pairs", "c_joins": "last_add"}  # fmt: skip
         for accumulator in ("f32", "f16"):
-            yield from _aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
-                                inputs=_FP8, **software)  # fmt: skip
-        sparse = {"sm_90": evidence["sm_90"], "sm_100": _LIKE_DENSE}
-        yield from _aligned(sparse, "f32", families=_SPARSE, shapes=("m16n8k64",), inputs=_FP8, **software)
+            yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+                               inputs=FP8, **software)  # fmt: skip
+        sparse = {"sm_90": evidence["sm_90"], "sm_100": LIKE_DENSE}
+        yield from aligned(sparse, "f32", families=SPARSE, shapes=("m16n8k64",), inputs=FP8, **software)
 
 
 def _fp8_on_sm_120() -> Iterator[DotModel]:
-    evidence = {"sm_120": ("literature", _LITERATURE, "f16 results: MMA-Sim alone")}
+    evidence = {"sm_120": ("literature", LITERATURE, "f16 results, and B of FP4: MMA-Sim alone; B of FP6: inferred")}
     for accumulator in ("f32", "f16"):
-        yield from _aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
-                            inputs=_FP8, terms_per_step=32, fraction_bits=25)  # fmt: skip
+        yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+                           inputs=FP8, terms_per_step=32, fraction_bits=25)  # fmt: skip
 
 
 _AFTER_TURING = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -192,10 +176,10 @@ _SOFTWARE = "as many FMUL, FFMA and FADD in the machine code of ptxas 13.0 as on
 
 def _m8n8k4_after_turing() -> Iterator[DotModel]:
     """Float32 arithmetic: one chain of four with c last; or, for f16 results, c + (p0 + p1) + (p2 + p3)."""
-    evidence: _Evidence = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
-    evidence["sm_90"] = ("measured", _H200, "")
+    evidence: Evidence = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
+    evidence["sm_90"] = ("measured", H200, "")
     for accumulator, terms, c_joins in (("f32", 4, "last_add"), ("f16", 2, "each_add")):
-        yield from _rows(
+        yield from rows(
             evidence,
             arithmetic="fma_chain",
             families=("mma.sync",),
@@ -209,31 +193,31 @@ def _m8n8k4_after_turing() -> Iterator[DotModel]:
 
 
 def _f64() -> Iterator[DotModel]:
-    evidence: _Evidence = {arch: ("literature", _SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
-    evidence["sm_90"] = ("measured", _H200, "")
+    evidence: Evidence = {arch: ("literature", SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
+    evidence["sm_90"] = ("measured", H200, "")
     shapes = ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16")
-    yield from _rows(evidence, arithmetic="fma_chain", families=_BOTH, shapes=shapes, inputs=("f64",),
-                     accumulator="f64")  # fmt: skip
+    yield from rows(evidence, arithmetic="fma_chain", families=BOTH, shapes=shapes, inputs=("f64",),
+                    accumulator="f64")  # fmt: skip
 
 
 def _integers() -> Iterator[DotModel]:
     text = "PTX ISA 9.1: integer mma wraps, or clamps to the range with .satfinite; exact sums"
-    archs = ("sm_72", "sm_75", *_AFTER_TURING)
-    evidence: _Evidence = {
+    archs = ("sm_72", "sm_75", *_AFTER_TURING, "sm_103", "sm_121")
+    evidence: Evidence = {
         arch: ("documented", text, "one clamp of the exact total: measured on sm_90") for arch in archs
     }
-    evidence["sm_90"] = ("measured", _H200, "")
+    evidence["sm_90"] = ("measured", H200, "")
     shapes = ("m8n8k16", "m16n8k16", "m16n8k32", "m8n8k32", "m16n8k64", "m16n8k128", *_F16_WMMA)
-    yield from _rows(evidence, arithmetic="integer", families=(*_BOTH, *_SPARSE), shapes=shapes,
-                     inputs=("s8", "u8", "s4", "u4"), accumulator="s32")  # fmt: skip
+    yield from rows(evidence, arithmetic="integer", families=(*BOTH, *SPARSE), shapes=shapes,
+                    inputs=("s8", "u8", "s4", "u4"), accumulator="s32")  # fmt: skip
     bits = {arch: row for arch, row in evidence.items() if arch != "sm_72"}
-    yield from _rows(bits, arithmetic="popcount", families=_BOTH, shapes=("m8n8k128", "m16n8k128", "m16n8k256"),
-                     inputs=("b1",), accumulator="s32")  # fmt: skip
+    yield from rows(bits, arithmetic="popcount", families=BOTH, shapes=("m8n8k128", "m16n8k128", "m16n8k256"),
+                    inputs=("b1",), accumulator="s32")  # fmt: skip
 
 
 MODELS: tuple[DotModel, ...] = (
     *_volta(), *_turing(), *_ampere_and_ada(), *_hopper_and_blackwell(), *_sparse(), *_warpgroup(), *_fp8_as_f16(),
-    *_fp8_on_sm_120(), *_m8n8k4_after_turing(), *_f64(), *_integers(),
+    *_fp8_on_sm_120(), *_m8n8k4_after_turing(), *_f64(), *_integers(), *BLACKWELL,
 )  # fmt: skip
 """Every row. `wmma_emu.arithmetic.lookup.model_for` finds the one that serves an instruction on a chip."""
 

@@ -180,7 +180,7 @@ class TileAccumulator:
         c_bits = to_accumulator_bits(c[element], self._product)
         bits = aligned.fused_step(
             self._model, _gather(a.bits[index], element), a_format, _gather(b.bits[index], element), b_format,
-            c_bits,
+            c_bits, self._product.scale,
         )  # fmt: skip
         return from_accumulator_bits(bits, self._product)
 

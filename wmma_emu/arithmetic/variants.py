@@ -54,7 +54,8 @@ def applied(model: DotModel, instruction: Instruction) -> DotProduct:
 
 
 _CHAINS_HAVE_NONE = {"rounding": "RNE", "output": "", "k_order": "ascending", "partial_sums": "chained",
-                     "fraction_bits": 0, "min_exponent": 0}  # fmt: skip
+                     "fraction_bits": 0, "min_exponent": 0, "scaling": "", "group_terms": 0,
+                     "zero_groups": "left_out"}  # fmt: skip
 """What aligned sums alone have, and what stands there of a chain. It rounds as the instruction's modifiers say."""
 
 
@@ -68,6 +69,7 @@ def _problems(model: DotModel, instruction: Instruction) -> Iterator[str]:
     if kind != "float":
         return
     yield from _of_formats(model, (a, b), (c, d))
+    yield from _of_scales(model, instruction)
     if model.arithmetic == "fma_chain":
         for name, none in _CHAINS_HAVE_NONE.items():
             if getattr(model, name) != none:
@@ -77,6 +79,7 @@ def _problems(model: DotModel, instruction: Instruction) -> Iterator[str]:
         ("c_joins", _C_JOINS[model.arithmetic]),
         ("partial_sums", ("chained", "added")),
         ("k_order", ("ascending", "byte_pairs")),
+        ("zero_groups", ("left_out", "aligned")),
     ):
         if getattr(model, name) not in words:
             yield f"{name}={getattr(model, name)!r}; legal: {', '.join(map(repr, words))}"
@@ -87,6 +90,34 @@ def _problems(model: DotModel, instruction: Instruction) -> Iterator[str]:
     ):
         if getattr(model, name) not in numbers:
             yield f"{name}={getattr(model, name)!r}; legal: {numbers.start} to {numbers.stop - 1}"
+
+
+def _of_scales(model: DotModel, instruction: Instruction) -> Iterator[str]:
+    """What block scales and groups of products ask of the model and the instruction."""
+    if not instruction.scale:
+        if model.scaling:
+            yield f"scaling={model.scaling!r}, but the instruction has no block scales; legal: ''"
+    elif model.scaling not in ("exponents", "groups"):
+        yield f"scaling={model.scaling!r}, but the instruction has block scales; legal: 'exponents', 'groups'"
+    elif model.operand_format:
+        yield f"operand_format={model.operand_format!r} with block scales; legal: ''"
+    elif model.scaling == "exponents" and FORMATS[instruction.scale].fraction_bits:
+        yield f"scaling='exponents', but {instruction.scale} has significands; legal: 'groups'"
+    if model.scaling != "groups":
+        if model.group_terms:
+            yield f"group_terms={model.group_terms!r} without groups; legal: 0"
+        return
+    for operand in (instruction.format("a"), instruction.format("b")):
+        if operand.has_infinity or operand.nan != "none":
+            yield f"scaling='groups' sums exactly, and {operand} has infinities or NaN; legal: 'exponents'"
+    if model.k_order != "ascending":
+        yield f"k_order={model.k_order!r} with groups; legal: 'ascending'"
+    block = instruction.terms // instruction.scale_vec
+    sizes = [size for size in range(1, block + 1) if block % size == 0]
+    if model.group_terms not in sizes:
+        yield f"group_terms={model.group_terms!r}; legal are the divisors of {block}, which share scales"
+    elif model.terms_per_step % model.group_terms:
+        yield f"terms_per_step={model.terms_per_step!r} are no whole groups; legal: multiples of {model.group_terms}"
 
 
 def _of_formats(model: DotModel, operands: tuple[Format, Format], sums: tuple[Format, Format]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from wmma_emu.cli.grid import grid_of
 from wmma_emu.cli.operand import Selection, check_index, select
 from wmma_emu.cli.output import output_of
 from wmma_emu.cli.places import FORMATS, places_of_lanes, write_places
+from wmma_emu.cli.scales import asks_for_scales, run_scales
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, check_choice
 from wmma_emu.viz.operands.held_cells import cell_size
@@ -48,6 +49,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         For an instruction, a chip, an operand, a lane or a format that does not exist, and for options that do not
         go together; then nothing is written.
     """
+    if asks_for_scales(arguments):
+        run_scales(arguments, terminal)
+        return
     formats = (*_DRAWN, *FORMATS, *_WRITTEN)
     output = check_choice("--format", arguments.format, formats) or "grid"
     view = check_choice("--view", arguments.view, ("matrix", "registers"))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, quoted
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Arch, Instruction, arch_of, lookup
-from wmma_emu.instructions.spec import Operand
+from wmma_emu.instructions.spec import Container, Operand
 from wmma_emu.layouts import LaneMap, layout_for
+from wmma_emu.layouts.block_scales import SCALED
 
 if TYPE_CHECKING:
     from wmma_emu.viz.operands.subject import Subject
@@ -32,6 +33,11 @@ class Selection(NamedTuple):
     def name(self) -> str:
         """The operand's letter, as in ``A``."""
         return self.operand.upper()
+
+    @property
+    def value(self) -> Container:
+        """How many bits of a register an element's value has, and how far they stand from those of its layout."""
+        return Container(self.instruction.format(self.operand).bits, self.instruction.container(self.operand).shift)
 
     @property
     def subject(self) -> "Subject":
@@ -62,9 +68,18 @@ class Selection(NamedTuple):
             ("a lane", self._a_lane()),
             ("known from", Styled(f"{layout.source} ({layout.status})", layout.status)),
             *([("copies", copies)] if copies else []),
+            *self._scales(),
             *more,
         ])  # fmt: skip
         terminal.line()
+
+    def _scales(self) -> list[tuple[str, str]]:
+        """Say that there are block scales of A or B, and how to see them."""
+        row = self.instruction
+        if not row.is_block_scaled or self.operand not in SCALED:
+            return []
+        along = "columns in each row" if self.operand == "a" else "rows in each column"
+        return [("scales", f"{row.scale}, one for {row.scale_block} {along}: --operand scale_{self.operand}")]
 
     def _matrix(self) -> str:
         row = self.instruction
@@ -81,6 +96,9 @@ class Selection(NamedTuple):
         layout = self.layout
         elements, registers, packed = layout.num_elements, layout.num_registers, layout.elements_per_register
         order = f", {packed} a register, lowest bits first" if packed > 1 else ""
+        bits, low = self.value
+        if bits < layout.element_bits:
+            order += f"; a value is bits {low + bits - 1}:{low} of its byte, the other bits do not count"
         return (
             f"{elements} element{'s' * (elements > 1)}, x{span(0, elements)}, "
             f"in {registers} register{'s' * (registers > 1)} of {layout.register_bits} bits{order}"

@@ -75,7 +75,10 @@ def _add_operand(parser: argparse.ArgumentParser) -> None:
     """Add what `layout`, `where` and `what` share."""
     add = parser.add_argument
     add("instruction", metavar="INSTR", help=_INSTRUCTION)
-    add("--operand", metavar="X", required=True, help="A, B, C or D")
+    add("--operand", metavar="X", required=True, help="A, B, C or D; of instructions with block scales scale_a and "
+        "scale_b too, which come in lists")  # fmt: skip
+    add("--byte-id", metavar="N", help="of scale_a and scale_b: which bytes of a register are read; 0 if left out")
+    add("--thread-id", metavar="N", help="of scale_a and scale_b: which lanes of four; 0 if left out")
     add(
         "--arch",
         metavar="CHIP",

@@ -55,13 +55,13 @@ def write_places(
     layout = selection.layout
     several = layout.num_matrices > 1
     if output in ("csv", "json"):
-        records = _records(layout, places, several)
+        records = _records(selection, places, several)
         terminal.raw(json_text(records) if output == "json" else csv_text(records, list(records[0])))
         return
     columns = [Column(x) for x in ("lane", "register", "bits", "element", "row", "col")]
     columns += [Column("matrix")] if several else []
     columns += [Column("read")] if layout.multiplicity > 1 else []
-    cells = [_cells(layout, x, several)[: len(columns)] for x in places]
+    cells = [_cells(selection, x, several)[: len(columns)] for x in places]
     if output == "markdown":
         terminal.raw(markdown_text(columns, cells))
         return
@@ -69,10 +69,11 @@ def write_places(
     terminal.lines(table_lines(columns, cells, terminal.width))
 
 
-def _bits(layout: LaneMap, place: Place) -> tuple[int, int]:
-    """Return the lowest and the highest bit in the register."""
-    low = place.element * layout.element_bits % layout.register_bits
-    return low, low + place.elements * layout.element_bits - 1
+def _bits(selection: Selection, place: Place) -> tuple[int, int]:
+    """Return the lowest and the highest bit in the register; of a value that does not fill its byte, its own."""
+    layout, (bits, shift) = selection.layout, selection.value
+    low = place.element * layout.element_bits % layout.register_bits + shift
+    return low, low + place.elements * bits - 1
 
 
 def _register(layout: LaneMap, place: Place) -> int:
@@ -83,10 +84,11 @@ def _is_read(layout: LaneMap, place: Place) -> bool:
     return place.element < layout.read_elements
 
 
-def _records(layout: LaneMap, places: Sequence[Place], several: bool) -> list[Record]:
+def _records(selection: Selection, places: Sequence[Place], several: bool) -> list[Record]:
     """Everything about places, for programs; what an element has in all lanes is found once."""
+    layout = selection.layout
     firsts = {x.element: x for x in places}
-    same = {i: (_register(layout, x), *_bits(layout, x), _is_read(layout, x)) for i, x in firsts.items()}
+    same = {i: (_register(layout, x), *_bits(selection, x), _is_read(layout, x)) for i, x in firsts.items()}
     records: list[Record] = []
     for lane, element, row, col, matrix, _ in places:
         register, low, high, is_read = same[element]
@@ -101,9 +103,10 @@ def _records(layout: LaneMap, places: Sequence[Place], several: bool) -> list[Re
     return records
 
 
-def _cells(layout: LaneMap, place: Place, several: bool) -> list[str]:
+def _cells(selection: Selection, place: Place, several: bool) -> list[str]:
     """Render a place for people."""
-    low, high = _bits(layout, place)
+    layout = selection.layout
+    low, high = _bits(selection, place)
     matrix = [str(place.matrix)] if several else []
     return [
         str(place.lane), str(_register(layout, place)), f"{high}:{low}" if high > low else str(low),

@@ -4,6 +4,7 @@
 from argparse import Namespace
 
 from wmma_emu.arithmetic import DotModel, model_for
+from wmma_emu.arithmetic.lookup import alternatives_for
 from wmma_emu.cli.tables import Column, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.instructions import (
@@ -17,13 +18,14 @@ from wmma_emu.instructions import (
     machine_instructions,
 )
 from wmma_emu.instructions.spec import Operand
-from wmma_emu.layouts import granularity_of, layout_for, metadata_map, selectors_of
+from wmma_emu.layouts import granularity_of, layout_for, metadata_map, scale_map, scale_selectors_of, selectors_of
+from wmma_emu.layouts.block_scales import SCALED
 
 __all__ = ["run"]
 
 _PARAMETERS = {
     "aligned_sum": ("terms_per_step", "fraction_bits", "min_exponent", "output", "rounding",
-                    "operand_format", "k_order", "c_joins", "partial_sums"),
+                    "operand_format", "k_order", "c_joins", "partial_sums", "scaling"),
     "fma_chain": ("accumulator", "operand_format", "c_joins"),
 }  # fmt: skip
 """The parameters of a model that its kind of arithmetic reads; the other kinds have none."""
@@ -53,6 +55,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     if row.is_sparse:
         terminal.line()
         terminal.fields(_metadata(row))
+    if row.is_block_scaled:
+        terminal.line()
+        terminal.fields(_scales(row))
     computed: dict[tuple[object, ...], str] = {}
     for chip in chips:
         for lowering in lowerings(row, chip):
@@ -78,6 +83,8 @@ def _operands(row: Instruction, chip: Arch, terminal: Terminal) -> None:
         cells.append([operand.upper(), row.format(operand).name, matrix, stored, registers, elements])
     for line in table_lines([Column(x) for x in headings], cells, None):
         terminal.line("  ", *line)
+    if values := _values(row):
+        terminal.line(f"  {values}")
     if row.is_warpgroup:
         terminal.line("  Four warps hold A, C and D together; A may be read from shared memory too.")
 
@@ -99,6 +106,31 @@ def _metadata(row: Instruction) -> list[tuple[str, str]]:
         ("selector", f"which lanes{' of each warp' * row.is_warpgroup} hold it: {'; '.join(selectors)}"),
         ("known from", f"{found.source} ({found.status})"),
     ]
+
+
+def _values(row: Instruction) -> str:
+    """Say where values of A and B stand that do not fill what holds them; nothing if all do."""
+    held = [(x.upper(), row.format(x).bits, row.container(x)) for x in OPERANDS]
+    said = [f"of {name} in bits {at.shift + bits - 1}:{at.shift}" for name, bits, at in held if bits < at.bits]
+    return f"Each value has a byte: {' and '.join(said)} of it; the other bits do not count." if said else ""
+
+
+def _scales(row: Instruction) -> list[tuple[str, str]]:
+    """What block scales there are, and which lanes and bytes hold them."""
+    whole = " (k counts what a sparse A leaves out)" if row.is_sparse else ""
+    selectors = [
+        f"byte-id {', '.join(map(str, legal.byte_ids))} and thread-id {', '.join(map(str, legal.thread_ids))} of {name}"
+        for name, legal in ((f"scale_{x}", scale_selectors_of(row, x)) for x in SCALED)
+    ]
+    found = scale_map(row, "a")
+    return [
+        ("block scales", f"{row.scale}: one for {row.scale_block} columns in each row of A, and for {row.scale_block} "
+                         f"rows in each column of B{whole}"),
+        ("registers", "one of 32 bits a lane for scale_a, one for scale_b; wmma-emu layout --operand scale_a lists "
+                      "the lanes and bytes that are read"),
+        ("selectors", "; ".join(selectors)),
+        ("known from", f"{found.source} ({found.status})"),
+    ]  # fmt: skip
 
 
 def _is_in_shared_memory(row: Instruction, operand: Operand) -> bool:
@@ -123,6 +155,7 @@ def _chip(
     fields += [
         ("known from", model.source),
         ("note", model.note),
+        ("other models", _alternatives(row, chip, model)),
         ("machine code", f"{code.text}" + (f" ({code.note})" if code.note else "")),
         ("code from", f"{code.source} ({code.status})"),
         ("layouts from", _layouts(row, chip)),
@@ -130,8 +163,15 @@ def _chip(
     terminal.fields([(label, text) for label, text in fields if text])
 
 
+def _alternatives(row: Instruction, chip: Arch, model: DotModel) -> str:
+    """Name the models that other sources give, which are chosen by name."""
+    named = [x for x in alternatives_for(row, chip.name) if x.lowering == model.lowering]
+    return "; ".join(f"{x.name!r} ({x.status}: {x.source})" for x in named)
+
+
 def _parameters(model: DotModel) -> str:
     names = _PARAMETERS.get(model.arithmetic, ())
+    names = (*names, "group_terms", "zero_groups") if model.scaling == "groups" else names
     values = {name: str(getattr(model, name)) for name in names} | {"output": str(model.output_format)}
     return ", ".join(f"{name}={values[name]}" for name in names if values[name])
 

@@ -5,6 +5,7 @@ from argparse import Namespace
 
 from wmma_emu.cli.operand import check_index, select
 from wmma_emu.cli.places import FORMATS, places_of_lanes, write_places
+from wmma_emu.cli.scales import asks_for_scales, run_scales
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import check_choice
 
@@ -19,6 +20,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     UsageError, UnsupportedInstructionError
         For an instruction, a chip, an operand, a lane, a register or a format that does not exist.
     """
+    if asks_for_scales(arguments):
+        run_scales(arguments, terminal)
+        return
     output = check_choice("--format", arguments.format, FORMATS)
     selection = select(arguments)
     count, name = selection.layout.num_registers, selection.name

@@ -26,14 +26,22 @@ _BLOCK = 1 << 15
 
 
 class Parts(NamedTuple):
-    """Patterns of A and B over one run, filled with +0 to whole instructions; and where in A the first one stands."""
+    """Patterns of A and B over one run, filled with +0 to whole instructions; and where in A the first one stands.
+
+    So those of block scales, filled with 1.0.
+    """
 
     a: Bits
     b: Bits
     first: tuple[int, ...]
+    scale_a: Bits | None = None
+    scale_b: Bits | None = None
 
 
 Operands = Callable[[Run], Parts]
+
+Promotion = Callable[[Bits, Bits, int], Bits]
+"""How the sums of one start from +0 join the float32 sum: that sum, these, and the k of the first of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +65,27 @@ class Accumulation:
         """Format of what `panel` returns, the epilogue's input."""
         return self.product.d.name if self.order is None else sum_format(self.product)
 
-    def panel(self, operands: Operands, c: Bits, k: int, deepest: int, progress: Progress | None = None) -> Bits:
+    def panel(
+        self,
+        operands: Operands,
+        c: Bits,
+        k: int,
+        deepest: int,
+        progress: Progress | None = None,
+        promote: Promotion | None = None,
+    ) -> Bits:
         """Accumulate from ``c``, which has the shape of the result; ``deepest`` is the most k to ask for at once."""
         order = self.order or KOrder()
         sums = []
         for start, stop in order.ranges(k, self.step):
             first = c if start == 0 else np.broadcast_to(self.product.c.storage.type(0), c.shape)
             groups = order.groups(start, stop, self.step, deepest)
-            sums.append(partial(self._range, groups, operands, first, _Report(progress, k)))
+            sums.append(partial(self._range, groups, operands, first, _Report(progress, k), promote or _added))
         return _reduced(sums, order, self.product)
 
-    def _range(self, groups: Iterator[list[Run]], operands: Operands, c: Bits, report: "_Report") -> Bits:
+    def _range(
+        self, groups: Iterator[list[Run]], operands: Operands, c: Bits, report: "_Report", promote: Promotion
+    ) -> Bits:
         """The sum of one range, in the format in which ranges are added."""
         product = self.product
         if self.order is None or not self.order.promote_every:
@@ -75,7 +93,7 @@ class Accumulation:
             return d if self.order is None else _converted(d, product.d.name, sum_format(product))
         total, zero = c, np.broadcast_to(product.c.storage.type(0), c.shape)
         for runs in filter(None, groups):
-            total = add(total, self._chain(runs, operands, zero, report), "f32")
+            total = promote(total, self._chain(runs, operands, zero, report), runs[0].start)
         return total
 
     def _chain(self, runs: list[Run], operands: Operands, c: Bits, report: "_Report") -> Bits:
@@ -98,11 +116,19 @@ class Accumulation:
             )
 
     def _multiply(self, parts: Parts, c: Bits, progress: Progress | None) -> Bits:
-        a, b, first = parts
+        a, b, first, scale_a, scale_b = parts
         if self.instruction is not None and self.instruction.is_sparse:
             row, product = self.instruction, self.product
-            return matmul_over_k(row, product, a, b, c, self.engine, progress, first, self.threads)
-        return matmul(self.product, a, b, c, engine=self.engine, progress=progress, threads=self.threads)
+            return matmul_over_k(row, product, a, b, c, self.engine, progress, first, self.threads, scale_a, scale_b)
+        return matmul(
+            self.product, a, b, c, engine=self.engine, progress=progress, threads=self.threads, scale_a=scale_a,
+            scale_b=scale_b,
+        )  # fmt: skip
+
+
+def _added(total: Bits, sums: Bits, start: int) -> Bits:
+    """Promotion without scales."""
+    return add(total, sums, "f32")
 
 
 class _Report(NamedTuple):

@@ -2,7 +2,7 @@
 """The chips of a comparison: which instruction each one has, by whose machine code, and what it computes."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,17 +11,17 @@ from wmma_emu.arithmetic import FMA_F32, DotModel, dot_product_of
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.distance import ulp_distance
+from wmma_emu.gemm.choice import chosen_instruction
 from wmma_emu.gemm.comparison import Comparison
 from wmma_emu.gemm.cupy_arrays import is_cupy
 from wmma_emu.gemm.gemm import gemm
 from wmma_emu.gemm.k_order import KOrder
-from wmma_emu.gemm.operands import operand_format
-from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, arch_of, default_instruction, lookup
+from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, arch_of, lookup
 
-__all__ = ["Lowering", "compare_chips"]
+__all__ = ["ByChip", "compare_chips"]
 
-Lowering = str | Mapping[str, str] | None
-"""Whose machine code: one name for all chips, or one for each that is named."""
+ByChip = str | Mapping[str, str] | None
+"""Whose machine code, or which model: one name for all chips, or one for each that is named."""
 
 _Row = tuple[str, DotModel, Format]
 
@@ -37,24 +37,30 @@ def compare_chips(
     a_format: str | None,
     b_format: str | None,
     k_order: KOrder | None = None,
-    lowering: Lowering = None,
+    lowering: ByChip = None,
+    model: ByChip = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
+    scale_order: str | None = None,
 ) -> Comparison:
     """Multiply on every chip, as `wmma_emu.gemm` does; see `wmma_emu.compare_archs`."""
     chips = _named(archs)
-    lowerings = _lowerings(lowering)
-    rows = _instructions(A, B, instr, chips, a_format, b_format, lowerings)
+    names = _Names(_by_chip("lowering", lowering), _by_chip("model", model))
+    rows = _instructions(_Given(A, B, a_format, b_format, scale_a, scale_b), instr, chips, names)
     first = next(iter(rows)) if reference is None else arch_of(reference).name
     if first not in rows:
         raise UnsupportedInstructionError(f"reference={shorten(first)} is not compared; there is {', '.join(rows)}")
-    for arch in lowerings if isinstance(lowerings, dict) else ():
-        if arch not in rows:
-            raise UnsupportedInstructionError(
-                f"lowering names {arch}, which is not compared; there is {', '.join(rows)}"
-            )
+    for what, named in zip(names._fields, names, strict=True):
+        for arch in named if isinstance(named, dict) else ():
+            if arch not in rows:
+                raise UnsupportedInstructionError(
+                    f"{what} names {arch}, which is not compared; there is {', '.join(rows)}"
+                )
+    scales: dict[str, Any] = {"scale_a": scale_a, "scale_b": scale_b, "scale_order": scale_order}
     results = {
         arch: _on_host(gemm(
-            A, B, C, instr=name, arch=arch, engine=engine, k_order=k_order, lowering=_of(lowerings, arch),
-            a_format=a_format, b_format=b_format,
+            A, B, C, instr=name, arch=arch, engine=engine, k_order=k_order, **names.of(arch), a_format=a_format,
+            b_format=b_format, **scales,
         ))
         for arch, (name, _, _) in rows.items()
     }  # fmt: skip
@@ -94,37 +100,56 @@ def _named(archs: Iterable[str | Arch] | None) -> tuple[Arch, ...] | None:
     return chips
 
 
-def _lowerings(lowering: Lowering) -> str | dict[str, str] | None:
+class _Names(NamedTuple):
+    """What tells rows of the table of models apart: for all chips, or by chip."""
+
+    lowering: str | dict[str, str] | None
+    model: str | dict[str, str] | None
+
+    def of(self, arch: str) -> dict[str, Any]:
+        """Those of one chip."""
+        given = zip(self._fields, self, strict=True)
+        return {what: named.get(arch) if isinstance(named, dict) else named for what, named in given}
+
+    def mention(self, arch: str) -> bool:
+        """Whether a chip is named."""
+        return any(isinstance(named, dict) and arch in named for named in self)
+
+
+class _Given(NamedTuple):
+    """What decides which instruction a chip takes."""
+
+    A: ArrayLike
+    B: ArrayLike
+    a_format: str | None
+    b_format: str | None
+    scale_a: ArrayLike | None
+    scale_b: ArrayLike | None
+
+
+_EXAMPLES = {"lowering": ("lowering", "ptxas-12.4"), "model": ("model", "F=34")}
+
+
+def _by_chip(what: str, given: ByChip) -> str | dict[str, str] | None:
     """A name for all chips, or one for each, by the names of the rows."""
-    if lowering is None or isinstance(lowering, str):
-        return lowering
-    if not isinstance(lowering, Mapping):
+    if given is None or isinstance(given, str):
+        return given
+    if not isinstance(given, Mapping):
+        noun, example = _EXAMPLES[what]
         raise UnsupportedInstructionError(
-            f"lowering={shorten(lowering)} is no name of a lowering, such as 'ptxas-12.4', "
-            "nor a dictionary of them by chip, such as {'sm_90': 'ptxas-12.4'}"
+            f"{what}={shorten(given)} is no name of a {noun}, such as {example!r}, "
+            f"nor a dictionary of them by chip, such as {{'sm_90': {example!r}}}"
         )
     named: dict[str, str] = {}
-    for chip, name in lowering.items():
+    for chip, name in given.items():
         arch = arch_of(chip).name
         if arch in named:
-            raise UnsupportedInstructionError(f"lowering names {arch} twice; keep one entry")
+            raise UnsupportedInstructionError(f"{what} names {arch} twice; keep one entry")
         named[arch] = name
     return named
 
 
-def _of(lowerings: str | dict[str, str] | None, arch: str) -> str | None:
-    return lowerings.get(arch) if isinstance(lowerings, dict) else lowerings
-
-
-def _instructions(
-    A: ArrayLike,
-    B: ArrayLike,
-    instr: str | None,
-    chips: tuple[Arch, ...] | None,
-    a_format: str | None,
-    b_format: str | None,
-    lowerings: str | dict[str, str] | None,
-) -> dict[str, _Row]:
+def _instructions(given: _Given, instr: str | None, chips: tuple[Arch, ...] | None, names: _Names) -> dict[str, _Row]:
     """Mnemonic, model and format of D for each chip that is named, or else for each that has the instruction."""
     candidates = tuple(ARCHS.values()) if chips is None else chips
     if isinstance(instr, str) and instr == "fma.f32":
@@ -133,13 +158,12 @@ def _instructions(
     refusals: dict[str, UnsupportedInstructionError] = {}
     if instr is not None:
         lookup(instr)
-    formats = None if instr is not None else (operand_format(A, "A", a_format), operand_format(B, "B", b_format))
     for chip in candidates:
         try:
-            row = lookup(instr or "", chip) if formats is None else default_instruction(*formats, chip)
-            model = dot_product_of(row, chip.name, _of(lowerings, chip.name)).model
+            row = lookup(instr, chip) if instr is not None else chosen_instruction(given.A, given.B, chip, *given[2:])
+            model = dot_product_of(row, chip.name, **names.of(chip.name)).model
         except UnsupportedInstructionError as error:
-            if chips is not None or (isinstance(lowerings, dict) and chip.name in lowerings):
+            if chips is not None or names.mention(chip.name):
                 raise
             refusals[chip.name] = error
             continue

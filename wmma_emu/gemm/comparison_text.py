@@ -81,7 +81,8 @@ def summary(model: DotModel) -> str:
     software = f", as {model.operand_format}" if model.operand_format else ""
     lowering = "" if model.lowering == "native" else f" ({model.lowering})"
     rounded = f"{model.rounding} to {model.output_format}"
-    return f"{model.terms_per_step} a step, {model.fraction_bits} bits, {rounded}{software}{lowering}"
+    name = f" ({model.name})" if model.name else ""
+    return f"{model.terms_per_step} a step, {model.fraction_bits} bits, {rounded}{software}{lowering}{name}"
 
 
 def _row(comparison: "Comparison", arch: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.arithmetic.cupy_engine import convert, matmul, require_cupy
 from wmma_emu.display import progress_bar
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
 from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape, step_of_k
@@ -46,6 +46,7 @@ def gemm_on_gpu(
     arch: str | Arch = DEFAULT_ARCH,
     out_dtype: DTypeLike | None = None,
     lowering: str | None = None,
+    model: str | None = None,
     a_format: str | None = None,
     b_format: str | None = None,
 ) -> Any:
@@ -74,7 +75,11 @@ def gemm_on_gpu(
         If CuPy or a GPU is missing, or too little of its memory is free.
     """
     cupy = require_cupy()
-    product, row = product_for(_stand_in(A), _stand_in(B), instr, arch, lowering, a_format, b_format)
+    product, row = product_for(_stand_in(A), _stand_in(B), instr, arch, lowering, a_format, b_format, model)
+    if product.scale is not None:
+        raise UnsupportedInstructionError(
+            f"{row} reads block scales, which are not there for CuPy arrays; bring A and B to the host"
+        )
     result_format = _result_format(product, out_dtype)
     a, b = _bits(cupy, A, product.a, "A", -1, a_format), _bits(cupy, B, product.b, "B", -2, b_format)
     shape = result_shape(a.shape, b.shape)

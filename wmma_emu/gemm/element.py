@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """One element of a product of matrices: the row and the column that it is made of, and why it has its bits."""
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,16 +12,22 @@ from wmma_emu.arithmetic.explanation import Explanation, explain_dot
 from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.dtypes import dtype_of
-from wmma_emu.gemm.operands import bind, check_c, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.gemm.choice import kind_of_scales
+from wmma_emu.gemm.k_order import Run
+from wmma_emu.gemm.operands import Bound, bind, check_c, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.gemm.scales import scales_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
 from wmma_emu.warp import BoundInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
+
+if TYPE_CHECKING:
+    from wmma_emu.tcgen05 import BoundTensorInstruction
 
 __all__ = ["explain_element", "resolve_product"]
 
 
 def explain_element(
-    ins: BoundInstruction | Instruction | str | None,
+    ins: Bound | Instruction | str | None,
     A: ArrayLike,
     B: ArrayLike,
     C: ArrayLike | None,
@@ -30,11 +37,16 @@ def explain_element(
     lowering: str | None,
     a_format: str | None,
     b_format: str | None,
+    model: str | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
 ) -> Explanation:
     """Compute one element of D = A B + C, as `wmma_emu.gemm` does, and keep every step; see `wmma_emu.explain`."""
     x, y = _matrix(A, "A"), _matrix(B, "B")
     row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])
-    name, chip, product, instruction = resolve_product(ins, A, B, arch, lowering, a_format, b_format)
+    name, chip, product, instruction = resolve_product(
+        ins, A, B, arch, lowering, a_format, b_format, model, scale_a, scale_b
+    )
     a = matrix_bits(x[row : row + 1], product.a, "A", packed_axis=-1, named=a_format)
     b = matrix_bits(y[:, col : col + 1], product.b, "B", packed_axis=-2, named=b_format)
     shape = result_shape((x.shape[0], a.shape[1]), (b.shape[0], y.shape[1]))
@@ -45,6 +57,7 @@ def explain_element(
         c = int(matrix_bits(z[row : row + 1, col : col + 1], product.c, "C")[0, 0])
     k = a.shape[1]
     missing = missing_k(k, product, step_of_k(product, instruction))
+    scales = _scales(instruction, product, scale_a, scale_b, (row, col), (*shape, k))
     ks = None
     if instruction is not None and instruction.is_sparse:
         try:
@@ -54,23 +67,50 @@ def explain_element(
         ks = found[0].tolist()
         a, b = packed, np.pad(b, ((0, missing), (0, 0)))[ks]
     left, right = a[0].tolist(), b[:, 0].tolist()
-    return explain_dot(product, left, right, c, instruction=name, arch=chip, row=row, column=col, ks=ks, k=k)
+    return explain_dot(product, left, right, c, instruction=name, arch=chip, row=row, column=col, ks=ks, k=k, **scales)
+
+
+def _scales(
+    instruction: Instruction | None,
+    product: DotProduct,
+    scale_a: ArrayLike | None,
+    scale_b: ArrayLike | None,
+    place: tuple[int, int],
+    sizes: tuple[int, int, int],
+) -> dict[str, list[int]]:
+    """Patterns of the block scales of one row of A and one column of B, of whole instructions; nothing without."""
+    if kind_of_scales(scale_a, scale_b) == "float":
+        raise UnsupportedInstructionError(
+            "scale_a and scale_b are float32, and explain says why the sums have their bits that a kernel then "
+            "multiplies by them; leave them out, and of scales of 128 k explain those k of A and B"
+        )
+    one, other = (None if x is None else _matrix(x, y) for x, y in ((scale_a, "scale_a"), (scale_b, "scale_b")))
+    blocks = scales_of(one, other, None, product, instruction, sizes, "").blocks
+    if blocks is None or instruction is None:
+        return {}
+    index = tuple(slice(x, x + 1) for x in place)
+    parts = (x.of_run(index, Run(0, sizes[2]), instruction.k) for x in blocks)
+    return dict(zip(("scale_a", "scale_b"), (x.ravel().tolist() for x in parts), strict=True))
 
 
 def resolve_product(
-    ins: BoundInstruction | Instruction | str | None,
+    ins: Bound | Instruction | str | None,
     A: ArrayLike,
     B: ArrayLike,
     arch: str | Arch | None,
     lowering: str | None,
     a_format: str | None,
     b_format: str | None,
+    model: str | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
 ) -> tuple[str, str, DotProduct, Instruction | None]:
     """The instruction's name, the chip's, what is computed, and the row of the table, if it is one."""
-    if isinstance(ins, BoundInstruction):
+    if isinstance(ins, BoundInstruction) or _is_of_tensor_memory(ins):
         for what, given, bound in (
             ("arch", arch if arch is None else arch_of(arch).name, ins.arch.name),
             ("lowering", lowering, ins.model.lowering),
+            ("model", model, ins.model.name),
         ):
             if given not in (None, bound):
                 raise UnsupportedInstructionError(
@@ -80,14 +120,20 @@ def resolve_product(
         return ins.mnemonic, ins.arch.name, ins.product, ins.instruction
     chip = arch_of(DEFAULT_ARCH if arch is None else arch)
     if isinstance(ins, str) and ins == "fma.f32":
-        product, row = product_for(A, B, ins, chip, lowering, a_format, b_format)
+        product, row = product_for(A, B, ins, chip, lowering, a_format, b_format, model)
         return ins, FMA_F32.model.arch, product, row
     if not isinstance(ins, str | Instruction | None):
         raise UnsupportedInstructionError(
             f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default"
         )
-    bound_ins = bind(A, B, ins, chip, lowering, a_format, b_format)
+    bound_ins = bind(A, B, ins, chip, lowering, a_format, b_format, model, scale_a, scale_b)
     return bound_ins.mnemonic, chip.name, bound_ins.product, bound_ins.instruction
+
+
+def _is_of_tensor_memory(ins: object) -> "TypeGuard[BoundTensorInstruction]":
+    """Whether it is a bound `tcgen05.mma`; what that needs is not imported to find out."""
+    room = sys.modules.get("wmma_emu.tcgen05")
+    return room is not None and isinstance(ins, room.BoundTensorInstruction)
 
 
 def _matrix(array: ArrayLike, name: str) -> NDArray[Any]:

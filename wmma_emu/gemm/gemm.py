@@ -16,13 +16,15 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
 from wmma_emu.gemm.accumulation import Accumulation, Parts
+from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.dask_arrays import check_known, gemm_dask, is_dask
 from wmma_emu.gemm.epilogue import Epilogue, Form, epilogue_of
 from wmma_emu.gemm.k_order import KOrder, Run
 from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape, step_of_k
 from wmma_emu.gemm.panels import Operand, panel_size, panels
 from wmma_emu.gemm.presets import with_preset
-from wmma_emu.instructions import DEFAULT_ARCH, Arch
+from wmma_emu.gemm.scales import Scales, scales_of
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 
 __all__ = ["gemm"]
 
@@ -43,6 +45,10 @@ def gemm(
     bias: ArrayLike | None = None,
     like: str | None = None,
     lowering: str | None = None,
+    model: str | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
+    scale_order: str | None = None,
     a_format: str | None = None,
     b_format: str | None = None,
 ) -> NDArray[Any]:
@@ -92,6 +98,18 @@ def gemm(
         the shapes that were recorded on hardware; see `wmma_emu.gemm.PRESETS`.
     lowering : str, optional
         Which compiler's sequence, where the chip runs the instruction as software.
+    model : str, optional
+        Which row of the table of models, where sources disagree, ``"F=34"``; the table's default if left out.
+    scale_a, scale_b : arrays, optional
+        Of 8 bits, the block scales of an instruction that reads them: (..., M, K / block) and (..., K / block, N),
+        K / block rounded up; ml_dtypes.float8_e8m0fnu, float8_e4m3fn (nothing negative), or raw uint8. Without
+        ``instr`` dtype and shape choose it: ue8m0 for each 32 k, or ue4m3 for each 16 of e2m1. What fills K has the
+        scale 1.0. Or float32, which a kernel multiplies sums by: one for a matrix, a number or (); of rows (M, 1) and
+        of columns (1, N); of 128 k, A's (M, K / 128), B's (K / 128, N), and either for 128 rows or columns,
+        (M / 128, K / 128) and (K / 128, N / 128), each rounded up. Then C needs ``beta``.
+    scale_order : str, optional
+        In which order float32 scales are multiplied: the library whose kernels do so, ``"cublas"``, ``"deepgemm"``,
+        ...; see Notes. By default the first that serves.
     a_format, b_format : str, optional
         Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
 
@@ -112,7 +130,8 @@ def gemm(
     Warns
     -----
     UnverifiedModelWarning
-        For a model that no recording backs; for a shape of ``like`` that was not recorded.
+        For a model that no recording backs; for a shape of ``like`` that was not recorded; for an order of scales, on
+        a chip, that was not measured.
 
     Notes
     -----
@@ -125,8 +144,25 @@ def gemm(
     3. ``+ bias``, rounded.
     4. Rounded to D's format.
 
-    That is what cuBLAS computes on an H200 (docs/explanation/library-kernels.md), but for one case that ``like`` knows.
-    Multiplying by exactly 1 and adding nothing change no bit.
+    Scales in float32 come before the epilogue, each multiplication rounded to nearest even in float32. ``x`` is the sum
+    of the tensor core; of scales of 128 k that of 128 k, begun at +0, and what stands behind ``+`` is one fused
+    multiply-add:
+
+    ============================== =============================== =====================================
+    scales a and b                 default, ``"cublas"``           others
+    ============================== =============================== =====================================
+    one each                       (a * b) * x                     vllm (x * b) * a
+    of rows, of columns            (x * b) * a                     vllm the same; torch (x * a) * b
+    of 128 k, one side of 128      sum + (a * b) * x               deepgemm, cutlass the same
+    of 128 k of rows, of columns   sum + (x * a) * b               cutlass the same; deepgemm (a * b) * x
+    ============================== =============================== =====================================
+
+    The defaults are measured with `wgmma` on an H200 (`wmma_emu.gemm.SCALE_ORDERS` has sources and status of all); name
+    ``instr="wgmma.m64n8k32.f32.e4m3.e4m3"`` for their sums. Where a shape may mean scales of rows and of 128 k (K up to
+    128), it means rows; a ``scale_order`` that has 128 k alone means those.
+
+    The epilogue is what cuBLAS computes on an H200 (docs/explanation/library-kernels.md), but for one case that
+    ``like`` knows. Multiplying by exactly 1 and adding nothing change no bit.
 
     Examples
     --------
@@ -147,8 +183,12 @@ def gemm(
     thread_count(threads)
     options: dict[str, Any] = {
         "instr": instr, "arch": arch, "out_dtype": out_dtype, "engine": engine, "threads": threads, "k_order": k_order,
-        "alpha": alpha, "beta": beta, "lowering": lowering, "a_format": a_format, "b_format": b_format,
+        "alpha": alpha, "beta": beta, "lowering": lowering, "model": model, "a_format": a_format, "b_format": b_format,
     }  # fmt: skip
+    scales: dict[str, Any] = {"scale_a": scale_a, "scale_b": scale_b, "scale_order": scale_order}
+    if any(x is not None for x in scales.values()):
+        _check_scales(scales, like, is_dask(A, B, C, bias, scale_a, scale_b), _is_on_gpu(A, B, scale_a, scale_b))
+        return _gemm(A, B, C, bias=bias, **options, **scales)
     if like is not None and engine == "cupy" and _is_on_gpu(A, B):
         raise UnsupportedInstructionError(
             f"like={shorten(like)} is not there for CuPy arrays, of which a plain loop over k is computed; "
@@ -171,10 +211,28 @@ def _report_share(progress: Callable[[float], None], first: float, share: float,
     progress(first + x * share)
 
 
-def _is_on_gpu(A: ArrayLike, B: ArrayLike) -> bool:
+def _is_on_gpu(*arrays: object) -> bool:
     from wmma_emu.gemm.cupy_arrays import is_cupy
 
-    return is_cupy(A) or is_cupy(B)
+    return any(is_cupy(x) for x in arrays)
+
+
+def _check_scales(scales: dict[str, Any], like: str | None, dask: bool, cupy: bool) -> None:
+    """Refuse what products with scales do not go with."""
+    if scales["scale_order"] is not None and kind_of_scales(scales["scale_a"], scales["scale_b"]) != "float":
+        raise UnsupportedInstructionError(
+            f"scale_order={shorten(scales['scale_order'])} is of scales in float32; without them leave it out"
+        )
+    if like is not None:
+        raise UnsupportedInstructionError(
+            f"like={shorten(like)} is recorded with scales of 1; leave it out, and name instr, k_order, scale_order"
+        )
+    for given, what, fix in (
+        (dask, "Dask arrays", "call gemm on chunks, with their scales"),
+        (cupy, "CuPy arrays", "bring them to the host, A.get() and B.get()"),
+    ):
+        if given:
+            raise UnsupportedInstructionError(f"scale_a and scale_b are not there for {what}; {fix}")
 
 
 def _of_gpu(options: dict[str, Any], bias: ArrayLike | None) -> dict[str, Any]:
@@ -185,7 +243,7 @@ def _of_gpu(options: dict[str, Any], bias: ArrayLike | None) -> dict[str, Any]:
                 f"{name}={shorten(given)} is not there for CuPy arrays, of which a plain loop over k is computed; "
                 "bring them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
             )
-    return {x: options[x] for x in ("instr", "arch", "out_dtype", "lowering", "a_format", "b_format")}
+    return {x: options[x] for x in ("instr", "arch", "out_dtype", "lowering", "model", "a_format", "b_format")}
 
 
 def _gemm(
@@ -203,27 +261,42 @@ def _gemm(
     alpha: float | None,
     beta: float | None,
     lowering: str | None,
+    model: str | None,
     a_format: str | None,
     b_format: str | None,
     form: Form = "fma_accumulator",
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
+    scale_order: str | None = None,
 ) -> NDArray[Any]:
     """Multiply in the memory of this machine, presets being resolved."""
-    product, row = product_for(A, B, instr, arch, lowering, a_format, b_format)
-    result_format = _result_format(product, out_dtype)
+    product, row = product_for(A, B, instr, arch, lowering, a_format, b_format, model, scale_a, scale_b)
     a, b = Operand(A, product.a, "A", -1, a_format), Operand(B, product.b, "B", -2, b_format)
     shape, step = result_shape(a.shape, b.shape), step_of_k(product, row)
-    order = _checked_order(k_order, product, step, a.shape[-1])
+    sizes = (shape[-2], shape[-1], a.shape[-1])
+    scales = scales_of(scale_a, scale_b, scale_order, product, row, sizes, arch_of(arch).name)
+    shape = scales.with_batch(shape)
+    result_format = _result_format(product, out_dtype, scales.floats is not None)
+    order = _checked_order(scales.order(k_order, step), product, step, a.shape[-1])
     accumulation = Accumulation(product, row, step, order, engine, threads)
-    epilogue = epilogue_of(product, accumulation.result_format, result_format, alpha, beta, C, bias, shape[-1], form)
+    source = accumulation.result_format if scales.floats is None else "f32"
+    scales.check_epilogue(C, alpha, beta)
+    epilogue = epilogue_of(product, source, result_format, alpha, beta, C, bias, shape[-1], form)
     c = Operand(C, product.c, "C") if C is not None and beta is None else None
     for operand in (c, epilogue.c):
         shape = shape if operand is None else check_c(operand.shape, shape)
     missing_k(a.shape[-1], product, step)
-    return _by_panels(accumulation, epilogue, a, b, c, shape)
+    return _by_panels(accumulation, epilogue, a, b, c, scales, shape)
 
 
 def _by_panels(
-    accumulation: Accumulation, epilogue: Epilogue, a: Operand, b: Operand, c: Operand | None, shape: tuple[int, ...]
+    accumulation: Accumulation,
+    epilogue: Epilogue,
+    a: Operand,
+    b: Operand,
+    c: Operand | None,
+    scales: Scales,
+    shape: tuple[int, ...],
 ) -> NDArray[Any]:
     product, step, k = accumulation.product, accumulation.step, a.shape[-1]
     item = format_of(accumulation.result_format).storage.itemsize
@@ -242,10 +315,12 @@ def _by_panels(
                 report = partial(_report_share, progress, first, share)
 
             def operands(run: Run, index: tuple[slice, ...] = index) -> Parts:
-                return Parts(a.bits(index, run, step), b.bits(index, run, step), a.first(index, run))
+                of_blocks = scales.of_run(index, run, step)
+                return Parts(a.bits(index, run, step), b.bits(index, run, step), a.first(index, run), *of_blocks)
 
-            sums = accumulation.panel(operands, np.broadcast_to(start, lengths), k, size.depth, report)
-            bits[index] = epilogue(sums, index)
+            promote = scales.promotion(index)
+            sums = accumulation.panel(operands, np.broadcast_to(start, lengths), k, size.depth, report, promote)
+            bits[index] = epilogue(scales.scaled(sums, accumulation.result_format, index), index)
             done += prod(lengths)
     return d
 
@@ -260,17 +335,17 @@ def _checked_order(order: KOrder | None, product: DotProduct, step: int, k: int)
     return order
 
 
-def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
+def _result_format(product: DotProduct, out_dtype: DTypeLike | None, is_scaled: bool) -> Format:
     if out_dtype is None:
-        return product.d
+        return format_of("f32") if is_scaled and product.d.name == "s32" else product.d
     try:
         fmt = format_of_dtype(np.dtype(out_dtype))
     except TypeError:
         fmt = None
-    if fmt is None or not (fmt.is_float or fmt == product.d):
+    if fmt is None or not (fmt.is_float or (fmt == product.d and not is_scaled)):
         raise FragmentMismatchError(
             f"out_dtype={shorten(out_dtype)} is not a dtype that {product.d} results are rounded to; "
-            f"use {dtype_of(product.d)}, or a floating-point dtype of NumPy or ml_dtypes"
+            f"use {'float32' if is_scaled else dtype_of(product.d)}, or a floating-point dtype of NumPy or ml_dtypes"
         )
     return fmt
 

@@ -1,32 +1,24 @@
 # SPDX-License-Identifier: MIT
 """From a user's matrices to the instruction that multiplies them, and to the shape of the result."""
 
+from typing import TYPE_CHECKING, Union
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from wmma_emu.arithmetic import FMA_F32, DotProduct
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
-from wmma_emu.formats import Format, format_of
-from wmma_emu.formats.arrays import as_numpy
-from wmma_emu.formats.dtypes import format_of_dtype
-from wmma_emu.instructions import Arch, Instruction, arch_of, default_instruction, lookup
+from wmma_emu.gemm.choice import chosen_instruction
+from wmma_emu.instructions import Arch, Instruction, arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
-__all__ = ["bind", "check_c", "missing_k", "operand_format", "product_for", "result_shape", "step_of_k"]
+if TYPE_CHECKING:
+    from wmma_emu.tcgen05 import BoundTensorInstruction
 
+__all__ = ["Bound", "bind", "bound_to", "check_c", "missing_k", "product_for", "result_shape", "step_of_k"]
 
-def operand_format(matrix: ArrayLike, name: str, named: str | None) -> Format:
-    """Format of a user's matrix: the one that is named, or what the dtype means."""
-    if named is not None:
-        return format_of(named)
-    array, format_name = as_numpy(matrix, name)
-    fmt = format_of_dtype(array.dtype) if format_name is None else format_of(format_name)
-    if fmt is None:
-        raise FragmentMismatchError(
-            f"{name} is an array of {shorten(array.dtype, str)}, which does not say a format; pass one whose dtype "
-            "does (float16, ml_dtypes.bfloat16, int8, ...), or name the instruction with instr="
-        )
-    return fmt
+Bound = Union[BoundInstruction, "BoundTensorInstruction"]
+"""An instruction of a chip, whatever its operands lie in."""
 
 
 def bind(
@@ -37,15 +29,26 @@ def bind(
     lowering: str | None = None,
     a_format: str | None = None,
     b_format: str | None = None,
-) -> BoundInstruction:
-    """Bind the instruction that is named, or the default one for the matrices' formats."""
+    model: str | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
+) -> Bound:
+    """Bind the instruction that is named, or the default one for the matrices' formats and their block scales."""
     chip = arch_of(arch)
     if instr is None:
-        formats = operand_format(A, "A", a_format), operand_format(B, "B", b_format)
-        row = default_instruction(formats[0].name, formats[1].name, chip.name)
+        row = chosen_instruction(A, B, chip, a_format, b_format, scale_a, scale_b)
     else:
         row = lookup(instr, chip.name)
-    return bound_instruction(row, chip, lowering)
+    return bound_to(row, chip, lowering, model)
+
+
+def bound_to(row: Instruction, chip: Arch, lowering: str | None = None, model: str | None = None) -> Bound:
+    """Bind a row to a chip: one of a warp, of four, or of tensor memory."""
+    if not row.is_tensor:
+        return bound_instruction(row, chip, lowering, model)
+    from wmma_emu.tcgen05 import bound_tensor_instruction  # here, because few programs need it
+
+    return bound_tensor_instruction(row, chip, lowering, model)
 
 
 def product_for(
@@ -56,14 +59,18 @@ def product_for(
     lowering: str | None,
     a_format: str | None,
     b_format: str | None,
+    model: str | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
 ) -> tuple[DotProduct, Instruction | None]:
     """What is computed: by an instruction, or by the CUDA cores' multiply-adds, which are none."""
     if not isinstance(instr, str) or instr != "fma.f32":
-        bound = bind(A, B, instr, arch, lowering, a_format, b_format)
+        bound = bind(A, B, instr, arch, lowering, a_format, b_format, model, scale_a, scale_b)
         return bound.product, bound.instruction
     arch_of(arch)
-    if lowering is not None:
-        raise UnsupportedInstructionError(f"fma.f32 has no lowerings; lowering={shorten(lowering)} was given")
+    for name, given in (("lowering", lowering), ("model", model)):
+        if given is not None:
+            raise UnsupportedInstructionError(f"fma.f32 has no {name}s; {name}={shorten(given)} was given")
     return FMA_F32, None
 
 

@@ -111,6 +111,8 @@ def _refuse_contradictions(preset: Preset, C: ArrayLike | None, options: dict[st
         refuse("k_order", "which has its own for each shape")
     if options["lowering"] not in (None, "native"):
         refuse("lowering", "whose instruction is native")
+    if options["model"] is not None:
+        refuse("model", "whose arithmetic is measured")
     for name in ("a_format", "b_format"):
         if options[name] not in (None, preset.a):
             refuse(name, f"whose operands are {preset.a}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmma_emu.arithmetic import DotProduct, matmul
+from wmma_emu.arithmetic import DotProduct
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction
@@ -28,13 +28,15 @@ def matmul_over_k(
     progress: Callable[[float], None] | None = None,
     first: tuple[int, ...] = (),
     threads: int | None = None,
+    scale_a: Bits | None = None,
+    scale_b: Bits | None = None,
 ) -> Bits:
     """Multiply all of A, zeros included; K is a multiple of the instruction's k, and C has the shape of D.
 
     ``first`` says where in the user's A the first element of this one stands, for messages.
     """
     if not a.size or not c.size:
-        return matmul(product, a, b, c, engine=engine, threads=threads)
+        return np.array(np.broadcast_to(c, c.shape))
     try:
         packed, indices = compress(instruction, a)
     except FragmentMismatchError as error:
@@ -44,7 +46,10 @@ def matmul_over_k(
     for start in range(0, c.shape[-2], rows):
         here = np.s_[..., start : start + rows, :]
         parts = packed[here], b, c[here], indices[here]
-        d[here] = matmul_sparse(product, *parts, engine=engine, threads=threads)
+        rows_of_a = None if scale_a is None else scale_a[here]
+        d[here] = matmul_sparse(
+            product, *parts, scale_a=rows_of_a, scale_b=scale_b, engine=engine, threads=threads
+        )  # fmt: skip
         if progress is not None:
             progress(min(start + rows, c.shape[-2]) / c.shape[-2])
     return d

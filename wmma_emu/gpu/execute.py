@@ -12,12 +12,14 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.gpu.batches import Tiles, Work, run
 from wmma_emu.gpu.device import Gpu, open_gpu
-from wmma_emu.gpu.kernel_body import Options, lanes_of
+from wmma_emu.gpu.kernel_body import Options, inputs_of, lanes_of
 from wmma_emu.gpu.ptx import kernel_name, module
 from wmma_emu.gpu.shared import shared_operand
 from wmma_emu.instructions import Instruction, Operand, lookup
+from wmma_emu.layouts.block_scales import SCALED
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp.block_scales import Selectors
 from wmma_emu.warp.options import check_flag, check_options
 from wmma_emu.warp.shared_operand import is_in_shared_memory
 
@@ -32,6 +34,12 @@ def execute(
     *,
     metadata: NDArray[Any] | None = None,
     selector: int = 0,
+    scale_a: NDArray[Any] | None = None,
+    scale_b: NDArray[Any] | None = None,
+    byte_id_a: int = 0,
+    thread_id_a: int = 0,
+    byte_id_b: int = 0,
+    thread_id_b: int = 0,
     scale_d: int = 1,
     negate_a: bool = False,
     negate_b: bool = False,
@@ -54,6 +62,10 @@ def execute(
         Of a sparse instruction.
     selector : int
         Which lanes' metadata it reads.
+    scale_a, scale_b : uint32 arrays, shape (*warps, 32), optional
+        Block scales, where the instruction has them.
+    byte_id_a, thread_id_a, byte_id_b, thread_id_b : int
+        Which bytes of which lanes hold them.
     scale_d : {0, 1}
         `wgmma`: 0 leaves C out.
     negate_a, negate_b : bool
@@ -78,7 +90,7 @@ def execute(
         If this chip lacks the instruction, or if it is bound to another chip; for options that it has not, and for
         a ``max_bytes`` that one result does not fit into.
     FragmentMismatchError
-        If the registers are not the instruction's; if metadata is missing or superfluous.
+        If the registers are not the instruction's; if metadata or block scales are missing or superfluous.
     OutOfBoundsError, AlignmentError
         If a descriptor leads out of the shared memory, or does not fit its swizzle.
 
@@ -98,13 +110,23 @@ def execute(
     """
     gpu = open_gpu()
     row = _row(ins, gpu)
+    scales = Selectors(byte_id_a, thread_id_a, byte_id_b, thread_id_b)
     adds_c = check_options(
-        row, metadata=metadata, selector=selector, scale_d=scale_d, negate_a=negate_a, negate_b=negate_b
+        row,
+        metadata=metadata,
+        selector=selector,
+        scale_d=scale_d,
+        negate_a=negate_a,
+        negate_b=negate_b,
+        scale_a=scale_a,
+        scale_b=scale_b,
+        selectors=scales,
     )
     is_checked, most = check_flag("checked", checked), _max_bytes(max_bytes)
     if c is None and adds_c:
         raise FragmentMismatchError(f"c is None: {row.mnemonic} adds C; give its registers")
-    operands = [_operand(row, name, given, is_checked) for name, given in _given(row, a, b, c, metadata)]
+    one_register = {"metadata": metadata, "scale_a": scale_a, "scale_b": scale_b}
+    operands = [_operand(row, name, given, is_checked) for name, given in _given(row, a, b, c, one_register)]
     batch = _batch(operands)
     options = Options(
         selector=int(selector),
@@ -113,6 +135,7 @@ def execute(
         transpose_a=operands[0].transpose,
         transpose_b=operands[1].transpose,
         a_shared=operands[0].descriptor is not None,
+        scales=Selectors(*(int(x) for operand in SCALED for x in scales.of(operand))),
     )
     work = Work(row, operands, batch, (np.uint32(adds_c),) if row.is_warpgroup else ())
     if work.shared_bytes > gpu.shared_bytes:
@@ -147,12 +170,11 @@ def _row(ins: "BoundInstruction | Instruction | str", gpu: Gpu) -> Instruction:
     return lookup(ins, gpu.arch)
 
 
-def _given(row: Instruction, a: Any, b: Any, c: Any, metadata: NDArray[Any] | None) -> Iterator[tuple[str, Any]]:
+def _given(row: Instruction, a: Any, b: Any, c: Any, one_register: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if c is None and row.is_warpgroup:  # scale_d is 0: any C will do
         c = np.zeros((row.registers("c"), *_lanes_shape(row)), np.uint32)
     yield from (("a", a), ("b", b), ("c", c))
-    if row.is_sparse:
-        yield "metadata", metadata
+    yield from ((name, one_register[name]) for name in inputs_of(row)[3:])
 
 
 def _operand(row: Instruction, name: str, given: Any, checked: bool) -> Tiles:
@@ -161,7 +183,7 @@ def _operand(row: Instruction, name: str, given: Any, checked: bool) -> Tiles:
         shared = shared_operand(row, "a" if name == "a" else "b", given, checked)
         images = np.ascontiguousarray(shared.memory).reshape(-1, shared.memory.shape[-1])
         return Tiles(name, images, shared.memory.shape[:-1], shared.descriptor, shared.transpose)
-    if name == "metadata":
+    if name in ("metadata", "scale_a", "scale_b"):
         registers = _registers(row, name, given, 1, np.dtype(np.uint32), leading=False)[np.newaxis]
     else:
         operand: Operand = "a" if name == "a" else "b" if name == "b" else "c"

@@ -2,10 +2,12 @@
 """What does the body of a kernel say: loads of an instruction's operands, the instruction, and stores of D."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wmma_emu.instructions import OPERANDS, Instruction, Operand
+from wmma_emu.layouts.block_scales import SCALED
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.warp.block_scales import Selectors
 
 __all__ = ["IMAGE_ALIGNMENT", "Options", "body_of", "inputs_of", "is_shared", "lanes_of", "register_type"]
 
@@ -27,6 +29,8 @@ class Options:
         imm-trans-a, imm-trans-b of `wgmma` on 16-bit formats.
     a_shared : bool
         Whether `wgmma` reads A from shared memory too.
+    scales : Selectors
+        Which bytes of which lanes hold the block scales.
     """
 
     selector: int = 0
@@ -35,6 +39,7 @@ class Options:
     transpose_a: bool = False
     transpose_b: bool = False
     a_shared: bool = False
+    scales: Selectors = field(default_factory=Selectors)
 
 
 def body_of(row: Instruction, options: Options) -> Iterator[str]:
@@ -44,7 +49,12 @@ def body_of(row: Instruction, options: Options) -> Iterator[str]:
 
 def inputs_of(row: Instruction) -> tuple[str, ...]:
     """Operands that a kernel loads, in the order of its parameters."""
-    return ("a", "b", "c", "metadata") if row.is_sparse else ("a", "b", "c")
+    return ("a", "b", "c", *_in_one_register(row))
+
+
+def _in_one_register(row: Instruction) -> tuple[str, ...]:
+    """Operands of one register a lane, whatever the shape: metadata, block scales."""
+    return ("metadata",) * row.is_sparse + ("scale_a", "scale_b") * row.is_block_scaled
 
 
 def is_shared(row: Instruction, options: Options, operand: str) -> bool:
@@ -140,17 +150,20 @@ def _warp(row: Instruction, options: Options) -> Iterator[str]:
     for operand in OPERANDS:
         count = row.registers(operand)
         yield f".reg .{register_type(row.format(operand).name)} %{operand}<{count}>;"
-    if row.is_sparse:
-        yield ".reg .b32 %metadata<1>;"
+    for name in _in_one_register(row):
+        yield f".reg .b32 %{name}<1>;"
     yield from _DECLARED.splitlines()
     yield from _head(row)
     for operand in OPERANDS[:3]:
         yield from _registers(operand, operand, row.registers(operand), _bits(row, operand), LANES)
-    if row.is_sparse:
-        yield from _registers("metadata", "metadata", 1, 32, LANES)
+    for name in _in_one_register(row):
+        yield from _registers(name, name, 1, 32, LANES)
     written = [_list(x, row.registers(x)) for x in ("d", "a", "b", "c")]
     if row.is_sparse:
         written += ["%metadata0", hex(options.selector)]
+    for operand in SCALED if row.is_block_scaled else ():
+        byte_id, thread_id = options.scales.of(operand)
+        written += [f"{{%scale_{operand}0}}", f"{{{byte_id}, {thread_id}}}"]
     yield f"{row.mnemonic} {', '.join(written)};"
     yield from _registers("d", "d", row.registers("d"), _bits(row, "d"), LANES)
     yield from _TAIL

@@ -11,12 +11,21 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.gpu.execute import execute
 from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp.options import check_scales
 from wmma_emu.warp.registers import BoundOperand
 
 __all__ = ["multiply"]
 
 
-def multiply(ins: BoundInstruction, A: ArrayLike, B: ArrayLike, C: ArrayLike | None = None) -> NDArray[Any]:
+def multiply(
+    ins: BoundInstruction,
+    A: ArrayLike,
+    B: ArrayLike,
+    C: ArrayLike | None = None,
+    *,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
+) -> NDArray[Any]:
     """Multiply matrices of an instruction's shape on the GPU: D = A B + C.
 
     Parameters
@@ -28,6 +37,8 @@ def multiply(ins: BoundInstruction, A: ArrayLike, B: ArrayLike, C: ArrayLike | N
     B : array, shape (..., K, N)
     C : array, shape (..., M, N), optional
         +0 if left out. In the dtypes of the formats, or raw bits; leading axes broadcast.
+    scale_a, scale_b : array, shape (..., M, scale_vec), (..., scale_vec, N), optional
+        Block scales, where the instruction has them.
 
     Returns
     -------
@@ -56,7 +67,11 @@ def multiply(ins: BoundInstruction, A: ArrayLike, B: ArrayLike, C: ArrayLike | N
     row = ins.instruction
     a, b = to_bits(A, ins.a.format, "A"), to_bits(B, ins.b.format, "B")
     c = np.zeros((row.m, row.n), ins.c.format.storage) if C is None else to_bits(C, ins.c.format, "C")
+    check_scales(row, scale_a, scale_b)
     keywords: dict[str, Any] = {}
+    for bound, scales in ((ins.scale_a, scale_a), (ins.scale_b, scale_b)):
+        if bound is not None and scales is not None:
+            keywords[bound.name] = bound.pack(scales)
     if row.is_sparse:
         packed, keywords["metadata"] = ins.compress(from_bits(a, ins.a.format))
         a = to_bits(packed, ins.a.format, "A")

@@ -127,7 +127,9 @@ class _Needs:
 
 _EXACT = "ptxas 13.0, every kind of row under every version, 2026-11-21: the oldest that it takes"
 _SUFFICES = "ptxas 13.0, every kind of row under every version, 2026-11-21: it takes all, and of most older ones too: "
+_EXACT_NARROW = "ptxas 13.0, every row under every version, 2026-11-20: the oldest that it takes"
 _FP8 = ("e4m3", "e5m2")
+_NARROW = ("e3m2", "e2m3", "e2m1")
 _MMA = ("mma.sync", "mma.sp", "mma.sp::ordered_metadata")
 _WGMMA = ("wgmma", "wgmma.sp")
 
@@ -140,7 +142,14 @@ _NEEDS = (
     _Needs((8, 4), {"family": _MMA, "a": _FP8}, _EXACT),
     _Needs((8, 7), {"family": _MMA, "a": _FP8, "d": ("f16",)}, _EXACT),
     _Needs((8, 7), {"family": _MMA, "a": _FP8, "shape": ("m16n8k16",)}, _EXACT),
-    _Needs((8, 7), {"family": _MMA, "a": _FP8, "modifiers": (("kind::f8f6f4",),)}, _SUFFICES + "8.6 but for f16"),
+    _Needs((8, 7), {"family": _MMA, "a": _FP8, "modifiers": (("kind::f8f6f4",),)}, _SUFFICES + "8.6 of FP8 for f32"),
+    _Needs((8, 7), {"family": _MMA, "a": _NARROW}, _EXACT_NARROW),
+    _Needs((8, 7), {"family": _MMA, "scale": ("ue8m0", "ue4m3")}, _EXACT_NARROW),
+    _Needs(
+        (9, 1),
+        {"family": _MMA, "scale": ("ue8m0",), "scale_vec": (4,)},
+        "PTX ISA 9.1; ptxas 13.0, which knows PTX 9.0, refuses it",
+    ),
     _Needs((8, 4), {"family": _WGMMA, "a": ("s8",), "b": ("u8",)}, _EXACT),
     _Needs((8, 4), {"family": _WGMMA, "a": ("u8",), "b": ("s8",)}, _EXACT),
 )

@@ -40,8 +40,10 @@ _ROWS = (
           "l4, l40, l40s, rtx 40xx, rtx 1000 ada, rtx 2000 ada, rtx 4000 ada, rtx 5000 ada, rtx 6000 ada"),
     _arch("sm_90", "Hopper", "a", "hopper", "h100, h200, gh200, h800, h20"),
     _arch("sm_100", "Blackwell", "af", "blackwell, gb100", "b200, gb200"),
+    _arch("sm_103", "Blackwell Ultra", "af", "blackwell ultra, gb110", "b300, gb300"),
     _arch("sm_120", "Blackwell, GB20x", "af", "gb20x, blackwell gb20x",
           "rtx 50xx, rtx pro 2000, rtx pro 4000, rtx pro 4500, rtx pro 5000, rtx pro 6000"),
+    _arch("sm_121", "Blackwell, GB10", "af", "gb10, blackwell gb10", "dgx spark"),
 )  # fmt: skip
 
 ARCHS: dict[str, Arch] = {row.name: row for row in _ROWS}
@@ -90,7 +92,8 @@ def arch_of(name: "str | Arch") -> Arch:
         ...
     wmma_emu.errors.UnsupportedInstructionError: there is no chip 'hoper'; did you mean 'hopper' (sm_90)?
     The chips are sm_70 (Volta), sm_72 (Volta, Xavier), sm_75 (Turing), sm_80 (Ampere), sm_86 (Ampere, GA10x),
-    sm_89 (Ada Lovelace), sm_90 (Hopper), sm_100 (Blackwell), sm_120 (Blackwell, GB20x)
+    sm_89 (Ada Lovelace), sm_90 (Hopper), sm_100 (Blackwell), sm_103 (Blackwell Ultra), sm_120 (Blackwell, GB20x),
+    sm_121 (Blackwell, GB10)
     """
     if isinstance(name, Arch):
         return name

@@ -32,7 +32,7 @@ class LaunchLimits(NamedTuple):
 
 _GUIDE = "CUDA C++ Programming Guide {}, compute capabilities: technical specifications (shared memory: opt-in)"
 _KIB = {"sm_70": 96, "sm_72": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227, "sm_100": 227,
-        "sm_120": 99}  # fmt: skip
+        "sm_103": 227, "sm_120": 99, "sm_121": 99}  # fmt: skip
 _BEFORE_13 = {
     "sm_70": (_GUIDE.format(12) + "; 13 no longer lists the chip", "documented"),
     "sm_72": ("as sm_70", "inferred"),

@@ -11,6 +11,7 @@ from wmma_emu.instructions.parse import Parts, parse
 from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.suggest import absence, refusal, shapes_in_words
 from wmma_emu.instructions.table import INSTRUCTIONS
+from wmma_emu.instructions.tensor import TENSOR_KINDS, tensor_instruction_named
 
 __all__ = ["default_instruction", "instructions_of", "lookup"]
 
@@ -60,7 +61,11 @@ def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> I
     m16n8k16.f32.bf16.bf16.f32, m16n8k8.f32.bf16.bf16.f32, wmma.mma.m16n16k16.f32.bf16.bf16.f32
     """
     chip = None if arch is None else arch_of(arch)
+    if isinstance(mnemonic, str) and mnemonic.strip().lower().startswith("tcgen05.mma"):
+        return _of_tensor_memory(tensor_instruction_named(mnemonic), chip)
     if isinstance(mnemonic, Instruction):
+        if mnemonic.is_tensor:
+            return _of_tensor_memory(mnemonic, chip)
         row, parts = mnemonic, parse(mnemonic.mnemonic)
     else:
         parts = parse(mnemonic)
@@ -70,6 +75,19 @@ def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> I
         row = found
     if chip is not None and chip.name not in row.archs:
         raise UnsupportedInstructionError(absence(parts, row, chip))
+    return row
+
+
+def _of_tensor_memory(row: Instruction, chip: Arch | None) -> Instruction:
+    """Check that a chip has a `tcgen05.mma`."""
+    if chip is not None and chip.name not in row.archs:
+        has_others = any(chip.name in kind.archs for kind in TENSOR_KINDS.values())
+        scaled = any(x.is_block_scaled and chip.name in x.archs for x in INSTRUCTIONS.values())
+        instead = f"; {chip.name} multiplies with mma.sync" + ", which has block scales too" * scaled
+        raise UnsupportedInstructionError(
+            f"{chip.name} ({chip.generation}) has no {row.mnemonic!r}; chips that have it are {', '.join(row.archs)}"
+            + ("" if has_others else instead)
+        )
     return row
 
 
@@ -134,7 +152,7 @@ def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch"
     """Choose the instruction for operands whose instruction nobody named.
 
     It is the `mma.sync` of the chip with the largest m, then the largest k, then the widest accumulator,
-    without modifiers; for b1 the one with xor.
+    without modifiers; for b1 the one with xor, for FP6 and FP4, which need a kind, that without block scales.
 
     Raises
     ------
@@ -159,7 +177,7 @@ def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch"
     everywhere = [
         row
         for row in instructions_of(family="mma.sync", a=a_format, b=b_format)
-        if row.modifiers in ((), ("xor.popc",)) and (row.a_layout, row.b_layout) == ("row", "col")
+        if row.modifiers in ((), ("xor.popc",), ("kind::f8f6f4",)) and (row.a_layout, row.b_layout) == ("row", "col")
     ]
     here = [row for row in everywhere if chip.name in row.archs]
     if here:
@@ -172,5 +190,5 @@ def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch"
             f"{chip} has no mma.sync that multiplies {names}; the first chip that has one is {first}{hint}"
         )
     partners = sorted({row.b for row in instructions_of(family="mma.sync", a=a_format)})
-    legal = " or ".join(partners) if partners else "nothing in any instruction modelled so far"
+    legal = " or ".join(partners) if partners else "nothing in any instruction of the table"
     raise UnsupportedInstructionError(f"no mma.sync multiplies {names}; {a_format.name} multiplies {legal}")

@@ -7,14 +7,23 @@ from functools import cache
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions.arch import ARCHS, arch_of
 from wmma_emu.instructions.lookup import lookup
-from wmma_emu.instructions.machine_table import LOWERINGS, M8N8K4_COUNTS, MACHINE_CODE, CodeRow
+from wmma_emu.instructions.machine_table import (
+    LOWERINGS,
+    M8N8K4_COUNTS,
+    MACHINE_CODE,
+    READ_ON_ALL_CHIPS,
+    SAME_CODE_AS,
+    SAME_CODE_SOURCE,
+    CodeRow,
+)
 from wmma_emu.instructions.spec import Arch, Instruction
 
 __all__ = ["MachineCode", "lowerings", "machine_instructions"]
 
 _CHIPS = list(ARCHS)
 _FP8 = ("e4m3", "e5m2")
-_FP8_IN_SOFTWARE = ("sm_90", "sm_100")
+_FP8_IN_SOFTWARE = ("sm_90", "sm_100", "sm_103")
+_SCALES = {"": "", "ue8m0": ".E8", "ue4m3": ".UE4M3"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +106,19 @@ def machine_instructions(
         )
     code = _code_row(row, chip.name)
     text = code.code.format(**_fields(row, chip.name))
+    same_as = SAME_CODE_AS.get(chip.name)
     if chosen == "native":
-        return MachineCode(text, chosen, code.note, code.source, code.status)
+        read_here = same_as is None or code.source in READ_ON_ALL_CHIPS
+        source = code.source if read_here else SAME_CODE_SOURCE.format(same_as)
+        return MachineCode(text, chosen, code.note, source, code.status)
     order = next(x for x in LOWERINGS if x.name == chosen)
     # ptxas 12.4 takes only k32 with f32 accumulators, and no sm_100: elsewhere its order is carried over.
     seen = chosen != "ptxas-12.4" or (chip.name == "sm_90" and row.k == 32 and row.d == "f32")
-    source = (
-        order.source + ", cubins disassembled, 2026-11-20" + ("" if seen else "; carried over from sm_90, k32, f32")
-    )
+    source = order.source + ", cubins disassembled, 2026-11-20"
+    if not seen:
+        source += "; carried over from sm_90, k32, f32"
+    elif same_as is not None:
+        source = SAME_CODE_SOURCE.format(same_as)
     return MachineCode(text, chosen, f"{order.formula}; {code.note}", source, code.status if seen else "inferred")
 
 
@@ -148,5 +162,7 @@ def _fields(row: Instruction, chip: str) -> dict[str, object]:
         "SAT": ".SAT" if "satfinite" in row.modifiers else "",
         "n": row.n,
         "RND": f".{rounding.upper()}" if rounding else "",
+        "SF": ".SF" if row.is_block_scaled else "",
+        "SCALE": _SCALES[row.scale] + (".4X" if row.scale_vec == 4 else ""),
         "N": M8N8K4_COUNTS.get(f"{row.a_layout}.{row.b_layout}.{row.d}.{row.c}", {}).get(chip, 0),
     }  # fmt: skip

@@ -35,7 +35,7 @@ _FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
 """How a mnemonic begins, longer beginnings first, and the family that it names."""
 
 _ELSEWHERE = {
-    "tcgen05": "tcgen05 is not modelled yet",
+    "tcgen05": "it is no matrix product: wmma_emu.tcgen05 executes ld, st, cp and shift",
     "wmma.load": "it moves data, and is no matrix product",
     "wmma.store": "it moves data, and is no matrix product",
     "ldmatrix": "it moves data: wmma_emu.warp.ldmatrix executes it, and wmma-emu explore shows it",
@@ -47,13 +47,18 @@ _ELSEWHERE = {
 _MODIFIERS = (
     *("satfinite", "rn", "rz", "rm", "rp", "xor.popc", "and.popc", "or.popc"),
     *("kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4", "block_scale"),
+    *("scale_vec::1x", "scale_vec::2x", "scale_vec::4x"),
 )
+
+_USUAL_SCALE_VEC = {"kind::mxf8f6f4": "scale_vec::1x", "kind::mxf4": "scale_vec::2x"}
+"""What is meant where no scale_vec is written; ``kind::mxf4nvf4`` needs one."""
+
 _WORDS = ("sync", "aligned", "mma_async", "sp", "row", "col", "xor", "and", "or", "popc", *FORMATS, *_MODIFIERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a mnemonic, each as it was written, nothing completed but the family.
+    """The parts of a mnemonic, each as it was written, nothing completed but the family and the usual scale_vec.
 
     ``full`` says whether ``sync`` was spelled out; ``unknown`` are the words that belong to no mnemonic, each
     with the word nearest to it, empty if none is near.
@@ -132,12 +137,14 @@ def _sort(text: str, words: list[str]) -> Parts:
             layouts.append(word)
         elif word in FORMATS:
             types.append(word)
-        elif word in _MODIFIERS or word.startswith("scale_vec::"):
+        elif word in _MODIFIERS:
             modifiers.append(word)
         elif word not in ("sync", "aligned", "xor", "and", "or", "popc"):
             near = difflib.get_close_matches(word, _WORDS, n=1, cutoff=0.5) if len(word) < 30 else []
             unknown.append((word, near[0] if near else ""))
             types.extend(x for x in near if x in FORMATS)
+    if "block_scale" in modifiers and not any(x.startswith("scale_vec::") for x in modifiers):
+        modifiers.extend(_USUAL_SCALE_VEC[x] for x in modifiers if x in _USUAL_SCALE_VEC)
     full = family_given and "sync" in rest
     return Parts(
         text, family, family_given, full,

@@ -2,18 +2,39 @@
 """What a matrix instruction is: shape, operand formats, layouts, modifiers, registers, as one frozen row."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from wmma_emu.display import render
 from wmma_emu.formats import Format, format_of
 
-__all__ = ["OPERANDS", "Arch", "Family", "Instruction", "Operand"]
+__all__ = ["OPERANDS", "TENSOR_FAMILIES", "Arch", "Container", "Family", "Instruction", "Operand"]
 
 Operand = Literal["a", "b", "c", "d"]
 
-Family = Literal["mma.sync", "wmma.mma", "mma.sp", "mma.sp::ordered_metadata", "wgmma", "wgmma.sp"]
+Family = Literal[
+    "mma.sync", "wmma.mma", "mma.sp", "mma.sp::ordered_metadata", "wgmma", "wgmma.sp",
+    "tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp",
+]  # fmt: skip
+
+TENSOR_FAMILIES = ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp")
+"""Families whose operands lie in tensor and shared memory, and whose shape and types a descriptor says."""
 
 OPERANDS: tuple[Operand, ...] = ("a", "b", "c", "d")
+
+_SPARSE = ("mma.sp", "mma.sp::ordered_metadata", "wgmma.sp", "tcgen05.mma.sp", "tcgen05.mma.ws.sp")
+
+_IN_BYTES = ("kind::f8f6f4", "kind::mxf8f6f4")
+"""Kinds whose operands, of 8, 6 or 4 bits, each take a byte."""
+
+
+class Container(NamedTuple):
+    """Where an element's pattern sits in what holds it: so many bits wide, the pattern's lowest bit at ``shift``.
+
+    The bits around it are padding: not read, and zero where they are written.
+    """
+
+    bits: int
+    shift: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +62,24 @@ class Instruction:
 
     Parameters
     ----------
-    family : {"mma.sync", "wmma.mma", "mma.sp", "mma.sp::ordered_metadata", "wgmma", "wgmma.sp"}
+    family : {"mma.sync", "wmma.mma", "mma.sp", "mma.sp::ordered_metadata", "wgmma", "wgmma.sp", "tcgen05.mma", ...}
     m, n, k : int
     a_layout, b_layout : {"row", "col"}
     d, a, b, c : str
         PTX names of the element formats.
     modifiers : tuple of str
         In the order of the mnemonic: ``"satfinite"``, ``"xor.popc"``, ``"and.popc"``, ``"rn"``, ``"rz"``,
-        ``"rm"``, ``"rp"``, ``"kind::f8f6f4"``.
+        ``"rm"``, ``"rp"``, ``"kind::f8f6f4"``, ``"block_scale"``, ``"scale_vec::1X"``.
     num_registers : tuple of int
         Registers a lane of a, b, c, d: 32-bit ones, 64-bit ones for f64. `wgmma` reads b, and may read a, from
         shared memory: its b has none, its a as many as it has where it comes in registers.
     archs : tuple of str
         Names of the `Arch` rows whose assembler accepts it.
     source, status : str
+    scale : str
+        Format of the block scales, ``"ue8m0"`` or ``"ue4m3"``; empty without.
+    scale_vec : int
+        Scales of a row of A, and of a column of B: 1, 2 or 4; 0 without.
     """
 
     family: Family
@@ -72,6 +97,8 @@ class Instruction:
     archs: tuple[str, ...]
     source: str
     status: str
+    scale: str = ""
+    scale_vec: int = 0
 
     def __str__(self) -> str:
         return self.mnemonic
@@ -93,7 +120,8 @@ class Instruction:
         rounding = [x for x in self.modifiers if x in ("rn", "rz", "rm", "rp")]
         popc = [x for x in self.modifiers if x.endswith(".popc")]
         satfinite = ["satfinite"] if has("satfinite") else []
-        kind = [x for x in self.modifiers if x.startswith("kind::")]
+        kind = [x for x in self.modifiers if x.startswith(("kind::", "block_scale", "scale_vec::"))]
+        scale = [self.scale] if self.scale else []
         if self.family == "wmma.mma":
             if self.a == "f16":
                 types = [self.d, self.c]
@@ -101,9 +129,11 @@ class Instruction:
         elif self.is_warpgroup:
             sparse = ["sp"] if self.is_sparse else []
             order = ["wgmma.mma_async", *sparse, "sync.aligned", self.shape, *types[:3], *satfinite, *popc]
+        elif self.is_tensor:
+            order = [self.family, *self.modifiers, self.shape, *types[:3], *scale]
         else:
             name = self.family.removesuffix(".sync")
-            order = [name, "sync.aligned", self.shape, *layouts, *kind, *satfinite, *types, *popc, *rounding]
+            order = [name, "sync.aligned", self.shape, *layouts, *kind, *satfinite, *types, *scale, *popc, *rounding]
         return ".".join(order)
 
     @property
@@ -114,8 +144,13 @@ class Instruction:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The formats as the mnemonic names them: d, a, b and c; `wgmma` has c in the format of d, unnamed."""
-        return (self.d, self.a, self.b) if self.is_warpgroup else (self.d, self.a, self.b, self.c)
+        """The formats as the mnemonic names them: d, a, b, c, and that of the scales.
+
+        `wgmma` and `tcgen05.mma` have c in the format of d, unnamed.
+        """
+        unnamed = self.is_warpgroup or self.is_tensor
+        types = (self.d, self.a, self.b) if unnamed else (self.d, self.a, self.b, self.c)
+        return (*types, self.scale) if self.scale else types
 
     @property
     def is_warpgroup(self) -> bool:
@@ -125,7 +160,22 @@ class Instruction:
     @property
     def is_sparse(self) -> bool:
         """Whether A is packed: metadata says which half of its elements are there."""
-        return self.family in ("mma.sp", "mma.sp::ordered_metadata", "wgmma.sp")
+        return self.family in _SPARSE
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is a `tcgen05.mma`: one thread starts it, D lies in tensor memory."""
+        return self.family in TENSOR_FAMILIES
+
+    @property
+    def is_block_scaled(self) -> bool:
+        """Whether blocks of A and of B have scales of their own."""
+        return self.scale_vec > 0
+
+    @property
+    def scale_block(self) -> int:
+        """Elements of k that share a scale; 0 without scales. Of a sparse A, those left out count."""
+        return self.k // self.scale_vec if self.scale_vec else 0
 
     @property
     def warps(self) -> int:
@@ -145,6 +195,23 @@ class Instruction:
     def format(self, operand: Operand) -> Format:
         """Return the element format of an operand."""
         return format_of(getattr(self, operand))
+
+    def container(self, operand: Operand) -> Container:
+        """Say where an element's pattern sits in what holds it.
+
+        Examples
+        --------
+        >>> from wmma_emu.instructions import lookup
+        >>> narrow = lookup("m16n8k32.kind::f8f6f4.f32.e2m1.e3m2.f32")
+        >>> narrow.container("a"), narrow.container("b")                   # e2m1 in bits 5 to 2 of its byte
+        (Container(bits=8, shift=2), Container(bits=8, shift=0))
+        >>> lookup("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0").container("a")
+        Container(bits=4, shift=0)
+        """
+        bits = self.format(operand).bits
+        if operand in ("a", "b") and any(x in self.modifiers for x in _IN_BYTES):
+            return Container(8, 2 if bits == 4 else 0)
+        return Container(bits, 0)
 
     def registers(self, operand: Operand) -> int:
         """Return the registers a lane of an operand."""

@@ -23,6 +23,8 @@ _SECTIONS: dict[Family, str] = {
 }
 _ASSEMBLED = "; chips and register counts as ptxas 13.0 accepts them (.version 9.0), 2026-11-20"
 
+_SINCE_9_1 = "; as ptxas 13.1 and 13.5 accept it (.version 9.1); 13.0, which knows PTX 9.0, refuses it, 2026-11-22"
+
 _ROW_COL: tuple[tuple[Layout, Layout], ...] = (("row", "col"),)
 _ANY: tuple[tuple[Layout, Layout], ...] = (("row", "col"), ("row", "row"), ("col", "row"), ("col", "col"))
 
@@ -35,7 +37,7 @@ class _Group(NamedTuple):
     """Instructions that one product of shapes, types, modifiers and layouts describes.
 
     ``types`` are written d.a.b.c. ``since`` is the first chip, ``until`` the last one: those between them accept
-    them too.
+    them too. A modifier may be several words, with dots between them.
     """
 
     family: Family
@@ -44,12 +46,21 @@ class _Group(NamedTuple):
     types: str
     modifiers: tuple[str, ...] = _PLAIN
     layouts: tuple[tuple[Layout, Layout], ...] = _ROW_COL
-    until: str = "sm_120"
+    until: str = "sm_121"
+    scale: str = ""
+    scale_vec: int = 0
+    evidence: str = _ASSEMBLED
 
 
 def _mixes(d: str, first: str, second: str) -> str:
     """All four products of two operand formats that may be mixed, with each accumulator of ``d``."""
     return " ".join(f"{x}.{a}.{b}.{x}" for a, b, x in product((first, second), (first, second), d.split()))
+
+
+def _pairs(d: str, formats: str, but: str = "") -> str:
+    """All pairs of operand formats, with each accumulator of ``d``; without those whose formats are all in ``but``."""
+    pairs = [(a, b) for a, b in product(formats.split(), repeat=2) if not {a, b} <= set(but.split())]
+    return " ".join(f"{x}.{a}.{b}.{x}" for x in d.split() for a, b in pairs)
 
 
 _FP8 = _mixes("f32 f16", "e4m3", "e5m2")
@@ -63,6 +74,9 @@ _BF16 = "f32.bf16.bf16.f32"
 _TF32 = "f32.tf32.tf32.f32"
 _FP8_F32 = _mixes("f32", "e4m3", "e5m2")
 _FP8_F16 = _mixes("f16", "e4m3", "e5m2")
+_F8F6F4 = "e4m3 e5m2 e3m2 e2m3 e2m1"
+_WITH_FP6_FP4 = _pairs("f32 f16", _F8F6F4, but="e4m3 e5m2")
+_FP4 = "f32.e2m1.e2m1.f32"
 _F16_ANY = "f32.f16.f16.f32 f32.f16.f16.f16 f16.f16.f16.f32 f16.f16.f16.f16"
 
 _EIGHTS = range(8, 257, 8)
@@ -84,6 +98,22 @@ def _sparse(family: Family) -> tuple[_Group, ...]:
     )
 
 
+def _block_scaled(family: Family, eight_bits: str, four_bits: str) -> tuple[_Group, ...]:
+    """Products with block scales: of FP8, FP6 and FP4 in bytes, and of packed FP4."""
+    return (
+        _Group(family, "sm_120", eight_bits, _pairs("f32", _F8F6F4),
+               ("kind::mxf8f6f4.block_scale.scale_vec::1X",), scale="ue8m0", scale_vec=1),
+        _Group(family, "sm_120", four_bits, _FP4,
+               ("kind::mxf4.block_scale.scale_vec::2X",), scale="ue8m0", scale_vec=2),
+        _Group(family, "sm_120", four_bits, _FP4,
+               ("kind::mxf4nvf4.block_scale.scale_vec::2X",), scale="ue8m0", scale_vec=2),
+        _Group(family, "sm_120", four_bits, _FP4,
+               ("kind::mxf4nvf4.block_scale.scale_vec::4X",), scale="ue4m3", scale_vec=4),
+        _Group(family, "sm_120", four_bits, _FP4,
+               ("kind::mxf4nvf4.block_scale.scale_vec::4X",), scale="ue8m0", scale_vec=4, evidence=_SINCE_9_1),
+    )  # fmt: skip
+
+
 def _warpgroup(
     family: Family, columns: Iterable[int], k: int, types: str, modifiers: tuple[str, ...] = _PLAIN
 ) -> _Group:
@@ -100,6 +130,8 @@ _GROUPS = (
     _Group("mma.sync", "sm_80", "m16n8k4 m16n8k8", "f32.tf32.tf32.f32"),
     _Group("mma.sync", "sm_89", "m16n8k16 m16n8k32", _FP8),
     _Group("mma.sync", "sm_100", "m16n8k32", _FP8, ("kind::f8f6f4",)),
+    _Group("mma.sync", "sm_120", "m16n8k32", _WITH_FP6_FP4, ("kind::f8f6f4",)),
+    *_block_scaled("mma.sync", "m16n8k32", "m16n8k64"),
     _Group("mma.sync", "sm_80", "m8n8k4", _F64, _ROUNDED),
     _Group("mma.sync", "sm_90", "m16n8k4 m16n8k8 m16n8k16", _F64, _ROUNDED),
     _Group("mma.sync", "sm_75", "m8n8k16", _INT8, _SATURATE),
@@ -120,6 +152,10 @@ _GROUPS = (
     *_sparse("mma.sp"),
     *_sparse("mma.sp::ordered_metadata"),
     _Group("mma.sp::ordered_metadata", "sm_120", "m16n8k64", _FP8_F16),
+    _Group("mma.sp::ordered_metadata", "sm_100", "m16n8k64", _FP8_F32, ("kind::f8f6f4",)),
+    _Group("mma.sp::ordered_metadata", "sm_120", "m16n8k64", _FP8_F16, ("kind::f8f6f4",)),
+    _Group("mma.sp::ordered_metadata", "sm_120", "m16n8k64", _WITH_FP6_FP4, ("kind::f8f6f4",)),
+    *_block_scaled("mma.sp::ordered_metadata", "m16n8k64", "m16n8k128"),
     _warpgroup("wgmma", _EIGHTS, 16, _F16),
     _warpgroup("wgmma", _EIGHTS, 16, _BF16),
     _warpgroup("wgmma", _EIGHTS, 8, _TF32),
@@ -134,9 +170,8 @@ _GROUPS = (
 )  # fmt: skip
 
 
-def _registers(elements: int, format_name: str) -> int:
+def _registers(elements: int, bits: int) -> int:
     """Count the registers a lane that hold a warp's elements: 64-bit ones for f64, else 32-bit ones."""
-    bits = format_of(format_name).bits
     return elements // 32 * bits // max(bits, 32)
 
 
@@ -144,7 +179,7 @@ def _expand(group: _Group) -> Iterator[Instruction]:
     """Multiply a group out, shape by shape."""
     names = list(ARCHS)
     archs = tuple(names[names.index(group.since) : names.index(group.until) + 1])
-    source = _SECTIONS[group.family] + _ASSEMBLED
+    source = _SECTIONS[group.family] + group.evidence
     for shape, types, modifier, (a_layout, b_layout) in product(
         group.shapes.split(), group.types.split(), group.modifiers, group.layouts
     ):
@@ -159,15 +194,25 @@ def _expand(group: _Group) -> Iterator[Instruction]:
             a_elements = b_elements = 32 * 16  # 16 elements a lane, duplicates where fewer differ
         elif a == "f16" and shape == "m8n8k4":
             a_elements, b_elements, c_elements = 4 * m * k, 4 * k * n, 4 * m * n  # one product a quad pair
+        bits = dict(zip((a, b, c, d), (format_of(x).bits for x in (a, b, c, d)), strict=True))
+        if modifier.startswith(("kind::f8f6f4", "kind::mxf8f6f4")):
+            bits[a] = bits[b] = 8  # each element takes a byte
         yield Instruction(
             group.family, m, n, k, a_layout, b_layout, d, a, b, c,
-            modifiers=(modifier,) if modifier else (),
+            modifiers=_words(modifier),
             num_registers=(
-                _registers(a_elements, a), _registers(b_elements, b),
-                _registers(c_elements, c), _registers(c_elements, d),
+                _registers(a_elements, bits[a]), _registers(b_elements, bits[b]),
+                _registers(c_elements, bits[c]), _registers(c_elements, bits[d]),
             ),
-            archs=archs, source=source, status="documented",
+            archs=archs, source=source, status="documented", scale=group.scale, scale_vec=group.scale_vec,
         )  # fmt: skip
+
+
+def _words(modifier: str) -> tuple[str, ...]:
+    """Take modifiers of several words apart; ``xor.popc`` is one word."""
+    if modifier.endswith(".popc"):
+        return (modifier,)
+    return tuple(modifier.split(".")) if modifier else ()
 
 
 INSTRUCTIONS: dict[str, Instruction] = {row.mnemonic: row for group in _GROUPS for row in _expand(group)}

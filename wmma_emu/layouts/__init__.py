@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where does each element live: (lane, register, bit) <-> (row, column), with proofs that none is missed."""
 
+from wmma_emu.layouts.block_scales import ScaleMap, ScaleSelectors, scale_map, scale_selectors_of
 from wmma_emu.layouts.lookup import layout_for
 from wmma_emu.layouts.metadata import (
     Granularity,
@@ -20,12 +21,16 @@ __all__ = [
     "Location",
     "MemoryLayout",
     "MetadataMap",
+    "ScaleMap",
+    "ScaleSelectors",
     "Use",
     "fragment_layout",
     "granularity_of",
     "layout_for",
     "metadata_map",
     "pack_metadata",
+    "scale_map",
+    "scale_selectors_of",
     "selectors_of",
     "unpack_metadata",
 ]

@@ -3,7 +3,8 @@
 
 A row of A is cut into chunks; four bits of metadata, a nibble, name two places of a chunk, the first in the low two
 bits. What a place is, depends on the elements: one of four columns; a pair of columns out of four pairs, where
-elements have four bits; and of tf32, which keeps one of two columns, a whole nibble stands for one column.
+elements lie in four bits (e2m1 that takes a byte, in ``kind::f8f6f4``, counts as eight); and of tf32, which keeps one
+of two columns, a whole nibble stands for one column.
 """
 
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ class Granularity:
     kept : int
         Packed elements among them.
     width : int
-        Neighbouring columns that go together: 2 where elements have four bits.
+        Neighbouring columns that go together: 2 where elements lie in four bits.
     nibbles : dict of int to tuple of int
         Columns within the chunk of each legal nibble, in the order of the packed elements.
     """
@@ -70,11 +71,15 @@ def granularity_of(instruction: Instruction) -> Granularity:
     >>> g = granularity_of(lookup("mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32"))
     >>> g.name, [f"{nibble:04b}" for nibble in g.nibbles]
     ('2:4', ['0100', '1000', '1100', '1001', '1101', '1110'])
+    >>> name = "mma.sp::ordered_metadata.{}.f32.e2m1.e2m1.f32{}"
+    >>> packed = lookup(name.format("m16n8k128.kind::mxf4.block_scale", ".ue8m0"))
+    >>> granularity_of(packed).name, granularity_of(lookup(name.format("m16n8k64.kind::f8f6f4", ""))).name
+    ('4:8', '2:4')
     """
     _require_sparse(instruction)
     if instruction.a == "tf32":
         return _ONE_OF_TWO
-    by_order = _FOUR_OF_EIGHT if instruction.format("a").bits == 4 else _TWO_OF_FOUR
+    by_order = _FOUR_OF_EIGHT if instruction.container("a").bits == 4 else _TWO_OF_FOUR
     return by_order[instruction.family == "mma.sp::ordered_metadata"]
 
 
@@ -97,6 +102,10 @@ class MetadataMap:
 
 
 _SOURCE = "PTX ISA 9.1, sections 9.7.14.6.1 and 9.7.14.6.2 (mma.sp), 9.7.15.6 (wgmma.mma_async.sp)"
+_NARROW = (
+    _SOURCE
+    + "; the same arrangement in CUTLASS 4 (cute/atom/mma_traits_sm120_sparse.hpp, ELayout of m16n8k64, m16n8k128)"
+)
 _MEASURED = "on sm_90: NVIDIA H200, driver 580.159.04, 2026-11-21, registers of every sparse instruction reproduced"
 
 
@@ -187,7 +196,7 @@ def _metadata_map(instruction: Instruction, selector: int) -> MetadataMap:
         shared.setflags(write=False)
     if "sm_90" in instruction.archs:
         return MetadataMap(lane, nibble, f"{_SOURCE}; {_MEASURED}", "measured")
-    return MetadataMap(lane, nibble, _SOURCE, "documented")
+    return MetadataMap(lane, nibble, _NARROW, "documented")
 
 
 def _require_sparse(instruction: Instruction) -> None:

@@ -24,8 +24,8 @@ _SECTION_ROWS = (
     ("9.7.14.5.7", "m16n8k8", "f16 bf16 tf32 f64"),
     ("9.7.14.5.8", "m16n8k16", "f16 bf16 f64"),
     ("9.7.14.5.9", "m16n8k16", "s8 u8 e4m3 e5m2"),
-    ("9.7.14.5.10", "m16n8k32", "s8 u8 e4m3 e5m2 s4 u4"),
-    ("9.7.14.5.11", "m16n8k64", "s4 u4"),
+    ("9.7.14.5.10", "m16n8k32", "s8 u8 e4m3 e5m2 s4 u4 e3m2 e2m3 e2m1"),
+    ("9.7.14.5.11", "m16n8k64", "s4 u4 e2m1"),
     ("9.7.14.5.12", "m16n8k128", "b1"),
     ("9.7.14.5.13", "m16n8k256", "b1"),
 )
@@ -53,7 +53,8 @@ def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -
     """Return the layout of an operand of `mma.sync`, `mma.sp` or `wgmma` in registers.
 
     Every chip has the same one; the chip decides only how well it is known. A sparse A is packed; four warps hold
-    16 rows each of `wgmma`'s A, C and D, one below the other.
+    16 rows each of `wgmma`'s A, C and D, one below the other. Elements of ``kind::f8f6f4`` and ``kind::mxf8f6f4`` take
+    a byte each, and count as eight bits here: `Instruction.container` says where in it a narrower one sits.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -
     (Location(lane=27, register=4, bit=0, element=4),)
     """
     m, n, k = instruction.m // instruction.warps, instruction.n, instruction.k
-    bits = instruction.format(operand).bits
+    bits = instruction.container(operand).bits
     source, status = _provenance(instruction, arch_of(arch).name)
     if (instruction.shape, instruction.a) == ("m8n8k4", "f16"):
         along_k = {"a": instruction.a_layout == "row", "b": instruction.b_layout == "col"}.get(operand, False)

@@ -8,22 +8,23 @@ within the line, and from atom to atom across the lines and along them, by the o
 then XORs address bits 7 and up onto bits 4 and up, counted from where its pattern begins.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import (
-    AlignmentError,
-    FragmentMismatchError,
-    OutOfBoundsError,
-    UnsupportedInstructionError,
-    shorten,
-)
+from wmma_emu.errors import AlignmentError, FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
-from wmma_emu.formats.arrays import as_numpy, integer_of
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
-from wmma_emu.layouts.matrix_descriptor import WINDOW, MatrixDescriptor
+from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
+from wmma_emu.layouts.shared_memory_places import (
+    Walk,
+    as_shared_memory,
+    element_places,
+    memory_of,
+    patterns_at,
+    require_inside,
+    require_patterns,
+)
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, LINES, STEPS, SWIZZLES, Field, Major, Steps, Swizzle
 from wmma_emu.layouts.spec import Ints
 
@@ -79,16 +80,8 @@ def addresses(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format | str
     """
     fmt = format_of(fmt)
     steps = _checked_steps(descriptor, rows, k, fmt, major)
-    swizzle = SWIZZLES[descriptor.swizzle]
-    row, column = np.indices((rows, k), np.int64)
-    line, along = (row, column) if major == "k" else (column, row)
-    chunk, bit = np.divmod(along * fmt.bits, 8 * CHUNK_BYTES)
-    address = descriptor.start + (line % LINES) * swizzle.line_bytes + (chunk % swizzle.chunks) * CHUNK_BYTES
-    address += (line // LINES) * _offset(descriptor, steps.across_lines)
-    address += (chunk // swizzle.chunks) * _offset(descriptor, steps.along_lines)
-    address ^= ((address >> 7) - descriptor.base_offset & swizzle.mask) << 4
-    found: Ints = 8 * address + bit if fmt.bits < 8 else address + bit // 8
-    return found
+    places = element_places(rows, k, fmt, fmt.bits, major, _walk(descriptor, steps))
+    return places if fmt.bits < 8 else places >> 3
 
 
 def read_matrix(
@@ -124,17 +117,11 @@ def read_matrix(
     ['0x1110', '0x1312']
     """
     fmt = format_of(fmt)
-    memory = _memory(memory)
-    where = addresses(descriptor, rows, k, fmt, major)
-    if fmt.bits < 8:
-        _require_inside(memory, where >> 3, 1, fmt, descriptor)
-        bits: Bits = memory[..., where >> 3] >> (where & 7).astype(np.uint8) & np.uint8(1)
-        return bits
-    width = fmt.bits // 8
-    _require_inside(memory, where, width, fmt, descriptor)
-    parts = np.ascontiguousarray(memory[..., where[..., None] + np.arange(width)])
-    patterns: Bits = parts.view(np.dtype(f"<u{width}"))[..., 0].astype(fmt.storage)
-    return patterns
+    memory = as_shared_memory(memory)
+    steps = _checked_steps(descriptor, rows, k, fmt, major)
+    places = element_places(rows, k, fmt, fmt.bits, major, _walk(descriptor, steps))
+    require_inside(memory, places, fmt, descriptor)
+    return patterns_at(memory, places, fmt)
 
 
 def image_of(
@@ -183,11 +170,7 @@ def image_of(
     True
     """
     fmt = format_of(fmt)
-    if not isinstance(bits, np.ndarray) or bits.dtype != fmt.storage or bits.ndim < 2:
-        given = f"{bits.dtype} of shape {bits.shape}" if isinstance(bits, np.ndarray) else shorten(bits)
-        raise FragmentMismatchError(f"bits are patterns of {fmt}, {fmt.storage} of shape (..., rows, k), not {given}")
-    if (bits >> bits.dtype.type(fmt.bits) if bits.dtype.itemsize * 8 > fmt.bits else bits[:0]).any():
-        raise FragmentMismatchError(f"bits are patterns of {fmt}: nothing outside of {fmt.bits} bits may be set")
+    bits = require_patterns(bits, fmt)
     if integer_of(swizzle) not in SWIZZLES:
         raise UnsupportedInstructionError(f"there is no swizzle of {shorten(swizzle)} bytes; legal are 0, 32, 64, 128")
     if not isinstance(major, str) or (major, True) not in STEPS:
@@ -199,26 +182,20 @@ def image_of(
         for name, given in (("leading", leading), ("stride", stride))
     )  # fmt: skip
     descriptor = MatrixDescriptor(start, leading, stride, swizzle, base_offset)
-    where = addresses(descriptor, rows, k, fmt, major)
-    if len(np.unique(where)) != where.size:
+    steps = _checked_steps(descriptor, rows, k, fmt, major)
+    places = element_places(rows, k, fmt, fmt.bits, major, _walk(descriptor, steps))
+    if len(np.unique(places)) != places.size:
         raise FragmentMismatchError(
             f"with leading={leading} and stride={stride} two elements of {rows} x {k} {fmt} share an address; side by "
             f"side they are leading={compact['leading']}, stride={compact['stride']}"
         )
-    width = max(fmt.bits // 8, 1)
-    last = int(where.max()) // (8 if fmt.bits < 8 else 1) + width
-    if last > WINDOW:
-        raise OutOfBoundsError(
-            f"{rows} x {k} {fmt} would reach to address {last}; a descriptor speaks of {WINDOW} bytes of shared memory"
-        )
-    memory = np.zeros((*bits.shape[:-2], -(-last // CHUNK_BYTES) * CHUNK_BYTES), np.uint8)
-    if fmt.bits < 8:
-        bytes_of = np.zeros((*memory.shape, 8), np.uint8)
-        bytes_of[..., where >> 3, where & 7] = bits
-        return np.packbits(bytes_of, axis=-1, bitorder="little")[..., 0], descriptor
-    parts = np.ascontiguousarray(bits[..., None].astype(np.dtype(f"<u{width}"))).view(np.uint8)
-    memory[..., where[..., None] + np.arange(width)] = parts
-    return memory, descriptor
+    return memory_of(bits, places, fmt), descriptor
+
+
+def _walk(descriptor: MatrixDescriptor, steps: Steps) -> Walk:
+    """What the descriptor's offsets mean, as addresses."""
+    across, along = (_offset(descriptor, field) for field in (steps.across_lines, steps.along_lines))
+    return Walk(descriptor.start, across, along, SWIZZLES[descriptor.swizzle], descriptor.base_offset)
 
 
 def _offset(descriptor: MatrixDescriptor, field: Field) -> int:
@@ -279,27 +256,4 @@ def _check_lines(descriptor: MatrixDescriptor, swizzle: Swizzle, along_bytes: in
         raise AlignmentError(
             f"the matrix starts {within} bytes into a line of {swizzle.line_bytes} and would leave it; what is "
             f"contiguous takes {min(along_bytes, swizzle.line_bytes)} bytes of the line"
-        )
-
-
-def _memory(memory: Any) -> NDArray[np.uint8]:
-    given, _ = as_numpy(memory, "memory")
-    if given.dtype != np.uint8 or given.ndim == 0:
-        raise FragmentMismatchError(
-            f"shared memory is a uint8 array of shape (..., bytes), not {shorten(given.dtype, str)} of shape "
-            f"{given.shape}; .view(np.uint8) of a contiguous array is its bytes"
-        )
-    return given
-
-
-def _require_inside(
-    memory: NDArray[np.uint8], where: Ints, width: int, fmt: Format, descriptor: MatrixDescriptor
-) -> None:
-    outside = where + width > min(memory.shape[-1], WINDOW)
-    if outside.any():
-        row, k = np.argwhere(outside)[0].tolist()
-        raise OutOfBoundsError(
-            f"element (row {row}, k {k}) of {where.shape[0]} x {where.shape[1]} {fmt} lies at address "
-            f"{int(where[row, k])}, and the shared memory has {memory.shape[-1]} bytes; the operand reaches to "
-            f"{int(where.max()) + width} with {descriptor}"
         )

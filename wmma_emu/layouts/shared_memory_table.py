@@ -4,6 +4,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = ["CHUNK_BYTES", "LINES", "STEPS", "SWIZZLES", "Field", "Major", "Steps", "Swizzle"]
 
 Major = Literal["k", "mn"]
@@ -35,6 +38,10 @@ class Swizzle:
     bits : int
         So many address bits from bit 7 on are XORed onto those from bit 4 on.
     source, status : str
+    lines : int
+        Of an atom.
+    unit : int
+        Bytes that the pattern leaves whole: 32 where the XOR falls on the bits from bit 5 on.
     """
 
     width: int
@@ -42,6 +49,8 @@ class Swizzle:
     bits: int
     source: str = f"{_MANUAL}; {_CUTE}; {_H200}"
     status: str = "measured"
+    lines: int = LINES
+    unit: int = CHUNK_BYTES
 
     @property
     def line_bytes(self) -> int:
@@ -50,8 +59,8 @@ class Swizzle:
 
     @property
     def atom_bytes(self) -> int:
-        """Bytes of an atom, eight lines; with a swizzle, those after which its pattern repeats."""
-        return LINES * self.line_bytes
+        """Bytes of an atom, all its lines; with a swizzle, those after which its pattern repeats."""
+        return self.lines * self.line_bytes
 
     @property
     def chunks(self) -> int:
@@ -62,6 +71,11 @@ class Swizzle:
     def mask(self) -> int:
         """The address bits that are XORed, shifted down."""
         return (1 << self.bits) - 1
+
+    def applied(self, address: NDArray[np.int64], base_offset: int = 0) -> NDArray[np.int64]:
+        """Swizzle byte addresses, the pattern lying on absolute addresses, less the base offset (in 128 bytes)."""
+        swizzled: NDArray[np.int64] = address ^ ((address >> 7) - base_offset & self.mask) * self.unit
+        return swizzled
 
 
 SWIZZLES: dict[int, Swizzle] = {row.width: row for row in (

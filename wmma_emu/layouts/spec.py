@@ -24,7 +24,7 @@ from wmma_emu.layouts.lane_map_checks import (
 if TYPE_CHECKING:
     from wmma_emu.layouts.formulas import Formulas
 
-__all__ = ["LANES", "WARPS", "Ints", "LaneMap", "Location"]
+__all__ = ["LANES", "WARPS", "Ints", "LaneMap", "Location", "within"]
 
 Ints = NDArray[np.int64]
 
@@ -247,11 +247,11 @@ class LaneMap:
 
     def register_of(self, element: int) -> int:
         """Return the register that holds an element."""
-        return _within("element", element, self.num_elements) // self.elements_per_register
+        return within("element", element, self.num_elements) // self.elements_per_register
 
     def bit_of(self, element: int) -> int:
         """Return the lowest bit of an element in its register."""
-        return _within("element", element, self.num_elements) % self.elements_per_register * self.element_bits
+        return within("element", element, self.num_elements) % self.elements_per_register * self.element_bits
 
     def locate(self, row: int, col: int, matrix: int = 0) -> tuple[Location, ...]:
         """Find every place that holds a matrix element, the first one read by the instruction first.
@@ -263,9 +263,9 @@ class LaneMap:
         FragmentMismatchError
             For what is no integer.
         """
-        row = _within("row", row, self.rows)
-        col = _within("column", col, self.cols)
-        matrix = _within("matrix", matrix, self.num_matrices)
+        row = within("row", row, self.rows)
+        col = within("column", col, self.cols)
+        matrix = within("matrix", matrix, self.num_matrices)
         held = self._holders[(matrix * self.rows + row) * self.cols + col]
         places = ((int(h) // self.num_lanes, int(h) % self.num_lanes) for h in held)
         return tuple(Location(lane, self.register_of(i), self.bit_of(i), i) for i, lane in places)
@@ -280,9 +280,9 @@ class LaneMap:
         FragmentMismatchError
             For what is no integer.
         """
-        lane = _within("lane", lane, self.num_lanes)
-        register = _within("register", register, self.num_registers)
-        bit = _within("bit", bit, self.register_bits)
+        lane = within("lane", lane, self.num_lanes)
+        register = within("register", register, self.num_registers)
+        bit = within("bit", bit, self.register_bits)
         row, col = self.coords_of_lanes[register * self.elements_per_register + bit // self.element_bits, lane]
         return int(row), int(col)
 
@@ -362,7 +362,7 @@ def _require_array(given: object, what: str) -> None:
         raise FragmentMismatchError(f"{what} is a NumPy array, not {type(given).__name__}")
 
 
-def _within(name: str, value: int, stop: int) -> int:
+def within(name: str, value: int, stop: int) -> int:
     """Check an index against its range; negative ones do not count from the end here."""
     index = integer_of(value)
     if index is None:

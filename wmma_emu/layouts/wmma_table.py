@@ -126,6 +126,7 @@ _SASS = "read off the SASS of wmma.load and wmma.mma, ptxas 12.4"
 _PAPERS = "; m16n16k16 as in Raihan et al., arXiv:1811.08309, tables II and III, and in wmma_extension"
 _PROBED = "; measured on an NVIDIA H200, one element at a time, driver 580.159.04, CUDA 13.0, 2026-11-21"
 _COUNTED = "as on sm_80: ptxas 12.8 lowers wmma.mma to as many HMMA and IMMA as there"
+_OF_FAMILY = "as on {}, of whose family of targets it is"
 
 WMMA_CHIPS = {
     "sm_70": _Chip("volta", "inferred", _SASS + _PAPERS),
@@ -136,6 +137,8 @@ WMMA_CHIPS = {
     "sm_89": _Chip("ampere", "inferred", _SASS),
     "sm_90": _Chip("ampere", "measured", _SASS + _PROBED),
     "sm_100": _Chip("ampere", "inferred", _COUNTED),
+    "sm_103": _Chip("ampere", "inferred", _OF_FAMILY.format("sm_100")),
     "sm_120": _Chip("ampere", "inferred", _COUNTED),
+    "sm_121": _Chip("ampere", "inferred", _OF_FAMILY.format("sm_120")),
 }
 """Every chip's generation of WMMA layouts, with status and source."""

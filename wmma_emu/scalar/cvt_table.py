@@ -9,7 +9,7 @@ from wmma_emu.formats import Format, format_of
 
 __all__ = ["CHIPS", "CVT_FORMS", "CVT_ROUNDINGS", "CVT_TYPES", "CvtForm", "CvtType", "NaNOfCvt"]
 
-CHIPS = ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+CHIPS = ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121")
 """Chips of the rows, each with its architecture-specific features: sm_100 is sm_100a too."""
 
 _SINCE = {first: CHIPS[CHIPS.index(first) :] for first in CHIPS}
@@ -235,7 +235,7 @@ _rows("ue8m0x2", "f32 bf16x2", _each("rz rp", "", "satfinite"), "sm_100")
 _rows("bf16x2", "ue8m0x2", ("rn",), "sm_100")
 
 # Stochastic rounding, with random bits in a register more: sm_100a and sm_103a alone.
-_RS = {"archs": ("sm_100",), "status": "not modelled", "provenance": "PTX ISA 9.0, cvt; accepted by ptxas 13.0 for "
+_RS = {"archs": ("sm_100", "sm_103"), "status": "not modelled", "provenance": "PTX ISA 9.0, cvt; accepted by ptxas 13.0 for "
        "sm_100a and sm_103a"}  # fmt: skip
 for _target in ("f16x2", "bf16x2"):
     _rows(_target, "f32", _each("rs", "", "satfinite", "relu", "relu.satfinite"), **_RS)  # type: ignore[arg-type]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Thirty-two lanes together: an instruction bound to a chip, and its operands' registers."""
 
-from wmma_emu.warp.instruction import BoundInstruction, matrix_bits
+from wmma_emu.warp.block_scales import BoundScale
+from wmma_emu.warp.instruction import BoundInstruction
 from wmma_emu.warp.ldmatrix import ldmatrix
+from wmma_emu.warp.matrices import matrix_bits
 from wmma_emu.warp.movmatrix import movmatrix
 from wmma_emu.warp.quad_pairs import matrix_of_copies
 from wmma_emu.warp.registers import BoundOperand
@@ -12,6 +14,7 @@ from wmma_emu.warp.warpgroup import BoundWarpgroupInstruction, SharedOperand, bo
 __all__ = [
     "BoundInstruction",
     "BoundOperand",
+    "BoundScale",
     "BoundWarpgroupInstruction",
     "SharedOperand",
     "bound_instruction",

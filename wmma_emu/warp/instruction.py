@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import DotModel, applied, check_engine, dot_product_of, matmul
 from wmma_emu.display import render, warn_caller
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
-from wmma_emu.formats import Format
+from wmma_emu.errors import FragmentMismatchError, UnverifiedModelWarning
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
-from wmma_emu.formats.packing import pack_words
 from wmma_emu.instructions import OPERANDS, Arch, Instruction, Operand, machine_instructions
 from wmma_emu.layouts import LaneMap, pack_metadata, unpack_metadata
 from wmma_emu.layouts.spec import Ints
-from wmma_emu.warp.options import check_options
+from wmma_emu.warp.block_scales import BoundScale, Selectors, bound_scale
+from wmma_emu.warp.matrices import broadcast, check_logical_a, check_matrix, matrix_bits
+from wmma_emu.warp.options import check_metadata, check_options, check_scales
 from wmma_emu.warp.quad_pairs import per_quad_pair
 from wmma_emu.warp.register_products import multiply_registers
 from wmma_emu.warp.registers import BoundOperand
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from wmma_emu.warp.schedule import Schedule
 
 __all__ = ["BoundInstruction", "matrix_bits"]
+
+
+_Scales = tuple[Bits, Bits] | None
+"""Patterns of the block scales of A and of B."""
 
 
 class BoundInstruction:
@@ -44,11 +48,15 @@ class BoundInstruction:
         The chip.
     lowering : str, optional
         Which compiler's sequence, where the chip runs the instruction as software.
+    model : str, optional
+        Which row of the table of models, where sources disagree; the first by default.
 
     Attributes
     ----------
     a, b, c, d : BoundOperand
         Layout, format, number of registers, ``pack`` and ``unpack`` of each operand.
+    scale_a, scale_b : BoundScale or None
+        The same of the block scales of A and B, where the instruction has them.
     model : DotModel
         What is computed, and how that is known.
 
@@ -64,11 +72,15 @@ class BoundInstruction:
     ((4, 32), '0x41000000')
     """
 
-    def __init__(self, instruction: Instruction, arch: Arch, lowering: str | None = None) -> None:
+    def __init__(
+        self, instruction: Instruction, arch: Arch, lowering: str | None = None, model: str | None = None
+    ) -> None:
         self.instruction = instruction
         self.arch = arch
-        self.product = dot_product_of(instruction, arch.name, lowering)
+        self.product = dot_product_of(instruction, arch.name, lowering, model)
         self.a, self.b, self.c, self.d = (self._operand(x) for x in OPERANDS)
+        self.scale_a: BoundScale | None = bound_scale(instruction, "a", arch.name)
+        self.scale_b: BoundScale | None = bound_scale(instruction, "b", arch.name)
         if self.model.status in ("literature", "inferred"):
             warn_caller(
                 f"{instruction.mnemonic} on {arch}: the arithmetic is {self.model.status}, with no recording behind "
@@ -82,7 +94,8 @@ class BoundInstruction:
 
     def __repr__(self) -> str:
         lowering = "" if self.model.lowering == "native" else f", lowering={self.model.lowering!r}"
-        return f"<{self.mnemonic} on {self.arch}{lowering}, {self.model.status}>"
+        model = f", model={self.model.name!r}" if self.model.name else ""
+        return f"<{self.mnemonic} on {self.arch}{lowering}{model}, {self.model.status}>"
 
     def _repr_html_(self) -> str:
         return str(render("instruction.html", self))
@@ -165,6 +178,12 @@ class BoundInstruction:
         *,
         metadata: NDArray[np.uint32] | None = None,
         selector: int = 0,
+        scale_a: NDArray[np.uint32] | None = None,
+        scale_b: NDArray[np.uint32] | None = None,
+        byte_id_a: int = 0,
+        thread_id_a: int = 0,
+        byte_id_b: int = 0,
+        thread_id_b: int = 0,
         engine: str = "auto",
     ) -> NDArray[Any]:
         """Execute the instruction on the registers of one or many warps.
@@ -177,6 +196,11 @@ class BoundInstruction:
             Where the packed elements of a sparse A stand; lanes that the selector leaves out may hold anything.
         selector : int
             The sparsity selector.
+        scale_a, scale_b : uint32 arrays, shape (*warps, 32), optional
+            Block scales, as `BoundScale.pack` lays them out; bytes and lanes that the selectors leave out may hold
+            anything.
+        byte_id_a, thread_id_a, byte_id_b, thread_id_b : int
+            The selectors of block scales: which bytes of which lanes are read.
         engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
         Returns
@@ -188,21 +212,60 @@ class BoundInstruction:
         ------
         FragmentMismatchError
             If the registers are too many, too few, of another dtype, or not 32 lanes wide; if metadata is missing,
-            superfluous, or has nibbles that the manual forbids.
+            superfluous, or has nibbles that the manual forbids; if block scales are missing or superfluous, or the
+            instruction does not take their selectors.
+
+        Examples
+        --------
+        >>> import numpy as np, wmma_emu as we
+        >>> from wmma_emu.instructions import arch_of, lookup
+        >>> with np.testing.suppress_warnings() as known:
+        ...     known.filter(we.UnverifiedModelWarning)
+        ...     ins = we.instruction("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0", arch="sm_120")
+        >>> a, b, c = (np.full((x.num_registers, 32), y, np.uint32)             # 1.0 everywhere, and 0.0
+        ...            for x, y in ((ins.a, 0x38383838), (ins.b, 0x38383838), (ins.c, 0)))
+        >>> scales = np.full(32, 0x7F8081FF, np.uint32)                         # bytes 3, 2, 1: 1.0, 2.0, 4.0
+        >>> d = ins.execute(a, b, c, scale_a=scales, scale_b=scales, byte_id_a=2, byte_id_b=1)
+        >>> d.view(np.float32)[0, 0]                                            # 32 * 2 * 4
+        np.float32(256.0)
         """
         check_engine(engine)
-        check_options(self.instruction, metadata=metadata, selector=selector)
+        selectors = Selectors(byte_id_a, thread_id_a, byte_id_b, thread_id_b)
+        check_options(
+            self.instruction,
+            metadata=metadata,
+            selector=selector,
+            scale_a=scale_a,
+            scale_b=scale_b,
+            selectors=selectors,
+        )
         operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
-        if engine == "numba" and not self.instruction.is_sparse:
+        if engine == "numba" and not self.instruction.is_sparse and self.scale_a is None:
             given = (operand.checked_registers(registers, name) for operand, registers, name in operands)
             d = multiply_registers(self.product, self._layouts, *given)
             if d is not None:
                 return d
         x, y, z = (operand.unpack_elements(registers, name) for operand, registers, name in operands)
-        if self.instruction.is_sparse:
-            indices = self.indices(metadata, selector)
-            return pack_words(self._execute_sparse(x, y, z, indices, engine), self.d.format)
-        return pack_words(self.execute_elements(x, y, z, engine=engine), self.d.format)
+        scales = self._scales_of_registers(scale_a, scale_b, selectors)
+        if self.instruction.is_sparse or scales is not None:
+            indices = self.indices(metadata, selector) if self.instruction.is_sparse else None
+            return self.d.pack_elements(self._execute_matrices(x, y, z, indices, scales, engine))
+        return self.d.pack_elements(self.execute_elements(x, y, z, engine=engine))
+
+    def _scales_of_registers(self, a: Any, b: Any, selectors: Selectors) -> _Scales:
+        """Read block scales from registers; None where the instruction has none."""
+        if self.scale_a is None or self.scale_b is None:
+            return None
+        return (
+            self.scale_a.significant(self.scale_a.unpack_bits(a, *selectors.of("a"))),
+            self.scale_b.significant(self.scale_b.unpack_bits(b, *selectors.of("b"))),
+        )
+
+    def _scales_of_matrices(self, a: Any, b: Any) -> _Scales:
+        """Read block scales from users' matrices; None where the instruction has none."""
+        if self.scale_a is None or self.scale_b is None:
+            return None
+        return self.scale_a.significant(self.scale_a.bits(a)), self.scale_b.significant(self.scale_b.bits(b))
 
     @cached_property
     def _layouts(self) -> tuple[LaneMap, LaneMap, LaneMap, LaneMap]:
@@ -216,7 +279,7 @@ class BoundInstruction:
         FragmentMismatchError
             For nibbles that the manual forbids, in lanes that the instruction reads; and if there is none.
         """
-        check_options(self.instruction, metadata=metadata, selector=selector)
+        check_metadata(self.instruction, metadata, selector)
         return unpack_metadata(self.instruction, metadata, selector)
 
     def compress(self, A: ArrayLike, selector: int = 0) -> tuple[NDArray[Any], NDArray[np.uint32]]:
@@ -243,23 +306,29 @@ class BoundInstruction:
         ([3.0, 5.0, 3.0, 5.0], '0xdddddddd')
         """
         bits = to_bits(A, self.a.format, "A")
-        _check_logical_a(self, bits)
+        check_logical_a(self.instruction, bits)
         packed, indices = compress(self.instruction, bits)
         return from_bits(packed, self.a.format), pack_metadata(self.instruction, indices, selector)
 
-    def _execute_sparse(self, a: Bits, b: Bits, c: Bits, indices: Ints, engine: str) -> Bits:
+    def _execute_matrices(self, a: Bits, b: Bits, c: Bits, indices: Ints | None, scales: _Scales, engine: str) -> Bits:
+        """Execute on every lane's elements what needs more than A, B and C: metadata, block scales."""
         x, y, z = (
             operand.layout.scatter(bits)
             for operand, bits in zip((self.a, self.b, self.c), (a, b, c), strict=True)
         )  # fmt: skip
-        if not _broadcast(x, y, z, indices):
-            warps = [
-                f"{name} {bits.shape[:-2]}" for name, bits in (("a", x), ("b", y), ("c", z), ("metadata", indices))
-            ]
-            raise FragmentMismatchError(
-                f"the warps' axes do not broadcast: {', '.join(warps)}; give each as many, or 1"
-            )
-        return self.d.layout.gather(matmul_sparse(self.product, x, y, z, indices, engine=engine))
+        given: dict[str, Bits | Ints] = {"a": x, "b": y, "c": z}
+        given |= {} if indices is None else {"metadata": indices}
+        given |= dict(zip(("scale_a", "scale_b"), scales or (), strict=False))
+        if not broadcast(*given.values()):
+            warps = ", ".join(f"{name} {bits.shape[:-2]}" for name, bits in given.items())
+            raise FragmentMismatchError(f"the warps' axes do not broadcast: {warps}; give each as many, or 1")
+        return self.d.layout.gather(self._multiply(x, y, z, indices, scales, engine))
+
+    def _multiply(self, a: Bits, b: Bits, c: Bits, indices: Ints | None, scales: _Scales, engine: str) -> Bits:
+        scale_a, scale_b = scales or (None, None)
+        if indices is None:
+            return matmul(self.product, a, b, c, engine=engine, scale_a=scale_a, scale_b=scale_b)
+        return matmul_sparse(self.product, a, b, c, indices, engine=engine, scale_a=scale_a, scale_b=scale_b)
 
     def execute_elements(self, a: Bits, b: Bits, c: Bits, *, engine: str = "auto") -> Bits:
         """`execute` on elements that are not packed into registers: patterns, (num_elements, *warps, 32).
@@ -271,7 +340,7 @@ class BoundInstruction:
         if any(layout.reads_copies for layout in layouts):
             layouts = [per_quad_pair(layout) for layout in layouts]
         x, y, z = (layout.scatter(bits) for layout, bits in zip(layouts[:3], (a, b, c), strict=True))
-        if not _broadcast(x, y, z):
+        if not broadcast(x, y, z):
             warps = ", ".join(f"{name} {bits.shape[1:-1]}" for name, bits in zip("abc", (a, b, c), strict=True))
             raise FragmentMismatchError(
                 f"the warps' axes of the registers do not broadcast: {warps}; give each as many, or 1"
@@ -286,6 +355,8 @@ class BoundInstruction:
         *,
         a_format: str | None = None,
         b_format: str | None = None,
+        scale_a: ArrayLike | None = None,
+        scale_b: ArrayLike | None = None,
         engine: str = "auto",
     ) -> NDArray[Any]:
         """Multiply matrices of exactly the instruction's shape: D = A B + C.
@@ -299,6 +370,9 @@ class BoundInstruction:
             +0 if left out. Leading axes broadcast as in `numpy.matmul`.
         a_format, b_format : str, optional
             Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
+        scale_a, scale_b : array, shape (..., M, scale_vec), (..., scale_vec, N), optional
+            Block scales, where the instruction has them: the first of a row of A is of its first K / scale_vec
+            columns. float8_e8m0fnu for ue8m0; float8_e4m3fn, nothing negative, for ue4m3; or uint8 patterns.
         engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
         Returns
@@ -309,7 +383,7 @@ class BoundInstruction:
         Raises
         ------
         FragmentMismatchError
-            If a shape or dtype is not the instruction's.
+            If a shape or dtype is not the instruction's; if block scales are missing or superfluous.
 
         Examples
         --------
@@ -320,70 +394,28 @@ class BoundInstruction:
         (np.float32(16.0), dtype('float32'))
         """
         check_engine(engine)
-        product = self.product
+        row, product = self.instruction, self.product
+        check_scales(row, scale_a, scale_b)
+        scales = self._scales_of_matrices(scale_a, scale_b)
         a = matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format)
         b = matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format)
         if C is None:
-            batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if _broadcast(a, b) else ()
-            c: Bits = np.zeros((*batch, self.instruction.m, self.instruction.n), product.c.storage)
+            given = (a, b, *(scales or ()))
+            batch = np.broadcast_shapes(*(x.shape[:-2] for x in given)) if broadcast(*given) else ()
+            c: Bits = np.zeros((*batch, row.m, row.n), product.c.storage)
         else:
             c = matrix_bits(C, product.c, "C")
-        if self.instruction.is_sparse:
-            _check_logical_a(self, a)
+        if row.is_sparse:
+            check_logical_a(row, a)
         else:
-            _check_matrix(self, "A", a, (self.instruction.m, self.instruction.k))
-        _check_matrix(self, "B", b, (self.instruction.k, self.instruction.n))
-        _check_matrix(self, "C", c, (self.instruction.m, self.instruction.n))
-        if not _broadcast(a, b, c):
-            raise FragmentMismatchError(
-                f"the leading axes do not broadcast: A {a.shape[:-2]}, B {b.shape[:-2]}, C {c.shape[:-2]}"
-            )
-        if self.instruction.is_sparse:
-            packed, indices = compress(self.instruction, a)
-            return from_bits(matmul_sparse(product, packed, b, c, indices, engine=engine), product.d)
-        return from_bits(matmul(product, a, b, c, engine=engine), product.d)
-
-
-def matrix_bits(
-    matrix: ArrayLike, fmt: Format, name: str, packed_axis: int | None = None, named: str | None = None
-) -> Bits:
-    """Turn a user's matrix into patterns of a format; ``named`` is the format that the user gave by name."""
-    if named is None:
-        return to_bits(matrix, fmt, name)
-    if not isinstance(named, str) or named != fmt.name:
-        raise FragmentMismatchError(
-            f"{name.lower()}_format={shorten(named)} was given, but {name} of this instruction is {fmt.name}"
-        )
-    return to_bits(matrix, fmt, name, packed_axis=packed_axis)
-
-
-def _broadcast(*matrices: Bits | Ints) -> bool:
-    try:
-        np.broadcast_shapes(*(x.shape[:-2] for x in matrices))
-    except ValueError:
-        return False
-    return True
-
-
-def _check_logical_a(ins: BoundInstruction, matrix: Bits) -> None:
-    """Check all of a sparse A, zeros included."""
-    row = ins.instruction
-    if not row.is_sparse:
-        raise UnsupportedInstructionError(f"{ins.mnemonic} takes a dense A: there is nothing to compress")
-    if matrix.ndim >= 2 and matrix.shape[-2:] == (row.m, row.terms):
-        raise FragmentMismatchError(
-            f"A has shape {matrix.shape}, which is packed; here all of A is wanted, (..., {row.m}, {row.k}), zeros "
-            "included. Packed elements go to execute, with their metadata"
-        )
-    _check_matrix(ins, "A", matrix, (row.m, row.k))
-
-
-def _check_matrix(ins: BoundInstruction, name: str, matrix: Bits, legal: tuple[int, int]) -> None:
-    if matrix.ndim >= 2 and matrix.shape[-2:] == legal:
-        return
-    fix = "wmma_emu.gemm takes any shape"
-    if matrix.ndim >= 2 and matrix.shape[:-3:-1] == legal:
-        fix = f"pass {name}.T, or its last two axes exchanged"
-    raise FragmentMismatchError(
-        f"{name} has shape {matrix.shape}; {ins.mnemonic} takes (..., {legal[0]}, {legal[1]}); {fix}"
-    )
+            check_matrix(row, "A", a, (row.m, row.k))
+        check_matrix(row, "B", b, (row.k, row.n))
+        check_matrix(row, "C", c, (row.m, row.n))
+        matrices = {"A": a, "B": b, "C": c, **dict(zip(("scale_a", "scale_b"), scales or (), strict=False))}
+        if not broadcast(*matrices.values()):
+            shapes = ", ".join(f"{name} {x.shape[:-2]}" for name, x in matrices.items())
+            raise FragmentMismatchError(f"the leading axes do not broadcast: {shapes}")
+        if row.is_sparse:
+            packed, indices = compress(row, a)
+            return from_bits(self._multiply(packed, b, c, indices, scales, engine), product.d)
+        return from_bits(self._multiply(a, b, c, None, scales, engine), product.d)

@@ -49,7 +49,8 @@ def ldmatrix(
     Notes
     -----
     PTX ISA 9.0, ldmatrix. On sm_75 the addresses of all lanes have to be valid. Values of 6 and 4 bits land in
-    the low bits of their bytes; the rest of the byte is zero.
+    the low bits of their bytes; the rest of the byte is zero. `mma` of ``kind::f8f6f4`` and ``kind::mxf8f6f4`` takes
+    six bits so, but e2m1 two bits higher: such registers are shifted left by 2 first.
 
     Examples
     --------

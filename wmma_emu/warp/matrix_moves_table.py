@@ -118,12 +118,12 @@ def _rows() -> tuple[MatrixMove, ...]:
             for trans in (False, True)
             for count in (1, 2, 4)
         ]
-    source = _PTX.format("ldmatrix", "sm_100a, sm_103a, sm_110a, sm_120a")
+    source = _PTX.format("ldmatrix", "sm_100a, sm_103a, sm_110a, sm_120a, sm_121a")
     for types, bits in _UNPACKED.items():
         if types != "b8":
             rows += [MatrixMove("ldmatrix", "m8n16", n, False, types, 8, 1, bits, "sm_100", source) for n in (1, 2, 4)]
         rows += [MatrixMove("ldmatrix", "m16n16", n, True, types, 16, 2, bits, "sm_100", source) for n in (1, 2)]
-    source = _PTX.format("stmatrix", "sm_100a, sm_103a, sm_110a, sm_120a")
+    source = _PTX.format("stmatrix", "sm_100a, sm_103a, sm_110a, sm_120a, sm_121a")
     rows += [MatrixMove("stmatrix", "m16n8", n, True, "b8", 8, 1, 8, "sm_100", source) for n in (1, 2, 4)]
     source = _PTX.format("movmatrix", "sm_75")
     rows.append(MatrixMove("movmatrix", "m8n8", 1, True, "b16", 8, 1, 16, "sm_75", source))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What may be said beside the operands: metadata, a selector, scale-d, signs. One check, wherever it is executed."""
+"""What may be said beside the operands: metadata, block scales, selectors, scale-d, signs. One check for all."""
 
 from typing import Any
 
@@ -9,8 +9,12 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import metadata_map
+from wmma_emu.layouts.block_scales import SCALED, scale_map
+from wmma_emu.warp.block_scales import Selectors
 
-__all__ = ["check_flag", "check_options"]
+__all__ = ["check_flag", "check_metadata", "check_options", "check_scales"]
+
+_LOWEST = Selectors()
 
 
 def check_options(
@@ -21,13 +25,17 @@ def check_options(
     scale_d: Any = 1,
     negate_a: Any = False,
     negate_b: Any = False,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    selectors: Selectors = _LOWEST,
 ) -> bool:
     """Check the options of an instruction; returns whether it adds C.
 
     Raises
     ------
     FragmentMismatchError
-        If a sparse instruction has no metadata, or no such selector; if a dense one has either.
+        If a sparse instruction has no metadata, or no such selector; if a dense one has either. If a block-scaled
+        instruction lacks scales or has no such selectors; if another one is given any.
     UnsupportedInstructionError
         For an option that the instruction lacks, and for a value that an option does not take.
 
@@ -52,6 +60,19 @@ def check_options(
             raise UnsupportedInstructionError(
                 f"{row.mnemonic} multiplies {fmt}: negate_{operand} is for floating point; negate the elements"
             )
+    check_metadata(row, metadata, selector)
+    check_scales(row, scale_a, scale_b, selectors)
+    return adds_c
+
+
+def check_metadata(row: Instruction, metadata: Any, selector: Any) -> None:
+    """Check whether metadata is there where it has to be, and that its selector is legal.
+
+    Raises
+    ------
+    FragmentMismatchError
+        If it is missing or superfluous, and for another selector.
+    """
     if row.is_sparse:
         if metadata is None:
             raise FragmentMismatchError(
@@ -64,7 +85,34 @@ def check_options(
             f"{row.mnemonic} takes no metadata and no selector: its A is dense; sparse ones begin with mma.sp, "
             "mma.sp::ordered_metadata or wgmma.mma_async.sp"
         )
-    return adds_c
+
+
+def check_scales(row: Instruction, scale_a: Any, scale_b: Any, selectors: Selectors = _LOWEST) -> None:
+    """Check whether block scales are there where they have to be, and that their selectors are legal.
+
+    Raises
+    ------
+    FragmentMismatchError
+        If they are missing or superfluous, and for other selectors.
+    """
+    scales = {"a": scale_a, "b": scale_b}
+    given = [f"scale_{x}" for x in scales if scales[x] is not None]
+    if row.is_block_scaled:
+        missing = [f"scale_{x}=" for x in scales if scales[x] is None]
+        if missing:
+            raise FragmentMismatchError(
+                f"{row.mnemonic} needs {' and '.join(missing)}, block scales of {row.scale}: matrices of "
+                f"({row.m}, {row.scale_vec}) for A and ({row.scale_vec}, {row.n}) for B; execute takes registers of "
+                "them, which ins.scale_a.pack(S) and ins.scale_b.pack(S) make"
+            )
+        for operand in SCALED:
+            scale_map(row, operand, *selectors.of(operand))  # refuses selectors that the instruction does not take
+        return
+    if given or any(integer_of(x) != 0 for operand in SCALED for x in selectors.of(operand)):
+        raise FragmentMismatchError(
+            f"{row.mnemonic} takes no {' and no '.join(given) or 'byte-id and no thread-id'}: it has no block scales; "
+            "instructions with .block_scale have (kind::mxf8f6f4, kind::mxf4, kind::mxf4nvf4)"
+        )
 
 
 def check_flag(name: str, given: object) -> bool:

@@ -42,6 +42,8 @@ def multiply_registers(
     """
     if product.model.arithmetic != "aligned_sum" or not _are_plain(layouts):
         return None
+    if [x.element_bits for x in layouts[:2]] != [product.a.bits, product.b.bits]:  # in containers, among padding
+        return None
     try:
         warps = np.broadcast_shapes(a.shape[1:-1], b.shape[1:-1], c.shape[1:-1])
     except ValueError:

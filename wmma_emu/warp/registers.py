@@ -13,9 +13,9 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
-from wmma_emu.formats.packing import pack_words, unpack_words
-from wmma_emu.instructions.spec import Instruction, Operand
+from wmma_emu.instructions.spec import Container, Instruction, Operand
 from wmma_emu.layouts import LaneMap, layout_for
+from wmma_emu.warp.containers import pack_containers, unpack_containers
 from wmma_emu.warp.quad_pairs import matrix_of_copies
 
 __all__ = ["BoundOperand"]
@@ -85,6 +85,11 @@ class BoundOperand:
         return self.instruction.format(self.operand)
 
     @property
+    def container(self) -> Container:
+        """Where an element sits in the bits that the layout counts: ``kind::f8f6f4`` gives each a byte."""
+        return self.instruction.container(self.operand)
+
+    @property
     def matrix_shape(self) -> tuple[int, ...]:
         """Shape of the matrix: rows and columns, after the number of matrices where a warp multiplies several."""
         return self.layout.matrix_shape
@@ -139,15 +144,19 @@ class BoundOperand:
     def pack_bits(self, bits: Bits) -> NDArray[Any]:
         """`pack` of bit patterns, one an entry."""
         self.check_matrix(bits.shape)
-        return pack_words(self.layout.gather(bits), self.format)
+        return self.pack_elements(self.layout.gather(bits))
 
     def unpack_bits(self, registers: NDArray[Any], name: str = "registers") -> Bits:
         """`unpack` to bit patterns, one an entry; ``name`` is what error messages call the registers."""
         return matrix_of_copies(self.layout, self.unpack_elements(registers, name), self.name, self.arch)
 
+    def pack_elements(self, elements: Bits) -> NDArray[Any]:
+        """Put every lane's elements, (num_elements, *warps, 32), into registers: the inverse of `unpack_elements`."""
+        return pack_containers(elements, self.format, self.container)
+
     def unpack_elements(self, registers: NDArray[Any], name: str = "registers") -> Bits:
         """Take registers apart into every lane's elements, duplicates included: (num_elements, *warps, 32)."""
-        return unpack_words(self.checked_registers(registers, name), self.format)
+        return unpack_containers(self.checked_registers(registers, name), self.format, self.container)
 
     def checked_registers(self, registers: NDArray[Any], name: str = "registers") -> NDArray[Any]:
         """Refuse what are no registers of this operand."""

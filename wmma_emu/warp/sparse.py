@@ -26,6 +26,8 @@ def matmul_sparse(
     c: Bits,
     indices: Ints,
     *,
+    scale_a: Bits | None = None,
+    scale_b: Bits | None = None,
     engine: str = "auto",
     threads: int | None = None,
 ) -> Bits:
@@ -42,6 +44,9 @@ def matmul_sparse(
     c : unsigned integer array, shape (..., M, N)
     indices : int array, shape (..., M, terms)
         The k of each packed element. Leading axes broadcast.
+    scale_a, scale_b : uint8 arrays, shape (..., M, blocks), (..., blocks, N), optional
+        Patterns of block scales. A block of k keeps as many packed elements in every row, so that those of one block
+        are neighbours: element j of the packed k belongs to block j // (terms // blocks).
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
     threads : int, optional
         The most threads that are used; as many as gain by default.
@@ -50,16 +55,24 @@ def matmul_sparse(
     -------
     unsigned integer array, shape (..., M, N)
     """
-    batch = np.broadcast_shapes(*(x.shape[:-2] for x in (a, b, c, indices)))
+    scales = [] if scale_a is None or scale_b is None else [scale_a, scale_b]
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in (a, b, c, indices, *scales)))
     count, (m, terms), n = prod(batch), a.shape[-2:], b.shape[-1]
-    a, b, c = (np.broadcast_to(x, batch + x.shape[-2:]).reshape(count, *x.shape[-2:]) for x in (a, b, c))
+    a, b, c, *scales = (
+        np.broadcast_to(x, batch + x.shape[-2:]).reshape(count, *x.shape[-2:]) for x in (a, b, c, *scales)
+    )
     indices = np.broadcast_to(indices, batch + indices.shape[-2:]).reshape(count, m, terms)
     d = np.empty((count, m, n), product.d.storage)
     warps = max(_AT_ONCE // (m * terms * n), 1)
     for start in range(0, count, warps):
         here = slice(start, start + warps)
         met = np.take_along_axis(b[here, None], indices[here, :, :, None], axis=-2)
-        d[here] = matmul(product, a[here, :, None], met, c[here, :, None], engine=engine, threads=threads)[:, :, 0]
+        # A row of A is a product of its own, with its own row of scales.
+        of_a, of_b = (scales[0][here, :, None], scales[1][here, None]) if scales else (None, None)
+        rows = matmul(
+            product, a[here, :, None], met, c[here, :, None], engine, threads=threads, scale_a=of_a, scale_b=of_b
+        )
+        d[here] = rows[:, :, 0]
     return d.reshape(*batch, m, n)
 
 

@@ -12,6 +12,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import Arch, Instruction, Operand
 from wmma_emu.layouts.spec import LANES, WARPS, Ints
+from wmma_emu.warp.block_scales import Selectors
 from wmma_emu.warp.instruction import BoundInstruction
 from wmma_emu.warp.options import check_options
 from wmma_emu.warp.registers import BoundOperand
@@ -39,12 +40,14 @@ class BoundWarpgroupInstruction(BoundInstruction):
     ((8, 4, 32), '0x42000000')
     """
 
-    def __init__(self, instruction: Instruction, arch: Arch, lowering: str | None = None) -> None:
+    def __init__(
+        self, instruction: Instruction, arch: Arch, lowering: str | None = None, model: str | None = None
+    ) -> None:
         if not instruction.is_warpgroup:
             raise UnsupportedInstructionError(
                 f"{instruction.mnemonic} is executed by one warp: it is a BoundInstruction"
             )
-        super().__init__(instruction, arch, lowering)
+        super().__init__(instruction, arch, lowering, model)
 
     def _operand(self, operand: Operand) -> BoundOperand:
         return InSharedMemory(self.instruction, "b", self.arch.name) if operand == "b" else super()._operand(operand)
@@ -93,6 +96,12 @@ class BoundWarpgroupInstruction(BoundInstruction):
         negate_b: bool = False,
         metadata: NDArray[np.uint32] | None = None,
         selector: int = 0,
+        scale_a: NDArray[np.uint32] | None = None,
+        scale_b: NDArray[np.uint32] | None = None,
+        byte_id_a: int = 0,
+        thread_id_a: int = 0,
+        byte_id_b: int = 0,
+        thread_id_b: int = 0,
         engine: str = "auto",
     ) -> NDArray[Any]:
         """Execute the instruction for one or many warpgroups: D = A B + C.
@@ -112,6 +121,8 @@ class BoundWarpgroupInstruction(BoundInstruction):
             Where the packed elements of a sparse A stand.
         selector : int
             The sparsity selector.
+        scale_a, scale_b, byte_id_a, thread_id_a, byte_id_b, thread_id_b
+            Of other instructions: `wgmma` has no block scales.
         engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
         Returns
@@ -140,6 +151,9 @@ class BoundWarpgroupInstruction(BoundInstruction):
             scale_d=scale_d,
             negate_a=negate_a,
             negate_b=negate_b,
+            scale_a=scale_a,
+            scale_b=scale_b,
+            selectors=Selectors(byte_id_a, thread_id_a, byte_id_b, thread_id_b),
         )
         x = self._multiplicand("a", a, negate_a)
         y = self._multiplicand("b", b, negate_b)
@@ -176,10 +190,15 @@ class BoundWarpgroupInstruction(BoundInstruction):
         return bits if adds_c else np.zeros_like(bits)
 
 
-def bound_instruction(instruction: Instruction, arch: Arch, lowering: str | None = None) -> BoundInstruction:
-    """Bind a row of the instruction table to a chip: as one warp's instruction, or as four warps'."""
+def bound_instruction(
+    instruction: Instruction, arch: Arch, lowering: str | None = None, model: str | None = None
+) -> BoundInstruction:
+    """Bind a row of the instruction table to a chip: as one warp's instruction, or as four warps'.
+
+    ``lowering`` names a compiler's sequence, ``model`` a row of the table of models, where there are several.
+    """
     kind = BoundWarpgroupInstruction if instruction.is_warpgroup else BoundInstruction
-    return kind(instruction, arch, lowering)
+    return kind(instruction, arch, lowering, model)
 
 
 def _require_broadcast(operands: dict[str, Bits | Ints]) -> None:

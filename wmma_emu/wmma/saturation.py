@@ -31,12 +31,13 @@ class SaturationRow(NamedTuple):
 
 
 _FLAG = "the last HMMA of each element carries .SATFINITE ({}, 2026-11-21), which is taken to do what is documented"
-_SAME = "the same machine code with and without .satfinite (ptxas 13.0, 2026-11-21)"
-_ROUND = "the final F2FP carries .RZ with .satfinite (ptxas 13.0, 2026-11-21)"
+_SAME = "the same machine code with and without .satfinite (ptxas 13.0, {})"
+_ROUND = "the final F2FP carries .RZ with .satfinite (ptxas 13.0, {})"
 _H200 = "; measured on an NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21"
 
 _FLAGGED = {"sm_70": "ptxas 12.4, for sm_72", "sm_72": "ptxas 12.4", "sm_75": "ptxas 13.0"}
-_PLAIN = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+_PLAIN = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121")
+_READ = dict.fromkeys(_PLAIN, "2026-11-21") | dict.fromkeys(("sm_103", "sm_121"), "2026-11-22")
 
 
 def _rows() -> dict[tuple[str, str, str], SaturationRow]:
@@ -45,9 +46,9 @@ def _rows() -> dict[tuple[str, str, str], SaturationRow]:
         for arch, compiler in _FLAGGED.items():
             rows[arch, d, c] = SaturationRow("documented", _FLAG.format(compiler), "inferred")
         for arch in _PLAIN:
-            rows[arch, d, c] = SaturationRow("none", _SAME, "inferred")
+            rows[arch, d, c] = SaturationRow("none", _SAME.format(_READ[arch]), "inferred")
     for arch in _PLAIN:
-        rows[arch, "f16", "f32"] = SaturationRow("truncated", _ROUND, "inferred")
+        rows[arch, "f16", "f32"] = SaturationRow("truncated", _ROUND.format(_READ[arch]), "inferred")
     for key, row in rows.items():
         if key[0] == "sm_90":
             rows[key] = SaturationRow(row.effect, row.source + _H200, "measured")

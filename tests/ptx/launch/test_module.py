@@ -14,7 +14,7 @@ from wmma_emu.ptx.launch.targets import arch_for
 
 @pytest.mark.parametrize(("target", "arch"), [
     ("sm_80", "sm_80"), ("sm_80", "h200"), ("sm_90a", "sm_90"), ("sm_75", "sm_120"), ("sm_100f", "b200"),
-    ("sm_87", "sm_89"),
+    ("sm_87", "sm_89"), ("sm_100f", "b300"), ("sm_120f", "sm_121"), ("sm_103", "sm_120"),
 ])  # fmt: skip
 def test_code_of_an_older_chip_and_of_the_same_one_runs(target, arch):
     text = SCALE.replace("sm_80", target)
@@ -28,6 +28,9 @@ def test_code_of_an_older_chip_and_of_the_same_one_runs(target, arch):
     ("sm_86", "a100", "is an older chip"),
     ("sm_90a", "b200", r"its features are that chip's alone, not those of sm_100"),
     ("sm_100a", "sm_120", "alone"),
+    ("sm_100a", "sm_103", "alone"),
+    ("sm_100f", "sm_120", r"that chip's family alone, and sm_120 \(Blackwell, GB20x\) is of another; compile"),
+    ("sm_121f", "sm_120", "is an older chip"),
 ])  # fmt: skip
 def test_code_of_a_later_chip_or_of_another_ones_features_is_refused(target, arch, message):
     with pytest.raises(UnsupportedInstructionError, match=message):

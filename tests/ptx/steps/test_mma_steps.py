@@ -16,6 +16,7 @@ ROWS = {
     for name, row in INSTRUCTIONS.items()
     if row.family == "mma.sync" or (row.is_sparse and not row.is_warpgroup)
 }
+MXF4 = "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
 F16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 SPARSE = "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 
@@ -46,6 +47,23 @@ def text_of(name, row, more=""):
     return f"{name} {operands}{more}"
 
 
+def scales_of(machine, row, matrix, shape, seed=0, selectors=(0, 0, 0, 0)):
+    """Scales near one, in registers %r2 and %r3 whose other bytes and lanes hold anything; as keywords, as text."""
+    rng = np.random.default_rng(seed)
+    keywords = dict(zip(("byte_id_a", "thread_id_a", "byte_id_b", "thread_id_b"), selectors, strict=True))
+    for name, bound, (byte, thread) in (
+        ("%r2", matrix.scale_a, selectors[:2]), ("%r3", matrix.scale_b, selectors[2:])
+    ):  # fmt: skip
+        one = 127 if row.scale == "ue8m0" else 0x38
+        bits = rng.integers(one - 3, one + 4, (*shape[:-1], *bound.matrix_shape), dtype=np.uint8)
+        unread = bound.pack_bits(np.full_like(bits, 0xFF), byte, thread) ^ np.uint32(0xFFFF_FFFF)
+        words = bound.pack_bits(bits, byte, thread) | unread
+        keywords[bound.name] = words
+        machine.set(name, words)
+    a, b = (", ".join(map(str, x)) for x in (selectors[:2], selectors[2:]))
+    return keywords, f", %r2, {{{a}}}, {{%r3}}, {{{b}}}"
+
+
 def metadata_of(row, shape, selector, seed=0):
     """Legal metadata, drawn at random."""
     rng = np.random.default_rng(seed)
@@ -69,6 +87,12 @@ def test_each_row_gives_the_products_of_the_instruction(name):
         options["metadata"] = metadata_of(row, (1, 3, 32), 0)
         machine.set("%r1", options["metadata"])
         more = ", %r1, 0"
+    if row.is_block_scaled:
+        last = [matrix.scale_a.selectors, matrix.scale_b.selectors]
+        chosen = [values[-1] for selectors in last for values in selectors]
+        scales, text = scales_of(machine, row, matrix, (1, 3, 32), selectors=chosen)
+        options |= scales
+        more += text
     machine.run(text_of(name, row, more))
     expected = matrix.execute(*registers.values(), engine="numpy", **options)
     prefix = "%rd" if row.format("d").bits == 64 else "%r"
@@ -158,7 +182,11 @@ def test_illegal_metadata_is_found_and_leaves_c_to_that_warp():
 @pytest.mark.parametrize(
     ("text", "arch", "message"),
     [
-        ("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.f32.e2m1.e2m1.f32 {%r1}", "sm_120", "not modelled yet"),
+        ("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.f32.e2m1.e2m1.f32 {%r1}", "sm_120", "block_scale"),
+        (text_of(MXF4, ROWS[MXF4]), "sm_120", "takes 8 operands, not 4"),
+        (text_of(MXF4, ROWS[MXF4], ", %r2, {1, 0}, %r3, {0, 0}"), "sm_120", "byte-id-a of .* is 0 or 2 .* not 1"),
+        (text_of(MXF4, ROWS[MXF4], ", %r2, {0, 0}, %r3, {0, 4}"), "sm_120", "thread-id-b of .* is 0, 1, 2 or 3, not 4"),
+        (text_of(MXF4, ROWS[MXF4], ", %r2, {0}, %r3, {0, 0}"), "sm_120", "takes 2 registers here"),
         ("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%r1}, {%r1}, {%r1}, {%r1}", "sm_80", "sm_89"),
         (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}, {{%r1, %r2}}, {{%r1, %r2, %r3, %r4}}", "sm_80", "takes 4 registers"),
         (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}", "sm_80", "takes 4 operands, not 2"),
@@ -169,3 +197,67 @@ def test_illegal_metadata_is_found_and_leaves_c_to_that_warp():
 def test_what_does_not_exist_is_refused(text, arch, message):
     with pytest.raises(UnsupportedInstructionError, match=message):
         ByHand(arch=arch_of(arch).name).bind(text)
+
+
+SELECTORS = [(0, 1, 2, 3), (2, 0, 0, 0), (2, 1, 2, 2)]
+
+
+@pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
+@pytest.mark.parametrize("kind", ["constants", "registers"])
+@pytest.mark.parametrize("selectors", SELECTORS, ids=str)
+def test_selectors_choose_the_scales_as_constants_and_as_registers(kind, selectors):
+    row = ROWS[MXF4]
+    machine = ByHand(2, 3, arch="sm_120")
+    matrix, registers = given(machine, row, (2, 3, 32))
+    scales, more = scales_of(machine, row, matrix, (2, 3, 32), selectors=selectors)
+    if kind == "registers":  # as compilers leave them
+        for i, value in enumerate(selectors):
+            machine.set(f"%h{i + 1}", np.uint16(value))
+        more = ", {%r2}, {%h1, %h2}, %r3, {%h3, %h4}"
+    machine.run(text_of(MXF4, row, more))
+    expected = matrix.execute(*registers.values(), **scales)
+    assert all(np.array_equal(machine.get(f"%r{40 + i}"), expected[i]) for i in range(4))
+    assert machine.found == []
+
+
+@pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
+def test_every_warp_has_selectors_of_its_own_and_illegal_ones_are_found():
+    row = ROWS[MXF4]
+    machine = ByHand(1, 4, arch="sm_120")
+    matrix, registers = given(machine, row, (1, 4, 32))
+    byte = np.repeat(np.array([0, 2, 1, 2], np.uint16), 32).reshape(1, 4, 32).copy()
+    byte[0, 3, 7] = 0
+    machine.set("%h1", byte)
+    rng = np.random.default_rng(0)
+    words = rng.integers(0x7C7C_7C7C, 0x8282_8282, (2, 1, 4, 32), dtype=np.uint32)
+    machine.set("%r2", words[0])
+    machine.set("%r3", words[1])
+    machine.run(text_of(MXF4, row, ", %r2, {%h1, 1}, %r3, {0, 2}"))
+    assert machine.found == ["illegal operand"]
+    assert "byte-id-a is 0, 1, 2; it has to be 0 or 2, the same in all lanes" in machine.messages[0]
+    expected = [
+        matrix.execute(
+            *(x[:, 0, w] for x in registers.values()),
+            scale_a=words[0, 0, w], scale_b=words[1, 0, w], byte_id_a=chosen, thread_id_a=1, thread_id_b=2,
+        )
+        for w, chosen in ((0, 0), (1, 2))
+    ]  # fmt: skip
+    for i in range(4):
+        found = machine.get(f"%r{40 + i}")
+        assert np.array_equal(found[0, :2], [expected[0][i], expected[1][i]])
+        assert np.array_equal(found[0, 2:], registers["c"][i, 0, 2:])
+
+
+@pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
+def test_scales_that_nobody_wrote_count_in_the_lanes_that_are_read_alone():
+    row = ROWS[MXF4]
+    machine = ByHand(arch="sm_120")
+    matrix, _ = given(machine, row, (1, 1, 32))
+    scales_of(machine, row, matrix, (1, 1, 32))
+    upper = np.arange(32).reshape(1, 1, 32) % 4 > 1
+    machine.state.write(machine.registers["%r8"], np.full((1, 1, 1), 0x7F7F, np.uint32), upper)
+    text = text_of(MXF4, row, ", %r8, {0, 1}, %r3, {0, 0}")
+    machine.run(text)
+    assert machine.found == []
+    machine.run(text.replace("{0, 1}", "{0, 0}"))
+    assert machine.found == ["uninitialised"] and "the scales of A" in machine.messages[0]

@@ -16,6 +16,7 @@ from wmma_emu.arithmetic.explanation.steps import (
     MultiplyAdd,
     Number,
     Rounding,
+    ScaledBlock,
     Special,
     Step,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "MultiplyAdd",
     "Number",
     "Rounding",
+    "ScaledBlock",
     "Special",
     "Step",
     "explain_dot",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """From one row of A, one column of B and one c to the explanation of one element of D."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from wmma_emu.arithmetic.explanation.explanation import Explanation
@@ -24,6 +25,8 @@ def explain_dot(
     column: int = 0,
     ks: list[int] | None = None,
     k: int | None = None,
+    scale_a: Sequence[int] = (),
+    scale_b: Sequence[int] = (),
 ) -> Explanation:
     """Explain one element of D.
 
@@ -42,6 +45,9 @@ def explain_dot(
         Of a sparse A the k of each packed element, of whole instructions; else they are counted.
     k : int, optional
         Of a sparse A the K of the matrices.
+    scale_a, scale_b : sequence of int, optional
+        Patterns of the block scales of the row and of the column, one for each ``product.scale_block`` products; those
+        that the last instruction lacks are 0.
 
     Examples
     --------
@@ -55,12 +61,15 @@ def explain_dot(
         product = replace(product, k=max(len(a), 1))
     zeros = [0] * (-len(a) % product.k)
     left, right = (*a, *zeros), (*b, *zeros)
-    executions = trace(product, list(left), list(right), c, ks)
+    scales = [(*x, *[0] * (len(left) // product.scale_block - len(x))) if product.scale_block else ()
+              for x in (scale_a, scale_b)]  # fmt: skip
+    executions = trace(product, list(left), list(right), c, ks, *scales)
     result, model = executions[-1].result if executions else c, product.model
     return Explanation(
         instruction=instruction, arch=arch, lowering=model.lowering, model=model.describe(), source=model.source,
         status=model.status, note=model.note, row=row, column=column, a_format=product.a.name, b_format=product.b.name,
         c_format=product.c.name, d_format=product.d.name, k=len(a) if k is None else k, a=left, b=right,
         ks=tuple(range(len(left)) if ks is None else ks), c=c, executions=executions, result=result,
-        value=decimal(result, product.d),
+        value=decimal(result, product.d), scale_format=product.scale.name if product.scale else "",
+        scale_a=scales[0], scale_b=scales[1], scale_block=product.scale_block,
     )  # fmt: skip

@@ -43,6 +43,11 @@ class Explanation:
         Pattern of the element of D.
     value : str
         Its value, in decimal.
+    scale_format : str
+        Of the block scales; ``""`` without.
+    scale_a, scale_b : tuple of int
+        Patterns of the scales of the row and of the column, one for each ``scale_block`` products.
+    scale_block : int
     """
 
     instruction: str
@@ -66,6 +71,10 @@ class Explanation:
     executions: tuple[Execution, ...]
     result: int
     value: str
+    scale_format: str = ""
+    scale_a: tuple[int, ...] = ()
+    scale_b: tuple[int, ...] = ()
+    scale_block: int = 0
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -116,8 +125,9 @@ class Explanation:
         sparse = f"; A is sparse: {len(self.a)} products" if len(self.a) < last else ""
         if sparse and "k %" in self.model:
             sparse += ", which the model's k counts"
+        scales = f"; block scales ({self.scale_format}) of {self.scale_block} products" if self.scale_format else ""
         rows += [
-            ("operands", f"{used}; K = {self.k}{filled}{several}{sparse}"),
+            ("operands", f"{used}; K = {self.k}{filled}{several}{sparse}{scales}"),
             ("model", self.model),
             ("status", self.status),
             ("source", self.source),

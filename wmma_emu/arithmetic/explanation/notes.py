@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Single notes for an explanation: a number, a term, a rounding; and bits that know where they come from."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from wmma_emu.arithmetic import reference
-from wmma_emu.arithmetic.explanation.steps import AlignedTerm, Number, Rounding
+from wmma_emu.arithmetic.block_scale import group_units, scale_pair, sum_of_group
+from wmma_emu.arithmetic.explanation.steps import AlignedTerm, Number, Rounding, ScaledBlock
+from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.formats import Format
 from wmma_emu.formats import Rounding as Mode
 from wmma_emu.formats.reference import round_significand, unpack
 
-__all__ = ["Traced", "aligned_term", "k_of", "name_of", "number", "rounding_note", "stripped", "word"]
+__all__ = [
+    "Traced", "aligned_term", "k_of", "name_of", "number", "rounding_note", "scaled_blocks", "stripped", "word",
+]  # fmt: skip
 
 
 class Traced(int):
@@ -43,9 +50,12 @@ def number(bits: int, name: str, fmt: Format) -> Number:
 
 def aligned_term(
     term: reference.Term, special: bool, exponent: int, fraction_bits: int, formats: tuple[Format, Format],
-    operands: tuple[int, ...],
+    operands: tuple[int, ...], group: str = "",
 ) -> AlignedTerm:  # fmt: skip
-    """One term with what stays and what goes of it; nothing does either of zeros, nor where a special decides."""
+    """One term with what stays and what goes of it; nothing does either of zeros, nor where a special decides.
+
+    A group of products has a name, and its scales as operands.
+    """
     a, b, kinds = None, None, ("", "")
     if len(operands) == 2:
         a, b = operands
@@ -56,15 +66,49 @@ def aligned_term(
         kept = reference.cut(term, exponent, fraction_bits)
         cut_bits = max(term.fraction_bits + shift - fraction_bits, 0)
         cut = term.significand - (abs(kept) << cut_bits) if cut_bits else 0
-    k = k_of(operands[0]) if b is not None else None
+    k = k_of(operands[0]) if b is not None and not group else None
     finite = term.kind == "finite"
     return AlignedTerm(
-        name=f"k={k}" if k is not None else name_of(operands[0]), k=k, a=None if a is None else int(a),
+        name=f"k={k}" if k is not None else group or name_of(operands[0]), k=k, a=None if a is None else int(a),
         b=None if b is None else int(b), bits=int(operands[0]) if b is None else None, a_kind=kinds[0], b_kind=kinds[1],
         kind=term.kind, sign=term.sign, exponent=term.exponent if finite else 0,  # type: ignore[arg-type]
         significand=term.significand if finite else 0, fraction_bits=term.fraction_bits, shift=shift, kept=kept,
         cut=cut, cut_bits=cut_bits,
     )  # fmt: skip
+
+
+def scaled_blocks(
+    product: DotProduct, a: list[int], b: list[int], scale_a: Sequence[int], scale_b: Sequence[int]
+) -> tuple[ScaledBlock, ...]:
+    """Products of a step that share scales; or that are a group, with their sum."""
+    model, fmt = product.model, product.scale
+    size = model.group_terms or min(product.scale_block, len(a))
+    if fmt is None:
+        return ()
+    blocks = []
+    for i in range(0, len(a), size):
+        here = slice(i, i + size)
+        ks = [k_of(x) or 0 for x in a[here]]
+        pair = scale_pair(scale_a[i], scale_b[i], fmt)
+        finite = pair.kind == "finite"
+        block = ScaledBlock(
+            name=f"k={ks[0]}" if len(ks) == 1 else f"k={ks[0]}..{ks[-1]}", scale_a=int(scale_a[i]),
+            scale_b=int(scale_b[i]), kind=pair.kind, exponent=pair.exponent if finite else 0,  # type: ignore[arg-type]
+            significand=pair.significand if finite else 0, fraction_bits=pair.fraction_bits,
+        )  # fmt: skip
+        if model.group_terms:
+            one = group_sum(product, a[here], b[here])
+            block = replace(block, ks=tuple(ks), a=tuple(map(int, a[here])), b=tuple(map(int, b[here])),
+                            total=one, total_bits=group_units(product.operand_formats))  # fmt: skip
+        blocks.append(block)
+    return tuple(blocks)
+
+
+def group_sum(product: DotProduct, a: list[int], b: list[int]) -> int:
+    """The exact sum of a group's products, in units of the smallest one."""
+    formats = product.operand_formats
+    terms = [reference.multiply(x, formats[0], y, formats[1]) for x, y in zip(a, b, strict=True)]
+    return sum_of_group(terms, group_units(formats))
 
 
 def rounding_note(sign: int, significand: int, exponent: int, fmt: Format, mode: Mode) -> Rounding:

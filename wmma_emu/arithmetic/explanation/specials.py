@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Which operands made a result an infinity or NaN, and by which rule, in words."""
 
-from wmma_emu.arithmetic.explanation.steps import Special
-from wmma_emu.arithmetic.model import DotProduct
+from collections.abc import Sequence
+
+from wmma_emu.arithmetic.explanation.steps import ScaledBlock, Special
 from wmma_emu.arithmetic.reference import Term
 from wmma_emu.formats import Format
 from wmma_emu.formats.reference import unpack
@@ -13,12 +14,15 @@ CANONICAL = "a NaN comes out canonical, whatever went in"
 OPPOSED = "infinities of both signs are NaN"
 INFINITE = "infinities of one sign stay"
 PROPAGATED = "the first NaN among b, addend, a comes out, quieted, with its sign and payload"
+NAN_SCALE = "a NaN scale makes NaN of all that it scales, zeros too; a NaN comes out canonical"
 NEW_NAN = "infinity times zero is NaN, the canonical one"
 
 
-def of_terms(product: DotProduct, a: list[int], b: list[int], c: int, terms: list[Term]) -> Special | None:
-    """Explain a step with infinities or NaN among its terms; None for one without."""
-    names = [f"k={getattr(x, 'k', i)}" for i, x in enumerate(a)] + [getattr(c, "name", "+0")]
+def of_terms(names: list[str], terms: list[Term], blocks: Sequence[ScaledBlock] = ()) -> Special | None:
+    """Explain a step with infinities or NaN among its terms, by their names; None for one without."""
+    scales = [f"scales of {block.name}" for block in blocks if block.kind == "nan"]
+    if scales:
+        return Special(result="nan", rule=NAN_SCALE, causes=tuple(scales))
     nans = [name for name, term in zip(names, terms, strict=True) if term.kind == "nan"]
     infinite = [(name, term.sign) for name, term in zip(names, terms, strict=True) if term.kind == "infinity"]
     if nans:

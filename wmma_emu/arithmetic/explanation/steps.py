@@ -10,7 +10,7 @@ from typing import Literal
 
 __all__ = [
     "AlignedSum", "AlignedTerm", "BitCount", "BitWord", "Conversion", "Converted", "Execution", "IntegerSum",
-    "IntegerTerm", "MultiplyAdd", "Number", "Rounding", "Special", "Step",
+    "IntegerTerm", "MultiplyAdd", "Number", "Rounding", "ScaledBlock", "Special", "Step",
 ]  # fmt: skip
 
 Kind = Literal["zero", "finite", "infinity", "nan"]
@@ -87,6 +87,8 @@ class Conversion:
 class AlignedTerm:
     """One term of an aligned sum: a product, or the addend, whose ``k``, ``a`` and ``b`` are None.
 
+    Of a group of products with block scales ``a`` and ``b`` are the scales, and ``k`` is None.
+
     ``(-1)**sign * significand * 2**(exponent - fraction_bits)``, not normalised. ``shift`` places to the right it is
     aligned; ``kept`` is what stays of it, signed, in units of the sum, and the integer ``cut`` of ``cut_bits`` bits is
     what goes.
@@ -111,11 +113,34 @@ class AlignedTerm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScaledBlock:
+    """Products that share a scale of A and one of B, ``significand * 2**(exponent - fraction_bits)`` together.
+
+    Where they are a group, one term, ``ks``, ``a`` and ``b`` are the operands, and ``total * 2**-total_bits`` is the
+    exact sum of their products; else those are empty and zero.
+    """
+
+    name: str
+    scale_a: int
+    scale_b: int
+    kind: Kind
+    exponent: int
+    significand: int
+    fraction_bits: int
+    ks: tuple[int, ...] = ()
+    a: tuple[int, ...] = ()
+    b: tuple[int, ...] = ()
+    total: int = 0
+    total_bits: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedSum:
     """One rounding step: terms aligned to ``exponent``, cut to units of ``2**(exponent - fraction_bits)``, added.
 
     ``floor`` says that the unit's lowest exponent decided the alignment; ``aligned_to`` is the first term that did,
-    where one did. With infinities or NaN among the terms, nothing is aligned: see ``special``.
+    where one did. With infinities or NaN among the terms, nothing is aligned: see ``special``. Where groups of products
+    are the terms, ``a_format`` and ``b_format`` are that of their scales, ``operand_formats`` those of the products.
     """
 
     step: Literal["aligned_sum"] = "aligned_sum"
@@ -133,6 +158,9 @@ class AlignedSum:
     rounding: Rounding | None
     special: Special | None
     result: int
+    scale_format: str = ""
+    blocks: tuple[ScaledBlock, ...] = ()
+    operand_formats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

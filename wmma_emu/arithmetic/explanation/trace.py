@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """From a dot product to its explanation: the reference arithmetic, run with a unit that takes notes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from wmma_emu.arithmetic import reference
+from wmma_emu.arithmetic.block_scale import Term
 from wmma_emu.arithmetic.explanation import specials
 from wmma_emu.arithmetic.explanation.notes import (
     Traced,
@@ -12,6 +15,7 @@ from wmma_emu.arithmetic.explanation.notes import (
     name_of,
     number,
     rounding_note,
+    scaled_blocks,
     stripped,
     word,
 )
@@ -25,6 +29,7 @@ from wmma_emu.arithmetic.explanation.steps import (
     IntegerSum,
     IntegerTerm,
     MultiplyAdd,
+    ScaledBlock,
     Step,
 )
 from wmma_emu.arithmetic.model import DotProduct
@@ -39,8 +44,9 @@ _WORD = 32
 
 
 def trace(
-    product: DotProduct, a: list[int], b: list[int], c: int, ks: list[int] | None = None
-) -> tuple[Execution, ...]:
+    product: DotProduct, a: list[int], b: list[int], c: int, ks: list[int] | None = None,
+    scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
+) -> tuple[Execution, ...]:  # fmt: skip
     """Compute one element of D, instruction after instruction over k, and write every step down.
 
     Parameters
@@ -51,6 +57,8 @@ def trace(
     c : int
     ks : list of int, optional
         Of a sparse A the k that each packed element stands at; an instruction reaches over twice as many.
+    scale_a, scale_b : sequence of int, optional
+        Patterns of block scales, one for each ``product.scale_block`` of those.
 
     Examples
     --------
@@ -71,13 +79,28 @@ def trace(
         y = [Traced.of(b[i], f"b[{names[i]}]", names[i]) for i in places]
         first_k = start // product.k * reach
         first, addend = len(unit.steps), running
-        running = reference.dot(product, list(x), list(y), addend, unit)
+        first_scale = start // product.k * product.scale_vec
+        here = slice(first_scale, first_scale + product.scale_vec)
+        running = reference.dot(product, list(x), list(y), addend, unit, scale_a[here], scale_b[here])
         execution = Execution(
             number=len(executions) + 1, first_k=first_k, last_k=first_k + reach - 1, c_name=name_of(addend),
             c=int(addend), steps=tuple(unit.steps[first:]), result=int(running),
         )  # fmt: skip
         executions.append(execution)
     return tuple(executions)
+
+
+class _Operands(NamedTuple):
+    """What a term is made of: a and b, or two scales, or the addend alone; and the name of a group."""
+
+    bits: tuple[int, ...]
+    group: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the term."""
+        k = k_of(self.bits[0]) if len(self.bits) == 2 else None
+        return self.group or (name_of(self.bits[0]) if k is None else f"k={k}")
 
 
 class NoteTaker(reference.Unit):
@@ -111,28 +134,54 @@ class NoteTaker(reference.Unit):
 
     def fused_step(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
         """Terms, alignment, cut, sum, rounding."""
-        model, out = product.model, product.model.output_format
         result = super().fused_step(product, a, b, c)
         terms = reference.step_terms(product, a, b, c)
-        special = specials.of_terms(product, a, b, c, terms)
+        operands = [_Operands(pair) for pair in zip(a, b, strict=True)]
+        return self._aligned_sum(product, terms, [*operands, _Operands((c,))], result)
+
+    def scaled_step(
+        self, product: DotProduct, a: list[int], b: list[int], c: int, scale_a: Sequence[int], scale_b: Sequence[int]
+    ) -> int:
+        """The same with block scales: those of each block, and where groups are the terms, their sums."""
+        result = super().scaled_step(product, a, b, c, scale_a, scale_b)
+        terms = reference.step_terms(product, a, b, c, scale_a, scale_b)
+        blocks = scaled_blocks(product, a, b, scale_a, scale_b)
+        operands = [_Operands(pair) for pair in zip(a, b, strict=True)]
+        if product.model.scaling == "groups":
+            operands = [_Operands((block.scale_a, block.scale_b), block.name) for block in blocks]
+        return self._aligned_sum(product, terms, [*operands, _Operands((c,))], result, blocks)
+
+    def _aligned_sum(
+        self, product: DotProduct, terms: list[Term], operands: list["_Operands"], result: int,
+        blocks: tuple[ScaledBlock, ...] = (),
+    ) -> int:  # fmt: skip
+        model, out, formats = product.model, product.model.output_format, product.operand_formats
+        if blocks and blocks[0].ks and product.scale is not None:
+            formats = product.scale, product.scale
+        special = specials.of_terms([x.name for x in operands], terms, blocks)
         exponent = 0 if special else reference.alignment_exponent(model, terms)
         notes = [
-            aligned_term(term, special is not None, exponent, model.fraction_bits, product.operand_formats, pair)
-            for term, pair in zip(terms, [*zip(a, b, strict=True), (c,)], strict=True)
+            aligned_term(term, special is not None, exponent, model.fraction_bits, formats, pair, group)
+            for term, (pair, group) in zip(terms, operands, strict=True)
         ]
         total = 0 if special else sum(term.kept for term in notes)
         rounding = None
         if total:
             low = exponent - model.fraction_bits
             rounding = rounding_note(int(total < 0), abs(total), low, out, model.rounding)
-        aligned_to = [t.name for t in notes if t.kind == "finite" and t.exponent == exponent]
+        counts = ("finite", "zero") if model.zero_groups == "aligned" else ("finite",)
+        aligned_to = [
+            note.name for note, term in zip(notes, terms, strict=True)
+            if term.exponent == exponent and (term.kind == "finite" or (term.kind in counts and note.b is not None))
+        ]  # fmt: skip
         return self._write(
             AlignedSum(
-                number=self._next(), a_format=product.operand_formats[0].name, b_format=product.operand_formats[1].name,
+                number=self._next(), a_format=formats[0].name, b_format=formats[1].name,
                 format=model.accumulator_format.name, result_format=out.name, terms=tuple(notes),
                 fraction_bits=model.fraction_bits, exponent=exponent, floor=not (aligned_to or special),
                 aligned_to="" if special or not aligned_to else aligned_to[0], total=total, rounding=rounding,
-                special=special, result=result,
+                special=special, result=result, scale_format=product.scale.name if product.scale else "",
+                blocks=blocks, operand_formats=tuple(x.name for x in product.operand_formats) if blocks else (),
             )
         )  # fmt: skip
 

@@ -14,7 +14,8 @@ _TARGET = re.compile(r"sm_(\d+)([af]?)")
 def require_target(target: str, arch: Arch) -> None:
     """Refuse a text that a chip would refuse: one of a later chip, or of another one's own features.
 
-    Code for sm_80 runs on every later chip; code for sm_90a on Hopper alone (PTX ISA, .target).
+    Code for sm_80 runs on every later chip; code for sm_90a on Hopper alone; code for sm_100f on sm_100 and on later
+    chips of its family, sm_103 (PTX ISA, .target; ptxas 13.0 assembles it for those and no other).
 
     Raises
     ------
@@ -30,16 +31,19 @@ def require_target(target: str, arch: Arch) -> None:
         ...
     wmma_emu.errors.UnsupportedInstructionError: the text is for sm_90a, and sm_80 (Ampere) is an older chip; compile it
     for sm_80, or name the chip: arch="sm_90"
+    >>> require_target("sm_120f", arch_of("sm_121"))
     """
     found = _TARGET.search(target)
     if found is None:
         raise UnsupportedInstructionError(f"the text's .target is {shorten(target)}, which names no chip such as sm_80")
-    number, alone = int(found[1]), bool(found[2])
+    number, suffix = int(found[1]), found[2]
     name = f"{arch} ({arch.generation})"
     if number > arch.number:
         problem = f"{name} is an older chip"
-    elif alone and number != arch.number:
+    elif suffix == "a" and number != arch.number:
         problem = f"its features are that chip's alone, not those of {name}"
+    elif suffix == "f" and number // 10 != arch.number // 10:
+        problem = f"its features are those of that chip's family alone, and {name} is of another"
     else:
         return
     raise UnsupportedInstructionError(

@@ -59,10 +59,6 @@ def bind(opcode: str, binding: Binding) -> Bound:
     UnsupportedInstructionError
         If the chip lacks it, or it is not modelled.
     """
-    words = opcode.split(".")
-    scaled = [x for x in words if x == "block_scale" or (x.startswith("kind::") and x != "kind::f8f6f4")]
-    if scaled:
-        raise UnsupportedInstructionError(f"{opcode}: .{scaled[0]} is not modelled yet")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         matrix = bound_instruction(lookup(opcode, binding.arch.name), binding.arch)

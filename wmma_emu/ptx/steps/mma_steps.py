@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""mma and mma.sp: D = A B + C on the registers of a warp."""
+"""mma and mma.sp: D = A B + C on the registers of a warp, with block scales where there are such."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from wmma_emu.ptx.steps.matrix_operands import (
     targets_of,
     write_registers,
 )
+from wmma_emu.ptx.steps.matrix_scales import OPERANDS_OF_SCALES, BlockScales
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
@@ -32,33 +33,41 @@ _LETTERS: tuple[Letter, ...] = ("a", "b", "c")
 def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
     bound = bind(instruction.opcode, binding)
     row, matrix = bound.row, bound.matrix
-    given = operands_of(instruction, 6 if row.is_sparse else 4)
+    given = operands_of(instruction, 4 + 2 * row.is_sparse + OPERANDS_OF_SCALES * row.is_block_scaled)
     targets = targets_of(instruction, given[0], row.registers("d"))
     sources = [sources_of(instruction, x, row.registers(n)) for n, x in zip(_LETTERS, given[1:4], strict=True)]
     kinds = ["b64" if row.format(name).bits == 64 else "b32" for name in _LETTERS]
     metadata = None
     if row.is_sparse:
         metadata = Metadata.of(row, given[4], immediate_of(instruction, given[5], "the sparsity selector"))
+    block_scales = BlockScales.of(instruction, row, given[-OPERANDS_OF_SCALES:]) if row.is_block_scaled else None
 
     def step(state: "State", active: Active) -> None:
         warps = state.warps(executing(state, active))
         for name, operand in zip("ABC", given[1:4], strict=True):
             state.require_defined(instruction, operand, active, f"operand {name}")
         a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))
-        if metadata is None:
-            d = matrix.execute(a, b, c, engine=bound.engine(warps.count))
-        else:
-            words, legal = metadata.read(state, instruction, warps, active)
-            d = matrix.execute(a, b, c, metadata=words, selector=metadata.selector, engine=bound.engine(warps.count))
-            if legal is not None:
-                d = np.where(legal[:, None], d, _without_product(bound, c))
+        options: dict[str, Any] = {}
+        legal: list[Array | None] = []
+        if metadata is not None:
+            options["metadata"], known = metadata.read(state, instruction, warps, active)
+            options["selector"] = metadata.selector
+            legal.append(known)
+        if block_scales is not None:
+            scales, known = block_scales.read(state, instruction, warps, active)
+            options |= scales
+            legal.append(known)
+        d = matrix.execute(a, b, c, engine=bound.engine(warps.count), **options)
+        for known in legal:
+            if known is not None:
+                d = np.where(known[:, None], d, _without_product(bound, c))
         write_registers(state, warps, targets, d, active)
 
     return BoundStep(step, bound.not_bit_exact)
 
 
 def _without_product(bound: Bound, c: Array) -> Array:
-    """D of a warp whose metadata is illegal: C where it has D's format, else zeros."""
+    """D of a warp whose metadata or selectors are illegal: C where it has D's format, else zeros."""
     if bound.row.c == bound.row.d:
         return c
     return np.zeros((bound.row.registers("d"), 1, LANES), bound.matrix.d.register_dtype)

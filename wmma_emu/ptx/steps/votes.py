@@ -103,8 +103,8 @@ _IDENTITY: dict[str, int] = {
 _INTEGERS = tuple(f"redux.sync.{x}.{kind}" for x in ("add", "min", "max") for kind in ("u32", "s32"))
 _BITS = tuple(f"redux.sync.{x}.b32" for x in ("and", "or", "xor"))
 _FLOATS = tuple(f"redux.sync.{x}{a}{n}.f32" for x in ("min", "max") for a in ("", ".abs") for n in ("", ".NaN"))
-_CHIPS_OF_FLOATS = ("sm_100",)
-"""PTX ISA 9.1, redux.sync: documented; ptxas 12.9 accepts it for sm_100a alone of the chips of the table."""
+_CHIPS_OF_FLOATS = ("sm_100", "sm_103")
+"""PTX ISA 9.1, redux.sync: documented; ptxas 13.0 accepts it for sm_100a and sm_103a alone of the chips of the table."""
 
 _NAN = np.uint32(0x7FFF_FFFF)
 _SIGN = np.uint32(0x8000_0000)

@@ -100,7 +100,7 @@ def zero_times_huge(draw: Draw) -> Words:
     fmt = draw.fmt
     # Formats of few exponents need their smallest numbers to be far below what is huge.
     lowest = -10 if fmt.exponent_bits >= 8 else fmt.emin - fmt.fraction_bits
-    small = draw.number(draw.between(lowest, -6))
+    small = draw.number(draw.between(lowest, max(lowest, -6)))
     if draw.operand == "a":
         return np.where(draw.at(huge), draw.zero(), small)
     return np.where(draw.at(huge), draw.number(fmt.emax - draw.between(0, 3)), small)

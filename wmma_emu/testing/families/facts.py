@@ -22,6 +22,8 @@ class Facts:
         Products of one element of D: k, or fewer where A is packed.
     ordered : bool
         Whether metadata has to name places in ascending order.
+    together : int
+        How many neighbouring elements one index of the metadata moves: two where they lie in 4 bits.
     """
 
     a: Format
@@ -33,13 +35,15 @@ class Facts:
     k: int
     terms: int
     ordered: bool = False
+    together: int = 1
 
     @classmethod
     def of(cls, instruction: Instruction) -> "Facts":
         """Read them off a row of the instruction table."""
         a, b, c, d = (instruction.format(x) for x in ("a", "b", "c", "d"))
         ordered = instruction.family == "mma.sp::ordered_metadata"
-        return cls(a, b, c, d, instruction.m, instruction.n, instruction.k, instruction.terms, ordered)
+        together = 2 if instruction.container("a").bits == 4 else 1
+        return cls(a, b, c, d, instruction.m, instruction.n, instruction.k, instruction.terms, ordered, together)
 
     @property
     def is_sparse(self) -> bool:

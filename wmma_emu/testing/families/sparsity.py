@@ -20,18 +20,13 @@ _ANY_ROW = slice(3, None, 4)
 """The rows that take any of them."""
 
 
-def _elements_at_once(facts: Facts) -> int:
-    """How many neighbouring elements one index moves: two of 4 bits."""
-    return 2 if facts.a.bits == 4 else 1
-
-
 def _alternative_k(facts: Facts) -> NDArray[np.int64]:
     """For each packed position its k of each alternative, shape (terms, 2).
 
     Four groups of k share two packed ones: the lower of those stands for group 0 or 1, the upper for 2 or 3. For
     tf32, one of two, the packed one for either. A group is one k, or two neighbours of 4 bits.
     """
-    together = _elements_at_once(facts)
+    together = facts.together
     group, element = np.divmod(np.arange(facts.terms), together)
     return (2 * group[:, None] + np.arange(2)) * together + element[:, None]
 
@@ -54,7 +49,7 @@ def draw_indices(facts: Facts, plan: Plan, key: str, tiles: int) -> NDArray[np.i
     positions that cancel for the same of them. Every fourth row has any legal pairs, in either order where metadata
     need not be ordered.
     """
-    together = _elements_at_once(facts)
+    together = facts.together
     groups = facts.terms // together
     words = random_words(f"{key}|indices", tiles * facts.m * groups).reshape(tiles, facts.m, groups)
     # A group's elements move together, and so do positions that cancel; no family of 4-bit elements has those.

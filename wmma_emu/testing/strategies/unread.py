@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.formats.codec import Bits
-from wmma_emu.formats.packing import pack_words
 from wmma_emu.testing.families.words import random_words
 from wmma_emu.warp.registers import BoundOperand
 
@@ -62,4 +61,4 @@ def _first_copies(operand: BoundOperand) -> NDArray[np.bool_]:
 def _packed(operand: BoundOperand, places: NDArray[Any]) -> Bits:
     """Set all bits of some elements."""
     fmt = operand.format
-    return pack_words(np.where(places, fmt.storage.type(fmt.mask), fmt.storage.type(0)), fmt)
+    return operand.pack_elements(np.where(places, fmt.storage.type(fmt.mask), fmt.storage.type(0)))

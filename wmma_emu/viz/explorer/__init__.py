@@ -12,8 +12,8 @@ __all__ = ["explorer_page"]
 
 _HERE = Path(__file__).parent
 _SCRIPTS = (
-    "layouts", "catalogue", "words", "questions", "answers", "figures", "light", "product", "panels", "schedules",
-    "state", "choose", "show", "cells", "list", "page",
+    "layouts", "catalogue", "words", "questions", "answers", "figures", "light", "product", "panels", "scales",
+    "schedules", "state", "choose", "show", "cells", "list", "page",
 )  # fmt: skip
 """Files of one script, in the order in which they stand in it."""
 

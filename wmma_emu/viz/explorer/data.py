@@ -12,6 +12,7 @@ from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.layouts.formulas import formulas_of
 from wmma_emu.viz.explorer.moves import move_rows, plans_of
 from wmma_emu.viz.explorer.numbered import Numbered
+from wmma_emu.viz.explorer.scales import coded_scales
 from wmma_emu.viz.explorer.sparse import coded_metadata
 from wmma_emu.viz.explorer.weights import coded_layout
 from wmma_emu.viz.palette import INK, LANE_COLOURS
@@ -31,20 +32,24 @@ def explorer_data() -> dict[str, Any]:
         ``plans``: of each layout, its `Plan` rows. ``formulas``: of each layout, its formulas.
         ``sources``: text and status. ``bindings``: for groups of chips (a bit for each), the numbers of the layouts of
         a, b, c, d (-1 where an operand is not in registers) and of the source. ``instructions``: mnemonic, types,
-        binding, metadata. ``metadata``: `CodedMetadata` rows. ``moves``: see `move_rows`.
+        binding, metadata, scales, held. ``metadata``: `CodedMetadata` rows. ``scales``: `CodedScales` rows. ``held``:
+        where values of A and of B are narrower than what holds them, their bits and the lowest one's place in it, of A
+        and of B. ``moves``: see `move_rows`.
         ``every_lane_needs_an_address``: chips on which no lane's address may be invalid in `ldmatrix`.
 
     Examples
     --------
     >>> data = explorer_data()
     >>> len(data["instructions"]), len(data["layouts"]), data["layouts"][0][:4]
-    (1422, 147, (8, 4, 4, 16))
+    (1572, 147, (8, 4, 4, 16))
     """
     layouts: Numbered[LaneMap] = Numbered()
     sources: Numbered[tuple[str, str]] = Numbered()
     bindings: Numbered[tuple[tuple[int, ...], ...]] = Numbered()
     types: Numbered[str] = Numbered()
     metadata: Numbered[Any] = Numbered()
+    scales: Numbered[Any] = Numbered()
+    held: Numbered[tuple[int, ...]] = Numbered()
 
     def binding_of(row: Instruction) -> tuple[tuple[int, ...], ...]:
         chips: dict[tuple[int, ...], int] = {}
@@ -63,6 +68,8 @@ def explorer_data() -> dict[str, Any]:
             types(".".join((row.d, row.a, row.b, row.c))),
             bindings(binding_of(row)),
             metadata(coded_metadata(row)) if row.is_sparse else -1,
+            scales(coded_scales(row)) if row.is_block_scaled else -1,
+            held(_held(row)) if any(row.container(x).bits > row.format(x).bits for x in ("a", "b")) else -1,
         ]
         for name, row in INSTRUCTIONS.items()
     ]
@@ -79,10 +86,17 @@ def explorer_data() -> dict[str, Any]:
         "bindings": bindings.rows(),
         "types": types.rows(),
         "metadata": metadata.rows(),
+        "scales": scales.rows(),
+        "held": held.rows(),
         "instructions": rows,
         "moves": move_rows(),
         "every_lane_needs_an_address": EVERY_LANE_NEEDS_AN_ADDRESS,
     }
+
+
+def _held(row: Instruction) -> tuple[int, ...]:
+    """Bits of a value of A and its lowest bit's place in what holds it, and those of B."""
+    return row.format("a").bits, row.container("a").shift, row.format("b").bits, row.container("b").shift
 
 
 def _formulas(layout: LaneMap) -> list[Any]:

@@ -158,6 +158,11 @@ def _inside(steps: tuple[MachineStep, ...], product: DotProduct) -> str:
     first = steps[0].rounded
     rounds = f"{model.rounding} to {model.output_format} ({model.status})"
     if len(first) == 1:
-        return f"{len(first[0])} products and what they are added to are summed and rounded once, {rounds}"
+        scaled = {
+            "": "",
+            "exponents": " with their scales",
+            "groups": f", as exact sums of {model.group_terms} with their scales,",
+        }[model.scaling]
+        return f"{len(first[0])} products{scaled} and what they are added to are summed and rounded once, {rounds}"
     together = ", then ".join(f"k {numbers(ks)}" for ks in first)
     return f"{together}, each summed with what it adds to and rounded {rounds}"

@@ -116,12 +116,12 @@ _ALL_B1 = "m8n8k128 m16n8k128 m16n8k256"
 _TWICE = "one for A and the complement of B, one for the complement of A and B"
 
 UNDIVIDED = (
-    Undivided("mma.sync", "m8n8k4", "f16", "sm_80", "sm_120",
+    Undivided("mma.sync", "m8n8k4", "f16", "sm_80", "sm_121",
               "it is {machine}; no machine instruction makes a block of D, and which lane computes what is not known",
               "ptxas 12.8 (sm_86: 12.4; kinds of operations: 13.0), cubins disassembled, 2026-11-20"),
     Undivided("mma.sync wmma.mma", _ALL_B1, "b1:xor", "sm_90", "sm_90",
               "it is {machine}, " + _TWICE + ", added up with C: both take every k"),
-    Undivided("mma.sync wmma.mma", _ALL_B1, "b1:xor", "sm_100", "sm_120",
+    Undivided("mma.sync wmma.mma", _ALL_B1, "b1:xor", "sm_100", "sm_121",
               "it is {machine} in a routine that runs twice, " + _TWICE + ", added up with C: every k is "
               "taken twice"),
 )  # fmt: skip

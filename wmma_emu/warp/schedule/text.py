@@ -72,14 +72,15 @@ def runs_of_k(ks: Sequence[int]) -> str:
 
 
 def text_of(schedule: "Schedule") -> str:
-    """Write a schedule, at most 100 characters a line."""
+    """Write a schedule, at most 100 characters a line; a name that is longer than a line stands on one of its own."""
     return "\n".join(_lines(schedule))
 
 
 def _lines(schedule: "Schedule") -> Iterator[str]:
     row, chip = schedule.instruction, schedule.arch
     lowering = "" if schedule.lowering == "native" else f", lowering {schedule.lowering}"
-    yield from wrap(f"{row.mnemonic} on {chip} ({chip.generation}){lowering}: {schedule.machine}", _WIDTH)
+    headline = f"{row.mnemonic} on {chip} ({chip.generation}){lowering}: {schedule.machine}"
+    yield from wrap(headline, _WIDTH, break_long_words=False, break_on_hyphens=False)
     yield ""
     if schedule.sets:
         yield from _table(OCTET_HEADINGS, octet_rows(schedule))
@@ -105,11 +106,24 @@ def remarks(schedule: "Schedule") -> list[tuple[str, str]]:
         ("before", schedule.before),
         ("transposed", "the first operand of the machine instruction is B, the second A" if transposed else ""),
         ("after", schedule.after),
+        ("scales", _scales(schedule)),
         ("note", schedule.note),
         ("inside", schedule.inside),
         ("known from", f"{schedule.source} ({schedule.status})"),
     ]
     return [(label, text) for label, text in pairs if text]
+
+
+def _scales(schedule: "Schedule") -> str:
+    """Say which block scales are read beside A, B and C."""
+    row = schedule.instruction
+    if not row.is_block_scaled:
+        return ""
+    count = "one" if row.scale_vec == 1 else str(row.scale_vec)
+    return (
+        f"{count} of every row of A and of every column of B, in {row.scale}, each for {row.scale_block} k; bytes of "
+        "one register a lane for A and of one for B, which the selectors choose"
+    )
 
 
 OCTET_HEADINGS = ("octet", "threadgroups", "lanes", "product", "rows", "columns")

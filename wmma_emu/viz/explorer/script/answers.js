@@ -14,7 +14,7 @@ const strong = (text) => `<strong>${escape_html(text)}</strong>`;
 function say_element(mark, entry, operand, of) {
   const { layout, register } = operand;
   const { index, lane, cell } = mark;
-  const place = `register ${strong(register + layout.register(index))}, ${strong(bits_name(layout, index, entry))}`;
+  const place = `register ${strong(register + layout.register(index))}, ${strong(bits_name(operand, index, entry))}`;
   const head = `${strong(element_name(operand, cell))} ${of} is element ${strong(`x[${index}]`)} of `
     + `${strong(lane_name(layout, lane))} (${place}).`;
   const more = [];
@@ -33,7 +33,7 @@ function say_moved(cell, entry, operand) {
   if (entry.before) {
     const other = operand.all[operand.letter === "A" ? "D" : "A"];
     const [[index, lane]] = other.layout.holders[cell];
-    return [`${operand.letter === "A" ? "After the move it is" : "Before the move it was"} x[${index}] of lane ${lane} (register ${other.register}${other.layout.register(index)}, ${bits_name(other.layout, index)}).`];
+    return [`${operand.letter === "A" ? "After the move it is" : "Before the move it was"} x[${index}] of lane ${lane} (register ${other.register}${other.layout.register(index)}, ${bits_name(other, index)}).`];
   }
   const row = layout.row(cell);
   const bytes = entry.sourceBits < 8 ? `${entry.sourceBits}-bit value ${layout.col(cell)} of the row` : `byte${layout.bits > 8 ? "s" : ""} ${upto(layout.col(cell) * layout.bits / 8, layout.bits / 8)} of the row`;
@@ -45,9 +45,11 @@ const KEPT = { "1:2": "that one", "2:4": "one of the two", "4:8": "one of the fo
 /** How an element of D comes about. */
 function sum_of(entry, row, col) {
   const to = `D[${row}][${col}] = C[${row}][${col}] +`, bitwise = bitwise_of(entry);
+  const a = `A[${row}][k]`, b = `B[k][${col}]`;
+  const product = entry.scales ? `${a} · ${b} · scale_A[${row}][k / ${entry.scales[2]}] · scale_B[k / ${entry.scales[2]}][${col}]` : `${a} · ${b}`;
   if (bitwise) return `${to} the number of ones of A[${row}][k] ${bitwise} B[k][${col}] over all k.`;
-  if (entry.metadata) return `${to} Σ<sub>k</sub> A[${row}][k] · B[k][${col}], where k goes through the ${entry.k / 2} of ${entry.k} columns that metadata keeps of row ${row} of A: these meet the rows k of B.`;
-  return `${to} Σ<sub>k</sub> A[${row}][k] · B[k][${col}].`;
+  if (entry.metadata) return `${to} Σ<sub>k</sub> ${product}, where k goes through the ${entry.k / 2} of ${entry.k} columns that metadata keeps of row ${row} of A: these meet the rows k of B.`;
+  return `${to} Σ<sub>k</sub> ${product}.`;
 }
 
 /** Which elements of the other operands an element meets. */
@@ -64,11 +66,12 @@ function say_product(cell, entry, operand) {
   };
   if (operand.letter === "C" || operand.letter === "D")
     return `${sum_of(entry, row, col)} ${entry.metadata ? `The packed row ${row} of A` : `Row ${row} of A`} is in ${lanes_along(A, "row", row)}, column ${col} of B in ${lanes_along(B, "col", col)}.`;
+  const scale = say_scale(entry, operand.letter, row, col);
   if (entry.metadata)
-    return operand.letter === "A" ? `Of columns ${chunk_of(entry, col)} of row ${row}, ${kept_of(entry.metadata[0])}; this is ${KEPT[entry.metadata[0]]}, and metadata says which column it is. It adds to row ${row} of D.${whole_column(entry, row, col)}`
-      : `It adds to column ${col} of D where metadata keeps column ${row} of A.`;
-  return operand.letter === "A" ? `It meets row ${col} of B (${lanes_along(B, "row", col)}) and adds to row ${row} of D (${lanes_along(D, "row", row)}).`
-    : `It meets column ${row} of A (${lanes_along(A, "col", row)}) and adds to column ${col} of D (${lanes_along(D, "col", col)}).`;
+    return operand.letter === "A" ? `Of columns ${chunk_of(entry, col)} of row ${row}, ${kept_of(entry.metadata[0])}; this is ${KEPT[entry.metadata[0]]}, and metadata says which column it is. It adds to row ${row} of D.${whole_column(entry, row, col)}${scale}`
+      : `It adds to column ${col} of D where metadata keeps column ${row} of A.${scale}`;
+  return operand.letter === "A" ? `It meets row ${col} of B (${lanes_along(B, "row", col)}) and adds to row ${row} of D (${lanes_along(D, "row", row)}).${scale}`
+    : `It meets column ${row} of A (${lanes_along(A, "col", row)}) and adds to column ${col} of D (${lanes_along(D, "col", col)}).${scale}`;
 }
 
 function chunk_of(entry, packed) {
@@ -135,13 +138,13 @@ function say_register({ register, lane }, entry, operand, of) {
   }
   const held = range(layout.packed).map((e) => register * layout.packed + e);
   const parts = layout.bits === 1 ? `x[${held[0]}] to x[${held.at(-1)}], a bit each`
-    : held.map((i) => `x[${i}] in ${bits_name(layout, i, entry)}`).join(", ");
+    : held.map((i) => `x[${i}] in ${bits_name(operand, i, entry)}`).join(", ");
   return { head: `Register ${strong(operand.register + register)} ${of} holds ${parts}.`, more: formula_lines(operand) };
 }
 
 function say_index({ index }, entry, operand, of) {
   const { layout } = operand;
-  return { head: `Element ${strong(`x[${index}]`)} of ${operand.letter} ${of} is in register ${strong(operand.register + layout.register(index))}, ${strong(bits_name(layout, index, entry))}, in every lane.`,
+  return { head: `Element ${strong(`x[${index}]`)} of ${operand.letter} ${of} is in register ${strong(operand.register + layout.register(index))}, ${strong(bits_name(operand, index, entry))}, in every lane.`,
     more: formula_lines(operand) };
 }
 

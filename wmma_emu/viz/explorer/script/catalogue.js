@@ -24,6 +24,7 @@ function short_of(name) {
 const CALLED = {
   f16: "half __half fp16 float16", bf16: "__nv_bfloat16 bfloat16", tf32: "precision::tf32", f32: "float fp32 float32",
   f64: "double fp64 float64", e4m3: "fp8 float8 __nv_fp8_e4m3", e5m2: "fp8 float8 __nv_fp8_e5m2",
+  e3m2: "fp6 float6 __nv_fp6_e3m2", e2m3: "fp6 float6 __nv_fp6_e2m3", e2m1: "fp4 float4 __nv_fp4_e2m1",
   s8: "signed char int8", u8: "unsigned char uint8 int8", s4: "experimental::precision::s4 int4",
   u4: "experimental::precision::u4 uint4 int4", b1: "experimental::precision::b1 binary bit", s32: "int int32",
 };
@@ -38,10 +39,11 @@ function words_of(entry) {
   }
   if (entry.family.includes("sp")) words.push("sparse");
   if (entry.family.startsWith("wgmma")) words.push("warpgroup hopper");
+  if (entry.scales) words.push("block scales block-scaled", entry.scales[0] === "ue4m3" ? "nvfp4" : "microscaling mxfp8 mxfp6 mxfp4");
   return words.join(" ").toLowerCase();
 }
 
-function instruction_entry([name, types, binding, metadata]) {
+function instruction_entry([name, types, binding, metadata, scales, held]) {
   const family = family_of(name);
   const [, m, n, k] = name.match(/\.m(\d+)n(\d+)k(\d+)/).map(Number);
   const formats = DATA.types[types].split(".");
@@ -51,7 +53,8 @@ function instruction_entry([name, types, binding, metadata]) {
     kind: "product", name, short: short_of(name), family, m, n, k, shape: `m${m}n${n}k${k}`, formats,
     type: formats[1], chips: groups.reduce((mask, [bits]) => mask | bits, 0), groups,
     stored: stored ? { A: stored[1], B: stored[2] } : {},
-    metadata: metadata < 0 ? null : DATA.metadata[metadata],
+    metadata: metadata < 0 ? null : DATA.metadata[metadata], scales: scales < 0 ? null : DATA.scales[scales],
+    held: held < 0 ? null : DATA.held[held],
   };
 }
 
@@ -131,9 +134,10 @@ function product_operands(entry, chip) {
   const operands = {};
   LETTERS.forEach((letter, i) => {
     const number = bits[1 + i];
+    const [width, shift] = (i < 2 && entry.held?.slice(2 * i, 2 * i + 2)) || [];
     operands[letter] = {
       letter, register: letter.toLowerCase(), format: formats[letter], layout: number < 0 ? null : LAYOUTS[number],
-      stored: entry.stored[letter], source: DATA.sources[bits[5]],
+      width, shift, stored: entry.stored[letter], source: DATA.sources[bits[5]],
       role: { A: entry.metadata ? "m × k/2, packed" : "m × k", B: "k × n" }[letter] ?? "m × n",
       rows: letter === "B" ? entry.k : entry.m, cols: letter === "A" ? entry.k / (entry.metadata ? 2 : 1) : entry.n,
     };

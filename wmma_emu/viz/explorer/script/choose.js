@@ -8,7 +8,7 @@ function choose_entry(entry, letter = now.letter, mark = null) {
     notice(`${entry.short} is not on ${before.name}; the chip is now ${now.chip.name}.`);
   } else notice("");
   const lane = now.mark?.kind === "lane" ? now.mark.lane : null;
-  Object.assign(now, { entry, warp: 0, part: 0, selector: 0, feed: 0, step: 0, lowering: "", mark });
+  Object.assign(now, { entry, warp: 0, part: 0, selector: 0, scales: [0, 0, 0, 0], feed: 0, step: 0, lowering: "", mark });
   operands = operands_of(entry, now.chip);
   now.letter = Object.hasOwn(operands, letter) ? letter : Object.keys(operands)[0];
   const layout = operand_now().layout;

@@ -128,10 +128,10 @@ function matrix_cell(operand, entry, cell, x, y, width, height, { tall, wide }) 
   const step = height / (lines.length + 0.4);
   const texts = lines.map(([text, kind], i) => svg_text(x + width / 2, (y + (i + 0.95) * step).toFixed(1), text, kind)).join("");
   const where = span > 1 ? `row ${upto(row, tall)}, column ${upto(col, wide)}` : `row ${row}, column ${col}`;
-  const what = span > 1 ? `all of register ${register}${layout.register(index)}` : `x[${index}], register ${register}${layout.register(index)}, ${bits_name(layout, index, entry)}`;
+  const what = span > 1 ? `all of register ${register}${layout.register(index)}` : `x[${index}], register ${register}${layout.register(index)}, ${bits_name(operand, index, entry)}`;
   const label = `${where}: ${lanes.map((l) => lane_name(layout, l)).join(", ")}, ${what}`;
   return `<g class="cell" role="gridcell" tabindex="-1" aria-colindex="${col + 1}" aria-label="${label}" data-cell="${cell}" data-row="${row}" data-col="${col}"`
-    + ` data-lane="${lane}" data-index="${index}" data-register="${layout.register(index)}" data-bit="${layout.bit(index)}" data-matrix="${layout.matrix(cell)}"`
+    + ` data-lane="${lane}" data-index="${index}" data-register="${layout.register(index)}" data-bit="${bits_of(operand, index, entry)[0]}" data-matrix="${layout.matrix(cell)}"`
     + ` data-span="${tall} ${wide}" data-holders="${holders.map((h) => h.join("@")).join(" ")}">${fills}${svg_edge(x, y, width, height)}${texts}</g>`;
 }
 
@@ -155,7 +155,7 @@ function register_figure(operand, entry, view) {
   }
   for (let j = 0; j < columns; j++) {
     const index = view.elements.first + j * packed;
-    const bits = packed > 1 ? "0–31" : upto(layout.bit(index), entry.kind === "move" ? Math.min(entry.sourceBits, layout.bits) : layout.bits);
+    const bits = packed > 1 ? "0–31" : upto(...bits_of(operand, index, entry));
     out.push(svg_text(side + (j + 0.5) * width, 38, bits, "ruler"));
   }
   for (let i = 0; i < view.lanes.count; i++) {
@@ -169,10 +169,10 @@ function register_figure(operand, entry, view) {
       const [row, col, matrix] = [layout.row(cell), layout.col(cell), layout.matrix(cell)];
       const unread = index >= layout.read;
       const name = packed > 1 ? `${upto(row, tall)}, ${upto(col, wide)}` : `${row}, ${col}`;
-      const label = `${lane_name(layout, lane)}, register ${register}${layout.register(index)}, ${packed > 1 ? "bits 0–31" : bits_name(layout, index, entry)}: ${packed > 1 ? `row ${upto(row, tall)}, column ${upto(col, wide)}` : `${element_name(operand, cell)}, x[${index}]`}${unread ? ", a copy that is not read" : ""}`;
+      const label = `${lane_name(layout, lane)}, register ${register}${layout.register(index)}, ${packed > 1 ? "bits 0–31" : bits_name(operand, index, entry)}: ${packed > 1 ? `row ${upto(row, tall)}, column ${upto(col, wide)}` : `${element_name(operand, cell)}, x[${index}]`}${unread ? ", a copy that is not read" : ""}`;
       const x = side + j * width;
       out.push(`<g class="cell${unread ? " unread" : ""}" role="gridcell" tabindex="-1" aria-colindex="${index + 1}" aria-label="${label}" data-cell="${cell}" data-row="${row}" data-col="${col}"`
-        + ` data-lane="${lane}" data-index="${index}" data-register="${layout.register(index)}" data-bit="${layout.bit(index)}" data-matrix="${matrix}" data-span="${tall} ${wide}">`
+        + ` data-lane="${lane}" data-index="${index}" data-register="${layout.register(index)}" data-bit="${bits_of(operand, index, entry)[0]}" data-matrix="${matrix}" data-span="${tall} ${wide}">`
         + svg_rect(x, y, width - 1, height - 1, "fill", ` fill="${lane_colour(lane)}"`) + svg_edge(x, y, width, height)
         + svg_text(x + width / 2, y + 15, name, "less") + "</g>");
     }

@@ -67,6 +67,7 @@ const TABS = {
   formulas: ["Formulas", () => now.entry.kind === "product"],
   loads: [null, () => (now.entry.kind === "move" && !now.entry.before) || (now.entry.family !== "wmma.mma" && Object.values(operands).some((x) => plans_for(x).length))],
   metadata: ["Metadata", () => Boolean(now.entry.metadata)],
+  scales: ["Block scales", () => Boolean(now.entry.scales)],
   schedule: ["Step by step", () => Boolean(schedule_now())],
 };
 
@@ -110,6 +111,7 @@ function show_panel() {
     if (now.entry.kind === "move") feeds_panel(at("view-loads"), now.entry, now.chip, now.feed, again("feed"), go);
     else loads_panel(at("view-loads"), operands, now.chip, go);
   } else if (now.tab === "metadata") metadata_panel(at("view-metadata"), now.entry, now.selector, again("selector"));
+  else if (now.tab === "scales") scales_panel(at("view-scales"), now.entry, now.scales, again("scales"));
   else if (now.tab === "schedule") schedule_panel(at("view-schedule"), schedule_now(), now.step, again("step"), again("lowering"));
 }
 
@@ -128,7 +130,7 @@ function show_overview() {
   const several = operand_now().layout?.matrices > 1 && entry.kind === "product";
   at("equation").textContent = entry.kind === "move"
     ? { ldmatrix: "Rows of memory → registers", stmatrix: "Registers → rows of memory", movmatrix: "A transposed in registers" }[entry.family]
-    : bitwise_of(entry) ? `D = C + number of ones of A ${bitwise_of(entry)} B` : `${several ? "Four products " : ""}D = A · B + C`;
+    : bitwise_of(entry) ? `D = C + number of ones of A ${bitwise_of(entry)} B` : `${several ? "Four products " : ""}D = A · B + C${entry.scales ? ", A and B with block scales" : ""}`;
   maps = draw_product(at("product"), operands, entry, now.letter, choose_operand);
   for (const [letter, map] of Object.entries(maps)) {
     map.canvas.addEventListener("pointermove", (event) => hover(map.mark_at(event)));
@@ -161,6 +163,9 @@ function show_facts() {
     facts.push(["addresses", `lane <i>l</i> gives row <code>l % ${entry.rows}</code>${entry.count > 1 ? ` of matrix <code>l / ${entry.rows}</code>` : ""}${unread_addresses(entry) && `.${unread_addresses(entry)}`}`]);
   if (layout) {
     facts.push(["a lane", `${plural(layout.elements, "element")}, ${plural(layout.registers, "register")} of ${layout.registerBits} bits${layout.packed > 1 ? `, ${layout.packed} in each, lowest bits first` : ""}`]);
+    if (is_padded(operand)) facts.push(["each value", `is ${operand.width} bits of its byte, ${bits_name(operand, 0, entry)} of the first; the others do not count`]);
+    if (entry.scales && "AB".includes(operand.letter))
+      facts.push(["scales", `${plural(entry.scales[1], "scale")} of ${entry.scales[0]} for each ${operand.letter === "A" ? "row" : "column"}, one for ${entry.scales[2]} neighbours along k, in another register: <button type="button" id="to-scales">Block scales</button>`]);
     if (layout.reads_copies) facts.push(["copies", `${layout.holders[0].length} lanes hold each element; each copy is read for another block of D`]);
     else if (layout.read < layout.elements) facts.push(["copies", `x[${layout.read}] to x[${layout.elements - 1}] repeat the ones before and are not read`]);
   } else facts.push(["a lane", "nothing: the instruction reads B from shared memory"]);
@@ -170,6 +175,7 @@ function show_facts() {
   if (lines) facts.push(["row", `<code>${escape_html(lines.row)}</code>`], ["col", `<code>${escape_html(lines.col)}</code>`], ["lane", `<code>${escape_html(lines.lane)}</code>`], ["index", `<code>${escape_html(lines.index)}</code>`]);
   facts.push(["known from", `<span class="status ${status}">${status}</span> ${escape_html(source)}`]);
   at("facts").innerHTML = facts.map(([name, text]) => `<div><dt>${name}</dt><dd>${text}</dd></div>`).join("");
+  at("to-scales")?.addEventListener("click", () => turn_to("scales"));
 }
 
 const entry_title = (operand) => (!operand.matrix && !now.entry.before ? `Matrix ${operand.letter}` : `Matrix A ${operand.matrix ? "after" : "before"}`);

@@ -4,7 +4,7 @@
 const at = (id) => document.getElementById(id);
 document.head.append(make("style", {}, FIGURE_STYLE));
 
-const now = { chip: null, entry: null, letter: "A", tab: "layout", mark: null, warp: 0, part: 0, language: "c", selector: 0, feed: 0, step: 0, lowering: "" };
+const now = { chip: null, entry: null, letter: "A", tab: "layout", mark: null, warp: 0, part: 0, language: "c", selector: 0, scales: [0, 0, 0, 0], feed: 0, step: 0, lowering: "" };
 let asked = null;  // the question that is answered: { place, mark, note }
 let operands = {}, maps = {}, drawn = {}, hovered = null;
 
@@ -25,6 +25,7 @@ function fragment() {
   put("part", now.part, 0);
   put("lang", now.language, "c");
   put("selector", now.selector, 0);
+  put("scales", now.scales.join("-"), "0-0-0-0");
   put("feed", now.feed, 0);
   put("step", now.step, 0);
   put("lowering", now.lowering, "");
@@ -53,6 +54,7 @@ function read_fragment(text) {
   now.tab = said.get("view") ?? "layout";
   now.language = said.get("lang") === "python" ? "python" : "c";
   now.selector = number("selector", now.entry.metadata?.[3] ?? 1);
+  now.scales = scale_selectors(said.get("scales") ?? "", now.entry.scales);
   now.feed = number("feed", 1000);
   now.step = number("step", 1000);
   now.lowering = said.get("lowering") ?? "";

@@ -27,8 +27,18 @@ function short_name(operand, cell) {
   return `${operand.letter === "R" ? `M${layout.matrix(cell)}` : operand.matrix ?? operand.letter}[${layout.row(cell)}][${layout.col(cell)}]`;
 }
 
-/** Name the bits that an element takes in its register. */
-function bits_name(layout, index, entry) {
-  const width = entry?.kind === "move" && entry.sourceBits < layout.bits ? entry.sourceBits : layout.bits;
-  return `bit${width === 1 ? "" : "s"} ${upto(layout.bit(index), width)}`;
+/** Lowest bit of an element in its register, and how many bits it has: fewer than its place where the rest is padding. */
+function bits_of(operand, index, entry) {
+  const { layout } = operand;
+  const width = operand.width ?? (entry?.kind === "move" ? Math.min(entry.sourceBits, layout.bits) : layout.bits);
+  return [layout.bit(index) + (operand.shift ?? 0), width];
 }
+
+/** Name the bits that an element takes in its register. */
+function bits_name(operand, index, entry) {
+  const [low, width] = bits_of(operand, index, entry);
+  return `bit${width === 1 ? "" : "s"} ${upto(low, width)}`;
+}
+
+/** Whether an element has padding around it. */
+const is_padded = (operand) => operand.width < operand.layout?.bits;

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""FP8 products with float32 scales: `wmma_emu.gemm` equals what PyTorch returned on a Hopper GPU, row by row."""
+
+import dataclasses
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from tools.record_cublas import row_checksums
+from tools.record_scaled_mm import CASES, CORNER, VERSION, inputs
+from tools.recordings import load_arrays
+from wmma_emu.gemm import SCALE_ORDERS, float_scales
+from wmma_emu.gemm.scale_orders import SCALE_ORDERS as ROWS
+
+E4M3, BF16 = np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.bfloat16)
+FILE = Path(__file__).parents[1] / "data" / "sm90_scaled_mm.npz"
+ARRAYS, METADATA = load_arrays(FILE)
+
+pytestmark = pytest.mark.vectors
+
+
+def product_of(case):
+    """What the emulator makes of a recorded product, as patterns."""
+    given = inputs(case)
+    blocks = "128" in case.a
+    d = we.gemm(
+        given["a"].view(E4M3), given["b"].view(E4M3), instr="wgmma.m64n8k32.f32.e4m3.e4m3", arch="h200",
+        scale_a=given["scale_a"], scale_b=given["scale_b"],
+        k_order=None if case.fast or blocks else we.KOrder(promote_every=4),
+        bias=given["bias"].view(BF16) if case.bias else None, out_dtype=np.float32 if case.out == "f32" else BF16,
+    )  # fmt: skip
+    return d.view(f"u{d.itemsize}")
+
+
+def test_every_case_is_recorded():
+    assert METADATA["version"] == VERSION
+    assert {f"{case.key}|{what}" for case in CASES for what in ("rows", "corner")} == set(ARRAYS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
+def test_scales_in_float32_give_the_bits_of_the_library(case):
+    bits = product_of(case)
+    np.testing.assert_array_equal(bits[:CORNER, :CORNER], ARRAYS[f"{case.key}|corner"])
+    np.testing.assert_array_equal(row_checksums(bits), ARRAYS[f"{case.key}|rows"])
+
+
+@pytest.mark.parametrize("row", [x for x in ROWS if x.status == "measured"], ids=lambda row: row.granularities[0])
+@pytest.mark.parametrize("steps", ["factor", "a_first", "b_first"])
+def test_every_other_order_of_multiplications_is_refuted(row, steps, monkeypatch):
+    # Of each granularity the float32 results: rounding to bf16 hides most of it.
+    kinds = {"tensor": "tensor", "row": "row", "block": "128x128", "vector": "1x128"}
+    [case, *_] = [x for x in CASES if x.b == kinds[row.granularities[0]] and x.out == "f32"]
+    if row.granularities[0] == "vector":
+        case = next(x for x in CASES if x.a == x.b == "1x128" and x.out == "f32")
+    monkeypatch.setattr(float_scales, "SCALE_ORDERS", (dataclasses.replace(row, steps=steps),))
+    differ = (row_checksums(product_of(case)) != ARRAYS[f"{case.key}|rows"]).mean()
+    assert differ == 0 if steps == row.steps else differ == 1
+
+
+def test_rows_that_are_measured_are_those_that_are_recorded():
+    assert {x.granularities for x in SCALE_ORDERS if x.status == "measured"} == {
+        ("tensor",), ("row",), ("block",), ("vector",),
+    }  # fmt: skip

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""Record what PyTorch's FP8 products with float32 scales return: a checksum of every row, and a corner of the bits.
+
+    python -m tools.record_scaled_mm --out tests/data/sm90_scaled_mm.npz
+
+Needs PyTorch with CUDA, and a Hopper GPU. ``tests/vectors/test_scaled_mm.py`` computes the products again.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.cuda_driver import versions
+from tools.record_cublas import _cublas_version, row_checksums
+from tools.recordings import add_source, recording_parser, save_arrays
+
+__all__ = ["CASES", "CORNER", "VERSION", "Case", "inputs"]
+
+VERSION = 1
+"""Of what `inputs` draws."""
+
+CORNER = 16
+
+_K = 1024
+
+
+class Case(NamedTuple):
+    """One product of `torch._scaled_mm`: what shares a scale in A and in B, the format of D, and how sums are taken."""
+
+    a: str
+    b: str
+    out: str
+    fast: bool
+    bias: bool = False
+    shape: tuple[int, int, int] = (128, 256, _K)
+
+    @property
+    def key(self) -> str:
+        """Name of its arrays."""
+        fast, bias = "fast" if self.fast else "promoted", "-bias" if self.bias else ""
+        return f"{self.a}-{self.b}-{self.out}-{fast}{bias}-{'x'.join(map(str, self.shape))}"
+
+
+CASES = (
+    *(Case("tensor", "tensor", out, fast) for out in ("f32", "bf16") for fast in (False, True)),
+    Case("tensor", "tensor", "bf16", False, bias=True),
+    Case("tensor", "tensor", "bf16", True, bias=True),
+    *(Case("row", "row", out, fast) for out in ("f32", "bf16") for fast in (False, True)),
+    Case("row", "row", "bf16", False, bias=True),
+    Case("row", "row", "bf16", True, bias=True),
+    *(
+        Case(a, b, out, False)
+        for a, b in (("1x128", "128x128"), ("128x128", "1x128"), ("1x128", "1x128"))
+        for out in ("f32", "bf16")
+    ),
+    Case("1x128", "128x128", "bf16", False, shape=(256, 512, 2048)),
+    Case("row", "row", "bf16", False, shape=(64, 128, 1024)),
+    Case("row", "row", "bf16", True, shape=(256, 256, 512)),
+    *(Case(x, x, "bf16", False, bias=True, shape=(1024, 1024, 128)) for x in ("tensor", "row")),
+)
+"""What is asked; the library refuses some, which are left out."""
+
+
+def _scale_shape(kind: str, lines: int, k: int) -> tuple[int, ...]:
+    blocks = -(-k // 128)
+    return {"tensor": (), "row": (lines, 1), "1x128": (lines, blocks), "128x128": (-(-lines // 128), blocks)}[kind]
+
+
+def inputs(case: Case) -> dict[str, NDArray[Any]]:
+    """A (M, K) and B (K, N) as patterns of e4m3, their scales as float32 that `wmma_emu.gemm` takes, and a bias."""
+    m, n, k = case.shape
+    rng = np.random.default_rng([VERSION, m, n, k])
+    a, b = (rng.integers(0, 256, shape, np.uint8) for shape in ((m, k), (k, n)))
+    for x in (a, b):
+        x[(x & 0x7F) == 0x7F] = 0
+    bias = rng.integers(0x3C00, 0x4300, n, np.uint16) | rng.integers(0, 2, n, np.uint16) << 15
+    scales = []
+    for kind, lines in ((case.a, m), (case.b, n)):
+        shape = _scale_shape(kind, lines, k)
+        bits = rng.integers(0x3A00_0000, 0x3D00_0000, shape, np.uint32)
+        scales.append(np.asarray(bits, np.uint32).view(np.float32))
+    return {"a": a, "b": b, "scale_a": scales[0], "scale_b": scales[1].T, "bias": bias}
+
+
+def _multiply(case: Case) -> NDArray[Any]:
+    import torch
+
+    given = inputs(case)
+    e4m3 = torch.float8_e4m3fn
+    a = torch.from_numpy(given["a"]).cuda().view(e4m3)
+    b = torch.from_numpy(np.ascontiguousarray(given["b"].T)).cuda().view(e4m3).t()
+    out = {"f32": torch.float32, "bf16": torch.bfloat16}[case.out]
+    bias = torch.from_numpy(given["bias"].view(np.int16)).cuda().view(torch.bfloat16) if case.bias else None
+    scales = []
+    for kind, scale in ((case.a, given["scale_a"]), (case.b, given["scale_b"].T)):
+        tensor = torch.from_numpy(np.array(scale)).cuda()
+        if kind == "1x128":  # of one k, all rows lie side by side
+            tensor = tensor.t().contiguous().t()
+        scales.append(tensor)
+    d = torch._scaled_mm(
+        a, b, scale_a=scales[0], scale_b=scales[1].t() if scales[1].ndim else scales[1], bias=bias, out_dtype=out,
+        use_fast_accum=case.fast,
+    )  # fmt: skip
+    width = d.element_size()
+    bits: NDArray[Any] = d.contiguous().view({2: torch.int16, 4: torch.int32}[width]).cpu().numpy()
+    return bits.view({2: np.uint16, 4: np.uint32}[width])
+
+
+def _kernels(case: Case) -> list[str]:
+    """Names of the kernels that a product runs."""
+    import torch
+
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        _multiply(case)
+        torch.cuda.synchronize()
+    return [x.key for x in profile.key_averages() if "mm" in x.key.lower() or "nvjet" in x.key or "cutlass" in x.key]
+
+
+def main() -> int:
+    """Record every case."""
+    parser: argparse.ArgumentParser = recording_parser(__doc__)
+    parser.add_argument("--whole", type=Path, help="npz file for every bit of the results")
+    options = parser.parse_args()
+    arrays: dict[str, NDArray[Any]] = {}
+    whole: dict[str, NDArray[Any]] = {}
+    kernels: dict[str, list[str]] = {}
+    for case in CASES:
+        try:
+            bits = _multiply(case)
+            kernels[case.key] = _kernels(case)
+        except (RuntimeError, ValueError) as error:
+            print(f"{case.key}: refused: {str(error).splitlines()[0][:300]}", flush=True)
+            continue
+        print(f"{case.key}: {[x[:160] for x in kernels[case.key]]}", flush=True)
+        arrays[f"{case.key}|rows"] = row_checksums(bits)
+        arrays[f"{case.key}|corner"] = bits[:CORNER, :CORNER].copy()
+        whole[case.key] = bits
+    if options.whole is not None:
+        np.savez_compressed(options.whole, **whole)
+    import torch
+
+    found = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "cublas": _cublas_version(), **versions()}
+    save_arrays(options.out, arrays, version=VERSION, kernels=kernels, **found)
+    add_source(
+        options.out, contents="case -> CRC-32 of every row of D, and a corner of its bits",
+        generator=f"tools/record_scaled_mm.py, inputs version {VERSION}", **found,
+    )  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

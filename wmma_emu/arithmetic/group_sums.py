@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Groups of products with block scales, for blocks of D: exact sums through BLAS, then few terms for each element.
+
+A group of 16 e2m1 products is a whole number of quarters below 2**10, and so is every partial sum: float32 holds them,
+in whatever order BLAS adds. Times the significands of both scales it has at most 20 bits. A step's cut terms are whole
+numbers whose sums float64 holds, and so are the powers of two between them.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.arithmetic.blas import exact_matmul
+from wmma_emu.arithmetic.block_scale import NO_EXPONENT, group_units
+from wmma_emu.arithmetic.blocks import Progress
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.scaled_codes import split_codes
+from wmma_emu.formats import Format, decode, unpack
+from wmma_emu.formats.codec import Bits
+
+__all__ = ["AddStep", "Step", "fits_groups", "group_block", "multiply_groups"]
+
+Float32s = NDArray[np.float32]
+
+_TILE_ELEMENTS = 1 << 15
+"""Elements of D at once: some dozen arrays of eight bytes each stay in the second-level cache."""
+
+_EXACT = 24
+_EXACT_SUM = 53
+"""Bits of a group in float32; of a step's sum of cut terms in float64."""
+
+
+class Step(NamedTuple):
+    """The groups of one step for the elements of a tile; NaN scales have a NaN significand.
+
+    ``sums`` has the axes group, matrix, row, column; the others are those of A without column, or of B without row.
+    """
+
+    sums: Float32s
+    a_significand: Float32s
+    b_significand: Float32s
+    a_exponent: NDArray[np.int32]
+    b_exponent: NDArray[np.int32]
+
+
+AddStep = Callable[[DotProduct, Step, Float32s], None]
+"""Adds one step to the running sums of a tile, float32 values (matrix, row, column), which it writes."""
+
+
+class _Scales(NamedTuple):
+    significand: Float32s
+    exponent: NDArray[np.int32]
+
+
+def fits_groups(product: DotProduct) -> bool:
+    """Whether float32 holds the groups, and float64 the sums of a step: so it is for all rows of the table."""
+    model = product.model
+    if model.scaling != "groups" or product.scale is None or len({len(step) for step in product.steps}) != 1:
+        return False
+    units = group_units(product.operand_formats)
+    largest = np.prod([decode(np.array([f.max_finite], f.storage), f)[0] for f in product.operand_formats])
+    group = int(largest * model.group_terms * 2.0**units).bit_length()
+    term = group + 2 * (product.scale.fraction_bits + 1)
+    behind = units + 2 * product.scale.fraction_bits
+    terms = len(product.steps[0]) // model.group_terms
+    total = max(term - behind, 2) + model.fraction_bits + (terms + 1).bit_length()
+    usual = (model.accumulator, model.output, model.rounding) == ("f32", "", "RZ")
+    usual &= (model.c_joins, model.partial_sums, model.operand_format) == ("first_step", "chained", "")
+    return usual and product.c.name == product.d.name == "f32" and term <= _EXACT and total <= _EXACT_SUM
+
+
+def group_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
+    """Compute D = A B + C for every matrix of a batch, in NumPy.
+
+    Parameters
+    ----------
+    product : DotProduct
+        One that `fits_groups`.
+    a, b : uint16 arrays, shapes (batch, M, K), (batch, K, N)
+        Codes of elements and scales.
+    c : uint32 array, shape (batch, M, N)
+    d : uint32 array, shape (batch, M, N)
+        Takes the result.
+    """
+    multiply_groups(_add_step, product, a, b, c, d, progress)
+
+
+def multiply_groups(
+    add_step: AddStep, product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None
+) -> None:
+    """Tile after tile of D, step after step of K; ``add_step`` does what follows the sums of the groups."""
+    d[...] = c
+    sums = d.view(np.float32)
+    tiles = list(_tiles(d.shape))
+    for done, (matrices, rows) in enumerate(tiles):
+        x, y = a[matrices, rows], b[matrices]
+        running = np.ascontiguousarray(sums[matrices, rows])
+        with np.errstate(all="ignore"):
+            for start in range(0, a.shape[-1], product.k):
+                for step in product.steps:
+                    here = slice(start + step[0], start + step[-1] + 1)
+                    add_step(product, _step(product, x[..., here], y[:, here]), running)
+        sums[matrices, rows] = running
+        if progress is not None:
+            progress((done + 1) / len(tiles))
+    np.copyto(d, product.d.canonical_nan, where=np.isnan(sums))
+
+
+def _tiles(shape: tuple[int, ...]) -> Iterator[tuple[slice, slice]]:
+    """Matrices and rows of each tile: many small matrices, or some rows of one."""
+    batch, m, n = shape
+    matrices = max(_TILE_ELEMENTS // max(m * n, 1), 1)
+    rows = max(_TILE_ELEMENTS // max(n, 1), 1)
+    for index in range(0, batch, matrices):
+        for row in range(0, m, rows):
+            yield slice(index, index + matrices), slice(row, row + rows)
+
+
+def _step(product: DotProduct, a: Bits, b: Bits) -> Step:
+    """Sums of the groups of one step, and the scales of each."""
+    size = product.model.group_terms
+    batch, m, terms = a.shape
+    a = a.reshape(batch, m, terms // size, size).transpose(2, 0, 1, 3)
+    b = b.reshape(batch, terms // size, size, b.shape[-1]).transpose(1, 0, 2, 3)
+    (x, x_scales), (y, y_scales) = split_codes(a), split_codes(b)
+    left = _scales(product.scale, x_scales[..., :1])
+    right = _scales(product.scale, y_scales[..., :1, :])
+    sums = exact_matmul(np.take(_values(product.a), x), np.take(_values(product.b), y))
+    return Step(sums, left.significand, right.significand, left.exponent, right.exponent)
+
+
+def _add_step(product: DotProduct, step: Step, c: Float32s) -> None:
+    """Align the groups and c, cut, add, round once."""
+    model = product.model
+    addend = c.astype(np.float64)
+    exponent = np.maximum(_exponent_of(c), model.min_exponent)
+    scales = step.a_significand * step.b_significand
+    terms = step.sums * scales
+    exponents = np.where(scales == 0, NO_EXPONENT, step.a_exponent + step.b_exponent)
+    counted = exponents if model.zero_groups == "aligned" else np.where(terms == 0, NO_EXPONENT, exponents)
+    np.maximum(exponent, counted.max(0), out=exponent)
+    total = np.trunc(np.ldexp(addend, model.fraction_bits - exponent))
+    for term, own in zip(terms, exponents, strict=True):
+        total += np.trunc(np.ldexp(term.astype(np.float64), own + (model.fraction_bits - exponent)))
+    c[...] = _toward_zero(np.ldexp(total, exponent - model.fraction_bits))
+
+
+def _exponent_of(c: Float32s) -> NDArray[np.int32]:
+    """Exponent of each running sum; zero has none, subnormals the smallest."""
+    field = (c.view(np.int32) >> 23) & 0xFF
+    return np.where(c == 0, np.int32(NO_EXPONENT), np.maximum(field, 1) - 127)
+
+
+def _toward_zero(values: NDArray[np.float64]) -> Float32s:
+    """Cut to float32; what is beyond it becomes infinite, and a zero +0."""
+    small = np.abs(values) < 2.0**-126
+    normal = (values.view(np.int64) & np.int64(-1 << 29)).view(np.float64)
+    if small.any():
+        normal = np.where(small, np.ldexp(np.trunc(np.ldexp(values, 149)), -149), normal)
+    return normal.astype(np.float32) + np.float32(0)
+
+
+@cache
+def _values(fmt: Format) -> Float32s:
+    """Value of every pattern."""
+    return decode(np.arange(1 << fmt.bits, dtype=np.uint8), fmt).astype(np.float32)
+
+
+def _scales(fmt: Format | None, bits: Bits) -> _Scales:
+    table = _scale_table(fmt)
+    return _Scales(np.take(table.significand, bits), np.take(table.exponent, bits))
+
+
+@cache
+def _scale_table(fmt: Format | None) -> _Scales:
+    """Significand and exponent of every pattern of a scale, bits that its format does not read included."""
+    if fmt is None:
+        raise TypeError("a product without block scales has no groups")
+    u = unpack(np.arange(1 << 8, dtype=np.uint8), fmt)
+    significand = np.where(u.is_nan, np.nan, u.significand / 2.0**fmt.fraction_bits)
+    return _Scales(significand.astype(np.float32), np.where(u.is_nan, 0, u.exponent).astype(np.int32))

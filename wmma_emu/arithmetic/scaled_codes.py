@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Elements with their block scales as codes of sixteen bits: the scale's pattern above the element's.
+
+So an engine cuts and broadcasts one array where there are two, and a table says what each code means. Nothing outside
+of this room sees codes.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.formats import Format, unpack
+from wmma_emu.formats.codec import Bits, UnpackedArray
+
+__all__ = ["ELEMENT_BITS", "code_bits", "split_codes", "unpacked_codes", "with_scales"]
+
+ELEMENT_BITS = 8
+"""Room for an element below its scale."""
+
+
+def with_scales(product: DotProduct, a: Bits, b: Bits, scale_a: Bits | None, scale_b: Bits | None) -> tuple[Bits, Bits]:
+    """Put the scales of A and B to their elements.
+
+    Parameters
+    ----------
+    product : DotProduct
+    a, b : unsigned integer arrays, shapes (..., M, K), (..., K, N)
+    scale_a, scale_b : unsigned integer arrays, shapes (..., M, K / scale_block), (..., K / scale_block, N)
+        Leading axes broadcast. None where the product has no block scales.
+
+    Returns
+    -------
+    a, b : unsigned integer arrays
+        Codes; of a product without block scales the arrays that were given.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For scales that are missing, too many, or of another shape or type.
+    """
+    given = {"scale_a": scale_a, "scale_b": scale_b}
+    if product.scale is None:
+        for name, scales in given.items():
+            if scales is not None:
+                raise FragmentMismatchError(f"{name} was given, but the instruction has no block scales; leave it out")
+        return a, b
+    blocks = a.shape[-1] // product.scale_block
+    wanted = {"scale_a": (a.shape[-2], blocks), "scale_b": (blocks, b.shape[-1])}
+    codes = []
+    for (name, scales), operand, axis in zip(given.items(), (a, b), (-1, -2), strict=True):
+        _check(product.scale, name, scales, wanted[name])
+        repeated = np.repeat(np.asarray(scales).astype(np.uint16), product.scale_block, axis)
+        codes.append(repeated << np.uint16(ELEMENT_BITS) | operand.astype(np.uint16))
+    return codes[0], codes[1]
+
+
+def _check(fmt: Format, name: str, scales: object, shape: tuple[int, int]) -> None:
+    rows, columns = shape
+    if scales is None:
+        raise FragmentMismatchError(
+            f"the instruction has block scales, but {name} is missing; pass {fmt} patterns of shape "
+            f"(..., {rows}, {columns})"
+        )
+    dtype = getattr(scales, "dtype", None)
+    if not isinstance(scales, np.ndarray) or dtype is None or dtype.kind != "u":
+        what = type(scales).__name__ if dtype is None else f"an array of {shorten(dtype, str)}"
+        raise FragmentMismatchError(f"{name} is {what}; pass {fmt} patterns as a NumPy array of uint8")
+    if scales.shape[-2:] != shape:
+        raise FragmentMismatchError(f"{name} has shape {scales.shape}; (..., {rows}, {columns}) is wanted")
+
+
+def split_codes(codes: Bits) -> tuple[Bits, Bits]:
+    """Take codes apart: patterns of elements, patterns of scales."""
+    return (codes & 0xFF).astype(np.uint8), (codes >> ELEMENT_BITS).astype(np.uint8)
+
+
+def code_bits(fmt: Format, scale: Format | None) -> int:
+    """Bits of a code; without a scale it is the pattern."""
+    return fmt.bits if scale is None else 2 * ELEMENT_BITS
+
+
+@cache
+def unpacked_codes(fmt: Format, scale: Format | None) -> UnpackedArray:
+    """Take every code apart, in their order; without a scale, every pattern without the low bits that are ignored.
+
+    The exponent is that of the element and that of the scale together; significands of scales are left out. A NaN scale
+    makes NaN of everything.
+    """
+    if scale is None:
+        patterns = np.arange(1 << (fmt.bits - fmt.ignored_low_bits), dtype=np.uint64)
+        return unpack(patterns << np.uint64(fmt.ignored_low_bits), fmt)
+    codes = np.arange(1 << (2 * ELEMENT_BITS), dtype=np.uint64)
+    element = unpack(codes & np.uint64(fmt.mask), fmt)
+    factor = unpack(codes >> np.uint64(ELEMENT_BITS), scale)
+    return UnpackedArray(
+        element.sign, element.exponent + factor.exponent, np.where(factor.is_nan, 0, element.significand),
+        element.is_infinity & ~factor.is_nan, element.is_nan | factor.is_nan,
+    )  # fmt: skip

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""How rows of the table of models are made: one for each chip that something is known of, and for its relatives."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from wmma_emu.arithmetic.model import DotModel
+
+__all__ = [
+    "BOTH", "DATA", "FP8", "H200", "LIKE_DENSE", "LITERATURE", "SIM", "SPARSE", "UNSEEN", "Evidence", "aligned", "rows",
+]  # fmt: skip
+
+H200 = (
+    "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21: no mismatch in 1.03e10 dot products of 1410 instructions, "
+    "at least 1.6e6 of each"
+)
+DATA = "published recordings of MATLAB-tensor-core (BSD-2-Clause), no mismatch: "
+LITERATURE = "MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core agree"
+SIM = "MMA-Sim (arXiv 2511.10909) alone"
+UNSEEN = "; specials, zero sums and min_exponent: literature"
+
+Evidence = dict[str, tuple[str, str, str]]
+"""For each chip: status, source, note."""
+
+LIKE_DENSE = ("inferred", "the unit of the dense instruction of this chip, half of the products left out", "")
+
+SPARSE = ("mma.sp", "mma.sp::ordered_metadata")
+BOTH = ("mma.sync", "wmma.mma")
+FP8 = ("e4m3", "e5m2")
+
+_RELATIVES = {"sm_103": "sm_100", "sm_121": "sm_120"}
+"""Chips of which nobody has said anything, and the one whose family of targets they belong to."""
+
+
+def rows(evidence: Evidence, **parameters: Any) -> Iterator[DotModel]:
+    """One row a chip; and for its relative, unless that has evidence of its own."""
+    known = dict(evidence)
+    for relative, arch in _RELATIVES.items():
+        if arch in evidence:
+            status, _, note = evidence[arch]
+            source = f"the arithmetic of {arch}, whose family of targets it is of"
+            known.setdefault(relative, ("inferred", source, note if status == "literature" else ""))
+    for arch, (status, source, note) in known.items():
+        yield DotModel(arch=arch, source=source, status=status, note=note, **parameters)
+
+
+def aligned(evidence: Evidence, accumulator: str, **parameters: Any) -> Iterator[DotModel]:
+    """Rows of aligned sums: f32 results are truncated, f16 results rounded to nearest, on every chip."""
+    rounding = "RZ" if accumulator == "f32" else "RNE"
+    fraction_bits = parameters["fraction_bits"]
+    # All measured and fitted values follow emin - 5 - (F - 23) of the accumulator; below F = 23 nothing shows it.
+    emin = -126 if accumulator == "f32" else -14
+    min_exponent = emin - 5 - max(fraction_bits - 23, 0)
+    yield from rows(evidence, arithmetic="aligned_sum", accumulator=accumulator, rounding=rounding,
+                    **{"min_exponent": min_exponent, **parameters})  # fmt: skip

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""``--operand scale_a``, ``scale_b``: which byte of which lane holds a block scale, for `layout`, `where`, `what`."""
+
+import io
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from wmma_emu.cli.operand import check_index, span
+from wmma_emu.cli.output import output_of
+from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_text, table_lines
+from wmma_emu.cli.terminal import Styled, Terminal
+from wmma_emu.cli.usage import UsageError, check_choice
+from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.layouts import ScaleMap, scale_map, scale_selectors_of
+from wmma_emu.layouts.block_scales import SCALED, Scaled
+
+__all__ = ["asks_for_scales", "run_scales"]
+
+_NAMES: dict[str, Scaled] = {f"scale_{x}": x for x in SCALED}
+_FORMATS = ("table", "csv", "json", "markdown")
+
+
+class _Place(NamedTuple):
+    """A scale: its row and column in the matrix of scales, and where it lies."""
+
+    row: int
+    col: int
+    lane: int
+    byte: int
+
+
+def asks_for_scales(arguments: Namespace) -> bool:
+    """Whether --operand names block scales.
+
+    Raises
+    ------
+    UsageError
+        If it does not, and selectors of block scales are given.
+    """
+    if arguments.operand.strip().casefold() in _NAMES:
+        return True
+    for name in ("byte_id", "thread_id"):
+        if getattr(arguments, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} chooses among block scales; add --operand {' or '.join(_NAMES)}")
+    return False
+
+
+def run_scales(arguments: Namespace, terminal: Terminal) -> None:
+    """Show where block scales lie: all of them, or those that a row and a column, or a lane, choose.
+
+    Raises
+    ------
+    UsageError, UnsupportedInstructionError
+        For an instruction, a chip, selectors, a place or a format that does not exist, an instruction without block
+        scales, and for options that block scales do not have.
+    """
+    operand = _NAMES[arguments.operand.strip().casefold()]
+    chip = None if arguments.arch is None else arch_of(arguments.arch)
+    row = lookup(arguments.instruction, chip)
+    legal = scale_selectors_of(row, operand)
+    output = _format(arguments)
+    byte_id = _selector("--byte-id", arguments.byte_id, legal.byte_ids, row)
+    thread_id = _selector("--thread-id", arguments.thread_id, legal.thread_ids, row)
+    found = scale_map(row, operand, byte_id, thread_id)
+    places = list(_chosen(arguments, found, f"scale_{operand}"))
+    file = output_of(getattr(arguments, "output", None), output, _FORMATS, "scales.csv")
+    text = io.StringIO()
+    out = terminal if file.path is None else Terminal(text)
+    if output == "table":
+        chip = chip or ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]]
+        _write_head(row, operand, chip, found, (byte_id, thread_id), out)
+        if not places:
+            out.line("Nothing in this register is read.")
+        else:
+            columns, cells = _table(row, operand, places)
+            out.lines(table_lines(columns, cells, out.width))
+    elif output == "markdown":
+        out.raw(markdown_text(*_table(row, operand, places)))
+    else:
+        records = [_record(row, operand, x) for x in places]
+        keys = list(_record(row, operand, _Place(0, 0, 0, 0)))
+        out.raw(json_text(records) if output == "json" else csv_text(records, keys))
+    if file.path is not None:
+        file.write(text.getvalue(), terminal)
+
+
+def _format(arguments: Namespace) -> str:
+    """Read --format, and refuse options of pictures."""
+    given = None if arguments.format == "grid" else arguments.format
+    for option in ("view", "matrix"):
+        if getattr(arguments, option, None) is not None:
+            raise UsageError(f"--{option} is not of block scales; leave it out")
+    if arguments.command == "layout" and arguments.register is not None:
+        raise UsageError("--register: block scales are one register a lane; leave it out")
+    return check_choice("--format", given, _FORMATS) or "table"
+
+
+def _selector(option: str, given: str | None, legal: tuple[int, ...], row: Instruction) -> int:
+    """Read a selector: the first legal one if none is given."""
+    if given is None:
+        return legal[0]
+    names = [str(x) for x in legal]
+    if given.strip() not in names:
+        raise UsageError(f"{option} {given[:80]!r} is not one of {', '.join(names)}, which {row.short_mnemonic} takes")
+    return int(given)
+
+
+def _chosen(arguments: Namespace, found: ScaleMap, name: str) -> Iterator[_Place]:
+    """List the places that are asked for, row by row."""
+    rows, cols = found.matrix_shape
+    lane = row = col = None
+    if getattr(arguments, "lane", None) is not None:
+        lane = check_index("--lane", arguments.lane, 32, "a warp has 32 lanes")
+    if arguments.command == "what":
+        check_index("--register", arguments.register, 1, f"a lane holds {name} in 1 register")
+    if getattr(arguments, "row", None) is not None:
+        row = check_index("--row", arguments.row, rows, f"{name} has {rows} rows")
+    if getattr(arguments, "col", None) is not None:
+        col = check_index("--col", arguments.col, cols, f"{name} has {cols} column{'s' * (cols > 1)}")
+    for i in range(rows):
+        for j in range(cols):
+            place = _Place(i, j, *found.locate(i, j))
+            if row in (None, i) and col in (None, j) and lane in (None, place.lane):
+                yield place
+
+
+def _write_head(
+    row: Instruction, operand: Scaled, chip: Arch, found: ScaleMap, selectors: tuple[int, int], terminal: Terminal
+) -> None:
+    """Write what is shown, on which chip, with which selectors, and who says so."""
+    legal = scale_selectors_of(row, operand)
+    shape = " x ".join(map(str, found.matrix_shape))
+    axes = "m x scales of a row" if operand == "a" else "scales of a column x n"
+    others = [x for x in row.archs if x != chip.name]
+    said = zip(("byte-id", "thread-id"), selectors, legal, strict=True)
+    texts = [f"{name} {value} of {', '.join(map(str, values))}" for name, value, values in said]
+    shared = f"{row.scale_block} columns of a row" if operand == "a" else f"{row.scale_block} rows of a column"
+    if row.is_sparse:
+        shared += " (k counts what a sparse A leaves out)"
+    terminal.line(Styled(f"scale_{operand} of {row.mnemonic}", "title"))
+    terminal.fields([
+        ("matrix", f"{shape} ({axes}) {row.scale}; each is of {shared}"),
+        ("chip", f"{chip} ({chip.generation})" + (f"; the same on {' '.join(others)}" if others else "")),
+        ("selectors", "; ".join(texts)),
+        ("a lane", "a register of 32 bits; lanes and bytes that are not named here are not read"),
+        ("known from", Styled(f"{found.source} ({found.status})", found.status)),
+    ])  # fmt: skip
+    terminal.line()
+
+
+def _table(row: Instruction, operand: Scaled, places: list[_Place]) -> tuple[list[Column], list[list[str]]]:
+    records = [_record(row, operand, x) for x in places]
+    columns = [Column(x) for x in ("lane", "bits", "row", "col", "k")]
+    cells = [
+        [str(x["lane"]), f"{x['bit_high']}:{x['bit_low']}", str(x["row"]), str(x["col"]),
+         span(int(str(x["k_first"])), row.scale_block)]
+        for x in records
+    ]  # fmt: skip
+    return columns, cells
+
+
+def _record(row: Instruction, operand: Scaled, place: _Place) -> Record:
+    block = place.col if operand == "a" else place.row
+    first = block * row.scale_block
+    return {
+        "lane": place.lane, "register": 0, "bit_low": 8 * place.byte, "bit_high": 8 * place.byte + 7,
+        "row": place.row, "col": place.col, "k_first": first, "k_last": first + row.scale_block - 1,
+    }  # fmt: skip

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""Block scales, which the instruction itself reads: patterns of 8 bits, read part by part beside A and B."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.formats import encode, format_of
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import dtype_of
+from wmma_emu.gemm.k_order import Run
+from wmma_emu.gemm.panels import Operand
+from wmma_emu.instructions import Instruction
+
+__all__ = ["ScaleOperand", "block_scales_of"]
+
+
+class ScaleOperand(Operand):
+    """A user's matrix of block scales, (..., M, K / block) or (..., K / block, N); axes of k count blocks."""
+
+    def __init__(self, array: ArrayLike, row: Instruction, name: str, k_axis: int) -> None:
+        fmt = format_of(row.scale)
+        super().__init__(array, fmt, name, k_axis)
+        self._block, self._axis = row.scale_block, k_axis
+        self._one = encode(np.array([1.0]), fmt)[0]
+
+    def of_run(self, index: tuple[slice, ...], run: Run, step: int) -> Bits:
+        """Patterns over one run; the blocks that fill its last instruction have the scale 1.0."""
+        if run.start % self._block:
+            raise UnsupportedInstructionError(
+                f"KOrder begins at k = {run.start}, within {self._block} k that share a scale; let tiles, cuts and "
+                f"split_multiple be multiples of {self._block}, and K too where residue is 'first'"
+            )
+        blocks = Run(run.start // self._block, -(-run.stop // self._block))
+        bits = self.bits(index, blocks)
+        missing = -(-(run.stop - run.start) // step) * step // self._block - (blocks.stop - blocks.start)
+        if not missing:
+            return bits
+        widths = [(0, 0)] * bits.ndim
+        widths[self._axis] = (0, missing)
+        return np.pad(bits, widths, constant_values=self._one)
+
+
+def block_scales_of(
+    row: Instruction, scale_a: ArrayLike, scale_b: ArrayLike, shape: tuple[int, int, int]
+) -> tuple[ScaleOperand, ScaleOperand]:
+    """Read the block scales of a product of M x N x K.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For shapes and dtypes that the instruction's scales do not have.
+    """
+    m, n, k = shape
+    blocks = -(-k // row.scale_block)
+    found = ScaleOperand(scale_a, row, "scale_a", -1), ScaleOperand(scale_b, row, "scale_b", -2)
+    for operand, name, legal in zip(found, ("scale_a", "scale_b"), ((m, blocks), (blocks, n)), strict=True):
+        if len(operand.shape) < 2 or operand.shape[-2:] != legal:
+            fix = f"; {name}.T would fit" if operand.shape[:-3:-1] == legal else ""
+            raise FragmentMismatchError(
+                f"{name} has shape {operand.shape}; {row.mnemonic} has a scale of {row.scale} ({dtype_of(row.scale)}) "
+                f"for each {row.scale_block} k: (..., {legal[0]}, {legal[1]}){fix}"
+            )
+    return found

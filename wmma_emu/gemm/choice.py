@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""Which instruction multiplies matrices when nobody named one: by their formats, and by their scales."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats import Format, format_of
+from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
+from wmma_emu.instructions import ARCHS, Arch, Instruction, default_instruction, instructions_of
+from wmma_emu.instructions.tensor import TENSOR_KINDS, tensor_instruction
+
+__all__ = ["chosen_instruction", "kind_of_scales", "operand_format"]
+
+_TILE = 128
+"""Rows and columns of a `tcgen05.mma` that nobody named: the product is the same for all."""
+
+_BLOCKS = (32, 16)
+"""How many k share a block scale, the default first."""
+
+
+def operand_format(matrix: ArrayLike, name: str, named: str | None) -> Format:
+    """Format of a user's matrix: the one that is named, or what the dtype means."""
+    if named is not None:
+        return format_of(named)
+    array, format_name = as_numpy(matrix, name)
+    fmt = format_of_dtype(array.dtype) if format_name is None else format_of(format_name)
+    if fmt is None:
+        raise FragmentMismatchError(
+            f"{name} is an array of {shorten(array.dtype, str)}, which does not say a format; pass one whose dtype "
+            "does (float16, ml_dtypes.bfloat16, int8, ...), or name the instruction with instr="
+        )
+    return fmt
+
+
+def kind_of_scales(scale_a: object, scale_b: object) -> Literal["", "float", "block"]:
+    """Say what was given: nothing, scales in float32, which a kernel multiplies by, or the instruction's of 8 bits.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        Where one of the two is missing.
+    FragmentMismatchError
+        Where one is of 8 bits and the other is not.
+    """
+    if scale_a is None and scale_b is None:
+        return ""
+    for given, missing, other in ((scale_a, "scale_a", "scale_b"), (scale_b, "scale_b", "scale_a")):
+        if given is None:
+            raise UnsupportedInstructionError(
+                f"{other} was given without {missing}; scales are of both operands: 1.0 everywhere changes nothing"
+            )
+    narrow = [_is_of_8_bits(x, name) for x, name in ((scale_a, "scale_a"), (scale_b, "scale_b"))]
+    if narrow[0] != narrow[1]:
+        raise FragmentMismatchError(
+            "one of scale_a and scale_b has elements of 8 bits and the other has not; block scales are of 8 bits for "
+            "both operands, the scales of FP8 kernels float32 for both"
+        )
+    return "block" if narrow[0] else "float"
+
+
+def chosen_instruction(
+    A: ArrayLike,
+    B: ArrayLike,
+    chip: Arch,
+    a_format: str | None = None,
+    b_format: str | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
+) -> Instruction:
+    """Choose the instruction of a chip for matrices, and for their block scales if they have such.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For formats that the chip does not multiply, with chips that do.
+    """
+    a, b = operand_format(A, "A", a_format), operand_format(B, "B", b_format)
+    if kind_of_scales(scale_a, scale_b) != "block":
+        return _without_scales(a, b, chip)
+    scale, block = _scale_of(A, a, b, a_format, scale_a, scale_b)
+    return _with_block_scales(a, b, scale, block, chip)
+
+
+def _without_scales(a: Format, b: Format, chip: Arch) -> Instruction:
+    """The default of the table; FP6 and FP4, where no `mma.sync` has them, with ``kind::f8f6f4`` of tensor memory."""
+    kind = "f8f6f4"
+    if {a.name, b.name} <= set(TENSOR_KINDS[kind].operands) and not _is_plain(a, b):
+        row = tensor_instruction(kind, _TILE, _TILE, "f32", a.name, b.name)
+        if chip.name in row.archs:
+            return row
+        everywhere = {x for fit in instructions_of(family="mma.sync", a=a, b=b) for x in fit.archs}
+        if chip.name not in everywhere:
+            raise UnsupportedInstructionError(
+                f"{chip.name} ({chip.generation}) multiplies no {a} by {b}; chips that do are "
+                f"{', '.join(x for x in ARCHS if x in everywhere or x in row.archs)}"
+            )
+    return default_instruction(a.name, b.name, chip.name)
+
+
+def _is_plain(a: Format, b: Format) -> bool:
+    """Whether some `mma.sync` without a kind multiplies them."""
+    return any(not x.modifiers for x in instructions_of(family="mma.sync", a=a, b=b))
+
+
+def _with_block_scales(a: Format, b: Format, scale: Format, block: int, chip: Arch) -> Instruction:
+    fits = [
+        x
+        for x in instructions_of(family="mma.sync", a=a, b=b)
+        if x.scale == scale.name and x.scale_block == block
+    ]  # fmt: skip
+    here = [x for x in fits if chip.name in x.archs]
+    if here:
+        return max(here, key=lambda row: row.k)
+    kinds = [
+        (kind.name, vector)
+        for kind in TENSOR_KINDS.values()
+        for fmt, vectors in kind.scales
+        for vector in vectors
+        if fmt == scale.name and {a.name, b.name} <= set(kind.operands) and kind.k // vector == block
+    ]
+    if not kinds:
+        raise UnsupportedInstructionError(
+            f"no instruction multiplies {a} by {b} with a scale of {scale} for each {block} k; there are those of "
+            "ue8m0 for 32 k, of e2m1 also ue8m0 and ue4m3 for 16"
+        )
+    name, vector = max(kinds, key=lambda x: TENSOR_KINDS[x[0]].k)
+    row = tensor_instruction(name, _TILE, _TILE, "f32", a.name, b.name, scale=scale.name, scale_vec=vector)
+    if chip.name in row.archs:
+        return row
+    chips = [x for x in ARCHS if x in row.archs or any(x in y.archs for y in fits)]
+    instead = "; a kernel can multiply by scales in float32 there: pass float32 arrays, of rows or of 128 k"
+    plain = any(chip.name in x.archs for x in instructions_of(family="mma.sync", a=a, b=b))
+    raise UnsupportedInstructionError(
+        f"{chip.name} ({chip.generation}) has no instruction with block scales; chips that have one for {a} times {b} "
+        f"are {', '.join(chips)}" + instead * plain
+    )
+
+
+def _is_of_8_bits(scale: object, name: str) -> bool:
+    if isinstance(scale, int | float):
+        return False
+    given, format_name = as_numpy(scale, name)
+    return format_name is not None or given.dtype.itemsize == 1
+
+
+def _scale_of(
+    A: ArrayLike, a: Format, b: Format, a_format: str | None, scale_a: object, scale_b: object
+) -> tuple[Format, int]:
+    """Format of the scales, and how many k share one: by dtype, and by how many there are."""
+    k = _length_of_k(A, a, a_format)
+    given = [_scale_format(x, name) for x, name in ((scale_a, "scale_a"), (scale_b, "scale_b"))]
+    shape = as_numpy(scale_a, "scale_a")[0].shape
+    blocks = [x for x in _BLOCKS if shape and shape[-1] == -(-k // x)]
+    if given[0] != given[1]:
+        raise FragmentMismatchError(
+            f"scale_a is of {given[0] or 'raw bytes'} and scale_b of {given[1] or 'raw bytes'}; an instruction has one "
+            "format for both"
+        )
+    if not blocks:
+        raise FragmentMismatchError(
+            f"scale_a has shape {shape}, and A has K = {k}: there is a scale for each 32 k, (..., M, {-(-k // 32)}), "
+            f"or for each 16 of e2m1, (..., M, {-(-k // 16)})"
+        )
+    both_e2m1 = a.name == b.name == "e2m1"
+    if given[0] is not None:
+        # ue4m3 is for 16 k alone.
+        return format_of(given[0]), 16 if given[0] == "ue4m3" and 16 in blocks else blocks[0]
+    if blocks[0] == 32 or not both_e2m1:
+        return format_of("ue8m0"), blocks[0]
+    raise UnsupportedInstructionError(
+        "scale_a and scale_b are raw bytes for each 16 k, ue8m0 or ue4m3; view them as ml_dtypes.float8_e8m0fnu or "
+        "ml_dtypes.float8_e4m3fn, or name the instruction with instr="
+    )
+
+
+def _scale_format(scale: object, name: str) -> str | None:
+    """Format of block scales by dtype; None for raw bytes, which do not say it."""
+    array, format_name = as_numpy(scale, name)
+    meanings = {dtype_of("ue8m0"): "ue8m0", dtype_of("e4m3"): "ue4m3", np.dtype(np.uint8): None}
+    dtype = array.dtype if format_name is None else dtype_of(format_name)
+    if dtype in meanings:
+        return meanings[dtype]
+    raise FragmentMismatchError(
+        f"{name} is an array of {shorten(dtype, str)}; block scales are ml_dtypes.float8_e8m0fnu (ue8m0), "
+        "ml_dtypes.float8_e4m3fn (ue4m3), or uint8"
+    )
+
+
+def _length_of_k(A: ArrayLike, a: Format, a_format: str | None) -> int:
+    given, format_name = as_numpy(A, "A")
+    if given.ndim < 2:
+        raise FragmentMismatchError(f"A has shape {given.shape}; (..., M, K) is wanted: add an axis of length 1")
+    packed = a_format is not None and format_name is None and given.dtype == np.uint8 and a.bits in (1, 4)
+    return int(given.shape[-1]) * (8 // a.bits if packed else 1)

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MIT
+"""Float32 scales, as FP8 training kernels have them: what shares one, and how sums are multiplied by them."""
+
+import math
+import numbers
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from wmma_emu.arithmetic import DotProduct
+from wmma_emu.display import warn_caller
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.formats import encode, format_of
+from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import to_bits
+from wmma_emu.gemm.scale_orders import SCALE_ORDERS, Granularity, ScaleOrder
+from wmma_emu.scalar import convert, fma
+
+__all__ = ["BLOCK", "FloatScales", "float_scales_of"]
+
+BLOCK = 128
+"""Elements of k, and rows or columns, that share a scale of a block."""
+
+_F32 = format_of("f32")
+_MINUS_ZERO: Bits = np.array(_F32.sign_mask, _F32.storage)
+_AT_ONCE = 1 << 15
+"""Elements of D that are multiplied at once: the temporaries are some hundred bytes an element."""
+
+_Index = tuple[slice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FloatScales:
+    """The scales of one product, and the order in which its sums meet them.
+
+    ``a`` is (..., rows, blocks of k), ``b`` (..., blocks of k, columns), as patterns; either may have one row or column
+    for ``lines_a`` rows of A, ``lines_b`` columns of B.
+    """
+
+    order: ScaleOrder
+    granularity: Granularity
+    a: Bits
+    b: Bits
+    lines_a: int
+    lines_b: int
+
+    @property
+    def block(self) -> int:
+        """Elements of k that share a scale; 0 where all do."""
+        return BLOCK if self.granularity in ("block", "vector") else 0
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Leading axes that the scales give D."""
+        return np.broadcast_shapes(self.a.shape[:-2], self.b.shape[:-2])
+
+    def scaled(self, sums: Bits, source: str, index: _Index) -> Bits:
+        """Multiply the accumulators of one panel, float32 out; ``index`` says where in D it is."""
+        result = np.empty(sums.shape, _F32.storage)
+        for here, a, b in self._pieces(sums.shape, index, 0):
+            result[here] = self._multiply_add(convert(sums[here], source, _F32), a, b, None)
+        return result
+
+    def promoted(self, total: Bits, sums: Bits, index: _Index, start: int) -> Bits:
+        """Add the scaled sums of the 128 k from ``start`` on to the float32 sum."""
+        result = np.empty(total.shape, _F32.storage)
+        for here, a, b in self._pieces(total.shape, index, start // BLOCK):
+            result[here] = self._multiply_add(sums[here], a, b, total[here])
+        return result
+
+    def _multiply_add(self, x: Bits, a: Bits, b: Bits, total: Bits | None) -> Bits:
+        """Two multiplications, the second with what is added: -0 changes no product."""
+        last = _MINUS_ZERO if total is None else total
+        match self.order.steps:
+            case "factor":
+                return fma(_times(a, b), x, last, _F32)
+            case "a_first":
+                return fma(_times(x, a), b, last, _F32)
+            case "b_first":
+                return fma(_times(x, b), a, last, _F32)
+
+    def _pieces(
+        self, shape: tuple[int, ...], index: _Index, block: int
+    ) -> Iterator[tuple[tuple[slice | int, ...], Bits, Bits]]:
+        """Parts of a panel, with the scales of their rows and of their columns, of one block of k."""
+        rows, columns = (np.arange(x.start, x.stop) for x in index[-2:])
+        a = _part(self.a, index)[..., rows // self.lines_a, block][..., None]
+        b = _part(self.b, index)[..., block, columns // self.lines_b][..., None, :]
+        *batch, m, n = shape
+        a, b = np.broadcast_to(a, (*batch, m, 1)), np.broadcast_to(b, (*batch, 1, n))
+        if math.prod(shape) <= _AT_ONCE:
+            yield (...,), a, b  # type: ignore[misc]
+            return
+        few = max(_AT_ONCE // max(n, 1), 1)
+        for matrix in np.ndindex(*batch):
+            for start in range(0, m, few):
+                yield (*matrix, slice(start, start + few)), a[*matrix, start : start + few], b[matrix]
+
+
+def _times(x: Bits, y: Bits) -> Bits:
+    """A product, rounded: as a fused multiply-add of -0, which changes none, and is faster than `mul`."""
+    return fma(x, y, _MINUS_ZERO, _F32)
+
+
+def _part(scales: Bits, index: _Index) -> Bits:
+    """The matrices of scales of a panel; a leading axis of length 1 serves all of D's."""
+    lead = index[len(index) - scales.ndim : -2] if scales.ndim > 2 else ()
+    whole = slice(None)
+    return scales[tuple(whole if length == 1 else x for length, x in zip(scales.shape[:-2], lead, strict=True))]
+
+
+def float_scales_of(
+    scale_a: ArrayLike, scale_b: ArrayLike, product: DotProduct, shape: tuple[int, int, int], arch: str, name: object
+) -> FloatScales:
+    """Read float32 scales of a product of M x N x K, and choose the order that is named, or the first that serves.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For shapes that belong to no granularity, and other dtypes.
+    UnsupportedInstructionError
+        For an order that does not exist or does not serve, and for what the instruction does not allow.
+
+    Warns
+    -----
+    UnverifiedModelWarning
+        Where the order was not recorded, or on another chip.
+    """
+    m, n, k = shape
+    given = _bits(scale_a, "scale_a"), _bits(scale_b, "scale_b")
+    kinds = _kinds(given[0], m, k, False), _kinds(given[1], n, k, True)
+    possible = _granularities(*kinds)
+    if not possible:
+        raise FragmentMismatchError(_refusal(given, kinds, shape))
+    order, granularity = _order(name, possible)
+    _check_accumulator(product, granularity)
+    if order.status != "measured" or order.arch != arch:
+        what = order.status if order.status != "measured" else f"measured on {order.arch} only"
+        warn_caller(
+            f"float32 scales on {arch}, in the order {order.name!r}, {order.formula}: {what} ({order.source})",
+            UnverifiedModelWarning,
+        )
+    lines = (_lines(bits, axis, count) for bits, axis, count in zip(given, (-2, -1), (m, n), strict=True))
+    return FloatScales(order, granularity, *given, *lines)
+
+
+def _bits(scale: ArrayLike, name: str) -> Bits:
+    """Patterns of float32, of a number rounded once; one scale as a matrix of one."""
+    if isinstance(scale, numbers.Real) and not isinstance(scale, bool):
+        return encode(np.array([[_float64(scale)]]), _F32)
+    given, _ = as_numpy(scale, name)
+    if given.dtype != np.float32:
+        raise FragmentMismatchError(
+            f"{name} is an array of {shorten(given.dtype, str)}; scales are float32, and {name}.astype(numpy.float32) "
+            "rounds float64 once; block scales of 8 bits belong to instructions with .block_scale"
+        )
+    bits = to_bits(given, _F32, name)
+    return bits.reshape(1, 1) if bits.size == 1 and bits.ndim < 2 else bits
+
+
+def _float64(number: numbers.Real) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # an integer that no float64 holds
+        return math.inf if abs(number) == number else -math.inf
+
+
+def _kinds(bits: Bits, count: int, k: int, of_b: bool) -> set[str]:
+    """What a shape may mean: scales of the tensor, of rows (columns), of 128 k, of 128 x 128 blocks."""
+    if bits.ndim < 2:
+        return set()
+    lines, blocks = bits.shape[:-3:-1] if of_b else bits.shape[-2:]
+    found = set()
+    if (lines, blocks) == (1, 1):
+        found.add("tensor")
+    if blocks == 1 and lines == count:
+        found.add("row")
+    if blocks == -(-k // BLOCK):
+        found |= {name for name, size in (("vector", count), ("block", -(-count // BLOCK))) if lines == size}
+    return found
+
+
+def _granularities(a: set[str], b: set[str]) -> list[Granularity]:
+    """What two kinds of scales may mean together, the coarsest first."""
+    found: list[Granularity] = []
+    if "tensor" in a and "tensor" in b:
+        found.append("tensor")
+    if a & {"tensor", "row"} and b & {"tensor", "row"}:
+        found.append("row")
+    if a & {"block", "vector"} and b & {"block", "vector"} and ("block" in a or "block" in b):
+        found.append("block")
+    if "vector" in a and "vector" in b:
+        found.append("vector")
+    return found
+
+
+def _order(name: object, possible: list[Granularity]) -> tuple[ScaleOrder, Granularity]:
+    names = dict.fromkeys(row.name for row in SCALE_ORDERS)
+    if name is not None and (not isinstance(name, str) or name not in names):
+        raise UnsupportedInstructionError(
+            f"scale_order={shorten(name)} does not exist; use {', '.join(map(repr, names))}, or leave it out"
+        )
+    for granularity in possible:
+        for row in SCALE_ORDERS:
+            if granularity in row.granularities and name in (None, row.name):
+                return row, granularity
+    serving = [row.name for row in SCALE_ORDERS if possible[0] in row.granularities]
+    raise UnsupportedInstructionError(
+        f"scale_order={name!r} has no kernels with scales of each {possible[0]}; use {', '.join(map(repr, serving))}, "
+        "or leave it out"
+    )
+
+
+def _check_accumulator(product: DotProduct, granularity: Granularity) -> None:
+    name = product.d.name
+    if name == "f64":
+        raise UnsupportedInstructionError("scales are float32, and its sums are f64: scale them yourself")
+    if granularity in ("block", "vector") and name != "f32":
+        raise UnsupportedInstructionError(
+            f"scales of 128 k are multiplied into float32 sums; this instruction's are {name}: use one whose D is f32"
+        )
+
+
+def _lines(bits: Bits, axis: int, count: int) -> int:
+    """How many rows of A, or columns of B, share a scale."""
+    given = bits.shape[axis]
+    return 1 if given == count else BLOCK if given == -(-count // BLOCK) else max(count, 1)
+
+
+def _refusal(given: tuple[Bits, Bits], kinds: tuple[set[str], set[str]], shape: tuple[int, int, int]) -> str:
+    m, n, k = shape
+    blocks = -(-k // BLOCK)
+    legal = (
+        f"one for each matrix, (); of rows ({m}, 1) and of columns (1, {n}); of 128 k ({m}, {blocks}) and "
+        f"({blocks}, {n}), or of 128 x 128 elements ({-(-m // BLOCK)}, {blocks}) and ({blocks}, {-(-n // BLOCK)})"
+    )
+    text = f"scale_a has shape {given[0].shape}, scale_b {given[1].shape} in a product of {m} x {n} x {k}: legal are "
+    if all(kinds):
+        return f"{text}{legal}; scales of 128 k go with scales of 128 k: numpy.broadcast_to repeats the coarser ones"
+    for name, bits, found, fix in (
+        ("scale_a", given[0], kinds[0], "scale_a[:, None]"), ("scale_b", given[1], kinds[1], "scale_b[None]")
+    ):  # fmt: skip
+        if not found and bits.ndim == 1:
+            return f"{text}{legal}; {name} has one axis: {fix} has two"
+    return text + legal

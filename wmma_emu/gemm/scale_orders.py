@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""In which order kernels multiply by float32 scales: one row for each library and what shares a scale."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["SCALE_ORDERS", "Granularity", "ScaleOrder"]
+
+Granularity = Literal["tensor", "row", "block", "vector"]
+"""What shares a scale: a whole matrix; a row of A, a column of B; 128 k of one row on one side and of 128 rows or
+columns on the other (or of both); 128 k of one row and of one column."""
+
+_H200 = "measured on an NVIDIA H200, driver 580.159.04, cuBLAS 13.1.0.3 by torch._scaled_mm of PyTorch 2.11, 2026-11-22"
+_COMPILED = "; nvcc 13.0 compiles such an expression to FMUL and FFMA for sm_90"
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleOrder:
+    """How a library's kernels multiply a sum x of products by the scales a and b of its row and column.
+
+    Each multiplication is rounded to nearest even in float32. Of blocks, x is the sum of 128 k, begun at +0, and
+    what it is multiplied by last happens in the fused multiply-add that adds it to the float32 sum.
+
+    Parameters
+    ----------
+    name : str
+        The library: ``scale_order=`` of `wmma_emu.gemm`.
+    granularities : tuple of {"tensor", "row", "block", "vector"}
+        What it serves: one scale for a matrix; one for each row of A and column of B; one for each 128 k, and 128
+        rows or columns of one operand; one for each 128 k of every row and every column.
+    steps : {"factor", "a_first", "b_first"}
+        ``(a * b) * x``; ``(x * a) * b``; ``(x * b) * a``.
+    arch : str
+        The chip whose kernels were looked at.
+    source, status : str
+    """
+
+    name: str
+    granularities: tuple[Granularity, ...]
+    steps: Literal["factor", "a_first", "b_first"]
+    arch: str
+    source: str
+    status: str
+
+    @property
+    def formula(self) -> str:
+        """What is computed, in brackets, from the sums of the tensor core; ``+`` of blocks is a fused multiply-add."""
+        product = {"factor": "(a * b) * x", "a_first": "(x * a) * b", "b_first": "(x * b) * a"}[self.steps]
+        return f"sum + {product}" if "block" in self.granularities or "vector" in self.granularities else product
+
+
+SCALE_ORDERS = (
+    ScaleOrder("cublas", ("tensor",), "factor", "sm_90", _H200, "measured"),
+    ScaleOrder("cublas", ("row",), "b_first", "sm_90", _H200, "measured"),
+    ScaleOrder("cublas", ("block",), "factor", "sm_90", _H200, "measured"),
+    ScaleOrder("cublas", ("vector",), "a_first", "sm_90", _H200, "measured"),
+    ScaleOrder(
+        "torch", ("row",), "a_first", "sm_90",
+        "PyTorch, aten/src/ATen/native/cuda/RowwiseScaledMM.cu: the epilogue of its own CUTLASS kernels", "literature",
+    ),
+    ScaleOrder(
+        "vllm", ("tensor", "row"), "b_first", "sm_90",
+        "vLLM, csrc/cutlass_extensions/epilogue/scaled_mm_epilogues_c3x.hpp: ScaledEpilogue", "literature",
+    ),
+    ScaleOrder(
+        "deepgemm", ("block", "vector"), "factor", "sm_90",
+        "DeepGEMM, deep_gemm/include/deep_gemm/impls/sm90_fp8_gemm_1d2d.cuh and sm90_fp8_gemm_1d1d.cuh" + _COMPILED,
+        "literature",
+    ),
+    ScaleOrder(
+        "cutlass", ("block",), "factor", "sm_90",
+        "CUTLASS, include/cutlass/gemm/collective/sm90_mma_tma_gmma_ss_warpspecialized_fp8_blockwise_scaling.hpp: one "
+        "scale of A or of B in a tile" + _COMPILED, "literature",
+    ),
+    ScaleOrder(
+        "cutlass", ("vector",), "a_first", "sm_90",
+        "CUTLASS, include/cutlass/gemm/collective/fp8_accumulation.hpp: several scales of both in a tile" + _COMPILED,
+        "literature",
+    ),
+)  # fmt: skip
+"""Every order that is known; the first that serves what is multiplied is the default."""

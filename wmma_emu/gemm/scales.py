@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""The scales of one product, whichever they are: none, block scales of the instruction, or float32 ones of a kernel."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from wmma_emu.arithmetic import DotProduct
+from wmma_emu.display import warn_caller
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.formats.codec import Bits
+from wmma_emu.gemm.block_scales import ScaleOperand, block_scales_of
+from wmma_emu.gemm.choice import kind_of_scales
+from wmma_emu.gemm.float_scales import BLOCK, FloatScales, float_scales_of
+from wmma_emu.gemm.k_order import KOrder, Run
+from wmma_emu.instructions import Instruction
+
+__all__ = ["Scales", "scales_of"]
+
+_Index = tuple[slice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """What `gemm` asks of scales; without any, nothing changes."""
+
+    blocks: tuple[ScaleOperand, ScaleOperand] | None = None
+    floats: FloatScales | None = None
+
+    def with_batch(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Shape of D, with leading axes that only the scales have."""
+        batches = [x.shape[:-2] for x in self.blocks or ()]
+        if self.floats is not None:
+            batches.append(self.floats.batch)
+        try:
+            return (*np.broadcast_shapes(shape[:-2], *batches), *shape[-2:])
+        except ValueError:
+            raise FragmentMismatchError(
+                f"leading axes of the scales, {', '.join(map(str, batches))}, do not broadcast to those of D, {shape}"
+            ) from None
+
+    def order(self, order: KOrder | None, step: int) -> KOrder | None:
+        """Complete an order of k: scales of 128 k are multiplied into sums that start from +0 every 128 k."""
+        if self.floats is None or not self.floats.block:
+            return order
+        if BLOCK % step:
+            raise UnsupportedInstructionError(
+                f"the instruction's k is {step}, which does not divide the {BLOCK} k that share a scale; "
+                "use an instruction with a smaller one"
+            )
+        if order is None:
+            return KOrder(promote_every=BLOCK // step)
+        if not isinstance(order, KOrder):
+            return order
+        self._check(order, step)
+        return replace(order, promote_every=BLOCK // step, tile=order.tile or BLOCK)
+
+    def _check(self, order: KOrder, step: int) -> None:
+        if order.promote_every not in (0, BLOCK // step):
+            raise UnsupportedInstructionError(
+                f"KOrder: promote_every={order.promote_every} contradicts scales of {BLOCK} k, which are multiplied in "
+                f"every {BLOCK // step} instructions; leave it out"
+            )
+        if order.residue == "first":
+            raise UnsupportedInstructionError(
+                f"KOrder: residue='first' shifts the {BLOCK} k that share a scale; leave it out"
+            )
+        multiples = [order.split_multiple or order.tile or BLOCK] if order.splits > 1 else []
+        for name, values in (("split_multiple", multiples), ("cuts", order.cuts)):
+            for x in values:
+                if x % BLOCK:
+                    near = max((x + BLOCK // 2) // BLOCK, 1) * BLOCK
+                    raise UnsupportedInstructionError(
+                        f"KOrder: ranges of multiples of {x} k ({name}) divide {BLOCK} k that share a scale; "
+                        f"the nearest is {near}"
+                    )
+
+    def check_epilogue(self, C: ArrayLike | None, alpha: object, beta: object) -> None:
+        """Refuse a C from which accumulators would start; warn where nothing is recorded."""
+        if self.floats is None:
+            return
+        if C is not None and beta is None:
+            raise UnsupportedInstructionError(
+                "C was given without beta, and accumulators that are scaled start from +0; "
+                "pass beta=1, which adds C behind the scales"
+            )
+        given = [f"{name}={shorten(x)}" for name, x in (("alpha", alpha), ("beta", beta)) if x is not None]
+        if given:
+            warn_caller(
+                f"{' and '.join(given)} with scales in float32: the scaled sums take the place of the accumulators in "
+                "the epilogue, which no recording shows",
+                UnverifiedModelWarning,
+            )
+
+    def of_run(self, index: _Index, run: Run, step: int) -> tuple[Bits, ...]:
+        """Patterns of the block scales of one run of instructions; nothing without."""
+        return tuple(x.of_run(index, run, step) for x in self.blocks or ())
+
+    def promotion(self, index: _Index) -> Callable[[Bits, Bits, int], Bits] | None:
+        """How sums of 128 k join those of one panel; None where they are not scaled."""
+        if self.floats is None or not self.floats.block:
+            return None
+        return partial(_promoted, self.floats, index)
+
+    def scaled(self, sums: Bits, source: str, index: _Index) -> Bits:
+        """The accumulators of one panel, scaled where one scale serves all k."""
+        if self.floats is None or self.floats.block:
+            return sums
+        return self.floats.scaled(sums, source, index)
+
+
+def _promoted(scales: FloatScales, index: _Index, total: Bits, sums: Bits, start: int) -> Bits:
+    return scales.promoted(total, sums, index, start)
+
+
+def scales_of(
+    scale_a: Any,
+    scale_b: Any,
+    scale_order: str | None,
+    product: DotProduct,
+    row: Instruction | None,
+    shape: tuple[int, int, int],
+    arch: str,
+) -> Scales:
+    """Read what was given as scales of a product of M x N x K.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For scales that the instruction does not have, and where it has some and none were given.
+    FragmentMismatchError
+        For shapes and dtypes that do not fit.
+    """
+    kind = kind_of_scales(scale_a, scale_b)
+    needs = row is not None and row.is_block_scaled
+    if row is not None and needs and kind != "block":
+        what = "scale_a and scale_b are float32" if kind else "scale_a and scale_b are missing"
+        raise UnsupportedInstructionError(
+            f"{what}: {row.mnemonic} reads block scales of {row.scale}, of 8 bits, for each {row.scale_block} k"
+        )
+    if not kind:
+        return Scales()
+    if kind == "float":
+        return Scales(floats=float_scales_of(scale_a, scale_b, product, shape, arch, scale_order))
+    if row is None or not needs:
+        raise UnsupportedInstructionError(
+            f"{row or 'fma.f32'} has no block scales, and scale_a and scale_b are of 8 bits; name an instruction with "
+            ".block_scale, leave instr out, or pass float32 scales"
+        )
+    return Scales(blocks=block_scales_of(row, scale_a, scale_b, shape))

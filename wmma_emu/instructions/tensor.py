@@ -1,0 +1,466 @@
+# SPDX-License-Identifier: MIT
+"""Which `tcgen05.mma` exist, on which chip: kinds and sizes as rows, and the `Instruction` that a name or a call means.
+
+Shape and types of `tcgen05.mma` stand in its instruction descriptor and not in its mnemonic, and there are too many
+combinations to list. So rows are made when they are asked for, and the mnemonic is followed by what the descriptor
+says: ``tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16``.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.formats import FORMATS
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.instructions.spec import Family, Instruction
+
+__all__ = ["TENSOR_KINDS", "Sizes", "TensorKind", "tensor_instruction", "tensor_instruction_named", "tensor_sizes"]
+
+_SOURCE = (
+    "PTX ISA 9.3, tables of tcgen05.mma: kinds and shapes, scale vectors with types; chips as ptxas 13.0 accepts them"
+)
+_CUTE = "CuTe (CUTLASS 4), SM103_MXF4_ULTRA_SS_VS and SM103_MXF4_ULTRA_2x1SM_SS_VS; the PTX manual does not list it"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorKind:
+    """One row: what a ``.kind`` multiplies.
+
+    Parameters
+    ----------
+    name : str
+        What follows ``kind::``.
+    types : tuple of (str, tuple of str)
+        Formats of D, each with the formats that A and B may have, independently of each other.
+    k : int
+        Of a dense product; a sparse one has twice as many.
+    scales : tuple of (str, tuple of int)
+        Formats of the block scales, each with the scales that a row of A may have; empty without.
+    archs : tuple of str
+    transposes, negates : bool
+        Whether the descriptor may transpose, or negate, A and B.
+    source, status : str
+    """
+
+    name: str
+    types: tuple[tuple[str, tuple[str, ...]], ...]
+    k: int
+    scales: tuple[tuple[str, tuple[int, ...]], ...]
+    archs: tuple[str, ...]
+    transposes: bool
+    negates: bool
+    source: str = _SOURCE
+    status: str = "documented"
+
+    @property
+    def is_block_scaled(self) -> bool:
+        """Whether A and B have block scales."""
+        return bool(self.scales)
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """Every format that A or B may have."""
+        return tuple(dict.fromkeys(x for _, formats in self.types for x in formats))
+
+
+_BOTH = ("sm_100", "sm_103")
+_NARROW = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")
+
+TENSOR_KINDS: dict[str, TensorKind] = {
+    row.name: row
+    for row in (
+        TensorKind("f16", (("f32", ("f16", "bf16")), ("f16", ("f16",))), 16, (), _BOTH, True, True),
+        TensorKind("tf32", (("f32", ("tf32",)),), 8, (), _BOTH, True, True),
+        TensorKind("f8f6f4", (("f32", _NARROW), ("f16", _NARROW)), 32, (), _BOTH, True, True),
+        TensorKind("i8", (("s32", ("s8", "u8")),), 32, (), ("sm_100",), True, False),
+        TensorKind("mxf8f6f4", (("f32", _NARROW),), 32, (("ue8m0", (1,)),), _BOTH, True, True),
+        TensorKind("mxf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2,)),), _BOTH, False, True),
+        TensorKind("mxf4nvf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2, 4)), ("ue4m3", (4,))), _BOTH, False, True),
+    )
+}
+"""Every ``.kind`` by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """One row: the m and the n that go together, and where."""
+
+    kinds: tuple[str, ...]
+    ws: bool
+    cta_group: int
+    sparse: tuple[bool, ...]
+    m: tuple[int, ...]
+    n: tuple[int, ...]
+    k: int = 0
+    """0 is the kind's own."""
+    archs: tuple[str, ...] = _BOTH
+    source: str = _SOURCE
+    status: str = "documented"
+
+
+_PLAIN = ("f16", "tf32", "f8f6f4")
+_INTEGER = ("i8",)
+_SCALED = ("mxf8f6f4", "mxf4", "mxf4nvf4")
+_FP4 = ("mxf4", "mxf4nvf4")
+_ANY = (False, True)
+_DENSE, _SPARSE = (False,), (True,)
+
+
+def _steps(step: int, start: int = 0) -> tuple[int, ...]:
+    return tuple(range(start or step, 257, step))
+
+
+_SIZES = (
+    Sizes(_PLAIN, False, 1, _ANY, (64, 128), _steps(8)),
+    Sizes(_PLAIN, False, 2, _ANY, (128, 256), _steps(16)),
+    Sizes(_INTEGER, False, 1, _ANY, (64, 128), (8, 16, 24, *_steps(16, 32))),
+    Sizes(_INTEGER, False, 2, _ANY, (128, 256), _steps(32)),
+    Sizes((*_PLAIN, *_INTEGER), True, 1, _DENSE, (32, 64, 128), (64, 128, 256)),
+    Sizes((*_PLAIN, *_INTEGER), True, 1, _SPARSE, (32, 64, 128), (64, 128)),
+    Sizes(_SCALED, False, 1, _ANY, (128,), _steps(8)),
+    Sizes(_SCALED, False, 2, _DENSE, (128, 256), _steps(16)),
+    Sizes(_SCALED, False, 2, _SPARSE, (256,), _steps(16)),
+    Sizes(_FP4, False, 2, _DENSE, (256,), _steps(16), 96, ("sm_103",)),
+    Sizes(_FP4, False, 1, _DENSE, (128,), _steps(16), 96, ("sm_103",), _CUTE, "inferred"),
+    Sizes(_FP4, False, 2, _DENSE, (128,), _steps(16), 96, ("sm_103",), _CUTE, "inferred"),
+)
+
+
+def tensor_sizes(kind: str, *, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> tuple[Sizes, ...]:
+    """Return the rows of sizes of a kind; none where the combination does not exist.
+
+    Examples
+    --------
+    >>> [(row.m, row.n[:3]) for row in tensor_sizes("i8", cta_group=2)]
+    [((128, 256), (32, 64, 96))]
+    >>> tensor_sizes("mxf4", ws=True)
+    ()
+    """
+    return tuple(
+        row
+        for row in _SIZES
+        if kind in row.kinds and row.ws == ws and row.cta_group == cta_group and sparse in row.sparse
+    )
+
+
+def tensor_instruction(
+    kind: str,
+    m: int,
+    n: int,
+    d: str,
+    a: str,
+    b: str,
+    *,
+    k: int | None = None,
+    scale: str = "",
+    scale_vec: int = 0,
+    sparse: bool = False,
+    ws: bool = False,
+    cta_group: int = 1,
+    saturate: bool = False,
+) -> Instruction:
+    """Make the row of a `tcgen05.mma`.
+
+    Parameters
+    ----------
+    kind : str
+        ``"f16"``, ``"tf32"``, ``"f8f6f4"``, ``"i8"``, ``"mxf8f6f4"``, ``"mxf4"`` or ``"mxf4nvf4"``.
+    m, n : int
+        Of the whole product, of both CTAs if there are two.
+    d, a, b : str
+        Formats of D, A and B. C has that of D.
+    k : int, optional
+        96 is the one that is not the kind's own.
+    scale : {"ue8m0", "ue4m3"}, optional
+        Format of the block scales; may be left out where a kind has one.
+    scale_vec : int, optional
+        Scales of a row of A: 1, 2 or 4 (3 or 6 where k is 96); may be left out where the kind has one.
+    sparse, ws : bool
+        ``.sp``, ``.ws``.
+    cta_group : {1, 2}
+    saturate : bool
+        Clamp the integers of ``kind::i8``: a bit of the descriptor.
+
+    Returns
+    -------
+    Instruction
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For what does not exist; the message names what does, and the nearest.
+
+    Notes
+    -----
+    PTX ISA 9.3, sections on the matrix shapes and the block scaling of tcgen05.
+
+    Examples
+    --------
+    >>> print(tensor_instruction("f16", 128, 256, "f32", "f16", "f16"))
+    tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16
+    >>> print(tensor_instruction("mxf4nvf4", 256, 64, "f32", "e2m1", "e2m1", scale="ue4m3", cta_group=2, sparse=True))
+    tcgen05.mma.sp.cta_group::2.kind::mxf4nvf4.block_scale.scale_vec::4X.m256n64k128.f32.e2m1.e2m1.ue4m3
+    >>> tensor_instruction("f16", 64, 100, "f32", "f16", "f16")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: tcgen05.mma.cta_group::1.kind::f16 has no n = 100; there is
+        8 to 256 in steps of 8: the nearest is 96
+    """
+    row = _kind(kind)
+    group = integer_of(cta_group)
+    if group not in (1, 2):
+        raise UnsupportedInstructionError(f"cta_group is 1 or 2, not {shorten(cta_group)}")
+    for name, given in (("sparse", sparse), ("ws", ws), ("saturate", saturate)):
+        if not isinstance(given, bool):
+            raise UnsupportedInstructionError(f"{name} is True or False, not {shorten(given)}")
+    if saturate and row.name != "i8":
+        raise UnsupportedInstructionError(f"kind::{row.name} does not saturate: only kind::i8 clamps, to s32")
+    begin = f"{_family(ws, sparse)}.cta_group::{group}.kind::{row.name}"
+    of_kind = tensor_sizes(row.name, cta_group=group, ws=ws, sparse=sparse)
+    of_k, whole_k = _of_k(row, begin, k, of_kind, sparse)
+    sizes = _having(begin, "m", m, of_k)
+    _having(begin, "n", n, (sizes,))
+    _check_types(row, begin, d, a, b)
+    scale, vector, words = _scaling(row, begin, scale, scale_vec, whole_k)
+    return _instruction(
+        _family(ws, sparse), int(m), int(n), whole_k, d, a, b,
+        (f"cta_group::{group}", f"kind::{row.name}", *words, *(["satfinite"] if saturate else [])),
+        tuple(x for x in sizes.archs if x in row.archs), sizes.source, sizes.status, scale, vector,
+    )  # fmt: skip
+
+
+@cache
+def _instruction(
+    family: Family, m: int, n: int, k: int, d: str, a: str, b: str, modifiers: tuple[str, ...],
+    archs: tuple[str, ...], source: str, status: str, scale: str, scale_vec: int,
+) -> Instruction:  # fmt: skip
+    """Make a row once, so that the same question has the same object for an answer."""
+    return Instruction(
+        family, m, n, k, "row", "col", d, a, b, d, modifiers, (0, 0, 0, 0), archs, source, status, scale, scale_vec
+    )
+
+
+def _family(ws: bool, sparse: bool) -> Family:
+    if ws:
+        return "tcgen05.mma.ws.sp" if sparse else "tcgen05.mma.ws"
+    return "tcgen05.mma.sp" if sparse else "tcgen05.mma"
+
+
+def _kind(given: object) -> TensorKind:
+    name = given.removeprefix("kind::") if isinstance(given, str) else given
+    if isinstance(name, str) and name in TENSOR_KINDS:
+        return TENSOR_KINDS[name]
+    raise UnsupportedInstructionError(
+        f"tcgen05.mma has no kind {shorten(given)}; there is {', '.join(TENSOR_KINDS)}{_meant(name, TENSOR_KINDS)}"
+    )
+
+
+def _meant(given: object, legal: Iterable[str]) -> str:
+    near = difflib.get_close_matches(given, legal, n=1, cutoff=0.4) if isinstance(given, str) else []
+    return f": the nearest is {near[0]}" if near else ""
+
+
+def _of_k(
+    row: TensorKind, begin: str, k: object, rows: tuple[Sizes, ...], sparse: bool
+) -> tuple[tuple[Sizes, ...], int]:
+    """Keep the rows that have the k asked for; what k that is."""
+    if not rows:
+        why = (
+            "block scales do not go with .ws" if row.is_block_scaled else ".ws is executed by one CTA: cta_group::1"
+        )  # fmt: skip
+        raise UnsupportedInstructionError(f"there is no {begin}: {why}")
+    own = row.k * (2 if sparse else 1)
+    wanted = own if k is None else integer_of(k)
+    found = tuple(x for x in rows if (x.k or own) == wanted)
+    if found and wanted is not None:
+        return found, wanted
+    legal = sorted({x.k or own for x in rows})
+    raise UnsupportedInstructionError(f"{begin} has no k = {shorten(k)}; there is {_numbers(legal, k)}")
+
+
+def _having(begin: str, name: str, given: object, rows: tuple[Sizes, ...]) -> Sizes:
+    """Find the row that has an m, or an n."""
+    wanted = integer_of(given)
+    for row in rows:
+        if wanted in getattr(row, name):
+            return row
+    legal = sorted({x for row in rows for x in getattr(row, name)})
+    raise UnsupportedInstructionError(f"{begin} has no {name} = {shorten(given)}; there is {_numbers(legal, given)}")
+
+
+def _numbers(legal: list[int], given: object) -> str:
+    """Say which numbers there are, and which of them is nearest."""
+    step = legal[1] - legal[0] if len(legal) > 1 else 0
+    shown = ", ".join(str(x) for x in legal)
+    if len(legal) > 4 and legal == list(range(legal[0], legal[-1] + 1, step)):
+        shown = f"{legal[0]} to {legal[-1]} in steps of {step}"
+    wanted = integer_of(given)
+    if wanted is None or len(legal) == 1:
+        return shown
+    return f"{shown}: the nearest is {min(legal, key=lambda x: abs(x - wanted))}"
+
+
+def _check_types(row: TensorKind, begin: str, d: object, a: object, b: object) -> None:
+    for name, given, legal in (
+        ("D", d, tuple(x for x, _ in row.types)),
+        ("A", a, row.operands),
+        ("B", b, row.operands),
+    ):
+        if not isinstance(given, str) or given not in legal:
+            raise UnsupportedInstructionError(
+                f"{begin} has no {name} of {shorten(given)}; there is {', '.join(legal)}{_meant(given, legal)}"
+            )
+    pairs = dict(row.types)[str(d)]
+    if a not in pairs or b not in pairs:
+        raise UnsupportedInstructionError(f"{begin} with D of {d} multiplies {', '.join(pairs)}, not {a} and {b}")
+
+
+def _scaling(row: TensorKind, begin: str, scale: object, scale_vec: object, k: int) -> tuple[str, int, tuple[str, ...]]:
+    """Complete format and number of the scales; the words of the mnemonic that say so."""
+    vector = integer_of(scale_vec)
+    if not row.is_block_scaled:
+        if not isinstance(scale, str) or scale or vector != 0:
+            kinds = ", ".join(x.name for x in TENSOR_KINDS.values() if x.is_block_scaled)
+            raise UnsupportedInstructionError(f"{begin} has no block scales; kinds that have are {kinds}")
+        return "", 0, ()
+    legal = {(x, _vector(v, k)) for x, vectors in row.scales for v in vectors}
+    named = isinstance(scale, str)
+    found = sorted(x for x in legal if named and scale in ("", x[0]) and vector in (0, x[1]))
+    if len(found) == 1:
+        (name, chosen) = found[0]
+        word = f"scale_vec::{chosen}X" if k != 96 else f"block{k // chosen}"
+        return name, chosen, ("block_scale", word)
+    choices = ", ".join(f"scale={x!r} with scale_vec={v}" for x, v in sorted(legal))
+    given = f"scale={shorten(scale)} with scale_vec={shorten(scale_vec)}"
+    what = f"needs more than {given}" if found else f"has no {given}"
+    raise UnsupportedInstructionError(f"{begin} of k = {k} {what}; there is {choices}")
+
+
+def _vector(vector: int, k: int) -> int:
+    """Scales of a row: half as many again where k is 96 and not 64."""
+    return vector * 3 // 2 if k == 96 else vector
+
+
+_SHAPE = re.compile(r"m([0-9]{1,4})n([0-9]{1,4})(?:k([0-9]{1,4}))?", re.ASCII)
+_COLLECTOR = re.compile(r"collector::(a|b[0-3])(::(fill|use|lastuse|discard))", re.ASCII)
+_SCALES = ("ue8m0", "ue4m3")
+_FLAGS = ("ws", "sp", "block_scale", "satfinite")
+_LONGEST = 200
+_EXAMPLE = "tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16"
+
+
+def tensor_instruction_named(text: str) -> Instruction:
+    """Find the row of a `tcgen05.mma` by its name.
+
+    Parameters
+    ----------
+    text : str
+        The mnemonic, and the shape and the types d.a.b (and that of the scales) that its descriptor says, in upper or
+        lower case, in any order but that of the types. ``cta_group::1``, ``block_scale``, k, and what has one
+        value only may be left out; ``block16`` and ``block32`` are the names of scale vectors that PTX has too.
+        Collector buffers change no bit of D: their use is checked and not kept.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If there is no such instruction.
+
+    Examples
+    --------
+    >>> print(tensor_instruction_named("tcgen05.mma.kind::mxf8f6f4.block32.m128n8.f32.e4m3.e2m1"))
+    tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X.m128n8k32.f32.e4m3.e2m1.ue8m0
+    >>> print(tensor_instruction_named("tcgen05.mma.ws.sp.kind::i8.m32n64k64.s32.u8.s8"))
+    tcgen05.mma.ws.sp.cta_group::1.kind::i8.m32n64k64.s32.u8.s8
+    """
+    if not isinstance(text, str):
+        raise UnsupportedInstructionError(
+            f"an instruction is named by a string such as {_EXAMPLE!r}, not {shorten(text)}"
+        )
+    given = text.strip().rstrip(";").rstrip().lower()
+    if len(given) > _LONGEST or not given.isascii() or re.search(r"[\s{}%\[\],]", given):
+        raise UnsupportedInstructionError(f"{shorten(text)} is no name of an instruction; one is {_EXAMPLE!r}")
+    words = given.split(".")
+    if words[:2] != ["tcgen05", "mma"]:
+        raise UnsupportedInstructionError(f"{shorten(text)} is no tcgen05.mma; one is {_EXAMPLE!r}")
+    parts: dict[str, list[str]] = {}
+    for word in words[2:]:
+        parts.setdefault(_part(text, word), []).append(word)
+    _check_parts(text, parts)
+    kind = parts["kind"][0]
+    m, n, k = _SHAPE.fullmatch(parts["shape"][0]).groups()  # type: ignore[union-attr]
+    row = _kind(kind)
+    sparse = "sp" in parts
+    wanted_k = int(k) if k else row.k * (2 if sparse else 1)
+    types = parts["types"]
+    return tensor_instruction(
+        kind, int(m), int(n), *types[:3],
+        k=wanted_k,
+        scale=parts.get("scale", [""])[0],
+        scale_vec=_named_vector(text, parts, wanted_k),
+        sparse=sparse, ws="ws" in parts,
+        cta_group=int(parts.get("cta_group", ["1"])[0][-1]),
+        saturate="satfinite" in parts,
+    )  # fmt: skip
+
+
+def _part(text: str, word: str) -> str:
+    """Say what a word of a name speaks of."""
+    if word in _FLAGS:
+        return word
+    if word.startswith("kind::"):
+        return "kind"
+    if word in ("cta_group::1", "cta_group::2"):
+        return "cta_group"
+    if re.fullmatch(r"scale_vec::[1-9]x|block16|block32", word):
+        return "vector"
+    if _SHAPE.fullmatch(word):
+        return "shape"
+    if word in FORMATS:
+        return "scale" if word in _SCALES else "types"
+    if _COLLECTOR.fullmatch(word):
+        return "collector"
+    if word == "ashift":
+        raise UnsupportedInstructionError(
+            f"{shorten(text)}: .ashift is not modelled: what the first and the last row of A become is not documented"
+        )
+    known = ("cta_group::1", "cta_group::2", "scale_vec::1x", "block16", "block32", *_FLAGS, *FORMATS)
+    known += tuple(f"kind::{x}" for x in TENSOR_KINDS)
+    raise UnsupportedInstructionError(
+        f"{shorten(text)}: {shorten(word)} is no part of a tcgen05.mma{_meant(word, known)}"
+    )  # fmt: skip
+
+
+def _check_parts(text: str, parts: dict[str, list[str]]) -> None:
+    """Check that each part is there as often as it has to be."""
+    for name, words in parts.items():
+        if name != "types" and len(words) > 1:
+            raise UnsupportedInstructionError(f"{shorten(text)} says {' and '.join(words)}; one of them, once")
+    for name, example in (("kind", "kind::f16"), ("shape", "m128n256k16"), ("types", "f32.f16.f16")):
+        if name not in parts:
+            raise UnsupportedInstructionError(
+                f"{shorten(text)} names no {name}, such as .{example}, which the instruction descriptor says; "
+                f"whole names are like {_EXAMPLE!r}"
+            )
+    types = parts["types"]
+    if len(types) != 3 and not (len(types) == 4 and types[3] == types[0]):
+        raise UnsupportedInstructionError(f"{shorten(text)} names {len(types)} types, not three in the order d, a, b")
+    for word in parts.get("collector", ()):
+        if word.startswith("collector::a::") == ("ws" in parts):
+            legal = "collector::b0 to b3" if "ws" in parts else "collector::a"
+            raise UnsupportedInstructionError(f"{shorten(text)}: there is {legal} here, not {word}")
+
+
+def _named_vector(text: str, parts: dict[str, list[str]], k: int) -> int:
+    """Read ``scale_vec::NX``, ``block16`` or ``block32``."""
+    if "vector" not in parts:
+        return 0
+    word = parts["vector"][0]
+    if word.startswith("scale_vec"):
+        if k == 96:
+            raise UnsupportedInstructionError(f"{shorten(text)}: with k = 96 write block16 or block32, not {word}")
+        return int(word[-2])
+    block = int(word[-2:])
+    return k // (block * 2 if "sp" in parts else block)

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Block scales in registers: which byte of which lane scales which row of A, or column of B, over which part of k.
+
+Every lane gives a register of scales for A and one for B. Two selectors, constants of the instruction, say which of
+them are read: ``thread-id`` which lanes of four, ``byte-id`` which bytes. All others may hold anything.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.instructions import Instruction
+from wmma_emu.layouts.spec import LANES, Ints, within
+
+__all__ = ["SCALED", "ScaleMap", "ScaleSelectors", "Scaled", "scale_map", "scale_selectors_of"]
+
+Scaled = Literal["a", "b"]
+"""The operands that have scales."""
+
+SCALED: tuple[Scaled, ...] = ("a", "b")
+
+_SOURCE = (
+    "PTX ISA 9.1, section 9.7.14.3 (block scaling for mma.sync); the same lanes in CUTLASS 4 "
+    "(cute/atom/mma_traits_sm120.hpp, SFALayout and SFBLayout, which are of thread-id 0)"
+)
+_WORD_BYTES = 4
+
+
+class ScaleSelectors(NamedTuple):
+    """Values that the selectors of an operand's scales may have; ptxas refuses all others."""
+
+    byte_ids: tuple[int, ...]
+    thread_ids: tuple[int, ...]
+
+
+_BYTE_IDS = {1: (0, 1, 2, 3), 2: (0, 2), 4: (0,)}
+_THREAD_IDS: dict[Scaled, tuple[int, ...]] = {"a": (0, 1), "b": (0, 1, 2, 3)}
+
+
+def scale_selectors_of(instruction: Instruction, operand: Scaled) -> ScaleSelectors:
+    """Return the values that byte-id and thread-id of an operand's scales may have.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For an instruction without block scales, and an operand other than a and b.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> row = lookup("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0")
+    >>> scale_selectors_of(row, "a")
+    ScaleSelectors(byte_ids=(0, 2), thread_ids=(0, 1))
+    """
+    _require_scaled(instruction, operand)
+    return ScaleSelectors(_BYTE_IDS[instruction.scale_vec], _THREAD_IDS[operand])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScaleMap:
+    """Which lane and which byte of its register hold each scale of one operand, for one choice of the selectors.
+
+    Parameters
+    ----------
+    operand : {"a", "b"}
+    lane, byte : int array, shape (m, scale_vec) of A, (scale_vec, n) of B
+        Bytes count from the low end of the register.
+    source, status : str
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> row = lookup("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3")
+    >>> a = scale_map(row, "a", thread_id=1)
+    >>> a
+    <ScaleMap of A: 16x4 scales in 16 lanes, documented>
+    >>> a.locate(9, 2), a.scale_at(7, 2), a.scale_at(5, 2)      # row 9, its third quarter of k; lane 5 is not read
+    ((7, 2), (9, 2), None)
+    """
+
+    operand: Scaled
+    lane: Ints
+    byte: Ints
+    source: str
+    status: str
+
+    def __repr__(self) -> str:
+        rows, cols = self.matrix_shape
+        lanes = len(np.unique(self.lane))
+        return f"<ScaleMap of {self.operand.upper()}: {rows}x{cols} scales in {lanes} lanes, {self.status}>"
+
+    @property
+    def matrix_shape(self) -> tuple[int, int]:
+        """Shape of the matrix of scales."""
+        rows, cols = self.lane.shape
+        return rows, cols
+
+    def locate(self, row: int, col: int) -> tuple[int, int]:
+        """Return lane and byte of a scale.
+
+        Raises
+        ------
+        OutOfBoundsError
+            For a row or a column that does not exist.
+        FragmentMismatchError
+            For what is no integer.
+        """
+        rows, cols = self.matrix_shape
+        at = within("row", row, rows), within("column", col, cols)
+        return int(self.lane[at]), int(self.byte[at])
+
+    def scale_at(self, lane: int, byte: int) -> tuple[int, int] | None:
+        """Return row and column of the scale in a byte of a lane's register; None for one that is not read.
+
+        Raises
+        ------
+        OutOfBoundsError
+            For a lane or a byte that does not exist.
+        FragmentMismatchError
+            For what is no integer.
+        """
+        lane, byte = within("lane", lane, LANES), within("byte", byte, _WORD_BYTES)
+        found = np.argwhere((self.lane == lane) & (self.byte == byte))
+        return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+
+
+def scale_map(instruction: Instruction, operand: Scaled, byte_id: int = 0, thread_id: int = 0) -> ScaleMap:
+    """Return where the block scales of an operand lie in the lanes' registers.
+
+    Parameters
+    ----------
+    instruction : Instruction
+    operand : {"a", "b"}
+    byte_id : int
+        Which bytes are read: the byte of the one scale of a row (or column), the lower one of two, 0 of four.
+    thread_id : int
+        Which lanes of four: of A lanes 0 and 1, or 2 and 3; of B the one lane.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For an instruction without block scales, and an operand other than a and b.
+    FragmentMismatchError
+        For selectors that the instruction does not take.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> row = lookup("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0")
+    >>> found = scale_map(row, "b", byte_id=3, thread_id=2)
+    >>> found.lane.tolist(), found.byte.tolist()
+    ([[2, 6, 10, 14, 18, 22, 26, 30]], [[3, 3, 3, 3, 3, 3, 3, 3]])
+    """
+    legal = scale_selectors_of(instruction, operand)
+    byte = _selector(instruction, operand, "byte", byte_id, legal.byte_ids)
+    return _scale_map(
+        instruction, operand, byte, _selector(instruction, operand, "thread", thread_id, legal.thread_ids)
+    )
+
+
+@cache
+def _scale_map(instruction: Instruction, operand: Scaled, byte_id: int, thread_id: int) -> ScaleMap:
+    """Build a map once."""
+    vec = instruction.scale_vec
+    if operand == "a":
+        row, block = np.indices((instruction.m, vec))
+        lane = 4 * (row % 8) + 2 * thread_id + row // 8
+    else:
+        block, col = np.indices((vec, instruction.n))
+        lane = 4 * col + thread_id
+    byte = byte_id + block
+    for shared in (lane, byte):
+        shared.setflags(write=False)
+    return ScaleMap(operand, lane, byte, _SOURCE, "documented")
+
+
+def _selector(instruction: Instruction, operand: Scaled, name: str, given: object, legal: tuple[int, ...]) -> int:
+    value = integer_of(given)
+    if value is None or value not in legal:
+        fix = f"{legal[0]} only" if len(legal) == 1 else f"{', '.join(map(str, legal[:-1]))} or {legal[-1]}"
+        why = f" (it reads {instruction.scale_vec} bytes of a register)" if name == "byte" else ""
+        raise FragmentMismatchError(
+            f"{name}-id-{operand} of {instruction.mnemonic} is {fix}{why}, not {shorten(given)}"
+        )
+    return value
+
+
+def _require_scaled(instruction: Instruction, operand: object) -> None:
+    if not instruction.is_block_scaled:
+        raise UnsupportedInstructionError(
+            f"{instruction.mnemonic} has no block scales; instructions with .block_scale have: kind::mxf8f6f4, "
+            "kind::mxf4 and kind::mxf4nvf4"
+        )
+    if not isinstance(operand, str) or operand not in SCALED:
+        raise UnsupportedInstructionError(f"operands with block scales are a and b, not {shorten(operand)}")
+    if instruction.is_tensor:
+        raise UnsupportedInstructionError(
+            f"{instruction.mnemonic} reads its block scales from tensor memory, not from registers"
+        )

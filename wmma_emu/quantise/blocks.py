@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Where the blocks of an array are: along one axis, consecutive elements, the last one whole or filled with zeros."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.quantise.spec import BlockFormat
+
+__all__ = ["axis_of", "join_blocks", "place_scales", "split_blocks"]
+
+
+def axis_of(axis: object, ndim: int, name: str = "axis") -> int:
+    """Read an axis of an array: a non-negative integer below ``ndim``.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For what is no integer, or no axis of the array.
+
+    Examples
+    --------
+    >>> axis_of(-1, 3)
+    2
+    """
+    given = integer_of(axis)
+    if given is None or not -ndim <= given < ndim:
+        have = f"the {ndim} axes are {-ndim} to {ndim - 1}" if ndim else "an array without axes has no blocks"
+        raise FragmentMismatchError(f"{name}={shorten(axis)} is no axis of the array; {have}")
+    return given % ndim
+
+
+def split_blocks(array: NDArray[Any], row: BlockFormat, axis: int, pad: bool) -> NDArray[Any]:
+    """Bring the blocks of an axis to the end: shape (..., blocks, block size), the other axes in their order.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For a last block that is short, unless ``pad`` says to fill it with zero patterns.
+
+    Examples
+    --------
+    >>> from wmma_emu.quantise import block_format_of
+    >>> split_blocks(np.zeros((64, 3), np.uint8), block_format_of("nvfp4"), 0, False).shape
+    (3, 4, 16)
+    """
+    last = np.moveaxis(array, axis, -1)
+    length = last.shape[-1]
+    missing = -length % row.block
+    if missing and not pad:
+        raise FragmentMismatchError(
+            f"axis {axis} has {length} elements, and {row} has blocks of {row.block}; "
+            f"pass pad=True to fill the last block with {missing} zeros, or slice to {length - length % row.block}"
+        )
+    if missing:
+        last = np.concatenate([last, np.zeros((*last.shape[:-1], missing), last.dtype)], axis=-1)
+    return last.reshape(*last.shape[:-1], (length + missing) // row.block, row.block)
+
+
+def join_blocks(blocks: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Put blocks back along an axis: the inverse of `split_blocks`.
+
+    Examples
+    --------
+    >>> join_blocks(np.zeros((3, 4, 16)), 0).shape
+    (64, 3)
+    """
+    joined = blocks.reshape(*blocks.shape[:-2], blocks.shape[-2] * blocks.shape[-1])
+    return np.ascontiguousarray(np.moveaxis(joined, -1, axis))
+
+
+def place_scales(scales: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Put the scale factors of blocks where the blocks are: (..., blocks) to the axis.
+
+    Examples
+    --------
+    >>> place_scales(np.zeros((3, 4)), 0).shape
+    (4, 3)
+    """
+    return np.ascontiguousarray(np.moveaxis(scales, -1, axis))

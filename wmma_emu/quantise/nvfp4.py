@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""NVFP4: which float32 scales a tensor, which e4m3 each block, and what elements are then; one function a recipe."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.formats import Format, Rounding, format_of, round_pack, unpack
+from wmma_emu.formats.rounding import Bits, Int64s, bit_length
+from wmma_emu.quantise.spec import BlockFormat
+from wmma_emu.scalar import convert, div, mul
+
+__all__ = ["FLOAT32_RULES", "TensorScale", "reciprocal", "scale_blocks", "tensor_scale_of"]
+
+FLOAT32_RULES = ("torchao", "torchao_cuda", "division", "transformer_engine")
+"""The rules that compute in float32, which takes inputs that float32 holds."""
+
+_F32, _E4M3 = format_of("f32"), format_of("e4m3")
+_ONE, _MAX_F32, _TINY_F32 = 0x3F80_0000, 0x7F7F_FFFF, 0x0000_0001
+_SIX, _SIXTH, _TINY_E4M3 = 0x40C0_0000, 0x3E2A_AAAB, 0x3C80_0000
+_RANGE = 448 * 6
+_RANGE_F32 = 0x4528_0000
+
+
+class TensorScale(NamedTuple):
+    """The second level: what elements and block scales are multiplied by, and what the recipe divides by, as float32
+    patterns. They are each other's reciprocals, rounded; of most recipes only the first counts.
+    """
+
+    decode: int
+    encode: int
+
+
+def tensor_scale_of(amax: Bits, source: Format, rule: str) -> TensorScale:
+    """Return the scale of a tensor whose largest magnitude is ``amax`` (a pattern of ``source``, shape ()).
+
+    Examples
+    --------
+    >>> amax = np.array(2688.0, np.float32).view(np.uint32)
+    >>> [hex(x) for x in tensor_scale_of(amax, format_of("f32"), "rne")]
+    ['0x3f800000', '0x3f800000']
+    """
+    u = unpack(np.atleast_1d(amax), source)
+    if not u.significand.any():
+        return TensorScale(_ONE, _ONE)
+    if rule == "rne":
+        word = _quotient(
+            u.sign, u.significand, u.exponent - source.fraction_bits, np.full(1, _RANGE), np.zeros(1, np.int64), _F32
+        )
+        decode = max(int(word[0]), _TINY_F32)
+        return TensorScale(decode, reciprocal(decode))
+    single = convert(np.atleast_1d(amax), source, _F32)
+    if rule == "torchao_cuda":
+        decode = int(mul(single, div(_word(_ONE), _word(_RANGE_F32), _F32), _F32)[0])
+        return TensorScale(decode, reciprocal(decode))
+    if rule in ("torchao", "division"):
+        decode = int(div(single, _word(_RANGE_F32), _F32)[0])
+        return TensorScale(decode, reciprocal(decode))
+    encode = min(int(div(_word(_RANGE_F32), single, _F32)[0]), _MAX_F32)
+    return TensorScale(reciprocal(encode), encode)
+
+
+def scale_blocks(
+    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rule: str, rounding: Rounding
+) -> tuple[Bits, Bits]:
+    """Return the block scales and the elements of blocks, by a rule of NVFP4.
+
+    Parameters
+    ----------
+    x : unsigned integer array, shape (blocks, 16)
+        Finite patterns of ``source``.
+    amax : unsigned integer array, shape (blocks,)
+        The largest magnitude of each block.
+    source : Format
+    scale : TensorScale
+    row : BlockFormat
+    rule : {"rne", "torchao", "torchao_cuda", "division", "transformer_engine"}
+    rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
+        Of the elements; everything else is rounded to nearest even.
+
+    Returns
+    -------
+    scales : uint8 array, shape (blocks,)
+        Patterns of e4m3, not negative.
+    elements : uint8 array, shape (blocks, 16)
+
+    Examples
+    --------
+    >>> from wmma_emu.quantise import block_format_of
+    >>> x = np.array([[6.0, -3.0] + [0.5] * 14], np.float32).view(np.uint32)
+    >>> scales, elements = scale_blocks(
+    ...     x, x[:, 0], format_of("f32"), TensorScale(0x3F800000, 0x3F800000), block_format_of("nvfp4"), "rne", "RNE")
+    >>> scales.tolist(), elements[0, :3].tolist()
+    ([56], [7, 13, 1])
+    """
+    return _RECIPES[rule](x, amax, source, scale, row, rounding)
+
+
+def _rne(
+    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
+) -> tuple[Bits, Bits]:
+    t = unpack(_word(scale.decode), _F32)
+    whole, last = t.significand[0], t.exponent[0] - _F32.fraction_bits
+    a = unpack(amax, source)
+    places = a.exponent - source.fraction_bits
+    scales = _quotient(a.sign, a.significand, places, 6 * whole, last, _E4M3)
+    s = unpack(scales, _E4M3)
+    divisor = np.maximum(s.significand, 1)[:, None] * whole
+    exponent = (s.exponent - _E4M3.fraction_bits)[:, None] + last
+    u = unpack(x, source)
+    u = u._replace(significand=np.where(s.significand[:, None] == 0, 0, u.significand))
+    places = u.exponent - source.fraction_bits
+    return scales, _quotient(u.sign, u.significand, places, divisor, exponent, row.element, rounding)
+
+
+def _torchao(
+    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
+) -> tuple[Bits, Bits]:
+    sixth = div(convert(amax, source, _F32), _word(_SIX), _F32)
+    return _by_reciprocal(x, _clamped_scales(sixth, scale), source, scale, row, rounding)
+
+
+def _torchao_cuda(
+    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
+) -> tuple[Bits, Bits]:
+    sixth = mul(convert(amax, source, _F32), _word(_SIXTH), _F32)
+    return _by_reciprocal(x, _clamped_scales(sixth, scale), source, scale, row, rounding)
+
+
+def _by_reciprocal(
+    x: Bits, scales: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
+) -> tuple[Bits, Bits]:
+    factor = div(div(_word(_ONE), _word(scale.decode), _F32), convert(scales, _E4M3, _F32), _F32)
+    single = convert(x, source, _F32)
+    scaled = np.where(_is_zero(single), single, mul(single, factor[:, None], _F32))
+    return scales, convert(scaled, _F32, row.element, rounding, "saturate")
+
+
+def _division(
+    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
+) -> tuple[Bits, Bits]:
+    scales = _clamped_scales(div(convert(amax, source, _F32), _word(_SIX), _F32), scale)
+    total = mul(_word(scale.decode), convert(scales, _E4M3, _F32), _F32)
+    single = convert(x, source, _F32)
+    scaled = np.where(_is_zero(single), single, div(single, total[:, None], _F32))
+    return scales, convert(scaled, _F32, row.element, rounding, "saturate")
+
+
+def _clamped_scales(sixth: Bits, scale: TensorScale) -> Bits:
+    """Block scales as torchao makes them of a sixth of the largest: nothing below the smallest normal number."""
+    quotient = div(sixth, _word(scale.decode), _F32)
+    wanted = np.where(sixth == 0, 0, quotient)  # 0 / 0 where the tensor's scale is zero too
+    return convert(np.maximum(wanted, _TINY_E4M3).astype(np.uint32), _F32, _E4M3, "RNE", "saturate")
+
+
+def _transformer_engine(
+    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
+) -> tuple[Bits, Bits]:
+    largest = convert(amax, source, _F32)
+    factor = mul(_word(scale.encode), _word(_SIXTH), _F32)
+    scales = convert(mul(largest, factor, _F32), _F32, _E4M3, "RNE", "saturate")
+    total = mul(convert(scales, _E4M3, _F32), _word(scale.decode), _F32)
+    inverse = np.minimum(div(_word(_ONE), total, _F32), np.uint32(_MAX_F32)).astype(np.uint32)
+    scaled = mul(convert(x, source, _F32), inverse[:, None], _F32)
+    return scales, convert(scaled, _F32, row.element, rounding, "saturate")
+
+
+_RECIPES: dict[str, Callable[[Bits, Bits, Format, TensorScale, BlockFormat, Rounding], tuple[Bits, Bits]]] = {
+    "rne": _rne,
+    "torchao": _torchao,
+    "torchao_cuda": _torchao_cuda,
+    "division": _division,
+    "transformer_engine": _transformer_engine,
+}
+
+
+def _quotient(
+    sign: NDArray[np.bool_],
+    significand: Int64s,
+    exponent: Int64s,
+    divisor: Int64s,
+    divisor_exponent: Int64s,
+    target: Format,
+    rounding: Rounding = "RNE",
+) -> Bits:
+    """Divide integers with exponents of two exactly, and round once; what is too large saturates."""
+    # The dividend is moved up to 61 bits. No divisor has more than 28, so that the quotient has more than 32 bits,
+    # and whether anything remains is all that rounding to 24 bits or fewer needs to know of the rest.
+    places = np.where(significand == 0, 0, 61 - bit_length(significand))
+    dividend = significand << places
+    whole = dividend // divisor
+    rest = dividend - whole * divisor
+    return round_pack(sign, whole, exponent - places - divisor_exponent, target, rounding, "saturate", sticky=rest != 0)
+
+
+def _word(pattern: int) -> Bits:
+    return np.array([pattern], np.uint32)
+
+
+def _is_zero(single: Bits) -> NDArray[np.bool_]:
+    zero: NDArray[np.bool_] = (single & np.uint32(0x7FFF_FFFF)) == 0
+    return zero
+
+
+def reciprocal(pattern: int) -> int:
+    """1 / x in float32; the largest number where that is infinite."""
+    return min(int(div(_word(_ONE), _word(pattern), _F32)[0]), _MAX_F32)

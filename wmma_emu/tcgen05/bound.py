@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: MIT
+"""`tcgen05.mma` on one chip, ready to run: on matrices, or on tensor memory, shared memory and descriptors."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.arithmetic import check_engine
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.instructions import Arch, Instruction, arch_of
+from wmma_emu.instructions.tensor import tensor_instruction_named
+from wmma_emu.layouts.spec import Ints
+from wmma_emu.tcgen05.cells import base_of, read_cells, tensor_memories, write_d
+from wmma_emu.tcgen05.data_layouts import a_placement, d_placement, metadata_placement, scale_placement
+from wmma_emu.tcgen05.instruction_descriptor import InstructionDescriptor
+from wmma_emu.tcgen05.operands import (
+    disabled_lanes,
+    indices_of,
+    negated,
+    read_a_from_shared_memory,
+    read_b_from_shared_memory,
+    scaled_input,
+)
+from wmma_emu.tcgen05.staging import StagedInstruction, Stored
+from wmma_emu.tcgen05.tensor_memory import TensorMemory
+from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
+from wmma_emu.warp.matrices import broadcast, check_logical_a, check_matrix, matrix_bits
+from wmma_emu.warp.options import check_flag
+from wmma_emu.warp.sparse import compress
+
+__all__ = ["BoundTensorInstruction", "bound_tensor_instruction"]
+
+Memories = tuple[TensorMemory, ...]
+
+
+class BoundTensorInstruction(StagedInstruction):
+    """`tcgen05.mma` as one chip executes it.
+
+    Made by `bound_tensor_instruction` or `wmma_emu.instruction`. Calling it multiplies matrices; `execute` works on
+    tensor memory, shared memory and descriptors. `store`, `in_shared_memory` and `load` lay operands out as a kernel
+    does, and read D.
+
+    Examples
+    --------
+    >>> import numpy as np, warnings
+    >>> from wmma_emu.tcgen05 import TensorMemory, bound_tensor_instruction
+    >>> with warnings.catch_warnings(action="ignore"):                     # the arithmetic is from the literature
+    ...     ins = bound_tensor_instruction("tcgen05.mma.kind::f16.m128n64.f32.f16.f16", "sm_100")
+    >>> A, B = np.ones((128, 16), np.float16), np.full((16, 64), 2, np.float16)
+    >>> tmem = TensorMemory()
+    >>> d = tmem.alloc(64)
+    >>> ins.execute(tmem, d, ins.in_shared_memory("a", A), ins.in_shared_memory("b", B), enable_input_d=False)
+    >>> ins.load(tmem, d)[5, :3].tolist(), ins(A, B)[5, :3].tolist()
+    ([32.0, 32.0, 32.0], [32.0, 32.0, 32.0])
+    """
+
+    def execute(  # type: ignore[override]
+        self,
+        tmem: Any,
+        d: int,
+        a: Any,
+        b: Any,
+        *,
+        descriptor: InstructionDescriptor | int | None = None,
+        scale_a: int | None = None,
+        scale_b: int | None = None,
+        metadata: int | None = None,
+        enable_input_d: bool = True,
+        scale_input_d: int = 0,
+        disable_output_lane: Any = None,
+        zero_column_mask: ZeroColumnMask | int | None = None,
+        engine: str = "auto",
+    ) -> None:
+        """Execute the instruction on tensor memory: D = A B + D, or D = A B.
+
+        Parameters
+        ----------
+        tmem : TensorMemory, or a pair of them for cta_group::2
+            That of the even CTA first.
+        d : int
+            Address of D; in both CTAs of a pair.
+        a : int or (memory, descriptor)
+            An address of tensor memory; or uint8 arrays of shared memory (a pair of them for cta_group::2) and a
+            `SharedMemoryDescriptor` or its 64 bits. A sparse A is packed.
+        b : (memory, descriptor)
+            In shared memory.
+        descriptor : InstructionDescriptor or int, optional
+            By default the one that the instruction needs, without options.
+        scale_a, scale_b : int
+            Addresses of the block scales, of kinds that have them.
+        metadata : int
+            Address of the metadata of a sparse A.
+        enable_input_d : bool
+            False leaves D out: its bits are not looked at.
+        scale_input_d : int
+            0 to 15: D counts ``2 ** -scale_input_d`` times. Kinds f16 and tf32, without ``.ws``.
+        disable_output_lane : sequence of int, optional
+            Four words: lanes whose bit is set keep what they hold. Eight for cta_group::2, the first four taken to
+            be of the even CTA, which the manual does not say. Not with block scales, not with ``.ws``.
+        zero_column_mask : ZeroColumnMask or int, optional
+            Of ``.ws``.
+        engine : {"auto", "reference", "numpy", "numba", "cupy"}
+
+        Raises
+        ------
+        OutOfBoundsError, AlignmentError
+            If an operand lies outside of its memory or of what is allocated, or begins where it cannot. Tensor memory
+            is unchanged after every error.
+        FragmentMismatchError
+            If an operand is missing or superfluous, or copies of one differ in tensor memory.
+        UnsupportedInstructionError
+            For descriptors that contradict the instruction, and options that it lacks.
+
+        Notes
+        -----
+        PTX ISA 9.3, tcgen05.mma, tcgen05.mma.sp, tcgen05.mma.ws. All that is asynchronous has happened when this
+        returns. Of a D of 16 bits the upper halves of the words count as unwritten: the manual leaves them open.
+        """
+        check_engine(engine)
+        row, path = self.instruction, self.data_path
+        memories = tensor_memories(tmem, path.cta_group)
+        said = self._checked_descriptor(descriptor)
+        mask = self._checked_options(scale_a, scale_b, metadata, scale_input_d, disable_output_lane, zero_column_mask)
+        kept = disabled_lanes(disable_output_lane, path.cta_group)
+        base = self._base("d", d)
+        x = self._read_a(memories, a, said, base)
+        y = read_b_from_shared_memory(row, b, said.transpose_b, mask, said.max_shift)
+        if said.negate_b:
+            y = negated(y, self.product.b)
+        z = self._read_input(memories, base, enable_input_d, scale_input_d)
+        indices = self._read_indices(memories, metadata, said, base)
+        scales = self._read_scales(memories, scale_a, scale_b, said)
+        write_d(memories, d_placement(row), *base, self._multiply(x, y, z, indices, scales, engine), kept)
+
+    def _checked_descriptor(self, given: InstructionDescriptor | int | None) -> InstructionDescriptor:
+        """Read an instruction descriptor, and see that it is this instruction's."""
+        if given is None:
+            return self.descriptor()
+        row = self.instruction
+        kind = next(x for x in row.modifiers if x.startswith("kind::")).removeprefix("kind::")
+        found = given if isinstance(given, InstructionDescriptor) else InstructionDescriptor.decode(given, kind)
+        if found.kind != kind:
+            raise UnsupportedInstructionError(f"{row.mnemonic} takes no descriptor of kind::{found.kind}")
+        ws = row.family.startswith("tcgen05.mma.ws")
+        meant = found.instruction(ws=ws, cta_group=self.data_path.cta_group, scale_vec=row.scale_vec)
+        if meant.mnemonic != row.mnemonic:
+            raise UnsupportedInstructionError(f"the descriptor says {meant.mnemonic}, and not {row.mnemonic}")
+        return found
+
+    def _checked_options(
+        self, scale_a: Any, scale_b: Any, metadata: Any, scale_input_d: Any, disabled: Any, mask: Any
+    ) -> ZeroColumnMask | None:
+        """Refuse what is missing, and what the instruction lacks."""
+        row = self.instruction
+        ws = row.family.startswith("tcgen05.mma.ws")
+        for name, given, wanted in (
+            ("scale_a", scale_a, row.is_block_scaled),
+            ("scale_b", scale_b, row.is_block_scaled),
+            ("metadata", metadata, row.is_sparse),
+        ):
+            if (given is not None) != wanted:
+                what = f"needs {name}=, an address of tensor memory" if wanted else f"takes no {name}"
+                raise FragmentMismatchError(f"{row.mnemonic} {what}")
+        exponent = integer_of(scale_input_d)
+        if exponent is None or not 0 <= exponent <= 15:
+            raise UnsupportedInstructionError(f"scale_input_d is 0 to 15, not {shorten(scale_input_d)}")
+        if exponent and (ws or not {"kind::f16", "kind::tf32"} & set(row.modifiers)):
+            raise UnsupportedInstructionError(
+                f"scale_input_d is an option of kind::f16 and kind::tf32 without .ws, not of {row.mnemonic}"
+            )
+        if disabled is not None and (ws or row.is_block_scaled):
+            raise UnsupportedInstructionError(
+                f"disable_output_lane is an option of kinds without block scales, without .ws, not of {row.mnemonic}"
+            )
+        if mask is None:
+            return None
+        if not ws:
+            raise UnsupportedInstructionError(
+                f"a zero-column mask is an option of tcgen05.mma.ws, not of {row.mnemonic}"
+            )
+        return mask if isinstance(mask, ZeroColumnMask) else ZeroColumnMask.decode(mask)
+
+    def _read_a(self, memories: Memories, given: Any, said: InstructionDescriptor, base: tuple[int, int]) -> Bits:
+        row, fmt = self.instruction, self.product.a
+        if integer_of(given) is None:
+            bits = read_a_from_shared_memory(row, given, said.transpose_a)
+        else:
+            if said.transpose_a:
+                raise UnsupportedInstructionError("A in tensor memory is not transposed: a lane holds a row")
+            lane, column = self._same_lanes("a", given, base)
+            words = read_cells(memories, a_placement(row), lane, column) >> np.uint32(row.container("a").shift)
+            bits = (words & np.uint32(fmt.mask)).astype(fmt.storage)
+        return negated(bits, fmt) if said.negate_a else bits
+
+    def _read_input(self, memories: Memories, base: tuple[int, int], enabled: object, exponent: int) -> Bits:
+        """Read what is added: D as it is, or scaled, or nothing."""
+        fmt = self.product.c
+        if not check_flag("enable_input_d", enabled):
+            return np.zeros((self.instruction.m, self.instruction.n), fmt.storage)
+        d = read_cells(memories, d_placement(self.instruction), *base).astype(fmt.storage)
+        return scaled_input(d, fmt, exponent) if exponent else d
+
+    def _read_indices(
+        self, memories: Memories, address: int | None, said: InstructionDescriptor, base: tuple[int, int]
+    ) -> Ints | None:
+        if address is None:
+            return None
+        placement = metadata_placement(self.instruction, said.sparsity_selector)
+        nibbles = read_cells(memories, placement, *self._same_lanes("metadata", address, base))
+        return indices_of(self.instruction, nibbles.astype(np.int64))
+
+    def _same_lanes(self, operand: Stored, address: object, base: tuple[int, int]) -> tuple[int, int]:
+        """Check that an operand uses the half of the lanes that D uses."""
+        lane, column = self._base(operand, address)
+        if lane != base[0]:
+            raise FragmentMismatchError(
+                f"{operand} begins in lane {lane} and D in lane {base[0]}; {self.mnemonic} uses half of the lanes, the "
+                "same ones for A, D and metadata"
+            )
+        return lane, column
+
+    def _read_scales(
+        self, memories: Memories, address_a: int | None, address_b: int | None, said: InstructionDescriptor
+    ) -> tuple[Bits, Bits] | None:
+        if self.scale_a is None or self.scale_b is None:
+            return None
+        found = []
+        for name, address, scale_id, scale in (
+            ("scale_a", address_a, said.scale_id_a, self.scale_a),
+            ("scale_b", address_b, said.scale_id_b, self.scale_b),
+        ):
+            placement = scale_placement(self.instruction, scale.operand, scale_id)
+            cells = read_cells(memories, placement, *base_of(name, address, (0,)))
+            found.append(scale.significant(cells.astype(np.uint8)))
+        return found[0], found[1]
+
+    def __call__(
+        self,
+        A: ArrayLike,
+        B: ArrayLike,
+        C: ArrayLike | None = None,
+        *,
+        a_format: str | None = None,
+        b_format: str | None = None,
+        scale_a: ArrayLike | None = None,
+        scale_b: ArrayLike | None = None,
+        engine: str = "auto",
+    ) -> NDArray[Any]:
+        """Multiply matrices of exactly the instruction's shape: D = A B + C.
+
+        Parameters
+        ----------
+        A : array, shape (..., M, K)
+            For a sparse instruction all of A, with the zeros that it leaves out; see `compress`.
+        B : array, shape (..., K, N)
+        C : array, shape (..., M, N), optional
+            +0 if left out. Leading axes broadcast as in `numpy.matmul`.
+        a_format, b_format : str, optional
+            Formats of packed 4-bit matrices, given as uint8, packed along k, lowest k lowest.
+        scale_a, scale_b : array, shape (..., M, scale_vec), (..., scale_vec, N), optional
+            Block scales, of kinds that have them.
+        engine : {"auto", "reference", "numpy", "numba", "cupy"}
+
+        Returns
+        -------
+        array, shape (..., M, N)
+            In the dtype of D.
+
+        Raises
+        ------
+        FragmentMismatchError
+            If a shape or dtype is not the instruction's; if block scales are missing or superfluous.
+        """
+        check_engine(engine)
+        row, product = self.instruction, self.product
+        scales = self._given_scales(scale_a, scale_b)
+        matrices = {
+            "A": matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format),
+            "B": matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format),
+            **dict(zip(("scale_a", "scale_b"), scales or (), strict=False)),
+        }
+        if C is not None:
+            matrices["C"] = matrix_bits(C, product.c, "C")
+            check_matrix(row, "C", matrices["C"], (row.m, row.n))
+        if row.is_sparse:
+            check_logical_a(row, matrices["A"])
+        else:
+            check_matrix(row, "A", matrices["A"], (row.m, row.k))
+        check_matrix(row, "B", matrices["B"], (row.k, row.n))
+        if not broadcast(*matrices.values()):
+            shapes = ", ".join(f"{name} {x.shape[:-2]}" for name, x in matrices.items())
+            raise FragmentMismatchError(f"the leading axes do not broadcast: {shapes}")
+        batch = np.broadcast_shapes(*(x.shape[:-2] for x in matrices.values()))
+        c = matrices.get("C", np.zeros((*batch, row.m, row.n), product.c.storage))
+        a, indices = compress(row, matrices["A"]) if row.is_sparse else (matrices["A"], None)
+        return from_bits(self._multiply(a, matrices["B"], c, indices, scales, engine), product.d)
+
+    def _given_scales(self, a: ArrayLike | None, b: ArrayLike | None) -> tuple[Bits, Bits] | None:
+        """Read users' matrices of block scales."""
+        row = self.instruction
+        if self.scale_a is None or self.scale_b is None:
+            if a is not None or b is not None:
+                raise FragmentMismatchError(f"{row.mnemonic} takes no scale_a and no scale_b: it has no block scales")
+            return None
+        if a is None or b is None:
+            raise FragmentMismatchError(
+                f"{row.mnemonic} needs scale_a= and scale_b=, block scales of {row.scale}: ({row.m}, {row.scale_vec}) "
+                f"for A and ({row.scale_vec}, {row.n}) for B"
+            )
+        return self.scale_a.significant(self.scale_a.bits(a)), self.scale_b.significant(self.scale_b.bits(b))
+
+
+def bound_tensor_instruction(
+    instruction: str | Instruction, arch: str | Arch, lowering: str | None = None, model: str | None = None
+) -> BoundTensorInstruction:
+    """Bind a `tcgen05.mma` to a chip.
+
+    Parameters
+    ----------
+    instruction : Instruction or str
+        As `wmma_emu.instructions.tensor` makes it, or its name.
+    arch : str or Arch
+        A chip that has it: sm_100 or sm_103.
+    lowering, model : str, optional
+        As of `wmma_emu.instruction`.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a chip that lacks it, or an arithmetic that is not known.
+    """
+    chip = arch_of(arch)
+    row = instruction if isinstance(instruction, Instruction) else tensor_instruction_named(instruction)
+    if chip.number >= 120:
+        raise UnsupportedInstructionError(
+            f"{chip.name} ({chip.generation}) has no tensor memory and no tcgen05: it multiplies with mma.sync; FP8, "
+            "FP6 and FP4 with .kind::f8f6f4 or .block_scale, such as "
+            "m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
+        )
+    return BoundTensorInstruction(row, chip, lowering, model)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Reading and writing whole operands in tensor memory, cell by cell, where their placement says."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import AlignmentError, FragmentMismatchError, shorten
+from wmma_emu.formats.codec import Bits
+from wmma_emu.tcgen05.data_layouts import Placement
+from wmma_emu.tcgen05.tensor_memory import TensorMemory, column_of, lane_of
+
+__all__ = ["base_of", "read_cells", "require_cells", "tensor_memories", "write_cells", "write_d"]
+
+
+def tensor_memories(given: Any, group: int) -> tuple[TensorMemory, ...]:
+    """Check that there are as many tensor memories as CTAs: one, or a pair.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For anything else.
+
+    Examples
+    --------
+    >>> len(tensor_memories((TensorMemory(), TensorMemory()), 2))
+    2
+    """
+    found = (given,) if isinstance(given, TensorMemory) else given
+    if isinstance(found, tuple | list) and len(found) == group and all(isinstance(x, TensorMemory) for x in found):
+        if group == 2 and found[0] is found[1]:
+            raise FragmentMismatchError("cta_group::2 works on the tensor memories of two CTAs; both are the same one")
+        return tuple(found)
+    wanted = "a TensorMemory" if group == 1 else "a pair of TensorMemory, that of the even CTA first"
+    raise FragmentMismatchError(f"cta_group::{group} works on {wanted}, not {shorten(given)}")
+
+
+def base_of(name: str, address: object, lanes: tuple[int, ...], columns: int = 1) -> tuple[int, int]:
+    """Check the address of an operand; returns lane and column.
+
+    Raises
+    ------
+    AlignmentError
+        For a lane where the operand cannot begin, and a column that is no multiple of ``columns``.
+    FragmentMismatchError, OutOfBoundsError
+        For what is no address.
+
+    Examples
+    --------
+    >>> base_of("d", 0x100020, (0, 16))
+    (16, 32)
+    """
+    lane, column = lane_of(address), column_of(address)  # type: ignore[arg-type]
+    if lane not in lanes:
+        legal = " or ".join(str(x) for x in lanes)
+        raise AlignmentError(f"{name} begins in lane {legal}, not {lane} (address {address:#x})")
+    if column % columns:
+        raise AlignmentError(f"{name} begins in a column that is a multiple of {columns}, not in {column}")
+    return lane, column
+
+
+def read_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: int, column: int) -> Bits:
+    """Read every cell of an operand: uint32 patterns, (rows, columns).
+
+    Raises
+    ------
+    OutOfBoundsError
+        If a cell lies outside of the tensor memory, or in columns that are not allocated.
+    FragmentMismatchError
+        If copies differ: what the instruction does then is not documented.
+    """
+    words = np.zeros(placement.cta.shape, np.uint32)
+    bits = 16 if int((placement.bit + placement.bits).max()) <= 16 else 32
+    for i, memory in enumerate(memories):
+        here = placement.cta == i
+        if here.any():
+            words[here] = memory.read(placement.lane[here] + lane, placement.column[here] + column, bits)
+    cells: Bits = words >> placement.bit.astype(np.uint32) & _mask(placement)
+    if placement.copies > 1 and (cells != cells[:1]).any():
+        copy, row, place = np.argwhere(cells != cells[:1])[0].tolist()
+        raise FragmentMismatchError(
+            f"{placement.operand} lies in tensor memory {placement.copies} times, and copies of its element "
+            f"({row}, {place}) differ: {_place(placement, 0, row, place)} and {_place(placement, copy, row, place)}; "
+            "write all of them alike"
+        )
+    first: Bits = cells[0]
+    return first
+
+
+def require_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: int, column: int) -> None:
+    """Raise what writing all cells would, and write nothing."""
+    for i, memory in enumerate(memories):
+        here = placement.cta == i
+        if here.any():
+            memory.require_allocated(placement.lane[here] + lane, placement.column[here] + column)
+
+
+def write_d(
+    memories: tuple[TensorMemory, ...],
+    placement: Placement,
+    lane: int,
+    column: int,
+    bits: Bits,
+    kept: NDArray[np.bool_] | None = None,
+) -> None:
+    """Write D, an element a word; lanes that ``kept`` names, (CTAs, 128), stay. Nothing is written after an error."""
+    require_cells(memories, placement, lane, column)
+    words = np.broadcast_to(bits.astype(np.uint32), placement.cta.shape)
+    for i, memory in enumerate(memories):
+        lanes = placement.lane + lane
+        here = placement.cta == i
+        if kept is not None:
+            here = here & ~kept[i][lanes]
+        if here.any():
+            memory.write(lanes[here], placement.column[here] + column, words[here], bits=placement.bits)
+
+
+def write_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: int, column: int, cells: Bits) -> None:
+    """Write every cell of an operand, all copies; the other bits of their words stay. Nothing after an error."""
+    require_cells(memories, placement, lane, column)
+    values = np.broadcast_to(cells.astype(np.uint32) & _mask(placement), placement.cta.shape)
+    for i, memory in enumerate(memories):
+        here = placement.cta == i
+        if not here.any():
+            continue
+        lanes, columns = placement.lane[here] + lane, placement.column[here] + column
+        shift = placement.bit[here].astype(np.uint32)
+        fresh, cleared = np.zeros_like(memory.words), np.zeros_like(memory.words)
+        np.bitwise_or.at(fresh, (lanes, columns), values[here] << shift)
+        np.bitwise_or.at(cleared, (lanes, columns), _mask(placement) << shift)
+        where, along = np.nonzero(cleared)
+        memory.write(where, along, memory.words[where, along] & ~cleared[where, along] | fresh[where, along])
+
+
+def _mask(placement: Placement) -> np.uint32:
+    return np.uint32((1 << placement.bits) - 1)
+
+
+def _place(placement: Placement, copy: int, row: int, column: int) -> str:
+    at = copy, row, column
+    return f"lane {placement.lane[at]}, column {placement.column[at]} of CTA {placement.cta[at]}"

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""tcgen05.cp: rows of shared memory to lanes of tensor memory, to one lane each or to several."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import AlignmentError, UnsupportedInstructionError
+from wmma_emu.instructions import Arch
+from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, lookup_move
+from wmma_emu.tcgen05.pairs import Memories, shared_memories, tensor_memories
+from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
+from wmma_emu.tcgen05.shared_matrix import read_rows
+from wmma_emu.tcgen05.tensor_memory import address, column_of, lane_of
+
+__all__ = ["COPY_SHAPES", "CopyShape", "cp"]
+
+Ints = NDArray[np.int64]
+
+_WORD_BYTES = 4
+
+_ALIGNED_COLUMNS = 4
+"""The first column is a multiple of 128 bits (TVM, documentation of tcgen05.cp; the PTX manual does not say)."""
+
+_SIX_BITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class CopyShape:
+    """What one shape of tcgen05.cp writes.
+
+    Parameters
+    ----------
+    name : str
+        ``"64x128b"``: rows of shared memory, and bits of each.
+    multicast : str
+        ``"warpx4"``, ``"warpx2::02_13"``, ``"warpx2::01_23"``, or nothing.
+    rows : int
+    columns : int
+        Of 32 bits.
+    lanes : callable
+        From the number of a row to its lanes in tensor memory, counted from the address: (copies, rows).
+    source, status : str
+    """
+
+    name: str
+    multicast: str
+    rows: int
+    columns: int
+    lanes: Callable[[Ints], Ints]
+    source: str
+    status: str
+
+
+def _in_order(row: Ints) -> Ints:
+    return row[None]
+
+
+def _one_each_warp(row: Ints) -> Ints:
+    return 32 * row[None]
+
+
+def _pairs_02_13(row: Ints) -> Ints:
+    return np.stack((row, row + 64))
+
+
+def _pairs_01_23(row: Ints) -> Ints:
+    first = 64 * (row // 32) + row % 32
+    return np.stack((first, first + 32))
+
+
+def _all_warps(row: Ints) -> Ints:
+    return row[None] + 32 * np.arange(4)[:, None]
+
+
+_PAIRS = "PTX ISA 9.0, 9.7.16.9.2 (pairs of warps that get the same half); CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*"
+_SHAPES = "PTX ISA 9.0, 9.7.16.2.3; CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*"
+_B200 = "published notes on UTCCP, 2026-09-17: read back on a B200"
+
+COPY_SHAPES: dict[tuple[str, str], CopyShape] = {(row.name, row.multicast): row for row in (
+    CopyShape("128x256b", "", 128, 8, _in_order, f"{_SHAPES}; {_B200}", "recorded"),
+    CopyShape("4x256b", "", 4, 8, _one_each_warp, _SHAPES, "inferred"),
+    CopyShape("128x128b", "", 128, 4, _in_order, _SHAPES, "inferred"),
+    CopyShape("64x128b", "warpx2::02_13", 64, 4, _pairs_02_13, _PAIRS, "documented"),
+    CopyShape("64x128b", "warpx2::01_23", 64, 4, _pairs_01_23, _PAIRS, "documented"),
+    CopyShape("32x128b", "warpx4", 32, 4, _all_warps, _PAIRS, "documented"),
+)}  # fmt: skip
+"""Every shape by name and multicast."""
+
+
+def cp(
+    tmem: Memories,
+    where: int,
+    memory: Any,
+    descriptor: SharedMemoryDescriptor | int,
+    instruction: str,
+    *,
+    arch: "str | Arch" = DEFAULT_ARCH,
+) -> None:
+    """Copy a matrix from shared memory to tensor memory: `tcgen05.cp`; all of it, or none if an error is raised.
+
+    Parameters
+    ----------
+    tmem : TensorMemory, or two of them
+        Two, those of a CTA and of its peer, for ``.cta_group::2``.
+    where : int
+        The address: of lane 0, but with 4x256b, whose rows go to every 32nd lane, of any from 0 to 31. The column is a
+        multiple of 4.
+    memory : uint8 array, 1-D, or two of them
+        Shared memory from address 0 on; of each CTA its own.
+    descriptor : SharedMemoryDescriptor or int
+        Of rows that are contiguous along columns (K-major).
+    instruction : str
+        ``"tcgen05.cp.cta_group::1.64x128b.warpx2::02_13"``; with ``.b8x16.b6x16_p32`` each 16 bytes are sixteen
+        elements of 6 bits and padding, and become sixteen bytes with the element in the lower bits.
+    arch : str or Arch
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If the chip lacks the form; for ``.b4x16_p64``: where in its byte a 4-bit element lands stands in a figure
+        alone; and for a descriptor that describes no such rows.
+    OutOfBoundsError
+        For rows outside of shared memory, and for words outside of tensor memory or of what is allocated.
+    AlignmentError
+        For a column that is no multiple of 4.
+    FragmentMismatchError
+        For memories that are none, or not as many as there are CTAs.
+
+    Notes
+    -----
+    PTX ISA 9.0, 9.7.16.9.2. With ``.cta_group::2`` both CTAs read their own shared memory through the same descriptor
+    (TVM, documentation of tcgen05.cp).
+
+    Examples
+    --------
+    >>> from wmma_emu.tcgen05 import TensorMemory
+    >>> tmem = TensorMemory()
+    >>> base = tmem.alloc(32)
+    >>> rows = np.arange(32 * 4, dtype=np.uint32).view(np.uint8)
+    >>> cp(tmem, base, rows, SharedMemoryDescriptor(0, 16, 128), "tcgen05.cp.cta_group::1.32x128b.warpx4")
+    >>> tmem.read([0, 1, 33, 97], 0).tolist()
+    [0, 4, 4, 4]
+    """
+    move = lookup_move("tcgen05.cp", instruction, arch)
+    memories, sources = tensor_memories(tmem, move), shared_memories(memory, move)
+    if move.decompression == "b4x16_p64":
+        raise UnsupportedInstructionError(
+            f"{move.mnemonic}: where in its byte a decompressed 4-bit element lands, the PTX manual shows in a figure "
+            "alone; write the bytes to shared memory as they shall arrive, and copy without decompression"
+        )
+    if not isinstance(descriptor, SharedMemoryDescriptor):
+        descriptor = SharedMemoryDescriptor.decode(descriptor)
+    shape = COPY_SHAPES[move.shape, move.multicast]
+    lanes, columns = _targets(where, shape, move)
+    words = [_words(source, descriptor, shape, move) for source in sources]
+    for each in memories:
+        each.require_allocated(lanes[..., None], columns)
+    for each, rows in zip(memories, words, strict=True):
+        each.write(lanes[..., None], columns, rows)
+
+
+def _targets(where: int, shape: CopyShape, move: Move) -> tuple[Ints, Ints]:
+    """Lanes, (copies, rows), and columns that are written."""
+    lane, column = lane_of(where), column_of(where)
+    if column % _ALIGNED_COLUMNS:
+        low = column - column % _ALIGNED_COLUMNS
+        raise AlignmentError(
+            f"the address {hex(where)} has column {column}; {move.mnemonic} begins at multiples of {_ALIGNED_COLUMNS} "
+            f"columns (128 bits): {hex(address(lane, low))}"
+        )
+    return lane + shape.lanes(np.arange(shape.rows)), column + np.arange(shape.columns)
+
+
+def _words(
+    memory: NDArray[np.uint8], descriptor: SharedMemoryDescriptor, shape: CopyShape, move: Move
+) -> NDArray[np.uint32]:
+    """The words that go to each row's lanes: (rows, columns)."""
+    rows = read_rows(memory, descriptor, shape.rows, shape.columns * _WORD_BYTES)
+    if move.decompression:
+        bits = np.unpackbits(rows.reshape(-1, 16), axis=-1, bitorder="little")[:, : 16 * _SIX_BITS]
+        rows = np.packbits(bits.reshape(-1, 16, _SIX_BITS), axis=-1, bitorder="little").reshape(rows.shape)
+    return np.ascontiguousarray(rows).view("<u4").astype(np.uint32)

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: MIT
+"""Where the matrices of `tcgen05.mma` lie in tensor memory: D, A, the block scales, the metadata of a sparse A.
+
+Everything follows from the data path that the instruction takes: how many of the rows of D a CTA has, whether they
+fill all lanes or half of each 32, and into how many parts the columns of D are folded so that they do.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.instructions.spec import Instruction
+from wmma_emu.layouts import granularity_of
+from wmma_emu.layouts.spec import Ints
+
+__all__ = [
+    "DATA_PATHS",
+    "DataPath",
+    "Placement",
+    "a_placement",
+    "d_placement",
+    "data_path",
+    "metadata_placement",
+    "scale_placement",
+]
+
+_MANUAL = "PTX ISA 9.3, data path layout organization of tcgen05"
+_CUTE = "CuTe (CUTLASS 4), mma_traits_sm100.hpp"
+_QUARTER, _WORD = 32, 32
+_KEPT = 32
+"""Placements that are kept: the largest take two million bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataPath:
+    """One row: how the rows and the columns of D are spread over the lanes.
+
+    Parameters
+    ----------
+    layout : str
+        The letter of the manual.
+    m, cta_group : int
+    sparse, ws : tuple of bool
+        What it is for.
+    parts : int
+        Parts into which the columns are folded, one below another.
+    half : bool
+        Whether 16 of each 32 lanes are used, the lower ones or the upper ones.
+    source, status : str
+    """
+
+    layout: str
+    m: int
+    cta_group: int
+    sparse: tuple[bool, ...]
+    ws: tuple[bool, ...]
+    parts: int
+    half: bool
+    source: str
+    status: str = "documented"
+
+    @property
+    def rows(self) -> int:
+        """Rows of D of a CTA."""
+        return self.m // self.cta_group
+
+    def lane(self, row: Ints, part: Ints | int = 0) -> Ints:
+        """Return the lane of a CTA's row, in a part of the columns."""
+        if self.half:
+            return _QUARTER * (row // 16) + row % 16
+        found: Ints = row + self.rows * part
+        return found
+
+
+_BOTH = (False, True)
+
+DATA_PATHS = (
+    DataPath("A", 256, 2, _BOTH, (False,), 1, False, f"{_MANUAL}: layout A, 4x1"),
+    DataPath("B", 128, 2, (False,), (False,), 2, False, f"{_MANUAL}: layout B, 2x2; {_CUTE}, tmem_frg_2sm"),
+    DataPath("C", 128, 2, (True,), (False,), 1, True, f"{_MANUAL}: layout C, 4x1, half the lanes"),
+    DataPath("D", 128, 1, _BOTH, _BOTH, 1, False, f"{_MANUAL}: layout D, 4x1; {_CUTE}, tmem_frg_1sm, tmem_frg_ws"),
+    DataPath("E", 64, 1, _BOTH, (True,), 2, False, f"{_MANUAL}: layout E; {_CUTE}, tmem_frg_ws"),
+    DataPath("F", 64, 1, _BOTH, (False,), 1, True, f"{_MANUAL}: layout F, 4x1, half the lanes; {_CUTE}, tmem_frg_1sm"),
+    DataPath("G", 32, 1, _BOTH, (True,), 4, False, f"{_MANUAL}: layout G, 1x4; {_CUTE}, tmem_frg_ws"),
+)  # fmt: skip
+"""Every data path, A to G."""
+
+
+def data_path(instruction: Instruction) -> DataPath:
+    """Return the data path of an instruction.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For an instruction that is no `tcgen05.mma`.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions.tensor import tensor_instruction
+    >>> data_path(tensor_instruction("f16", 128, 64, "f32", "f16", "f16", cta_group=2)).layout
+    'B'
+    """
+    if not instruction.is_tensor:
+        raise UnsupportedInstructionError(f"{instruction.mnemonic} is no tcgen05.mma: it reads no tensor memory")
+    group, ws = _group(instruction), instruction.family.startswith("tcgen05.mma.ws")
+    return next(
+        x
+        for x in DATA_PATHS
+        if (x.m, x.cta_group) == (instruction.m, group) and instruction.is_sparse in x.sparse and ws in x.ws
+    )
+
+
+def _group(instruction: Instruction) -> int:
+    return 2 if "cta_group::2" in instruction.modifiers else 1
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where every element of an operand lies: the CTA of the pair, lane and column of tensor memory, and bits.
+
+    Parameters
+    ----------
+    operand : str
+    shape : tuple of int
+        Rows and columns of the operand's matrix.
+    bits : int
+        Bits of a cell: an element with its padding; four for metadata.
+    cta, lane, column, bit : int array, shape (copies, rows, columns)
+        Column and lane relative to the address that the instruction is given, bit of the cell's lowest bit.
+        An operand that several parts of the unit read lies there once for each: the copies.
+    source, status : str
+    """
+
+    operand: str
+    shape: tuple[int, int]
+    bits: int
+    cta: Ints
+    lane: Ints
+    column: Ints
+    bit: Ints
+    source: str
+    status: str
+
+    @property
+    def copies(self) -> int:
+        """How often each element is there."""
+        return int(self.cta.shape[0])
+
+    @property
+    def columns(self) -> int:
+        """Columns of tensor memory that it takes, from its address on."""
+        return int(self.column.max()) + 1
+
+    def element(self, cta: int, lane: int, column: int, bit: int) -> tuple[int, int] | None:
+        """Return row and column of the element that a bit belongs to, None if it belongs to none: the inverse.
+
+        Examples
+        --------
+        >>> from wmma_emu.instructions.tensor import tensor_instruction
+        >>> d = d_placement(tensor_instruction("f16", 64, 32, "f32", "f16", "f16"))
+        >>> d.lane[0, 17, 5], d.column[0, 17, 5], d.element(0, 33, 5, 0), d.element(0, 17, 5, 0)
+        (np.int64(33), np.int64(5), (17, 5), None)
+        """
+        here = (self.cta == cta) & (self.lane == lane) & (self.column == column)
+        found = np.argwhere(here & (self.bit <= bit) & (bit < self.bit + self.bits))
+        return (int(found[0, 1]), int(found[0, 2])) if len(found) else None
+
+
+def _placement(operand: str, bits: int, cta: Ints, lane: Ints, position: Ints, source: str, status: str) -> Placement:
+    """Complete a placement: ``position`` counts bits along a lane."""
+    places = np.broadcast_arrays(cta, lane, position // _WORD, position % _WORD)
+    pair, lanes, column, bit = (np.ascontiguousarray(x) for x in places)
+    for shared in (pair, lanes, column, bit):
+        shared.setflags(write=False)
+    rows, columns = pair.shape[1:]
+    return Placement(operand, (rows, columns), bits, pair, lanes, column, bit, source, status)
+
+
+@lru_cache(maxsize=_KEPT)
+def d_placement(instruction: Instruction) -> Placement:
+    """Return where D, and C, which D takes the place of, lie.
+
+    An element takes a column, of 16 bits its lower half.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions.tensor import tensor_instruction
+    >>> d = d_placement(tensor_instruction("tf32", 32, 64, "f32", "tf32", "tf32", ws=True))
+    >>> d.lane[0, 3, ::16].tolist(), d.column[0, 3, ::16].tolist()
+    ([3, 35, 67, 99], [0, 0, 0, 0])
+    """
+    path = data_path(instruction)
+    row, column = np.indices((instruction.m, instruction.n))
+    width = instruction.n // path.parts
+    lane = path.lane(row % path.rows, column // width)
+    position = (column % width) * _WORD
+    bits = instruction.format("d").bits
+    return _placement("D", bits, (row // path.rows)[None], lane[None], position[None], path.source, path.status)
+
+
+_A_SOURCE = (
+    f"{_MANUAL}; packing formats of A in tensor memory; {_CUTE}, FrgTypeA of the TS atoms, TmemAllocMode::Duplicated; "
+    "of .ws CuTe has no such atom: as the data path of D asks for"
+)
+
+
+@lru_cache(maxsize=_KEPT)
+def a_placement(instruction: Instruction) -> Placement:
+    """Return where A lies in tensor memory: a row a lane, k along the columns; of a sparse A what is packed.
+
+    Where the columns of D are folded, every part has a copy of A. A cell is the container of an element (see
+    `Instruction.container`); where in its byte a narrow element sits is a figure of the manual, read here as for
+    `mma.sync`, of which the text says it.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions.tensor import tensor_instruction
+    >>> a = a_placement(tensor_instruction("f16", 128, 64, "f32", "f16", "f16", cta_group=2))
+    >>> a.copies, a.cta[:, 70, 3].tolist(), a.lane[:, 70, 3].tolist(), a.column[0, 70, 3], a.bit[0, 70, 3]
+    (2, [1, 1], [6, 70], np.int64(1), np.int64(16))
+    """
+    path = data_path(instruction)
+    row, k = np.indices((instruction.m, instruction.terms))
+    bits = instruction.container("a").bits
+    lane = path.lane(row % path.rows, np.arange(path.parts)[:, None, None])
+    padded = bits != instruction.format("a").bits
+    status = "inferred" if path.parts > 1 or path.half or padded else "documented"
+    return _placement("A", bits, (row // path.rows)[None], lane, (k * bits)[None], _A_SOURCE, status)
+
+
+_SCALES = "PTX ISA 9.3, block scaling of tcgen05: scale factor IDs, 32 lanes, duplicated; " + _CUTE + ", tmem_sf_frg"
+
+
+def scale_placement(instruction: Instruction, operand: Literal["a", "b"], scale_id: int = 0) -> Placement:
+    """Return where the block scales lie: 32 rows of A, or columns of B, in the 32 lanes of a column.
+
+    A word holds four scales of a row; ``scale_id`` is the byte of the first. Every 32 lanes hold a copy. Both
+    CTAs of a pair hold the scales of all columns of B; where these are folded into two parts, the 64 lanes of a part
+    hold its columns' alone.
+
+    Parameters
+    ----------
+    instruction : Instruction
+    operand : {"a", "b"}
+    scale_id : int
+        Of the instruction descriptor.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For an instruction without block scales; for k = 96, whose layouts are shown in figures only.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions.tensor import tensor_instruction
+    >>> row = tensor_instruction("mxf4", 128, 64, "f32", "e2m1", "e2m1")
+    >>> a = scale_placement(row, "a", 2)
+    >>> a.lane[:, 40, 1].tolist(), a.column[0, 40, 1], a.bit[0, 40].tolist()
+    ([8, 40, 72, 104], np.int64(1), [16, 24])
+    """
+    if not instruction.is_block_scaled:
+        raise UnsupportedInstructionError(f"{instruction.mnemonic} has no block scales")
+    if instruction.k == 96:
+        raise UnsupportedInstructionError(
+            f"{instruction.mnemonic}: where the block scales of k = 96 lie in tensor memory is shown in figures only, "
+            "and not modelled; multiply matrices by calling the instruction"
+        )
+    if operand not in ("a", "b"):
+        raise UnsupportedInstructionError(f"A and B have block scales, not {shorten(operand)}")
+    first = integer_of(scale_id)
+    if first is None or first % instruction.scale_vec or not 0 <= first <= 4 - instruction.scale_vec:
+        legal = ", ".join(str(x) for x in range(0, 4, instruction.scale_vec))
+        raise UnsupportedInstructionError(
+            f"the scale factor ID of {instruction.mnemonic} is one of {legal}, not {shorten(scale_id)}"
+        )
+    return (_scales_of_a if operand == "a" else _scales_of_b)(instruction, first)
+
+
+@lru_cache(maxsize=_KEPT)
+def _scales_of_a(instruction: Instruction, first: int) -> Placement:
+    path = data_path(instruction)
+    row, block = np.indices((instruction.m, instruction.scale_vec))
+    own = row % path.rows
+    lane = own % _QUARTER + _QUARTER * np.arange(4)[:, None, None]
+    position = (own // _QUARTER * 4 + first + block) * 8
+    return _placement("scale_A", 8, (row // path.rows)[None], lane, position[None], _SCALES, "documented")
+
+
+@lru_cache(maxsize=_KEPT)
+def _scales_of_b(instruction: Instruction, first: int) -> Placement:
+    path = data_path(instruction)
+    block, column = np.indices((instruction.scale_vec, instruction.n))
+    width = instruction.n // path.parts
+    own, part = column % width, column // width
+    copies = 4 // path.parts
+    pair = np.arange(path.cta_group).repeat(copies)[:, None, None]
+    copy = np.tile(np.arange(copies), path.cta_group)[:, None, None]
+    lane = own % _QUARTER + _QUARTER * (copies * part + copy)
+    position = (own // _QUARTER * 4 + first + block) * 8
+    status = "documented" if path.parts == 1 else "inferred"
+    return _placement("scale_B", 8, pair, lane, position[None], _SCALES, status)
+
+
+_META = (
+    f"PTX ISA 9.3, sparse matrices of tcgen05; {_CUTE}, tmem_e_frg and tmem_e_frg_ws; of 128 rows without .ws the same "
+    "in JAX (mosaic/gpu/tcgen05.py), with selectors 0 and 1"
+)
+_HALF = "; half of the lanes: the rows' arrangement of M = 128, in the lanes of D"
+
+
+def metadata_placement(instruction: Instruction, selector: int = 0) -> Placement:
+    """Return where the metadata of a sparse A lie: a nibble for each chunk of each row, (copies, m, chunks).
+
+    Of kinds with elements of 8 bits or fewer a row's sixteen nibbles lie in two columns of its lane. Of the others
+    its eight lie in one column, which the selector chooses: of sixteen rows, the first eight lanes hold chunks 0 to 3
+    and the others chunks 4 to 7, rows 0 to 7 in the lower halves of the words and rows 8 to 15 in the upper ones.
+
+    Parameters
+    ----------
+    instruction : Instruction
+    selector : int
+        The sparsity selector of the instruction descriptor.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a dense instruction; for selectors 2 and 3, of which no source says what they select.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions.tensor import tensor_instruction
+    >>> e = metadata_placement(tensor_instruction("f16", 128, 64, "f32", "f16", "f16", sparse=True), selector=1)
+    >>> e.lane[0, 26].tolist(), e.column[0, 26, 0], e.bit[0, 26].tolist()
+    ([18, 18, 18, 18, 26, 26, 26, 26], np.int64(1), [16, 20, 24, 28, 16, 20, 24, 28])
+    """
+    if not instruction.is_sparse:
+        raise UnsupportedInstructionError(f"{instruction.mnemonic} has no metadata: its A is dense")
+    wide = instruction.container("a").bits >= 16
+    given = integer_of(selector)
+    if given is None or given not in (range(4) if wide else range(1)):
+        legal = "0 or 1" if wide else "0"
+        raise UnsupportedInstructionError(
+            f"the sparsity selector of {instruction.mnemonic} is {legal}, not {shorten(selector)}"
+        )
+    if given in (2, 3):
+        raise UnsupportedInstructionError(
+            f"sparsity selector {given} of {instruction.mnemonic} is not modelled: the manual shows what it selects in "
+            "a figure only, and CuTe uses 0 and 1"
+        )
+    return _metadata(instruction, given)
+
+
+@lru_cache(maxsize=_KEPT)
+def _metadata(instruction: Instruction, selector: int) -> Placement:
+    path = data_path(instruction)
+    chunks = instruction.k // granularity_of(instruction).chunk
+    row, chunk = np.indices((instruction.m, chunks))
+    own = row % path.rows
+    if instruction.container("a").bits >= 16:
+        holder = own // 16 * 16 + own % 8 + 8 * (chunk // 4)
+        position = _WORD * selector + 16 * (own // 8 % 2) + 4 * (chunk % 4)
+    else:
+        holder, position = own, 4 * chunk
+    lane = path.lane(holder, np.arange(path.parts)[:, None, None])
+    source = _META + (_HALF if path.half else "")
+    return _placement("metadata", 4, (row // path.rows)[None], lane, position[None], source, "inferred")

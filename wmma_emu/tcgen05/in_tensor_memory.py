@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""An operand of `tcgen05.mma`, which has a format and a shape and no registers."""
+
+from html import escape
+from typing import Any
+
+from numpy.typing import NDArray
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats.codec import Bits
+from wmma_emu.layouts import LaneMap
+from wmma_emu.warp.registers import BoundOperand
+
+__all__ = ["InTensorMemory"]
+
+
+class InTensorMemory(BoundOperand):
+    """An operand of `tcgen05.mma`: it has a format and a shape, but no registers."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Look up no layout: there is none."""
+
+    def __repr__(self) -> str:
+        shape = "x".join(str(x) for x in self.matrix_shape)
+        where = {"a": "shared or tensor memory", "b": "shared memory"}.get(self.operand, "tensor memory")
+        return f"<{self.name} of {self.instruction.mnemonic} on {self.arch}: {shape} {self.format} in {where}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p><span>{escape(repr(self))}: no lane holds it</span></p>"
+
+    @property
+    def layout(self) -> LaneMap:
+        """There is none."""
+        raise UnsupportedInstructionError(
+            f"{self.instruction.mnemonic} has no registers: {self.name} lies in tensor or in shared memory; "
+            "wmma_emu.tcgen05.data_layouts says where"
+        )
+
+    @property
+    def matrix_shape(self) -> tuple[int, ...]:
+        """Rows and columns; a sparse A is packed."""
+        return self.instruction.matrix_shape(self.operand)
+
+    @property
+    def num_registers(self) -> int:
+        """0."""
+        return 0
+
+    @property
+    def num_elements(self) -> int:
+        """0."""
+        return 0
+
+    def pack_bits(self, bits: Bits) -> NDArray[Any]:
+        """Refuse: there are no registers."""
+        return self.layout.gather(bits)

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""The instruction descriptor of `tcgen05.mma`: 32 bits that say shape, types and options, each by a name."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.instructions.spec import Instruction
+from wmma_emu.instructions.tensor import TensorKind, tensor_instruction, tensor_sizes
+from wmma_emu.tcgen05.instruction_descriptor_table import (
+    DESCRIPTOR_FIELDS,
+    FLAGS,
+    SHIFTS,
+    code_of,
+    kind_of,
+    kind_row,
+    meaning_of,
+)
+
+__all__ = ["InstructionDescriptor"]
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionDescriptor:
+    """What the descriptor of a `tcgen05.mma` says.
+
+    Parameters
+    ----------
+    kind : str
+        The ``.kind`` of the mnemonic: it decides which bits mean what, and is itself not encoded.
+    m, n : int
+        Rows of D, columns of D; of both CTAs together.
+    d, a, b : str
+        Formats of D, A and B; D of a block-scaled kind is f32, and is not encoded.
+    sparse : bool
+    sparsity_selector : int
+        0 to 3: which column of the metadata is read; kinds f16 and tf32.
+    saturate : bool
+        Clamp integers: kind i8.
+    negate_a, negate_b : bool
+    transpose_a, transpose_b : bool
+        MN-major instead of K-major.
+    max_shift : {0, 8, 16, 32}
+        The most columns that B may be shifted by, of ``.ws``.
+    scale : {"", "ue8m0", "ue4m3"}
+        Format of the block scales.
+    scale_id_a, scale_id_b : int
+        The byte of each word of tensor memory in which the first scale of a row lies.
+    k : int
+        0, or 96 (FP4 on sm_103).
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For what the kind lacks: a format, a size, an option.
+
+    Notes
+    -----
+    PTX ISA 9.3, section on the instruction descriptor of tcgen05.
+
+    Examples
+    --------
+    >>> d = InstructionDescriptor("f16", 128, 256, "f32", "bf16", "bf16", transpose_b=True)
+    >>> hex(d.encode())
+    '0x8410490'
+    >>> InstructionDescriptor.decode(0x8410490, "f16") == d
+    True
+    >>> print(d.instruction())
+    tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.bf16.bf16
+    >>> InstructionDescriptor.decode(0x8410490 | 1 << 6, "f16")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: bit 6 of an instruction descriptor of kind::f16 is reserved and
+        must be 0; 0x84104d0 has it set
+    """
+
+    kind: str
+    m: int
+    n: int
+    d: str
+    a: str
+    b: str
+    sparse: bool = False
+    sparsity_selector: int = 0
+    saturate: bool = False
+    negate_a: bool = False
+    negate_b: bool = False
+    transpose_a: bool = False
+    transpose_b: bool = False
+    max_shift: int = 0
+    scale: str = ""
+    scale_id_a: int = 0
+    scale_id_b: int = 0
+    k: int = 0
+
+    def __post_init__(self) -> None:
+        row = kind_row(self.kind)
+        for name in FLAGS:
+            if not isinstance(getattr(self, name), bool):
+                raise UnsupportedInstructionError(f"{name} is True or False, not {shorten(getattr(self, name))}")
+        self._check_presence(row)
+        self._check_formats(row)
+        self._check_sizes(row)
+        self._check_options(row)
+
+    @classmethod
+    def of(cls, instruction: Instruction, **options: Any) -> "InstructionDescriptor":
+        """Describe an instruction; ``options`` are the fields that it leaves open.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            For an instruction that has no descriptor, and as the class.
+        FragmentMismatchError
+            For options that are no fields, or that the instruction has decided.
+
+        Examples
+        --------
+        >>> row = tensor_instruction("i8", 64, 32, "s32", "u8", "s8", saturate=True)
+        >>> hex(InstructionDescriptor.of(row).encode())
+        '0x4080428'
+        """
+        if not isinstance(instruction, Instruction) or not instruction.is_tensor:
+            raise UnsupportedInstructionError(f"{shorten(instruction, str)} is no tcgen05.mma: it has no descriptor")
+        decided: dict[str, Any] = {
+            "kind": kind_of(instruction), "m": instruction.m, "n": instruction.n,
+            "d": instruction.d, "a": instruction.a, "b": instruction.b,
+            "sparse": instruction.is_sparse, "saturate": "satfinite" in instruction.modifiers,
+            "scale": instruction.scale, "k": 96 if instruction.k == 96 else 0,
+        }  # fmt: skip
+        free = [x.name for x in fields(cls) if x.name not in decided]
+        for name in options:
+            if name not in free:
+                raise FragmentMismatchError(
+                    f"{name} is no option of {instruction.mnemonic}; options are {', '.join(free)}"
+                )
+        found = cls(**decided, **options)
+        _check_use(found, instruction)
+        return found
+
+    @classmethod
+    def decode(cls, value: int, kind: str) -> "InstructionDescriptor":
+        """Read 32 bits as the descriptor of a kind.
+
+        Raises
+        ------
+        FragmentMismatchError
+            For what is no integer of 32 bits.
+        UnsupportedInstructionError
+            For reserved bits that are set, codes that mean nothing, and what the kind lacks.
+        """
+        row = kind_row(kind)
+        word = integer_of(value)
+        if word is None or not 0 <= word < 1 << 32:
+            raise FragmentMismatchError(f"an instruction descriptor is an integer of 32 bits, not {shorten(value)}")
+        found: dict[str, Any] = {}
+        for field in DESCRIPTOR_FIELDS[row.name]:
+            code = word >> field.low & (1 << field.width) - 1
+            if field.name:
+                found[field.name] = meaning_of(row.name, field, code, word)
+            elif code:
+                bit = field.low + (code & -code).bit_length() - 1
+                raise UnsupportedInstructionError(
+                    f"bit {bit} of an instruction descriptor of kind::{row.name} is reserved and must be 0; "
+                    f"{word:#x} has it set"
+                )
+        if "d" not in found:
+            found["d"] = "f32"
+        return cls(kind=row.name, **found)
+
+    def encode(self) -> int:
+        """Return the 32 bits."""
+        word = 0
+        for field in DESCRIPTOR_FIELDS[self.kind]:
+            if field.name:
+                word |= code_of(self.kind, field.name, getattr(self, field.name)) << field.low
+        return word
+
+    def instruction(self, *, ws: bool = False, cta_group: int = 1, scale_vec: int = 0) -> Instruction:
+        """Return the instruction that this descriptor makes of a mnemonic.
+
+        Parameters
+        ----------
+        ws : bool
+        cta_group : {1, 2}
+        scale_vec : int, optional
+            Scales of a row; may be left out where there is one number.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            If the mnemonic and the descriptor contradict each other.
+        """
+        row = tensor_instruction(
+            self.kind, self.m, self.n, self.d, self.a, self.b,
+            k=self.k or None, scale=self.scale, scale_vec=scale_vec, sparse=self.sparse, ws=ws,
+            cta_group=cta_group, saturate=self.saturate,
+        )  # fmt: skip
+        _check_use(self, row)
+        return row
+
+    def _check_presence(self, row: TensorKind) -> None:
+        """Refuse what the descriptor of the kind has no bits for."""
+        there = {x.name for x in DESCRIPTOR_FIELDS[row.name]}
+        for name in ("sparsity_selector", "saturate", "max_shift", "scale_id_a", "scale_id_b", "k", "scale"):
+            given = getattr(self, name)
+            if name not in there and not (isinstance(given, int | str) and given in (0, "")):
+                raise UnsupportedInstructionError(
+                    f"the instruction descriptor of kind::{row.name} has no {name}: leave {name}={shorten(given)} out"
+                )
+
+    def _check_formats(self, row: TensorKind) -> None:
+        legal_d = [x for x, _ in row.types]
+        for name, given, legal in (("d", self.d, legal_d), ("a", self.a, row.operands), ("b", self.b, row.operands)):
+            if not isinstance(given, str) or given not in legal:
+                raise UnsupportedInstructionError(
+                    f"{name} of kind::{row.name} is {' or '.join(legal)}, not {shorten(given)}"
+                )
+        pairs = dict(row.types)[self.d]
+        if self.a not in pairs or self.b not in pairs:
+            raise UnsupportedInstructionError(
+                f"kind::{row.name} with D of {self.d} multiplies {', '.join(pairs)}, not {self.a} and {self.b}"
+            )
+        scales = [x for x, _ in row.scales] or [""]
+        if not isinstance(self.scale, str) or self.scale not in scales:
+            raise UnsupportedInstructionError(
+                f"the block scales of kind::{row.name} are {' or '.join(scales)}, not {shorten(self.scale)}"
+            )
+
+    def _check_sizes(self, row: TensorKind) -> None:
+        ways = [
+            x
+            for ws in (False, True)
+            for group in (1, 2)
+            for x in tensor_sizes(row.name, cta_group=group, ws=ws, sparse=self.sparse)
+            if x.k == integer_of(self.k)
+        ]
+        if not ways:
+            raise UnsupportedInstructionError(
+                f"kind::{row.name} {'sparse ' * self.sparse}has no k = {shorten(self.k)}; 0 is its own"
+            )
+        m, n = integer_of(self.m), integer_of(self.n)
+        if not any(m in x.m and n in x.n for x in ways):
+            every = sorted({x for way in ways for x in way.m})
+            raise UnsupportedInstructionError(
+                f"no tcgen05.mma of kind::{row.name} has m = {shorten(self.m)} with n = {shorten(self.n)}; "
+                f"m is {', '.join(str(x) for x in every)}, n at most 256 in steps of 8 or more"
+            )
+
+    def _check_options(self, row: TensorKind) -> None:
+        if self.saturate and row.name != "i8":
+            raise UnsupportedInstructionError(f"kind::{row.name} does not saturate: only kind::i8 does, to s32")
+        if not row.negates and (self.negate_a or self.negate_b):
+            raise UnsupportedInstructionError(f"kind::{row.name} does not negate: negate the elements")
+        for transposed, name in ((self.transpose_a, self.a), (self.transpose_b, self.b)):
+            if transposed and not row.transposes:
+                raise UnsupportedInstructionError(
+                    f"{name} of kind::{row.name} is not transposed: store it K-major, with k contiguous"
+                )
+        selector = integer_of(self.sparsity_selector)
+        if selector not in range(4):
+            raise UnsupportedInstructionError(f"the sparsity selector is 0 to 3, not {shorten(self.sparsity_selector)}")
+        if selector and (not self.sparse or row.name not in ("f16", "tf32")):
+            raise UnsupportedInstructionError(
+                f"the sparsity selector is 0 {'of' if self.sparse else 'in a dense product of'} kind::{row.name}, "
+                f"not {selector}"
+            )
+        if integer_of(self.max_shift) not in SHIFTS:
+            raise UnsupportedInstructionError(f"max_shift is 0, 8, 16 or 32, not {shorten(self.max_shift)}")
+        legal = (0, 1, 2, 3) if row.name == "mxf8f6f4" or self.k == 96 else (0, 2)
+        for name in ("scale_id_a", "scale_id_b"):
+            if integer_of(getattr(self, name)) not in legal:
+                shown = ", ".join(str(x) for x in legal)
+                raise UnsupportedInstructionError(
+                    f"{name} of kind::{row.name} is one of {shown}, not {shorten(getattr(self, name))}"
+                )
+
+
+def _check_use(descriptor: InstructionDescriptor, row: Instruction) -> None:
+    """Refuse options that the mnemonic does not go with."""
+    ws = row.family.startswith("tcgen05.mma.ws")
+    if descriptor.max_shift and not ws:
+        raise UnsupportedInstructionError(f"max_shift is an option of tcgen05.mma.ws, not of {row.mnemonic}")
+    step = 16 * (2 if "cta_group::2" in row.modifiers else 1)
+    if descriptor.transpose_b and row.container("b").bits == 8 and row.n % step:
+        raise UnsupportedInstructionError(
+            f"an 8-bit B is transposed where n is a multiple of {step}, not {row.n}, in {row.mnemonic}"
+        )
+    if row.scale_vec == 4 and (descriptor.scale_id_a or descriptor.scale_id_b):
+        raise UnsupportedInstructionError(
+            f"four scales fill a word of tensor memory: scale_id_a and scale_id_b of {row.mnemonic} are 0"
+        )

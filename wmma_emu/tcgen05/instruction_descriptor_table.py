@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""Which bits of an instruction descriptor of `tcgen05.mma` are which field, and what their codes mean."""
+
+from typing import Any, NamedTuple
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.instructions.spec import Instruction
+from wmma_emu.instructions.tensor import TENSOR_KINDS, TensorKind
+
+__all__ = [
+    "DESCRIPTOR_FIELDS",
+    "FLAGS",
+    "SHIFTS",
+    "SOURCE",
+    "DescriptorField",
+    "code_of",
+    "codes_of",
+    "descriptor_fields",
+    "kind_of",
+    "kind_row",
+    "meaning_of",
+]
+
+SOURCE = "PTX ISA 9.3, instruction descriptor of tcgen05 (three tables), transpose and negate; CuTe, InstrDescriptor"
+
+
+class DescriptorField(NamedTuple):
+    """One row: which bits a field takes; a field without a name is reserved, all bits zero."""
+
+    name: str
+    low: int
+    width: int
+
+
+_MIDDLE = (
+    DescriptorField("negate_a", 13, 1),
+    DescriptorField("negate_b", 14, 1),
+    DescriptorField("transpose_a", 15, 1),
+    DescriptorField("transpose_b", 16, 1),
+    DescriptorField("n", 17, 6),
+)
+_PLAIN = (
+    DescriptorField("sparsity_selector", 0, 2),
+    DescriptorField("sparse", 2, 1),
+    DescriptorField("saturate", 3, 1),
+    DescriptorField("d", 4, 2),
+    DescriptorField("", 6, 1),
+    DescriptorField("a", 7, 3),
+    DescriptorField("b", 10, 3),
+    *_MIDDLE,
+    DescriptorField("", 23, 1),
+    DescriptorField("m", 24, 5),
+    DescriptorField("", 29, 1),
+    DescriptorField("max_shift", 30, 2),
+)
+_SCALED_BEGIN = (
+    DescriptorField("", 0, 2),
+    DescriptorField("sparse", 2, 1),
+    DescriptorField("", 3, 1),
+    DescriptorField("scale_id_b", 4, 2),
+    DescriptorField("", 6, 1),
+    DescriptorField("a", 7, 3),
+)
+_SCALED_END = (
+    *_MIDDLE,
+    DescriptorField("scale", 23, 1),
+    DescriptorField("", 24, 3),
+    DescriptorField("m", 27, 2),
+    DescriptorField("scale_id_a", 29, 2),
+)
+_MXF8F6F4 = (*_SCALED_BEGIN, DescriptorField("b", 10, 3), *_SCALED_END, DescriptorField("", 31, 1))
+_MXF4 = (
+    *_SCALED_BEGIN,
+    DescriptorField("b", 10, 2),
+    DescriptorField("", 12, 1),
+    *_SCALED_END,
+    DescriptorField("k", 31, 1),
+)
+
+DESCRIPTOR_FIELDS: dict[str, tuple[DescriptorField, ...]] = {
+    **dict.fromkeys(("f16", "tf32", "f8f6f4", "i8"), _PLAIN),
+    "mxf8f6f4": _MXF8F6F4,
+    **dict.fromkeys(("mxf4", "mxf4nvf4"), _MXF4),
+}
+"""Fields of the descriptor of each kind, from bit 0 up, reserved ones too."""
+
+_NARROW = {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5}
+_OPERANDS: dict[str, dict[str, int]] = {
+    "f16": {"f16": 0, "bf16": 1},
+    "tf32": {"tf32": 2},
+    "f8f6f4": _NARROW,
+    "i8": {"u8": 0, "s8": 1},
+    "mxf8f6f4": _NARROW,
+    "mxf4": {"e2m1": 1},
+    "mxf4nvf4": {"e2m1": 1},
+}
+_RESULTS = {"f16": 0, "f32": 1, "s32": 2}
+_SCALES = {"ue4m3": 0, "ue8m0": 1}
+SHIFTS = {0: 0, 8: 1, 16: 2, 32: 3}
+FLAGS = ("sparse", "saturate", "negate_a", "negate_b", "transpose_a", "transpose_b")
+
+
+def descriptor_fields(kind: str) -> tuple[DescriptorField, ...]:
+    """Return the fields of the descriptor of a kind, from bit 0 up.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a kind that does not exist.
+
+    Examples
+    --------
+    >>> [(x.name, x.low, x.width) for x in descriptor_fields("mxf4")][-2:]
+    [('scale_id_a', 29, 2), ('k', 31, 1)]
+    """
+    return DESCRIPTOR_FIELDS[kind_row(kind).name]
+
+
+def kind_row(given: object) -> TensorKind:
+    """Return the row of a kind; raises `UnsupportedInstructionError` where there is none."""
+    if isinstance(given, str) and given in TENSOR_KINDS:
+        return TENSOR_KINDS[given]
+    raise UnsupportedInstructionError(f"tcgen05.mma has no kind {shorten(given)}; there is {', '.join(TENSOR_KINDS)}")
+
+
+def kind_of(instruction: Instruction) -> str:
+    """Return the kind of a `tcgen05.mma`, ``"f16"``."""
+    return next(x for x in instruction.modifiers if x.startswith("kind::")).removeprefix("kind::")
+
+
+def codes_of(kind: str, name: str) -> dict[Any, int]:
+    """What the codes of a field mean."""
+    match name:
+        case "a" | "b":
+            return dict(_OPERANDS[kind])
+        case "d":
+            return dict(_RESULTS)
+        case "scale":
+            return dict(_SCALES)
+        case "max_shift":
+            return dict(SHIFTS)
+        case "k":
+            return {0: 0, 96: 1}
+        case "n":
+            return {8 * i: i for i in range(1, 33)}
+        case "m":
+            step = 128 if TENSOR_KINDS[kind].is_block_scaled else 16
+            return {step * i: i for i in range(1, 257 // step + 1)}
+    if name in FLAGS:
+        return {False: 0, True: 1}
+    return {i: i for i in range(4)}
+
+
+def code_of(kind: str, name: str, value: Any) -> int:
+    """Return the code of a value that has been checked."""
+    return codes_of(kind, name)[value]
+
+
+def meaning_of(kind: str, field: DescriptorField, code: int, word: int) -> Any:
+    """Say what the code of a field means; raises `UnsupportedInstructionError` where it means nothing."""
+    for value, its in codes_of(kind, field.name).items():
+        if its == code:
+            return value
+    last = field.low + field.width - 1
+    raise UnsupportedInstructionError(
+        f"{field.name} (bits {last}:{field.low}) of an instruction descriptor of kind::{kind} has the code {code}, "
+        f"which means nothing; {word:#x} has it"
+    )

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""Which instructions move data to, from and in tensor memory: rows by mnemonic, and their lookup."""
+
+import difflib
+import re
+from dataclasses import dataclass, replace
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.instructions import Arch, arch_of
+from wmma_emu.tcgen05.shapes import SHAPES, Shape
+
+__all__ = ["DEFAULT_ARCH", "MOVES", "Move", "lookup_move"]
+
+DEFAULT_ARCH = "sm_100"
+"""The chip that is meant where none is named: the first with tensor memory."""
+
+_LONGEST = 100
+
+_PTX = "PTX ISA 9.0, {}; accepted by ptxas 13.0 for {}"
+_B300 = "published notes on LDTM.STAT: run on a B300"
+_UTCCP = "published notes on UTCCP, 2026-09-17: run on a B200 (128x256b without swizzle)"
+_UTCSHIFT = "published notes on UTCSHIFT, 2026-09-17: read back on a B200"
+_OWN_MEMORY = "TVM, documentation of tcgen05.cp: both CTAs read their own shared memory"
+_UTCCP_CUTE = "CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One instruction.
+
+    Parameters
+    ----------
+    family : {"tcgen05.ld", "tcgen05.ld.red", "tcgen05.st", "tcgen05.cp", "tcgen05.shift"}
+    mnemonic : str
+    archs : tuple of str
+        The chips that have it.
+    source, status : str
+    shape : str
+        ``"16x64b"``; of cp and shift lanes and bits of each.
+    num : int
+        The repeat of ld and st.
+    packed : bool
+        ``.pack::16b`` or ``.unpack::16b``.
+    operation, type : str
+        Of ld.red: ``"min"``, ``"max"``, ``"max.abs.NaN"``; ``"u32"``, ``"s32"``, ``"f32"``.
+    multicast : str
+        Of cp: ``"warpx4"``, ``"warpx2::02_13"``, ``"warpx2::01_23"``.
+    decompression : str
+        Of cp: ``"b6x16_p32"``, ``"b4x16_p64"``.
+    cta_group : int
+        Of cp and shift: 1 or 2.
+    """
+
+    family: str
+    mnemonic: str
+    archs: tuple[str, ...]
+    source: str
+    status: str
+    shape: str = ""
+    num: int = 1
+    packed: bool = False
+    operation: str = ""
+    type: str = "b32"
+    multicast: str = ""
+    decompression: str = ""
+    cta_group: int = 1
+
+    @property
+    def transfer(self) -> Shape:
+        """The shape of ld and st."""
+        return SHAPES[self.shape]
+
+    @property
+    def num_registers(self) -> int:
+        """Of every lane, for ld and st."""
+        return self.transfer.registers * self.num
+
+
+_BOTH, _ULTRA = ("sm_100", "sm_103"), ("sm_103",)
+
+_COPIES = (("128x256b", ""), ("4x256b", ""), ("128x128b", ""), ("64x128b", "warpx2::02_13"),
+           ("64x128b", "warpx2::01_23"), ("32x128b", "warpx4"))  # fmt: skip
+
+
+def _transfers() -> list[Move]:
+    rows = []
+    for family, word in (("tcgen05.ld", ".pack::16b"), ("tcgen05.st", ".unpack::16b")):
+        source = _PTX.format(family, "sm_100a, sm_103a, sm_110a")
+        for shape in SHAPES.values():
+            for num in shape.repeats:
+                for packed in (False, True):
+                    name = f"{family}.sync.aligned.{shape.name}.x{num}{word if packed else ''}.b32"
+                    status = "inferred" if packed else shape.status
+                    rows.append(Move(family, name, _BOTH, f"{source}; {shape.source}", status, shape.name, num, packed))
+    return rows
+
+
+def _reductions() -> list[Move]:
+    rows = []
+    source = f"{_PTX.format('tcgen05.ld (.red)', 'sm_103a')}; {_B300}"
+    for shape in ("32x32b", "16x32bx2"):
+        for num in SHAPES[shape].repeats[1:]:
+            for kind in ("min", "max"):
+                ways = [(kind, "u32"), (kind, "s32")]
+                ways += [(f"{kind}{a}{n}", "f32") for a in ("", ".abs") for n in ("", ".NaN")]
+                for operation, element in ways:
+                    name = f"tcgen05.ld.red.sync.aligned.{shape}.x{num}.{operation}.{element}"
+                    rows.append(
+                        Move("tcgen05.ld.red", name, _ULTRA, source, "recorded", shape, num, False, operation, element)
+                    )
+    return rows
+
+
+def _copies() -> list[Move]:
+    rows = []
+    for group in (1, 2):
+        for shape, multicast in _COPIES:
+            for packed in ("", "b6x16_p32", "b4x16_p64"):
+                words = [f"tcgen05.cp.cta_group::{group}.{shape}", multicast, packed and f"b8x16.{packed}"]
+                source, status = _known_copy(shape, multicast, packed, group)
+                row = Move("tcgen05.cp", ".".join(x for x in words if x), _BOTH, source, status, shape)
+                rows.append(replace(row, multicast=multicast, decompression=packed, cta_group=group))
+    return rows
+
+
+def _known_copy(shape: str, multicast: str, packed: str, group: int) -> tuple[str, str]:
+    """Source and status of one form of tcgen05.cp."""
+    source = f"{_PTX.format('tcgen05.cp', 'sm_100a, sm_103a, sm_110a')}; {_UTCCP_CUTE}"
+    if group == 2:
+        return f"{source}; {_OWN_MEMORY}", "inferred"
+    if packed:
+        return f"{source}; 9.7.16.9.1 (decompression), whose figures were not read", "inferred"
+    if shape == "128x256b":
+        return f"{source}; {_UTCCP}", "recorded"
+    return source, "documented" if multicast else "inferred"
+
+
+def _shifts() -> list[Move]:
+    source = f"{_PTX.format('tcgen05.shift', 'sm_100a, sm_103a, sm_110a, but no family')}; {_UTCSHIFT}"
+    return [
+        Move("tcgen05.shift", f"tcgen05.shift.cta_group::{group}.down", _BOTH, source,
+             "recorded" if group == 1 else "inferred", "31x256b", cta_group=group)
+        for group in (1, 2)
+    ]  # fmt: skip
+
+
+MOVES: dict[str, Move] = {row.mnemonic: row for row in (*_transfers(), *_reductions(), *_copies(), *_shifts())}
+"""Every instruction by its full mnemonic."""
+
+
+def lookup_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_ARCH) -> Move:
+    """Find the row of a mnemonic on a chip.
+
+    Parameters
+    ----------
+    family : str
+        What it has to be.
+    instruction : str
+        A PTX mnemonic; ``.sync.aligned`` and ``.b32`` may be left out.
+    arch : str or Arch
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For what does not exist, or not on this chip; the message names the nearest.
+
+    Examples
+    --------
+    >>> lookup_move("tcgen05.ld", "tcgen05.ld.16x64b.x4").mnemonic
+    'tcgen05.ld.sync.aligned.16x64b.x4.b32'
+    >>> lookup_move("tcgen05.ld", "tcgen05.ld.16x256b.x64")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: there is no 'tcgen05.ld.16x256b.x64'; nearest are
+    tcgen05.ld.sync.aligned.16x256b.x4.b32, tcgen05.ld.sync.aligned.16x256b.x16.b32,
+    tcgen05.ld.sync.aligned.16x64b.x64.b32
+    >>> lookup_move("tcgen05.shift", "tcgen05.shift.cta_group::1.down", "h100")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: sm_90 (Hopper) has no 'tcgen05.shift.cta_group::1.down'; chips that
+    have it are sm_100, sm_103
+    """
+    chip = arch_of(arch)
+    if not isinstance(instruction, str) or len(instruction) > _LONGEST:
+        example = next(x for x in MOVES if x.startswith(family))
+        raise UnsupportedInstructionError(
+            f"{family} is named by its PTX mnemonic, such as {example!r}, not by {shorten(instruction)}"
+        )
+    row = _SHORT.get(_short(instruction))
+    if row is None or row.family != family:
+        names = [x for x, move in _SHORT.items() if move.family == family]
+        near = difflib.get_close_matches(_short(instruction), names, n=3, cutoff=0.0)
+        raise UnsupportedInstructionError(
+            f"there is no {instruction!r}; nearest are {', '.join(_SHORT[x].mnemonic for x in near)}"
+        )
+    if chip.name not in row.archs:
+        raise UnsupportedInstructionError(
+            f"{chip.name} ({chip.generation}) has no {instruction!r}; chips that have it are {', '.join(row.archs)}"
+        )
+    return row
+
+
+def _short(mnemonic: str) -> str:
+    """Leave out what all forms share, and bring into one order what PTX and its examples order differently."""
+    text = mnemonic.replace(".sync.aligned.", ".", 1).removesuffix(".b32")
+    text = re.sub(r"\.(u32|s32|f32)\.((?:min|max)(?:\.abs)?(?:\.NaN)?)$", r".\2.\1", text)
+    return re.sub(r"^tcgen05\.shift\.down\.(cta_group::[12])$", r"tcgen05.shift.\1.down", text)
+
+
+_SHORT = {_short(mnemonic): row for mnemonic, row in MOVES.items()}

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT
+"""What `tcgen05.mma` makes of its operands: A and B read, signs, zero columns, a scaled D, disabled lanes, metadata."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats import Format
+from wmma_emu.formats.arrays import as_numpy, integer_of
+from wmma_emu.formats.codec import Bits
+from wmma_emu.instructions.spec import Instruction
+from wmma_emu.layouts import granularity_of
+from wmma_emu.layouts.spec import Ints
+from wmma_emu.tcgen05.data_layouts import data_path, metadata_placement
+from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
+from wmma_emu.tcgen05.shared_matrix import read_matrix
+from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
+
+__all__ = [
+    "disabled_lanes",
+    "indices_of",
+    "negated",
+    "nibbles_of",
+    "read_a_from_shared_memory",
+    "read_b_from_shared_memory",
+    "scaled_input",
+    "shared_operand",
+]
+
+_LEGAL_NIBBLES = frozenset((0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110))
+"""Nibbles that mean something to `tcgen05.mma.sp`: PTX ISA 9.3, sparse matrices of tcgen05."""
+
+SharedMemories = tuple[NDArray[np.uint8], ...]
+
+
+def shared_operand(name: str, given: Any, group: int) -> tuple[SharedMemories, SharedMemoryDescriptor]:
+    """Check an operand in shared memory: the memories of the CTAs, and the descriptor that both read through.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For anything but ``(memory, descriptor)``, with a pair of memories for cta_group::2.
+    """
+    wanted = "memory" if group == 1 else "(memory of the even CTA, memory of the odd one)"
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise FragmentMismatchError(
+            f"{name} is in shared memory: give ({wanted}, descriptor), not {shorten(given)}"
+            + ("; or an address of tensor memory" if name == "a" else "")
+        )
+    memory, descriptor = given
+    memories = memory if isinstance(memory, tuple | list) else (memory,)
+    if len(memories) != group:
+        raise FragmentMismatchError(f"{name} of cta_group::{group} is ({wanted}, descriptor): {group} of shared memory")
+    arrays = tuple(as_numpy(x, f"shared memory of {name}")[0] for x in memories)
+    for array in arrays:
+        if array.dtype != np.uint8 or array.ndim != 1:
+            raise FragmentMismatchError(
+                f"shared memory of {name} is a uint8 array of shape (bytes,), not {shorten(array.dtype, str)} of shape "
+                f"{array.shape}"
+            )
+    if not isinstance(descriptor, SharedMemoryDescriptor):
+        descriptor = SharedMemoryDescriptor.decode(descriptor)
+    return arrays, descriptor
+
+
+def read_a_from_shared_memory(row: Instruction, given: Any, transposed: bool) -> Bits:
+    """Read A, (m, terms): each CTA of a pair has half of the rows."""
+    path = data_path(row)
+    memories, descriptor = shared_operand("a", given, path.cta_group)
+    parts = [_matrix(row, "a", x, descriptor, path.rows, row.terms, transposed) for x in memories]
+    return np.concatenate(parts)
+
+
+def read_b_from_shared_memory(
+    row: Instruction, given: Any, transposed: bool, mask: ZeroColumnMask | None, max_shift: int
+) -> Bits:
+    """Read B, (k, n): each CTA of a pair has half of the columns; shifted, with columns of zeros, as a mask says.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a shift beyond what the instruction descriptor announces.
+    """
+    group = data_path(row).cta_group
+    memories, descriptor = shared_operand("b", given, group)
+    columns = row.n // group
+    if mask is None:
+        return np.concatenate([_matrix(row, "b", x, descriptor, columns, row.k, transposed) for x in memories]).T
+    zeros = mask.columns(row.m, row.n)
+    if mask.shift > max_shift:
+        raise UnsupportedInstructionError(
+            f"a zero-column mask that shifts B by {mask.shift} goes with max_shift of at least that in the instruction "
+            f"descriptor, not {max_shift}: what else is read is not documented"
+        )
+    wide = _matrix(row, "b", memories[0], descriptor, columns + max_shift, row.k, transposed)
+    shifted = wide[mask.shift : mask.shift + columns]
+    return np.where(zeros[:, None], shifted.dtype.type(0), shifted).T
+
+
+def _matrix(
+    row: Instruction,
+    operand: Literal["a", "b"],
+    memory: NDArray[np.uint8],
+    descriptor: SharedMemoryDescriptor,
+    lines: int,
+    k: int,
+    transposed: bool,
+) -> Bits:
+    container = row.container(operand)
+    return read_matrix(memory, descriptor, lines, k, row.format(operand), "mn" if transposed else "k", container)
+
+
+def negated(bits: Bits, fmt: Format) -> Bits:
+    """Change the sign of every pattern, of zeros and NaN too.
+
+    Examples
+    --------
+    >>> from wmma_emu.formats import format_of
+    >>> negated(np.array([0x3C00], np.uint16), format_of("f16")).tolist() == [0xBC00]
+    True
+    """
+    return bits ^ bits.dtype.type(fmt.sign_mask)
+
+
+def scaled_input(bits: Bits, fmt: Format, exponent: int) -> Bits:
+    """Multiply D by ``2 ** -exponent``, before it is added.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        Where the format has no such number: the manual does not say whether the bits below are cut, rounded or kept.
+
+    Notes
+    -----
+    PTX ISA 9.3, tcgen05.mma: ``D = A*B + D * (2 ^ -scale-input-d)``. Infinities and NaN stay what they are.
+
+    Examples
+    --------
+    >>> from wmma_emu.formats import format_of
+    >>> scaled_input(np.array([0x3C00, 0x0001 << 10], np.uint16), format_of("f16"), 3).tolist() == [0x3000, 0x0080]
+    True
+    """
+    fraction, fields = fmt.fraction_bits, (1 << fmt.exponent_bits) - 1
+    wide = bits.astype(np.int64)
+    sign, magnitude = wide & fmt.sign_mask, wide & (fmt.sign_mask - 1)
+    field = magnitude >> fraction
+    significand = magnitude & (1 << fraction) - 1 | np.where(field > 0, 1 << fraction, 0)
+    shift = np.clip(exponent - field + 1, 0, exponent)  # subnormal numbers have the exponent of field 1
+    cut = significand & (1 << shift) - 1
+    special = field == fields
+    lost = (cut != 0) & ~special
+    if lost.any():
+        i, j = np.argwhere(lost)[0].tolist()
+        raise UnsupportedInstructionError(
+            f"scale_input_d={exponent}: D[{i}, {j}], {bits[i, j]:#x}, times 2**-{exponent} is no {fmt}; whether "
+            "the bits below are cut, rounded or kept is not documented"
+        )
+    normal = magnitude - (np.int64(exponent) << fraction)
+    found = np.where(special, magnitude, np.where(field > exponent, normal, significand >> shift))
+    return (sign | found).astype(bits.dtype)
+
+
+def disabled_lanes(given: Any, group: int) -> NDArray[np.bool_]:
+    """Read ``disable-output-lane``: whether each lane keeps its D, (CTAs, 128).
+
+    Parameters
+    ----------
+    given : sequence of int
+        Four words of 32 bits, eight for cta_group::2; the lowest bit of the first is lane 0. None: every lane is
+        written.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For other words.
+
+    Examples
+    --------
+    >>> np.argwhere(disabled_lanes([0, 5, 0, 0], 1)).tolist()
+    [[0, 32], [0, 34]]
+    """
+    words = [0] * (4 * group) if given is None else given
+    if not isinstance(words, tuple | list | np.ndarray) or len(words) != 4 * group:
+        raise FragmentMismatchError(
+            f"disable_output_lane of cta_group::{group} is {4 * group} words of 32 bits, not {shorten(given)}"
+        )
+    numbers = [integer_of(x) for x in words]
+    if any(x is None or not 0 <= x < 1 << 32 for x in numbers):
+        raise FragmentMismatchError(f"words of disable_output_lane are integers of 32 bits, not {shorten(given)}")
+    lanes = np.array(numbers, np.uint64)[:, None] >> np.arange(32, dtype=np.uint64) & np.uint64(1)
+    return lanes.astype(np.bool_).reshape(group, 128)
+
+
+def indices_of(row: Instruction, nibbles: Ints) -> Ints:
+    """Say at which k the packed elements of a sparse A stand, (m, terms), by its metadata, (m, chunks).
+
+    Raises
+    ------
+    FragmentMismatchError
+        For nibbles that mean nothing.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions.tensor import tensor_instruction
+    >>> row = tensor_instruction("tf32", 64, 8, "f32", "tf32", "tf32", sparse=True)
+    >>> indices_of(row, np.full((64, 8), 0b1110))[0].tolist()
+    [1, 3, 5, 7, 9, 11, 13, 15]
+    """
+    legal = _nibbles(row)
+    unknown = ~np.isin(nibbles, list(legal))
+    if unknown.any():
+        i, chunk = np.argwhere(unknown)[0].tolist()
+        shown = ", ".join(f"{x:#06b}" for x in legal)
+        raise FragmentMismatchError(
+            f"metadata of row {i}, chunk {chunk} of A is {int(nibbles[i, chunk]):#06b}; legal are {shown}"
+        )
+    chunk = granularity_of(row).chunk
+    table = np.zeros((16, len(next(iter(legal.values())))), np.int64)
+    for nibble, places in legal.items():
+        table[nibble] = places
+    starts = np.arange(nibbles.shape[1])[:, None] * chunk
+    found: Ints = (table[nibbles] + starts).reshape(nibbles.shape[0], -1)
+    return found
+
+
+def nibbles_of(row: Instruction, indices: Ints) -> Ints:
+    """Make metadata, (m, chunks), of the k of the packed elements: the inverse of `indices_of`."""
+    kept, chunk = granularity_of(row).kept, granularity_of(row).chunk
+    places = indices.reshape(*indices.shape[:-1], -1, kept) % chunk
+    found = np.zeros(places.shape[:-1], np.int64)
+    for nibble, its in _nibbles(row).items():
+        found[(places == its).all(-1)] = nibble
+    return found
+
+
+def _nibbles(row: Instruction) -> dict[int, tuple[int, ...]]:
+    metadata_placement(row)  # refuses a dense instruction
+    return {x: y for x, y in granularity_of(row).nibbles.items() if x in _LEGAL_NIBBLES}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Which word of tensor memory does each register of each lane meet in tcgen05.ld and tcgen05.st: shapes and layouts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.layouts.spec import LANES, LaneMap
+
+__all__ = ["SHAPES", "Shape", "tcgen05_layout"]
+
+Ints = NDArray[np.int64]
+
+_MANUAL = "PTX ISA 9.0, 9.7.16.2.3 (data movement shape) and 9.7.16.8.3 (registers)"
+_CUTE = "CuTe, copy_traits_sm100.hpp: SM100_TMEM_LOAD_*"
+_B200 = (
+    "published notes on LDTM, 2026-09-19: tagged data stored in one shape and loaded in another on a B200 (32x32b.x2, "
+    "16x64b.x2, 16x128b.x4, 16x256b.x1, both halves of 16x32bx2)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One shape of tcgen05.ld and .st, for a repeat of 1.
+
+    Parameters
+    ----------
+    name : str
+        ``"16x64b"``: lanes of tensor memory, and bits of each.
+    lanes : int
+        Lanes of tensor memory that are accessed: 32, or 16.
+    columns : int
+        Columns that a repeat of 1 takes.
+    registers : int
+        Of each lane of the warp.
+    most : int
+        The largest repeat, with 128 registers.
+    place : callable
+        From register and lane of the warp to lane and column of tensor memory, counted from the address.
+    source, status : str
+    """
+
+    name: str
+    lanes: int
+    columns: int
+    registers: int
+    most: int
+    place: Callable[[Ints, Ints, int], tuple[Ints, Ints]]
+    source: str
+    status: str
+
+    @property
+    def repeats(self) -> tuple[int, ...]:
+        """Every legal ``.num``."""
+        return tuple(1 << i for i in range(self.most.bit_length()))
+
+
+def _32x32b(register: Ints, lane: Ints, num: int) -> tuple[Ints, Ints]:
+    return lane, register
+
+
+def _16x64b(register: Ints, lane: Ints, num: int) -> tuple[Ints, Ints]:
+    return lane // 4 + 8 * (lane % 2), 2 * register + lane // 2 % 2
+
+
+def _16x128b(register: Ints, lane: Ints, num: int) -> tuple[Ints, Ints]:
+    return lane // 4 + 8 * (register % 2), 4 * (register // 2) + lane % 4
+
+
+def _16x256b(register: Ints, lane: Ints, num: int) -> tuple[Ints, Ints]:
+    return lane // 4 + 8 * (register // 2 % 2), 8 * (register // 4) + 2 * (lane % 4) + register % 2
+
+
+def _16x32bx2(register: Ints, lane: Ints, num: int) -> tuple[Ints, Ints]:
+    return lane % 16, register + num * (lane // 16)
+
+
+SHAPES: dict[str, Shape] = {row.name: row for row in (
+    Shape("32x32b", 32, 1, 1, 128, _32x32b, f"{_MANUAL}; {_CUTE}; {_B200}", "recorded"),
+    Shape("16x64b", 16, 2, 1, 128, _16x64b, f"{_MANUAL}; {_CUTE}; {_B200}", "recorded"),
+    Shape("16x128b", 16, 4, 2, 64, _16x128b, f"{_MANUAL}; {_CUTE}; {_B200}", "recorded"),
+    Shape("16x256b", 16, 8, 4, 32, _16x256b, f"{_MANUAL}; {_CUTE}; {_B200}", "recorded"),
+    Shape("16x32bx2", 16, 2, 1, 128, _16x32bx2, f"{_MANUAL}; {_CUTE}; {_B200}", "recorded"),
+)}  # fmt: skip
+"""Every shape by name. The two accesses of 16x32bx2 stand side by side here, the second one's columns behind the first
+one's; in memory ``immHalfSplitoff`` columns lie between where they begin."""
+
+
+def tcgen05_layout(shape: str, num: int = 1, packed: bool = False) -> LaneMap:
+    """Return where each register's word lies in tensor memory, in lanes and columns from the address on.
+
+    Parameters
+    ----------
+    shape : {"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"}
+    num : int
+        The repeat, ``.num``: a power of two, so that a lane has 128 registers at most.
+    packed : bool
+        With ``.pack::16b`` and ``.unpack::16b``: a register holds the lower halves of two neighbouring columns.
+
+    Returns
+    -------
+    LaneMap
+        Rows are lanes of tensor memory, columns its columns: 32 bits each, or 16 where packed. Of 16x32bx2 the second
+        access's columns follow the first one's.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a shape or a repeat that does not exist.
+
+    Examples
+    --------
+    >>> layout = tcgen05_layout("16x64b", 2)
+    >>> layout
+    <LaneMap 16x4: 2 elements of 32 bits a lane in 2 registers, recorded>
+    >>> layout.element_at(lane=1, register=1)                     # lane bit 0 is the upper eight lanes
+    (8, 2)
+    >>> layout.locate(8, 2)
+    (Location(lane=1, register=1, bit=0, element=1),)
+    """
+    row = SHAPES.get(shape) if isinstance(shape, str) else None
+    if row is None:
+        raise UnsupportedInstructionError(
+            f"tcgen05.ld and .st have no shape {shorten(shape)}; legal are {', '.join(SHAPES)}"
+        )
+    if integer_of(num) not in row.repeats:
+        legal = ", ".join(f".x{x}" for x in row.repeats)
+        raise UnsupportedInstructionError(f"{row.name} has no repeat {shorten(num)}; legal are {legal}")
+    return _layout(row, int(num), bool(packed))
+
+
+@cache
+def _layout(row: Shape, num: int, packed: bool) -> LaneMap:
+    register, lane = np.indices((row.registers * num, LANES), np.int64)
+    place, column = row.place(register, lane, num)
+    columns = row.columns * num
+    coords = np.stack((place, column), -1)
+    if packed:
+        halves = [np.stack((place, 2 * column + i), -1) for i in (0, 1)]
+        coords = np.stack(halves, 1).reshape(-1, LANES, 2)
+        columns *= 2
+    return LaneMap(coords, row.lanes, columns, 16 if packed else 32, len(coords), row.source, row.status)

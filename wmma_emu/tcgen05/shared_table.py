@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Facts about the shared-memory descriptor of tcgen05: its swizzle modes, and which operands are read with each."""
+
+from dataclasses import dataclass
+
+from wmma_emu.layouts.shared_memory_table import STEPS, Major, Steps, Swizzle
+
+__all__ = ["ATOMS_32B", "RULES", "STEPS_OF_TENSOR", "SWIZZLES", "Mode", "Rule"]
+
+Mode = int | str
+"""A swizzle mode: 0 for none, 32, 64, 128, or `ATOMS_32B`."""
+
+ATOMS_32B = "128B with 32B atoms"
+"""The swizzle of 128 bytes that leaves 32 bytes whole: for 32-bit operands that are contiguous along M or N."""
+
+_MANUAL = "PTX ISA 9.0, 9.7.16.4.1 (shared memory descriptor), 9.7.16.10.6 (atoms of the swizzle modes)"
+_CUTE = "CuTe, mma_traits_sm100.hpp: canonical layouts of make_umma_desc"
+
+SWIZZLES: dict[Mode, Swizzle] = {
+    0: Swizzle(0, 0, 0, f"{_MANUAL}; {_CUTE}", "documented"),
+    32: Swizzle(32, 6, 1, f"{_MANUAL}; {_CUTE}", "documented"),
+    64: Swizzle(64, 4, 2, f"{_MANUAL}; {_CUTE}", "documented"),
+    128: Swizzle(128, 2, 3, f"{_MANUAL}; {_CUTE}", "documented"),
+    # The manual shows this pattern in a figure only. CuTe: bits 8 and 7 onto 6 and 5, atoms of four lines.
+    ATOMS_32B: Swizzle(128, 1, 2, f"{_MANUAL}; {_CUTE}, Swizzle<2,5,2> in bytes", "inferred", lines=4, unit=32),
+}
+"""Every swizzle mode; codes 3, 5 and 7 of bits 63 to 61 are invalid."""
+
+_SAME = "PTX ISA 9.0, 9.7.16.3 (strides): the words of `wgmma`; {}"
+
+
+def _steps(row: Steps) -> Steps:
+    """The step of `wgmma`, which was measured there and is documented here."""
+    return Steps(row.across_lines, row.along_lines, _SAME.format(_CUTE), "documented")
+
+
+STEPS_OF_TENSOR: dict[tuple[Major, bool], Steps] = {key: _steps(row) for key, row in STEPS.items()}
+"""Which field leads from an atom to the next, by what is contiguous, and whether there is a swizzle. For a K-major
+operand with a swizzle the manual calls the leading dimension unused; where lines are longer than the swizzle it is
+taken to lead to where they go on, as on Hopper. With 32-byte atoms the stride leads to the next four lines (CuTe)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which swizzle modes an operand may have.
+
+    Parameters
+    ----------
+    major : {"k", "mn"}
+    bits : tuple of int
+        Bits of an element's share of memory.
+    padded : bool
+        Whether elements of 4 and 6 bits are packed by sixteen, with padding up to 16 bytes.
+    modes : tuple
+    source, status : str
+    """
+
+    major: Major
+    bits: tuple[int, ...]
+    padded: bool
+    modes: tuple[Mode, ...]
+    source: str
+    status: str
+
+
+_VALID = "PTX ISA 9.0, 9.7.16.10.3 (valid combinations of type size, major-ness and swizzling)"
+_ATOMS = "9.7.16.10.6: 32-byte atoms have no K-major form"
+_PACKED = (
+    "9.7.16.10.4.4 (sixteen elements, contiguous, then padding; the order of bits as ldmatrix .b4x16_p64, .b6x16_p32)"
+)
+_CUTLASS = "CUTLASS, blackwell_functionality.md, table 2: kind::f8f6f4 runs f4 and f6 operands in TN, NN, NT and TT"
+
+RULES: tuple[Rule, ...] = (
+    Rule("k", (4, 8, 16, 32), False, (0, 32, 64, 128), f"{_VALID}; {_ATOMS}", "documented"),
+    Rule("k", (8,), True, (0, 32, 64, 128), f"{_VALID}; {_ATOMS}; {_PACKED}", "documented"),
+    Rule("mn", (8, 16), False, (0, 32, 64, 128), _VALID, "documented"),
+    Rule("mn", (8,), True, (0, 32, 64, 128), f"{_CUTLASS}; {_PACKED}; the manual's table lacks it", "inferred"),
+    Rule("mn", (32,), False, (ATOMS_32B,), _VALID, "documented"),
+)
+"""Which operands exist."""

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""tcgen05.shift.down: every lane of tensor memory takes what the next one holds."""
+
+import numpy as np
+
+from wmma_emu.errors import AlignmentError, UnsupportedInstructionError
+from wmma_emu.instructions import Arch
+from wmma_emu.layouts.spec import LANES, WARPS
+from wmma_emu.tcgen05.moves import DEFAULT_ARCH, lookup_move
+from wmma_emu.tcgen05.pairs import Memories, tensor_memories
+from wmma_emu.tcgen05.tensor_memory import column_of, lane_of
+
+__all__ = ["shift_down"]
+
+_COLUMNS = 8
+"""Columns of the 32 bytes of each lane that move."""
+
+
+def shift_down(
+    tmem: Memories,
+    where: int,
+    instruction: str = "tcgen05.shift.cta_group::1.down",
+    *,
+    arch: "str | Arch" = DEFAULT_ARCH,
+) -> None:
+    """Shift eight columns by one lane, in each of the four pieces of 32 lanes: `tcgen05.shift.down`.
+
+    Lane i takes what lane i + 1 held; the last lane of each piece keeps what it has.
+
+    Parameters
+    ----------
+    tmem : TensorMemory, or two of them
+        Two, those of a CTA and of its peer, for ``.cta_group::2``.
+    where : int
+        The address: lane 0, and the first of the eight columns.
+    instruction : str
+    arch : str or Arch
+
+    Raises
+    ------
+    AlignmentError
+        For a lane that is no multiple of 32.
+    UnsupportedInstructionError
+        For a lane behind 0: which of the four pieces shift then is not documented.
+    OutOfBoundsError
+        For columns outside of tensor memory or of what is allocated.
+    FragmentMismatchError
+        For what is no tensor memory, or not as many as there are CTAs.
+
+    Notes
+    -----
+    PTX ISA 9.0, 9.7.16.9.3, says that 32-byte elements shift downwards across all rows except the last, by one row.
+    That the pieces of the four warps shift apart, and which way, was published from a B200 (notes on UTCSHIFT,
+    2026-09-17).
+
+    Examples
+    --------
+    >>> from wmma_emu.tcgen05 import TensorMemory
+    >>> tmem = TensorMemory()
+    >>> base = tmem.alloc(32)
+    >>> tmem.write(np.arange(128)[:, None], np.arange(8), np.arange(128, dtype=np.uint32)[:, None])
+    >>> shift_down(tmem, base)
+    >>> tmem.read([0, 1, 30, 31, 32, 63, 127], 0).tolist()
+    [1, 2, 31, 31, 33, 63, 127]
+    """
+    move = lookup_move("tcgen05.shift", instruction, arch)
+    memories = tensor_memories(tmem, move)
+    lane, column = lane_of(where), column_of(where)
+    if lane % LANES:
+        low = lane - lane % LANES
+        raise AlignmentError(
+            f"the address {hex(where)} has lane {lane}; {move.mnemonic} takes multiples of {LANES}: {low} or "
+            f"{low + LANES}"
+        )
+    if lane:
+        raise UnsupportedInstructionError(
+            f"the address {hex(where)} has lane {lane}: which lanes {move.mnemonic} shifts then is not documented; "
+            "lane 0 shifts those of all four warps"
+        )
+    to = (LANES * np.arange(WARPS)[:, None] + np.arange(LANES - 1)).reshape(-1, 1)
+    columns = column + np.arange(_COLUMNS)
+    for memory in memories:
+        memory.require_allocated(to, columns)
+    for memory in memories:
+        memory.move(to + 1, columns, to, columns)

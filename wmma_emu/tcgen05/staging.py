@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""Operands of `tcgen05.mma` laid out as a kernel does: in shared memory, and in tensor memory."""
+
+from html import escape
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.instructions import Arch, Instruction, Operand, lookup
+from wmma_emu.layouts.spec import Ints
+from wmma_emu.tcgen05.cells import base_of, read_cells, tensor_memories, write_cells, write_d
+from wmma_emu.tcgen05.data_layouts import (
+    DataPath,
+    Placement,
+    a_placement,
+    d_placement,
+    data_path,
+    metadata_placement,
+    scale_placement,
+)
+from wmma_emu.tcgen05.in_tensor_memory import InTensorMemory
+from wmma_emu.tcgen05.instruction_descriptor import InstructionDescriptor
+from wmma_emu.tcgen05.operands import SharedMemories, indices_of, nibbles_of
+from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
+from wmma_emu.tcgen05.shared_matrix import image_of
+from wmma_emu.tcgen05.shared_table import Mode
+from wmma_emu.warp.block_scales import BoundScale
+from wmma_emu.warp.instruction import BoundInstruction
+from wmma_emu.warp.matrices import check_logical_a
+from wmma_emu.warp.options import check_flag
+from wmma_emu.warp.registers import BoundOperand
+from wmma_emu.warp.sparse import compress
+
+__all__ = ["StagedInstruction", "Stored"]
+
+Stored = Literal["a", "d", "scale_a", "scale_b", "metadata"]
+
+_METADATA_COLUMNS = 2
+"""CuTe begins metadata in even columns; elsewhere the selector would not be told from the address."""
+
+
+class StagedInstruction(BoundInstruction):
+    """The half of `BoundTensorInstruction` that puts operands where the instruction finds them, and reads D."""
+
+    def __init__(
+        self, instruction: Instruction, arch: Arch, lowering: str | None = None, model: str | None = None
+    ) -> None:
+        if not instruction.is_tensor:
+            raise UnsupportedInstructionError(f"{instruction.mnemonic} is no tcgen05.mma: it is a BoundInstruction")
+        super().__init__(lookup(instruction, arch), arch, lowering, model)
+        if instruction.is_block_scaled:
+            self.scale_a = BoundScale(instruction, "a", arch.name)
+            self.scale_b = BoundScale(instruction, "b", arch.name)
+
+    def _operand(self, operand: Operand) -> BoundOperand:
+        return InTensorMemory(self.instruction, operand, self.arch.name)
+
+    def _repr_html_(self) -> str:
+        return f"<p><span>{escape(repr(self))}</span></p>"
+
+    @property
+    def data_path(self) -> DataPath:
+        """How D is spread over the lanes of tensor memory."""
+        return data_path(self.instruction)
+
+    def descriptor(self, **options: Any) -> InstructionDescriptor:
+        """Return the instruction descriptor, with options such as ``negate_a=True`` or ``scale_id_b=2``.
+
+        Raises
+        ------
+        UnsupportedInstructionError, FragmentMismatchError
+            As `InstructionDescriptor.of`.
+        """
+        return InstructionDescriptor.of(self.instruction, **options)
+
+    def in_shared_memory(
+        self,
+        operand: Literal["a", "b"],
+        matrix: ArrayLike,
+        *,
+        swizzle: Mode = 0,
+        transpose: bool = False,
+        more_columns: int = 0,
+    ) -> tuple[NDArray[np.uint8] | SharedMemories, SharedMemoryDescriptor]:
+        """Lay A or B out in shared memory, as a kernel does before `tcgen05.mma`.
+
+        Parameters
+        ----------
+        operand : {"a", "b"}
+        matrix : array, shape (M, terms) or (K, N + more_columns)
+            In the operand's dtype, or raw bits; a sparse A packed.
+        swizzle : {0, 32, 64, 128, "128B with 32B atoms"}
+        transpose : bool
+            MN-major: the descriptor has to say so too.
+        more_columns : int
+            Columns of B beyond N, which a shift reaches.
+
+        Returns
+        -------
+        memory : uint8 array, or a pair of them for cta_group::2
+            Of each CTA: half of the rows of A, half of the columns of B.
+        descriptor : SharedMemoryDescriptor
+
+        Raises
+        ------
+        FragmentMismatchError, UnsupportedInstructionError
+            For another matrix, and for what no descriptor describes.
+        """
+        if not isinstance(operand, str) or operand not in ("a", "b"):
+            raise UnsupportedInstructionError(f"only a and b lie in shared memory, not {shorten(operand)}")
+        bound = self.a if operand == "a" else self.b
+        bits = to_bits(matrix, bound.format, bound.name)
+        row = self.instruction
+        legal = (row.m, row.terms) if operand == "a" else (row.k, row.n + more_columns)
+        if bits.shape != legal:
+            raise FragmentMismatchError(f"{bound.name} has shape {bits.shape}; {row.mnemonic} takes {legal}")
+        lines = bits if operand == "a" else np.ascontiguousarray(bits.T)
+        major: Literal["k", "mn"] = "mn" if check_flag("transpose", transpose) else "k"
+        group = self.data_path.cta_group
+        images = [
+            image_of(x, bound.format, swizzle=swizzle, major=major, container=row.container(operand))
+            for x in np.split(lines, group)
+        ]
+        memories = tuple(memory for memory, _ in images)
+        return (memories[0] if group == 1 else memories), images[0][1]
+
+    def placement(self, operand: Stored, *, scale_id: int = 0, selector: int = 0) -> Placement:
+        """Return where an operand lies in tensor memory; see `wmma_emu.tcgen05.data_layouts`."""
+        match operand:
+            case "a":
+                return a_placement(self.instruction)
+            case "d":
+                return d_placement(self.instruction)
+            case "scale_a" | "scale_b":
+                return scale_placement(self.instruction, "a" if operand == "scale_a" else "b", scale_id)
+            case "metadata":
+                return metadata_placement(self.instruction, selector)
+        raise UnsupportedInstructionError(
+            f"a, d, scale_a, scale_b and metadata lie in tensor memory, not {shorten(operand)}"
+        )
+
+    def store(
+        self, tmem: Any, operand: Stored, address: int, matrix: ArrayLike, *, scale_id: int = 0, selector: int = 0
+    ) -> None:
+        """Write an operand into tensor memory, all copies of it, as a kernel does with `tcgen05.st` and `tcgen05.cp`.
+
+        Parameters
+        ----------
+        tmem : TensorMemory, or a pair of them for cta_group::2
+        operand : {"a", "d", "scale_a", "scale_b", "metadata"}
+        address : int
+        matrix : array
+            A (M, terms), packed if sparse; C (M, N); scales (M, scale_vec), (scale_vec, N); metadata (M, chunks),
+            a nibble an entry, as `compress` makes them.
+        scale_id, selector : int
+            As in the instruction descriptor.
+
+        Raises
+        ------
+        FragmentMismatchError, AlignmentError, OutOfBoundsError
+            For another matrix, an address where the operand cannot begin, and columns that are not allocated.
+        """
+        memories = tensor_memories(tmem, self.data_path.cta_group)
+        placement = self.placement(operand, scale_id=scale_id, selector=selector)
+        bits = self._stored_bits(operand, matrix)
+        if bits.shape != placement.shape:
+            raise FragmentMismatchError(
+                f"{placement.operand} has shape {bits.shape}; {self.mnemonic} takes {placement.shape}"
+            )
+        if operand == "a":
+            bits = bits.astype(np.uint32) << np.uint32(self.instruction.container("a").shift)
+        base = self._base(operand, address)
+        if operand == "d":
+            write_d(memories, placement, *base, bits)
+        else:
+            write_cells(memories, placement, *base, bits)
+
+    def _stored_bits(self, operand: Stored, matrix: ArrayLike) -> Bits:
+        if operand in ("scale_a", "scale_b"):
+            return BoundScale(self.instruction, "a" if operand == "scale_a" else "b", self.arch.name).bits(matrix)
+        if operand == "metadata":
+            given = np.asarray(matrix)
+            if given.dtype.kind not in "iu" or ((given < 0) | (given > 15)).any():
+                raise FragmentMismatchError(f"metadata are nibbles, integers of 0 to 15, not {shorten(matrix)}")
+            return given.astype(np.uint32)
+        bound = self.a if operand == "a" else self.d
+        return to_bits(matrix, bound.format, bound.name)
+
+    def load(self, tmem: Any, address: int) -> NDArray[Any]:
+        """Read D, (M, N), as a kernel does with `tcgen05.ld`.
+
+        Raises
+        ------
+        AlignmentError, OutOfBoundsError, FragmentMismatchError
+            As `store`.
+        """
+        memories = tensor_memories(tmem, self.data_path.cta_group)
+        placement, fmt = d_placement(self.instruction), self.product.d
+        return from_bits(read_cells(memories, placement, *self._base("d", address)).astype(fmt.storage), fmt)
+
+    def indices(self, metadata: Any, selector: int = 0) -> Ints:
+        """Read nibbles, (M, chunks), as the instruction does: the k of each packed element of A, (M, terms).
+
+        Raises
+        ------
+        FragmentMismatchError
+            For other shapes, and nibbles that mean nothing.
+        """
+        nibbles = self._stored_bits("metadata", metadata)
+        legal = metadata_placement(self.instruction, selector).shape
+        if nibbles.shape != legal:
+            raise FragmentMismatchError(f"metadata has shape {nibbles.shape}; {self.mnemonic} takes {legal}")
+        return indices_of(self.instruction, nibbles.astype(np.int64))
+
+    def _base(self, operand: Stored, address: object) -> tuple[int, int]:
+        """Lane and column where an operand begins."""
+        lanes = (0, 16) if self.data_path.half and not operand.startswith("scale") else (0,)
+        return base_of(operand, address, lanes, _METADATA_COLUMNS if operand == "metadata" else 1)
+
+    def compress(self, A: ArrayLike, selector: int = 0) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+        """Pack a matrix that has the zeros that a sparse A needs.
+
+        Parameters
+        ----------
+        A : array, shape (..., M, K)
+        selector : int
+            Has no influence: it says where metadata lie, not what they are.
+
+        Returns
+        -------
+        packed : array, shape (..., M, K / 2)
+        nibbles : uint32 array, shape (..., M, chunks)
+            Metadata, for `store`.
+        """
+        bits = to_bits(A, self.a.format, "A")
+        check_logical_a(self.instruction, bits)
+        packed, indices = compress(self.instruction, bits)
+        return from_bits(packed, self.a.format), nibbles_of(self.instruction, indices).astype(np.uint32)

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: MIT
+"""What tensor memory holds: 128 lanes of 512 words, of which instructions reach the columns that were allocated."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import (
+    FragmentMismatchError,
+    OutOfBoundsError,
+    UnspecifiedBehaviourWarning,
+    UnsupportedInstructionError,
+    shorten,
+)
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.tcgen05.tensor_address import COLUMNS, LANES, Ints, address, column_of, indices, lane_and_column, lane_of
+
+__all__ = ["COLUMNS", "LANES", "TensorMemory", "address", "column_of", "lane_of"]
+
+WORD_BITS = 32
+
+SMALLEST = 32
+"""Columns that an allocation has at least; PTX ISA 9.0, 9.7.16.7.1 (tcgen05.alloc)."""
+
+
+class TensorMemory:
+    """The tensor memory of one CTA: `lanes` x `columns` words of 32 bits, none of them allocated at first.
+
+    Instructions touch allocated columns only; an access elsewhere is an error, where a GPU's behaviour is undefined.
+    A word that nobody wrote since its column was allocated reads as 0, with a warning: a GPU finds there what was left.
+    So does the upper half of a word of which only the lower one was written.
+
+    Parameters
+    ----------
+    lanes : int
+        128: no chip has another number.
+    columns : int
+        512, or fewer where other CTAs hold the rest: a power of two from 32.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For other sizes.
+
+    Notes
+    -----
+    PTX ISA 9.0, 9.7.16.1 (tensor memory) and 9.7.16.7.1 (allocation). Which columns an allocation gets is not
+    documented; here the first that are free.
+
+    Examples
+    --------
+    >>> tmem = TensorMemory()
+    >>> base = tmem.alloc(64)
+    >>> tmem.write(np.arange(128)[:, None], base + np.arange(2), np.arange(256, dtype=np.uint32).reshape(128, 2))
+    >>> tmem.read([0, 127], 1)
+    array([  1, 255], dtype=uint32)
+    >>> tmem
+    <TensorMemory 128 lanes x 512 columns: columns 0-63 allocated>
+    >>> tmem.read(0, 64)
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.OutOfBoundsError: column 64 of tensor memory is not allocated; allocated are columns 0-63
+    """
+
+    __slots__ = ("_allocations", "_known", "_may_allocate", "_most", "_words", "columns", "lanes")
+
+    def __init__(self, lanes: int = LANES, columns: int = COLUMNS) -> None:
+        if integer_of(lanes) != LANES:
+            raise UnsupportedInstructionError(f"tensor memory has {LANES} lanes, not {shorten(lanes)}")
+        self.lanes = LANES
+        self.columns = _power_of_two(columns, COLUMNS, "tensor memory has")
+        self._words = np.zeros((self.lanes, self.columns), np.uint32)
+        self._known = np.zeros((self.lanes, self.columns), np.uint8)  # lower bits that somebody wrote
+        self._allocations: dict[int, int] = {}
+        self._may_allocate, self._most = True, self.columns
+
+    def __repr__(self) -> str:
+        return f"<TensorMemory {self.lanes} lanes x {self.columns} columns: {self._extents()} allocated>"
+
+    @property
+    def words(self) -> NDArray[np.uint32]:
+        """Every word, (lanes, columns), to look at: `write` is what changes them."""
+        return _read_only(self._words)
+
+    @property
+    def written(self) -> NDArray[np.bool_]:
+        """Which words were written, wholly or in part, since their column was allocated: (lanes, columns)."""
+        return _read_only(self._known > 0)
+
+    @property
+    def allocations(self) -> dict[int, int]:
+        """Columns of every live allocation, by its address."""
+        return dict(self._allocations)
+
+    def alloc(self, columns: int) -> int:
+        """Allocate columns, all lanes of them: `tcgen05.alloc`.
+
+        Parameters
+        ----------
+        columns : int
+            A power of two, 32 to 512.
+
+        Returns
+        -------
+        int
+            The address of the first, lane 0.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            For another number of columns, for more than the allocation before had, and after
+            `relinquish_alloc_permit`.
+        OutOfBoundsError
+            If no such run of columns is free. A GPU waits until there is; here nobody would free one meanwhile.
+        """
+        count = _power_of_two(columns, self.columns, "tcgen05.alloc takes")
+        if not self._may_allocate:
+            raise UnsupportedInstructionError(
+                "tcgen05.alloc after tcgen05.relinquish_alloc_permit: this CTA gave up its right to allocate; allocate "
+                "everything before"
+            )
+        if count > self._most:
+            raise UnsupportedInstructionError(
+                f"tcgen05.alloc of {count} columns after one of {self._most}: the columns may not increase from one "
+                "allocation of a CTA to the next; allocate the most first"
+            )
+        free = ~self._is_allocated()
+        for first in range(0, self.columns - count + 1, SMALLEST):
+            if free[first : first + count].all():
+                self._allocations[first] = self._most = count
+                return first
+        raise OutOfBoundsError(
+            f"no {count} columns of tensor memory are free in one piece: {self._extents()} of {self.columns} are "
+            "allocated. A GPU would wait here for a tcgen05.dealloc; deallocate before"
+        )
+
+    def dealloc(self, where: int, columns: int) -> None:
+        """Give an allocation back: `tcgen05.dealloc`.
+
+        Parameters
+        ----------
+        where : int
+            The address that `alloc` returned.
+        columns : int
+            As many as it was given.
+
+        Raises
+        ------
+        OutOfBoundsError
+            If there is no such allocation: a part of one, or several at once, cannot be freed.
+        """
+        lane, first = lane_and_column(where)
+        count = integer_of(columns)
+        if count is None or lane or self._allocations.get(first) != count:
+            live = ", ".join(f"{n} columns at {hex(at)}" for at, n in sorted(self._allocations.items())) or "none"
+            raise OutOfBoundsError(
+                f"there is no allocation of {shorten(columns)} columns at {hex(address(lane, first))}; tcgen05.dealloc "
+                f"takes what tcgen05.alloc gave: {live}"
+            )
+        del self._allocations[first]
+        self._words[:, first : first + count] = 0
+        self._known[:, first : first + count] = 0
+
+    def relinquish_alloc_permit(self) -> None:
+        """Give up the right to allocate: `tcgen05.relinquish_alloc_permit`; what is allocated stays."""
+        self._may_allocate = False
+
+    def read(self, lanes: Any, columns: Any, bits: int = WORD_BITS) -> NDArray[np.uint32]:
+        """Read words, or their lower halves.
+
+        Parameters
+        ----------
+        lanes, columns : int or int arrays
+            Broadcast against each other.
+        bits : {32, 16}
+            With 16 the upper half of the result is 0, and nothing is said of that in the memory.
+
+        Returns
+        -------
+        uint32 array, of their shape
+
+        Raises
+        ------
+        OutOfBoundsError
+            For a lane or a column that does not exist or is not allocated; nothing wraps.
+        FragmentMismatchError
+            For indices that are no integers, or do not broadcast.
+
+        Warns
+        -----
+        UnspecifiedBehaviourWarning
+            If a word was not written since its allocation; it reads as 0.
+        """
+        mask = _mask(bits)
+        lane, column = self._places(lanes, columns)
+        unwritten = self._known[lane, column] < bits
+        if unwritten.any():
+            first = np.unravel_index(int(unwritten.argmax()), unwritten.shape)
+            warnings.warn(
+                f"{int(unwritten.sum())} of {unwritten.size} words of tensor memory are read of which nobody wrote "
+                f"all {bits} bits, the first at lane {int(lane[first])}, column {int(column[first])}: 0 here, anything "
+                "on a GPU",
+                UnspecifiedBehaviourWarning,
+                stacklevel=2,
+            )
+        words: NDArray[np.uint32] = self._words[lane, column] & mask
+        return words
+
+    def write(self, lanes: Any, columns: Any, words: Any, bits: int = WORD_BITS) -> None:
+        """Write words: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        lanes, columns : int or int arrays
+            As for `read`; where a place occurs twice, the last word stays.
+        words : uint32 array
+            Of the shape of lanes and columns, or one that broadcasts to it.
+        bits : {32, 16}
+            With 16 the lower halves are written, and the upper ones count as unwritten: what is there on a GPU is not
+            documented.
+
+        Raises
+        ------
+        OutOfBoundsError
+            As `read`.
+        FragmentMismatchError
+            As `read`, and for words that are not uint32 or do not fit.
+        """
+        mask = _mask(bits)
+        lane, column = self._places(lanes, columns)
+        if not isinstance(words, np.ndarray | np.generic) or words.dtype != np.uint32:
+            what = str(words.dtype) if isinstance(words, np.ndarray | np.generic) else shorten(words)
+            raise FragmentMismatchError(f"words of tensor memory are uint32, not {what}; .view(np.uint32) keeps bits")
+        try:
+            given = np.broadcast_to(words, lane.shape)
+        except ValueError:
+            raise FragmentMismatchError(
+                f"words of shape {words.shape} for lanes and columns of shape {lane.shape}"
+            ) from None
+        self._words[lane, column] = given & mask
+        self._known[lane, column] = bits
+
+    def move(self, from_lanes: Any, from_columns: Any, lanes: Any, columns: Any) -> None:
+        """Copy words within the memory, whether or not somebody wrote them; sources are read before any is written.
+
+        Parameters
+        ----------
+        from_lanes, from_columns, lanes, columns : int or int arrays
+            As for `read`: where words come from, and where they go.
+
+        Raises
+        ------
+        OutOfBoundsError, FragmentMismatchError
+            As `read`.
+        """
+        source, target = self._places(from_lanes, from_columns), self._places(lanes, columns)
+        if source[0].shape != target[0].shape:
+            raise FragmentMismatchError(f"words of shape {source[0].shape} to places of shape {target[0].shape}")
+        self._words[target], self._known[target] = self._words[source], self._known[source]
+
+    def require_allocated(self, lanes: Any, columns: Any) -> None:
+        """Raise what `read` would, and read nothing."""
+        self._places(lanes, columns)
+
+    def _places(self, lanes: Any, columns: Any) -> tuple[Ints, Ints]:
+        """Broadcast indices, every one of an allocated column."""
+        lane, column = indices("lanes", lanes), indices("columns", columns)
+        for name, given, stop in (("lane", lane, self.lanes), ("column", column, self.columns)):
+            wrong = (given < 0) | (given >= stop)
+            if wrong.any():
+                first = int(given.flat[int(wrong.argmax())])
+                raise OutOfBoundsError(
+                    f"there is no {name} {first} of tensor memory; it has {stop}, 0 to {stop - 1}, and nothing wraps"
+                )
+        missing = ~self._is_allocated()[column]
+        if missing.any():
+            first = int(column.flat[int(missing.argmax())])
+            raise OutOfBoundsError(f"column {first} of tensor memory is not allocated; allocated are {self._extents()}")
+        try:
+            lane, column = np.broadcast_arrays(lane, column)
+        except ValueError:
+            raise FragmentMismatchError(
+                f"lanes of shape {lane.shape} and columns of shape {column.shape} do not broadcast"
+            ) from None
+        return lane, column
+
+    def _is_allocated(self) -> NDArray[np.bool_]:
+        """Of each column."""
+        found = np.zeros(self.columns, np.bool_)
+        for first, count in self._allocations.items():
+            found[first : first + count] = True
+        return found
+
+    def _extents(self) -> str:
+        """Allocated columns in words, those of neighbours separately."""
+        parts = [f"{first}-{first + count - 1}" for first, count in sorted(self._allocations.items())]
+        return f"columns {', '.join(parts)}" if parts else "no columns"
+
+
+def _mask(bits: object) -> np.uint32:
+    """The lower bits of a word that are read or written."""
+    if integer_of(bits) not in (WORD_BITS, WORD_BITS // 2):
+        raise FragmentMismatchError(
+            f"words of tensor memory are read and written by 32 or 16 bits, not {shorten(bits)}"
+        )
+    return np.uint32((1 << (integer_of(bits) or 0)) - 1)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _power_of_two(given: object, most: int, what: str) -> int:
+    count = integer_of(given)
+    if count is None or not SMALLEST <= count <= most or count & (count - 1):
+        legal = ", ".join(str(SMALLEST << i) for i in range((most // SMALLEST).bit_length()))
+        raise UnsupportedInstructionError(f"{what} a power of two columns, {legal}; not {shorten(given)}")
+    return count

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""The zero-column mask of `tcgen05.mma.ws`: which columns of B count as zero, and by how many columns B is shifted."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
+
+__all__ = ["ZeroColumnMask"]
+
+_PARTS = {128: 1, 64: 2, 32: 4}
+"""Parts of the mask, each a generator of its own, by m."""
+
+_RESERVED = 0b111 << 36 | 0b11 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroColumnMask:
+    """What the zero-column mask descriptor says: 64 bits.
+
+    The columns of D are cut into as many parts as the data path folds them into: one for m = 128, two for 64, four for
+    32. Along a part, ``use_span`` columns of which B is used and ``skip_span`` columns of zeros take turns.
+
+    Parameters
+    ----------
+    non_zero : bool
+        False: no column counts as zero, whatever the spans say.
+    use_span, skip_span : int
+        1 to 256 columns; the descriptor holds one less.
+    first_spans : tuple of four int
+        What each part begins with: 0 a use span, 1 a skip span.
+    start_counts : tuple of four int
+        Columns, 0 to 255, that are left out at the beginning of each part's pattern.
+    shift : int
+        Column n of D meets column n + shift of B; at most 16 for m = 32, else 32.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For numbers that the descriptor does not hold.
+
+    Notes
+    -----
+    PTX ISA 9.3, zero-column mask descriptor of tcgen05. Its table exchanges the two spans: its examples, and CuTe
+    (``MaskAndShiftB``), have them as they are here. That a column of the mask is a column of D, and not one of
+    B before the shift, is how CuTe's convolutions fill it in.
+
+    Examples
+    --------
+    >>> mask = ZeroColumnMask(use_span=4, skip_span=3)                     # example 2 of the manual
+    >>> "".join("1" if x else "0" for x in mask.columns(128, 64)[13::-1])
+    '11100001110000'
+    >>> ZeroColumnMask.decode(mask.encode()) == mask
+    True
+    """
+
+    non_zero: bool = True
+    use_span: int = 1
+    skip_span: int = 1
+    first_spans: tuple[int, int, int, int] = (0, 0, 0, 0)
+    start_counts: tuple[int, int, int, int] = (0, 0, 0, 0)
+    shift: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.non_zero, bool):
+            raise UnsupportedInstructionError(f"non_zero is True or False, not {shorten(self.non_zero)}")
+        for name in ("use_span", "skip_span"):
+            _require(name, getattr(self, name), 1, 256)
+        _require("shift", self.shift, 0, 32)
+        for name, most in (("first_spans", 1), ("start_counts", 255)):
+            four = getattr(self, name)
+            if not isinstance(four, tuple) or len(four) != 4:
+                raise UnsupportedInstructionError(f"{name} are a tuple of four integers, not {shorten(four)}")
+            for given in four:
+                _require(name, given, 0, most)
+
+    @classmethod
+    def decode(cls, value: int) -> "ZeroColumnMask":
+        """Read 64 bits.
+
+        Raises
+        ------
+        FragmentMismatchError
+            For what is no integer of 64 bits.
+        UnsupportedInstructionError
+            For reserved bits that are set, and a shift of more than 32 columns.
+        """
+        word = integer_of(value)
+        if word is None or not 0 <= word < 1 << 64:
+            raise FragmentMismatchError(f"a zero-column mask is an integer of 64 bits, not {shorten(value)}")
+        if word & _RESERVED:
+            raise UnsupportedInstructionError(f"bits 36 to 38, 62 and 63 of a zero-column mask are reserved: {word:#x}")
+        counts, spans = ((word >> low & 255) + 1 for low in (40, 48)), range(4)
+        skip, use = counts
+        return cls(
+            bool(word >> 39 & 1), use, skip,
+            tuple(word >> 32 + i & 1 for i in spans),  # type: ignore[arg-type]
+            tuple(word >> 8 * i & 255 for i in spans),  # type: ignore[arg-type]
+            word >> 56 & 63,
+        )  # fmt: skip
+
+    def encode(self) -> int:
+        """Return the 64 bits."""
+        word = self.non_zero << 39 | (self.skip_span - 1) << 40 | (self.use_span - 1) << 48 | self.shift << 56
+        for i in range(4):
+            word |= self.start_counts[i] << 8 * i | self.first_spans[i] << 32 + i
+        return word
+
+    def columns(self, m: int, n: int) -> NDArray[np.bool_]:
+        """Return whether each of n columns counts as zero.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            For an m that `tcgen05.mma.ws` has not, and a shift that is too large for it.
+        """
+        if m not in _PARTS:
+            raise UnsupportedInstructionError(f"m of tcgen05.mma.ws is 32, 64 or 128, not {shorten(m)}")
+        if self.shift > 16 and m == 32:
+            raise UnsupportedInstructionError(f"the shift is at most 16 for m = 32, not {self.shift}")
+        if not self.non_zero:
+            return np.zeros(n, np.bool_)
+        part, place = np.divmod(np.arange(n), n // _PARTS[m])
+        place = place + np.array(self.start_counts)[part]
+        period = self.use_span + self.skip_span
+        skipped_first: Any = np.array(self.first_spans)[part] == 1
+        found: NDArray[np.bool_] = np.where(
+            skipped_first, place % period < self.skip_span, place % period >= self.use_span
+        )
+        return found
+
+
+def _require(name: str, given: object, least: int, most: int) -> None:
+    number = integer_of(given)
+    if number is None or not least <= number <= most:
+        raise UnsupportedInstructionError(f"{name} of a zero-column mask is {least} to {most}, not {shorten(given)}")

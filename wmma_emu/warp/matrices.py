@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Users' matrices at the edge of an instruction: their patterns, and whether their shapes are its own."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats import Format
+from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import to_bits
+from wmma_emu.instructions import Instruction
+from wmma_emu.layouts.spec import Ints
+
+__all__ = ["broadcast", "check_logical_a", "check_matrix", "matrix_bits"]
+
+
+def matrix_bits(
+    matrix: ArrayLike, fmt: Format, name: str, packed_axis: int | None = None, named: str | None = None
+) -> Bits:
+    """Turn a user's matrix into patterns of a format; ``named`` is the format that the user gave by name."""
+    if named is None:
+        return to_bits(matrix, fmt, name)
+    if not isinstance(named, str) or named != fmt.name:
+        raise FragmentMismatchError(
+            f"{name.lower()}_format={shorten(named)} was given, but {name} of this instruction is {fmt.name}"
+        )
+    return to_bits(matrix, fmt, name, packed_axis=packed_axis)
+
+
+def broadcast(*matrices: Bits | Ints) -> bool:
+    """Whether leading axes fit together."""
+    try:
+        np.broadcast_shapes(*(x.shape[:-2] for x in matrices))
+    except ValueError:
+        return False
+    return True
+
+
+def check_logical_a(row: Instruction, matrix: Bits) -> None:
+    """Check all of a sparse A, zeros included."""
+    if not row.is_sparse:
+        raise UnsupportedInstructionError(f"{row.mnemonic} takes a dense A: there is nothing to compress")
+    if matrix.ndim >= 2 and matrix.shape[-2:] == (row.m, row.terms):
+        raise FragmentMismatchError(
+            f"A has shape {matrix.shape}, which is packed; here all of A is wanted, (..., {row.m}, {row.k}), zeros "
+            "included. Packed elements go to execute, with their metadata"
+        )
+    check_matrix(row, "A", matrix, (row.m, row.k))
+
+
+def check_matrix(row: Instruction, name: str, matrix: Bits, legal: tuple[int, int]) -> None:
+    """Refuse a matrix of another shape, leading axes aside."""
+    if matrix.ndim >= 2 and matrix.shape[-2:] == legal:
+        return
+    fix = "wmma_emu.gemm takes any shape"
+    if matrix.ndim >= 2 and matrix.shape[:-3:-1] == legal:
+        fix = f"pass {name}.T, or its last two axes exchanged"
+    raise FragmentMismatchError(
+        f"{name} has shape {matrix.shape}; {row.mnemonic} takes (..., {legal[0]}, {legal[1]}); {fix}"
+    )
