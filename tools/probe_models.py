@@ -41,9 +41,10 @@ class Row(NamedTuple):
 
 
 def distinct_rows(arch: str = "") -> list[Row]:
-    """One instruction for each way of computing floats that the tables know: dense and narrow ones first."""
+    """One instruction for each way of computing floats without block scales: dense and narrow ones first."""
     found: dict[tuple[object, ...], Row] = {}
-    order = sorted(INSTRUCTIONS.values(), key=lambda row: (row.is_sparse, row.is_warpgroup, row.n))
+    probed = (row for row in INSTRUCTIONS.values() if not row.is_block_scaled)
+    order = sorted(probed, key=lambda row: (row.is_sparse, row.is_warpgroup, row.n))
     for instruction in order:
         for chip in instruction.archs if not arch else {arch} & set(instruction.archs):
             for model in models_for(instruction, chip):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Record what PyTorch's FP8 products with float32 scales return: a checksum of every row, and a corner of the bits.
+"""Record FP8 products with float32 scales, of PyTorch and cublasLt: a checksum of every row, and a corner of the bits.
 
     python -m tools.record_scaled_mm --out tests/data/sm90_scaled_mm.npz
 
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.cublas_lt import multiply
 from tools.cuda_driver import versions
 from tools.record_cublas import _cublas_version, row_checksums
 from tools.recordings import add_source, recording_parser, save_arrays
@@ -29,7 +30,10 @@ _K = 1024
 
 
 class Case(NamedTuple):
-    """One product of `torch._scaled_mm`: what shares a scale in A and in B, the format of D, and how sums are taken."""
+    """One product: what shares a scale in A and in B, the format of D, and how sums are taken.
+
+    Those with a ``draw`` are of cublasLt, the others of `torch._scaled_mm`.
+    """
 
     a: str
     b: str
@@ -37,12 +41,17 @@ class Case(NamedTuple):
     fast: bool
     bias: bool = False
     shape: tuple[int, int, int] = (128, 256, _K)
+    alpha: float = 1
+    beta: float = 0
+    draw: int = 0
 
     @property
     def key(self) -> str:
         """Name of its arrays."""
         fast, bias = "fast" if self.fast else "promoted", "-bias" if self.bias else ""
-        return f"{self.a}-{self.b}-{self.out}-{fast}{bias}-{'x'.join(map(str, self.shape))}"
+        sizes = "x".join(map(str, self.shape))
+        drawn = f"-alpha{self.alpha:g}-beta{self.beta:g}-draw{self.draw}" if self.draw else ""
+        return f"{self.a}-{self.b}-{self.out}-{fast}{bias}-{sizes}{drawn}"
 
 
 CASES = (
@@ -61,6 +70,20 @@ CASES = (
     Case("row", "row", "bf16", False, shape=(64, 128, 1024)),
     Case("row", "row", "bf16", True, shape=(256, 256, 512)),
     *(Case(x, x, "bf16", False, bias=True, shape=(1024, 1024, 128)) for x in ("tensor", "row")),
+    *(
+        Case(x, x, out, False, shape=(128, 128, 512), alpha=alpha, beta=beta, draw=1)
+        for x in ("tensor", "row", "1x128")
+        for out in ("f32", "bf16")
+        for alpha, beta in ((1, 0), (1, 1), (0.7, 0), (0.7, 1), (1, 0.3), (0.7, 0.3))
+    ),
+    *(
+        Case("tensor", "tensor", "f32", False, shape=(128, 128, 512), alpha=0.7, beta=0.3, draw=draw)
+        for draw in range(2, 10)
+    ),
+    *(
+        Case("1x128", "128x128", "f32", False, shape=(128, 256, 512), alpha=alpha, beta=beta, draw=1)
+        for alpha, beta in ((1, 0), (0.7, 0), (0.7, 1), (0.7, 0.3))
+    ),
 )
 """What is asked; the library refuses some, which are left out."""
 
@@ -71,9 +94,9 @@ def _scale_shape(kind: str, lines: int, k: int) -> tuple[int, ...]:
 
 
 def inputs(case: Case) -> dict[str, NDArray[Any]]:
-    """A (M, K) and B (K, N) as patterns of e4m3, their scales as float32 that `wmma_emu.gemm` takes, and a bias."""
+    """A (M, K) and B (K, N) as patterns of e4m3, scales in float32 as `wmma_emu.gemm` takes them; bias, C as bf16."""
     m, n, k = case.shape
-    rng = np.random.default_rng([VERSION, m, n, k])
+    rng = np.random.default_rng([VERSION, m, n, k, *([case.draw] if case.draw else [])])
     a, b = (rng.integers(0, 256, shape, np.uint8) for shape in ((m, k), (k, n)))
     for x in (a, b):
         x[(x & 0x7F) == 0x7F] = 0
@@ -83,7 +106,8 @@ def inputs(case: Case) -> dict[str, NDArray[Any]]:
         shape = _scale_shape(kind, lines, k)
         bits = rng.integers(0x3A00_0000, 0x3D00_0000, shape, np.uint32)
         scales.append(np.asarray(bits, np.uint32).view(np.float32))
-    return {"a": a, "b": b, "scale_a": scales[0], "scale_b": scales[1].T, "bias": bias}
+    c = rng.integers(0x4200, 0x4300, (m, n), np.uint16) | rng.integers(0, 2, (m, n), np.uint16) << 15
+    return {"a": a, "b": b, "scale_a": scales[0], "scale_b": scales[1].T, "bias": bias, "c": c}
 
 
 def _multiply(case: Case) -> NDArray[Any]:
@@ -101,10 +125,22 @@ def _multiply(case: Case) -> NDArray[Any]:
         if kind == "1x128":  # of one k, all rows lie side by side
             tensor = tensor.t().contiguous().t()
         scales.append(tensor)
+    if case.draw:
+        c = torch.from_numpy(given["c"].view(np.int16)).cuda().view(torch.bfloat16).to(out)
+        kinds = (case.a, case.b)
+        stored = [x.t().contiguous() if kind == "1x128" else x for kind, x in zip(kinds, scales, strict=True)]
+        d = multiply(a, b.t(), *stored, c, alpha=case.alpha, beta=case.beta, modes=kinds, fast=case.fast)
+        return _patterns(d)
     d = torch._scaled_mm(
         a, b, scale_a=scales[0], scale_b=scales[1].t() if scales[1].ndim else scales[1], bias=bias, out_dtype=out,
         use_fast_accum=case.fast,
     )  # fmt: skip
+    return _patterns(d)
+
+
+def _patterns(d: Any) -> NDArray[Any]:
+    import torch
+
     width = d.element_size()
     bits: NDArray[Any] = d.contiguous().view({2: torch.int16, 4: torch.int32}[width]).cpu().numpy()
     return bits.view({2: np.uint16, 4: np.uint32}[width])

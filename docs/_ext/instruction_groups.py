@@ -13,8 +13,9 @@ FOLDER = "reference/instructions"
 """Where the pages are, among the pages of the site. Nothing in it is written by hand."""
 
 SCOPE = (
-    "These are the instructions of `wmma.mma`, `mma.sync`, `mma.sp` and `wgmma`. Not here yet: `tcgen05`, products "
-    "with block scales, FP6 and FP4 ([limits](#limits-of-this-library))."
+    "These are the instructions of `wmma.mma`, `mma.sync`, `mma.sp` and `wgmma`. Those of `tcgen05.mma`, whose shape "
+    "and types stand in a descriptor, have no page: `wmma_emu.tcgen05` makes and executes them "
+    "([limits](#limits-of-this-library))."
 )
 """What the tables leave out, in Markdown; it stands wherever all instructions are spoken of."""
 
@@ -33,7 +34,7 @@ class Group:
     shape : str
         Their shape, ``"m16n8k16"``; of `wgmma` ``"m64nNk16"``, which stands for every n.
     types : str
-        The format of A, or the kind of formats; of `wgmma` the formats of D, A and B.
+        The format of A, the kind of formats, or the ``.kind`` that is named; of `wgmma` the formats of D, A and B.
     rows : tuple of Instruction
         In the order of the table.
     """
@@ -84,7 +85,8 @@ def family_document(family: str) -> str:
 def _key(row: Instruction) -> tuple[str, str, str]:
     if row.is_warpgroup:
         return row.family, f"m{row.m}nNk{row.k}", ".".join(row.types)
-    return row.family, row.shape, _KINDS.get(row.a, row.a)
+    kind = next((x for x in row.modifiers if x.startswith("kind::")), "")
+    return row.family, row.shape, kind or _KINDS.get(row.a, row.a)
 
 
 @cache

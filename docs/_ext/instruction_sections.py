@@ -10,7 +10,8 @@ from docs._ext.markup import code, link, relative, table
 from wmma_emu.arithmetic import model_for
 from wmma_emu.instructions import ARCHS, OPERANDS, Instruction, lowerings, machine_instructions
 from wmma_emu.instructions.spec import Operand
-from wmma_emu.layouts import granularity_of, layout_for, metadata_map, selectors_of
+from wmma_emu.layouts import granularity_of, layout_for, metadata_map, scale_map, scale_selectors_of, selectors_of
+from wmma_emu.layouts.block_scales import SCALED
 
 __all__ = ["explorer_link", "section"]
 
@@ -27,7 +28,9 @@ def section(row: Instruction, group: Group, shown: tuple[Shown, ...]) -> str:
         f"<p>{code(row.short_mnemonic)} on {chips_in_words(set(row.archs))}; "
         f"{link('open in the explorer', explorer_link(group.document, row, chip))}.</p>",
         _operands(row, shown),
+        *_values(row),
         *_metadata(row),
+        *_scales(row),
         _chips(row),
         f"<p>Known from: {escape(row.source)} ({row.status}). {link('Back to the top', '#')}</p>",
     ]
@@ -77,6 +80,35 @@ def _metadata(row: Instruction) -> list[str]:
         f"<p>Sparsity {places.name}: A has elements in {places.kept} of every {places.chunk} columns{pairs}. Metadata: "
         f"a register of 32 bits a lane, a nibble for {places.chunk} columns of a row: {code(nibbles)}. The selector "
         f"says which lanes{of_each_warp} hold it: {selectors}. {escape(found.source)} ({found.status}).</p>"
+    ]
+
+
+def _values(row: Instruction) -> list[str]:
+    """Where values of A and B stand that do not fill the byte that holds them."""
+    held = [(x.upper(), row.format(x).bits, row.container(x)) for x in OPERANDS]
+    said = [f"of {name} in bits {at.shift} to {at.shift + bits - 1}" for name, bits, at in held if bits < at.bits]
+    return [f"<p>Each value has a byte: {', '.join(said)} of it; the other bits do not count.</p>"] if said else []
+
+
+def _scales(row: Instruction) -> list[str]:
+    """What block scales there are, and which lanes and bytes hold them."""
+    if not row.is_block_scaled:
+        return []
+    found = scale_map(row, "a")
+    whole = ", those that a sparse A leaves out counted" if row.is_sparse else ""
+    selectors = "; ".join(
+        f"byte-id {', '.join(map(str, legal.byte_ids))} and thread-id {', '.join(map(str, legal.thread_ids))} of "
+        f"scale_{x}"
+        for x, legal in ((x, scale_selectors_of(row, x)) for x in SCALED)
+    )
+    return [
+        f"<p>Block scales ({code(row.scale)}): one for {row.scale_block} columns in each row of A, and one for "
+        f"{row.scale_block} rows in each column of B{whole}. Each lane gives a register of 32 bits of scales of A and "
+        f"one of B. With thread-id <i>t</i> and byte-id <i>y</i> the scale of row <i>r</i> of A and block <i>j</i> of "
+        f"k is byte <i>y</i> + <i>j</i> of lane 4 (<i>r</i> mod 8) + ⌊<i>r</i> / 8⌋ + 2 <i>t</i>, that of column "
+        f"<i>c</i> of B byte <i>y</i> + <i>j</i> of lane 4 <i>c</i> + <i>t</i>; nothing else is read. There is "
+        f"{selectors}. "
+        f"{escape(found.source)} ({found.status}).</p>"
     ]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The tree of pages beside each page: what is deep down is there on the pages near it alone.
 
-Sphinx would copy the headings of all pages for each page, 1,422 instructions among them: half of the time of a build.
+Sphinx would copy the headings of all pages for each page, 1,572 instructions among them: half of the time of a build.
 """
 
 from collections.abc import Iterator

@@ -38,7 +38,7 @@ def d_of(product: DotProduct, drawn: list[Element], engine: str) -> list[int]:
 def test_what_is_not_cut_is_the_exact_sum_rounded_once(name):
     product = PRODUCTS[name]
     for family in FAMILIES:
-        drawn = [x for x in elements(product, family, 24, seed=1) if not is_cut(product, x)]
+        drawn = [x for x in elements(product, family, 12, seed=1) if not is_cut(product, x)]
         if not drawn:
             continue
         expected = [toward_zero(exact_sum(product, x)) for x in drawn]

@@ -183,3 +183,86 @@ def test_the_baseline_of_the_cuda_cores_is_one_chain():
 def test_a_product_without_k_is_c():
     e = explain_dot(FMA_F32, [], [], 0x3F80_0000, instruction="fma.f32", arch="every chip")
     assert (e.executions, e.value) == ((), "1.0") and "no products: D is C" in str(e)
+
+
+MX8 = "m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0"
+NV4 = "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"
+
+
+def explain_scaled(mnemonic, a, b, c, scale_a, scale_b, model=None):
+    row = lookup(mnemonic)
+    product = dot_product_of(row, "sm_120", model=model)
+    x, y, z = bits_of(a, product.a).tolist(), bits_of(b, product.b).tolist(), bits_of([c], product.c).tolist()
+    return explain_dot(product, x, y, z[0], instruction=row.mnemonic, arch="sm_120", scale_a=scale_a, scale_b=scale_b)
+
+
+def test_exponents_of_scales_are_shown_and_are_in_those_of_the_terms():
+    [step] = explain_scaled(MX8, [1.5] + [0.0] * 31, [2.0] * 32, 1.0, [0x82], [0x7E]).steps
+    [block] = step.blocks
+    assert (block.name, block.scale_a, block.scale_b, block.exponent, block.ks) == ("k=0..31", 0x82, 0x7E, 2, ())
+    assert (step.terms[0].exponent, step.terms[0].shift, step.exponent, step.scale_format) == (3, 0, 3, "ue8m0")
+    e = explain_scaled(MX8, [1.5] + [0.0] * 31, [2.0] * 32, 1.0, [0x82], [0x7E])
+    assert "    scales of k=0..31: 0x82 x 0x7e (ue8m0) = 2^2\n" in str(e) and e.value == "13.0"
+
+
+def test_groups_are_terms_with_their_scales_as_operands_and_their_exact_sums():
+    a = [0.0] * 16 + [1.5, 6.0, -0.5] + [0.0] * 45
+    e = explain_scaled(NV4, a, [3.0, 4.0] * 32, 0.25, [0x38, 0x3C, 0x38, 0x38], [0x38, 0x44, 0x38, 0x38])
+    [step] = e.steps
+    block = step.blocks[1]
+    # 1.5 * 3 + 6 * 4 - 0.5 * 3 = 27, in quarters; 1.5 * (1.5 * 2), aligned by the exponents of the scales.
+    assert (block.name, block.total, block.total_bits, block.ks[:2], block.a[:3]) == (
+        "k=16..31",
+        108,
+        2,
+        (16, 17),
+        (3, 7, 9),
+    )
+    assert (block.kind, block.exponent, block.significand, block.fraction_bits) == ("finite", 1, 12 * 12, 6)
+    assert [t.kind for t in step.terms] == ["zero", "finite", "zero", "zero", "finite"]
+    term = step.terms[1]
+    assert (term.name, term.k, term.a, term.b) == ("k=16..31", None, 0x3C, 0x44)
+    assert (term.exponent, term.significand, term.fraction_bits) == (1, 108 * 144, 8)
+    assert (step.exponent, step.aligned_to, step.fraction_bits, e.value) == (1, "k=16..31", 35, str(27 * 4.5 + 0.25))
+    assert (e.scale_block, e.scale_a) == (16, (0x38, 0x3C, 0x38, 0x38))
+    assert "block scales (ue4m3) of 16 products" in " ".join(str(e).split())
+
+
+def test_an_alternative_model_is_named_beside_its_status():
+    e = explain_scaled(NV4, [1.0] * 64, [1.0] * 64, 0.0, [0x38] * 4, [0x38] * 4, model="F=36")
+    assert e.model_name == "F=36" and "status       literature; the alternative 'F=36'" in str(e)
+
+
+def test_bits_of_a_group_that_are_cut_stand_behind_the_bar():
+    e = explain_scaled(NV4, [1.0] + [0.0] * 31 + [0.5], [1.0] * 32 + [0.5], 2.0**30, [0x38] * 4, [0x38] * 3 + [0x38])
+    [step] = e.steps
+    group = step.terms[2]
+    assert (group.shift, group.kept, group.cut_bits, group.cut) == (30, 1 << 3, 3, 0)
+    e = explain_scaled(NV4, [1.0] + [0.0] * 31 + [0.5], [1.0] * 32 + [0.5], 2.0**34, [0x38] * 4, [0x38] * 3 + [0x38])
+    group = e.steps[0].terms[2]
+    assert (group.shift, group.kept, group.cut_bits, group.cut) == (34, 0, 7, 1 << 6)
+
+
+def test_a_nan_scale_is_named_and_what_it_scales_is_one_list():
+    e = explain_scaled(MX8, [1.0] * 32, [1.0] * 32, 0.0, [0xFF], [0x7F])
+    assert e.steps[0].special.causes == ("scales of k=0..31",)
+    text = str(e)
+    assert "= 2^" not in text and "(ue8m0) = NaN" in text and "    NaN:    k=0..31 0x38 x 0x2" in text
+    e = explain_scaled(NV4, [1.0] * 64, [1.0] * 64, 0.0, [0x38, 0x7F, 0x38, 0x38], [0x38] * 4)
+    assert e.steps[0].special.causes == ("scales of k=16..31",) and "NaN  (nan x finite)" in str(e)
+
+
+def test_a_last_instruction_that_is_filled_has_scales_of_zero_for_what_fills_it():
+    e = explain_scaled(NV4, [1.0] * 80, [1.0] * 80, 0.0, [0x38] * 5, [0x38] * 5)
+    assert (e.value, e.scale_a[5:], len(e.executions)) == ("80.0", (0, 0, 0), 2)
+
+
+def test_an_explanation_with_block_scales_goes_through_json_and_is_drawn():
+    from wmma_emu.viz import draw_explanation
+
+    for e in (explain_scaled(MX8, [1.0] * 32, [1.0] * 32, 0.0, [0x80], [0x7F]),
+              explain_scaled(NV4, [1.0] * 64, [1.0] * 64, 0.5, [0x38] * 4, [0x40] * 4)):  # fmt: skip
+        again = json.loads(json.dumps(e.to_dict()))
+        assert again["executions"][0]["steps"][0]["blocks"][0]["kind"] == "finite"
+        assert max(map(len, str(e).split("\n"))) <= WIDTH + 4
+        assert draw_explanation(e).title == e.headline

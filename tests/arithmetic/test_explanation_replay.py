@@ -38,14 +38,14 @@ def assert_replayed(name: str, a: np.ndarray, b: np.ndarray, c: int) -> None:
         assert found.result == int(matmul(product, row, column, start, engine=engine)[0, 0]), engine
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", SCALED)
 def test_the_text_of_a_product_with_block_scales_gives_its_bits_again(name, seed):
     product = SCALED[name]
-    count = 1 + seed // 2
-    operands = scaled_operands(product, np.random.default_rng([seed, 77]), 3, 3, instructions=count)
+    count = 1 + seed
+    operands = scaled_operands(product, np.random.default_rng([seed, 77]), 2, 2, instructions=count)
     expected = multiply(product, operands, "numpy")
-    for i in range(3):
+    for i in range(2):
         a, b, c, scale_a, scale_b = (operands[0][i], operands[1][:, i], operands[2][i, i], operands[3][i],
                                      operands[4][:, i])  # fmt: skip
         explanation = explain_dot(

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from wmma_emu.arithmetic import ENGINES, applied, dot_product_of, matmul
+from tests.arithmetic.helpers import engines_of, multiply, scaled_operands
+from wmma_emu.arithmetic import ENGINES, applied, dot_product_of, matmul, model_for
 from wmma_emu.instructions import lookup
 from wmma_emu.testing import families
 
@@ -161,3 +162,58 @@ def test_an_altered_model_says_so_and_claims_no_measurement():
     assert (other.model.status, other.model.source) == ("altered", "no chip is known to compute so")
     assert repr(other).endswith("on sm_90, altered>")
     assert ins.with_model(ins.model).model == ins.model
+
+
+def test_an_altered_alternative_loses_its_name():
+    row = lookup(MXF4)
+    named = model_for(row, "sm_120", model="F=36")
+    assert applied(named, row).model.name == "F=36"
+    assert applied(replace(named, fraction_bits=33), row).model.name == ""
+
+
+MXF4 = "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"
+NVF4 = "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "changes", "words"),
+    [
+        (MXF4, {"scaling": ""}, "scaling='', but the instruction has block scales; legal: 'exponents', 'groups'"),
+        (MXF4, {"group_terms": 0}, "group_terms=0; legal are the divisors of 32, which share scales"),
+        (MXF4, {"group_terms": 64}, "group_terms=64; legal are the divisors of 32"),
+        (MXF4, {"terms_per_step": 24}, "terms_per_step=24 are no whole groups; legal: multiples of 16"),
+        (MXF4, {"k_order": "byte_pairs"}, "k_order='byte_pairs' with groups; legal: 'ascending'"),
+        (MXF4, {"operand_format": "f16"}, "operand_format='f16' with block scales; legal: ''"),
+        (MXF4, {"scaling": "exponents"}, "group_terms=16 without groups; legal: 0"),
+        (MXF4, {"zero_groups": "never"}, "zero_groups='never'; legal: 'left_out', 'aligned'"),
+        (NVF4, {"scaling": "exponents", "group_terms": 0}, "scaling='exponents', but ue4m3 has significands; legal: "),
+        ("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0",
+         {"scaling": "groups", "group_terms": 16}, "sums exactly, and e4m3 has infinities or NaN; legal: 'exponents'"),
+        ("m16n8k16.f32.f16.f16.f32", {"scaling": "exponents"}, "but the instruction has no block scales; legal: ''"),
+        ("m16n8k16.f32.f16.f16.f32", {"group_terms": 4}, "group_terms=4 without groups; legal: 0"),
+    ],
+    ids=lambda x: str(x)[:40],
+)  # fmt: skip
+def test_models_whose_block_scales_contradict_the_instruction_are_refused(mnemonic, changes, words):
+    row = lookup(mnemonic)
+    with pytest.raises(we.UnsupportedInstructionError) as error:
+        applied(replace(model_for(row, "sm_120"), **changes), row)
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"fraction_bits": 20}, {"group_terms": 8}, {"terms_per_step": 32}, {"scaling": "exponents", "group_terms": 0},
+     {"rounding": "RNE"}, {"c_joins": "last_add"}, {"partial_sums": "added", "terms_per_step": 16},
+     {"fraction_bits": 60}],
+    ids=str,
+)  # fmt: skip
+def test_altered_models_with_block_scales_compute_alike_in_every_engine_that_has_them(changes):
+    row = lookup(MXF4)
+    product = applied(replace(model_for(row, "sm_120"), **changes), row)
+    operands = scaled_operands(product, np.random.default_rng(6), 5, 5)
+    expected = multiply(product, operands, "reference")
+    assert product.model.status == "altered"
+    for name in engines_of(product):
+        np.testing.assert_array_equal(multiply(product, operands, name), expected, err_msg=name)
+    np.testing.assert_array_equal(multiply(product, operands), expected)

@@ -128,7 +128,8 @@ def test_the_tables_of_a_terminal_fit_it(screen, larger, monkeypatch, columns):
 @pytest.mark.parametrize(("words", "line"), [
     ("a.npy", "compare needs B.npy: file of B, (..., K, N)"),
     ("a.npy b.npy --arch a100", "compare has no option '--arch'; it has --help, --c, --instr, --archs, --reference, "
-     "--a-format, --b-format, --lowering, --worst, --svg, --format, --engine; did you mean --archs?"),
+     "--a-format, --b-format, --lowering, --model, --scale-a, --scale-b, --worst, --svg, --format, --engine; did you "
+     "mean --archs?"),
     ("a.npy b.npy --archs a100,A100", "archs names sm_80 twice; sm_80 is Ampere"),
     ("a.npy b.npy --archs ,", "archs is empty; name at least one chip, or leave archs out for all"),
     ("a.npy b.npy --archs v100 --reference h100", "--reference 'sm_90' is not compared; there is sm_70"),

@@ -181,7 +181,7 @@ def test_the_head_says_matrix_chip_registers_and_source(run):
     text = joined(out)
     layout = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "a", "sm_90")
     for part in ("matrix 16 x 16 (m x k) f16, row ",
-                 "chip sm_90 (Hopper); the same on sm_80 sm_86 sm_89 sm_100 sm_120 ",
+                 "chip sm_90 (Hopper); the same on sm_80 sm_86 sm_89 sm_100 sm_103 sm_120 sm_121 ",
                  "a lane 8 elements, x0-7, in 4 registers of 32 bits, 2 a register, lowest bits first ",
                  f"known from {layout.source} ({layout.status}) ",
                  "a cell T0 x0-1: lane 0, elements 0 to 1, which share a register: 2 neighbouring columns ",
@@ -192,7 +192,10 @@ def test_the_head_says_matrix_chip_registers_and_source(run):
 
 def test_the_head_names_the_chips_where_elements_live_elsewhere(run):
     text = joined(run("layout", WMMA, "--operand", "d").out)
-    assert "sm_90 (Hopper); the same on sm_75 sm_80 sm_86 sm_89 sm_100 sm_120; other places on sm_70 sm_72 " in text
+    assert (
+        "sm_90 (Hopper); the same on sm_75 sm_80 sm_86 sm_89 sm_100 sm_103 sm_120 sm_121; other places on sm_70 sm_72 "
+        in text
+    )
     text = joined(run("layout", WMMA, "--operand", "d", "--arch", "Titan V").out)
     assert "sm_70 (Volta); the same on sm_72; other places on sm_75 sm_80 " in text
 

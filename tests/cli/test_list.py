@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from wmma_emu.instructions import INSTRUCTIONS, instructions_of
+from wmma_emu.instructions import ARCHS, INSTRUCTIONS, instructions_of
 
 
 def in_short(rows) -> list[str]:
@@ -22,7 +22,7 @@ def test_list_without_filters_has_a_line_for_every_instruction_but_one_for_all_n
     lines = out.splitlines()
     assert lines[0].split() == ["INSTRUCTION", "SHAPE", "TYPES", "LAYOUTS", "REGISTERS", "CHIPS"]
     expected = in_short(INSTRUCTIONS.values())
-    assert len(expected) == 256 + 44 + 48 + 21 + 20
+    assert len(expected) == 327 + 44 + 127 + 21 + 20
     assert [x.split()[0] for x in lines[1 : 1 + len(expected)]] == expected
     assert f"{len(INSTRUCTIONS)} instructions." in lines
 
@@ -43,6 +43,15 @@ def test_an_arch_adds_how_well_the_arithmetic_is_known(run):
     out = run("list", "--type", "tf32", "--shape", "m16n8k8", "--arch", "RTX 5090", "--family", "mma.sync").out
     assert out.splitlines()[1].split()[-1] == "literature"
     assert "1 instruction on sm_120 (Blackwell, GB20x)." in out
+
+
+def test_block_scales_are_said_in_every_format(run):
+    asked = ("list", "--type", "e2m1", "--shape", "m16n8k64", "--family", "mma.sync")
+    lines = run(*asked).out.splitlines()
+    assert lines[1].split()[2] == "f32.e2m1.e2m1.f32.ue8m0" and lines[1].split()[-1] == "sm_120+"
+    assert "The fifth type is that of block scales, which have a register of A and one of B more." in lines
+    found = json.loads(run(*asked, "--format", "json").out)
+    assert [(x["scale"], x["scale_vec"]) for x in found] == [("ue8m0", 2), ("ue8m0", 2), ("ue4m3", 4), ("ue8m0", 4)]
 
 
 @pytest.mark.parametrize("wanted", ["f16", "bf16", "e4m3", "e5m2", "s8", "u4", "b1"])
@@ -86,7 +95,7 @@ def test_csv_of_a_chip_says_status_and_lowerings(run):
 def test_json_keeps_numbers_and_lists(run):
     row = json.loads(run("list", "--format", "json", "--type", "tf32", "--shape", "m16n8k8").out)[0]
     assert (row["m"], row["n"], row["k"], row["d_registers"]) == (16, 8, 8, 4)
-    assert row["archs"] == ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+    assert row["archs"] == ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121"]
     assert (row["modifiers"], row["a_layout"], row["b_layout"]) == ([], "row", "col")
 
 
@@ -112,7 +121,7 @@ def test_csv_of_nothing_still_has_its_headings(run):
 
 
 def test_every_chip_can_be_listed_in_every_format(run):
-    for chip in ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"):
+    for chip in ARCHS:
         for form in ("table", "csv", "json", "markdown"):
             outcome = run("list", "--arch", chip, "--format", form)
             assert (outcome.status, outcome.err) == (0, "") and "not modelled" not in outcome.out

@@ -6,8 +6,9 @@ import pytest
 
 from tests.rows import REPRESENTATIVES
 from wmma_emu.arithmetic import MODELS, DotModel, model_for
+from wmma_emu.arithmetic.lookup import alternatives_for
 from wmma_emu.cli.show import _PARAMETERS, _parameters
-from wmma_emu.instructions import INSTRUCTIONS, lowerings, machine_instructions
+from wmma_emu.instructions import INSTRUCTIONS, Instruction, lookup, lowerings, machine_instructions
 
 F16 = "m16n8k16.f32.f16.f16.f32"
 FP8 = "m16n8k32.f32.e4m3.e4m3.f32"
@@ -41,7 +42,7 @@ def test_show_without_an_arch_has_all_chips_and_repeats_no_arithmetic(run):
     for title in ("sm_80 (Ampere): recorded", "sm_90 (Hopper): measured", "sm_120 (Blackwell, GB20x): literature"):
         assert title in out
     assert out.count("fraction_bits=24") == 1 and out.count("computes as on sm_80 ") == 2
-    assert out.count("fraction_bits=25") == 1 and out.count("computes as on sm_90 ") == 2
+    assert out.count("fraction_bits=25") == 1 and out.count("computes as on sm_90 ") == 4
 
 
 def test_show_has_a_part_for_each_lowering_with_its_machine_code(run):
@@ -70,7 +71,12 @@ def test_models_that_compute_differently_are_shown_differently():
     assert len(shown) == len({x.parameters for x in MODELS})
 
 
-@pytest.mark.parametrize("mnemonic", [x for x, row in REPRESENTATIVES.items() if row.n != 24])
+def is_shown(row: Instruction) -> bool:
+    """One of all that differ in n, or in the formats that a kind mixes."""
+    return row.n != 24 and (row.a == row.b or not any("f8f6f4" in x for x in row.modifiers))
+
+
+@pytest.mark.parametrize("mnemonic", [x for x, row in REPRESENTATIVES.items() if is_shown(row)])
 def test_every_instruction_can_be_shown(run, mnemonic):
     status, out, err = run("show", mnemonic)
     row = INSTRUCTIONS[mnemonic]
@@ -79,7 +85,7 @@ def test_every_instruction_can_be_shown(run, mnemonic):
     parts = sum(len(lowerings(row, chip)) for chip in row.archs)
     for label in ("computes", "known from", "machine code", "code from", "layouts from"):
         given = sum(line.startswith(f"  {label}  ") for line in out.splitlines())
-        assert given == parts + (label == "known from") * (1 + row.is_sparse)
+        assert given == parts + (label == "known from") * (1 + row.is_sparse + row.is_block_scaled)
 
 
 @pytest.mark.parametrize(("instruction", "sparsity", "nibbles", "selectors"), [
@@ -106,3 +112,29 @@ def test_show_says_that_a_sparse_a_is_packed_and_that_wgmma_has_b_in_shared_memo
     assert ["B", "bf16", *"32 x 24 - in shared memory -".split()] in lines
     assert ["D", "f32", *"64 x 24 - 12 of 32 bits 12".split()] in lines
     assert not any("sparsity" in x for x in run("show", F16).out.splitlines())
+
+
+MXF4 = "mma.sp::ordered_metadata.m16n8k128.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"
+
+
+def test_show_says_where_narrow_values_and_block_scales_are_and_what_other_sources_say(run):
+    out = joined(run("show", "m16n8k32.kind::mxf8f6f4.block_scale.f32.e2m1.e3m2.f32.ue8m0", "--arch", "sm_121").out)
+    assert "Each value has a byte: of A in bits 5:2 and of B in bits 5:0 of it; the other bits do not count." in out
+    assert "block scales ue8m0: one for 32 columns in each row of A, and for 32 rows in each column of B reg" in out
+    assert "byte-id 0, 1, 2, 3 and thread-id 0, 1 of scale_a; " in out
+    out = joined(run("show", MXF4, "--arch", "sm_120").out)
+    assert "one for 64 columns in each row of A, and for 64 rows in each column of B (k counts what a sparse A" in out
+    assert "Each value has a byte" not in out and "scaling=groups, group_terms=" in out
+    for row in alternatives_for(lookup(MXF4), "sm_120"):
+        assert f"{row.name!r} ({row.status}: " in out
+
+
+def test_show_says_of_an_instruction_of_tensor_memory_what_it_computes(run):
+    name = "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X.m128n64k64.f32.e2m1.e2m1.ue8m0"
+    status, out, err = run("show", name)
+    assert (status, err) == (0, "")
+    text, row = joined(out), lookup(name)
+    assert "A 128 x 64 e2m1 B 64 x 64 e2m1 D 128 x 64 f32, in tensor memory" in text
+    assert "one for 32 k, in tensor memory" in text and "wmma_emu.tcgen05 says where" in text
+    for chip in row.archs:
+        assert joined(model_for(row, chip).describe()) in text

@@ -16,12 +16,12 @@ from wmma_emu.instructions import arch_of, lookup
 
 HEADER = b"\x93NUMPY\x01\x00v\x00"
 SHAPES = (
-    "m8n8k4, m16n8k8, m16n8k16, m16n8k4, m16n8k32, m8n8k16, m8n8k32, m16n8k64, m8n8k128, m16n8k128, m16n8k256, "
+    "m8n8k4, m16n8k8, m16n8k16, m16n8k4, m16n8k32, m16n8k64, m8n8k16, m8n8k32, m8n8k128, m16n8k128, m16n8k256, "
     "m16n16k16, m32n8k16, m8n32k16, m16n16k8, m64nNk16, m64nNk8, m64nNk32, m64nNk256, m64nNk64"
 )
 COMMANDS = "list, show, layout, where, what, schedule, explore, gemm, explain, compare, ptx, crosscheck"
 INSTR = "INSTR: PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16"
-OPERANDS = "f32, f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, b1"
+OPERANDS = "f32, f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, f64, s8, u8, s4, u4, b1"
 
 
 def npy(fields: str, data: bytes = b"") -> bytes:
@@ -105,11 +105,11 @@ WRONG = [
     (["gemm", "a.npy", "-o", "d.npy"], "gemm needs B.npy: file of B, (..., K, N)"),
     (["gemm", "a.npy", "b.npy"], "gemm needs -o: where D is written, (..., M, N)"),
     (["gemm", "a.npy", "b.npy", "-o", "d.npy", "--out_format=f16"], "gemm has no option '--out_format'; it has "
-     "--help, --output, --c, --instr, --arch, --a-format, --b-format, --lowering, --out-format, --engine, --threads; "
-     "did you mean --out-format?"),
+     "--help, --output, --c, --instr, --arch, --a-format, --b-format, --lowering, --model, --scale-a, --scale-b, "
+     "--out-format, --engine, --threads; did you mean --out-format?"),
     # filters and names
-    (["list", "--type", "fp16"], "--type 'fp16' is not one of f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, "
-     "b1, f32, s32; did you mean f16?"),
+    (["list", "--type", "fp16"], "--type 'fp16' is not one of f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, "
+     "f64, s8, u8, s4, u4, b1, f32, s32; did you mean f16?"),
     (["list", "--shape", "m16n8k15"], f"--shape 'm16n8k15' is not one of {SHAPES}; did you mean m16n8k16?"),
     (["list", "--shape", "?"], f"--shape '?' is not one of {SHAPES}"),
     (["list", "--family", "wmma"], "--family 'wmma' is not one of mma.sync, wmma.mma, mma.sp, "
@@ -132,7 +132,8 @@ WRONG = [
     (["layout", F16, "--operand", "A", "--lane=-1"], "--lane -1: a warp has 32 lanes; legal are 0 to 31"),
     (["layout", F16, "--operand", "A", "--row", "1"], "--row 1 is half of an element; give --col too"),
     (["layout", F16, "--operand", "A", "--rows", "1"], "layout has no option '--rows'; it has --help, --operand, "
-     "--arch, --lane, --register, --row, --col, --view, --format, --output; did you mean --row?"),
+     "--byte-id, --thread-id, --arch, --lane, --register, --row, --col, --view, --format, --output; did "
+     "you mean --row?"),
     (["layout", "m16n8k16.f16.bf16.bf16.f16", "--operand", "A"], lambda: lookup("m16n8k16.f16.bf16.bf16.f16")),
     (["layout", F16, "--operand", "A", "--arch", "t4"], lambda: lookup(F16, "t4")),
     (["layout", F16, "--operand", "A", "--arch", "sm_61"], lambda: arch_of("sm_61")),

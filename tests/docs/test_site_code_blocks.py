@@ -42,6 +42,8 @@ NOT_RUN = {
     ("examples/README.md", "python examples/naive_wmma.py"): "tests/examples runs every example",
     ("examples/README.md", "nvcc -arch=sm_90"): "needs nvcc and a GPU; its results are in tests/data/sm90_examples.npz",
     ("docs/evidence/README.md", "wmma-emu crosscheck"): _GPU,
+    ("docs/explanation/blackwell.md", "wmma-emu crosscheck"): _GPU,
+    ("docs/explanation/blackwell.md", "from functools import partial"): _GPU,
     ("docs/explanation/library-kernels.md", "python -m tools.record_cublas"): _GPU,
     ("docs/explanation/library-kernels.md", "python -m tools.probe_k_order"): _GPU,
     ("docs/explanation/library-kernels.md", "python -m tools.fit_k_order"): "takes minutes",

@@ -157,6 +157,18 @@ def test_a_nan_scale_makes_nan_of_its_row_and_its_column():
     assert set(raw(D)[expected].tolist()) == {0x7FFFFFFF}
 
 
+@pytest.mark.parametrize("arch", ["sm_120", "sm_100"])
+def test_packed_fp4_is_read_two_elements_a_byte(arch):
+    row = lookup(NVF4)
+    A, B, S, T = drawn(row, 6, 96, 4, seed=12)
+    S, T = S.view(E4M3), T.view(E4M3)
+    packed_a = raw(A)[:, ::2] | raw(A)[:, 1::2] << 4
+    packed_b = raw(B)[::2] | raw(B)[1::2] << 4
+    given = {"arch": arch, "scale_a": S, "scale_b": T}
+    D = we.gemm(packed_a, packed_b, a_format="e2m1", b_format="e2m1", **given)
+    np.testing.assert_array_equal(raw(D), raw(we.gemm(raw(A).view(E2M1), raw(B).view(E2M1), **given)))
+
+
 def test_leading_axes_broadcast_those_of_scales_too():
     row = lookup(WARP)
     A, B, S, T = drawn(row, 3, 40, 2, seed=6, batch=(2,))

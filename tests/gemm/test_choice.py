@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from wmma_emu.gemm.choice import chosen_instruction
+from wmma_emu.gemm.choice import chosen_instruction, wanted
 from wmma_emu.instructions import arch_of
 
 E4M3, E5M2, E2M1, E3M2 = (
@@ -48,20 +48,21 @@ def scales(dtype, block, k, m=3, n=5):
 @pytest.mark.parametrize(("arch", "a", "b", "scale", "block", "expected"), TABLE, ids=[x[-1][-60:] for x in TABLE])
 @pytest.mark.parametrize("k", [256, 100])
 def test_dtypes_and_scales_choose_the_instruction(arch, a, b, scale, block, expected, k):
-    row = chosen_instruction(np.zeros((3, k), a), np.zeros((k, 5), b), arch_of(arch), **scales(scale, block, k))
+    what = wanted(np.zeros((3, k), a), np.zeros((k, 5), b), **scales(scale, block, k))
+    row = chosen_instruction(what, arch_of(arch))
     assert row.short_mnemonic == expected
 
 
 def test_a_short_k_means_blocks_of_32_unless_the_scales_are_ue4m3():
     A, B = np.zeros((3, 16), E2M1), np.zeros((16, 5), E2M1)
     for scale, expected in ((UE8M0, 32), (E4M3, 16), (RAW, 32)):
-        row = chosen_instruction(A, B, arch_of("sm_120"), **scales(scale, 16, 16))
+        row = chosen_instruction(wanted(A, B, **scales(scale, 16, 16)), arch_of("sm_120"))
         assert row.scale_block == expected
 
 
 def test_packed_bytes_count_two_elements():
     A, B = np.zeros((3, 64), np.uint8), np.zeros((64, 5), np.uint8)
-    row = chosen_instruction(A, B, arch_of("sm_120"), "e2m1", "e2m1", **scales(UE8M0, 32, 128))
+    row = chosen_instruction(wanted(A, B, "e2m1", "e2m1", **scales(UE8M0, 32, 128)), arch_of("sm_120"))
     assert row.short_mnemonic.startswith("m16n8k64.kind::mxf4.")
 
 
@@ -83,4 +84,4 @@ REFUSALS = [
 @pytest.mark.parametrize(("arch", "dtype", "given", "kind", "message"), REFUSALS, ids=range(len(REFUSALS)))
 def test_what_no_instruction_multiplies_is_refused_in_words(arch, dtype, given, kind, message):
     with pytest.raises(kind, match=message):
-        chosen_instruction(np.zeros((3, 64), dtype), np.zeros((64, 5), dtype), arch_of(arch), **given)
+        chosen_instruction(wanted(np.zeros((3, 64), dtype), np.zeros((64, 5), dtype), **given), arch_of(arch))

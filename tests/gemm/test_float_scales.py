@@ -210,9 +210,26 @@ def test_a_bias_and_the_rounding_to_d_come_behind_the_scales():
     D = we.gemm(A, B, bias=bias, out_dtype=BF16, **given)
     np.testing.assert_array_equal(raw(D), raw((scaled + bias).astype(BF16)))
     C = np.ones((M, N), F32)
-    with pytest.warns(we.UnverifiedModelWarning, match="beta=0.5 with scales in float32"):
-        D = we.gemm(A, B, C, beta=0.5, **given)
+    D = we.gemm(A, B, C, beta=0.5, **given)
     np.testing.assert_array_equal(raw(D), raw(scaled + np.float32(0.5)))
+
+
+def test_one_scale_for_each_matrix_is_a_part_of_alpha():
+    A, B, S, T = drawn("tensor", seed=8)
+    C = np.linspace(-99, 99, M * N).astype(F32).reshape(M, N)
+    x = we.gemm(A, B, instr=WGMMA)
+    D = we.gemm(A, B, C, instr=WGMMA, scale_a=S, scale_b=T, alpha=0.7, beta=0.3)
+    factor = mul(mul(int(raw(np.float32(0.7))), int(raw(T))), int(raw(S)))
+    for i, j in ((0, 0), (5, 7), (129, 131)):
+        added = mul(int(raw(np.float32(0.3))), int(raw(C)[i, j]))
+        assert raw(D)[i, j] == scalar.fma(factor, int(raw(x)[i, j]), added, f32)
+    other = we.gemm(A, B, C, instr=WGMMA, scale_a=S, scale_b=T, alpha=0.7, beta=0.3, scale_order="vllm")
+    assert (raw(D) != raw(other)).any()
+    each = np.stack([S, S * 2]).reshape(2, 1, 1)
+    both = we.gemm(np.stack([A, A]), B, instr=WGMMA, scale_a=each, scale_b=T)
+    np.testing.assert_array_equal(raw(both)[0], raw(we.gemm(A, B, instr=WGMMA, scale_a=S, scale_b=T)))
+    with pytest.raises(UNSUPPORTED, match="each matrix of the batch has a scale of its own"):
+        we.gemm(np.stack([A, A]), B, C, instr=WGMMA, scale_a=each, scale_b=T, beta=1)
 
 
 def test_ranges_of_k_are_scaled_each_by_itself():

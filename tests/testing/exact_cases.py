@@ -10,6 +10,7 @@ import numpy as np
 from tests.arithmetic.helpers import adversarial_operands, bits_of, distinct_products
 from wmma_emu.arithmetic import DotProduct, reference
 from wmma_emu.formats import Format
+from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.formats.reference import round_pack, unpack
 from wmma_emu.scalar import reference as scalar
 from wmma_emu.testing import exact_dot
@@ -51,7 +52,8 @@ def zip_formats(p: DotProduct, element: Element) -> tuple[tuple[Format, list[int
 
 def exactly(p: DotProduct, element: Element) -> Fraction:
     """The exact dot product, from patterns."""
-    a, b = (np.array(x, f.storage) for x, f in ((element.a, p.a), (element.b, p.b)))
+    patterns = ((np.array(x, f.storage), f) for x, f in ((element.a, p.a), (element.b, p.b)))
+    a, b = (from_bits(x, f) if f.bits == 4 else x for x, f in patterns)  # uint8 would be two of 4 bits
     return exact_dot(a, b, element.c, a_format=p.a, b_format=p.b, c_format=p.c)
 
 

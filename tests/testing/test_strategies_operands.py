@@ -17,7 +17,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats import format_of, unpack
 from wmma_emu.instructions import lookup
 from wmma_emu.testing import assert_bits_equal, bits, families
-from wmma_emu.testing.strategies import OperandMatrices, operands
+from wmma_emu.testing.strategies import OperandMatrices, operands, scales
 
 pytestmark = pytest.mark.property
 
@@ -49,7 +49,8 @@ def test_operands_of_every_instruction_are_taken_by_it(row):
     # compress refuses a sparse A without its zeros; shapes and dtypes are checked by the call.
     ins = we.instruction(row.mnemonic, arch="sm_90" if "sm_90" in row.archs else row.archs[-1])
     for found in drawn(operands(ins), 2):
-        assert ins(*found).shape == (row.m, row.n)
+        options = dict(zip(("scale_a", "scale_b"), drawn(scales(ins), 1)[0], strict=True)) if ins.scale_a else {}
+        assert ins(*found, **options).shape == (row.m, row.n)
         assert repr(found).startswith(f"<{row.mnemonic}: ")
 
 

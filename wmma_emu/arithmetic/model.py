@@ -27,7 +27,7 @@ class DotModel:
     arch : str
         The chip, ``"sm_90"``.
     families, shapes, inputs : tuple of str
-        The instructions that the row serves: PTX families, shapes, formats of A.
+        The instructions that the row serves: PTX families, shapes, formats of A. ``"k16"`` is every shape of that k.
     accumulator : str
         Format of what one step hands to the next.
     lowering : str

@@ -49,7 +49,7 @@ def applied(model: DotModel, instruction: Instruction) -> DotProduct:
     if problem is not None:
         raise UnsupportedInstructionError(f"no such model for {instruction.mnemonic}: {problem}")
     if model.status != "probed" and model not in MODELS:
-        model = replace(model, status="altered", source="no chip is known to compute so", note="")
+        model = replace(model, status="altered", source="no chip is known to compute so", note="", name="")
     return DotProduct.of(model, instruction)
 
 

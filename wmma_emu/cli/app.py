@@ -29,7 +29,7 @@ _BROKEN_PIPE = 141
 """What a shell reports for a program that a closed pipe (SIGPIPE) ends."""
 
 _KEYWORD = re.compile(
-    r"\b(instr|arch|reference|engine|threads|lowering|a_format|b_format|contract|schedule|schedules|max_steps|max_bytes|"
+    r"\b(instr|arch|reference|engine|threads|lowering|model|scale_a|scale_b|a_format|b_format|contract|schedule|schedules|max_steps|max_bytes|"
     r"max_seconds)="
 )
 """Keywords of the library that are options here: its messages name them."""
@@ -62,7 +62,8 @@ def _run_command(argv: Sequence[str]) -> int:
 
 
 def _fail(error: Exception) -> int:
-    text = _KEYWORD.sub(lambda found: f"--{found[1].replace('_', '-')} ", str(error))
+    text = str(error).replace("scale_a and scale_b are missing", "--scale-a and --scale-b are missing")
+    text = _KEYWORD.sub(lambda found: f"--{found[1].replace('_', '-')} ", text)
     if isinstance(error, MemoryError):
         text = f"not enough memory; multiply smaller matrices ({text})" if text else "not enough memory"
     elif isinstance(error, OSError) and not isinstance(error, WmmaEmuError):

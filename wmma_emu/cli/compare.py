@@ -44,13 +44,19 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     check_engine(arguments.engine)
     if arguments.svg == STANDARD_OUTPUT:
         raise UsageError("--svg -: standard output has the comparison; name a file, such as compare.svg")
-    output_of(arguments.svg, "svg", ("svg",), "compare.svg", (arguments.a, arguments.b, arguments.c))
+    output_of(
+        arguments.svg,
+        "svg",
+        ("svg",),
+        "compare.svg",
+        (arguments.a, arguments.b, arguments.c, arguments.scale_a, arguments.scale_b),
+    )
     archs = None if arguments.archs is None else [x.strip() for x in arguments.archs.split(",") if x.strip()]
     inputs = read_inputs(arguments, _chip_of_files(arguments.instr, archs))
     found = compare_archs(
         inputs.a, inputs.b, inputs.c, instr=arguments.instr, archs=archs, reference=arguments.reference,
         engine=arguments.engine, lowering=_lowering(arguments.lowering), a_format=inputs.a_format,
-        b_format=inputs.b_format,
+        b_format=inputs.b_format, model=arguments.model, scale_a=inputs.scale_a, scale_b=inputs.scale_b,
     )  # fmt: skip
     if arguments.svg is not None:
         write_text(arguments.svg, found.svg())

@@ -29,7 +29,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         written.
     """
     output = check_choice("--format", arguments.format, _FORMATS) or "text"
-    inputs_read = arguments.a, arguments.b, arguments.c
+    inputs_read = arguments.a, arguments.b, arguments.c, arguments.scale_a, arguments.scale_b
     file = output_of(arguments.output, output, _FORMATS, "explained.html", inputs_read)
     step = None if arguments.step is None else check_number("--step", arguments.step, 1)
     if step is not None and output not in _DRAWN:
@@ -39,7 +39,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     row, col = check_number("--row", arguments.row), check_number("--col", arguments.col)
     explanation = explain(
         arguments.instr, inputs.a, inputs.b, inputs.c, row=row, col=col, arch=chip,
-        lowering=arguments.lowering, a_format=inputs.a_format, b_format=inputs.b_format,
+        lowering=arguments.lowering, model=arguments.model, a_format=inputs.a_format, b_format=inputs.b_format,
+        scale_a=inputs.scale_a, scale_b=inputs.scale_b,
     )  # fmt: skip
     if output == "text" and file.path is None:
         _show(explanation, terminal)

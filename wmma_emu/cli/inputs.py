@@ -4,6 +4,7 @@
 from argparse import Namespace
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.cli.matrices import read_matrix
@@ -19,13 +20,15 @@ BASELINE = "fma.f32"
 
 
 class Inputs(NamedTuple):
-    """What is multiplied: matrices, and the formats that were named for them."""
+    """What is multiplied: matrices, the formats that were named for them, and block scales."""
 
     a: NDArray[Any]
     b: NDArray[Any]
     c: NDArray[Any] | None
     a_format: str | None
     b_format: str | None
+    scale_a: NDArray[Any] | None
+    scale_b: NDArray[Any] | None
 
 
 def read_inputs(arguments: Namespace, chip: Arch) -> Inputs:
@@ -44,7 +47,16 @@ def read_inputs(arguments: Namespace, chip: Arch) -> Inputs:
     a = _operand(arguments.a, "--a-format", a_format, row.a if row else "", anything_goes)
     b = _operand(arguments.b, "--b-format", b_format, row.b if row else "", anything_goes)
     c = None if arguments.c is None else _operand(arguments.c, "", None, "", True)
-    return Inputs(a, b, c, a_format, b_format)
+    scale_a, scale_b = (_scale(getattr(arguments, x, None)) for x in ("scale_a", "scale_b"))
+    return Inputs(a, b, c, a_format, b_format, scale_a, scale_b)
+
+
+def _scale(path: str | None) -> NDArray[Any] | None:
+    """Read block scales; elements that NumPy saved without their format are taken as patterns."""
+    if path is None:
+        return None
+    scales, _ = read_matrix(path)
+    return scales.view(np.uint8) if scales.dtype.kind == "V" and scales.dtype.itemsize == 1 else scales
 
 
 def _operand(path: str, option: str, named: str | None, in_instruction: str, anything_goes: bool) -> NDArray[Any]:

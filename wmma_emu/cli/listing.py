@@ -105,7 +105,8 @@ def _record(row: Instruction, chip: Arch | None) -> Record:
     record: dict[str, str | int | Sequence[str]] = {
         "mnemonic": row.mnemonic, "short": row.short_mnemonic, "family": row.family, "shape": row.shape,
         "m": row.m, "n": row.n, "k": row.k, "a_layout": row.a_layout, "b_layout": row.b_layout,
-        "d": row.d, "a": row.a, "b": row.b, "c": row.c, "modifiers": row.modifiers,
+        "d": row.d, "a": row.a, "b": row.b, "c": row.c, "modifiers": row.modifiers, "scale": row.scale,
+        "scale_vec": row.scale_vec,
     }  # fmt: skip
     record.update({f"{x}_registers": row.registers(x) for x in OPERANDS})
     record.update({"archs": row.archs, "source": row.source, "status": row.status})
@@ -159,6 +160,8 @@ def _summary(groups: Sequence[Sequence[Instruction]], chip: Arch | None) -> list
         "Registers are those of a lane, of A, B, C and D. Types, in names too, are in the order D, A, B, C.",
     ]
     rows = [group[0] for group in groups]
+    if any(row.is_block_scaled for row in rows):
+        lines.append("The fifth type is that of block scales, which have a register of A and one of B more.")
     shown = {text for text in (_chips(row.archs) for row in rows) if text.endswith("+")}
     if shown:
         first = min(shown, key=lambda text: list(ARCHS).index(text[:-1]))

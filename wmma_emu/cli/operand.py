@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, quoted
+from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Arch, Instruction, arch_of, lookup
 from wmma_emu.instructions.spec import Container, Operand
 from wmma_emu.layouts import LaneMap, layout_for
@@ -143,6 +144,11 @@ def select(arguments: Namespace) -> Selection:
     """
     chip = None if arguments.arch is None else arch_of(arguments.arch)
     row = lookup(arguments.instruction, chip)
+    if row.is_tensor:
+        raise UnsupportedInstructionError(
+            f"{row.mnemonic} has its operands in tensor memory and in shared memory, not in registers of lanes; "
+            "wmma_emu.tcgen05 says where"
+        )
     letter = check_choice("--operand", arguments.operand, (x.upper() for x in OPERANDS))
     operand = next(x for x in OPERANDS if x.upper() == letter)
     if chip is None:

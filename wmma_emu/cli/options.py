@@ -171,7 +171,7 @@ def _add_matrices(parser: argparse.ArgumentParser, batch: str, several: bool = F
         "--a-format",
         metavar="F",
         help="format of A where the file does not say it, as in bf16, e4m3; "
-        "of uint8 files with s4, u4 or b1 the bytes are packed along k, the lowest k in the lowest bits",
+        "of uint8 files with s4, u4, e2m1 or b1 the bytes are packed along k, the lowest k in the lowest bits",
     )
     add("--b-format", metavar="F", help="format of B, likewise")
     for_each = ", for all chips, or X=L,Y=L for each" if several else ""
@@ -180,6 +180,11 @@ def _add_matrices(parser: argparse.ArgumentParser, batch: str, several: bool = F
         metavar="L",
         help=f"whose machine code, where compilers differ, as in ptxas-12.4{for_each}; wmma-emu show lists them",
     )
+    add("--model", metavar="M", help="name of another model of the arithmetic, where sources disagree, as in F=34; "
+        "wmma-emu show lists them")  # fmt: skip
+    add("--scale-a", metavar="S.npy", help=f"file of the block scales of A, ({batch}M, K / block), as bytes or "
+        "float8_e8m0fnu; of instructions with .block_scale")  # fmt: skip
+    add("--scale-b", metavar="S.npy", help=f"file of the block scales of B, ({batch}K / block, N), likewise")
 
 
 def _add_schedule(parser: argparse.ArgumentParser) -> None:

@@ -36,16 +36,20 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     check_engine(arguments.engine)
     threads = None if arguments.threads is None else check_number("--threads", arguments.threads, first=1)
     thread_count(threads)
-    check_output(arguments.output, [x for x in (arguments.a, arguments.b, arguments.c) if x is not None])
-    a, b, c, a_format, b_format = read_inputs(arguments, chip)
+    read = arguments.a, arguments.b, arguments.c, arguments.scale_a, arguments.scale_b
+    check_output(arguments.output, [x for x in read if x is not None])
+    a, b, c, a_format, b_format, scale_a, scale_b = read_inputs(arguments, chip)
     product, name = FMA_F32, BASELINE
     if arguments.instr != BASELINE:
-        bound = bind(a, b, arguments.instr, chip, arguments.lowering, a_format, b_format)
+        bound = bind(
+            a, b, arguments.instr, chip, arguments.lowering, a_format, b_format, arguments.model, scale_a, scale_b
+        )
         product, name = bound.product, bound.mnemonic
     out = _out_format(arguments.out_format, product)
     d = gemm(
         a, b, c, instr=name, arch=chip, out_dtype=dtype_of(out), engine=arguments.engine, threads=threads,
-        lowering=arguments.lowering, a_format=a_format, b_format=b_format,
+        lowering=arguments.lowering, model=arguments.model, a_format=a_format, b_format=b_format, scale_a=scale_a,
+        scale_b=scale_b,
     )  # fmt: skip
     stored = d if d.dtype.isbuiltin == 1 else d.view(f"u{d.dtype.itemsize}")
     write_matrix(arguments.output, stored)
@@ -54,10 +58,11 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         ("A", f"{arguments.a}: {_operand_shape(a, -1, product.a, a_format)}"),
         ("B", f"{arguments.b}: {_operand_shape(b, -2, product.b, b_format)}"),
         *([] if c is None else [("C", f"{arguments.c}: {_shape(c)} {product.c}")]),
+        *_scales(arguments, scale_a, scale_b, product),
         ("D", f"{arguments.output}: {_shape(d)} {stored.dtype}{raw}"),
         ("computed by", f"{name} on {chip} ({chip.generation})"),
         ("known from", Styled(f"{product.model.source} ({product.model.status})", product.model.status)),
-        *(_comparison(a, b, c, d, product) if out == product.d.name else []),
+        *(_comparison(a, b, c, d, product) if out == product.d.name and product.scale is None else []),
         ("sha256", hashlib.sha256(np.ascontiguousarray(stored).data).hexdigest()),
     ], indent=0)  # fmt: skip
 
@@ -80,6 +85,14 @@ def _operand_shape(matrix: NDArray[Any], k_axis: int, fmt: Format, named: str | 
 
 def _shape(matrix: NDArray[Any]) -> str:
     return " x ".join(str(x) for x in matrix.shape)
+
+
+def _scales(
+    arguments: Namespace, scale_a: NDArray[Any] | None, scale_b: NDArray[Any] | None, product: DotProduct
+) -> list[tuple[str, str]]:
+    """Shape and format of block scales, and what of k shares one."""
+    given = (("scales of A", arguments.scale_a, scale_a), ("scales of B", arguments.scale_b, scale_b))
+    return [(name, f"{path}: {_shape(x)} {product.scale}") for name, path, x in given if x is not None]
 
 
 def _comparison(

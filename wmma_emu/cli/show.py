@@ -2,6 +2,7 @@
 """``wmma-emu show``: one instruction, its operands, and for each chip what it computes and who says so."""
 
 from argparse import Namespace
+from collections.abc import Sequence
 
 from wmma_emu.arithmetic import DotModel, model_for
 from wmma_emu.arithmetic.lookup import alternatives_for
@@ -51,6 +52,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         ]
     )
     terminal.line()
+    if row.is_tensor:
+        _tensor(row, chips, terminal)
+        return
     _operands(row, chips[0], terminal)
     if row.is_sparse:
         terminal.line()
@@ -63,6 +67,22 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         for lowering in lowerings(row, chip):
             terminal.line()
             _chip(row, chip, lowering, computed, terminal)
+
+
+def _tensor(row: Instruction, chips: Sequence[Arch], terminal: Terminal) -> None:
+    """A `tcgen05.mma`: its matrices and what each chip computes; no lane holds its operands."""
+    pairs = [(x.upper(), f"{row.matrix_shape(x)[0]} x {row.matrix_shape(x)[1]} {row.format(x)}") for x in OPERANDS[:2]]
+    pairs += [("D", f"{row.m} x {row.n} {row.d}, in tensor memory; C is what was there")]
+    if row.is_block_scaled:
+        pairs += [("block scales", f"{row.scale}: one for {row.scale_block} k, in tensor memory")]
+    terminal.fields([*pairs, ("where", "wmma_emu.tcgen05 says where each element lies, and executes it")])
+    for chip in chips:
+        model = model_for(row, chip.name)
+        terminal.line()
+        terminal.line(Styled(f"{chip} ({chip.generation})", "title"), ": ", Styled(model.status, model.status))
+        fields = [("computes", model.describe()), ("parameters", _parameters(model)), ("known from", model.source),
+                  ("note", model.note), ("other models", _alternatives(row, chip, model))]  # fmt: skip
+        terminal.fields([(label, text) for label, text in fields if text])
 
 
 def _operands(row: Instruction, chip: Arch, terminal: Terminal) -> None:

@@ -13,6 +13,8 @@ _LONGEST_VALUE = 80
 
 _FAMILIAR = {
     "fp8": ("e4m3", "e5m2"),
+    "fp6": ("e3m2", "e2m3"),
+    "fp4": ("e2m1",),
     "half": ("f16",),
     "bfloat16": ("bf16",),
     "float": ("f32",),

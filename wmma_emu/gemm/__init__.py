@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whole matrices: panels, padding, the order of k, the epilogue, what a library's kernels do."""
+"""Whole matrices: panels, padding, the order of k, scales, the epilogue, what a library's kernels do."""
 
 from wmma_emu.gemm.comparison import Comparison
 from wmma_emu.gemm.comparison_chips import ByChip, compare_chips

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which instruction multiplies matrices when nobody named one: by their formats, and by their scales."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
 from wmma_emu.instructions import ARCHS, Arch, Instruction, default_instruction, instructions_of
 from wmma_emu.instructions.tensor import TENSOR_KINDS, tensor_instruction
 
-__all__ = ["chosen_instruction", "kind_of_scales", "operand_format"]
+__all__ = ["Wanted", "chosen_instruction", "kind_of_scales", "operand_format", "wanted"]
 
 _TILE = 128
 """Rows and columns of a `tcgen05.mma` that nobody named: the product is the same for all."""
@@ -62,27 +62,56 @@ def kind_of_scales(scale_a: object, scale_b: object) -> Literal["", "float", "bl
     return "block" if narrow[0] else "float"
 
 
-def chosen_instruction(
+class Wanted(NamedTuple):
+    """What matrices and their scales ask of an instruction; without block scales no format and 0 k."""
+
+    a: Format
+    b: Format
+    scale: Format | None = None
+    block: int = 0
+
+
+def wanted(
     A: ArrayLike,
     B: ArrayLike,
-    chip: Arch,
     a_format: str | None = None,
     b_format: str | None = None,
     scale_a: ArrayLike | None = None,
     scale_b: ArrayLike | None = None,
-) -> Instruction:
-    """Choose the instruction of a chip for matrices, and for their block scales if they have such.
+) -> Wanted:
+    """Read formats off matrices, and those of their block scales if they have such; scales in float32 are none.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For dtypes that say no format, and scales that fit no matrix.
+    UnsupportedInstructionError
+        Where one of the scales is missing, or bytes may mean two formats.
+    """
+    a, b = operand_format(A, "A", a_format), operand_format(B, "B", b_format)
+    if kind_of_scales(scale_a, scale_b) != "block":
+        return Wanted(a, b)
+    return Wanted(a, b, *_scale_of(A, a, b, a_format, scale_a, scale_b))
+
+
+def chosen_instruction(what: Wanted, chip: Arch) -> Instruction:
+    """Choose the instruction of a chip.
 
     Raises
     ------
     UnsupportedInstructionError
         For formats that the chip does not multiply, with chips that do.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import arch_of
+    >>> fp8 = Wanted(format_of("e4m3"), format_of("e5m2"), format_of("ue8m0"), 32)
+    >>> print(chosen_instruction(fp8, arch_of("sm_100")))
+    tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X.m128n128k32.f32.e4m3.e5m2.ue8m0
     """
-    a, b = operand_format(A, "A", a_format), operand_format(B, "B", b_format)
-    if kind_of_scales(scale_a, scale_b) != "block":
-        return _without_scales(a, b, chip)
-    scale, block = _scale_of(A, a, b, a_format, scale_a, scale_b)
-    return _with_block_scales(a, b, scale, block, chip)
+    if what.scale is None:
+        return _without_scales(what.a, what.b, chip)
+    return _with_block_scales(what.a, what.b, what.scale, what.block, chip)
 
 
 def _without_scales(a: Format, b: Format, chip: Arch) -> Instruction:

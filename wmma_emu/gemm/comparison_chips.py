@@ -11,7 +11,7 @@ from wmma_emu.arithmetic import FMA_F32, DotModel, dot_product_of
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.distance import ulp_distance
-from wmma_emu.gemm.choice import chosen_instruction
+from wmma_emu.gemm.choice import Wanted, chosen_instruction, wanted
 from wmma_emu.gemm.comparison import Comparison
 from wmma_emu.gemm.cupy_arrays import is_cupy
 from wmma_emu.gemm.gemm import gemm
@@ -46,15 +46,16 @@ def compare_chips(
     """Multiply on every chip, as `wmma_emu.gemm` does; see `wmma_emu.compare_archs`."""
     chips = _named(archs)
     names = _Names(_by_chip("lowering", lowering), _by_chip("model", model))
-    rows = _instructions(_Given(A, B, a_format, b_format, scale_a, scale_b), instr, chips, names)
+    what = None if instr is not None else wanted(A, B, a_format, b_format, scale_a, scale_b)
+    rows = _instructions(what, instr, chips, names)
     first = next(iter(rows)) if reference is None else arch_of(reference).name
     if first not in rows:
         raise UnsupportedInstructionError(f"reference={shorten(first)} is not compared; there is {', '.join(rows)}")
-    for what, named in zip(names._fields, names, strict=True):
+    for keyword, named in zip(names._fields, names, strict=True):
         for arch in named if isinstance(named, dict) else ():
             if arch not in rows:
                 raise UnsupportedInstructionError(
-                    f"{what} names {arch}, which is not compared; there is {', '.join(rows)}"
+                    f"{keyword} names {arch}, which is not compared; there is {', '.join(rows)}"
                 )
     scales: dict[str, Any] = {"scale_a": scale_a, "scale_b": scale_b, "scale_order": scale_order}
     results = {
@@ -116,17 +117,6 @@ class _Names(NamedTuple):
         return any(isinstance(named, dict) and arch in named for named in self)
 
 
-class _Given(NamedTuple):
-    """What decides which instruction a chip takes."""
-
-    A: ArrayLike
-    B: ArrayLike
-    a_format: str | None
-    b_format: str | None
-    scale_a: ArrayLike | None
-    scale_b: ArrayLike | None
-
-
 _EXAMPLES = {"lowering": ("lowering", "ptxas-12.4"), "model": ("model", "F=34")}
 
 
@@ -149,7 +139,9 @@ def _by_chip(what: str, given: ByChip) -> str | dict[str, str] | None:
     return named
 
 
-def _instructions(given: _Given, instr: str | None, chips: tuple[Arch, ...] | None, names: _Names) -> dict[str, _Row]:
+def _instructions(
+    what: Wanted | None, instr: str | None, chips: tuple[Arch, ...] | None, names: _Names
+) -> dict[str, _Row]:
     """Mnemonic, model and format of D for each chip that is named, or else for each that has the instruction."""
     candidates = tuple(ARCHS.values()) if chips is None else chips
     if isinstance(instr, str) and instr == "fma.f32":
@@ -160,7 +152,7 @@ def _instructions(given: _Given, instr: str | None, chips: tuple[Arch, ...] | No
         lookup(instr)
     for chip in candidates:
         try:
-            row = lookup(instr, chip) if instr is not None else chosen_instruction(given.A, given.B, chip, *given[2:])
+            row = lookup(instr or "", chip) if what is None else chosen_instruction(what, chip)
             model = dot_product_of(row, chip.name, **names.of(chip.name)).model
         except UnsupportedInstructionError as error:
             if chips is not None or names.mention(chip.name):

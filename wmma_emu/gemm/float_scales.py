@@ -57,6 +57,33 @@ class FloatScales:
         """Leading axes that the scales give D."""
         return np.broadcast_shapes(self.a.shape[:-2], self.b.shape[:-2])
 
+    @property
+    def is_factor(self) -> bool:
+        """Whether one number for all of D multiplies the sums, as alpha does."""
+        return self._is_like_alpha and self.a.size == self.b.size == 1
+
+    @property
+    def is_factors(self) -> bool:
+        """Whether one number for each matrix of a batch does."""
+        return self._is_like_alpha and not self.is_factor
+
+    @property
+    def _is_like_alpha(self) -> bool:
+        return self.granularity == "tensor" and self.order.steps == "factor"
+
+    def factor(self, alpha: int | None) -> int:
+        """Pattern of what takes alpha's place."""
+        b = self.b if alpha is None else _times(np.full_like(self.b, alpha), self.b)
+        return int(_times(b, self.a).item())
+
+    def unscaled(self, sums: Bits, source: str) -> Bits:
+        """The accumulators as they are, in float32."""
+        result = np.empty(sums.shape, _F32.storage)
+        flat, wide = sums.reshape(-1), result.reshape(-1)
+        for start in range(0, flat.size, _AT_ONCE):
+            wide[start : start + _AT_ONCE] = convert(flat[start : start + _AT_ONCE], source, _F32)
+        return result
+
     def scaled(self, sums: Bits, source: str, index: _Index) -> Bits:
         """Multiply the accumulators of one panel, float32 out; ``index`` says where in D it is."""
         result = np.empty(sums.shape, _F32.storage)

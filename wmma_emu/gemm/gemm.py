@@ -62,10 +62,10 @@ def gemm(
     Parameters
     ----------
     A : array, shape (..., M, K)
-        The dtype says the format: float16, ml_dtypes.bfloat16, float8_e4m3fn, float8_e5m2, int8, uint8, int4,
-        uint4, float64; bool is b1, of which ``a xor b`` is counted, unless ``instr`` names ``.and.popc``; float32 only
-        with ``instr`` named. Unsigned arrays of the element's width are
-        raw bits, where ``instr`` or ``like`` is named. A sparse instruction takes all of A, zeros included: of four
+        The dtype says the format: float16, ml_dtypes.bfloat16, float8_e4m3fn, float8_e5m2, float6_e3m2fn,
+        float6_e2m3fn, float4_e2m1fn, int8, uint8, int4, uint4, float64; bool is b1, of which ``a xor b`` is counted,
+        unless ``instr`` names ``.and.popc``; float32 only with ``instr`` named. Unsigned arrays of the element's width
+        are raw bits, where ``instr`` or ``like`` is named. A sparse instruction takes all of A, zeros included: of four
         elements in a row two are +0 (of tf32 one of two; of 4-bit elements two pairs of four).
     B : array, shape (..., K, N)
         Leading axes broadcast as in `numpy.matmul`.
@@ -75,7 +75,8 @@ def gemm(
         has all numbers of, unsigned arrays being raw bits of D's.
     instr : str, optional
         A PTX mnemonic; ``"fma.f32"`` for the CUDA cores' float32 multiply-adds. By default the `mma.sync` of
-        the chip with the widest k and the widest accumulator.
+        the chip with the widest k and the widest accumulator; on sm_100 and sm_103 a `tcgen05.mma` for FP6, FP4 and
+        block scales.
     arch : str
         The chip: ``"sm_80"``, ``"h200"``, ...
     out_dtype : dtype, optional
@@ -157,9 +158,11 @@ def gemm(
     of 128 k of rows, of columns   sum + (x * a) * b               cutlass the same; deepgemm (a * b) * x
     ============================== =============================== =====================================
 
-    The defaults are measured with `wgmma` on an H200 (`wmma_emu.gemm.SCALE_ORDERS` has sources and status of all); name
-    ``instr="wgmma.m64n8k32.f32.e4m3.e4m3"`` for their sums. Where a shape may mean scales of rows and of 128 k (K up to
-    128), it means rows; a ``scale_order`` that has 128 k alone means those.
+    What comes out takes the accumulator's place above; but of one scale each, ``(alpha * b) * a`` takes that of alpha,
+    in one multiplication or multiply-add with x. The defaults are measured with `wgmma` on an H200
+    (`wmma_emu.gemm.SCALE_ORDERS` has sources and status of all); name ``instr="wgmma.m64n8k32.f32.e4m3.e4m3"`` for its
+    sums. Where a shape may mean scales of rows and of 128 k (K up to 128), it means rows; a ``scale_order`` that has
+    128 k alone means those.
 
     The epilogue is what cuBLAS computes on an H200 (docs/explanation/library-kernels.md), but for one case that
     ``like`` knows. Multiplying by exactly 1 and adding nothing change no bit.
@@ -178,6 +181,15 @@ def gemm(
 
     >>> we.gemm(A[:, ::-1], B[::-1], k_order=we.KOrder(cuts=(16,))).view(np.uint32)
     array([[1065353218]], dtype=uint32)
+
+    FP8 with a scale for each 128 k of a row of A, and for each 128 x 128 block of B:
+
+    >>> import ml_dtypes
+    >>> A, B = np.ones((2, 256), ml_dtypes.float8_e4m3fn), np.ones((256, 3), ml_dtypes.float8_e4m3fn)
+    >>> S, T = np.array([[1, 0.1], [2, 0.2]], np.float32), np.array([[1], [3]], np.float32)
+    >>> D = we.gemm(A, B, instr="wgmma.m64n8k32.f32.e4m3.e4m3", scale_a=S, scale_b=T)
+    >>> D[:, 0], hex(D.view(np.uint32)[0, 0])
+    (array([166.4, 332.8], dtype=float32), '0x43266666')
     """
     check_engine(engine)
     thread_count(threads)
@@ -280,8 +292,8 @@ def _gemm(
     order = _checked_order(scales.order(k_order, step), product, step, a.shape[-1])
     accumulation = Accumulation(product, row, step, order, engine, threads)
     source = accumulation.result_format if scales.floats is None else "f32"
-    scales.check_epilogue(C, alpha, beta)
     epilogue = epilogue_of(product, source, result_format, alpha, beta, C, bias, shape[-1], form)
+    epilogue = scales.in_epilogue(epilogue, C, beta)
     c = Operand(C, product.c, "C") if C is not None and beta is None else None
     for operand in (c, epilogue.c):
         shape = shape if operand is None else check_c(operand.shape, shape)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from wmma_emu.arithmetic import FMA_F32, DotProduct
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
-from wmma_emu.gemm.choice import chosen_instruction
+from wmma_emu.gemm.choice import chosen_instruction, wanted
 from wmma_emu.instructions import Arch, Instruction, arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
@@ -36,7 +36,7 @@ def bind(
     """Bind the instruction that is named, or the default one for the matrices' formats and their block scales."""
     chip = arch_of(arch)
     if instr is None:
-        row = chosen_instruction(A, B, chip, a_format, b_format, scale_a, scale_b)
+        row = chosen_instruction(wanted(A, B, a_format, b_format, scale_a, scale_b), chip)
     else:
         row = lookup(instr, chip.name)
     return bound_to(row, chip, lowering, model)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from wmma_emu.arithmetic import DotProduct
-from wmma_emu.display import warn_caller
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.block_scales import ScaleOperand, block_scales_of
 from wmma_emu.gemm.choice import kind_of_scales
+from wmma_emu.gemm.epilogue import Epilogue
 from wmma_emu.gemm.float_scales import BLOCK, FloatScales, float_scales_of
 from wmma_emu.gemm.k_order import KOrder, Run
 from wmma_emu.instructions import Instruction
@@ -79,22 +79,23 @@ class Scales:
                         f"the nearest is {near}"
                     )
 
-    def check_epilogue(self, C: ArrayLike | None, alpha: object, beta: object) -> None:
-        """Refuse a C from which accumulators would start; warn where nothing is recorded."""
+    def in_epilogue(self, epilogue: Epilogue, C: ArrayLike | None, beta: object) -> Epilogue:
+        """Refuse a C from which accumulators would start; make one scale for each matrix a part of alpha."""
         if self.floats is None:
-            return
+            return epilogue
         if C is not None and beta is None:
             raise UnsupportedInstructionError(
                 "C was given without beta, and accumulators that are scaled start from +0; "
                 "pass beta=1, which adds C behind the scales"
             )
-        given = [f"{name}={shorten(x)}" for name, x in (("alpha", alpha), ("beta", beta)) if x is not None]
-        if given:
-            warn_caller(
-                f"{' and '.join(given)} with scales in float32: the scaled sums take the place of the accumulators in "
-                "the epilogue, which no recording shows",
-                UnverifiedModelWarning,
+        if self.floats.is_factors and (epilogue.alpha is not None or epilogue.c is not None):
+            raise UnsupportedInstructionError(
+                "each matrix of the batch has a scale of its own, which would be a part of its own alpha; "
+                "multiply the matrices one by one, or leave alpha and beta out"
             )
+        if not self.floats.is_factor:
+            return epilogue
+        return replace(epilogue, alpha=self.floats.factor(epilogue.alpha))
 
     def of_run(self, index: _Index, run: Run, step: int) -> tuple[Bits, ...]:
         """Patterns of the block scales of one run of instructions; nothing without."""
@@ -110,7 +111,7 @@ class Scales:
         """The accumulators of one panel, scaled where one scale serves all k."""
         if self.floats is None or self.floats.block:
             return sums
-        return self.floats.scaled(sums, source, index)
+        return self.floats.unscaled(sums, source) if self.floats.is_factor else self.floats.scaled(sums, source, index)
 
 
 def _promoted(scales: FloatScales, index: _Index, total: Bits, sums: Bits, start: int) -> Bits:

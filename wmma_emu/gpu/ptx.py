@@ -148,7 +148,7 @@ _NEEDS = (
     _Needs(
         (9, 1),
         {"family": _MMA, "scale": ("ue8m0",), "scale_vec": (4,)},
-        "PTX ISA 9.1; ptxas 13.0, which knows PTX 9.0, refuses it",
+        "ptxas 13.1, 2026-11-22: the oldest that it takes; 13.0, which ends with PTX 9.0, refuses it",
     ),
     _Needs((8, 4), {"family": _WGMMA, "a": ("s8",), "b": ("u8",)}, _EXACT),
     _Needs((8, 4), {"family": _WGMMA, "a": ("u8",), "b": ("s8",)}, _EXACT),

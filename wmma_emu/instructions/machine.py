@@ -65,7 +65,7 @@ def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str
     """
     chip = arch_of(arch)
     row = lookup(instruction, chip)
-    if row.a in _FP8 and chip.name in _FP8_IN_SOFTWARE and not row.is_warpgroup:
+    if row.a in _FP8 and chip.name in _FP8_IN_SOFTWARE and not (row.is_warpgroup or row.is_tensor):
         return tuple(x.name for x in LOWERINGS)
     return ("native",)
 

@@ -132,6 +132,11 @@ _SIZES = (
 def tensor_sizes(kind: str, *, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> tuple[Sizes, ...]:
     """Return the rows of sizes of a kind; none where the combination does not exist.
 
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a kind that does not exist.
+
     Examples
     --------
     >>> [(row.m, row.n[:3]) for row in tensor_sizes("i8", cta_group=2)]
@@ -139,10 +144,11 @@ def tensor_sizes(kind: str, *, cta_group: int = 1, ws: bool = False, sparse: boo
     >>> tensor_sizes("mxf4", ws=True)
     ()
     """
+    name, group = _kind(kind).name, integer_of(cta_group)
     return tuple(
         row
         for row in _SIZES
-        if kind in row.kinds and row.ws == ws and row.cta_group == cta_group and sparse in row.sparse
+        if name in row.kinds and row.ws is bool(ws) and row.cta_group == group and bool(sparse) in row.sparse
     )
 
 

@@ -4,17 +4,15 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
-from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.instructions import Arch, Instruction, arch_of
 from wmma_emu.instructions.tensor import tensor_instruction_named
 from wmma_emu.layouts.spec import Ints
-from wmma_emu.tcgen05.cells import base_of, read_cells, tensor_memories, write_d
+from wmma_emu.tcgen05.cells import base_of, read_cells, write_d
 from wmma_emu.tcgen05.data_layouts import a_placement, d_placement, metadata_placement, scale_placement
 from wmma_emu.tcgen05.instruction_descriptor import InstructionDescriptor
 from wmma_emu.tcgen05.operands import (
@@ -25,12 +23,11 @@ from wmma_emu.tcgen05.operands import (
     read_b_from_shared_memory,
     scaled_input,
 )
+from wmma_emu.tcgen05.pairs import tensor_memories
 from wmma_emu.tcgen05.staging import StagedInstruction, Stored
 from wmma_emu.tcgen05.tensor_memory import TensorMemory
 from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
-from wmma_emu.warp.matrices import broadcast, check_logical_a, check_matrix, matrix_bits
 from wmma_emu.warp.options import check_flag
-from wmma_emu.warp.sparse import compress
 
 __all__ = ["BoundTensorInstruction", "bound_tensor_instruction"]
 
@@ -122,13 +119,13 @@ class BoundTensorInstruction(StagedInstruction):
         """
         check_engine(engine)
         row, path = self.instruction, self.data_path
-        memories = tensor_memories(tmem, path.cta_group)
+        memories = tensor_memories(tmem, path.cta_group, self.mnemonic)
         said = self._checked_descriptor(descriptor)
         mask = self._checked_options(scale_a, scale_b, metadata, scale_input_d, disable_output_lane, zero_column_mask)
         kept = disabled_lanes(disable_output_lane, path.cta_group)
         base = self._base("d", d)
         x = self._read_a(memories, a, said, base)
-        y = read_b_from_shared_memory(row, b, said.transpose_b, mask, said.max_shift)
+        y = read_b_from_shared_memory(row, self.arch, b, said.transpose_b, mask, said.max_shift)
         if said.negate_b:
             y = negated(y, self.product.b)
         z = self._read_input(memories, base, enable_input_d, scale_input_d)
@@ -187,7 +184,7 @@ class BoundTensorInstruction(StagedInstruction):
     def _read_a(self, memories: Memories, given: Any, said: InstructionDescriptor, base: tuple[int, int]) -> Bits:
         row, fmt = self.instruction, self.product.a
         if integer_of(given) is None:
-            bits = read_a_from_shared_memory(row, given, said.transpose_a)
+            bits = read_a_from_shared_memory(row, self.arch, given, said.transpose_a)
         else:
             if said.transpose_a:
                 raise UnsupportedInstructionError("A in tensor memory is not transposed: a lane holds a row")
@@ -237,81 +234,6 @@ class BoundTensorInstruction(StagedInstruction):
             cells = read_cells(memories, placement, *base_of(name, address, (0,)))
             found.append(scale.significant(cells.astype(np.uint8)))
         return found[0], found[1]
-
-    def __call__(
-        self,
-        A: ArrayLike,
-        B: ArrayLike,
-        C: ArrayLike | None = None,
-        *,
-        a_format: str | None = None,
-        b_format: str | None = None,
-        scale_a: ArrayLike | None = None,
-        scale_b: ArrayLike | None = None,
-        engine: str = "auto",
-    ) -> NDArray[Any]:
-        """Multiply matrices of exactly the instruction's shape: D = A B + C.
-
-        Parameters
-        ----------
-        A : array, shape (..., M, K)
-            For a sparse instruction all of A, with the zeros that it leaves out; see `compress`.
-        B : array, shape (..., K, N)
-        C : array, shape (..., M, N), optional
-            +0 if left out. Leading axes broadcast as in `numpy.matmul`.
-        a_format, b_format : str, optional
-            Formats of packed 4-bit matrices, given as uint8, packed along k, lowest k lowest.
-        scale_a, scale_b : array, shape (..., M, scale_vec), (..., scale_vec, N), optional
-            Block scales, of kinds that have them.
-        engine : {"auto", "reference", "numpy", "numba", "cupy"}
-
-        Returns
-        -------
-        array, shape (..., M, N)
-            In the dtype of D.
-
-        Raises
-        ------
-        FragmentMismatchError
-            If a shape or dtype is not the instruction's; if block scales are missing or superfluous.
-        """
-        check_engine(engine)
-        row, product = self.instruction, self.product
-        scales = self._given_scales(scale_a, scale_b)
-        matrices = {
-            "A": matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format),
-            "B": matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format),
-            **dict(zip(("scale_a", "scale_b"), scales or (), strict=False)),
-        }
-        if C is not None:
-            matrices["C"] = matrix_bits(C, product.c, "C")
-            check_matrix(row, "C", matrices["C"], (row.m, row.n))
-        if row.is_sparse:
-            check_logical_a(row, matrices["A"])
-        else:
-            check_matrix(row, "A", matrices["A"], (row.m, row.k))
-        check_matrix(row, "B", matrices["B"], (row.k, row.n))
-        if not broadcast(*matrices.values()):
-            shapes = ", ".join(f"{name} {x.shape[:-2]}" for name, x in matrices.items())
-            raise FragmentMismatchError(f"the leading axes do not broadcast: {shapes}")
-        batch = np.broadcast_shapes(*(x.shape[:-2] for x in matrices.values()))
-        c = matrices.get("C", np.zeros((*batch, row.m, row.n), product.c.storage))
-        a, indices = compress(row, matrices["A"]) if row.is_sparse else (matrices["A"], None)
-        return from_bits(self._multiply(a, matrices["B"], c, indices, scales, engine), product.d)
-
-    def _given_scales(self, a: ArrayLike | None, b: ArrayLike | None) -> tuple[Bits, Bits] | None:
-        """Read users' matrices of block scales."""
-        row = self.instruction
-        if self.scale_a is None or self.scale_b is None:
-            if a is not None or b is not None:
-                raise FragmentMismatchError(f"{row.mnemonic} takes no scale_a and no scale_b: it has no block scales")
-            return None
-        if a is None or b is None:
-            raise FragmentMismatchError(
-                f"{row.mnemonic} needs scale_a= and scale_b=, block scales of {row.scale}: ({row.m}, {row.scale_vec}) "
-                f"for A and ({row.scale_vec}, {row.n}) for B"
-            )
-        return self.scale_a.significant(self.scale_a.bits(a)), self.scale_b.significant(self.scale_b.bits(b))
 
 
 def bound_tensor_instruction(

@@ -1,39 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Reading and writing whole operands in tensor memory, cell by cell, where their placement says."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, FragmentMismatchError, shorten
+from wmma_emu.errors import AlignmentError, FragmentMismatchError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.tcgen05.data_layouts import Placement
 from wmma_emu.tcgen05.tensor_memory import TensorMemory, column_of, lane_of
 
-__all__ = ["base_of", "read_cells", "require_cells", "tensor_memories", "write_cells", "write_d"]
-
-
-def tensor_memories(given: Any, group: int) -> tuple[TensorMemory, ...]:
-    """Check that there are as many tensor memories as CTAs: one, or a pair.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For anything else.
-
-    Examples
-    --------
-    >>> len(tensor_memories((TensorMemory(), TensorMemory()), 2))
-    2
-    """
-    found = (given,) if isinstance(given, TensorMemory) else given
-    if isinstance(found, tuple | list) and len(found) == group and all(isinstance(x, TensorMemory) for x in found):
-        if group == 2 and found[0] is found[1]:
-            raise FragmentMismatchError("cta_group::2 works on the tensor memories of two CTAs; both are the same one")
-        return tuple(found)
-    wanted = "a TensorMemory" if group == 1 else "a pair of TensorMemory, that of the even CTA first"
-    raise FragmentMismatchError(f"cta_group::{group} works on {wanted}, not {shorten(given)}")
+__all__ = ["base_of", "read_cells", "require_cells", "write_cells", "write_d"]
 
 
 def base_of(name: str, address: object, lanes: tuple[int, ...], columns: int = 1) -> tuple[int, int]:
@@ -71,11 +47,11 @@ def read_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: i
         If copies differ: what the instruction does then is not documented.
     """
     words = np.zeros(placement.cta.shape, np.uint32)
-    bits = 16 if int((placement.bit + placement.bits).max()) <= 16 else 32
     for i, memory in enumerate(memories):
         here = placement.cta == i
         if here.any():
-            words[here] = memory.read(placement.lane[here] + lane, placement.column[here] + column, bits)
+            lanes, columns = placement.lane[here] + lane, placement.column[here] + column
+            words[here] = memory.read_masked(lanes, columns, _masks(placement)[here])
     cells: Bits = words >> placement.bit.astype(np.uint32) & _mask(placement)
     if placement.copies > 1 and (cells != cells[:1]).any():
         copy, row, place = np.argwhere(cells != cells[:1])[0].tolist()
@@ -125,12 +101,14 @@ def write_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: 
         if not here.any():
             continue
         lanes, columns = placement.lane[here] + lane, placement.column[here] + column
-        shift = placement.bit[here].astype(np.uint32)
-        fresh, cleared = np.zeros_like(memory.words), np.zeros_like(memory.words)
-        np.bitwise_or.at(fresh, (lanes, columns), values[here] << shift)
-        np.bitwise_or.at(cleared, (lanes, columns), _mask(placement) << shift)
-        where, along = np.nonzero(cleared)
-        memory.write(where, along, memory.words[where, along] & ~cleared[where, along] | fresh[where, along])
+        words = values[here] << placement.bit[here].astype(np.uint32)
+        memory.write_masked(lanes, columns, words, _masks(placement)[here])
+
+
+def _masks(placement: Placement) -> NDArray[np.uint32]:
+    """The bits of its word that each cell takes."""
+    masks: NDArray[np.uint32] = _mask(placement) << placement.bit.astype(np.uint32)
+    return masks
 
 
 def _mask(placement: Placement) -> np.uint32:

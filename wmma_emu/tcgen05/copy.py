@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, UnsupportedInstructionError
-from wmma_emu.instructions import Arch
-from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, lookup_move
+from wmma_emu.errors import AlignmentError
+from wmma_emu.instructions import Arch, arch_of
+from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, bound_move
 from wmma_emu.tcgen05.pairs import Memories, shared_memories, tensor_memories
-from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
+from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor, descriptor_on
 from wmma_emu.tcgen05.shared_matrix import read_rows
 from wmma_emu.tcgen05.tensor_memory import address, column_of, lane_of
 
@@ -25,7 +25,26 @@ _WORD_BYTES = 4
 _ALIGNED_COLUMNS = 4
 """The first column is a multiple of 128 bits (TVM, documentation of tcgen05.cp; the PTX manual does not say)."""
 
-_SIX_BITS = 6
+
+@dataclass(frozen=True, slots=True)
+class Decompression:
+    """What becomes of sixteen elements at the beginning of a chunk of 16 bytes, the rest of it padding.
+
+    Parameters
+    ----------
+    bits : int
+        Of an element.
+    shift : int
+        The bit of its byte in tensor memory where its lowest bit lands.
+    """
+
+    bits: int
+    shift: int
+
+
+DECOMPRESSIONS = {"b6x16_p32": Decompression(6, 0), "b4x16_p64": Decompression(4, 2)}
+"""Both ways; sources and statuses are those of the rows of `wmma_emu.tcgen05.moves`. The bytes are those in which
+`tcgen05.mma` reads A of 8-bit containers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +134,25 @@ def cp(
         Of rows that are contiguous along columns (K-major).
     instruction : str
         ``"tcgen05.cp.cta_group::1.64x128b.warpx2::02_13"``; with ``.b8x16.b6x16_p32`` each 16 bytes are sixteen
-        elements of 6 bits and padding, and become sixteen bytes with the element in the lower bits.
+        elements of 6 bits and padding, and become sixteen bytes with the element in bits 5 to 0; with
+        ``.b8x16.b4x16_p64`` sixteen of 4 bits, in bits 5 to 2.
     arch : str or Arch
 
     Raises
     ------
     UnsupportedInstructionError
-        If the chip lacks the form; for ``.b4x16_p64``: where in its byte a 4-bit element lands stands in a figure
-        alone; and for a descriptor that describes no such rows.
+        If the chip lacks the form, and for a descriptor that describes no such rows.
     OutOfBoundsError
         For rows outside of shared memory, and for words outside of tensor memory or of what is allocated.
     AlignmentError
         For a column that is no multiple of 4.
     FragmentMismatchError
         For memories that are none, or not as many as there are CTAs.
+
+    Warns
+    -----
+    UnverifiedModelWarning
+        For a form that nobody has read back, which is most of them; `wmma_emu.tcgen05.MOVES` has their statuses.
 
     Notes
     -----
@@ -145,15 +169,10 @@ def cp(
     >>> tmem.read([0, 1, 33, 97], 0).tolist()
     [0, 4, 4, 4]
     """
-    move = lookup_move("tcgen05.cp", instruction, arch)
-    memories, sources = tensor_memories(tmem, move), shared_memories(memory, move)
-    if move.decompression == "b4x16_p64":
-        raise UnsupportedInstructionError(
-            f"{move.mnemonic}: where in its byte a decompressed 4-bit element lands, the PTX manual shows in a figure "
-            "alone; write the bytes to shared memory as they shall arrive, and copy without decompression"
-        )
-    if not isinstance(descriptor, SharedMemoryDescriptor):
-        descriptor = SharedMemoryDescriptor.decode(descriptor)
+    move = bound_move("tcgen05.cp", instruction, arch)
+    memories = tensor_memories(tmem, move.cta_group, move.mnemonic)
+    sources = shared_memories(memory, move.cta_group, move.mnemonic)
+    descriptor = descriptor_on(descriptor, arch_of(arch))
     shape = COPY_SHAPES[move.shape, move.multicast]
     lanes, columns = _targets(where, shape, move)
     words = [_words(source, descriptor, shape, move) for source in sources]
@@ -181,6 +200,12 @@ def _words(
     """The words that go to each row's lanes: (rows, columns)."""
     rows = read_rows(memory, descriptor, shape.rows, shape.columns * _WORD_BYTES)
     if move.decompression:
-        bits = np.unpackbits(rows.reshape(-1, 16), axis=-1, bitorder="little")[:, : 16 * _SIX_BITS]
-        rows = np.packbits(bits.reshape(-1, 16, _SIX_BITS), axis=-1, bitorder="little").reshape(rows.shape)
+        rows = _decompressed(rows, DECOMPRESSIONS[move.decompression])
     return np.ascontiguousarray(rows).view("<u4").astype(np.uint32)
+
+
+def _decompressed(rows: NDArray[np.uint8], way: Decompression) -> NDArray[np.uint8]:
+    """A byte for each of the sixteen elements of a chunk."""
+    bits = np.unpackbits(rows.reshape(-1, 16), axis=-1, bitorder="little")[:, : 16 * way.bits]
+    elements = np.packbits(bits.reshape(-1, 16, way.bits), axis=-1, bitorder="little")
+    return (elements << np.uint8(way.shift)).reshape(rows.shape)

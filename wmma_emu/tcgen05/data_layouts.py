@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.layouts import granularity_of
@@ -90,6 +90,16 @@ DATA_PATHS = (
 """Every data path, A to G."""
 
 
+def require_tensor(instruction: object) -> None:
+    """Refuse what is no row of a `tcgen05.mma`."""
+    if not isinstance(instruction, Instruction):
+        raise UnsupportedInstructionError(
+            f"{shorten(instruction)} is no Instruction; tensor_instruction and tensor_instruction_named make one"
+        )
+    if not instruction.is_tensor:
+        raise UnsupportedInstructionError(f"{instruction.mnemonic} is no tcgen05.mma: it reads no tensor memory")
+
+
 def data_path(instruction: Instruction) -> DataPath:
     """Return the data path of an instruction.
 
@@ -104,8 +114,7 @@ def data_path(instruction: Instruction) -> DataPath:
     >>> data_path(tensor_instruction("f16", 128, 64, "f32", "f16", "f16", cta_group=2)).layout
     'B'
     """
-    if not instruction.is_tensor:
-        raise UnsupportedInstructionError(f"{instruction.mnemonic} is no tcgen05.mma: it reads no tensor memory")
+    require_tensor(instruction)
     group, ws = _group(instruction), instruction.family.startswith("tcgen05.mma.ws")
     return next(
         x
@@ -145,6 +154,14 @@ class Placement:
     source: str
     status: str
 
+    def __repr__(self) -> str:
+        rows, cols = self.shape
+        copies = "" if self.copies == 1 else f" in {self.copies} copies"
+        return (
+            f"<Placement of {self.operand}: {rows}x{cols} cells of {self.bits} bits{copies}, {self.columns} columns of "
+            f"tensor memory, {self.status}>"
+        )
+
     @property
     def copies(self) -> int:
         """How often each element is there."""
@@ -158,6 +175,11 @@ class Placement:
     def element(self, cta: int, lane: int, column: int, bit: int) -> tuple[int, int] | None:
         """Return row and column of the element that a bit belongs to, None if it belongs to none: the inverse.
 
+        Raises
+        ------
+        FragmentMismatchError
+            For what is no integer.
+
         Examples
         --------
         >>> from wmma_emu.instructions.tensor import tensor_instruction
@@ -165,6 +187,9 @@ class Placement:
         >>> d.lane[0, 17, 5], d.column[0, 17, 5], d.element(0, 33, 5, 0), d.element(0, 17, 5, 0)
         (np.int64(33), np.int64(5), (17, 5), None)
         """
+        for name, given in (("cta", cta), ("lane", lane), ("column", column), ("bit", bit)):
+            if integer_of(given) is None:
+                raise FragmentMismatchError(f"{name} of a place in tensor memory is an integer, not {shorten(given)}")
         here = (self.cta == cta) & (self.lane == lane) & (self.column == column)
         found = np.argwhere(here & (self.bit <= bit) & (bit < self.bit + self.bits))
         return (int(found[0, 1]), int(found[0, 2])) if len(found) else None
@@ -180,7 +205,6 @@ def _placement(operand: str, bits: int, cta: Ints, lane: Ints, position: Ints, s
     return Placement(operand, (rows, columns), bits, pair, lanes, column, bit, source, status)
 
 
-@lru_cache(maxsize=_KEPT)
 def d_placement(instruction: Instruction) -> Placement:
     """Return where D, and C, which D takes the place of, lie.
 
@@ -193,6 +217,12 @@ def d_placement(instruction: Instruction) -> Placement:
     >>> d.lane[0, 3, ::16].tolist(), d.column[0, 3, ::16].tolist()
     ([3, 35, 67, 99], [0, 0, 0, 0])
     """
+    require_tensor(instruction)
+    return _d(instruction)
+
+
+@lru_cache(maxsize=_KEPT)
+def _d(instruction: Instruction) -> Placement:
     path = data_path(instruction)
     row, column = np.indices((instruction.m, instruction.n))
     width = instruction.n // path.parts
@@ -208,7 +238,6 @@ _A_SOURCE = (
 )
 
 
-@lru_cache(maxsize=_KEPT)
 def a_placement(instruction: Instruction) -> Placement:
     """Return where A lies in tensor memory: a row a lane, k along the columns; of a sparse A what is packed.
 
@@ -223,6 +252,12 @@ def a_placement(instruction: Instruction) -> Placement:
     >>> a.copies, a.cta[:, 70, 3].tolist(), a.lane[:, 70, 3].tolist(), a.column[0, 70, 3], a.bit[0, 70, 3]
     (2, [1, 1], [6, 70], np.int64(1), np.int64(16))
     """
+    require_tensor(instruction)
+    return _a(instruction)
+
+
+@lru_cache(maxsize=_KEPT)
+def _a(instruction: Instruction) -> Placement:
     path = data_path(instruction)
     row, k = np.indices((instruction.m, instruction.terms))
     bits = instruction.container("a").bits
@@ -262,6 +297,7 @@ def scale_placement(instruction: Instruction, operand: Literal["a", "b"], scale_
     >>> a.lane[:, 40, 1].tolist(), a.column[0, 40, 1], a.bit[0, 40].tolist()
     ([8, 40, 72, 104], np.int64(1), [16, 24])
     """
+    require_tensor(instruction)
     if not instruction.is_block_scaled:
         raise UnsupportedInstructionError(f"{instruction.mnemonic} has no block scales")
     if instruction.k == 96:
@@ -269,7 +305,7 @@ def scale_placement(instruction: Instruction, operand: Literal["a", "b"], scale_
             f"{instruction.mnemonic}: where the block scales of k = 96 lie in tensor memory is shown in figures only, "
             "and not modelled; multiply matrices by calling the instruction"
         )
-    if operand not in ("a", "b"):
+    if not isinstance(operand, str) or operand not in ("a", "b"):
         raise UnsupportedInstructionError(f"A and B have block scales, not {shorten(operand)}")
     first = integer_of(scale_id)
     if first is None or first % instruction.scale_vec or not 0 <= first <= 4 - instruction.scale_vec:
@@ -337,6 +373,7 @@ def metadata_placement(instruction: Instruction, selector: int = 0) -> Placement
     >>> e.lane[0, 26].tolist(), e.column[0, 26, 0], e.bit[0, 26].tolist()
     ([18, 18, 18, 18, 26, 26, 26, 26], np.int64(1), [16, 20, 24, 28, 16, 20, 24, 28])
     """
+    require_tensor(instruction)
     if not instruction.is_sparse:
         raise UnsupportedInstructionError(f"{instruction.mnemonic} has no metadata: its A is dense")
     wide = instruction.container("a").bits >= 16

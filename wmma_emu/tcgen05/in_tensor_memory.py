@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An operand of `tcgen05.mma`, which has a format and a shape and no registers."""
+"""Operands and block scales of `tcgen05.mma`, which have a format and a shape and no registers."""
 
 from html import escape
 from typing import Any
@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.layouts import LaneMap
+from wmma_emu.warp.block_scales import BoundScale
 from wmma_emu.warp.registers import BoundOperand
 
-__all__ = ["InTensorMemory"]
+__all__ = ["InTensorMemory", "ScaleInTensorMemory"]
 
 
 class InTensorMemory(BoundOperand):
@@ -56,3 +57,14 @@ class InTensorMemory(BoundOperand):
     def pack_bits(self, bits: Bits) -> NDArray[Any]:
         """Refuse: there are no registers."""
         return self.layout.gather(bits)
+
+
+class ScaleInTensorMemory(BoundScale):
+    """Block scales of `tcgen05.mma`: they have a format and a shape, but no registers."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        rows, cols = self.matrix_shape
+        what = f"{rows}x{cols} {self.format} in tensor memory"
+        return f"<{self.name} of {self.instruction.mnemonic} on {self.arch}: {what}>"

@@ -17,6 +17,7 @@ from wmma_emu.tcgen05.instruction_descriptor_table import (
     kind_row,
     meaning_of,
 )
+from wmma_emu.warp.options import check_flag
 
 __all__ = ["InstructionDescriptor"]
 
@@ -97,8 +98,7 @@ class InstructionDescriptor:
     def __post_init__(self) -> None:
         row = kind_row(self.kind)
         for name in FLAGS:
-            if not isinstance(getattr(self, name), bool):
-                raise UnsupportedInstructionError(f"{name} is True or False, not {shorten(getattr(self, name))}")
+            object.__setattr__(self, name, check_flag(name, getattr(self, name)))
         self._check_presence(row)
         self._check_formats(row)
         self._check_sizes(row)

@@ -18,7 +18,7 @@ from wmma_emu.errors import (
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.spec import LANES, WARPS
-from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, lookup_move
+from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, bound_move
 from wmma_emu.tcgen05.reductions import reduced
 from wmma_emu.tcgen05.shapes import tcgen05_layout
 from wmma_emu.tcgen05.tensor_memory import COLUMNS, TensorMemory, address, column_of, lane_of
@@ -93,6 +93,8 @@ def ld(
     -----
     UnspecifiedBehaviourWarning
         If a word was not written since its allocation.
+    UnverifiedModelWarning
+        With ``.pack::16b``: no recording of it is known.
 
     Notes
     -----
@@ -111,7 +113,7 @@ def ld(
     wmma_emu.errors.OutOfBoundsError: warp 1 may touch lanes 32 to 63 of tensor memory; the address 0x0 has lane 0:
     it is of warp 0
     """
-    move = lookup_move("tcgen05.ld", instruction, arch)
+    move = bound_move("tcgen05.ld", instruction, arch)
     return _load(tmem, where, move, warp, half_split_offset)
 
 
@@ -158,7 +160,7 @@ def ld_red(
     >>> ld_red(tmem, base, "tcgen05.ld.red.32x32b.x4.max.u32")[1][0]
     np.uint32(15)
     """
-    move = lookup_move("tcgen05.ld.red", instruction, arch)
+    move = bound_move("tcgen05.ld.red", instruction, arch)
     registers = _load(tmem, where, move, warp, half_split_offset)
     return registers, reduced(registers, move)
 
@@ -190,6 +192,11 @@ def st(
     UnsupportedInstructionError, OutOfBoundsError, AlignmentError
         As `ld`.
 
+    Warns
+    -----
+    UnverifiedModelWarning
+        With ``.unpack::16b``: no recording of it is known.
+
     Notes
     -----
     PTX ISA 9.0, 9.7.16.8.4. What ``.unpack::16b`` leaves in the upper halves of the words is not documented: they count
@@ -203,7 +210,7 @@ def st(
     >>> tmem.read(8, [0, 1]).tolist()
     [1, 3]
     """
-    move = lookup_move("tcgen05.st", instruction, arch)
+    move = bound_move("tcgen05.st", instruction, arch)
     lane, column = _places(tmem, where, move, warp, half_split_offset)
     _require_registers(registers, move, lane.shape[1:])
     if half_split_offset is not None and half_split_offset < _half(move):

@@ -5,11 +5,12 @@ import difflib
 import re
 from dataclasses import dataclass, replace
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.display import warn_caller
+from wmma_emu.errors import UnsupportedInstructionError, UnverifiedModelWarning, shorten
 from wmma_emu.instructions import Arch, arch_of
 from wmma_emu.tcgen05.shapes import SHAPES, Shape
 
-__all__ = ["DEFAULT_ARCH", "MOVES", "Move", "lookup_move"]
+__all__ = ["DEFAULT_ARCH", "MOVES", "Move", "bound_move", "lookup_move"]
 
 DEFAULT_ARCH = "sm_100"
 """The chip that is meant where none is named: the first with tensor memory."""
@@ -22,6 +23,7 @@ _UTCCP = "published notes on UTCCP, 2026-09-17: run on a B200 (128x256b without 
 _UTCSHIFT = "published notes on UTCSHIFT, 2026-09-17: read back on a B200"
 _OWN_MEMORY = "TVM, documentation of tcgen05.cp: both CTAs read their own shared memory"
 _UTCCP_CUTE = "CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*"
+_TVM = "TVM, transfer cases of its tests of tcgen05: operands and the words that are expected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +92,9 @@ def _transfers() -> list[Move]:
             for num in shape.repeats:
                 for packed in (False, True):
                     name = f"{family}.sync.aligned.{shape.name}.x{num}{word if packed else ''}.b32"
-                    status = "inferred" if packed else shape.status
-                    rows.append(Move(family, name, _BOTH, f"{source}; {shape.source}", status, shape.name, num, packed))
+                    known, status = (f"; {_TVM}", "literature") if packed else ("", shape.status)
+                    named = f"{source}; {shape.source}{known}"
+                    rows.append(Move(family, name, _BOTH, named, status, shape.name, num, packed))
     return rows
 
 
@@ -129,7 +132,7 @@ def _known_copy(shape: str, multicast: str, packed: str, group: int) -> tuple[st
     if group == 2:
         return f"{source}; {_OWN_MEMORY}", "inferred"
     if packed:
-        return f"{source}; 9.7.16.9.1 (decompression), whose figures were not read", "inferred"
+        return f"{source}; 9.7.16.9.1 (decompression); {_TVM}", "literature"
     if shape == "128x256b":
         return f"{source}; {_UTCCP}", "recorded"
     return source, "documented" if multicast else "inferred"
@@ -198,6 +201,29 @@ def lookup_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_A
             f"{chip.name} ({chip.generation}) has no {instruction!r}; chips that have it are {', '.join(row.archs)}"
         )
     return row
+
+
+def bound_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_ARCH) -> Move:
+    """Find the row of a mnemonic, to execute it: one that nobody has read back from a chip warns.
+
+    A word in a wrong lane is as wrong as a wrong bit, and nobody has bound an instruction here who could have been
+    told. (`tcgen05.mma` tells when it is bound, and not once more for each of its operands.)
+
+    Parameters, errors
+        As of `lookup_move`.
+
+    Warns
+    -----
+    UnverifiedModelWarning
+        For a row whose status is ``literature`` or ``inferred``.
+    """
+    move = lookup_move(family, instruction, arch)
+    if move.status in ("literature", "inferred"):
+        warn_caller(
+            f"{move.mnemonic}: what goes where is {move.status}, with no recording behind it ({move.source})",
+            UnverifiedModelWarning,
+        )
+    return move
 
 
 def _short(mnemonic: str) -> str:

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
-from wmma_emu.formats.arrays import as_numpy, integer_of
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
-from wmma_emu.instructions.spec import Instruction
+from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.data_layouts import data_path, metadata_placement
-from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
+from wmma_emu.tcgen05.pairs import shared_memories
+from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor, descriptor_on
 from wmma_emu.tcgen05.shared_matrix import read_matrix
 from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
 
@@ -35,13 +36,15 @@ _LEGAL_NIBBLES = frozenset((0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b11
 SharedMemories = tuple[NDArray[np.uint8], ...]
 
 
-def shared_operand(name: str, given: Any, group: int) -> tuple[SharedMemories, SharedMemoryDescriptor]:
+def shared_operand(name: str, given: Any, group: int, chip: Arch) -> tuple[SharedMemories, SharedMemoryDescriptor]:
     """Check an operand in shared memory: the memories of the CTAs, and the descriptor that both read through.
 
     Raises
     ------
     FragmentMismatchError
         For anything but ``(memory, descriptor)``, with a pair of memories for cta_group::2.
+    UnsupportedInstructionError
+        For a descriptor that the chip does not read.
     """
     wanted = "memory" if group == 1 else "(memory of the even CTA, memory of the odd one)"
     if not isinstance(given, tuple | list) or len(given) != 2:
@@ -50,31 +53,19 @@ def shared_operand(name: str, given: Any, group: int) -> tuple[SharedMemories, S
             + ("; or an address of tensor memory" if name == "a" else "")
         )
     memory, descriptor = given
-    memories = memory if isinstance(memory, tuple | list) else (memory,)
-    if len(memories) != group:
-        raise FragmentMismatchError(f"{name} of cta_group::{group} is ({wanted}, descriptor): {group} of shared memory")
-    arrays = tuple(as_numpy(x, f"shared memory of {name}")[0] for x in memories)
-    for array in arrays:
-        if array.dtype != np.uint8 or array.ndim != 1:
-            raise FragmentMismatchError(
-                f"shared memory of {name} is a uint8 array of shape (bytes,), not {shorten(array.dtype, str)} of shape "
-                f"{array.shape}"
-            )
-    if not isinstance(descriptor, SharedMemoryDescriptor):
-        descriptor = SharedMemoryDescriptor.decode(descriptor)
-    return arrays, descriptor
+    return shared_memories(memory, group, f"{name} of cta_group::{group}"), descriptor_on(descriptor, chip)
 
 
-def read_a_from_shared_memory(row: Instruction, given: Any, transposed: bool) -> Bits:
+def read_a_from_shared_memory(row: Instruction, chip: Arch, given: Any, transposed: bool) -> Bits:
     """Read A, (m, terms): each CTA of a pair has half of the rows."""
     path = data_path(row)
-    memories, descriptor = shared_operand("a", given, path.cta_group)
+    memories, descriptor = shared_operand("a", given, path.cta_group, chip)
     parts = [_matrix(row, "a", x, descriptor, path.rows, row.terms, transposed) for x in memories]
     return np.concatenate(parts)
 
 
 def read_b_from_shared_memory(
-    row: Instruction, given: Any, transposed: bool, mask: ZeroColumnMask | None, max_shift: int
+    row: Instruction, chip: Arch, given: Any, transposed: bool, mask: ZeroColumnMask | None, max_shift: int
 ) -> Bits:
     """Read B, (k, n): each CTA of a pair has half of the columns; shifted, with columns of zeros, as a mask says.
 
@@ -84,7 +75,7 @@ def read_b_from_shared_memory(
         For a shift beyond what the instruction descriptor announces.
     """
     group = data_path(row).cta_group
-    memories, descriptor = shared_operand("b", given, group)
+    memories, descriptor = shared_operand("b", given, group, chip)
     columns = row.n // group
     if mask is None:
         return np.concatenate([_matrix(row, "b", x, descriptor, columns, row.k, transposed) for x in memories]).T
@@ -181,8 +172,10 @@ def disabled_lanes(given: Any, group: int) -> NDArray[np.bool_]:
     >>> np.argwhere(disabled_lanes([0, 5, 0, 0], 1)).tolist()
     [[0, 32], [0, 34]]
     """
-    words = [0] * (4 * group) if given is None else given
-    if not isinstance(words, tuple | list | np.ndarray) or len(words) != 4 * group:
+    words: Any = [0] * (4 * group) if given is None else given
+    if isinstance(words, np.ndarray):
+        words = list(words.reshape(-1))
+    if not isinstance(words, tuple | list) or len(words) != 4 * group:
         raise FragmentMismatchError(
             f"disable_output_lane of cta_group::{group} is {4 * group} words of 32 bits, not {shorten(given)}"
         )

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.layouts.shared_memory_places import as_shared_memory
-from wmma_emu.tcgen05.moves import Move
 from wmma_emu.tcgen05.tensor_memory import TensorMemory
 
 __all__ = ["Memories", "shared_memories", "tensor_memories"]
@@ -17,42 +16,61 @@ Memories = TensorMemory | tuple[TensorMemory, TensorMemory]
 """The tensor memory of one CTA, or of a pair."""
 
 
-def tensor_memories(given: object, move: Move) -> tuple[TensorMemory, ...]:
+def tensor_memories(given: object, cta_group: int, what: str) -> tuple[TensorMemory, ...]:
     """Return one tensor memory for each CTA of an instruction.
+
+    Parameters
+    ----------
+    given : TensorMemory, or a pair of them
+    cta_group : {1, 2}
+    what : str
+        The instruction, for messages.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For another number of them, for one twice, or for anything else.
+
+    Examples
+    --------
+    >>> len(tensor_memories((TensorMemory(), TensorMemory()), 2, "tcgen05.shift"))
+    2
+    """
+    several = _as_many(given)
+    if len(several) != cta_group or not all(isinstance(memory, TensorMemory) for memory in several):
+        wanted = "a TensorMemory" if cta_group == 1 else "a pair of TensorMemory, that of the even CTA first"
+        raise FragmentMismatchError(f"{what} works on {wanted}, not {shorten(given)}")
+    if len({id(memory) for memory in several}) < len(several):
+        raise FragmentMismatchError(f"{what} works on the tensor memories of two CTAs; both are the same one")
+    return several
+
+
+def shared_memories(given: object, cta_group: int, what: str) -> tuple[NDArray[np.uint8], ...]:
+    """Return the bytes of one shared memory, 1-D, for each CTA of an instruction.
+
+    Parameters
+    ----------
+    given : uint8 array, or a pair of them
+        The same twice is legal: both CTAs may hold the same bytes.
+    cta_group, what
+        As of `tensor_memories`.
 
     Raises
     ------
     FragmentMismatchError
         For another number of them, or for anything else.
     """
-    several = _as_many(given, move, TensorMemory, "TensorMemory")
-    for memory in several:
-        if not isinstance(memory, TensorMemory):
-            raise FragmentMismatchError(f"{move.mnemonic} takes a TensorMemory of each CTA, not {shorten(memory)}")
-    if len({id(memory) for memory in several}) < len(several):
-        raise FragmentMismatchError(f"{move.mnemonic} takes the tensor memories of two CTAs, not one twice")
-    return several
-
-
-def shared_memories(given: object, move: Move) -> tuple[NDArray[np.uint8], ...]:
-    """Return the bytes of one shared memory, 1-D, for each CTA of an instruction.
-
-    Raises
-    ------
-    FragmentMismatchError
-        As `tensor_memories`.
-    """
-    found = tuple(as_shared_memory(memory) for memory in _as_many(given, move, np.ndarray, "uint8 array"))
+    several = _as_many(given)
+    if len(several) != cta_group:
+        wanted = "one shared memory" if cta_group == 1 else "two shared memories, that of the even CTA first"
+        raise FragmentMismatchError(f"{what} reads {wanted}; given are {len(several)}")
+    found = tuple(as_shared_memory(memory) for memory in several)
     for memory in found:
         if memory.ndim != 1:
             raise FragmentMismatchError(f"shared memory is a 1-D array of bytes here, not one of shape {memory.shape}")
     return found
 
 
-def _as_many(given: object, move: Move, one: type, what: str) -> tuple[Any, ...]:
-    """What each CTA has: a tuple of as many as the instruction's cta_group says."""
-    several = tuple(given) if isinstance(given, tuple | list) else (given,)
-    if len(several) != move.cta_group:
-        each = f"one {what}" if move.cta_group == 1 else f"two, (of the CTA, of its peer), each a {what}"
-        raise FragmentMismatchError(f"{move.mnemonic} takes {each}; given are {len(several)}")
-    return several
+def _as_many(given: object) -> tuple[Any, ...]:
+    """What each CTA has."""
+    return tuple(given) if isinstance(given, tuple | list) else (given,)

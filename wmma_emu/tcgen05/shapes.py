@@ -128,6 +128,8 @@ def tcgen05_layout(shape: str, num: int = 1, packed: bool = False) -> LaneMap:
         raise UnsupportedInstructionError(
             f"tcgen05.ld and .st have no shape {shorten(shape)}; legal are {', '.join(SHAPES)}"
         )
+    if not isinstance(packed, bool | np.bool_):
+        raise UnsupportedInstructionError(f"packed is True or False, not {shorten(packed)}")
     if integer_of(num) not in row.repeats:
         legal = ", ".join(f".x{x}" for x in row.repeats)
         raise UnsupportedInstructionError(f"{row.name} has no repeat {shorten(num)}; legal are {legal}")

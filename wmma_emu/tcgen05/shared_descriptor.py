@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What does the 64-bit shared-memory descriptor of tcgen05 say: where a matrix begins, its strides, its swizzle."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import SupportsIndex
 
 import numpy as np
@@ -14,11 +14,12 @@ from wmma_emu.errors import (
     shorten,
 )
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.instructions import Arch
 from wmma_emu.layouts.matrix_descriptor import WINDOW
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES
-from wmma_emu.tcgen05.shared_table import ATOMS_32B, SWIZZLES, Mode
+from wmma_emu.tcgen05.shared_table import ABSOLUTE_LEADING, ATOMS_32B, SWIZZLES, Mode
 
-__all__ = ["FIELDS", "SharedMemoryDescriptor"]
+__all__ = ["FIELDS", "SharedMemoryDescriptor", "descriptor_on"]
 
 FIELDS = {"start": (0, 14), "leading": (16, 14), "stride": (32, 14), "base_offset": (49, 3),
           "leading_absolute": (52, 1), "swizzle": (61, 3)}  # fmt: skip
@@ -126,6 +127,29 @@ class SharedMemoryDescriptor:
             word | self.base_offset << FIELDS["base_offset"][0] | self.leading_absolute << FIELDS["leading_absolute"][0]
         )
 
+    def moved(self, by: int) -> "SharedMemoryDescriptor":
+        """Return the descriptor of what lies so many bytes further on, as kernels go from one step of k to the next.
+
+        Parameters
+        ----------
+        by : int
+            A multiple of 16. CuTe's descriptor iterators count these.
+
+        Raises
+        ------
+        FragmentMismatchError, AlignmentError, OutOfBoundsError
+            As the class, of the new start.
+
+        Examples
+        --------
+        >>> hex(SharedMemoryDescriptor(start=1024, leading=16, stride=1024, swizzle=128).moved(32).encode())
+        '0x4000404000010042'
+        """
+        given = integer_of(by)
+        if given is None:
+            raise FragmentMismatchError(f"a descriptor is moved by an integer of bytes, not {shorten(by)}")
+        return replace(self, start=self.start + given)
+
     @classmethod
     def decode(cls, descriptor: SupportsIndex) -> "SharedMemoryDescriptor":
         """Read the 64 bits.
@@ -164,6 +188,36 @@ class SharedMemoryDescriptor:
             )
         start, leading, stride = (CHUNK_BYTES * field[name] for name in _ADDRESSES)
         return cls(start, leading, stride, modes[0], field["base_offset"], bool(field["leading_absolute"]))
+
+
+def descriptor_on(given: "SharedMemoryDescriptor | SupportsIndex", chip: Arch) -> SharedMemoryDescriptor:
+    """Read a descriptor, or its 64 bits, as a chip does.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For an absolute leading dimension on a chip that has only offsets; and as `SharedMemoryDescriptor.decode`.
+    FragmentMismatchError
+        For what is no descriptor.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import arch_of
+    >>> descriptor_on(0x4010404000800000, arch_of("b300")).leading_absolute
+    True
+    >>> descriptor_on(0x4010404000800000, arch_of("b200"))
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: bit 52 of a shared-memory descriptor, a leading dimension that is an
+    absolute address, exists on sm_103, not on sm_100 (Blackwell)
+    """
+    found = given if isinstance(given, SharedMemoryDescriptor) else SharedMemoryDescriptor.decode(given)
+    if found.leading_absolute and chip.name not in ABSOLUTE_LEADING.archs:
+        raise UnsupportedInstructionError(
+            "bit 52 of a shared-memory descriptor, a leading dimension that is an absolute address, exists on "
+            f"{', '.join(ABSOLUTE_LEADING.archs)}, not on {chip.name} ({chip.generation})"
+        )
+    return found
 
 
 def _check_bytes(name: str, given: int) -> None:

@@ -26,7 +26,8 @@ from wmma_emu.layouts.shared_memory_places import (
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, LINES, Major, Swizzle
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
-from wmma_emu.tcgen05.shared_table import ATOMS_32B, RULES, STEPS_OF_TENSOR, SWIZZLES, Mode, Rule
+from wmma_emu.tcgen05.shared_table import ABSOLUTE_LEADING, ATOMS_32B, RULES, STEPS_OF_TENSOR, SWIZZLES, Mode, Rule
+from wmma_emu.warp.options import check_flag
 
 __all__ = ["addresses", "image_of", "read_matrix", "rule_of"]
 
@@ -34,10 +35,6 @@ _LONGEST = 1 << 12
 """More rows or k than any operand has."""
 
 _BYTE = format_of("u8")
-
-_SPLIT_BYTES = 48
-"""Bytes of k of the operands whose lines may go on at an absolute address: K = 96 of 4-bit elements, sm_103 (PTX ISA
-9.0, 9.7.16.3.1.2). That the part behind a line's 128 bytes begins the lines of the second chunk is inferred."""
 
 
 def addresses(
@@ -194,7 +191,7 @@ def image_of(
     # An empty descriptor says whether there is such a swizzle, before its row is asked for the offsets.
     mode = SharedMemoryDescriptor(0, 0, 0, swizzle).swizzle
     compact = _compact(rows, k, _slot(fmt, container), mode, major)
-    if leading_absolute and leading is None:
+    if check_flag("leading_absolute", leading_absolute) and leading is None:
         raise FragmentMismatchError("an absolute leading dimension is an address: pass leading=")
     leading = compact[0] if leading is None else leading
     stride = compact[1] if stride is None else stride
@@ -237,6 +234,8 @@ def read_rows(
     [48, 63, 176]
     """
     memory = as_shared_memory(memory)
+    if integer_of(rows) is None:
+        raise FragmentMismatchError(f"rows is {shorten(rows)}; it is an integer")
     places, _ = _places(descriptor, -(-rows // LINES) * LINES, row_bytes, _BYTE, "k", None)
     require_inside(memory, places[:rows], _BYTE, descriptor)
     return patterns_at(memory, places[:rows], _BYTE)
@@ -334,10 +333,10 @@ def _checked_shape(rows: int, k: int, fmt: Format, slot: int, major: Major, swiz
 def _check_lines(descriptor: SharedMemoryDescriptor, swizzle: Swizzle, along_bytes: int, major: Major) -> None:
     """Check that lines stay within their atom, or that they may go on elsewhere."""
     if descriptor.leading_absolute:
-        if major != "k" or along_bytes != _SPLIT_BYTES:
+        if major != "k" or along_bytes != ABSOLUTE_LEADING.row_bytes:
             raise UnsupportedInstructionError(
-                f"a leading dimension that is an absolute address exists for K-major operands of {_SPLIT_BYTES} bytes "
-                f"of k (96 elements of 4 bits), not for {along_bytes} bytes {'K' if major == 'k' else 'MN'}-major"
+                f"a leading dimension that is an absolute address exists for K-major operands of "
+                f"{ABSOLUTE_LEADING.row_bytes} bytes of k (96 elements of 4 bits), not for {along_bytes} bytes {'K' if major == 'k' else 'MN'}-major"
             )
         if descriptor.leading % swizzle.atom_bytes:
             raise AlignmentError(

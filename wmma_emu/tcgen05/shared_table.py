@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from wmma_emu.layouts.shared_memory_table import STEPS, Major, Steps, Swizzle
 
-__all__ = ["ATOMS_32B", "RULES", "STEPS_OF_TENSOR", "SWIZZLES", "Mode", "Rule"]
+__all__ = ["ABSOLUTE_LEADING", "ATOMS_32B", "RULES", "STEPS_OF_TENSOR", "SWIZZLES", "Mode", "Rule"]
 
 Mode = int | str
 """A swizzle mode: 0 for none, 32, 64, 128, or `ATOMS_32B`."""
@@ -15,6 +15,30 @@ ATOMS_32B = "128B with 32B atoms"
 
 _MANUAL = "PTX ISA 9.0, 9.7.16.4.1 (shared memory descriptor), 9.7.16.10.6 (atoms of the swizzle modes)"
 _CUTE = "CuTe, mma_traits_sm100.hpp: canonical layouts of make_umma_desc"
+
+
+@dataclass(frozen=True, slots=True)
+class AbsoluteLeading:
+    """What the leading dimension may be an absolute address for.
+
+    Parameters
+    ----------
+    archs : tuple of str
+    row_bytes : int
+        Bytes of k: 96 elements of 4 bits.
+    source, status : str
+    """
+
+    archs: tuple[str, ...]
+    row_bytes: int
+    source: str
+    status: str
+
+
+ABSOLUTE_LEADING = AbsoluteLeading(
+    ("sm_103",), 48, "PTX ISA 9.0, 9.7.16.3.1.2, 9.7.16.4.1.1 (target ISA note: sm_103a)", "documented"
+)
+"""Bit 52 of a descriptor. That the part behind a line's 128 bytes begins the lines of the second chunk is inferred."""
 
 SWIZZLES: dict[Mode, Swizzle] = {
     0: Swizzle(0, 0, 0, f"{_MANUAL}; {_CUTE}", "documented"),

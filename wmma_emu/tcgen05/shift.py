@@ -6,7 +6,7 @@ import numpy as np
 from wmma_emu.errors import AlignmentError, UnsupportedInstructionError
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.spec import LANES, WARPS
-from wmma_emu.tcgen05.moves import DEFAULT_ARCH, lookup_move
+from wmma_emu.tcgen05.moves import DEFAULT_ARCH, bound_move
 from wmma_emu.tcgen05.pairs import Memories, tensor_memories
 from wmma_emu.tcgen05.tensor_memory import column_of, lane_of
 
@@ -47,6 +47,11 @@ def shift_down(
     FragmentMismatchError
         For what is no tensor memory, or not as many as there are CTAs.
 
+    Warns
+    -----
+    UnverifiedModelWarning
+        With ``.cta_group::2``, which nobody has read back.
+
     Notes
     -----
     PTX ISA 9.0, 9.7.16.9.3, says that 32-byte elements shift downwards across all rows except the last, by one row.
@@ -63,8 +68,8 @@ def shift_down(
     >>> tmem.read([0, 1, 30, 31, 32, 63, 127], 0).tolist()
     [1, 2, 31, 31, 33, 63, 127]
     """
-    move = lookup_move("tcgen05.shift", instruction, arch)
-    memories = tensor_memories(tmem, move)
+    move = bound_move("tcgen05.shift", instruction, arch)
+    memories = tensor_memories(tmem, move.cta_group, move.mnemonic)
     lane, column = lane_of(where), column_of(where)
     if lane % LANES:
         low = lane - lane % LANES

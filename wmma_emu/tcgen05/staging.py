@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.instructions import Arch, Instruction, Operand, lookup
 from wmma_emu.layouts.spec import Ints
-from wmma_emu.tcgen05.cells import base_of, read_cells, tensor_memories, write_cells, write_d
+from wmma_emu.tcgen05.cells import base_of, read_cells, write_cells, write_d
 from wmma_emu.tcgen05.data_layouts import (
     DataPath,
     Placement,
@@ -22,13 +23,13 @@ from wmma_emu.tcgen05.data_layouts import (
     metadata_placement,
     scale_placement,
 )
-from wmma_emu.tcgen05.in_tensor_memory import InTensorMemory
+from wmma_emu.tcgen05.in_tensor_memory import InTensorMemory, ScaleInTensorMemory
 from wmma_emu.tcgen05.instruction_descriptor import InstructionDescriptor
 from wmma_emu.tcgen05.operands import SharedMemories, indices_of, nibbles_of
+from wmma_emu.tcgen05.pairs import tensor_memories
 from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
 from wmma_emu.tcgen05.shared_matrix import image_of
 from wmma_emu.tcgen05.shared_table import Mode
-from wmma_emu.warp.block_scales import BoundScale
 from wmma_emu.warp.instruction import BoundInstruction
 from wmma_emu.warp.matrices import check_logical_a
 from wmma_emu.warp.options import check_flag
@@ -40,7 +41,11 @@ __all__ = ["StagedInstruction", "Stored"]
 Stored = Literal["a", "d", "scale_a", "scale_b", "metadata"]
 
 _METADATA_COLUMNS = 2
-"""CuTe begins metadata in even columns; elsewhere the selector would not be told from the address."""
+"""CuTe begins metadata in even columns; elsewhere the selector would not be told from the address. An odd column
+faulted on an sm_110 (published notes on sparse metadata in Triton)."""
+
+_FARTHEST_SHIFT = 32
+"""Columns of B beyond N that a zero-column mask may reach."""
 
 
 class StagedInstruction(BoundInstruction):
@@ -53,8 +58,8 @@ class StagedInstruction(BoundInstruction):
             raise UnsupportedInstructionError(f"{instruction.mnemonic} is no tcgen05.mma: it is a BoundInstruction")
         super().__init__(lookup(instruction, arch), arch, lowering, model)
         if instruction.is_block_scaled:
-            self.scale_a = BoundScale(instruction, "a", arch.name)
-            self.scale_b = BoundScale(instruction, "b", arch.name)
+            self.scale_a = ScaleInTensorMemory(instruction, "a", arch.name)
+            self.scale_b = ScaleInTensorMemory(instruction, "b", arch.name)
 
     def _operand(self, operand: Operand) -> BoundOperand:
         return InTensorMemory(self.instruction, operand, self.arch.name)
@@ -97,7 +102,7 @@ class StagedInstruction(BoundInstruction):
         transpose : bool
             MN-major: the descriptor has to say so too.
         more_columns : int
-            Columns of B beyond N, which a shift reaches.
+            Columns of B beyond N, which a shift of ``.ws`` reaches: 0 to 32.
 
         Returns
         -------
@@ -115,7 +120,7 @@ class StagedInstruction(BoundInstruction):
         bound = self.a if operand == "a" else self.b
         bits = to_bits(matrix, bound.format, bound.name)
         row = self.instruction
-        legal = (row.m, row.terms) if operand == "a" else (row.k, row.n + more_columns)
+        legal = (row.m, row.terms) if operand == "a" else (row.k, row.n + self._more_columns(operand, more_columns))
         if bits.shape != legal:
             raise FragmentMismatchError(f"{bound.name} has shape {bits.shape}; {row.mnemonic} takes {legal}")
         lines = bits if operand == "a" else np.ascontiguousarray(bits.T)
@@ -128,20 +133,39 @@ class StagedInstruction(BoundInstruction):
         memories = tuple(memory for memory, _ in images)
         return (memories[0] if group == 1 else memories), images[0][1]
 
+    def _more_columns(self, operand: str, given: object) -> int:
+        """Check how many columns there are beyond N."""
+        columns = integer_of(given)
+        shifts = operand == "b" and self.instruction.family.startswith("tcgen05.mma.ws")
+        if columns is None or not 0 <= columns <= (_FARTHEST_SHIFT if shifts else 0):
+            raise UnsupportedInstructionError(
+                f"more_columns is 0 to {_FARTHEST_SHIFT} for B of tcgen05.mma.ws, which alone shifts B, and 0 for "
+                f"{operand} of {self.mnemonic}; not {shorten(given)}"
+            )
+        return columns
+
     def placement(self, operand: Stored, *, scale_id: int = 0, selector: int = 0) -> Placement:
-        """Return where an operand lies in tensor memory; see `wmma_emu.tcgen05.data_layouts`."""
-        match operand:
-            case "a":
-                return a_placement(self.instruction)
-            case "d":
-                return d_placement(self.instruction)
-            case "scale_a" | "scale_b":
-                return scale_placement(self.instruction, "a" if operand == "scale_a" else "b", scale_id)
-            case "metadata":
-                return metadata_placement(self.instruction, selector)
-        raise UnsupportedInstructionError(
-            f"a, d, scale_a, scale_b and metadata lie in tensor memory, not {shorten(operand)}"
-        )
+        """Return where an operand lies in tensor memory; see `wmma_emu.tcgen05.data_layouts`.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+            For an operand that does not lie there or that the instruction lacks, and for a ``scale_id`` or a
+            ``selector`` that the operand has not.
+        """
+        if not isinstance(operand, str) or operand not in ("a", "d", "scale_a", "scale_b", "metadata"):
+            raise UnsupportedInstructionError(
+                f"a, d, scale_a, scale_b and metadata lie in tensor memory, not {shorten(operand)}"
+            )
+        scaled = operand.startswith("scale")
+        for name, given, taken in (("scale_id", scale_id, scaled), ("selector", selector, operand == "metadata")):
+            if not taken and integer_of(given) != 0:
+                raise UnsupportedInstructionError(f"{operand} has no {name}: leave {name}={shorten(given)} out")
+        if scaled:
+            return scale_placement(self.instruction, "a" if operand == "scale_a" else "b", scale_id)
+        if operand == "metadata":
+            return metadata_placement(self.instruction, selector)
+        return a_placement(self.instruction) if operand == "a" else d_placement(self.instruction)
 
     def store(
         self, tmem: Any, operand: Stored, address: int, matrix: ArrayLike, *, scale_id: int = 0, selector: int = 0
@@ -164,7 +188,7 @@ class StagedInstruction(BoundInstruction):
         FragmentMismatchError, AlignmentError, OutOfBoundsError
             For another matrix, an address where the operand cannot begin, and columns that are not allocated.
         """
-        memories = tensor_memories(tmem, self.data_path.cta_group)
+        memories = tensor_memories(tmem, self.data_path.cta_group, self.mnemonic)
         placement = self.placement(operand, scale_id=scale_id, selector=selector)
         bits = self._stored_bits(operand, matrix)
         if bits.shape != placement.shape:
@@ -180,10 +204,11 @@ class StagedInstruction(BoundInstruction):
             write_cells(memories, placement, *base, bits)
 
     def _stored_bits(self, operand: Stored, matrix: ArrayLike) -> Bits:
-        if operand in ("scale_a", "scale_b"):
-            return BoundScale(self.instruction, "a" if operand == "scale_a" else "b", self.arch.name).bits(matrix)
+        scale = {"scale_a": self.scale_a, "scale_b": self.scale_b}.get(operand)
+        if scale is not None:
+            return scale.bits(matrix)
         if operand == "metadata":
-            given = np.asarray(matrix)
+            given, _ = as_numpy(matrix, "metadata")
             if given.dtype.kind not in "iu" or ((given < 0) | (given > 15)).any():
                 raise FragmentMismatchError(f"metadata are nibbles, integers of 0 to 15, not {shorten(matrix)}")
             return given.astype(np.uint32)
@@ -198,7 +223,7 @@ class StagedInstruction(BoundInstruction):
         AlignmentError, OutOfBoundsError, FragmentMismatchError
             As `store`.
         """
-        memories = tensor_memories(tmem, self.data_path.cta_group)
+        memories = tensor_memories(tmem, self.data_path.cta_group, self.mnemonic)
         placement, fmt = d_placement(self.instruction), self.product.d
         return from_bits(read_cells(memories, placement, *self._base("d", address)).astype(fmt.storage), fmt)
 

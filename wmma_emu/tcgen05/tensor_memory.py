@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What tensor memory holds: 128 lanes of 512 words, of which instructions reach the columns that were allocated."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.display import warn_caller
 from wmma_emu.errors import (
     FragmentMismatchError,
     OutOfBoundsError,
@@ -72,7 +72,7 @@ class TensorMemory:
         self.lanes = LANES
         self.columns = _power_of_two(columns, COLUMNS, "tensor memory has")
         self._words = np.zeros((self.lanes, self.columns), np.uint32)
-        self._known = np.zeros((self.lanes, self.columns), np.uint8)  # lower bits that somebody wrote
+        self._known = np.zeros((self.lanes, self.columns), np.uint32)  # bits that somebody wrote
         self._allocations: dict[int, int] = {}
         self._may_allocate, self._most = True, self.columns
 
@@ -193,19 +193,27 @@ class TensorMemory:
         UnspecifiedBehaviourWarning
             If a word was not written since its allocation; it reads as 0.
         """
-        mask = _mask(bits)
-        lane, column = self._places(lanes, columns)
-        unwritten = self._known[lane, column] < bits
+        return self._read(*self._places(lanes, columns), _mask(bits))
+
+    def read_masked(self, lanes: Any, columns: Any, masks: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Read some bits of words: those that a mask has, of the shape of the places; the others are 0.
+
+        Raises and warns as `read`, which it is for cells that share a word, such as block scales.
+        """
+        return self._read(*self._places(lanes, columns), masks)
+
+    def _read(self, lane: Ints, column: Ints, masks: Any) -> NDArray[np.uint32]:
+        unwritten = (self._known[lane, column] & masks) != masks
         if unwritten.any():
             first = np.unravel_index(int(unwritten.argmax()), unwritten.shape)
-            warnings.warn(
+            bits = int(np.broadcast_to(masks, unwritten.shape)[first]).bit_count()
+            warn_caller(
                 f"{int(unwritten.sum())} of {unwritten.size} words of tensor memory are read of which nobody wrote "
                 f"all {bits} bits, the first at lane {int(lane[first])}, column {int(column[first])}: 0 here, anything "
                 "on a GPU",
                 UnspecifiedBehaviourWarning,
-                stacklevel=2,
             )
-        words: NDArray[np.uint32] = self._words[lane, column] & mask
+        words: NDArray[np.uint32] = self._words[lane, column] & masks
         return words
 
     def write(self, lanes: Any, columns: Any, words: Any, bits: int = WORD_BITS) -> None:
@@ -240,7 +248,24 @@ class TensorMemory:
                 f"words of shape {words.shape} for lanes and columns of shape {lane.shape}"
             ) from None
         self._words[lane, column] = given & mask
-        self._known[lane, column] = bits
+        self._known[lane, column] = mask
+
+    def write_masked(self, lanes: Any, columns: Any, words: NDArray[np.uint32], masks: NDArray[np.uint32]) -> None:
+        """Write some bits of words, those that a mask has; the others stay. All three have the shape of the places.
+
+        A place may occur several times, with masks that share no bit.
+
+        Raises
+        ------
+        OutOfBoundsError, FragmentMismatchError
+            As `read`; nothing is written.
+        """
+        places = self._places(lanes, columns)
+        fresh, cleared = np.zeros_like(self._words), np.zeros_like(self._words)
+        np.bitwise_or.at(fresh, places, words & masks)
+        np.bitwise_or.at(cleared, places, masks)
+        self._words = self._words & ~cleared | fresh
+        self._known |= cleared
 
     def move(self, from_lanes: Any, from_columns: Any, lanes: Any, columns: Any) -> None:
         """Copy words within the memory, whether or not somebody wrote them; sources are read before any is written.

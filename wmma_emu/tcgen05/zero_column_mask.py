@@ -9,11 +9,15 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.warp.options import check_flag
 
 __all__ = ["ZeroColumnMask"]
 
 _PARTS = {128: 1, 64: 2, 32: 4}
 """Parts of the mask, each a generator of its own, by m."""
+
+_COLUMNS = (64, 128, 256)
+"""Every n of `tcgen05.mma.ws`."""
 
 _RESERVED = 0b111 << 36 | 0b11 << 62
 
@@ -34,7 +38,7 @@ class ZeroColumnMask:
     first_spans : tuple of four int
         What each part begins with: 0 a use span, 1 a skip span.
     start_counts : tuple of four int
-        Columns, 0 to 255, that are left out at the beginning of each part's pattern.
+        Columns, 0 to 255, that are left out at the beginning of each part's pattern: fewer than its first span has.
     shift : int
         Column n of D meets column n + shift of B; at most 16 for m = 32, else 32.
 
@@ -47,7 +51,9 @@ class ZeroColumnMask:
     -----
     PTX ISA 9.3, zero-column mask descriptor of tcgen05. Its table exchanges the two spans: its examples, and CuTe
     (``MaskAndShiftB``), have them as they are here. That a column of the mask is a column of D, and not one of
-    B before the shift, is how CuTe's convolutions fill it in.
+    B before the shift, is how CuTe's convolutions fill it in. They never leave out a whole span. A published emulator
+    has it from an SM100 that such a count leaves one column of the first span; by the manual's words the pattern would
+    begin in a later span.
 
     Examples
     --------
@@ -66,8 +72,7 @@ class ZeroColumnMask:
     shift: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.non_zero, bool):
-            raise UnsupportedInstructionError(f"non_zero is True or False, not {shorten(self.non_zero)}")
+        object.__setattr__(self, "non_zero", check_flag("non_zero", self.non_zero))
         for name in ("use_span", "skip_span"):
             _require(name, getattr(self, name), 1, 256)
         _require("shift", self.shift, 0, 32)
@@ -116,15 +121,21 @@ class ZeroColumnMask:
         Raises
         ------
         UnsupportedInstructionError
-            For an m that `tcgen05.mma.ws` has not, and a shift that is too large for it.
+            For an m or an n that `tcgen05.mma.ws` has not, a shift that is too large for the m, and a part whose start
+            count leaves out its whole first span: sources disagree on what is zero then.
         """
-        if m not in _PARTS:
+        parts = _PARTS.get(integer_of(m) or 0)
+        if parts is None:
             raise UnsupportedInstructionError(f"m of tcgen05.mma.ws is 32, 64 or 128, not {shorten(m)}")
-        if self.shift > 16 and m == 32:
+        columns = integer_of(n)
+        if columns not in _COLUMNS:
+            raise UnsupportedInstructionError(f"n of tcgen05.mma.ws is 64, 128 or 256, not {shorten(n)}")
+        if self.shift > 16 and parts == 4:
             raise UnsupportedInstructionError(f"the shift is at most 16 for m = 32, not {self.shift}")
         if not self.non_zero:
-            return np.zeros(n, np.bool_)
-        part, place = np.divmod(np.arange(n), n // _PARTS[m])
+            return np.zeros(columns, np.bool_)
+        self._check_starts(parts)
+        part, place = np.divmod(np.arange(columns), columns // parts)
         place = place + np.array(self.start_counts)[part]
         period = self.use_span + self.skip_span
         skipped_first: Any = np.array(self.first_spans)[part] == 1
@@ -132,6 +143,17 @@ class ZeroColumnMask:
             skipped_first, place % period < self.skip_span, place % period >= self.use_span
         )
         return found
+
+    def _check_starts(self, parts: int) -> None:
+        """Refuse a part that would begin behind its first span."""
+        for i in range(parts):
+            span = self.skip_span if self.first_spans[i] else self.use_span
+            if self.start_counts[i] >= span:
+                raise UnsupportedInstructionError(
+                    f"part {i} of the zero-column mask begins with a span of {span} columns and leaves out "
+                    f"{self.start_counts[i]}: whether a later span or the last of these columns comes first is not "
+                    f"documented; leave out {span - 1} at most"
+                )
 
 
 def _require(name: str, given: object, least: int, most: int) -> None:

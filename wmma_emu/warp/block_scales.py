@@ -61,8 +61,8 @@ class BoundScale:
     >>> registers = scale_b.pack(S, byte_id=2, thread_id=1)
     >>> [hex(x) for x in registers[:3]]                               # exponents 126 and 129, low k in the low byte
     ['0x0', '0x817e0000', '0x0']
-    >>> scale_b.unpack(registers, byte_id=2, thread_id=1)[:, 0]
-    array([0.5, 4], dtype=float8_e8m0fnu)
+    >>> scale_b.unpack(registers, byte_id=2, thread_id=1)[:, 0].astype(float).tolist()
+    [0.5, 4.0]
     """
 
     instruction: Instruction

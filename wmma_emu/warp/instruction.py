@@ -217,10 +217,9 @@ class BoundInstruction:
 
         Examples
         --------
-        >>> import numpy as np, wmma_emu as we
-        >>> from wmma_emu.instructions import arch_of, lookup
-        >>> with np.testing.suppress_warnings() as known:
-        ...     known.filter(we.UnverifiedModelWarning)
+        >>> import numpy as np, warnings, wmma_emu as we
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", we.UnverifiedModelWarning)
         ...     ins = we.instruction("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0", arch="sm_120")
         >>> a, b, c = (np.full((x.num_registers, 32), y, np.uint32)             # 1.0 everywhere, and 0.0
         ...            for x, y in ((ins.a, 0x38383838), (ins.b, 0x38383838), (ins.c, 0)))

@@ -9,6 +9,7 @@ from wmma_emu.arithmetic.explanation.notation import decimal
 from wmma_emu.arithmetic.explanation.trace import trace
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.table import FMA_F32
+from wmma_emu.errors import FragmentMismatchError
 
 __all__ = ["explain_dot"]
 
@@ -61,8 +62,7 @@ def explain_dot(
         product = replace(product, k=max(len(a), 1))
     zeros = [0] * (-len(a) % product.k)
     left, right = (*a, *zeros), (*b, *zeros)
-    scales = [(*x, *[0] * (len(left) // product.scale_block - len(x))) if product.scale_block else ()
-              for x in (scale_a, scale_b)]  # fmt: skip
+    scales = [_filled(product, x, len(a), len(left)) for x in (scale_a, scale_b)]
     executions = trace(product, list(left), list(right), c, ks, *scales)
     result, model = executions[-1].result if executions else c, product.model
     return Explanation(
@@ -71,5 +71,14 @@ def explain_dot(
         c_format=product.c.name, d_format=product.d.name, k=len(a) if k is None else k, a=left, b=right,
         ks=tuple(range(len(left)) if ks is None else ks), c=c, executions=executions, result=result,
         value=decimal(result, product.d), scale_format=product.scale.name if product.scale else "",
-        scale_a=scales[0], scale_b=scales[1], scale_block=product.scale_block,
+        scale_a=scales[0], scale_b=scales[1], scale_block=product.scale_block, model_name=model.name,
     )  # fmt: skip
+
+
+def _filled(product: DotProduct, scales: Sequence[int], count: int, filled: int) -> tuple[int, ...]:
+    """The scales of so many products, and 0 for what fills the last instruction."""
+    block = product.scale_block
+    wanted = -(-count // block) if block else 0
+    if len(scales) not in (wanted, filled // block if block else 0):
+        raise FragmentMismatchError(f"{len(scales)} block scales for {count} products; {wanted} are wanted")
+    return (*scales, *[0] * (filled // block - len(scales))) if block else ()

@@ -48,6 +48,8 @@ class Explanation:
     scale_a, scale_b : tuple of int
         Patterns of the scales of the row and of the column, one for each ``scale_block`` products.
     scale_block : int
+    model_name : str
+        Of an alternative row of the table of models; ``""`` of the default.
     """
 
     instruction: str
@@ -75,6 +77,7 @@ class Explanation:
     scale_a: tuple[int, ...] = ()
     scale_b: tuple[int, ...] = ()
     scale_block: int = 0
+    model_name: str = ""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -129,7 +132,7 @@ class Explanation:
         rows += [
             ("operands", f"{used}; K = {self.k}{filled}{several}{sparse}{scales}"),
             ("model", self.model),
-            ("status", self.status),
+            ("status", self.status + (f"; the alternative {self.model_name!r}" if self.model_name else "")),
             ("source", self.source),
         ]
         if self.note:

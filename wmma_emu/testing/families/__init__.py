@@ -1,8 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Inputs that bring out what a chip's arithmetic does: families, each drawn from a seed for any instruction."""
 
-from wmma_emu.testing.families.operands import VERSION, Operands, draw, families_of
+from wmma_emu.testing.families.block_scales import Scales
+from wmma_emu.testing.families.operands import VERSION, Operands, draw, draw_scales, families_of
 from wmma_emu.testing.families.samples import Sample, matrices
 from wmma_emu.testing.families.table import FAMILIES, Family
 
-__all__ = ["FAMILIES", "VERSION", "Family", "Operands", "Sample", "draw", "families_of", "matrices"]
+__all__ = [
+    "FAMILIES",
+    "VERSION",
+    "Family",
+    "Operands",
+    "Sample",
+    "Scales",
+    "draw",
+    "draw_scales",
+    "families_of",
+    "matrices",
+]

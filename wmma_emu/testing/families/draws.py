@@ -179,11 +179,13 @@ class Draw:
         return self.signed(self.fmt.infinity) if self.fmt.has_infinity else self.largest()
 
     def nan(self) -> Words:
-        """Draw NaN with payloads, quiet and signalling, of both signs.
+        """Draw NaN with payloads, quiet and signalling, of both signs; largest numbers where the format has none.
 
         Half of tf32's keep their payload where the chip does not look: infinities to it.
         """
         fmt = self.fmt
+        if fmt.nan == "none":
+            return self.largest()
         top = (1 << fmt.exponent_bits) - 1 << fmt.fraction_bits
         if fmt.nan == "all_ones":
             return self.signed(top | (1 << fmt.fraction_bits) - 1)

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from wmma_emu.formats import Format
+from wmma_emu.formats import Format, format_of
 from wmma_emu.instructions import Instruction
 
 __all__ = ["Facts"]
@@ -24,6 +24,10 @@ class Facts:
         Whether metadata has to name places in ascending order.
     together : int
         How many neighbouring elements one index of the metadata moves: two where they lie in 4 bits.
+    scale : Format, optional
+        Of the block scales.
+    scale_vec : int
+        How many of them a row of A has, and a column of B.
     """
 
     a: Format
@@ -36,6 +40,8 @@ class Facts:
     terms: int
     ordered: bool = False
     together: int = 1
+    scale: Format | None = None
+    scale_vec: int = 0
 
     @classmethod
     def of(cls, instruction: Instruction) -> "Facts":
@@ -43,7 +49,9 @@ class Facts:
         a, b, c, d = (instruction.format(x) for x in ("a", "b", "c", "d"))
         ordered = instruction.family == "mma.sp::ordered_metadata"
         together = 2 if instruction.container("a").bits == 4 else 1
-        return cls(a, b, c, d, instruction.m, instruction.n, instruction.k, instruction.terms, ordered, together)
+        scale = format_of(instruction.scale) if instruction.is_block_scaled else None
+        return cls(a, b, c, d, instruction.m, instruction.n, instruction.k, instruction.terms, ordered, together,
+                   scale, instruction.scale_vec)  # fmt: skip
 
     @property
     def is_sparse(self) -> bool:
@@ -91,6 +99,6 @@ class Facts:
         return self.bottom_product <= self.accumulator.emin - self.last_bit - 1
 
     def name(self) -> str:
-        """Everything that the bits of a draw depend on: not the memory layouts, not the modifiers."""
+        """Everything that the bits of A, B and C depend on: not the memory layouts, the modifiers, the scales."""
         types = ".".join(x.name for x in (self.d, self.a, self.b, self.c))
         return f"m{self.m}n{self.n}k{self.k}|{self.terms}|{types}"

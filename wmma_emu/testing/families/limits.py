@@ -7,8 +7,8 @@ from wmma_emu.testing.families.draws import ALL, Draw
 from wmma_emu.testing.families.words import Words
 
 __all__ = [
-    "floor_bits", "largest_results", "lone_underflow", "small_products", "small_products_and_c", "straddle_overflow",
-    "subnormal_operands", "subnormal_results",
+    "floor_bits", "largest_results", "lone_underflow", "scaled_to_the_ends", "small_products", "small_products_and_c",
+    "straddle_overflow", "subnormal_operands", "subnormal_results",
 ]  # fmt: skip
 
 
@@ -108,6 +108,15 @@ def straddle_overflow(draw: Draw) -> Words:
         return large
     few = ALL * 3 // max(facts.terms, 3)
     return np.where(draw.selector < few, large, draw.zero())
+
+
+def scaled_to_the_ends(draw: Draw) -> Words:
+    """Ordinary products, which block scales bring to the ends of the accumulator's range; c there, or zero."""
+    if draw.operand != "c":
+        return draw.mix((ALL // 8, draw.zero()), rest=draw.number(draw.between(-3, 4)))
+    near = draw.number(draw.fmt.emax - draw.between(0, 12))
+    return draw.mix((ALL // 2, draw.zero()), (ALL // 8, draw.subnormal()), (ALL // 8, draw.number(draw.between(-4, 4))),
+                    rest=near)  # fmt: skip
 
 
 def largest_results(draw: Draw) -> Words:

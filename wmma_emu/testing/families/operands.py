@@ -11,6 +11,7 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction, lookup
 from wmma_emu.instructions.spec import Operand
+from wmma_emu.testing.families.block_scales import Scales, scale_pools
 from wmma_emu.testing.families.draws import Draw
 from wmma_emu.testing.families.facts import Facts
 from wmma_emu.testing.families.plan import Plan
@@ -18,7 +19,7 @@ from wmma_emu.testing.families.sparsity import ALTERNATIVES, draw_indices, sprea
 from wmma_emu.testing.families.table import FAMILIES, Family
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["VERSION", "Operands", "draw", "families_of", "row_of"]
+__all__ = ["VERSION", "Operands", "draw", "draw_scales", "families_of", "row_of"]
 
 VERSION = 1
 """Of the bits: it changes whenever a draw changes, and is part of the key."""
@@ -62,7 +63,7 @@ def draw(
     """Draw pools of A, B and C of one family, of which every combination is a sample.
 
     The chip has no part in it: families are made from formats and shape alone. Memory layouts and modifiers do not
-    matter either; more tiles begin with the same tiles.
+    matter either; more tiles begin with the same tiles. Block scales are drawn by `draw_scales`.
 
     Parameters
     ----------
@@ -101,11 +102,9 @@ def draw(
     """
     row = row_of(instruction)
     facts = Facts.of(row)
-    chosen = FAMILIES.get(family) if isinstance(family, str) else None
-    if chosen is None or not _applies(chosen, facts):
-        raise _no_such_family(row, family)
+    chosen = _family(row, facts, family)
     _check_numbers(seed, {"a_tiles": a_tiles, "b_tiles": b_tiles, "c_tiles": c_tiles})
-    key = f"wmma_emu families {VERSION}|{int(seed)}|{family}|{facts.name()}"
+    key = _key(seed, chosen, facts)
     plan = Plan(facts, key, chosen.pairing)
     alternatives = ALTERNATIVES if facts.is_sparse else 1
     a, b, c = (
@@ -115,6 +114,66 @@ def draw(
     if not facts.is_sparse:
         return Operands(a, b, c, None)
     return Operands(a, spread(facts, b), c, draw_indices(facts, plan, key, a_tiles))
+
+
+def draw_scales(
+    instruction: Instruction | BoundInstruction | str, family: str, seed: int, a_tiles: int, b_tiles: int
+) -> Scales:
+    """Draw the block scales that go with pools of A and B of the same family and seed.
+
+    Parameters
+    ----------
+    instruction : Instruction, BoundInstruction or str
+        One with block scales.
+    family : str
+        One of ``families_of(instruction)``. Where it has a structure over k, such as products that cancel, the scales
+        leave it whole.
+    seed, a_tiles, b_tiles : int
+        As for `draw`.
+
+    Returns
+    -------
+    Scales
+        uint8 patterns: (a_tiles, m, scale_vec) and (b_tiles, scale_vec, n).
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For an instruction without block scales, and a family that it does not have.
+    FragmentMismatchError
+        For a seed that is no integer, or numbers of tiles that are no positive ones.
+
+    Examples
+    --------
+    >>> name = "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"
+    >>> scale_a, scale_b = draw_scales(name, "cancel_halves", 0, 2, 3)
+    >>> scale_a.shape, scale_b.shape, scale_a.dtype
+    ((2, 16, 2), (3, 2, 8), dtype('uint8'))
+    >>> products = scale_a[0, 0].astype(int) + scale_b[0, :, 0]                 # exponents, alike in both blocks
+    >>> bool(products[0] == products[1])
+    True
+    """
+    row = row_of(instruction)
+    facts = Facts.of(row)
+    if facts.scale is None:
+        raise UnsupportedInstructionError(
+            f"{row.mnemonic} has no block scales; instructions with .block_scale have (kind::mxf8f6f4, kind::mxf4, "
+            "kind::mxf4nvf4)"
+        )
+    chosen = _family(row, facts, family)
+    _check_numbers(seed, {"a_tiles": a_tiles, "b_tiles": b_tiles})
+    return scale_pools(facts, facts.scale, chosen.scales, _key(seed, chosen, facts), a_tiles, b_tiles)
+
+
+def _key(seed: int, family: Family, facts: Facts) -> str:
+    return f"wmma_emu families {VERSION}|{int(seed)}|{family.name}|{facts.name()}"
+
+
+def _family(row: Instruction, facts: Facts, family: object) -> Family:
+    chosen = FAMILIES.get(family) if isinstance(family, str) else None
+    if chosen is None or not _applies(chosen, facts):
+        raise _no_such_family(row, family)
+    return chosen
 
 
 def _each(a_tiles: int, b_tiles: int, c_tiles: int) -> tuple[tuple[Operand, int], ...]:

@@ -44,9 +44,7 @@ class Plan:
         none = everything[:0]
         match pairing:
             case "random":
-                pairs = (terms - max(terms // 8, 2)) // 2
-                self.first, self.second = self.order[:pairs], self.order[pairs : 2 * pairs]
-                self.rest = self.order[2 * pairs :]
+                self.first, self.second, self.rest = self._random_pairs()
             case "halves":
                 self.first, self.second, self.rest = everything[: terms // 2], everything[terms // 2 :], none
             case "byte_pairs":
@@ -54,6 +52,16 @@ class Plan:
                 self.second, self.rest = self.first + 2, none
             case _:
                 self.first, self.second, self.rest = none, none, everything
+
+    def _random_pairs(self) -> tuple[Indices, Indices, Indices]:
+        """Shuffled pairs, and what stays over; elements that metadata move together stay together."""
+        together = self.facts.together
+        groups = self.facts.terms // together
+        order = self.order if together == 1 else permutation(f"{self.key}|groups", groups)
+        pairs = (groups - max(groups // 8, 2)) // 2
+        positions = (order[:, None] * together + np.arange(together)).ravel()
+        cuts = pairs * together
+        return positions[:cuts], positions[cuts : 2 * cuts], positions[2 * cuts :]
 
     def _levels(self, name: str, count: int) -> NDArray[np.int64]:
         words: Words = random_words(f"{self.key}|{name}", count)

@@ -52,7 +52,7 @@ def draw_indices(facts: Facts, plan: Plan, key: str, tiles: int) -> NDArray[np.i
     together = facts.together
     groups = facts.terms // together
     words = random_words(f"{key}|indices", tiles * facts.m * groups).reshape(tiles, facts.m, groups)
-    # A group's elements move together, and so do positions that cancel; no family of 4-bit elements has those.
+    # A group's elements move together, and so do positions that cancel, whole groups of them.
     leader = plan.partner // together
     own = (words >> np.uint64(63)).astype(np.int64)[:, :, leader]
     k = _alternative_k(facts)

@@ -36,6 +36,9 @@ class Family:
         Which positions of k cancel.
     applies : callable
         Whether an instruction's formats and shape have such inputs.
+    scales : str
+        Which block scales go with it, where the instruction has them: one of
+        `wmma_emu.testing.families.block_scales.PATTERNS`.
     """
 
     name: str
@@ -45,6 +48,11 @@ class Family:
     make: Callable[[Draw], Words]
     pairing: str = ""
     applies: Callable[[Facts], bool] = _always
+    scales: str = "mixed"
+
+
+def _has_scales(facts: Facts) -> bool:
+    return facts.scale is not None
 
 
 def _is_byte(facts: Facts) -> bool:
@@ -77,25 +85,25 @@ _ROWS = (
     Family("raw", "float", "uniform bit patterns with zeros among them; half of the lines without infinities and NaN",
            "what nobody thought of", ordinary.raw),
     Family("near_one", "float", "a few last places from one, both signs; integers as c",
-           "fused products, the last bits of a sum that cancels", ordinary.near_one),
+           "fused products, the last bits of a sum that cancels", ordinary.near_one, scales="level"),
     Family("mostly_zero", "float", "one product in a row, in each position of k in turn; or the products of half of k",
            "which k meets which, unused positions", ordinary.mostly_zero),
     Family("one_large", "float", "one or two large products, or c, and many small ones around the last bit kept",
-           "how many bits are kept, and which way the others are cut", alignment.one_large),
+           "how many bits are kept, and which way the others are cut", alignment.one_large, scales="far"),
     Family("single_bits", "float", "powers of two: a large one, and few around the last place of result and sum",
-           "the last bit kept, exactly", alignment.single_bits),
+           "the last bit kept, exactly", alignment.single_bits, scales="level"),
     Family("ties", "float", "a number, half of its last place, and single bits below that",
-           "rounding of results, and that it happens once", alignment.ties),
+           "rounding of results, and that it happens once", alignment.ties, scales="level"),
     Family("largest_significands", "float", "largest significands, mostly one sign, exponents by row and column",
-           "the width of the sum, its carries", alignment.largest_significands),
+           "the width of the sum, its carries", alignment.largest_significands, scales="level"),
     Family("zero_times_huge", "float", "zeros that meet huge numbers, beside small terms",
            "that a zero product has no exponent", alignment.zero_times_huge),
     Family("cancel_pairs", "float", "products that cancel in shuffled pairs; small ones and c are left",
-           "normalisation, where c joins, steps of k", cancellation.cancel, "random"),
+           "normalisation, where c joins, steps of k", cancellation.cancel, "random", scales="high"),
     Family("cancel_halves", "float", "the second half of k cancels the first; c is left",
-           "steps of k and what is rounded between them", cancellation.cancel, "halves"),
+           "steps of k and what is rounded between them", cancellation.cancel, "halves", scales="high"),
     Family("cancel_byte_pairs", "float", "k % 4 >= 2 cancels k % 4 < 2; c is left",
-           "FP8 run as f16: its two steps", cancellation.cancel, "byte_pairs", _is_byte),
+           "FP8 run as f16: its two steps", cancellation.cancel, "byte_pairs", _is_byte, scales="high"),
     Family("subnormal_operands", "float", "subnormal operands times ordinary ones",
            "flushing of operands, their exponents", limits.subnormal_operands),
     Family("small_products", "float", "products around the accumulator's smallest number; c is zero",
@@ -111,17 +119,26 @@ _ROWS = (
     Family("straddle_overflow", "float", "few products around the accumulator's largest number, c near it",
            "overflow of results and of products", limits.straddle_overflow, applies=_overflows),
     Family("overflow_pairs", "float", "products that the accumulator cannot hold cancel in shuffled pairs",
-           "overflow inside a step", cancellation.overflow_and_cancel, "random", _overflows),
+           "overflow inside a step", cancellation.overflow_and_cancel, "random", _overflows, scales="high"),
     Family("overflow_halves", "float", "the same, the second half of k cancelling the first",
-           "overflow between steps", cancellation.overflow_and_cancel, "halves", _overflows),
+           "overflow between steps", cancellation.overflow_and_cancel, "halves", _overflows, scales="high"),
     Family("largest_results", "float", "the accumulator's largest number, half of its last place, and bits below that",
            "where overflow begins", limits.largest_results, applies=_overflows),
     Family("specials", "float", "NaN with payloads, infinities, zeros, largest numbers, in each position of k and in c",
-           "what becomes of specials", specials.specials, "random"),
+           "what becomes of specials", specials.specials, "random", scales="level"),
     Family("signed_zeros", "float", "products that are zeros of one sign or of both, or cancel; c a zero",
-           "the sign of zero", specials.signed_zeros, "random"),
+           "the sign of zero", specials.signed_zeros, "random", scales="level"),
     Family("c_alone", "float", "products that are all zero, and any c",
            "what a step does to c", specials.c_alone),
+    Family("scales_far", "float", "ordinary numbers; of a row's and a column's block scales one far above the rest",
+           "alignment between blocks, what a group's sum is aligned by", ordinary.wide_c, applies=_has_scales,
+           scales="far"),
+    Family("scales_limits", "float", "ordinary numbers; block scales whose products reach both ends of the range",
+           "overflow and underflow by scales", limits.scaled_to_the_ends, applies=_has_scales, scales="limits"),
+    Family("scales_special", "float", "ordinary numbers; NaN, 0, the smallest and the largest among the block scales",
+           "what a NaN scale does, and a scale of zero", ordinary.mostly_zero, applies=_has_scales, scales="special"),
+    Family("scales_raw", "float", "ordinary numbers; uniform patterns as block scales",
+           "what nobody thought of", ordinary.normal, applies=_has_scales, scales="raw"),
     Family("integer_normal", "integer", "any elements, a moderate c", "which element meets which",
            integers.integer_normal),
     Family("integer_limits", "integer", "smallest and largest elements; c near the ends of its range",

@@ -60,6 +60,12 @@ class Subject:
         self.instruction = row_of(like)
         self.name = _name_of(f)
         self.a, self.b, self.c, self.d = (self.instruction.format(x) for x in ("a", "b", "c", "d"))
+        if self.instruction.is_block_scaled or self.instruction.is_tensor:
+            reads = "block scales" if self.instruction.is_block_scaled else "tensor memory"
+            raise UnsupportedInstructionError(
+                f"{self.instruction.mnemonic} reads {reads}, and probe asks f(a, b, c) without; compare with "
+                "wmma_emu.testing.assert_bits_equal on strategies.operands and strategies.scales"
+            )
         if not self.a.is_float:
             raise UnsupportedInstructionError(
                 f"{self.instruction.mnemonic} multiplies {self.a}: integer sums are exact, there is nothing to find "

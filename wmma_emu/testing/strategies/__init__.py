@@ -39,6 +39,7 @@ from wmma_emu.testing.strategies.operand_matrices import OperandMatrices  # noqa
 from wmma_emu.testing.strategies.operands import operands  # noqa: E402
 from wmma_emu.testing.strategies.patterns import bit_patterns, formats, from_dtype  # noqa: E402
 from wmma_emu.testing.strategies.registers import Registers, registers  # noqa: E402
+from wmma_emu.testing.strategies.scales import scales  # noqa: E402
 
 __all__ = [
     "OperandMatrices",
@@ -56,4 +57,5 @@ __all__ = [
     "models",
     "operands",
     "registers",
+    "scales",
 ]

@@ -78,6 +78,7 @@ def operands(
     -------
     strategy of OperandMatrices
         A tuple (A, B, C) in the dtypes of the formats: ``ins(*operands)``. A sparse A has the zeros that it leaves out.
+        Block scales come from `scales`.
 
     Raises
     ------

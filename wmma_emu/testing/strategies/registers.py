@@ -17,6 +17,7 @@ from wmma_emu.testing.strategies.matrices import seeds
 from wmma_emu.testing.strategies.metadata import unread_words
 from wmma_emu.testing.strategies.operands import draw_operands
 from wmma_emu.testing.strategies.patterns import integers
+from wmma_emu.testing.strategies.scales import draw_scale_registers
 from wmma_emu.testing.strategies.unread import has_copies, has_unread, with_other_copies, with_other_words
 from wmma_emu.warp import BoundInstruction
 
@@ -37,7 +38,8 @@ class Registers(_Registers):
     a, b, c : unsigned integer array
         Registers; of `wgmma` b is a matrix, which lies in shared memory.
     options : dict
-        ``metadata`` and ``selector`` of a sparse instruction; nothing of others.
+        ``metadata`` and ``selector`` of a sparse instruction; registers and selectors of block scales, as ``scale_a``
+        and ``byte_id_a``; nothing of others.
     origin : str
         Family, seed, what was left out, edits, and what places hold that nothing reads.
     """
@@ -82,7 +84,7 @@ class Registers(_Registers):
             )
             more = f"; and {len(there) - 4} more" if len(there) > 4 else ""
             lines.append(f"{name} {words.dtype} ({shape}): {shown + more if len(there) else 'all 0'}")
-        lines += [f"{name}={value!r}" for name, value in self.options.items() if name == "selector"]
+        lines += [f"{name}={value!r}" for name, value in self.options.items() if name == "selector" or "_id_" in name]
         return "\n  ".join(lines) + ">"
 
 
@@ -117,7 +119,7 @@ def registers(
     Returns
     -------
     strategy of Registers
-        A tuple (a, b, c); metadata and selector of a sparse instruction are in its ``options``.
+        A tuple (a, b, c); metadata and selector of a sparse instruction, and block scales, are in its ``options``.
 
     Raises
     ------
@@ -163,6 +165,8 @@ def registers(
         words = unread_words(drawn.seed, row) if drawn.seed else np.zeros((row.warps, 32), np.uint32)
         words = words if row.is_warpgroup else words[0]
         options = {"metadata": _merged(ins, read, words, selector), "selector": selector}
+    if row.is_block_scaled:
+        options |= draw_scale_registers(draw, ins, allowed)
     return Registers(packed[0], packed[1], packed[2], options, origin)
 
 
