@@ -64,8 +64,9 @@ def regenerate_inputs(instruction: Instruction, family: str, seed: int, tiles: i
 
 def _registers(instruction: Instruction, operand: Operand, family: str, key: str, tiles: int) -> NDArray[Any]:
     fmt, registers = instruction.format(operand), instruction.registers(operand)
+    container = instruction.container(operand)
     width = max(fmt.bits, 32)
-    shape = (registers, width // fmt.bits, tiles, 32)
+    shape = (registers, width // container.bits, tiles, 32)
     if family == "edges":
         layout = layout_for(instruction, operand, instruction.archs[-1])
         matrices = _edges(_draw(instruction, operand, key, (tiles, *layout.matrix_shape), tile_axis=0))
@@ -74,7 +75,7 @@ def _registers(instruction: Instruction, operand: Operand, family: str, key: str
         patterns = (_float if fmt.is_float else _integer)(_draw(instruction, operand, key, shape, tile_axis=2), family)
     word = np.zeros((registers, tiles, 32), np.uint64)
     for i in range(shape[1]):
-        word |= patterns[:, i] << np.uint64(i * fmt.bits)
+        word |= patterns[:, i] << np.uint64(i * container.bits + container.shift)
     return word.astype(f"u{width // 8}")
 
 

@@ -113,7 +113,7 @@ class PtxSyntaxError(WmmaEmuError, ValueError):
 
 
 class UnverifiedModelWarning(UserWarning):
-    """The arithmetic of this instruction on this chip has no recording behind it."""
+    """What this instruction computes on this chip, or where it puts its data, has no recording behind it."""
 
 
 class UnspecifiedBehaviourWarning(UserWarning):

@@ -45,5 +45,6 @@ def test_every_page_is_in_the_tree_of_pages():
     index = (FOLDER / "index.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^(\w+)$", index, re.MULTILINE)) == set(PAGES)
     assert {x.__name__ for x in map(module_of, PAGES)} >= {
-        f"wmma_emu{x}" for x in ("", ".wmma", ".testing", ".testing.strategies", ".ptx", ".viz", ".gpu", ".quantise", ".tcgen05")
+        f"wmma_emu{x}"
+        for x in ("", ".wmma", ".testing", ".testing.strategies", ".ptx", ".viz", ".gpu", ".quantise", ".tcgen05")
     }

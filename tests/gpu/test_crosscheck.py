@@ -95,8 +95,8 @@ def test_per_group_spreads_a_number_over_the_instructions_of_each_kind():
     assert all(60_000 <= x["dot_products"] < 80_000 for x in groups.values())
 
 
-def test_every_instruction_has_a_kind_and_every_kind_an_instruction_of_hopper():
-    rows = [row for row in we.INSTRUCTIONS.values() if "sm_90" in row.archs]
+def test_every_instruction_has_a_kind_and_every_kind_an_instruction_of_hopper_or_blackwell():
+    rows = [row for row in we.INSTRUCTIONS.values() if {"sm_90", "sm_120"} & {*row.archs}]
     assert {group_of(row) for row in rows} == set(GROUPS)
 
 

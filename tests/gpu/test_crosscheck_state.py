@@ -130,7 +130,7 @@ def test_the_state_of_another_form_is_refused(tmp_path):
     data = json.loads(state.read_text())
     del data["campaign"]["form of the state"]
     state.write_text(json.dumps(data))
-    with pytest.raises(UnsupportedInstructionError, match="form of the state: None there, 2 here"):
+    with pytest.raises(UnsupportedInstructionError, match="form of the state: None there, 3 here"):
         _small_campaign(state)
 
 

@@ -231,3 +231,10 @@ def test_chips_without_tensor_memory_have_none(chip):
 def test_integers_are_multiplied_on_sm_100_alone():
     with pytest.raises(UnsupportedInstructionError, match="sm_103"):
         lookup("tcgen05.mma.kind::i8.m64n8.s32.s8.s8", "sm_103")
+
+
+@pytest.mark.parametrize("kind", ["f17", None, "", ["f16"]])
+def test_sizes_of_a_kind_that_does_not_exist_are_an_error_and_not_none(kind):
+    with pytest.raises(UnsupportedInstructionError, match="has no kind"):
+        tensor_sizes(kind)
+    assert tensor_sizes("mxf4", ws=True) == () == tensor_sizes("f16", cta_group=3)

@@ -202,7 +202,7 @@ def test_columns_of_zeros_and_shifts_of_b(m):
     product, random = Product(ins), np.random.default_rng(5)
     wide = encode(random.choice([-2.0, 1.0, 3.0], (8, 160)), format_of("tf32"))
     shared = ins.in_shared_memory("b", from_bits(wide, "tf32"), more_columns=32)
-    mask = ZeroColumnMask(True, 5, 2, (1, 0, 1, 0), (0, 3, 250, 1), shift=13)
+    mask = ZeroColumnMask(True, 5, 2, (1, 0, 1, 0), (0, 3, 1, 4), shift=13)
     said = ins.descriptor(max_shift=32)
     ins.execute(product.tmem, 0, product.shared_a, shared, descriptor=said, zero_column_mask=mask.encode())
     b = np.where(mask.columns(m, 128), 0, values(wide, "tf32")[:, 13:141])
@@ -291,6 +291,54 @@ def test_a_result_of_16_bits_leaves_the_upper_halves_unwritten():
 def test_instructions_and_operands_show_themselves():
     ins = bound("f16", 64, 8)
     assert "tcgen05.mma" in ins._repr_html_() and "in tensor memory" in ins.d._repr_html_()
+    scaled = bound("mxf4", 128, 8)
+    assert repr(scaled.scale_b) == f"<scale_b of {scaled.mnemonic} on sm_100: 2x8 ue8m0 in tensor memory>"
+    for ask in (lambda: ins.machine, lambda: ins.schedule):
+        with pytest.raises(UnsupportedInstructionError, match=r"machine code of tcgen05.* on sm_100 is not known"):
+            ask()
+
+
+def test_bytes_of_scales_that_nobody_wrote_warn():
+    product = Product(bound("mxf8f6f4", 128, 8))
+    ins = product.ins
+    said = ins.descriptor(scale_id_a=1)
+    with pytest.warns(UnspecifiedBehaviourWarning, match="nobody wrote all 8 bits, the first at lane 0, column 300"):
+        ins.execute(product.tmem, 0, product.shared_a, product.shared_b, descriptor=said, **product.options)
+    ins.store(product.tmem, "scale_a", SCALE_A_AT, product.scale_a, scale_id=1)
+    ins.execute(product.tmem, 0, product.shared_a, product.shared_b, descriptor=said, enable_input_d=False,
+                **product.options)  # fmt: skip
+    assert np.array_equal(product.got(), product.want(adds=False))
+
+
+def test_the_top_bit_of_a_ue4m3_scale_does_not_count():
+    product = Product(bound("mxf4nvf4", 128, 8))
+    ins = product.ins
+    ins.store(product.tmem, "scale_a", SCALE_A_AT, product.scale_a | np.uint8(0x80))
+    ins.store(product.tmem, "scale_b", SCALE_B_AT, product.scale_b | np.uint8(0x80))
+    assert (product.tmem.words[0, SCALE_A_AT] & 0x80808080) == 0x80808080
+    ins.execute(product.tmem, 0, product.shared_a, product.shared_b, **product.options)
+    assert np.array_equal(product.got(), product.want())
+
+
+@pytest.mark.filterwarnings("error::wmma_emu.errors.UnverifiedModelWarning")
+def test_who_binds_integers_is_told_of_places_that_are_inferred():
+    # Of every other kind binding warns already, as the arithmetic has no recording behind it.
+    product = Product(bound("i8", 128, 16))
+    product.ins.store(product.tmem, "a", A_AT, product.packed)
+    product.ins.execute(product.tmem, 0, A_AT, product.shared_b)  # all of it documented
+    folded = Product(bound("i8", 64, 64, ws=True))
+    with pytest.warns(UnverifiedModelWarning, match="where A lies in tensor memory is inferred") as caught:
+        folded.ins.store(folded.tmem, "a", A_AT, folded.packed)
+    assert caught[0].filename == __file__
+    with pytest.warns(UnverifiedModelWarning, match="where A lies in tensor memory is inferred"):
+        folded.ins.execute(folded.tmem, 0, A_AT, folded.shared_b)
+    with pytest.warns(UnverifiedModelWarning, match="where metadata lies in tensor memory is inferred"):
+        sparse = Product(bound("i8", 128, 16, sparse=True))
+    with pytest.warns(UnverifiedModelWarning, match="where metadata lies in tensor memory is inferred"):
+        sparse.ins.execute(sparse.tmem, 0, sparse.shared_a, sparse.shared_b, **sparse.options)
+    for kind in set(TENSOR_KINDS) - {"i8"}:
+        with pytest.warns(UnverifiedModelWarning, match="the arithmetic is"):
+            bound(kind, 128, 16)
 
 
 def test_indices_of_metadata_are_the_places_of_packed_elements():

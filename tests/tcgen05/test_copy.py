@@ -9,8 +9,13 @@ from wmma_emu.errors import (
     FragmentMismatchError,
     OutOfBoundsError,
     UnsupportedInstructionError,
+    UnverifiedModelWarning,
 )
-from wmma_emu.tcgen05 import SharedMemoryDescriptor, TensorMemory, address, cp, image_of
+from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.instructions.tensor import tensor_instruction
+from wmma_emu.tcgen05 import SharedMemoryDescriptor, TensorMemory, address, bound_tensor_instruction, cp, image_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 
 SHAPES = {"128x256b": (128, 8), "4x256b": (4, 8), "128x128b": (128, 4), "64x128b.warpx2::02_13": (64, 4),
           "64x128b.warpx2::01_23": (64, 4), "32x128b.warpx4": (32, 4)}  # fmt: skip
@@ -99,10 +104,54 @@ def test_elements_of_6_bits_become_bytes(shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_where_elements_of_4_bits_land_is_not_guessed(shape):
-    _, data, descriptor = shared_rows(*SHAPES[shape])
-    with pytest.raises(UnsupportedInstructionError, match="figure alone"):
-        cp(memory(), 0, data, descriptor, f"tcgen05.cp.cta_group::1.{shape}.b8x16.b4x16_p64")
+def test_elements_of_4_bits_become_the_middle_bits_of_bytes(shape):
+    # As TVM's tests of tcgen05 expect: two elements a byte, the lower nibble first, and then 8 bytes of padding.
+    rows, columns = SHAPES[shape]
+    codes = np.random.default_rng(2).integers(0, 16, (-(-rows // 8) * 8, 4 * columns), np.uint8)
+    chunks = np.full((len(codes), columns // 4, 16), 0xFF, np.uint8)
+    chunks[..., :8] = (codes[:, 0::2] | codes[:, 1::2] << 4).reshape(len(codes), -1, 8)
+    data, descriptor = image_of(chunks.reshape(len(codes), -1), "u8")
+    tmem = memory()
+    cp(tmem, 0, data, descriptor, f"tcgen05.cp.cta_group::1.{shape}.b8x16.b4x16_p64")
+    for row, lanes in enumerate(expected_lanes(shape)):
+        for lane in lanes:
+            assert np.array_equal(tmem.read(lane, np.arange(columns)).view(np.uint8), codes[row] << 2)
+
+
+def test_a_decompressed_a_is_multiplied_from_tensor_memory():
+    for fmt, way in (("e2m1", "b4x16_p64"), ("e3m2", "b6x16_p32")):
+        row = tensor_instruction("f8f6f4", 128, 16, "f32", fmt, "e4m3")
+        ins = bound_tensor_instruction(row, "sm_100")
+        draw = np.random.default_rng(3)
+        a = draw.integers(0, 1 << ins.a.format.bits, (128, 32), np.uint8)
+        b = draw.integers(0x30, 0x40, (32, 16), np.uint8)
+        shared_b = ins.in_shared_memory("b", from_bits(b, "e4m3"))
+        tmem = memory(512)
+        data, descriptor = image_of(a, fmt, container=8)
+        cp(tmem, 256, data, descriptor, f"tcgen05.cp.cta_group::1.128x256b.b8x16.{way}")
+        ins.execute(tmem, 0, 256, shared_b, enable_input_d=False)
+        want = ins(from_bits(a, fmt), from_bits(b, "e4m3"))
+        assert np.array_equal(ins.load(tmem, 0).view(np.uint32), want.view(np.uint32))
+
+
+@pytest.mark.filterwarnings("error::wmma_emu.errors.UnverifiedModelWarning")
+def test_copies_that_nobody_has_read_back_warn():
+    _, data, descriptor = shared_rows(128, 8)
+    for form in ("128x256b", "32x128b.warpx4", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23"):
+        cp(memory(), 0, data, descriptor, f"tcgen05.cp.cta_group::1.{form}")  # recorded or documented: no warning
+    for form in ("128x128b", "4x256b", "32x128b.warpx4.b8x16.b4x16_p64", "128x256b.b8x16.b6x16_p32"):
+        with pytest.warns(UnverifiedModelWarning, match=rf"{form}: what goes where is (inferred|literature)"):
+            cp(memory(), 0, data, descriptor, f"tcgen05.cp.cta_group::1.{form}")
+
+
+def test_an_absolute_leading_dimension_is_for_sm_103():
+    _, data, _ = shared_rows(128, 8)
+    descriptor = SharedMemoryDescriptor(0, 2048, 1024, 128, leading_absolute=True)
+    for given in (descriptor, descriptor.encode()):
+        with pytest.raises(UnsupportedInstructionError, match=r"bit 52 .* exists on sm_103, not on sm_100"):
+            cp(memory(), 0, data, given, "tcgen05.cp.cta_group::1.128x256b")
+        with pytest.raises(UnsupportedInstructionError, match="48 bytes of k"):
+            cp(memory(), 0, data, given, "tcgen05.cp.cta_group::1.128x256b", arch="sm_103")
 
 
 def test_rows_of_4x256b_go_to_the_last_lanes_of_each_warp_too():

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.instructions import lookup
 from wmma_emu.instructions.tensor import tensor_instruction
 from wmma_emu.tcgen05.data_layouts import (
@@ -260,3 +260,58 @@ def test_what_is_not_there_or_not_known_is_refused():
         scale_placement(long, "a")
     with pytest.raises(UnsupportedInstructionError, match="A and B have block scales"):
         scale_placement(KINDS["mxf4"], "d")
+
+
+@pytest.mark.parametrize(
+    "place", [data_path, d_placement, a_placement, lambda x: scale_placement(x, "a"), metadata_placement]
+)
+@pytest.mark.parametrize("given", [None, "tcgen05.mma.kind::f16.m64n8.f32.f16.f16", [1], np.zeros(3)], ids=type)
+def test_what_is_no_instruction_has_no_place(place, given):
+    with pytest.raises(UnsupportedInstructionError, match="is no Instruction; tensor_instruction"):
+        place(given)
+
+
+def test_placements_say_what_they_are():
+    assert repr(d_placement(PATHS["F"])) == (
+        "<Placement of D: 64x24 cells of 32 bits, 24 columns of tensor memory, documented>"
+    )
+    assert "scale_B: 2x256 cells of 8 bits in 4 copies, 8 columns" in repr(scale_placement(KINDS["mxf4"], "b"))
+    for wrong in (None, "0", 0.0, [0], np.zeros(3)):
+        with pytest.raises(FragmentMismatchError, match="lane of a place in tensor memory is an integer"):
+            d_placement(PATHS["F"]).element(0, wrong, 0, 0)
+
+
+def test_a_row_by_hand_of_every_layout_that_folds_or_leaves_lanes_out():
+    # Row 37 and column 41 of 64, worked out on paper from the captions: half of the lanes, 2 x 2, 1 x 4.
+    by_hand = {"F": (37 // 16 * 32 + 5, 41), "C": (2 * 32 + 5, 41), "B": (37 + 64, 9), "E": (37 + 64, 9), "G": None}
+    for name, want in by_hand.items():
+        row = f16(64, 64) if name == "F" else PATHS[name]
+        found = d_placement(row)
+        if want is None:
+            assert (found.lane[0, 21, 41], found.column[0, 21, 41]) == (21 + 2 * 32, 41 - 32)
+            continue
+        assert (found.cta[0, 37, 41], found.lane[0, 37, 41], found.column[0, 37, 41]) == (0, *want)
+    pair = d_placement(PATHS["B"])
+    assert (pair.cta[0, 101, 41], pair.lane[0, 101, 41]) == (1, 101)
+
+
+def test_a_blocked_tile_of_scales_goes_where_the_instruction_looks():
+    # Libraries keep 128 x 4 scales as 512 bytes: row % 32, then row // 32, then k. cp .32x128b.warpx4 makes a lane of
+    # each 16 bytes, four times. Byte i of the word in column c of lane l is the scale of row 32 c + l and block i.
+    for row, ids in ((KINDS["mxf8f6f4"], (0, 1, 2, 3)), (KINDS["mxf4"], (0, 2)), (KINDS["mxf4nvf4"], (0,))):
+        for scale_id, operand in itertools.product(ids, "ab"):
+            found = scale_placement(row, operand, scale_id)
+            for copy, i, block in np.ndindex(*found.lane.shape) if operand == "a" else ():
+                own = i % data_path(row).rows
+                at = copy, i, block
+                offset_in_tile = own % 32 * 16 + own // 32 * 4 + scale_id + block
+                assert found.lane[at] % 32 == offset_in_tile // 16 and found.lane[at] // 32 == copy
+                assert 4 * found.column[at] + found.bit[at] // 8 == offset_in_tile % 16
+            if operand == "b" and data_path(row).parts == 1:
+                n = np.arange(row.n)
+                tile, own = n // 128, n % 128
+                for block in range(row.scale_vec):
+                    inside = own % 32 * 16 + own // 32 * 4 + scale_id + block
+                    assert np.array_equal(found.lane[0, block] % 32, inside // 16)
+                    there = 4 * found.column[0, block] + found.bit[0, block] // 8
+                    assert np.array_equal(there, 16 * tile + inside % 16)

@@ -17,6 +17,8 @@ from wmma_emu.tcgen05 import TensorMemory, address, addresses_of_warps, ld, st
 SHAPES = {"32x32b": (32, 1, 1), "16x64b": (16, 2, 1), "16x128b": (16, 4, 2), "16x256b": (16, 8, 4)}
 """Lanes, columns and registers for a repeat of 1."""
 
+pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
+
 
 def memory(columns=512, seed=0):
     """Tensor memory full of known words."""

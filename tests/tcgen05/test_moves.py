@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnsupportedInstructionError, UnverifiedModelWarning
 from wmma_emu.tcgen05 import COPY_SHAPES, MOVES, SHAPES
-from wmma_emu.tcgen05.moves import lookup_move
+from wmma_emu.tcgen05.moves import bound_move, lookup_move
 
 
 def test_there_are_as_many_forms_as_ptxas_accepts():
@@ -20,7 +20,7 @@ def test_there_are_as_many_forms_as_ptxas_accepts():
 def test_every_name_finds_its_row_and_says_where_it_is_from():
     for name, row in MOVES.items():
         assert lookup_move(row.family, name, row.archs[0]) is row
-        assert row.status in ("documented", "inferred", "recorded") and "PTX ISA" in row.source
+        assert row.status in ("documented", "inferred", "literature", "recorded") and "PTX ISA" in row.source
     for row in (*SHAPES.values(), *COPY_SHAPES.values()):
         assert row.status in ("documented", "inferred", "recorded") and "PTX ISA" in row.source
     assert {(row.shape, row.multicast) for row in MOVES.values() if row.family == "tcgen05.cp"} == set(COPY_SHAPES)
@@ -70,3 +70,14 @@ def test_chips_with_tensor_memory_have_them(name, chips, arch):
         return
     with pytest.raises(UnsupportedInstructionError, match="chips that have it are"):
         lookup_move(family, name, arch)
+
+
+@pytest.mark.parametrize("name", [x for x, row in MOVES.items() if row.num in (1, 2)])
+def test_a_form_that_nobody_has_read_back_warns(name):
+    row = MOVES[name]
+    if row.status in ("recorded", "documented"):
+        assert bound_move(row.family, name, "sm_103") is row
+        return
+    with pytest.warns(UnverifiedModelWarning, match=f"what goes where is {row.status}, with no recording") as caught:
+        assert bound_move(row.family, name, "sm_103") is row
+    assert caught[0].filename == __file__

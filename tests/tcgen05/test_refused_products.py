@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from tests.tcgen05.products import METADATA_AT, SCALE_A_AT, Product, bound, words
+from tests.tcgen05.products import A_AT, METADATA_AT, SCALE_A_AT, Product, bound, words
 from wmma_emu.errors import (
     AlignmentError,
     FragmentMismatchError,
@@ -22,7 +22,9 @@ from wmma_emu.tcgen05 import (
     SharedMemoryDescriptor,
     TensorMemory,
     bound_tensor_instruction,
+    image_of,
     mma,
+    tcgen05_layout,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
@@ -46,6 +48,15 @@ WRONG = {
     "another descriptor": (UnsupportedInstructionError, {"descriptor": 0x08060010}),
     "a descriptor with reserved bits": (UnsupportedInstructionError, {"descriptor": 0x08040010 | 1 << 6}),
     "scale_input_d of 16": (UnsupportedInstructionError, {"scale_input_d": 16}),
+    "an absolute leading address on sm_100": (
+        UnsupportedInstructionError,
+        {"b": (np.zeros(512, np.uint8), SharedMemoryDescriptor(0, 1024, 1024, 128, leading_absolute=True))},
+    ),
+    "shared memories of two CTAs": (
+        FragmentMismatchError,
+        {"b": ((np.zeros(512, np.uint8),) * 2, SharedMemoryDescriptor(0, 128, 256))},
+    ),
+    "lanes that are no array": (FragmentMismatchError, {"disable_output_lane": np.uint32(0)}),
     "three words of lanes": (FragmentMismatchError, {"disable_output_lane": (0, 0, 0)}),
     "lanes that are no words": (FragmentMismatchError, {"disable_output_lane": (0, 0, 0, 1 << 32)}),
     "a mask without .ws": (UnsupportedInstructionError, {"zero_column_mask": 0}),
@@ -149,6 +160,13 @@ def test_a_thousand_random_descriptors_are_errors_or_what_they_say():
         lambda: bound("f16", 64, 8).load(TensorMemory(), "0"),
         lambda: bound("f16", 64, 8, sparse=True).store(TensorMemory(), "metadata", 0, np.full((64, 8), 16)),
         lambda: bound("f16", 64, 8).descriptor(max_shift=8),
+        lambda: bound("f16", 64, 8).store(TensorMemory(), np.zeros(3), 0, np.zeros((64, 16), np.float16)),
+        lambda: bound("f16", 64, 8).placement(np.array(["a", "d"])),
+        lambda: bound("f16", 64, 8, sparse=True).store(TensorMemory(), "metadata", 0, [[1, 2], [3]]),
+        lambda: bound("f16", 64, 8, sparse=True).indices([[1, 2], [3]]),
+        lambda: bound("f16", 64, 64, ws=True).in_shared_memory("b", np.zeros((16, 64), np.float16), more_columns=None),
+        lambda: tcgen05_layout("32x32b", 1, np.zeros(3)),
+        lambda: image_of(np.zeros((8, 16), np.uint16), "f16", leading_absolute=np.zeros(3)),
     ],
 )
 def test_hostile_input_is_an_error_of_the_package(call):
@@ -198,7 +216,8 @@ def test_what_is_no_tensor_instruction_or_not_on_the_chip_is_refused():
     ("mnemonic", "message"),
     [
         ("tcgen05.mma.cta_group::1", "names a kind"),
-        ("tcgen05.mma.sp.cta_group::1.kind::f16", "says that A is dense"),
+        ("tcgen05.mma.sp.cta_group::1.kind::f16", r"says that A is dense \(bit 2\), and .* that it is sparse"),
+        ("tcgen05.mma.sparse.kind::f16", "'sparse' is no part of a tcgen05.mma"),
         ("tcgen05.mma.cta_group::2.kind::f16", "has no m = 64"),
         ("tcgen05.mma.ws.cta_group::1.kind::f16", "has no n = 8"),
         ("tcgen05.mma.cta_group::1.kind::tf32", "has the code"),
@@ -210,3 +229,48 @@ def test_a_mnemonic_that_contradicts_its_descriptor_is_refused(mnemonic, message
     said = InstructionDescriptor("f16", 64, 8, "f32", "bf16", "f16").encode()
     with pytest.raises(UnsupportedInstructionError, match=message):
         mma(mnemonic, product.tmem, 0, product.shared_a, product.shared_b, said)
+
+
+@pytest.mark.parametrize(
+    ("operand", "options", "message"),
+    [
+        ("d", {"scale_id": 2}, "d has no scale_id: leave scale_id=2 out"),
+        ("a", {"selector": 1}, "a has no selector"),
+        ("metadata", {"scale_id": 1}, "metadata has no scale_id"),
+        ("scale_a", {"selector": 1}, "scale_a has no selector"),
+        ("scale_b", {"selector": None}, "scale_b has no selector"),
+    ],
+)
+def test_options_of_another_operand_are_not_ignored(operand, options, message):
+    ins = bound("mxf4", 128, 8, sparse=True)
+    with pytest.raises(UnsupportedInstructionError, match=message):
+        ins.placement(operand, **options)
+    with pytest.raises(UnsupportedInstructionError, match=message):
+        ins.store(TensorMemory(), operand, 0, np.zeros((128, 2), np.uint8), **options)
+
+
+def test_columns_beyond_n_are_for_b_of_ws():
+    a, b = np.zeros((64, 16), np.float16), np.zeros((16, 96), np.float16)
+    ins = bound("f16", 64, 64, ws=True)
+    assert ins.in_shared_memory("b", from_bits(b.view(np.uint16), "f16"), more_columns=32)[0].size == 96 * 32
+    for which, operand, matrix, more in (
+        (ins, "a", from_bits(a.view(np.uint16), "bf16"), 1), (ins, "b", b, 33), (ins, "b", b, -1),
+        (bound("f16", 64, 64), "b", b, 32), (bound("f16", 128, 64, 2), "b", b, 32),
+    ):  # fmt: skip
+        with pytest.raises(UnsupportedInstructionError, match=f"0 for {operand} of .*; not {more}"):
+            which.in_shared_memory(operand, matrix, more_columns=more)
+
+
+def test_a_in_tensor_memory_is_not_transposed():
+    product = Product(bound("f16", 128, 16))
+    product.ins.store(product.tmem, "a", A_AT, product.packed)
+    said = product.ins.descriptor(transpose_a=True)
+    with pytest.raises(UnsupportedInstructionError, match="A in tensor memory is not transposed"):
+        product.ins.execute(product.tmem, 0, A_AT, product.shared_b, descriptor=said)
+
+
+def test_a_descriptor_of_another_kind_is_named():
+    product = Product(bound("f16", 128, 16))
+    said = InstructionDescriptor("tf32", 128, 16, "f32", "tf32", "tf32")
+    with pytest.raises(UnsupportedInstructionError, match="takes no descriptor of kind::tf32"):
+        product.ins.execute(product.tmem, 0, product.shared_a, product.shared_b, descriptor=said)

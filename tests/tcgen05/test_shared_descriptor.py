@@ -11,8 +11,10 @@ from wmma_emu.errors import (
     UnsupportedInstructionError,
     WmmaEmuError,
 )
+from wmma_emu.instructions import arch_of
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.tcgen05 import SharedMemoryDescriptor
+from wmma_emu.tcgen05.shared_descriptor import descriptor_on
 
 CODES = {0: 0, "128B with 32B atoms": 1, 128: 2, 64: 4, 32: 6}
 """Swizzle modes and bits 63 to 61 (PTX ISA, 9.7.16.4.1)."""
@@ -148,3 +150,25 @@ def test_fields_that_do_not_exist_are_refused(fields, error):
     with pytest.raises(error) as caught:
         SharedMemoryDescriptor(**({"start": 0, "leading": 16, "stride": 128} | fields))
     assert isinstance(caught.value, WmmaEmuError)
+
+
+def test_a_descriptor_moves_by_bytes():
+    d = SharedMemoryDescriptor(1024, 16, 1024, 128, base_offset=3)
+    assert d.moved(32).encode() == d.encode() + 2 and d.moved(np.int64(-1024)).start == 0 and d.moved(0) == d
+    for by, error in (
+        (8, AlignmentError), (-2048, OutOfBoundsError), (1 << 18, OutOfBoundsError), ("32", FragmentMismatchError),
+        (32.0, FragmentMismatchError), (True, FragmentMismatchError),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            d.moved(by)
+
+
+def test_an_absolute_leading_dimension_is_read_on_sm_103_alone():
+    plain = SharedMemoryDescriptor(0, 2048, 1024, 128)
+    absolute = SharedMemoryDescriptor(0, 2048, 1024, 128, leading_absolute=True)
+    for chip in ("sm_100", "sm_103"):
+        assert descriptor_on(plain.encode(), arch_of(chip)) == plain
+    assert descriptor_on(absolute, arch_of("sm_103")) is absolute
+    for given in (absolute, absolute.encode(), np.uint64(absolute.encode())):
+        with pytest.raises(UnsupportedInstructionError, match="exists on sm_103, not on sm_100"):
+            descriptor_on(given, arch_of("sm_100"))

@@ -15,6 +15,8 @@ from wmma_emu.tcgen05 import TensorMemory, address, shift_down
 
 ONE, TWO = "tcgen05.shift.cta_group::1.down", "tcgen05.shift.cta_group::2.down"
 
+pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
+
 
 def memory(seed=0, columns=64):
     tmem = TensorMemory()

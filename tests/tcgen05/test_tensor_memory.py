@@ -11,7 +11,7 @@ from wmma_emu.errors import (
     UnspecifiedBehaviourWarning,
     UnsupportedInstructionError,
 )
-from wmma_emu.tcgen05 import TensorMemory, address, column_of, lane_of
+from wmma_emu.tcgen05 import TensorMemory, address, column_of, lane_of, ld
 
 
 def test_an_address_has_its_lane_above_its_column():
@@ -235,3 +235,30 @@ def test_a_cta_may_have_fewer_columns():
     assert tmem.alloc(256) == 0
     with pytest.raises(OutOfBoundsError, match="there is no column 256"):
         tmem.read(0, 256)
+
+
+def test_bits_of_words_are_written_and_read_apart():
+    tmem = TensorMemory()
+    tmem.alloc(32)
+    second, third = np.uint32(0xFF00), np.uint32(0xFF0000)
+    tmem.write_masked([3, 3], [7, 7], np.array([0xABCDEF12] * 2, np.uint32), np.array([second, third]))
+    assert tmem.words[3, 7] == 0xCDEF00 and tmem.written.sum() == 1
+    tmem.write_masked(3, 7, np.uint32(0x5500), second)
+    assert tmem.read_masked(3, 7, second | third) == 0xCD5500
+    with pytest.warns(UnspecifiedBehaviourWarning, match="all 8 bits, the first at lane 3, column 7"):
+        assert tmem.read_masked(3, 7, np.uint32(0xFF)) == 0
+    with pytest.warns(UnspecifiedBehaviourWarning, match="all 32 bits"):
+        tmem.read(3, 7)
+    before = tmem.words.copy()
+    with pytest.raises(OutOfBoundsError):
+        tmem.write_masked([3, 3], [7, 32], np.zeros(2, np.uint32), np.array([second, third]))
+    assert np.array_equal(tmem.words, before)
+
+
+def test_warnings_name_the_line_outside_of_the_package():
+    tmem = TensorMemory()
+    tmem.alloc(32)
+    for read in (lambda: tmem.read(0, 0), lambda: ld(tmem, 0, "tcgen05.ld.32x32b.x1")):
+        with pytest.warns(UnspecifiedBehaviourWarning) as caught:
+            read()
+        assert [x.filename for x in caught] == [__file__]

@@ -2,6 +2,7 @@
 """The zero-column mask of `tcgen05.mma.ws`: the manual's examples, fields there and back, what is refused."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,3 +83,25 @@ def test_a_shift_beyond_16_does_not_go_with_32_rows():
     for wrong in (-1, 1 << 64, "0", None):
         with pytest.raises(FragmentMismatchError, match="64 bits"):
             ZeroColumnMask.decode(wrong)
+
+
+@pytest.mark.parametrize(
+    ("first", "start", "span"),
+    [(0, 4, 4), (0, 255, 4), (1, 2, 2), (1, 3, 2)],
+)
+def test_a_start_behind_the_first_span_is_refused_where_it_counts(first, start, span):
+    # By the manual's words a later span comes first; a published emulator has it from an SM100 that one column is left.
+    mask = ZeroColumnMask(True, 4, 2, (0, first, 0, 0), (0, start, 0, 0))
+    with pytest.raises(UnsupportedInstructionError, match=f"part 1 .* span of {span} columns and leaves out {start}"):
+        mask.columns(64, 64)
+    assert mask.columns(128, 64).sum() == 20  # m = 128 has one part
+    assert not replace(mask, non_zero=False).columns(32, 64).any()
+    assert replace(mask, start_counts=(0, span - 1, 0, 0)).columns(64, 64)[32] == first
+
+
+@pytest.mark.parametrize("n", [0, 32, 66, 1 << 40, -64, None, 64.0, [64]])
+def test_masks_are_as_wide_as_the_b_of_ws(n):
+    with pytest.raises(UnsupportedInstructionError, match=r"n of tcgen05\.mma\.ws is 64, 128 or 256"):
+        ZeroColumnMask().columns(64, n)
+    with pytest.raises(UnsupportedInstructionError, match=r"is 32, 64 or 128, not \[64\]"):
+        ZeroColumnMask().columns([64], 64)

@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.formats import FORMATS, decode
 from wmma_emu.formats.dtypes import dtype_of, from_bits
 from wmma_emu.testing import exact_dot, exact_matmul
@@ -128,3 +129,45 @@ def test_wrong_uses_say_what_to_do(call, words):
 def test_a_format_that_does_not_exist_is_named():
     with pytest.raises(ValueError, match="there is no format 'f17'"):
         exact_dot(ONES, ONES, a_format="f17")
+
+
+def test_block_scales_multiply_their_blocks_exactly():
+    rng = np.random.default_rng(3)
+    a, b = (from_bits(rng.integers(0, 16, s, np.uint8), "e2m1") for s in ((2, 5, 8), (8, 3)))
+    c = rng.integers(-9, 9, (2, 5, 3)).astype(np.float32)
+    of_a = rng.integers(0, 255, (2, 5, 2), np.uint8)  # any ue8m0 but NaN
+    of_b = rng.integers(1, 0x7F, (4, 3), np.uint8).view(ml_dtypes.float8_e4m3fn)
+    got = exact_matmul(a, b, c, scale_a=of_a.view(ml_dtypes.float8_e8m0fnu), scale_b=of_b)
+    for where in np.ndindex(2, 5, 3):
+        i, row, column = where
+        terms = (
+            Fraction(float(a[i, row, k])) * Fraction(float(b[k, column]))
+            * Fraction(2) ** (int(of_a[i, row, k // 4]) - 127) * Fraction(float(of_b[k // 2, column]))
+            for k in range(8)
+        )  # fmt: skip
+        assert got[where] == sum(terms) + Fraction(float(c[where]))
+    raw = exact_matmul(a, b, c, scale_a=of_a, scale_b=np.ones((1, 3), np.uint8) * 127, scale_format="ue8m0")
+    assert (raw == exact_matmul(a, b, c, scale_a=of_a, scale_format="ue8m0")).all()
+
+
+def test_scales_of_a_vector_are_those_of_a_matrix_of_one_line():
+    a, b = np.array([1, 2, 3, 4], np.float16), np.array([1, 1, 2, 2], np.float16)
+    scales = np.array([2, 0.5], np.float32)
+    assert exact_dot(a, b, 1, scale_a=scales) == 6 + 7 + 1
+    assert exact_dot(a, b, 1, scale_b=scales) == exact_matmul(a[None], b[:, None], scale_b=scales[:, None])[0, 0] + 1
+
+
+@pytest.mark.parametrize(
+    ("scales", "words"),
+    [({"scale_a": np.ones((2, 3), np.float32)}, r"scale_a has shape \(2, 3\), and A \(2, 8\)"),
+     ({"scale_a": np.ones(2, np.float32)}, r"scale_a has shape \(2,\)"),
+     ({"scale_a": np.ones((4, 2), np.float32)}, r"scale_a has shape \(4, 2\)"),
+     ({"scale_b": np.ones((2, 4), np.float32)}, r"scale_b has shape \(2, 4\), and B \(8, 3\)"),
+     ({"scale_b": np.ones((0, 3), np.float32)}, r"scale_b has shape \(0, 3\)"),
+     ({"scale_a": np.full((2, 2), 255, np.uint8), "scale_format": "ue8m0"}, r"scale_a has 4 infinities or NaN"),
+     ({"scale_a": np.ones((2, 2), np.uint8)}, "scale_a holds integers, which elsewhere are patterns")],
+    ids=["blocks", "vector", "rows", "columns", "none", "nan", "format"],
+)  # fmt: skip
+def test_scales_that_do_not_fit_are_refused(scales, words):
+    with pytest.raises(FragmentMismatchError, match=words):
+        exact_matmul(np.ones((2, 8), np.float16), np.ones((8, 3), np.float16), **scales)

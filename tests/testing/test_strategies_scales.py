@@ -59,6 +59,10 @@ def test_registers_bring_scales_and_selectors_and_give_what_a_call_gives(name):
 
     same()
     assert len(seen) > 1
+    least = find(registers(ins), lambda drawn: True, settings=ANEW).options
+    one = 0x7F if ins.instruction.scale == "ue8m0" else 0x38
+    for n, x in (("a", ins.scale_a), ("b", ins.scale_b)):
+        assert (x.unpack_bits(least[f"scale_{n}"], least[f"byte_id_{n}"], least[f"thread_id_{n}"]) == one).all()
 
 
 @pytest.mark.parametrize(("call", "message"), [

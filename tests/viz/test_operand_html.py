@@ -63,7 +63,7 @@ def test_an_instruction_shows_operands_chips_arithmetic_and_pictures_and_stays_s
 def test_a_row_of_the_table_shows_itself_as_the_default_chip_or_the_first_has_it():
     row = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
     assert row._repr_html_() == we.instruction(row.mnemonic)._repr_html_()
-    only_blackwell = next(x for x in INSTRUCTIONS.values() if x.archs == ("sm_120",))
+    only_blackwell = next(x for x in INSTRUCTIONS.values() if x.archs == ("sm_120", "sm_121"))
     with pytest.warns(UnverifiedModelWarning):
         assert "on sm_120" in only_blackwell._repr_html_()
 

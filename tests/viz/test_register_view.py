@@ -139,3 +139,12 @@ def test_what_the_operand_does_not_have_is_an_error_that_says_what_it_has(option
 
 def test_pictures_are_small():
     assert max(len(str(draw_registers(x))) for x in (F16.a, S8.a, S4.a, B1.a, AMPERE.c)) < 72_000
+
+
+@pytest.mark.filterwarnings("ignore::wmma_emu.UnverifiedModelWarning")
+def test_a_value_that_does_not_fill_its_byte_is_said_to_be_where_it_is():
+    ins = we.instruction("m16n8k32.kind::f8f6f4.f32.e2m1.e3m2.f32", arch="sm_120")
+    assert "8 bits (the value in bits 2 to 5 of them) each" in draw_registers(ins.a).svg
+    assert "8 bits (the value in bits 0 to 5 of them) each" in draw_registers(ins.b).svg
+    ins = we.instruction("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", arch="sm_120")
+    assert "8 neighbours along k share a register, 4 bits each" in draw_registers(ins.a).svg

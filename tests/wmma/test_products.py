@@ -355,6 +355,14 @@ EFFECTS = {
     ("sm_120", "f32", "f16"): "none",
     ("sm_120", "f16", "f16"): "none",
     ("sm_120", "f16", "f32"): "truncated",
+    ("sm_103", "f32", "f32"): "none",
+    ("sm_103", "f32", "f16"): "none",
+    ("sm_103", "f16", "f16"): "none",
+    ("sm_103", "f16", "f32"): "truncated",
+    ("sm_121", "f32", "f32"): "none",
+    ("sm_121", "f32", "f16"): "none",
+    ("sm_121", "f16", "f16"): "none",
+    ("sm_121", "f16", "f32"): "truncated",
 }
 """By chip and the formats of D and C; of Volta and Turing with D in f16 and C in f32 nothing is known."""
 

@@ -9,6 +9,7 @@ from wmma_emu.gemm.gemm import gemm
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.gemm.operands import Bound, bind, bound_to
 from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
+from wmma_emu.gemm.quantised import Matrix, taken_apart, without_tensor_scales
 from wmma_emu.gemm.scale_orders import SCALE_ORDERS, ScaleOrder
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Difference",
     "DistanceBin",
     "KOrder",
+    "Matrix",
     "Preset",
     "Recorded",
     "ScaleOrder",
@@ -29,4 +31,6 @@ __all__ = [
     "compare_chips",
     "explain_element",
     "gemm",
+    "taken_apart",
+    "without_tensor_scales",
 ]

@@ -28,7 +28,7 @@ _BLOCK = 1 << 15
 class Parts(NamedTuple):
     """Patterns of A and B over one run, filled with +0 to whole instructions; and where in A the first one stands.
 
-    So those of block scales, filled with 1.0.
+    Those of block scales are filled with the pattern 0.
     """
 
     a: Bits

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.formats import encode, format_of
+from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm.k_order import Run
@@ -22,10 +22,9 @@ class ScaleOperand(Operand):
         fmt = format_of(row.scale)
         super().__init__(array, fmt, name, k_axis)
         self._block, self._axis = row.scale_block, k_axis
-        self._one = encode(np.array([1.0]), fmt)[0]
 
     def of_run(self, index: tuple[slice, ...], run: Run, step: int) -> Bits:
-        """Patterns over one run; the blocks that fill its last instruction have the scale 1.0."""
+        """Patterns over one run; the blocks that fill its last instruction have the pattern 0."""
         if run.start % self._block:
             raise UnsupportedInstructionError(
                 f"KOrder begins at k = {run.start}, within {self._block} k that share a scale; let tiles, cuts and "
@@ -38,7 +37,7 @@ class ScaleOperand(Operand):
             return bits
         widths = [(0, 0)] * bits.ndim
         widths[self._axis] = (0, missing)
-        return np.pad(bits, widths, constant_values=self._one)
+        return np.pad(bits, widths)
 
 
 def block_scales_of(

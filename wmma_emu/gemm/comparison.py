@@ -134,7 +134,7 @@ class Comparison:
             chips.append({
                 "arch": arch, "generation": ARCHS[arch].generation, "instruction": self.instructions[arch],
                 "lowering": model.lowering, "status": model.status, "source": model.source,
-                "model": model.describe(), **self.statistics(arch).to_dict(),
+                "model": model.describe(), "model_name": model.name, **self.statistics(arch).to_dict(),
                 "worst": [x.to_dict() for x in self.worst(arch, worst)],
             })  # fmt: skip
         return {

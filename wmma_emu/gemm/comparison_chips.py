@@ -16,6 +16,7 @@ from wmma_emu.gemm.comparison import Comparison
 from wmma_emu.gemm.cupy_arrays import is_cupy
 from wmma_emu.gemm.gemm import gemm
 from wmma_emu.gemm.k_order import KOrder
+from wmma_emu.gemm.quantised import Matrix, taken_apart
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, arch_of, lookup
 
 __all__ = ["ByChip", "compare_chips"]
@@ -27,8 +28,8 @@ _Row = tuple[str, DotModel, Format]
 
 
 def compare_chips(
-    A: ArrayLike,
-    B: ArrayLike,
+    A: Matrix,
+    B: Matrix,
     C: ArrayLike | None,
     instr: str | None,
     archs: Iterable[str | Arch] | None,
@@ -46,7 +47,10 @@ def compare_chips(
     """Multiply on every chip, as `wmma_emu.gemm` does; see `wmma_emu.compare_archs`."""
     chips = _named(archs)
     names = _Names(_by_chip("lowering", lowering), _by_chip("model", model))
-    what = None if instr is not None else wanted(A, B, a_format, b_format, scale_a, scale_b)
+    plain = taken_apart(A, B, scale_a, scale_b)
+    what = None if instr is not None else wanted(
+        plain.a, plain.b, a_format, b_format, plain.scale_a, plain.scale_b
+    )  # fmt: skip
     rows = _instructions(what, instr, chips, names)
     first = next(iter(rows)) if reference is None else arch_of(reference).name
     if first not in rows:

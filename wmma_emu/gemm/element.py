@@ -15,6 +15,7 @@ from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.k_order import Run
 from wmma_emu.gemm.operands import Bound, bind, check_c, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.gemm.quantised import Matrix, taken_apart, without_tensor_scales
 from wmma_emu.gemm.scales import scales_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
 from wmma_emu.warp import BoundInstruction, matrix_bits
@@ -28,8 +29,8 @@ __all__ = ["explain_element", "resolve_product"]
 
 def explain_element(
     ins: Bound | Instruction | str | None,
-    A: ArrayLike,
-    B: ArrayLike,
+    A: Matrix,
+    B: Matrix,
     C: ArrayLike | None,
     row: int,
     col: int,
@@ -42,6 +43,7 @@ def explain_element(
     scale_b: ArrayLike | None = None,
 ) -> Explanation:
     """Compute one element of D = A B + C, as `wmma_emu.gemm` does, and keep every step; see `wmma_emu.explain`."""
+    A, B, scale_a, scale_b, _ = without_tensor_scales(taken_apart(A, B, scale_a, scale_b), "explain")
     x, y = _matrix(A, "A"), _matrix(B, "B")
     row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])
     name, chip, product, instruction = resolve_product(

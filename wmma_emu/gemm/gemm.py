@@ -22,7 +22,8 @@ from wmma_emu.gemm.epilogue import Epilogue, Form, epilogue_of
 from wmma_emu.gemm.k_order import KOrder, Run
 from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape, step_of_k
 from wmma_emu.gemm.panels import Operand, panel_size, panels
-from wmma_emu.gemm.presets import with_preset
+from wmma_emu.gemm.presets import preset_of, with_preset
+from wmma_emu.gemm.quantised import Matrix, taken_apart, with_tensor_scales
 from wmma_emu.gemm.scales import Scales, scales_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 
@@ -30,8 +31,8 @@ __all__ = ["gemm"]
 
 
 def gemm(
-    A: ArrayLike,
-    B: ArrayLike,
+    A: Matrix,
+    B: Matrix,
     C: ArrayLike | None = None,
     *,
     instr: str | None = None,
@@ -66,9 +67,11 @@ def gemm(
         float6_e2m3fn, float4_e2m1fn, int8, uint8, int4, uint4, float64; bool is b1, of which ``a xor b`` is counted,
         unless ``instr`` names ``.and.popc``; float32 only with ``instr`` named. Unsigned arrays of the element's width
         are raw bits, where ``instr`` or ``like`` is named. A sparse instruction takes all of A, zeros included: of four
-        elements in a row two are +0 (of tf32 one of two; of 4-bit elements two pairs of four).
+        elements in a row two are +0 (of tf32 one of two; of 4-bit elements two pairs of four). Or what
+        `wmma_emu.quantise` returned, its blocks along k: that brings its block scales along; tensor scales are alpha,
+        their product rounded to float32.
     B : array, shape (..., K, N)
-        Leading axes broadcast as in `numpy.matmul`.
+        Leading axes broadcast as in `numpy.matmul`. As A, of `wmma_emu.quantise` too.
     C : array, shape (..., M, N), optional
         Without ``beta`` what the accumulators start from, in their format, so that alpha multiplies it too; +0 if left
         out. With ``beta`` a term of the epilogue, and the accumulators start from +0: in any format that the epilogue's
@@ -103,11 +106,12 @@ def gemm(
         Which row of the table of models, where sources disagree, ``"F=34"``; the table's default if left out.
     scale_a, scale_b : arrays, optional
         Of 8 bits, the block scales of an instruction that reads them: (..., M, K / block) and (..., K / block, N),
-        K / block rounded up; ml_dtypes.float8_e8m0fnu, float8_e4m3fn (nothing negative), or raw uint8. Without
-        ``instr`` dtype and shape choose it: ue8m0 for each 32 k, or ue4m3 for each 16 of e2m1. What fills K has the
-        scale 1.0. Or float32, which a kernel multiplies sums by: one for a matrix, a number or (); of rows (M, 1) and
-        of columns (1, N); of 128 k, A's (M, K / 128), B's (K / 128, N), and either for 128 rows or columns,
-        (M / 128, K / 128) and (K / 128, N / 128), each rounded up. Then C needs ``beta``.
+        K / block rounded up; ml_dtypes.float8_e8m0fnu, float8_e4m3fn (nothing negative, -0 neither), or raw uint8, of
+        which ue4m3 does not read the sign bit. Without ``instr`` dtype and shape choose it: ue8m0 for each 32 k, or
+        ue4m3 for each 16 of e2m1. The blocks that fill K have the pattern 0. Or float32, which a kernel multiplies
+        sums by: one for a matrix, a number or (); of rows (M, 1) and of columns (1, N); of 128 k, A's (M, K / 128),
+        B's (K / 128, N), and either for 128 rows or columns, (M / 128, K / 128) and (K / 128, N / 128), each rounded
+        up. Then C needs ``beta``.
     scale_order : str, optional
         In which order float32 scales are multiplied: the library whose kernels do so, ``"cublas"``, ``"deepgemm"``,
         ...; see Notes. By default the first that serves.
@@ -190,9 +194,22 @@ def gemm(
     >>> D = we.gemm(A, B, instr="wgmma.m64n8k32.f32.e4m3.e4m3", scale_a=S, scale_b=T)
     >>> D[:, 0], hex(D.view(np.uint32)[0, 0])
     (array([166.4, 332.8], dtype=float32), '0x43266666')
+
+    What `wmma_emu.quantise` made, as it is:
+
+    >>> X = np.full((2, 64), 0.75, np.float32)
+    >>> a, b = we.quantise.quantise(X, "mxfp8_e4m3"), we.quantise.quantise(X.T, "mxfp8_e4m3", axis=0)
+    >>> with np.testing.suppress_warnings() as warnings:  # Blackwell's arithmetic is from papers
+    ...     _ = warnings.filter(we.UnverifiedModelWarning)
+    ...     we.gemm(a, b, arch="sm_120")
+    array([[36., 36.],
+           [36., 36.]], dtype=float32)
     """
     check_engine(engine)
     thread_count(threads)
+    plain = taken_apart(A, B, scale_a, scale_b)
+    A, B, scale_a, scale_b, _ = plain
+    alpha = with_tensor_scales(plain, alpha, beta, C)
     options: dict[str, Any] = {
         "instr": instr, "arch": arch, "out_dtype": out_dtype, "engine": engine, "threads": threads, "k_order": k_order,
         "alpha": alpha, "beta": beta, "lowering": lowering, "model": model, "a_format": a_format, "b_format": b_format,
@@ -236,12 +253,13 @@ def _check_scales(scales: dict[str, Any], like: str | None, dask: bool, cupy: bo
             f"scale_order={shorten(scales['scale_order'])} is of scales in float32; without them leave it out"
         )
     if like is not None:
+        preset_of(like)
         raise UnsupportedInstructionError(
             f"like={shorten(like)} is recorded with scales of 1; leave it out, and name instr, k_order, scale_order"
         )
     for given, what, fix in (
-        (dask, "Dask arrays", "call gemm on chunks, with their scales"),
-        (cupy, "CuPy arrays", "bring them to the host, A.get() and B.get()"),
+        (dask, "Dask arrays", "call gemm on chunks, each with its scales, or A.compute() and scale_a.compute()"),
+        (cupy, "CuPy arrays", "bring them to the host, A.get() and scale_a.get(); engine='cupy' multiplies those too"),
     ):
         if given:
             raise UnsupportedInstructionError(f"scale_a and scale_b are not there for {what}; {fix}")

@@ -11,7 +11,7 @@ then XORs address bits 7 and up onto bits 4 and up, counted from where its patte
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
@@ -19,13 +19,15 @@ from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.shared_memory_places import (
     Walk,
     as_shared_memory,
+    compact_offsets,
     element_places,
     memory_of,
     patterns_at,
     require_inside,
     require_patterns,
+    require_within_lines,
 )
-from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, LINES, STEPS, SWIZZLES, Field, Major, Steps, Swizzle
+from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, LINES, STEPS, SWIZZLES, Field, Major, Steps
 from wmma_emu.layouts.spec import Ints
 
 __all__ = ["addresses", "image_of", "read_matrix"]
@@ -176,11 +178,9 @@ def image_of(
     if not isinstance(major, str) or (major, True) not in STEPS:
         raise UnsupportedInstructionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
     rows, k = bits.shape[-2:]
-    compact = _compact(rows, k, fmt, swizzle, major)
-    leading, stride = (
-        compact[name] if given is None else given
-        for name, given in (("leading", leading), ("stride", stride))
-    )  # fmt: skip
+    compact = compact_offsets(rows, k, fmt.bits, major, SWIZZLES[swizzle], STEPS[major, bool(swizzle)])
+    leading = compact["leading"] if leading is None else leading
+    stride = compact["stride"] if stride is None else stride
     descriptor = MatrixDescriptor(start, leading, stride, swizzle, base_offset)
     steps = _checked_steps(descriptor, rows, k, fmt, major)
     places = element_places(rows, k, fmt, fmt.bits, major, _walk(descriptor, steps))
@@ -200,22 +200,6 @@ def _walk(descriptor: MatrixDescriptor, steps: Steps) -> Walk:
 
 def _offset(descriptor: MatrixDescriptor, field: Field) -> int:
     return int(getattr(descriptor, field))
-
-
-def _compact(rows: int, k: int, fmt: Format, swizzle: int, major: Major) -> dict[str, int]:
-    """Offsets of atoms that lie side by side; 16, as the manual assumes, for an offset that is not used."""
-    row = SWIZZLES[swizzle]
-    along = (k if major == "k" else rows) * fmt.bits // 8
-    lines = rows if major == "k" else k
-    atoms = -(-along // row.line_bytes)
-    if major == "mn" and row.bits:
-        return {"leading": row.atom_bytes * (lines // LINES), "stride": row.atom_bytes}
-    fields = STEPS[major, bool(row.bits)]
-    found = {"leading": CHUNK_BYTES, "stride": CHUNK_BYTES}
-    found[fields.across_lines] = row.atom_bytes * atoms
-    if atoms > 1 or not row.bits:
-        found[fields.along_lines] = row.atom_bytes
-    return found
 
 
 def _checked_steps(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format, major: Major) -> Steps:
@@ -243,17 +227,5 @@ def _checked_steps(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format,
         raise FragmentMismatchError(
             f"{rows} rows and {k} of k are no operand in {fmt}: {LINES} lines of {CHUNK_BYTES} bytes are the least"
         )
-    along_bytes = along * fmt.bits // 8
-    if swizzle.bits:
-        _check_lines(descriptor, swizzle, along_bytes)
+    require_within_lines(descriptor.start, along * fmt.bits // 8, swizzle)
     return steps
-
-
-def _check_lines(descriptor: MatrixDescriptor, swizzle: Swizzle, along_bytes: int) -> None:
-    """Check that lines stay within their atom."""
-    within = descriptor.start % swizzle.line_bytes
-    if within + min(along_bytes, swizzle.line_bytes) > swizzle.line_bytes:
-        raise AlignmentError(
-            f"the matrix starts {within} bytes into a line of {swizzle.line_bytes} and would leave it; what is "
-            f"contiguous takes {min(along_bytes, swizzle.line_bytes)} bytes of the line"
-        )

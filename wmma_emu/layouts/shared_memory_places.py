@@ -11,22 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import AlignmentError, FragmentMismatchError, OutOfBoundsError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
 from wmma_emu.layouts.matrix_descriptor import WINDOW
-from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, Major, Swizzle
+from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, Field, Major, Steps, Swizzle
 from wmma_emu.layouts.spec import Ints
 
 __all__ = [
     "Walk",
     "as_shared_memory",
+    "compact_offsets",
     "element_places",
     "memory_of",
     "patterns_at",
     "require_inside",
     "require_patterns",
+    "require_within_lines",
 ]
 
 
@@ -162,4 +164,38 @@ def require_inside(memory: NDArray[np.uint8], places: Ints, fmt: Format, descrip
             f"element (row {row}, k {k}) of {places.shape[0]} x {places.shape[1]} {fmt} lies at address "
             f"{int(places[row, k]) >> 3}, and the shared memory has {memory.shape[-1]} bytes; the operand reaches to "
             f"{int(behind.max())} with {descriptor}"
+        )
+
+
+def compact_offsets(
+    rows: int, k: int, slot_bits: int, major: Major, swizzle: Swizzle, steps: Steps
+) -> dict[Field, int]:
+    """Return leading and stride of atoms that lie side by side; 16, as the manual assumes, for one that is not used.
+
+    Parameters
+    ----------
+    rows, k, slot_bits, major
+        As for `element_places`.
+    swizzle : Swizzle
+    steps : Steps
+        Which of the two leads where.
+    """
+    lines, along = (rows, k) if major == "k" else (k, rows)
+    atoms = -(-(along * slot_bits // 8) // swizzle.line_bytes)
+    if major == "mn" and swizzle.bits:
+        return {"leading": swizzle.atom_bytes * (lines // swizzle.lines), "stride": swizzle.atom_bytes}
+    found: dict[Field, int] = {"leading": CHUNK_BYTES, "stride": CHUNK_BYTES}
+    found[steps.across_lines] = swizzle.atom_bytes * atoms
+    if atoms > 1 or not swizzle.bits:
+        found[steps.along_lines] = swizzle.atom_bytes
+    return found
+
+
+def require_within_lines(start: int, along_bytes: int, swizzle: Swizzle) -> None:
+    """Refuse lines that begin so late that they leave their atom; without a swizzle a line is a chunk."""
+    within, taken = start % swizzle.line_bytes, min(along_bytes, swizzle.line_bytes)
+    if swizzle.bits and within + taken > swizzle.line_bytes:
+        raise AlignmentError(
+            f"the matrix starts {within} bytes into a line of {swizzle.line_bytes} and would leave it; what is "
+            f"contiguous takes {taken} bytes of the line"
         )

@@ -235,8 +235,8 @@ _rows("ue8m0x2", "f32 bf16x2", _each("rz rp", "", "satfinite"), "sm_100")
 _rows("bf16x2", "ue8m0x2", ("rn",), "sm_100")
 
 # Stochastic rounding, with random bits in a register more: sm_100a and sm_103a alone.
-_RS = {"archs": ("sm_100", "sm_103"), "status": "not modelled", "provenance": "PTX ISA 9.0, cvt; accepted by ptxas 13.0 for "
-       "sm_100a and sm_103a"}  # fmt: skip
+_RS = {"archs": ("sm_100", "sm_103"), "status": "not modelled", "provenance": "PTX ISA 9.0, cvt; accepted by ptxas "
+       "13.0 for sm_100a and sm_103a"}  # fmt: skip
 for _target in ("f16x2", "bf16x2"):
     _rows(_target, "f32", _each("rs", "", "satfinite", "relu", "relu.satfinite"), **_RS)  # type: ignore[arg-type]
 for _target in _PACKED[5:]:

@@ -112,6 +112,12 @@ class BoundTensorInstruction(StagedInstruction):
         UnsupportedInstructionError
             For descriptors that contradict the instruction, and options that it lacks.
 
+        Warns
+        -----
+        UnverifiedModelWarning
+            If it is inferred where an operand lies, and binding the instruction has not warned: of integers, whose
+            arithmetic is known, A of a folded product and metadata.
+
         Notes
         -----
         PTX ISA 9.3, tcgen05.mma, tcgen05.mma.sp, tcgen05.mma.ws. All that is asynchronous has happened when this
@@ -189,7 +195,9 @@ class BoundTensorInstruction(StagedInstruction):
             if said.transpose_a:
                 raise UnsupportedInstructionError("A in tensor memory is not transposed: a lane holds a row")
             lane, column = self._same_lanes("a", given, base)
-            words = read_cells(memories, a_placement(row), lane, column) >> np.uint32(row.container("a").shift)
+            words = read_cells(memories, self._told(a_placement(row)), lane, column) >> np.uint32(
+                row.container("a").shift
+            )
             bits = (words & np.uint32(fmt.mask)).astype(fmt.storage)
         return negated(bits, fmt) if said.negate_a else bits
 
@@ -206,7 +214,7 @@ class BoundTensorInstruction(StagedInstruction):
     ) -> Ints | None:
         if address is None:
             return None
-        placement = metadata_placement(self.instruction, said.sparsity_selector)
+        placement = self._told(metadata_placement(self.instruction, said.sparsity_selector))
         nibbles = read_cells(memories, placement, *self._same_lanes("metadata", address, base))
         return indices_of(self.instruction, nibbles.astype(np.int64))
 
@@ -230,7 +238,7 @@ class BoundTensorInstruction(StagedInstruction):
             ("scale_a", address_a, said.scale_id_a, self.scale_a),
             ("scale_b", address_b, said.scale_id_b, self.scale_b),
         ):
-            placement = scale_placement(self.instruction, scale.operand, scale_id)
+            placement = self._told(scale_placement(self.instruction, scale.operand, scale_id))
             cells = read_cells(memories, placement, *base_of(name, address, (0,)))
             found.append(scale.significant(cells.astype(np.uint8)))
         return found[0], found[1]

@@ -36,7 +36,7 @@ class InTensorMemory(BoundOperand):
         """There is none."""
         raise UnsupportedInstructionError(
             f"{self.instruction.mnemonic} has no registers: {self.name} lies in tensor or in shared memory; "
-            "wmma_emu.tcgen05.data_layouts says where"
+            "placement and in_shared_memory of the instruction say where"
         )
 
     @property

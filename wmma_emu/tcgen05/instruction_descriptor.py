@@ -225,7 +225,8 @@ class InstructionDescriptor:
         scales = [x for x, _ in row.scales] or [""]
         if not isinstance(self.scale, str) or self.scale not in scales:
             raise UnsupportedInstructionError(
-                f"the block scales of kind::{row.name} are {' or '.join(scales)}, not {shorten(self.scale)}"
+                f"the block scales of kind::{row.name} are {' or '.join(scales)}: pass scale={scales[0]!r}; not "
+                f"{shorten(self.scale)}"
             )
 
     def _check_sizes(self, row: TensorKind) -> None:

@@ -68,10 +68,10 @@ def mma(
         if isinstance(descriptor, InstructionDescriptor)
         else InstructionDescriptor.decode(descriptor, kind[1])
     )
-    if said.sparse != (".sp" in f"{mnemonic}.".lower()):
-        what = "sparse" if said.sparse else "dense"
+    if said.sparse != (".sp." in f"{mnemonic.strip().rstrip(';').rstrip()}.".lower()):
+        what, other = ("sparse", "dense") if said.sparse else ("dense", "sparse")
         raise UnsupportedInstructionError(
-            f"the instruction descriptor says that A is {what}, and {shorten(mnemonic)} not"
+            f"the instruction descriptor says that A is {what} (bit 2), and {shorten(mnemonic)} that it is {other}"
         )
     words = [
         mnemonic.strip().rstrip(";").rstrip(),

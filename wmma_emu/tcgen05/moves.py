@@ -23,7 +23,7 @@ _UTCCP = "published notes on UTCCP, 2026-09-17: run on a B200 (128x256b without 
 _UTCSHIFT = "published notes on UTCSHIFT, 2026-09-17: read back on a B200"
 _OWN_MEMORY = "TVM, documentation of tcgen05.cp: both CTAs read their own shared memory"
 _UTCCP_CUTE = "CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*"
-_TVM = "TVM, transfer cases of its tests of tcgen05: operands and the words that are expected"
+_TVM = "published tests of tcgen05 transfers in TVM's TIRx: operands and the words that are expected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +206,7 @@ def lookup_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_A
 def bound_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_ARCH) -> Move:
     """Find the row of a mnemonic, to execute it: one that nobody has read back from a chip warns.
 
-    A word in a wrong lane is as wrong as a wrong bit, and nobody has bound an instruction here who could have been
-    told. (`tcgen05.mma` tells when it is bound, and not once more for each of its operands.)
+    A word in a wrong lane is as wrong as a wrong bit. (`tcgen05.mma` warns when it is bound, of all that it is.)
 
     Parameters, errors
         As of `lookup_move`.

@@ -49,8 +49,9 @@ def shared_operand(name: str, given: Any, group: int, chip: Arch) -> tuple[Share
     wanted = "memory" if group == 1 else "(memory of the even CTA, memory of the odd one)"
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise FragmentMismatchError(
-            f"{name} is in shared memory: give ({wanted}, descriptor), not {shorten(given)}"
-            + ("; or an address of tensor memory" if name == "a" else "")
+            f"{name} is in shared memory: give ({wanted}, descriptor), as in_shared_memory makes them of a matrix"
+            + (", or an address of tensor memory" if name == "a" else "")
+            + f"; not {shorten(given)}"
         )
     memory, descriptor = given
     return shared_memories(memory, group, f"{name} of cta_group::{group}"), descriptor_on(descriptor, chip)

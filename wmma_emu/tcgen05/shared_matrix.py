@@ -17,11 +17,13 @@ from wmma_emu.instructions.spec import Container
 from wmma_emu.layouts.shared_memory_places import (
     Walk,
     as_shared_memory,
+    compact_offsets,
     element_places,
     memory_of,
     patterns_at,
     require_inside,
     require_patterns,
+    require_within_lines,
 )
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, LINES, Major, Swizzle
 from wmma_emu.layouts.spec import Ints
@@ -190,17 +192,18 @@ def image_of(
     rule_of(fmt, major, container)
     # An empty descriptor says whether there is such a swizzle, before its row is asked for the offsets.
     mode = SharedMemoryDescriptor(0, 0, 0, swizzle).swizzle
-    compact = _compact(rows, k, _slot(fmt, container), mode, major)
+    row = SWIZZLES[mode]
+    compact = compact_offsets(rows, k, _slot(fmt, container), major, row, STEPS_OF_TENSOR[major, bool(row.bits)])
     if check_flag("leading_absolute", leading_absolute) and leading is None:
         raise FragmentMismatchError("an absolute leading dimension is an address: pass leading=")
-    leading = compact[0] if leading is None else leading
-    stride = compact[1] if stride is None else stride
+    leading = compact["leading"] if leading is None else leading
+    stride = compact["stride"] if stride is None else stride
     descriptor = SharedMemoryDescriptor(start, leading, stride, mode, base_offset, leading_absolute)
     places, _ = _places(descriptor, rows, k, fmt, major, container)
     if len(np.unique(places)) != places.size:
         raise FragmentMismatchError(
             f"with leading={leading} and stride={stride} two elements of {rows} x {k} {fmt} share an address; side by "
-            f"side they are leading={compact[0]}, stride={compact[1]}"
+            f"side they are leading={compact['leading']}, stride={compact['stride']}"
         )
     return memory_of(bits, places, fmt), descriptor
 
@@ -335,8 +338,9 @@ def _check_lines(descriptor: SharedMemoryDescriptor, swizzle: Swizzle, along_byt
     if descriptor.leading_absolute:
         if major != "k" or along_bytes != ABSOLUTE_LEADING.row_bytes:
             raise UnsupportedInstructionError(
-                f"a leading dimension that is an absolute address exists for K-major operands of "
-                f"{ABSOLUTE_LEADING.row_bytes} bytes of k (96 elements of 4 bits), not for {along_bytes} bytes {'K' if major == 'k' else 'MN'}-major"
+                "a leading dimension that is an absolute address exists for K-major operands of "
+                f"{ABSOLUTE_LEADING.row_bytes} bytes of k (96 elements of 4 bits), not for {along_bytes} bytes "
+                f"{'K' if major == 'k' else 'MN'}-major"
             )
         if descriptor.leading % swizzle.atom_bytes:
             raise AlignmentError(
@@ -344,25 +348,4 @@ def _check_lines(descriptor: SharedMemoryDescriptor, swizzle: Swizzle, along_byt
                 "pattern of the swizzle begins"
             )
         return
-    within = descriptor.start % swizzle.line_bytes
-    taken = min(along_bytes, swizzle.line_bytes)
-    if swizzle.bits and within + taken > swizzle.line_bytes:
-        raise AlignmentError(
-            f"the matrix starts {within} bytes into a line of {swizzle.line_bytes} and would leave it; what is "
-            f"contiguous takes {taken} bytes of the line"
-        )
-
-
-def _compact(rows: int, k: int, slot: int, mode: Mode, major: Major) -> tuple[int, int]:
-    """Leading and stride of atoms that lie side by side; 16 for an offset that is not used."""
-    swizzle = SWIZZLES[mode]
-    lines, along = (rows, k) if major == "k" else (k, rows)
-    atoms = -(-(along * slot // 8) // swizzle.line_bytes)
-    if major == "mn" and swizzle.bits:
-        return swizzle.atom_bytes * (lines // swizzle.lines), swizzle.atom_bytes
-    steps = STEPS_OF_TENSOR[major, bool(swizzle.bits)]
-    found = {"leading": CHUNK_BYTES, "stride": CHUNK_BYTES}
-    found[steps.across_lines] = LINES * swizzle.line_bytes * atoms
-    if atoms > 1 or not swizzle.bits:
-        found[steps.along_lines] = LINES * swizzle.line_bytes
-    return found["leading"], found["stride"]
+    require_within_lines(descriptor.start, along_bytes, swizzle)

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.display import warn_caller
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
@@ -120,7 +121,8 @@ class StagedInstruction(BoundInstruction):
         bound = self.a if operand == "a" else self.b
         bits = to_bits(matrix, bound.format, bound.name)
         row = self.instruction
-        legal = (row.m, row.terms) if operand == "a" else (row.k, row.n + self._more_columns(operand, more_columns))
+        columns = row.n + self._more_columns(operand, more_columns)
+        legal = (row.m, row.terms) if operand == "a" else (row.k, columns)
         if bits.shape != legal:
             raise FragmentMismatchError(f"{bound.name} has shape {bits.shape}; {row.mnemonic} takes {legal}")
         lines = bits if operand == "a" else np.ascontiguousarray(bits.T)
@@ -167,6 +169,16 @@ class StagedInstruction(BoundInstruction):
             return metadata_placement(self.instruction, selector)
         return a_placement(self.instruction) if operand == "a" else d_placement(self.instruction)
 
+    def _told(self, placement: Placement) -> Placement:
+        """Warn of a place that no source states, unless binding the instruction has warned of its arithmetic."""
+        if placement.status == "inferred" and self.model.status not in ("literature", "inferred"):
+            warn_caller(
+                f"{self.mnemonic}: where {placement.operand} lies in tensor memory is inferred, with no recording "
+                f"behind it ({placement.source})",
+                UnverifiedModelWarning,
+            )
+        return placement
+
     def store(
         self, tmem: Any, operand: Stored, address: int, matrix: ArrayLike, *, scale_id: int = 0, selector: int = 0
     ) -> None:
@@ -187,9 +199,14 @@ class StagedInstruction(BoundInstruction):
         ------
         FragmentMismatchError, AlignmentError, OutOfBoundsError
             For another matrix, an address where the operand cannot begin, and columns that are not allocated.
+
+        Warns
+        -----
+        UnverifiedModelWarning
+            If it is inferred where the operand lies, and binding the instruction has not warned.
         """
         memories = tensor_memories(tmem, self.data_path.cta_group, self.mnemonic)
-        placement = self.placement(operand, scale_id=scale_id, selector=selector)
+        placement = self._told(self.placement(operand, scale_id=scale_id, selector=selector))
         bits = self._stored_bits(operand, matrix)
         if bits.shape != placement.shape:
             raise FragmentMismatchError(

@@ -302,7 +302,10 @@ class TensorMemory:
         missing = ~self._is_allocated()[column]
         if missing.any():
             first = int(column.flat[int(missing.argmax())])
-            raise OutOfBoundsError(f"column {first} of tensor memory is not allocated; allocated are {self._extents()}")
+            fix = "" if self._allocations else ": alloc(32), or more, allocates"
+            raise OutOfBoundsError(
+                f"column {first} of tensor memory is not allocated; allocated are {self._extents()}{fix}"
+            )
         try:
             lane, column = np.broadcast_arrays(lane, column)
         except ValueError:

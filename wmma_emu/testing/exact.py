@@ -59,6 +59,9 @@ def exact_dot(
     a_format: str | Format | None = None,
     b_format: str | Format | None = None,
     c_format: str | Format | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
+    scale_format: str | Format | None = None,
 ) -> Fraction:
     """Compute a dot product, and c added, as a fraction: exactly, as no chip does.
 
@@ -71,6 +74,11 @@ def exact_dot(
         A Python number, a fraction, or a number of such a dtype; a pattern where ``c_format`` is named.
     a_format, b_format, c_format : str, optional
         What the bits mean, where the dtype does not say it: ``"tf32"``, ``"e4m3"``, ...
+    scale_a, scale_b : array, shape (blocks,), optional
+        Block scales: each multiplies K / blocks neighbouring elements. Numbers of any such dtype (float8_e8m0fnu), or
+        patterns, with ``scale_format``.
+    scale_format : str, optional
+        ``"ue8m0"`` or ``"ue4m3"``, where scales are patterns.
 
     Returns
     -------
@@ -79,7 +87,8 @@ def exact_dot(
     Raises
     ------
     FragmentMismatchError
-        For infinities and NaN, which no fraction is; for dtypes that say no format; for vectors of different lengths.
+        For infinities and NaN, which no fraction is; for dtypes that say no format; for vectors of different lengths;
+        for scales that do not divide K among them.
 
     Examples
     --------
@@ -90,6 +99,12 @@ def exact_dot(
     >>> exact_dot(a, b) - 1
     Fraction(1, 67108864)
     >>> exact_dot(np.array([0x3E00], np.uint16), np.array([3], np.int8), 0.5, a_format="f16")
+    Fraction(5, 1)
+
+    Block scales of 2 and of 1/2, of two elements each, in ue8m0:
+
+    >>> ones = np.ones(4, np.float16)
+    >>> exact_dot(ones, ones, scale_a=np.array([0x80, 0x7E], np.uint8), scale_format="ue8m0")
     Fraction(5, 1)
     """
     x, y = (read_numbers(v, name, fmt, -1) for v, name, fmt in ((a, "a", a_format), (b, "b", b_format)))
@@ -103,6 +118,8 @@ def exact_dot(
         raise FragmentMismatchError(
             f"a has {x.integers.size} elements and b {y.integers.size}; a dot product takes as many of each"
         )
+    x = _with_scales(x, scale_a, "scale_a", scale_format, -1)
+    y = _with_scales(y, scale_b, "scale_b", scale_format, -1)
     total = sum((p * q for p, q in zip(x.integers.tolist(), y.integers.tolist(), strict=True)), 0)
     return as_fraction(total, x.exponent + y.exponent) + _one_number(c, c_format)
 
@@ -115,6 +132,9 @@ def exact_matmul(
     a_format: str | Format | None = None,
     b_format: str | Format | None = None,
     c_format: str | Format | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
+    scale_format: str | Format | None = None,
 ) -> NDArray[np.object_]:
     """Compute A B + C in fractions.
 
@@ -125,6 +145,10 @@ def exact_matmul(
     C : array, shape (..., M, N), optional
         Dtypes and formats as for `exact_dot`. Leading axes broadcast as in `numpy.matmul`.
     a_format, b_format, c_format : str, optional
+    scale_a : array, shape (..., M, blocks), optional
+    scale_b : array, shape (..., blocks, N), optional
+        Block scales, as for `exact_dot`; ``scale_format`` likewise.
+    scale_format : str, optional
 
     Returns
     -------
@@ -153,6 +177,9 @@ def exact_matmul(
     if left[-1] != right[-2]:
         fix = "; B.T would fit" if left[-1] == right[-1] else ""
         raise FragmentMismatchError(f"A has shape {left} and B {right}: K is {left[-1]} in A and {right[-2]} in B{fix}")
+    x = _with_scales(x, scale_a, "scale_a", scale_format, -1)
+    y = _with_scales(y, scale_b, "scale_b", scale_format, -2)
+    left, right = x.integers.shape, y.integers.shape
     try:
         np.broadcast_shapes(left[:-2], right[:-2])
     except ValueError:
@@ -253,6 +280,38 @@ def read_numbers(array: ArrayLike, name: str, fmt: str | Format | None, packed_a
             "(numpy.isfinite tells), or put numbers in their place"
         )
     return numbers
+
+
+def _with_scales(
+    numbers: Scaled, scales: ArrayLike | None, name: str, fmt: str | Format | None, axis: int
+) -> Scaled:  # fmt: skip
+    """Multiply each block of k by its scale; ``axis`` is that of k."""
+    if scales is None:
+        return numbers
+    if fmt is None and as_numpy(scales, name)[0].dtype.kind in "ui":
+        raise FragmentMismatchError(
+            f"{name} holds integers, which elsewhere are patterns of scales; say which with scale_format='ue8m0' or "
+            "'ue4m3', or pass numbers: float8_e8m0fnu, float32, ..."
+        )
+    found, of = read_numbers(scales, name, fmt), numbers.integers
+    shape, k = found.integers.shape, of.shape[axis]
+    blocks = shape[axis] if len(shape) >= -axis else 0
+    lines = of.ndim == 1 or (len(shape) > 1 and shape[-3 - axis] == of.shape[-3 - axis])
+    if not blocks or k % blocks or len(shape) < min(of.ndim, 2) or not lines or (of.ndim == 1) != (len(shape) == 1):
+        side = name[-1] if of.ndim == 1 else name[-1].upper()
+        raise FragmentMismatchError(
+            f"{name} has shape {shape}, and {side} {of.shape}: scales have the shape of {side}, but for a number of "
+            f"blocks in the place of K, which divides K = {k}"
+        )
+    each = np.repeat(found.integers, k // blocks, axis=axis)
+    try:
+        np.broadcast_shapes(of.shape[:-2], each.shape[:-2])
+    except ValueError:
+        raise FragmentMismatchError(
+            f"the leading axes of {name} {shape} do not broadcast to those of {name[-1].upper()} {of.shape}"
+        ) from None
+    product: NDArray[np.object_] = of * each
+    return Scaled(product, numbers.exponent + found.exponent, np.zeros(product.shape, np.bool_))
 
 
 def _one_number(c: Any, fmt: str | Format | None) -> Fraction:

@@ -100,12 +100,14 @@ def check_scales(row: Instruction, scale_a: Any, scale_b: Any, selectors: Select
     if row.is_block_scaled:
         missing = [f"scale_{x}=" for x in scales if scales[x] is None]
         if missing:
+            machine = "registers of them, which ins.scale_a.pack(S) and ins.scale_b.pack(S) make"
+            if row.is_tensor:
+                machine = "addresses of tensor memory, where ins.store puts them"
             raise FragmentMismatchError(
                 f"{row.mnemonic} needs {' and '.join(missing)}, block scales of {row.scale}: matrices of "
-                f"({row.m}, {row.scale_vec}) for A and ({row.scale_vec}, {row.n}) for B; execute takes registers of "
-                "them, which ins.scale_a.pack(S) and ins.scale_b.pack(S) make"
+                f"({row.m}, {row.scale_vec}) for A and ({row.scale_vec}, {row.n}) for B; execute takes {machine}"
             )
-        for operand in SCALED:
+        for operand in SCALED if not row.is_tensor else ():  # in tensor memory no lane has to be selected
             scale_map(row, operand, *selectors.of(operand))  # refuses selectors that the instruction does not take
         return
     if given or any(integer_of(x) != 0 for operand in SCALED for x in selectors.of(operand)):

@@ -72,7 +72,7 @@ def alterations_of(ins: BoundInstruction) -> Iterator[Alteration]:
     for changed in _changes(model, ins.instruction.terms):
         words = ", ".join(f"{name} {value} instead of {getattr(model, name)}" for name, value in changed.items())
         yield Alteration(words, replace(product, model=replace(model, **changed)), Unit())
-    if model.arithmetic == "aligned_sum":
+    if model.arithmetic == "aligned_sum" and not model.scaling:
         yield Alteration("products that are zero take part in the alignment", product, ZerosTakePart())
 
 
@@ -88,8 +88,12 @@ def _changes(model: DotModel, terms: int) -> Iterator[dict[str, Any]]:
         yield {"min_exponent": model.min_exponent + difference}
     yield {"rounding": "RNE" if model.rounding == "RZ" else "RZ"}
     for count in (4, 8, 16, 32):
-        if count != model.terms_per_step and count <= terms:
+        if count != model.terms_per_step and model.group_terms <= count <= terms:
             yield {"terms_per_step": count}
+    if model.scaling == "groups":
+        yield {"zero_groups": "aligned" if model.zero_groups == "left_out" else "left_out"}
+        yield from ({"group_terms": x} for x in (16, 32) if x != model.group_terms)
+        return
     yield {"k_order": "byte_pairs" if model.k_order == "ascending" else "ascending"}
     yield {"partial_sums": "added" if model.partial_sums == "chained" else "chained"}
     if model.accumulator == "f32":
@@ -107,4 +111,4 @@ def explaining(ins: BoundInstruction, cases: Sequence[Case]) -> list[str]:
 
 def _gives(ins: BoundInstruction, alteration: Alteration, case: Case) -> bool:
     a, b, c = case.dot_operands(ins)
-    return dot(alteration.product, a, b, c, alteration.unit) == case.theirs
+    return dot(alteration.product, a, b, c, alteration.unit, **case.dot_scales(ins)) == case.theirs

@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from wmma_emu.arithmetic import DotProduct, matmul
+from wmma_emu.arithmetic import DotProduct, matmul, model_for
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gpu.campaign.pairs import emulate_pairs
-from wmma_emu.gpu.campaign.registers import Variant, apply_variant
+from wmma_emu.gpu.campaign.registers import Variant, apply_variant, read_scales
 from wmma_emu.instructions import Instruction
-from wmma_emu.testing.families import Operands
+from wmma_emu.testing.families import Operands, Scales
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.sparse import matmul_sparse
 
@@ -74,6 +74,8 @@ class EmulatedBackend:
     arch : str
     alter : dict
         Fields of `DotModel` and their new values.
+    model : str
+        Name of the model that is altered, where sources disagree; by default the instruction's own.
 
     Examples
     --------
@@ -83,10 +85,12 @@ class EmulatedBackend:
 
     arch: str = "sm_90"
     alter: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
 
     def describe(self) -> dict[str, Any]:
         """Say what is altered."""
-        altered = ", ".join(f"{name}={value}" for name, value in self.alter.items())
+        told = {"model": self.model} if self.model else {}
+        altered = ", ".join(f"{name}={value}" for name, value in (told | self.alter).items())
         name = f"emulator ({altered})" if altered else "emulator"
         return {"name": name, "arch": self.arch, "driver": "none", "toolkit": "none", "emulated": True}
 
@@ -100,34 +104,46 @@ class EmulatedBackend:
         """
         if "rounding" in self.alter:
             raise UnsupportedInstructionError("an emulated backend cannot alter the rounding of a model")
-        return replace(ins.product, model=replace(ins.model, **self.alter))
+        row = ins.instruction
+        model = model_for(row, self.arch, ins.model.lowering, self.model) if self.model else ins.model
+        return replace(ins.product, model=replace(model, **self.alter))
 
     def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
         """Execute with the altered model; all pairs of a pool as one product."""
-        row, operands = ins.instruction, unpacked(ins, a, b, c, keywords)
+        row, (operands, scales) = ins.instruction, unpacked(ins, a, b, c, keywords)
+        given = () if scales is None else (scales,)
         inner = 2 if row.products == 1 else 3
         batch_a, batch_b = operands.a.shape[:-inner], operands.b.shape[:-inner]
         if len(batch_a) == len(batch_b) == 2 and batch_a[1] == batch_b[0] == 1:
             x, y, z = (tiles.reshape(-1, *tiles.shape[-2:]) for tiles in operands[:3])
             indices = None if operands.indices is None else operands.indices.reshape(x.shape)
-            return ins.d.pack_bits(self.pairs(row, self.product(ins), Operands(x, y, z, indices)))
-        return ins.d.pack_bits(self.tiles(self.product(ins), operands))
+            pools = () if scales is None else (Scales(*(tiles.reshape(-1, *tiles.shape[-2:]) for tiles in scales)),)
+            return ins.d.pack_bits(self.pairs(row, self.product(ins), Operands(x, y, z, indices), *pools))
+        return ins.d.pack_bits(self.tiles(self.product(ins), operands, *given))
 
-    def pairs(self, row: Instruction, product: DotProduct, operands: Operands) -> Bits:
+    def pairs(self, row: Instruction, product: DotProduct, operands: Operands, scales: Scales | None = None) -> Bits:
         """All pairs of a pool: (p, q, m, n)."""
-        return emulate_pairs(row, product, operands)
+        return emulate_pairs(row, product, operands, scales)
 
-    def tiles(self, product: DotProduct, operands: Operands) -> Bits:
+    def tiles(self, product: DotProduct, operands: Operands, scales: Scales | None = None) -> Bits:
         """Tiles whose leading axes broadcast."""
         a, b, c, indices = operands
+        scale_a, scale_b = scales or (None, None)
         if indices is None:
-            return matmul(product, a, b, c, threads=1)
-        return matmul_sparse(product, a, b, c, indices, threads=1)
+            return matmul(product, a, b, c, threads=1, scale_a=scale_a, scale_b=scale_b)
+        return matmul_sparse(product, a, b, c, indices, threads=1, scale_a=scale_a, scale_b=scale_b)
 
 
-def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, Any]) -> Operands:
+def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, Any]) -> tuple[Operands, Scales | None]:
     """Take the arguments of ``execute`` apart into patterns, the rest of them carried out."""
     row, rest = ins.instruction, dict(keywords)
+    scales = None
+    if ins.scale_a is not None and ins.scale_b is not None:
+        found = (
+            bound.unpack_bits(rest.pop(bound.name), rest.pop(f"byte_id_{x}", 0), rest.pop(f"thread_id_{x}", 0))
+            for x, bound in (("a", ins.scale_a), ("b", ins.scale_b))
+        )
+        scales = read_scales(row, Scales(*found))
     metadata, selector = rest.pop("metadata", None), rest.pop("selector", 0)
     if unknown := rest.keys() - {"scale_d", "negate_a", "negate_b"}:
         raise UnsupportedInstructionError(f"an emulated backend has no option {', '.join(sorted(unknown))}")
@@ -137,4 +153,4 @@ def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, 
     y: Bits = b.astype(storage) if row.is_warpgroup else ins.b.unpack_bits(b)
     indices = None if metadata is None else ins.indices(metadata, selector)
     patterns = Operands(x, y, ins.c.unpack_bits(c), indices)
-    return apply_variant(row, patterns, Variant(**rest))
+    return apply_variant(row, patterns, Variant(**rest)), scales

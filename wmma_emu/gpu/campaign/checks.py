@@ -12,7 +12,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.gpu.campaign.cases import Case, Place
 from wmma_emu.gpu.campaign.registers import Packed
 from wmma_emu.gpu.campaign.tasks import Task
-from wmma_emu.testing.families import Operands
+from wmma_emu.testing.families import Operands, Scales
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["BY_REFERENCE", "Difference", "differing", "differing_registers", "unlike_reference"]
@@ -88,13 +88,15 @@ def _some_pairs(task: Task) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return i, (i + j) % task.q
 
 
-def unlike_reference(ins: BoundInstruction, operands: Operands, tiles: Bits, task: Task) -> Iterator[Difference]:
+def unlike_reference(
+    ins: BoundInstruction, operands: Operands, tiles: Bits, task: Task, scales: Scales | None = None
+) -> Iterator[Difference]:
     """Compute a few elements, spread over the tiles, by the reference engine; yields where one differs."""
     for part in range(BY_REFERENCE):
         # 7919 is prime: other elements in every task and part.
         flat = ((task.number * BY_REFERENCE + part) * 7919) % tiles.size
         i, j, *product, row, column = (int(x) for x in np.unravel_index(flat, tiles.shape))
         place = (i, j, product[0] if product else 0, row, column)
-        case = Case.at(ins, operands, place, task.variant)
-        if dot(ins.product, *case.dot_operands(ins)) != int(tiles[i, j, *product, row, column]):
+        case = Case.at(ins, operands, place, task.variant, scales)
+        if dot(ins.product, *case.dot_operands(ins), **case.dot_scales(ins)) != int(tiles[i, j, *product, row, column]):
             yield Difference("reference", place)

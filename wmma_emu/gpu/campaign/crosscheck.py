@@ -62,12 +62,13 @@ def crosscheck(
     Parameters
     ----------
     what : BoundInstruction, Instruction, str, or a list of those
-        A string is a mnemonic or a regular expression, searched for in the mnemonics of the GPU's chip.
+        A string is a mnemonic or a regular expression, searched for in the mnemonics of the GPU's chip. Where sources
+        disagree, a list of one instruction bound with each ``model=`` holds all of them against the same results.
     count : int
         Dot products of each instruction, spread over the families; rounded up to whole tiles.
     per_group : int, optional
-        Instead of ``count``: dot products of each kind of instruction (f16, bf16, tf32, FP8 mma, FP8 wgmma, f64, 8-bit,
-        4-bit, b1, sparse), spread over its instructions.
+        Instead of ``count``: dot products of each kind of instruction (block-scaled, sparse, f16, bf16, tf32, FP6 and
+        FP4, FP8 mma, FP8 wgmma, f64, 8-bit, 4-bit, b1), spread over its instructions.
     families : list of str, optional
         Families of inputs, of `wmma_emu.testing.families`; all by default.
     seed : int

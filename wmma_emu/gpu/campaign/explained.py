@@ -2,6 +2,7 @@
 """A mismatch in words: both results, why the emulator gives its own, and which model would give the other."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from wmma_emu.arithmetic.explanation import explain_dot
@@ -48,13 +49,14 @@ def _one(
     case, fmt = finding.smallest, ins.product.d
     a, b, c = case.dot_operands(ins)
     explanation = explain_dot(
-        ins.product, a, b, c, instruction=ins.mnemonic, arch=ins.arch.name, row=case.row, column=case.column
-    )
+        ins.product, a, b, c, instruction=ins.mnemonic, arch=ins.arch.name, row=case.row, column=case.column,
+        **case.dot_scales(ins),
+    )  # fmt: skip
     other = device.get("name", "the other side") if finding.kind == "bits" else "its other engine"
     digits = -(-fmt.bits // 4)
     what = _UNREAD if finding.unread else _KINDS[finding.kind]
     lines = [
-        f"{ins.mnemonic} on {ins.arch}, family {finding.family}:",
+        f"{ins.mnemonic} on {ins.arch}{_model(ins)}, family {finding.family}:",
         f"  {what}",
         f"  {other} gives 0x{case.theirs:0{digits}x} = {decimal(case.theirs, fmt)}",
         f"  the emulator gives 0x{case.ours:0{digits}x} = {decimal(case.ours, fmt)}",
@@ -65,10 +67,15 @@ def _one(
         lines += _hint(hints, kept)
     lines += [*_execution(case.variant, case.indices), "", str(explanation)]
     return {
-        "mnemonic": ins.mnemonic, "lowering": ins.model.lowering, "family": finding.family, "kind": finding.kind,
+        "mnemonic": ins.mnemonic, "lowering": ins.model.lowering, "model": ins.model.name,
+        "family": finding.family, "kind": finding.kind,
         "reproduced": finding.reproduced, "unread": finding.unread, "hints": hints, "text": "\n".join(lines),
         "test_row": row_of(ins, finding, device),
     }  # fmt: skip
+
+
+def _model(ins: BoundInstruction) -> str:
+    return f" (model={ins.model.name!r})" if ins.model.name else ""
 
 
 def _hint(hints: Sequence[str], kept: int) -> list[str]:
@@ -80,8 +87,7 @@ def _hint(hints: Sequence[str], kept: int) -> list[str]:
 
 def _execution(variant: Variant, indices: tuple[int, ...] | None) -> list[str]:
     lines = []
-    said = [f"{x}={getattr(variant, x)}" for x in ("selector", "scale_d", "negate_a", "negate_b", "a_shared")
-            if getattr(variant, x) != getattr(Variant(), x)]  # fmt: skip
+    said = [f"{x.name}={getattr(variant, x.name)}" for x in fields(Variant) if getattr(variant, x.name) != x.default]
     if said:
         lines.append(f"  executed with {', '.join(said)}")
     if indices is not None:

@@ -100,5 +100,5 @@ def shrunk(kind: str, backend: Backend, ins: BoundInstruction, task: Task, case:
 def _others(kind: str, backend: Backend, ins: BoundInstruction, cases: Sequence[Case]) -> list[int]:
     """What the emulator's fast product is held against, case by case."""
     if kind == "reference":
-        return [dot(ins.product, *case.dot_operands(ins)) for case in cases]
+        return [dot(ins.product, *case.dot_operands(ins), **case.dot_scales(ins)) for case in cases]
     return execute_cases(Itself() if kind == "registers" else backend, ins, cases)

@@ -16,12 +16,15 @@ What = str | Instruction | BoundInstruction | Iterable[str | Instruction | Bound
 """What a campaign runs: an instruction, a mnemonic, a regular expression, or a list of those."""
 
 _FP8 = ("e4m3", "e5m2")
+_NARROW = ("e3m2", "e2m3", "e2m1")
 
 GROUPS: dict[str, Callable[[Instruction], bool]] = {
+    "block-scaled": lambda row: row.is_block_scaled,
     "sparse": lambda row: row.is_sparse,
     "f16": lambda row: row.a == "f16",
     "bf16": lambda row: row.a == "bf16",
     "tf32": lambda row: row.a == "tf32",
+    "FP6, FP4": lambda row: row.a in _NARROW or row.b in _NARROW,
     "FP8 mma": lambda row: row.a in _FP8 and not row.is_warpgroup,
     "FP8 wgmma": lambda row: row.a in _FP8 and row.is_warpgroup,
     "f64": lambda row: row.a == "f64",
@@ -50,17 +53,19 @@ def bound_instructions(what: What, arch: str | Arch) -> list[BoundInstruction]:
     Parameters
     ----------
     what : BoundInstruction, Instruction, str, or a list of those
-        A string is a mnemonic, or else a regular expression that is searched for in the full mnemonics.
+        A string is a mnemonic, or else a regular expression that is searched for in the full mnemonics. One that is
+        bound already keeps its lowering and its model: so each of several models is held against the chip.
     arch : str or Arch
         The chip of the other side.
 
     Raises
     ------
     UnsupportedInstructionError
-        For an expression that matches nothing or is none, and for an instruction that is bound to another chip.
+        For an expression that matches nothing or is none, for an instruction that is bound to another chip, and for
+        `tcgen05.mma`, which has no registers.
     """
     chip = arch_of(arch)
-    found: dict[tuple[str, str], BoundInstruction] = {}
+    found: dict[tuple[str, str, str], BoundInstruction] = {}
     items = list(what) if isinstance(what, Iterable) and not isinstance(what, str) else [what]
     if not items:
         raise UnsupportedInstructionError("there is nothing to check: the list of instructions is empty")
@@ -68,7 +73,7 @@ def bound_instructions(what: What, arch: str | Arch) -> list[BoundInstruction]:
         warnings.simplefilter("ignore", UnverifiedModelWarning)  # a campaign is what verifies
         for item in items:
             for ins in _of_item(item, chip):
-                found[ins.mnemonic, ins.model.lowering] = ins
+                found[ins.mnemonic, ins.model.lowering, ins.model.name] = ins
     return list(found.values())
 
 
@@ -79,18 +84,33 @@ def _of_item(item: object, chip: Arch) -> list[BoundInstruction]:
                 f"{item.mnemonic} is bound to {item.arch}, but what it is checked against is {chip}; bind it with "
                 f"arch={chip.name!r}, or pass its mnemonic"
             )
+        _refuse_tensor(item.instruction)
         return [item]
     if isinstance(item, Instruction):
-        return [bound_instruction(lookup(item, chip), chip)]
+        return [_bound(lookup(item, chip), chip)]
     if not isinstance(item, str):
         raise UnsupportedInstructionError(
             f"{shorten(item)} is no instruction; pass what wmma_emu.instruction returns, a mnemonic, a regular "
             "expression, or a list of those"
         )
     try:
-        return [bound_instruction(lookup(item, chip.name), chip)]
+        row = lookup(item, chip.name)
     except UnsupportedInstructionError as error:
         return [bound_instruction(row, chip) for row in _matching(item, chip, error)]
+    return [_bound(row, chip)]
+
+
+def _bound(row: Instruction, chip: Arch) -> BoundInstruction:
+    _refuse_tensor(row)
+    return bound_instruction(row, chip)
+
+
+def _refuse_tensor(row: Instruction) -> None:
+    if row.is_tensor:
+        raise UnsupportedInstructionError(
+            f"{row.mnemonic} works on tensor memory, and a campaign executes instructions on registers: mma.sync, "
+            "mma.sp, wmma.mma and wgmma"
+        )
 
 
 def _matching(pattern: str, chip: Arch, not_a_mnemonic: UnsupportedInstructionError) -> list[Instruction]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import wmma_emu
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.gpu.campaign.backends import Backend
-from wmma_emu.gpu.campaign.processes import bundles_of, portable
+from wmma_emu.gpu.campaign.processes import bundles_of, name_of, portable
 from wmma_emu.gpu.campaign.tasks import Task
 from wmma_emu.gpu.campaign.worker import TaskResult, Worker
 from wmma_emu.warp import BoundInstruction, bound_instruction
@@ -147,7 +147,7 @@ def _submit(
 ) -> Any:  # fmt: skip
     bundle = bundles.popleft()
     ins = instructions[bundle[0].instruction]
-    named = (ins.instruction, ins.arch, ins.model.lowering)  # bound again there, as its caches need not travel
+    named = name_of(ins)  # bound again there, as its caches need not travel
     key = f"crosscheck-{campaign}-{bundle[0].number}"
     future = client.submit(_run, campaign, wmma_emu.__version__, device, pickled, named, bundle, key=key, pure=False)
     flying[future] = bundle
@@ -204,8 +204,9 @@ def _describe(pickled: bytes) -> Any:
 
 
 def _run(
-    campaign: str, version: str, device: dict[str, Any], pickled: bytes, named: tuple[Any, Any, str], bundle: list[Task]
-) -> Any:
+    campaign: str, version: str, device: dict[str, Any], pickled: bytes, named: tuple[Any, Any, str, str | None],
+    bundle: list[Task],
+) -> Any:  # fmt: skip
     """Carry a bundle out: what came of each task, or the exception that ends the campaign."""
     try:
         if _HERE.campaign != campaign or _HERE.worker is None:

@@ -18,7 +18,7 @@ from wmma_emu.gpu.campaign.tasks import Task
 from wmma_emu.gpu.campaign.worker import TaskResult, Worker
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
-__all__ = ["bundles_of", "portable", "run_tasks", "worker_count"]
+__all__ = ["bundles_of", "name_of", "portable", "run_tasks", "worker_count"]
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Variables that keep the matrix libraries of a worker to its own core."""
@@ -70,6 +70,11 @@ def run_tasks(
                 yield result
 
 
+def name_of(ins: BoundInstruction) -> tuple[Any, Any, str, str | None]:
+    """What an instruction is bound by: it travels like that."""
+    return ins.instruction, ins.arch, ins.model.lowering, ins.model.name or None
+
+
 def bundles_of(tasks: Sequence[Task], workers: int) -> deque[list[Task]]:
     """Keep tasks of an instruction together, so that few processes have to assemble it."""
     longest = min(_LONGEST_BUNDLE, max(1, len(tasks) // (32 * workers)))
@@ -115,7 +120,7 @@ def _processes(
             for _ in range(count):
                 ours, theirs = context.Pipe()
                 # Instructions travel by name, and are bound again: their caches need not travel.
-                named = [(ins.instruction, ins.arch, ins.model.lowering) for ins in instructions]
+                named = [name_of(ins) for ins in instructions]
                 process = context.Process(target=_serve, args=(theirs, named, backend), daemon=True)
                 process.start()
                 theirs.close()
@@ -149,7 +154,7 @@ def _one_thread_each() -> Iterator[None]:
 class _BoundWhenUsed(Sequence[BoundInstruction]):
     """Instructions by number, each bound when a task first needs it."""
 
-    def __init__(self, named: Sequence[tuple[Any, Any, str]]) -> None:
+    def __init__(self, named: Sequence[tuple[Any, Any, str, str | None]]) -> None:
         self._named = named
         self._bound: dict[int, BoundInstruction] = {}
 
@@ -162,7 +167,7 @@ class _BoundWhenUsed(Sequence[BoundInstruction]):
         return self._bound[number]
 
 
-def _serve(connection: Connection, named: Sequence[tuple[Any, Any, str]], backend: Backend) -> None:
+def _serve(connection: Connection, named: Sequence[tuple[Any, Any, str, str | None]], backend: Backend) -> None:
     """Carry out bundles of tasks until the main process goes away."""
     import warnings
 

@@ -34,7 +34,8 @@ class Report:
     settings : dict
         Seed, families, number of processes; date of the report (UTC), versions and revision of what ran here.
     counts : list of dict
-        One for each instruction and family: ``mnemonic``, ``lowering``, ``group``, ``family``, ``dot_products``,
+        One for each instruction and family: ``mnemonic``, ``lowering``, ``model`` (the name of an alternative, where
+        sources disagree; else empty), ``group``, ``family``, ``dot_products``,
         ``mismatches``, ``executed`` (through ``ins.execute`` too), ``referenced`` (through the reference engine too);
         ``executed_wrong`` and ``referenced_wrong``, how many of those the emulator itself gives other bits for;
         ``unread``, how many mismatches are tiles of which only bits differ that hold no element of D.
@@ -69,8 +70,9 @@ class Report:
         ):
             ins = instructions[number]
             counts.append(
-                {"mnemonic": ins.mnemonic, "lowering": ins.model.lowering, "group": group_of(ins.instruction),
-                 "family": family, **{name: getattr(count, name) for name in COUNTS}}
+                {"mnemonic": ins.mnemonic, "lowering": ins.model.lowering, "model": ins.model.name,
+                 "group": group_of(ins.instruction), "family": family,
+                 **{name: getattr(count, name) for name in COUNTS}}
             )  # fmt: skip
         versions = {
             "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -107,14 +109,14 @@ class Report:
         return not self.mismatches and not self.self_mismatches and self.dot_products == self.planned
 
     def summed(self, *keys: str) -> list[dict[str, Any]]:
-        """Add the counts up by ``group``, ``mnemonic`` or ``family``, or several of those."""
+        """Add the counts up by ``group``, ``mnemonic``, ``model`` or ``family``, or several of those."""
         sums: dict[tuple[str, ...], dict[str, Any]] = {}
         for count in self.counts:
             key = tuple(count[x] for x in keys)
             row = sums.setdefault(
                 key, {**dict(zip(keys, key, strict=True)), "instructions": set(), **dict.fromkeys(COUNTS, 0)}
             )
-            row["instructions"].add((count["mnemonic"], count["lowering"]))
+            row["instructions"].add((count["mnemonic"], count["lowering"], count["model"]))
             for name in COUNTS:
                 row[name] += count[name]
         rows = [{**row, "instructions": len(row["instructions"])} for row in sums.values()]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from wmma_emu.gpu.campaign.report_text import facts, verdict, wrong_rows
+from wmma_emu.gpu.campaign.report_text import facts, verdict, with_model, wrong_rows
 
 if TYPE_CHECKING:
     from wmma_emu.gpu.campaign.report import Report
@@ -55,7 +55,7 @@ def page(report: "Report") -> str:
 
 
 def _mismatches(report: "Report") -> Iterable[str]:
-    wrong = wrong_rows(report, "mnemonic", "family")
+    wrong = [with_model(x) for x in wrong_rows(report, "mnemonic", "model", "family")]
     if not wrong:
         return
     yield "<h2>Mismatches</h2>"
@@ -66,8 +66,10 @@ def _mismatches(report: "Report") -> Iterable[str]:
 
 def _instructions(report: "Report") -> list[dict[str, Any]]:
     """One row an instruction; which families it had with how many is in the JSON report."""
-    rows = report.summed("mnemonic", "lowering")
-    named = [(row["mnemonic"], "" if row["lowering"] == "native" else f" ({row['lowering']})") for row in rows]
+    rows = report.summed("mnemonic", "lowering", "model")
+    plain = ("native", "")
+    told = [", ".join(row[x] for x in ("lowering", "model") if row[x] not in plain) for row in rows]
+    named = [(row["mnemonic"], f" ({text})" if text else "") for row, text in zip(rows, told, strict=True)]
     return [{**row, "mnemonic": name + lowering} for row, (name, lowering) in zip(rows, named, strict=True)]
 
 

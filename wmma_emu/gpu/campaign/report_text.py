@@ -10,7 +10,8 @@ from wmma_emu.gpu.campaign.totals import COUNTS
 if TYPE_CHECKING:
     from wmma_emu.gpu.campaign.report import Report
 
-__all__ = ["duration", "facts", "findings", "large", "tables", "text", "verdict", "wrong_rows"]
+__all__ = ["duration", "facts", "findings", "large", "models", "tables", "text", "verdict", "with_model",
+           "wrong_rows"]  # fmt: skip
 
 _WIDTH = 100
 _HEADINGS = ("dot products", "mismatches")
@@ -88,6 +89,8 @@ def facts(report: "Report") -> list[tuple[str, str]]:
         ("emulation", f"{large(timing['emulated_per_core'])} dot products a second and core; processes: "
                       f"{settings['processes']}, busy {timing['workers_busy']:.0%} of the time: {shares}"),
     ]  # fmt: skip
+    if told := models(report):
+        found.append(("models", told))
     if counted["unread"]:
         what = f"{counted['unread']:,} of the mismatches are tiles whose registers differ, but no element of D in them"
         found.append(("unread bits", what))
@@ -103,6 +106,25 @@ def _differ(number: int) -> str:
 def wrong_rows(report: "Report", *keys: str) -> list[dict[str, Any]]:
     """Sums of which anything differs."""
     return [x for x in report.summed(*keys) if x["mismatches"] or x["executed_wrong"] or x["referenced_wrong"]]
+
+
+def with_model(row: dict[str, Any]) -> dict[str, Any]:
+    """Put the name of a model to the mnemonic, where it has one."""
+    model = f" (model={row['model']!r})" if row["model"] else ""
+    return {**row, "mnemonic": row["mnemonic"] + model}
+
+
+def models(report: "Report") -> str:
+    """Say what each model came to, where several are held against one chip."""
+    sums: dict[str, list[dict[str, Any]]] = {}
+    for row in report.summed("mnemonic", "model"):
+        sums.setdefault(row["mnemonic"], []).append(row)
+    parts = []
+    for mnemonic, rows in sums.items():
+        if any(row["model"] for row in rows):
+            each = (f"{row['model'] or 'the default'} {row['mismatches']:,}" for row in rows)
+            parts.append(f"mismatches of {mnemonic} by model: {', '.join(each)}")
+    return "; ".join(parts)
 
 
 def text(report: "Report") -> str:
@@ -127,7 +149,7 @@ def tables(report: "Report") -> list[str]:
         cells = [[x[keys], str(x["instructions"]), *_numbers(x)] for x in report.summed(keys)]
         lines += ["", *_table(["kind" if keys == "group" else keys, "instructions", *_HEADINGS], cells)]
     cells, last = [], ""
-    for row in wrong_rows(report, "mnemonic", "family"):
+    for row in map(with_model, wrong_rows(report, "mnemonic", "model", "family")):
         if row["mnemonic"] != last:
             last = row["mnemonic"]
             cells.append([last])

@@ -20,6 +20,8 @@ __all__ = ["append_rows", "load_rows", "replay", "row_of"]
 _DIGITS = 4
 """Bits of a hexadecimal digit."""
 
+_SCALES = ("scale_a", "scale_b")
+
 
 def row_of(ins: BoundInstruction, finding: Finding, device: dict[str, Any]) -> dict[str, Any]:
     """Write a mismatch as a row: everything that is needed to execute it again, and who gave these bits."""
@@ -30,9 +32,11 @@ def row_of(ins: BoundInstruction, finding: Finding, device: dict[str, Any]) -> d
 
     return {
         "mnemonic": ins.mnemonic, "arch": ins.arch.name, "lowering": ins.model.lowering, "family": finding.family,
+        **({"model": ins.model.name} if ins.model.name else {}),
         "row": case.row, "column": case.column, "product": case.product,
         "a": [pattern(x, "a") for x in case.a], "b": [pattern(x, "b") for x in case.b], "c": pattern(case.c, "c"),
         "indices": list(case.indices) if row.is_sparse and case.indices is not None else None,
+        **({x: [f"0x{bits:02x}" for bits in getattr(case, x)] for x in _SCALES} if row.is_block_scaled else {}),
         "options": {k: v for k, v in asdict(case.variant).items() if v != getattr(Variant(), k)},
         "expected": pattern(case.theirs, "d"), "emulated": pattern(case.ours, "d"),
         "device": device.get("name", ""), "driver": device.get("driver", ""), "toolkit": device.get("toolkit", ""),
@@ -84,10 +88,12 @@ def replay(row: dict[str, Any]) -> tuple[int, int, int]:
         Those that the emulator gives, as a product of patterns and from registers to registers.
     """
     chip = arch_of(row["arch"])
-    ins = bound_instruction(lookup(row["mnemonic"], chip), chip, row["lowering"])
+    ins = bound_instruction(lookup(row["mnemonic"], chip), chip, row["lowering"], row.get("model"))
+    scales: dict[str, Any] = {x: _patterns(row.get(x, ())) for x in _SCALES}
     case = Case(
         row["row"], row["column"], row["product"], _patterns(row["a"]), _patterns(row["b"]), int(row["c"], 16),
         None if row["indices"] is None else tuple(row["indices"]), Variant(**row["options"]),
+        **scales,
     )  # fmt: skip
     [product] = emulate_cases(ins, ins.product, [case])
     [registers] = execute_cases(Itself(), ins, [case])

@@ -11,6 +11,7 @@ from itertools import islice
 from wmma_emu.gpu.campaign.cases import Case, plain_indices
 from wmma_emu.gpu.campaign.registers import Variant
 from wmma_emu.gpu.campaign.simplify import cost_of_number, rebuilt, simpler
+from wmma_emu.gpu.campaign.simplify_scales import cost_of_scales, simpler_scales, terms_that_cancel
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["Results", "active_terms", "shrink", "without"]
@@ -48,10 +49,10 @@ def shrink(ins: BoundInstruction, results: Results, case: Case) -> Case:
         if plainer != best:
             best = _first(results, [plainer]) or best
     best = _improve(ins, results, best, lambda x: _fewer_terms(ins, x))
-    if len(active_terms(best)) > _FEW:
+    if len(active_terms(best)) > _FEW and ins.product.scale is None:  # its sizes know of no scales
         tries = islice(rebuilt(ins, best, active_terms(best), _FEW), _TRIES)
         best = _first(results, tries) or best
-    return _improve(ins, results, best, lambda x: [*_fewer_terms(ins, x), *simpler(ins, x, active_terms(x))])
+    return _improve(ins, results, best, lambda x: _simpler_in_any_way(ins, x))
 
 
 def active_terms(case: Case) -> list[int]:
@@ -77,8 +78,12 @@ def without(case: Case, terms: Iterable[int]) -> Case:
     return replace(case, a=tuple(a), b=tuple(b), c=c)
 
 
+def _simpler_in_any_way(ins: BoundInstruction, case: Case) -> list[Case]:
+    return [*_fewer_terms(ins, case), *simpler(ins, case, active_terms(case))]
+
+
 def _fewer_terms(ins: BoundInstruction, case: Case) -> list[Case]:
-    """Leave out runs of terms, or everything else; what no term reads; and the choice of a sparse A."""
+    """Leave out runs of terms, or everything else; what no term reads; block scales; and the choice of a sparse A."""
     active = active_terms(case)
     candidates = []
     size = len(active) // 2
@@ -89,6 +94,10 @@ def _fewer_terms(ins: BoundInstruction, case: Case) -> list[Case]:
             if size > 1:
                 candidates.append(without(case, set(active) - set(run)))
         size //= 2
+    for pair in islice(terms_that_cancel(ins, case, active), _AT_ONCE):
+        candidates += [without(case, set(active) - {*pair, C}), without(case, pair)]
+    if ins.product.scale is not None:
+        candidates += simpler_scales(ins, case)
     if case.indices is not None:
         read = set(case.indices)
         candidates.append(replace(case, b=tuple(x if k in read else 0 for k, x in enumerate(case.b))))
@@ -115,7 +124,7 @@ def _cost(ins: BoundInstruction, case: Case) -> tuple[float, ...]:
         if term != C:
             numbers += cost_of_number(case.a[term], product.a) + cost_of_number(case.b[case.k_of(term)], product.b)
             numbers += term / 1000  # low positions read more easily
-    return len(terms) + unread, moved, numbers
+    return len(terms) + unread, moved, numbers + cost_of_scales(ins, case)
 
 
 def _improve(ins: BoundInstruction, results: Results, case: Case, moves: Callable[[Case], Iterable[Case]]) -> Case:

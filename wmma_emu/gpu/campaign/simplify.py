@@ -82,6 +82,7 @@ def _simpler_numbers(bits: int, fmt: Format) -> Iterator[int]:
     yield _power(0, fmt, sign)
     yield _power(exponent, fmt, sign)
     significand, low = u.significand, u.exponent - fmt.fraction_bits
+    yield round_pack(sign, significand & -significand, low, fmt, "RZ", "saturate")  # the last bit, where it decides
     for kept in range(1, significand.bit_length()):
         cut = significand.bit_length() - kept
         yield round_pack(sign, significand >> cut << cut, low, fmt, "RZ", "saturate")

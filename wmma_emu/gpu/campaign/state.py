@@ -20,7 +20,7 @@ from wmma_emu.warp import BoundInstruction
 __all__ = ["identity_of", "load_state", "save_state"]
 
 _KIND = "wmma_emu campaign"
-_FORM = 2
+_FORM = 3
 """Of the file; another one is the state of another version."""
 
 
@@ -35,7 +35,9 @@ def identity_of(
 
     Seed, families, instructions and counts; the device; the version, and all that decides bits here.
     """
-    names = [f"{ins.mnemonic} ({ins.model.lowering})" for ins in instructions]
+    names = [
+        f"{ins.mnemonic} ({', '.join(filter(None, (ins.model.lowering, ins.model.name)))})" for ins in instructions
+    ]
     models = [str((ins.product.a, ins.product.k, ins.model.parameters)) for ins in instructions]
     return {
         "seed": seed,

@@ -127,5 +127,5 @@ def _finding(data: dict[str, Any]) -> Finding:
 
 def _case(data: dict[str, Any]) -> Case:
     indices = None if data["indices"] is None else tuple(data["indices"])
-    patterns = {"a": tuple(data["a"]), "b": tuple(data["b"]), "indices": indices}
+    patterns = {x: tuple(data[x]) for x in ("a", "b", "scale_a", "scale_b")} | {"indices": indices}
     return Case(**{**data, **patterns, "variant": Variant(**data["variant"])})

@@ -10,9 +10,9 @@ from wmma_emu.gpu.campaign.cases import Case
 from wmma_emu.gpu.campaign.checks import BY_REFERENCE, differing, differing_registers, unlike_reference
 from wmma_emu.gpu.campaign.findings import Finding, Keeper, shrunk
 from wmma_emu.gpu.campaign.pairs import emulate_pairs
-from wmma_emu.gpu.campaign.registers import apply_variant, pack_operands
+from wmma_emu.gpu.campaign.registers import apply_variant, pack_operands, read_scales
 from wmma_emu.gpu.campaign.tasks import Task
-from wmma_emu.testing.families import draw
+from wmma_emu.testing.families import draw, draw_scales
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["TaskResult", "Worker"]
@@ -69,20 +69,22 @@ class Worker:
         row, together = ins.instruction, ins.instruction.products
         kernels = getattr(self._backend, "kernel_seconds", 0.0)
         operands = draw(row, task.family, task.seed, task.p * together, task.q * together, task.q * together)
+        scales = draw_scales(row, task.family, task.seed, task.p, task.q) if row.is_block_scaled else None
         clock.lap("draw")
-        packed = pack_operands(ins, operands, task.variant)
+        packed = pack_operands(ins, operands, task.variant, scales)
         clock.lap("pack")
         (a, b, c), keywords = packed.all_pairs()
         theirs = self._backend.execute(ins, a, b, c, **keywords)
         clock.lap("backend")
         clock.seconds["kernels"] = getattr(self._backend, "kernel_seconds", 0.0) - kernels
-        tiles = emulate_pairs(row, ins.product, apply_variant(row, operands, task.variant))
+        read = apply_variant(row, operands, task.variant)
+        tiles = emulate_pairs(row, ins.product, read, read_scales(row, scales))
         clock.lap("emulate")
         ours = ins.d.pack_bits(tiles)
         bits = list(differing(ins, theirs, ours, tiles))
         clock.lap("compare")
         registers, executed = differing_registers(ins, packed, ours, tiles, task)
-        reference = list(unlike_reference(ins, operands, tiles, task))
+        reference = list(unlike_reference(ins, operands, tiles, task, scales))
         clock.lap("check")
         result = TaskResult(
             task.number, task.dot_products(row), len(bits), sum(x.unread for x in bits), executed, len(registers),
@@ -92,7 +94,7 @@ class Worker:
             for kind, place, unread in found:
                 if not self._keeper.keeps(kind, task):
                     break
-                case = Case.at(ins, operands, place, task.variant)
+                case = Case.at(ins, operands, place, task.variant, scales)
                 result.findings.append(shrunk(kind, self._backend, ins, task, case, unread))
         clock.lap("shrink")
         result.seconds = clock.seconds

@@ -92,6 +92,11 @@ def read_operands(
             f"{name} multiplies {product.a}: integer products are exact, wrapped or clamped once, and have no rounding "
             "errors to report; hold its results against NumPy's int64 with wmma_emu.testing.assert_bits_equal"
         )
+    if product.scale is not None:
+        raise UnsupportedInstructionError(
+            f"{name} has block scales, which error reports do not know; wmma_emu.testing.exact_matmul(A, B, C, "
+            "scale_a=, scale_b=) is the exact product, and wmma_emu.explain says what was cut of an element"
+        )
     a = matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format)
     b = matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format)
     shape = result_shape(a.shape, b.shape)

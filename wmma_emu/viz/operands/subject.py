@@ -4,7 +4,8 @@
 from typing import NamedTuple
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
-from wmma_emu.instructions import ARCHS
+from wmma_emu.instructions import ARCHS, Instruction
+from wmma_emu.instructions.spec import Operand
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.viz.operands.held_cells import cell_size, cells_per_register, span
@@ -26,7 +27,7 @@ class Subject(NamedTuple):
     """An operand that is drawn.
 
     ``letter`` is ``"a"`` to ``"d"``, and empty for a layout alone, of which no more is known; ``of`` names the
-    instruction or the fragment.
+    instruction or the fragment; ``value`` says which bits of its place a value has, where these are not all.
     """
 
     layout: LaneMap
@@ -34,6 +35,7 @@ class Subject(NamedTuple):
     of: str = ""
     where: str = ""
     axes: tuple[str, str] = ("row", "column")
+    value: str = ""
 
     @property
     def name(self) -> str:
@@ -112,7 +114,7 @@ class Subject(NamedTuple):
         packed, bits = layout.elements_per_register, layout.element_bits
         if packed == 1:
             return ""
-        size = f"{bits} bit{'s' * (bits > 1)}"
+        size = f"{bits} bit{'s' * (bits > 1)}{self.value}"
         if cells_per_register(layout) > 1:
             return f"{packed} elements share a register, {size} each, the first in the lowest bits"
         down = cell_size(layout)[0] > 1
@@ -154,12 +156,18 @@ def subject_of(operand: object) -> Subject:
         stored = {"a": row.a_layout, "b": row.b_layout}.get(letter, "")
         stored = "" if row.is_warpgroup else stored
         where = _where(operand.layout, str(operand.format), axes, stored, operand.arch)
-        return Subject(operand.layout, letter, row.short_mnemonic, where, axes)
+        return Subject(operand.layout, letter, row.short_mnemonic, where, axes, _value(row, letter))
     hint = "; choose an operand of it, such as ins.a" if isinstance(operand, BoundInstruction) else ""
     raise FragmentMismatchError(
         f"what is drawn is an operand of an instruction (ins.a), a wmma.fragment or a LaneMap, not "
         f"{shorten(type(operand).__name__, str)}{hint}"
     )
+
+
+def _value(row: Instruction, letter: Operand) -> str:
+    """Say which bits of its byte a value of FP6 or FP4 has; nothing of one that fills its place."""
+    bits, (held, shift) = row.format(letter).bits, row.container(letter)
+    return f" (the value in bits {shift} to {shift + bits - 1} of them)" if bits < held else ""
 
 
 def _where(layout: LaneMap, fmt: str, axes: tuple[str, str], stored: str, chip: str) -> str:

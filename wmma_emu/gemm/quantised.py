@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Matrices that `wmma_emu.quantise` made, as operands: their elements, their block scales, and alpha of the rest."""
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, Union
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.codec import Bits
+from wmma_emu.scalar import mul
+
+if TYPE_CHECKING:
+    from wmma_emu.quantise import BlockScaled
+
+__all__ = ["Matrix", "Plain", "taken_apart", "with_tensor_scales", "without_tensor_scales"]
+
+Matrix = Union[ArrayLike, "BlockScaled"]
+"""What A and B may be."""
+
+
+class Plain(NamedTuple):
+    """A and B as arrays, and their scales; ``tensor_scale`` is the product of their second-level ones, if any."""
+
+    a: Any
+    b: Any
+    scale_a: Any
+    scale_b: Any
+    tensor_scale: np.float32 | None
+
+
+def taken_apart(A: Matrix, B: Matrix, scale_a: ArrayLike | None = None, scale_b: ArrayLike | None = None) -> Plain:
+    """Take elements and scales out of what `quantise` returned; arrays stay as they are.
+
+    The product of two tensor scales is rounded to float32, to nearest even, as a kernel's host code has it.
+
+    Raises
+    ------
+    FragmentMismatchError
+        Where blocks do not lie along k.
+    UnsupportedInstructionError
+        Where scales were given beside those that a matrix brings along.
+    """
+    tensors: list[Bits] = []
+    operands = []
+    for matrix, scale, name, k_axis in ((A, scale_a, "A", -1), (B, scale_b, "B", -2)):
+        if not _is_block_scaled(matrix):
+            operands.append((matrix, scale))
+            continue
+        if scale is not None:
+            raise UnsupportedInstructionError(
+                f"scale_{name.lower()} was given, and {name} is {shorten(matrix)}, which has scales; leave it out, or "
+                f"pass {name}.elements"
+            )
+        if matrix.axis - matrix.elements.ndim != k_axis:
+            raise FragmentMismatchError(
+                f"{name} is {shorten(matrix)}: its blocks lie along axis {matrix.axis}, and k is axis {k_axis}; "
+                f"quantise it with axis={k_axis}"
+            )
+        if matrix.tensor_scale is not None:
+            tensors.append(np.array([matrix.tensor_scale], np.float32).view(np.uint32))
+        operands.append((matrix.elements, matrix.scales))
+    tensor = None
+    if tensors:
+        word = tensors[0] if len(tensors) == 1 else mul(tensors[0], tensors[1], "f32")
+        tensor = word.view(np.float32)[0]
+    (a, of_a), (b, of_b) = operands
+    return Plain(a, b, of_a, of_b, tensor)
+
+
+def with_tensor_scales(plain: Plain, alpha: object, beta: object, C: ArrayLike | None) -> Any:
+    """Return the alpha of a product: the tensor scales, where the matrices have such.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For another alpha beside them, and a C from which accumulators would start, which they would multiply.
+    """
+    if plain.tensor_scale is None:
+        return alpha
+    if alpha is not None:
+        raise UnsupportedInstructionError(
+            f"alpha={shorten(alpha)} was given, and the tensor scales of A and B are alpha; pass A.elements, B.elements "
+            "and their scales, with the alpha that your kernel makes of all"
+        )
+    if C is not None and beta is None:
+        raise UnsupportedInstructionError(
+            "C was given without beta, and the tensor scales of A and B would multiply it, as alpha does; pass beta=1, "
+            "which adds C behind them"
+        )
+    return plain.tensor_scale
+
+
+def without_tensor_scales(plain: Plain, what: str) -> Plain:
+    """Refuse tensor scales, where nothing is behind the accumulators.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If there are any.
+    """
+    if plain.tensor_scale is not None:
+        raise UnsupportedInstructionError(
+            f"A or B has a tensor scale, which {what} has no place for; pass A.elements, B.elements, scale_a=A.scales, "
+            "scale_b=B.scales for the accumulators, or use wmma_emu.gemm, whose alpha it is"
+        )
+    return plain
+
+
+def _is_block_scaled(matrix: object) -> "TypeGuard[BlockScaled]":
+    """Whether `quantise` made it; its room is not imported to find out."""
+    room = sys.modules.get("wmma_emu.quantise.block_scaled")
+    return room is not None and isinstance(matrix, room.BlockScaled)
