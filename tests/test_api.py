@@ -65,6 +65,7 @@ def test_compare_archs_takes_models_and_scales():
         "sm_100": "0x3f7fffff", "sm_120": "0x3f800000",
     }  # fmt: skip
     assert "RZ to f32 (F=34)" in str(found) and found.models["sm_121"].name == ""
+    assert [x["model_name"] for x in found.to_dict()["chips"]] == ["", "", "F=34", ""]
     everywhere = we.compare_archs(A, B, scale_a=S, scale_b=T, model="F=36")
     assert {x.name for x in everywhere.models.values()} == {"F=36"}
     with pytest.raises(UNSUPPORTED, match="model names sm_90, which is not compared"):
@@ -126,3 +127,27 @@ def test_mma_refuses_scales_that_the_instruction_does_not_have():
             scale_b=np.ones((1, 8), np.uint8),
             instr="m16n8k16.f32.f16.f16.f32",
         )
+
+
+def test_scales_of_a_kernel_have_no_place_in_one_instruction():
+    A, B = np.ones((16, 32), ml_dtypes.float8_e4m3fn), np.ones((32, 8), ml_dtypes.float8_e4m3fn)
+    with pytest.raises(UNSUPPORTED, match=r"as wmma_emu\.gemm does: use it, or leave them out"):
+        we.mma(A, B, arch="sm_89", scale_a=0.5, scale_b=2.0)
+
+
+def test_the_sign_bit_of_a_ue4m3_scale_is_read_by_none_of_them():
+    A, B, _, _ = one_and_a_trace()
+    S, T = np.full((16, 4), 0x38, np.uint8), np.full((4, 8), 0x30, np.uint8)
+    given = {"instr": "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", "arch": "sm_120"}
+    plain = raw(we.mma(A, B, scale_a=S, scale_b=T, **given))
+    assert set(plain.ravel().tolist()) == {0}
+    A[:, 32] = 0
+    plain = raw(we.mma(A, B, scale_a=S, scale_b=T, **given))
+    assert set(plain.ravel().tolist()) == {0x3F000000}
+    for s, t in ((S | 0x80, T), (S, T | 0x80)):
+        np.testing.assert_array_equal(raw(we.mma(A, B, scale_a=s, scale_b=t, **given)), plain)
+        e = we.explain(given["instr"], A, B, row=1, col=2, arch="sm_120", scale_a=s, scale_b=t)
+        assert e.result == 0x3F000000
+    for negative in (0x80, 0xB8):  # -0 is negative too
+        with pytest.raises(we.FragmentMismatchError, match=f"negative e4m3 numbers, such as {negative:#x}"):
+            we.mma(A, B, scale_a=np.full_like(S, negative).view(ml_dtypes.float8_e4m3fn), scale_b=T, **given)

@@ -180,6 +180,7 @@ def test_the_data_survives_json_and_says_what_the_comparison_says():
     for chip in data["chips"]:
         arch = chip["arch"]
         assert (chip["differing"], chip["instruction"]) == (found.differing[arch], found.instructions[arch])
+        assert chip["model_name"] == found.models[arch].name == ""
         assert (chip["status"], chip["model"]) == (found.models[arch].status, found.models[arch].describe())
         assert chip["largest"] == found.statistics(arch).largest
         assert len(chip["worst"]) == min(2, found.differing[arch])

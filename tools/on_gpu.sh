@@ -72,6 +72,7 @@ cuda_examples() {
 export -f cuda_examples
 step "run examples" 90 bash -c cuda_examples
 step "record cuBLAS" 300 "$python" -m tools.record_cublas --out "$out/sm90_cublas.npz"
+step "record FP8 with scales" 200 "$python" -m tools.record_scaled_mm --out "$out/sm90_scaled_mm.npz"
 step "record instructions" 300 "$python" -m tools.record_instructions --out "$out/sm90_instructions.npz" \
     $(compare sm90_instructions.npz)
 step "record conversions" 90 "$python" -m tools.record_conversions --out "$out/sm90_conversions.npz" \

@@ -7,7 +7,21 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic.explanation import Explanation
-from wmma_emu.gemm import Bound, ByChip, Comparison, KOrder, bind, bound_to, compare_chips, explain_element
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.gemm import (
+    Bound,
+    ByChip,
+    Comparison,
+    KOrder,
+    Matrix,
+    bind,
+    bound_to,
+    compare_chips,
+    explain_element,
+    kind_of_scales,
+    taken_apart,
+    without_tensor_scales,
+)
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of, default_arch, lookup
 
 __all__ = ["compare_archs", "explain", "instruction", "mma"]
@@ -52,8 +66,8 @@ def instruction(
 
 
 def mma(
-    A: ArrayLike,
-    B: ArrayLike,
+    A: Matrix,
+    B: Matrix,
     C: ArrayLike | None = None,
     *,
     instr: str | None = None,
@@ -72,6 +86,7 @@ def mma(
     ----------
     A : array, shape (..., M, K)
     B : array, shape (..., K, N)
+        Or of `wmma_emu.quantise`, with their block scales; a tensor scale has no place here.
     C : array, shape (..., M, N), optional
         +0 if left out. Leading axes broadcast as in `numpy.matmul`.
     instr : str, optional
@@ -79,8 +94,8 @@ def mma(
         widest accumulator; with block scales the one that has them, on sm_100 and sm_103 a `tcgen05.mma`.
     scale_a : array, shape (..., M, K / block), optional
     scale_b : array, shape (..., K / block, N), optional
-        Block scales of an instruction that has them: ml_dtypes.float8_e8m0fnu, float8_e4m3fn (nothing negative), or
-        raw uint8.
+        Block scales of an instruction that has them: ml_dtypes.float8_e8m0fnu, float8_e4m3fn (nothing negative, -0
+        neither), or raw uint8, of which ue4m3 does not read the sign bit.
     arch, engine, lowering, model, a_format, b_format
         As for `wmma_emu.gemm`.
 
@@ -96,15 +111,22 @@ def mma(
     >>> we.mma(A, B, arch="sm_80")[0, 0]
     np.int32(-96)
     """
-    bound = bind(A, B, instr, arch, lowering, a_format, b_format, model, scale_a, scale_b)
-    scales = {} if scale_a is None and scale_b is None else {"scale_a": scale_a, "scale_b": scale_b}
-    return bound(A, B, C, a_format=a_format, b_format=b_format, engine=engine, **scales)
+    a, b, of_a, of_b, _ = without_tensor_scales(taken_apart(A, B, scale_a, scale_b), "one instruction")
+    kind = kind_of_scales(of_a, of_b)
+    if kind == "float":
+        raise UnsupportedInstructionError(
+            "scale_a and scale_b are no block scales, which have 8 bits; a kernel multiplies sums by others, as "
+            "wmma_emu.gemm does: use it, or leave them out"
+        )
+    bound = bind(a, b, instr, arch, lowering, a_format, b_format, model, of_a, of_b)
+    scales = {"scale_a": of_a, "scale_b": of_b} if kind else {}
+    return bound(a, b, C, a_format=a_format, b_format=b_format, engine=engine, **scales)
 
 
 def explain(
     ins: Bound | Instruction | str | None,
-    A: ArrayLike,
-    B: ArrayLike,
+    A: Matrix,
+    B: Matrix,
     C: ArrayLike | None = None,
     *,
     row: int,
@@ -127,14 +149,16 @@ def explain(
     A : array, shape (M, K)
     B : array, shape (K, N)
     C : array, shape (M, N), optional
-        Any sizes, as for `wmma_emu.gemm`: K is filled with +0, and instructions follow one another over k.
+        Any sizes, as for `wmma_emu.gemm`: K is filled with +0, blocks of k with scales of pattern 0, and instructions
+        follow one another over k. A and B of `wmma_emu.quantise` bring block scales along, but may have no tensor
+        scale.
     row, col : int
         The element of D.
     arch, lowering, model
         The chip, the compiler's sequence and the row of the table of models, if ``ins`` is not bound to one.
     scale_a : array, shape (M, K / block), optional
     scale_b : array, shape (K / block, N), optional
-        Block scales of an instruction that has them. Those in float32 of a kernel are none.
+        Block scales of an instruction that has them, as for `wmma_emu.mma`. Those in float32 of a kernel are none.
     a_format, b_format : str, optional
         Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
 
@@ -164,8 +188,8 @@ def explain(
 
 
 def compare_archs(
-    A: ArrayLike,
-    B: ArrayLike,
+    A: Matrix,
+    B: Matrix,
     C: ArrayLike | None = None,
     *,
     instr: str | None = None,
@@ -186,7 +210,7 @@ def compare_archs(
     Parameters
     ----------
     A, B, C : arrays
-        Of any size, as for `wmma_emu.gemm`.
+        Of any size, as for `wmma_emu.gemm`; A and B of `wmma_emu.quantise` too.
     instr : str, optional
         A mnemonic; by default each chip's own default for the matrices.
     archs : list of str, optional

@@ -66,6 +66,32 @@ def test_chips_of_one_family_of_targets_compute_alike():
             assert {x.status for x in mine} <= {"inferred", "documented"}, row.mnemonic
 
 
+def test_nothing_is_literature_that_no_source_speaks_of():
+    """FP6 on either side, a sparse A, .ws; and of the DeepGEMM measurements, chips other than the B200."""
+    seen = set()
+    for row, arch in PAIRS + TENSOR_PAIRS:
+        if arch not in ("sm_100", "sm_120") or row.format("a").kind != "float":
+            continue
+        unseen = {row.a, row.b} & {"e3m2", "e2m3"} or row.is_sparse or ".ws" in row.family
+        for model in models_for(row, arch) + alternatives_for(row, arch):
+            unseen_here = unseen or (model.name.startswith("F=") and arch != "sm_100")
+            assert model.status == "inferred" or not unseen_here, (row.mnemonic, arch, model.name)
+            assert model.status != "measured", (row.mnemonic, arch)
+            seen.add((bool(unseen_here), model.status))
+    assert {(True, "inferred"), (False, "literature"), (False, "recorded")} <= seen
+
+
+@pytest.mark.parametrize(
+    ("pair", "arch", "status"),
+    [("e4m3.e2m3", "sm_120", "inferred"), ("e2m1.e3m2", "sm_120", "inferred"), ("e3m2.e4m3", "sm_120", "inferred"),
+     ("e4m3.e2m1", "sm_120", "literature"), ("e2m1.e5m2", "sm_120", "literature"), ("e4m3.e4m3", "sm_121", "inferred")],
+)  # fmt: skip
+def test_the_format_of_b_counts_as_much_as_that_of_a(pair, arch, status):
+    plain = model_for(lookup(f"m16n8k32.kind::f8f6f4.f32.{pair}.f32"), arch)
+    scaled = model_for(lookup(f"m16n8k32.kind::mxf8f6f4.block_scale.f32.{pair}.f32.ue8m0"), arch)
+    assert (plain.status, scaled.status) == (status, status)
+
+
 def test_fp8_of_warps_on_blackwell_is_one_step_where_the_chip_has_it_and_f16_elsewhere():
     ins = lookup("m16n8k32.kind::f8f6f4.f32.e4m3.e5m2.f32")
     assert {arch: model_for(ins, arch).operand_format for arch in ins.archs} == {
@@ -105,13 +131,14 @@ def test_every_model_names_its_source_and_status(model):
 
 def test_no_two_rows_serve_the_same_instruction_with_different_arithmetic():
     rows = {
-        (m.arch, f, s, i, m.accumulator, m.lowering, m.scaling, m.name)
+        (m.arch, f, s, i, b, m.accumulator, m.lowering, m.scaling, m.name)
         for m in MODELS
         for f in m.families
         for s in m.shapes
         for i in m.inputs
+        for b in m.b_inputs or ("any",)
     }
-    assert len(rows) == sum(len(m.families) * len(m.shapes) * len(m.inputs) for m in MODELS)
+    assert len(rows) == sum(len(m.families) * len(m.shapes) * len(m.inputs) * len(m.b_inputs or "1") for m in MODELS)
 
 
 def test_an_unknown_lowering_is_refused_by_name():

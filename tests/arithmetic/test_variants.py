@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Models that no chip has: which are accepted, and that every engine computes them as the reference does."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -191,6 +192,9 @@ NVF4 = "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m
          {"scaling": "groups", "group_terms": 16}, "sums exactly, and e4m3 has infinities or NaN; legal: 'exponents'"),
         ("m16n8k16.f32.f16.f16.f32", {"scaling": "exponents"}, "but the instruction has no block scales; legal: ''"),
         ("m16n8k16.f32.f16.f16.f32", {"group_terms": 4}, "group_terms=4 without groups; legal: 0"),
+        ("m16n8k16.f32.f16.f16.f32", {"zero_groups": "aligned"}, "zero_groups='aligned' without groups; legal: "),
+        (MXF4, {"scaling": "exponents", "group_terms": 0, "zero_groups": "aligned"},
+         "zero_groups='aligned' without groups; legal: 'left_out'"),
     ],
     ids=lambda x: str(x)[:40],
 )  # fmt: skip
@@ -199,6 +203,17 @@ def test_models_whose_block_scales_contradict_the_instruction_are_refused(mnemon
     with pytest.raises(we.UnsupportedInstructionError) as error:
         applied(replace(model_for(row, "sm_120"), **changes), row)
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["group_terms", "terms_per_step", "fraction_bits", "min_exponent"])
+def test_counts_are_integers_and_not_numbers_that_are_equal_to_some(name):
+    row = lookup(MXF4)
+    model = model_for(row, "sm_120")
+    value = getattr(model, name)
+    assert applied(replace(model, **{name: np.int64(value)}), row).model == model
+    for bad in (float(value), str(value), None, True):
+        with pytest.raises(we.UnsupportedInstructionError, match=f"{name}={re.escape(repr(bad))}; legal"):
+            applied(replace(model, **{name: bad}), row)
 
 
 @pytest.mark.parametrize(

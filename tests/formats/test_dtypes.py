@@ -81,7 +81,9 @@ def test_only_the_formats_own_dtype_and_its_raw_bits_are_taken(name, dtype):
     with pytest.raises(FragmentMismatchError) as caught:
         to_bits(array, name, "B")
     message = str(caught.value)
-    assert message.startswith(f"B is an array of {dtype}, and {name} is wanted: {dtype_of(name)}")
+    own = "float8_e4m3fn" if name == "ue4m3" else dtype_of(name)
+    assert message.startswith(f"B is an array of {dtype}, and {name} is wanted: {own}")
+    assert message.count("uint8 or uint8") == 0
 
 
 @pytest.mark.parametrize(
@@ -99,6 +101,10 @@ def test_only_the_formats_own_dtype_and_its_raw_bits_are_taken(name, dtype):
         ("bf16", np.uint8, r"A.astype\(ml_dtypes.bfloat16\) is exact$"),
         ("f16", np.int8, r"A.astype\(numpy.float16\) is exact$"),
         ("e4m3", np.int8, r"A.astype\(ml_dtypes.float8_e4m3fn\) wraps or rounds; wmma_emu.scalar.convert"),
+        ("ue4m3", np.float32, r"encode\(A, .*, 'ue4m3'\) \(of negative numbers the absolute value\)$"),
+        ("ue8m0", np.float64, r"format_of\('ue8m0'\)\), 'ue8m0'\) \(of negative numbers the absolute value\) \(astype"),
+        ("ue4m3", ml_dtypes.bfloat16, r"A.astype\(ml_dtypes.float8_e4m3fn\) wraps or rounds; wmma_emu.scalar.convert"),
+        ("ue8m0", ml_dtypes.float8_e4m3, r"A.astype\(ml_dtypes.float8_e8m0fnu\) wraps or rounds; wmma_emu.scalar"),
         ("f32", np.int32, r"A.astype\(numpy.float32\) wraps or rounds; wmma_emu.scalar.convert"),
     ],
 )
@@ -335,6 +341,9 @@ def test_a_saved_array_gets_its_dtype_back():
         reinterpret_void(np.zeros(2, "V2"), "e4m3")
     with pytest.raises(FragmentMismatchError, match="an array of bfloat16 says what it holds"):
         reinterpret_void(np.zeros(2, ml_dtypes.bfloat16), "bf16")
+    # Of kind "V" too, and of no format of the table.
+    with pytest.raises(FragmentMismatchError, match="an array of float8_e4m3 says what it holds"):
+        reinterpret_void(np.ones(2, ml_dtypes.float8_e4m3), "ue8m0")
 
 
 def test_one_file_of_the_package_knows_ml_dtypes():

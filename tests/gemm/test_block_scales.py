@@ -57,10 +57,10 @@ def raw(x):
     return x.view(np.uint8) if x.itemsize == 1 else x.view(np.uint32)
 
 
-def padded(x, axis, length, value=0):
+def padded(x, axis, length):
     widths = [(0, 0)] * x.ndim
     widths[axis] = (0, length - x.shape[axis])
-    return np.pad(raw(x), widths, constant_values=value).view(x.dtype)
+    return np.pad(raw(x), widths).view(x.dtype)
 
 
 @pytest.mark.parametrize(("arch", "instr"), KINDS, ids=short)
@@ -79,7 +79,7 @@ def test_a_product_is_one_instruction_after_another(arch, instr):
 
 
 @pytest.mark.parametrize(("arch", "instr", "model"), FILLED, ids=short)
-def test_what_fills_k_is_zero_with_a_scale_of_one(arch, instr, model):
+def test_what_fills_k_is_zero_and_so_are_the_patterns_of_its_scales(arch, instr, model):
     row = lookup(instr)
     k = row.k + row.scale_block // 2 + 5
     A, B, S, T = drawn(row, 3, k, 4, seed=2)
@@ -87,10 +87,9 @@ def test_what_fills_k_is_zero_with_a_scale_of_one(arch, instr, model):
         S = S - 40  # far below 1.0
     D = we.gemm(A, B, instr=instr, arch=arch, scale_a=S, scale_b=T, model=model)
     product = dot_product_of(row, arch, model=model)
-    one = {"ue8m0": 127, "ue4m3": 0x38}[row.scale]
     whole = 2 * row.k
     a, b = padded(A, 1, whole), padded(B, 0, whole)
-    s, t = (padded(x, axis, 2 * row.scale_vec, one) for x, axis in ((S, 1), (T, 0)))
+    s, t = (padded(x, axis, 2 * row.scale_vec) for x, axis in ((S, 1), (T, 0)))
     for i, j in np.ndindex(3, 4):
         c = 0
         for x in range(2):
@@ -222,6 +221,24 @@ def test_a_sparse_a_has_scales_by_its_logical_k(monkeypatch):
     np.testing.assert_array_equal(raw(D)[:16], raw(d))
 
 
+def test_explain_fills_k_as_gemm_does_where_a_group_of_zeros_counts():
+    # Scales far below 1.0: a filled block that had the scale 1.0 would be the largest term, and cut all others.
+    for arch, instr, model in FILLED:
+        if model is None:
+            continue
+        row = lookup(instr)
+        A, B, S, T = drawn(row, 3, row.k + row.scale_block - 3, 4, seed=13)
+        S = S - 40 if row.scale == "ue8m0" else S & 0x1F
+        given = {"arch": arch, "scale_a": S, "scale_b": T, "model": model}
+        D = we.gemm(A, B, instr=instr, **given)
+        assert np.count_nonzero(D) > 9
+        for i, j in np.ndindex(3, 4):
+            e = we.explain(instr, A, B, row=i, col=j, **given)
+            assert e.result == raw(D)[i, j]
+            filled = row.scale_vec - 1
+            assert e.scale_a[-filled:] == e.scale_b[-filled:] == (0,) * filled
+
+
 def test_explain_is_the_element_that_gemm_computes():
     for arch, instr in KINDS:
         row = lookup(instr)
@@ -240,9 +257,10 @@ def refusals():
     f32 = np.ones((3, 1), np.float32), np.ones((1, 4), np.float32)
     a8, b8 = A.view(E4M3), np.zeros((64, 4), E4M3)
     return [
-        ("missing", UNSUPPORTED, "scale_a and scale_b are missing: .* reads block scales of ue8m0", (A, B), here),
+        ("missing", UNSUPPORTED, "scale_a and scale_b are missing: .* block scales of ue8m0.* quantise makes such",
+         (A, B), here),
         ("one", UNSUPPORTED, "scale_a was given without scale_b", (A, B), {**here, "scale_a": S}),
-        ("float", UNSUPPORTED, "are float32: .* of 8 bits, for each 32 k", (A, B),
+        ("float", UNSUPPORTED, "are not of 8 bits: .* for each 32 k; .* or leave instr out", (A, B),
          {**here, "scale_a": f32[0], "scale_b": f32[1]}),
         ("shape", MISMATCH, r"scale_a has shape \(3, 3\); .* \(\.\.\., 3, 2\)", (A, B),
          {**here, "scale_a": np.ones((3, 3), np.uint8), "scale_b": T}),
@@ -261,6 +279,13 @@ def refusals():
          {**here, "scale_a": S, "scale_b": T, "scale_order": "cublas"}),
         ("like", UNSUPPORTED, "is recorded with scales of 1", (a8, b8),
          {"like": "cublas-sm90-e4m3", "scale_a": f32[0], "scale_b": f32[1]}),
+        ("no preset", UNSUPPORTED, "like='cublas' names no preset", (a8, b8),
+         {"like": "cublas", "scale_a": f32[0], "scale_b": f32[1]}),
+        ("bytes and dtype", MISMATCH, "raw bytes and scale_b of ue8m0; .* view them as one dtype", (a8, b8),
+         {"arch": "sm_120", "scale_a": S, "scale_b": T.view(UE8M0)}),
+        ("few k", UNSUPPORTED, "raw bytes for each 12 k, ue8m0 or ue4m3; view them",
+         (np.zeros((3, 12), E2M1), np.zeros((12, 4), E2M1)),
+         {"arch": "sm_120", "scale_a": S[:, :1], "scale_b": T[:1]}),
         ("fma", UNSUPPORTED, r"fma\.f32 has no block scales", (np.ones((3, 64), "f4"), np.ones((64, 4), "f4")),
          {"instr": "fma.f32", "scale_a": S, "scale_b": T}),
     ]  # fmt: skip

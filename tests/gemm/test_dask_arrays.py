@@ -390,6 +390,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_bit(client, tmp_path):
     assert len(before & set(client.run(os.getpid).values())) == 1
 
 
+@pytest.mark.slow  # half a minute goes by until the scheduler gives the worker up
 def test_results_that_a_killed_worker_held_are_computed_again(client):
     distributed = pytest.importorskip("distributed")
     client.wait_for_workers(2, timeout=30)

@@ -272,6 +272,20 @@ def test_what_is_measured_does_not_warn_and_what_is_not_does():
         we.gemm(A, B, arch="sm_89", scale_a=S, scale_b=T)
 
 
+@pytest.mark.filterwarnings("error::wmma_emu.errors.UnverifiedModelWarning")
+def test_pairs_of_shapes_that_no_library_offered_are_not_called_measured():
+    A, B, _, T = drawn("row")
+    with pytest.warns(we.UnverifiedModelWarning, match="measured where scales of rows meet those of columns"):
+        D = we.gemm(A, B, instr=WGMMA, scale_a=2.0, scale_b=T)
+    rows = we.gemm(A, B, instr=WGMMA, scale_a=np.full((M, 1), 2, F32), scale_b=T)
+    np.testing.assert_array_equal(raw(D), raw(rows))
+    one, other = np.full((-(-M // 128), BLOCKS), 0.3, F32), np.full((BLOCKS, -(-N // 128)), 0.7, F32)
+    with pytest.warns(we.UnverifiedModelWarning, match="those of 128 x 128 those of 128 k"):
+        D = we.gemm(A, B, instr=WGMMA, scale_a=one, scale_b=other)
+    finer = we.gemm(A, B, instr=WGMMA, scale_a=np.full((M, BLOCKS), 0.3, F32), scale_b=other)
+    np.testing.assert_array_equal(raw(D), raw(finer))
+
+
 def test_rows_of_the_table_say_where_they_come_from():
     known = set()
     for row in SCALE_ORDERS:
@@ -295,8 +309,10 @@ REFUSALS = {
               {"scale_a": ones(M, 4), "scale_b": ones(4, N)}),
     "kinds": (MISMATCH, "scales of 128 k go with scales of 128 k: numpy.broadcast_to repeats the coarser ones",
               {"scale_a": 1.0, "scale_b": ones(BLOCKS, N)}),
-    "float64": (MISMATCH, "scale_a is an array of float64; scales are float32",
+    "float64": (MISMATCH, "float64; such scales are float32: pass scale_a.astype(numpy.float32), which rounds once",
                 {"scale_a": np.ones((M, 1)), "scale_b": ones(1, N)}),
+    "float16": (MISMATCH, "float16; such scales are float32: pass scale_a.astype(numpy.float32); block scales",
+                {"scale_a": np.ones((M, 1), np.float16), "scale_b": ones(1, N)}),
     "one": (UNSUPPORTED, "scale_a was given without scale_b", {"scale_a": 1.0}),
     "order": (UNSUPPORTED, "scale_order='cutlas' does not exist; use 'cublas', 'torch', 'vllm', 'deepgemm', 'cutlass'",
               {"scale_a": 1.0, "scale_b": 1.0, "scale_order": "cutlas"}),

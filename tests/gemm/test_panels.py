@@ -104,9 +104,9 @@ def no_engine(product, a, b, c, **keywords):
 @pytest.mark.parametrize(
     ("a", "b", "keywords"),
     [
-        ((2000, 3000), (3000, 1500), {}),
+        ((1000, 1000), (1000, 1000), {}),
         pytest.param((2000, 3000), (3000, 1500), {"out_dtype": np.float16}, marks=pytest.mark.slow),
-        ((2000, 700), (700, 1500), {"k_order": we.KOrder(splits=4, tile=64, reduction="pairwise")}),
+        ((1000, 1000), (1000, 1000), {"k_order": we.KOrder(splits=4, tile=64, reduction="pairwise")}),
         pytest.param(
             (2000, 700), (700, 1500), {"k_order": we.KOrder(promote_every=4, tile=64, residue="first")},
             marks=pytest.mark.slow,
@@ -118,7 +118,7 @@ def no_engine(product, a, b, c, **keywords):
         pytest.param(
             (2000, 700), (700, 1500), {"C": normal((2000, 1500)), "alpha": 0.3, "beta": 0.7}, marks=pytest.mark.slow
         ),
-        ((2000, 700), (700, 1500), {"C": normal((2000, 1500), np.float32)}),
+        ((1000, 1000), (1000, 1000), {"C": normal((1000, 1000), np.float32)}),
         ((1, 3000001), (3000001, 2), {}),
         ((2000, 30, 33), (2000, 33, 40), {}),
     ],

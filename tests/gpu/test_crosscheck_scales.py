@@ -3,6 +3,7 @@
 
 import json
 import re
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,14 +11,16 @@ import pytest
 
 import wmma_emu as we
 from tests.gpu.altered_backends import OneLaneFails
+from tests.gpu.emulated_gpu import EmulatedGpu
 from wmma_emu.arithmetic import alternatives_for, matmul
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.gpu.campaign import EmulatedBackend, crosscheck
+from wmma_emu.gpu.campaign import EmulatedBackend, GpuBackend, crosscheck
 from wmma_emu.gpu.campaign import findings as kept
 from wmma_emu.gpu.campaign.groups import bound_instructions
 from wmma_emu.gpu.campaign.pairs import emulate_pairs
 from wmma_emu.gpu.campaign.registers import apply_variant, pack_operands, read_scales, variants_of
 from wmma_emu.gpu.campaign.rows import load_rows, replay
+from wmma_emu.gpu.campaign.totals import Totals
 from wmma_emu.instructions.tensor import tensor_instruction_named
 from wmma_emu.layouts.block_scales import SCALED, scale_selectors_of
 from wmma_emu.testing import families
@@ -135,6 +138,8 @@ def test_an_interrupted_campaign_with_scales_goes_on_to_the_same_totals(monkeypa
     again = crosscheck(NVF4, count=128, families=["cancel_halves"], workers=0, backend=backend, state=path)
     assert once.mismatches == again.mismatches > 0
     assert [x["test_row"] for x in once.findings] == [x["test_row"] for x in again.findings]
+    [finding] = Totals.from_dict(json.loads(path.read_text())["totals"]).findings
+    assert {type(x) for case in (finding.found, finding.smallest) for x in (case.scale_a, case.scale_b)} == {tuple}
 
 
 def test_the_state_of_another_model_is_refused(tmp_path):
@@ -142,6 +147,18 @@ def test_the_state_of_another_model_is_refused(tmp_path):
     crosscheck(bound(MXF4), count=1, families=["normal"], workers=0, backend=backend, state=path)
     with pytest.raises(UnsupportedInstructionError, match=r"another campaign.*instructions"):
         crosscheck(bound(MXF4, model="F=34"), count=1, families=["normal"], workers=0, backend=backend, state=path)
+
+
+@pytest.mark.parametrize("mnemonic", [MXF4, SPARSE_MXF8])
+def test_scales_reach_the_kernel_of_a_gpu(mnemonic, monkeypatch):
+    ins = bound(mnemonic)
+    gpu = EmulatedGpu(ins)
+    monkeypatch.setattr(sys.modules["wmma_emu.gpu.execute"], "open_gpu", lambda: gpu)
+    monkeypatch.setattr(GpuBackend, "describe", lambda self: {"name": "stand-in", "arch": "sm_120"})
+    monkeypatch.setattr(GpuBackend, "kernel_seconds", 0.0)
+    report = crosscheck(ins, count=512, families=["wide", "scales_far", "normal", "raw"], workers=0)
+    assert report.ok, str(report)
+    assert len(gpu.launches) == 4
 
 
 def test_the_top_bit_of_ue4m3_is_read_by_nobody():

@@ -153,6 +153,8 @@ def test_selectors_are_those_of_the_table_and_others_are_refused(row):
 def test_messages_say_what_is_legal():
     with pytest.raises(FragmentMismatchError, match=r"byte-id-a of .*2X.* is 0 or 2 \(it reads 2 bytes .*\), not 1"):
         scale_map(TWO, "a", 1)
+    with pytest.raises(FragmentMismatchError, match=r"is 0, 1, 2 or 3 \(it reads 1 byte of a register\), not 4"):
+        scale_map(ONE, "a", 4)
     with pytest.raises(FragmentMismatchError, match=r"byte-id-b of .*4X.* is 0 only .*, not 2"):
         scale_map(FOUR, "b", 2)
     with pytest.raises(UnsupportedInstructionError, match=r"has no block scales; instructions with \.block_scale have"):

@@ -86,8 +86,11 @@ def test_blocks_are_columns_whichever_axis_they_lie_along():
         (lambda: blocked_offset(0, 4, 4), OutOfBoundsError, "columns are 0 to 3"),
         (lambda: blocked_offset(-1, 0, 4), OutOfBoundsError, "rows start at 0"),
         (lambda: blocked_offset(0.5, 0, 4), FragmentMismatchError, "no integer"),
+        (lambda: blocked_offset(2**62, 0, 4), OutOfBoundsError, "no 64-bit integer"),
+        (lambda: blocked_offset(np.zeros(3, int), np.zeros(2, int), 4), FragmentMismatchError, "do not broadcast"),
+        (lambda: to_blocked(np.zeros(4, np.uint8)), FragmentMismatchError, r"scales\[None\] is one row"),
     ],
-    ids=range(10),
+    ids=range(13),
 )
 def test_what_does_not_fit_is_refused(call, error, words):
     with pytest.raises(error, match=words):

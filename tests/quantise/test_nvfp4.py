@@ -214,3 +214,22 @@ def test_options_that_mean_nothing_are_refused(options, error, words):
 def test_float64_is_not_rounded_to_float32_in_passing(rule):
     with pytest.raises(UnsupportedInstructionError, match="computes in float32, and x is float64"):
         quantise(np.ones((1, 16)), "nvfp4", rule=rule)
+
+
+NO_NUMBERS = {
+    "True": True, "text": "1", "bytes": b"1", "a date": np.datetime64("2020"), "complex": 1j, "list": [1.0],
+    "one axis": np.ones(1, F), "beyond float64": 10**400, "more than 53 bits": 2**60 + 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_NUMBERS)
+@pytest.mark.parametrize("option", ["tensor_scale", "tensor_amax"])
+def test_a_second_level_is_one_number_and_no_bit_of_it_is_lost(option, name):
+    with pytest.raises(FragmentMismatchError, match=f"{option}=.* is no (number|float64); pass"):
+        quantise(np.ones((1, 16), F), "nvfp4", **{option: NO_NUMBERS[name]})
+
+
+@pytest.mark.parametrize("number", [2, np.int64(2), 2.0, F(2), np.array(2, ">f4"), ml_dtypes.bfloat16(2)], ids=repr)
+def test_a_second_level_may_be_any_kind_of_number(number):
+    assert quantise(np.ones((1, 16), F), "nvfp4", tensor_scale=number).tensor_scale == 2
+    assert quantise(np.ones((1, 16), F), "nvfp4", tensor_amax=number).tensor_scale == F(2) / F(2688)

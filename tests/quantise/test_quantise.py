@@ -192,6 +192,15 @@ def test_without_a_tensor_scale_nvfp4_has_one_level():
     assert dequantise(np.full(16, 2, np.uint8), np.array([0x38], np.uint8), "nvfp4").tolist() == [1.0] * 16
 
 
+def test_the_sign_bit_of_a_ue4m3_scale_is_not_read():
+    elements, scales = np.arange(16, dtype=np.uint8), np.array([0x41], np.uint8)
+    signed = dequantise(elements, scales | 0x80, "nvfp4")
+    assert (signed.view(np.uint64) == dequantise(elements, scales, "nvfp4").view(np.uint64)).all()
+    for pattern in (0x80, 0xC1):  # -0 is negative too
+        with pytest.raises(FragmentMismatchError, match="negative e4m3"):
+            dequantise(elements, np.array([pattern], np.uint8).view(ml_dtypes.float8_e4m3fn), "nvfp4")
+
+
 def test_rules_may_be_in_capitals_as_libraries_have_them():
     x = spread(7, (4, 64))
     assert bits(quantise(x, "mxfp6_e2m3", rule="RCEIL")) == bits(quantise(x, "mxfp6_e2m3", rule="rceil"))
@@ -233,8 +242,12 @@ ONES = np.ones((2, 64), F)
          UnsupportedInstructionError, "no second level"),
         (lambda: dequantise(np.zeros(32, np.uint8), np.zeros(1, np.uint8), "mxint8", dtype=int),
          FragmentMismatchError, "is no float"),
+        (lambda: dequantise(np.zeros(32, np.uint8), np.zeros(1, np.uint8), "mxint8", dtype="float23"),
+         FragmentMismatchError, "dtype='float23' is no float"),
+        (lambda: quantise(ONES[:, :40], "mxint8", pad="no"), UnsupportedInstructionError, "pad='no' is neither True"),
+        (lambda: quantise(ONES, "mxint8", symmetric=None), UnsupportedInstructionError, "symmetric=None is neither"),
     ],
-    ids=range(21),
+    ids=range(24),
 )  # fmt: skip
 def test_what_means_nothing_is_refused(call, error, words):
     with pytest.raises(error, match=words):

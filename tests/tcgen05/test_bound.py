@@ -263,6 +263,30 @@ def test_a_whole_path_with_cp_and_ld():
         assert np.array_equal(found.T, product.want(adds=False)[32 * warp : 32 * warp + 32])
 
 
+@pytest.mark.parametrize("saturate", [False, True])
+def test_a_descriptor_as_ptx_gives_it_says_whether_integers_saturate(saturate):
+    said = InstructionDescriptor("i8", 64, 8, "s32", "u8", "s8", saturate=saturate)
+    ins = bound_tensor_instruction(said.instruction(), "sm_100")
+    tmem = memories(ins)
+    ins.store(tmem, "d", 0, np.full((64, 8), 2**31 - 1, np.int32))
+    a = ins.in_shared_memory("a", np.full((64, 32), 255, np.uint8))
+    b = ins.in_shared_memory("b", np.ones((32, 8), np.int8))
+    mma("tcgen05.mma.cta_group::1.kind::i8", tmem, 0, a, b, said.encode())
+    assert (ins.load(tmem, 0) == (2**31 - 1 if saturate else -(2**31) - 1 + 32 * 255)).all()
+
+
+def test_a_descriptor_of_k_96_is_read_as_one():
+    said = InstructionDescriptor("mxf4", 256, 64, "f32", "e2m1", "e2m1", scale="ue8m0", k=96)
+    row = said.instruction(cta_group=2)
+    assert row.k == 96 and row.scale_vec == 3
+    pair = memories(bound_tensor_instruction(row, "sm_103"))
+    a, b = (image_of(np.zeros((n, 96), np.uint8), "e2m1") for n in (128, 32))
+    operands = ((a[0], a[0]), a[1]), ((b[0], b[0]), b[1])
+    with pytest.raises(UnsupportedInstructionError, match="k = 96 lie in tensor memory is shown in figures only"):
+        mma("tcgen05.mma.cta_group::2.kind::mxf4.block_scale.block32", pair, 0, *operands, said.encode(), arch="sm_103",
+            enable_input_d=False, scale_a=64, scale_b=96)  # fmt: skip
+
+
 def test_the_first_product_does_not_look_at_d():
     product = Product(bound("f16", 64, 8))
     tmem = memories(product.ins)

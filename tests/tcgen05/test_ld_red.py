@@ -79,7 +79,9 @@ def test_zeros_that_do_not_win_and_zeros_of_one_sign_are_no_matter():
     assert reduce([0x80000000, 0, 0x7FC00000, 0], "min.NaN.f32") == "0x7fffffff"
 
 
-@pytest.mark.parametrize("name", ["32x32b.x2.max.u32", "32x32b.x2.u32.max"])
+@pytest.mark.parametrize(
+    "name", ["32x32b.x2.max.u32", "32x32b.x2.u32.max", "32x32b.x2.f32.max", "32x32b.x2.f32.max.abs.NaN"]
+)
 def test_both_orders_of_type_and_operation_are_read(name):
     tmem = memory(np.arange(256, dtype=np.uint32).reshape(128, 2))
     assert ld_red(tmem, 0, f"tcgen05.ld.red.sync.aligned.{name}")[1][3] == 7

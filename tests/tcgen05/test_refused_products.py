@@ -274,3 +274,14 @@ def test_a_descriptor_of_another_kind_is_named():
     said = InstructionDescriptor("tf32", 128, 16, "f32", "tf32", "tf32")
     with pytest.raises(UnsupportedInstructionError, match="takes no descriptor of kind::tf32"):
         product.ins.execute(product.tmem, 0, product.shared_a, product.shared_b, descriptor=said)
+
+
+@pytest.mark.parametrize("shape", [(1, 16), (128, 1), (16, 128), (2, 128, 16), (16,), ()], ids=str)
+def test_a_matrix_of_another_shape_is_not_stretched_to_fit(shape):
+    ins, tmem = bound("f16", 128, 16), TensorMemory()
+    tmem.alloc(32)
+    for operand, matrix in (("d", np.ones(shape, np.float32)), ("a", from_bits(np.ones(shape, np.uint16), "bf16"))):
+        if matrix.shape != ins.placement(operand).shape:
+            with pytest.raises(FragmentMismatchError, match=r"has shape|array"):
+                ins.store(tmem, operand, 0, matrix)
+    assert not tmem.written.any()

@@ -44,7 +44,7 @@ def test_a_word_has_its_fields_where_the_manual_has_them():
 def test_every_value_of_an_address_field_returns(name):
     low = {"start": 0, "leading": 16, "stride": 32}[name]
     others = dict.fromkeys({"start", "leading", "stride"} - {name}, 48)
-    for units in range(0, 1 << 14, 1 if name == "start" else 7):
+    for units in (*range(0, 1 << 14, 7), (1 << 14) - 1):
         d = SharedMemoryDescriptor(**others, **{name: 16 * units})
         assert field(d.encode(), low + 13, low) == units
         assert SharedMemoryDescriptor.decode(d.encode()) == d

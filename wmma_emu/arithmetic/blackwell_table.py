@@ -19,30 +19,43 @@ from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Evi
 
 __all__ = ["BLACKWELL"]
 
-_NARROW = ("e3m2", "e2m3", "e2m1")
+_FP4 = ("e2m1",)
+_FP6 = ("e3m2", "e2m3")
+_KNOWN = (*FP8, *_FP4)
+"""Formats that MMA-Sim has; no source has e3m2 and e2m3, on either side."""
+
 _ORDERED = ("mma.sp::ordered_metadata",)
 _DENSE_TENSOR = ("tcgen05.mma", "tcgen05.mma.ws")
 _SPARSE_TENSOR = ("tcgen05.mma.sp", "tcgen05.mma.ws.sp")
 
-_KNOWN = (
-    ((*FP8, "e2m1"), "literature", SIM, "e3m2 or e2m3 as the other operand: inferred"),
-    (("e3m2", "e2m3"), "inferred", "the unit of e4m3, e5m2 and e2m1 (MMA-Sim, arXiv 2511.10909)", ""),
+_Pairs = tuple[tuple[tuple[str, ...], tuple[str, ...], str, str], ...]
+"""Formats of A, of B (none: any), status, source."""
+
+_WITH_FP6: _Pairs = tuple(
+    (a, b, "inferred", "the unit of e4m3, e5m2 and e2m1 (MMA-Sim, arXiv 2511.10909)")
+    for a, b in ((_KNOWN, _FP6), (_FP6, ()))
 )
-"""Operands of eight bits and fewer, and what is known of them: no source has e3m2 and e2m3."""
+_WITH_FP4: _Pairs = ((FP8, _FP4, "literature", SIM), (_FP4, _KNOWN, "literature", SIM))
 
 _NAN_SCALE = "a NaN scale makes NaN of zero operands too"
 _FLOOR = "min_exponent as of other units of F = 25, -126 in MMA-Sim"
+_ZEROS = (
+    "in MMA-Sim a c of zero has the exponent -126; zero products count there too, by the exponents of their other "
+    "factor and their scales, and do not here"
+)
+_SCALED_PAIRS: _Pairs = ((_KNOWN, _KNOWN, "literature", SIM), *_WITH_FP6)
+_SCALED_SPARSE: _Pairs = (((*_KNOWN, *_FP6), (), *LIKE_DENSE[:2]),)
 
 
 def _narrow_operands() -> Iterator[DotModel]:
-    """`mma.sync` and `mma.sp` of kind::f8f6f4 whose A has FP6 or FP4: FP8 has rows of its own."""
+    """`mma.sync` and `mma.sp` of kind::f8f6f4 with FP6 or FP4: products of FP8, and sparse FP8, have other rows."""
     for accumulator in ("f32", "f16"):
-        for known, status, source, note in _KNOWN:
-            yield from aligned({"sm_120": (status, source, note)}, accumulator, families=("mma.sync",),
-                               shapes=("m16n8k32",), inputs=tuple(x for x in known if x not in FP8),
-                               terms_per_step=32, fraction_bits=25)  # fmt: skip
+        for a, b, status, source in (*_WITH_FP4, *_WITH_FP6):
+            yield from aligned({"sm_120": (status, source, "")}, accumulator, families=("mma.sync",),
+                               shapes=("m16n8k32",), inputs=a, b_inputs=b, terms_per_step=32,
+                               fraction_bits=25)  # fmt: skip
         yield from aligned({"sm_120": LIKE_DENSE}, accumulator, families=_ORDERED, shapes=("m16n8k64",),
-                           inputs=_NARROW, terms_per_step=32, fraction_bits=25)  # fmt: skip
+                           inputs=(*_FP6, *_FP4), terms_per_step=32, fraction_bits=25)  # fmt: skip
 
 
 def _scaled_exponents() -> Iterator[DotModel]:
@@ -51,20 +64,14 @@ def _scaled_exponents() -> Iterator[DotModel]:
         ("sm_120", ("mma.sync",), ("m16n8k32",), False), ("sm_120", _ORDERED, ("m16n8k64",), True),
         ("sm_100", ("tcgen05.mma",), ("k32",), False), ("sm_100", ("tcgen05.mma.sp",), ("k64",), True),
     ):  # fmt: skip
-        for inputs, status, source, note in _KNOWN:
-            notes = "; ".join(filter(None, (note, _NAN_SCALE, _FLOOR)))
-            evidence = {arch: LIKE_DENSE if is_sparse else (status, source, notes)}
-            same = {"families": families, "shapes": shapes, "inputs": inputs, "scaling": "exponents",
+        pairs = _SCALED_SPARSE if is_sparse else _SCALED_PAIRS
+        for a, b, status, source in pairs:
+            same = {"families": families, "shapes": shapes, "inputs": a, "b_inputs": b, "scaling": "exponents",
                     "terms_per_step": 32, "fraction_bits": 25}  # fmt: skip
-            yield from aligned(evidence, "f32", **same)
-            sim = {
-                arch: (
-                    "inferred" if is_sparse else "literature",
-                    SIM,
-                    "where a term is zero, its exponent counts, and is -126",
-                )
-            }
-            yield from aligned(sim, "f32", **same, min_exponent=-126, name="min_exponent=-126")
+            note = "" if is_sparse else f"{_NAN_SCALE}; {_FLOOR}"
+            yield from aligned({arch: (status, source, note)}, "f32", **same)
+            zeros = {arch: (status, SIM if status == "literature" else source, _ZEROS)}
+            yield from aligned(zeros, "f32", **same, min_exponent=-126, name="min_exponent=-126")
 
 
 _GROUPS = (
@@ -77,13 +84,13 @@ _FIRST_SIM = "MMA-Sim (arXiv 2511.10909), releases of 2025"
 _ONE_TERM = "no source: a block of 32 as one term, as its scales are"
 _RULE = "no source: the rule by which the min_exponent of other units follows from F"
 
-_OTHER_GROUPS: tuple[tuple[str, dict[str, Any], str, str], ...] = (
-    *((f"F={bits}", {"fraction_bits": bits}, _BITS, "") for bits in (34, 36, 37)),
-    ("zero groups aligned", {"zero_groups": "aligned"}, _FIRST_SIM, _LATER_SIM),
-    ("groups of 32", {"group_terms": 32}, _ONE_TERM, ""),
-    ("min_exponent=-143", {"min_exponent": -143}, _RULE, ""),
+_OTHER_GROUPS: tuple[tuple[str, dict[str, Any], tuple[str, ...], str, str], ...] = (
+    *((f"F={bits}", {"fraction_bits": bits}, ("sm_100",), _BITS, "") for bits in (34, 36, 37)),
+    ("zero groups aligned", {"zero_groups": "aligned"}, ("sm_100", "sm_120"), _FIRST_SIM, _LATER_SIM),
+    ("groups of 32", {"group_terms": 32}, (), _ONE_TERM, ""),
+    ("min_exponent=-143", {"min_exponent": -143}, (), _RULE, ""),
 )
-"""Alternatives: name, what differs from the default, source, note."""
+"""Alternatives: name, what differs from the default, the chips that the source speaks of, source, note."""
 
 
 def _scaled_groups() -> Iterator[DotModel]:
@@ -98,27 +105,29 @@ def _scaled_groups() -> Iterator[DotModel]:
         default = {"families": families, "shapes": shapes, "inputs": ("e2m1",), "scaling": "groups",
                    "terms_per_step": terms, "group_terms": 16, "fraction_bits": 35, "min_exponent": -126}  # fmt: skip
         yield from aligned({arch: known}, "f32", **default)
-        for name, changes, source, note in _OTHER_GROUPS:
-            status = "inferred" if source.startswith("no source") else known[0]
+        for name, changes, chips, source, note in _OTHER_GROUPS:
+            status = known[0] if arch in chips else "inferred"
             yield from aligned({arch: (status, source, note)}, "f32", **{**default, **changes}, name=name)
 
 
 def _tensor() -> Iterator[DotModel]:
     """`tcgen05.mma` without scales: f16, bf16, tf32, kind::f8f6f4, kind::i8."""
     sparse: Evidence = {"sm_100": LIKE_DENSE}
-    dense: Evidence = {"sm_100": ("literature", SIM, "without .ws and .cta_group::2, which are carried over")}
+    dense: Evidence = {"sm_100": ("literature", SIM, "without .cta_group::2, to which it is carried over")}
     fp8: Evidence = {
         "sm_100": ("literature", LITERATURE + "; DeepGEMM, issue 176: 25 bits on a B200", "f16 results: MMA-Sim alone")
     }
-    fp4, fp6 = ({"sm_100": known[1:]} for known in _KNOWN)
-    for inputs, accumulators, terms, evidence in (
-        (("f16",), ("f32", "f16"), 16, dense), (("bf16",), ("f32",), 16, dense), (("tf32",), ("f32",), 8, dense),
-        (FP8, ("f32", "f16"), 32, fp8), (("e2m1",), ("f32", "f16"), 32, fp4),
-        (("e3m2", "e2m3"), ("f32", "f16"), 32, fp6),
+    carried: Evidence = {"sm_100": ("inferred", "the arithmetic of tcgen05.mma without .ws", "")}
+    narrow = [(a, b, ("f32", "f16"), 32, {"sm_100": (status, source, "")})
+              for a, b, status, source in (*_WITH_FP4, *_WITH_FP6)]  # fmt: skip
+    for a, b, accumulators, terms, evidence in (
+        (("f16",), (), ("f32", "f16"), 16, dense), (("bf16",), (), ("f32",), 16, dense),
+        (("tf32",), (), ("f32",), 8, dense), (FP8, FP8, ("f32", "f16"), 32, fp8), *narrow,
     ):  # fmt: skip
         for accumulator in accumulators:
-            same = {"inputs": inputs, "terms_per_step": terms, "fraction_bits": 25}
-            yield from aligned(evidence, accumulator, families=_DENSE_TENSOR, shapes=(f"k{terms}",), **same)
+            same = {"inputs": a, "b_inputs": b, "terms_per_step": terms, "fraction_bits": 25}
+            for families, known in ((("tcgen05.mma",), evidence), (("tcgen05.mma.ws",), carried)):
+                yield from aligned(known, accumulator, families=families, shapes=(f"k{terms}",), **same)
             yield from aligned(sparse, accumulator, families=_SPARSE_TENSOR, shapes=(f"k{2 * terms}",), **same)
     text = "PTX ISA 9.1: kind::i8 multiplies integers into 32-bit ones, .satfinite clamps"
     integers: Evidence = {"sm_100": ("documented", text, "one clamp of the exact total: inferred from mma.sync")}

@@ -26,6 +26,8 @@ def _rows_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
 def _serves(row: DotModel, instruction: Instruction) -> bool:
     if instruction.family not in row.families or instruction.a not in row.inputs:
         return False
+    if row.b_inputs and instruction.b not in row.b_inputs:
+        return False
     if instruction.shape not in row.shapes and f"k{instruction.k}" not in row.shapes:
         return False
     if bool(row.scaling) != bool(instruction.scale) or row.accumulator != accumulator_of(instruction):

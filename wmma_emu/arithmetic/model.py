@@ -28,6 +28,8 @@ class DotModel:
         The chip, ``"sm_90"``.
     families, shapes, inputs : tuple of str
         The instructions that the row serves: PTX families, shapes, formats of A. ``"k16"`` is every shape of that k.
+    b_inputs : tuple of str
+        Formats of B; empty where they are as many as the instructions have.
     accumulator : str
         Format of what one step hands to the next.
     lowering : str
@@ -94,6 +96,7 @@ class DotModel:
     group_terms: int = 0
     zero_groups: Literal["left_out", "aligned"] = "left_out"
     name: str = ""
+    b_inputs: tuple[str, ...] = ()
 
     @property
     def output_format(self) -> Format:

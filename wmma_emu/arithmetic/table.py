@@ -164,10 +164,10 @@ def _fp8_as_f16() -> Iterator[DotModel]:
 
 
 def _fp8_on_sm_120() -> Iterator[DotModel]:
-    evidence = {"sm_120": ("literature", LITERATURE, "f16 results, and B of FP4: MMA-Sim alone; B of FP6: inferred")}
+    evidence = {"sm_120": ("literature", LITERATURE, "f16 results, and k = 16: MMA-Sim alone")}
     for accumulator in ("f32", "f16"):
         yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
-                           inputs=FP8, terms_per_step=32, fraction_bits=25)  # fmt: skip
+                           inputs=FP8, b_inputs=FP8, terms_per_step=32, fraction_bits=25)  # fmt: skip
 
 
 _AFTER_TURING = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Apply a model to an instruction that no row of the table gives it: found by experiment, or altered by hand."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from wmma_emu.arithmetic.model import DotModel, DotProduct
 from wmma_emu.arithmetic.table import MODELS
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats import FORMATS, Format
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
 
 __all__ = ["applied"]
@@ -45,12 +46,32 @@ def applied(model: DotModel, instruction: Instruction) -> DotProduct:
         raise UnsupportedInstructionError(
             f"a DotModel is wanted, not {shorten(model)}; dataclasses.replace(ins.model, fraction_bits=24) makes one"
         )
+    model = _with_integers(model)
     problem = next(_problems(model, instruction), None)
     if problem is not None:
         raise UnsupportedInstructionError(f"no such model for {instruction.mnemonic}: {problem}")
     if model.status != "probed" and model not in MODELS:
         model = replace(model, status="altered", source="no chip is known to compute so", note="", name="")
     return DotProduct.of(model, instruction)
+
+
+_COUNTS = {
+    "terms_per_step": range(1, 1 << 16),
+    "fraction_bits": range(_MOST_FRACTION_BITS + 1),
+    "min_exponent": _EXPONENTS,
+}
+"""What is an integer of these."""
+
+
+def _with_integers(model: DotModel) -> DotModel:
+    """Integers of NumPy become Python's; what is none stays, and `_problems` names it."""
+    given = {name: integer_of(getattr(model, name)) for name in (*_COUNTS, "group_terms")}
+    return replace(model, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+
+
+def _is_integer(value: object, legal: Container[int]) -> bool:
+    """Whether a value is one of these integers, and no number that is merely equal to one: 16.0, True."""
+    return type(value) is int and value in legal
 
 
 _CHAINS_HAVE_NONE = {"rounding": "RNE", "output": "", "k_order": "ascending", "partial_sums": "chained",
@@ -83,12 +104,8 @@ def _problems(model: DotModel, instruction: Instruction) -> Iterator[str]:
     ):
         if getattr(model, name) not in words:
             yield f"{name}={getattr(model, name)!r}; legal: {', '.join(map(repr, words))}"
-    for name, numbers in (
-        ("terms_per_step", range(1, 1 << 16)),
-        ("fraction_bits", range(_MOST_FRACTION_BITS + 1)),
-        ("min_exponent", _EXPONENTS),
-    ):
-        if getattr(model, name) not in numbers:
+    for name, numbers in _COUNTS.items():
+        if not _is_integer(getattr(model, name), numbers):
             yield f"{name}={getattr(model, name)!r}; legal: {numbers.start} to {numbers.stop - 1}"
 
 
@@ -106,6 +123,8 @@ def _of_scales(model: DotModel, instruction: Instruction) -> Iterator[str]:
     if model.scaling != "groups":
         if model.group_terms:
             yield f"group_terms={model.group_terms!r} without groups; legal: 0"
+        if model.zero_groups == "aligned":
+            yield "zero_groups='aligned' without groups; legal: 'left_out'"
         return
     for operand in (instruction.format("a"), instruction.format("b")):
         if operand.has_infinity or operand.nan != "none":
@@ -114,15 +133,15 @@ def _of_scales(model: DotModel, instruction: Instruction) -> Iterator[str]:
         yield f"k_order={model.k_order!r} with groups; legal: 'ascending'"
     block = instruction.terms // instruction.scale_vec
     sizes = [size for size in range(1, block + 1) if block % size == 0]
-    if model.group_terms not in sizes:
+    if not _is_integer(model.group_terms, sizes):
         yield f"group_terms={model.group_terms!r}; legal are the divisors of {block}, which share scales"
-    elif model.terms_per_step % model.group_terms:
+    elif _is_integer(model.terms_per_step, _COUNTS["terms_per_step"]) and model.terms_per_step % model.group_terms:
         yield f"terms_per_step={model.terms_per_step!r} are no whole groups; legal: multiples of {model.group_terms}"
 
 
 def _of_formats(model: DotModel, operands: tuple[Format, Format], sums: tuple[Format, Format]) -> Iterator[str]:
     for name, value in (("accumulator", model.accumulator), ("operand_format", model.operand_format or "f16")):
-        if value not in FORMATS or not FORMATS[value].is_float:
+        if not isinstance(value, str) or value not in FORMATS or not FORMATS[value].is_float:
             yield f"{name}={value!r} is no floating-point format"
     if model.output not in ("", "e8m13", model.accumulator) or (model.output == "e8m13" and model.accumulator != "f32"):
         wider = " or 'e8m13'" if model.accumulator == "f32" else ""

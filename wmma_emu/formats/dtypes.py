@@ -140,7 +140,7 @@ def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int 
     if raw is not None and dtype == raw:
         word = given.view(fmt.storage)
         return _checked(word, fmt, name, fmt.mask, f"raw bits outside the {fmt.bits} of {fmt}")
-    legal = [str(_DTYPES[fmt.name])] + ([f"{raw} (raw bits)"] if raw is not None else [])
+    legal = [str(_given_as(fmt))] + ([f"{raw} (raw bits)"] if raw is not None else [])
     raise FragmentMismatchError(
         f"{name} is an array of {shorten(dtype, str)}, and {fmt} is wanted: {' or '.join(legal)}. "
         f"{_fix(dtype, fmt, name)}"
@@ -178,13 +178,18 @@ def reinterpret_void(array: NDArray[Any], fmt: Format | str) -> NDArray[Any]:
     """
     fmt = format_of(fmt)
     dtype = _DTYPES[fmt.name]
-    if array.dtype.kind != "V" or array.dtype.names is not None or array.dtype in _MEANINGS:
+    if not _is_void(array.dtype):
         raise FragmentMismatchError(f"an array of {shorten(array.dtype, str)} says what it holds; void arrays do not")
     if array.dtype.itemsize != dtype.itemsize:
         raise FragmentMismatchError(
             f"{array.dtype} does not hold {fmt}, whose dtype {dtype} takes {dtype.itemsize} bytes"
         )
     return array.view(dtype)
+
+
+def _is_void(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype says nothing of its contents: the dtypes of ml_dtypes, whose kind is "V" too, do."""
+    return dtype.type is np.void and dtype.names is None
 
 
 def _own_bits(given: NDArray[Any], fmt: Format) -> Bits:
@@ -208,6 +213,11 @@ def _raw_dtype(fmt: Format) -> np.dtype[Any] | None:
     return _UINT4 if fmt.bits == 4 else fmt.storage
 
 
+def _given_as(fmt: Format) -> np.dtype[Any]:
+    """The dtype in which users have numbers of a format: ue4m3 has none of its own, but those of e4m3 that are one."""
+    return _DTYPES["e4m3" if fmt.name == "ue4m3" else fmt.name]
+
+
 def _widens(source: Format, target: Format) -> bool:
     """Whether every number of one floating-point format is one of the other."""
     fits = target.fraction_bits >= source.fraction_bits and target.exponent_bits >= source.exponent_bits
@@ -215,7 +225,7 @@ def _widens(source: Format, target: Format) -> bool:
 
 
 def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
-    wanted = _spelled(_DTYPES[fmt.name])
+    wanted = _spelled(_given_as(fmt))
     if dtype == np.uint8 and fmt.bits in (1, 4):
         return (
             f"If it is packed, {8 // fmt.bits} elements a byte along k, say so with "
@@ -223,7 +233,7 @@ def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
         )
     if dtype.kind in "iu" and dtype.itemsize > 1 and fmt.bits in (1, 4):
         return f"Words that hold several elements each are bytes here: {name}.view(numpy.uint8)"
-    if dtype.kind == "V" and dtype not in _MEANINGS:
+    if _is_void(dtype):
         return f"numpy.save loses ml_dtypes dtypes: reinterpret_void({name}, {fmt.name!r}) gives it back"
     given = _MEANINGS.get(dtype)
     if given is not None and fmt in (format_of("f32"), format_of("f64")) and _widens(format_of(given), fmt):
@@ -233,13 +243,14 @@ def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
     if dtype.kind == "f" and dtype.type in (np.float16, np.float32, np.float64) and fmt.is_float:
         twice = " (astype of ml_dtypes rounds float64 twice, through float32)" if dtype.itemsize == 8 else ""
         call = f"from_bits(encode({name}, format_of({fmt.name!r})), {fmt.name!r})"
-        return f"Round it yourself: wmma_emu.formats has encode, and dtypes.from_bits: {call}{twice}"
+        unsigned = "" if fmt.signed else " (of negative numbers the absolute value)"
+        return f"Round it yourself: wmma_emu.formats has encode, and dtypes.from_bits: {call}{unsigned}{twice}"
     if dtype.kind in "iu" and fmt.kind == "integer" and dtype.itemsize == _DTYPES[fmt.name].itemsize:
         bits = f"its low {fmt.bits} bits" if fmt.bits < 8 else "the same bits"
         return f"{name}.view({wanted}) takes {bits}, {name}.astype({wanted}) the values"
     if dtype in _MEANINGS and _MEANINGS[dtype] in ("u8", "s8", "u4", "s4", "b1") and fmt.fraction_bits >= 7:
         return f"{name}.astype({wanted}) is exact"
-    if dtype in _MEANINGS or dtype.kind in "biuf":
+    if ml_dtype_of(dtype.name) is not None or dtype.kind in "biuf":
         return f"{name}.astype({wanted}) wraps or rounds; wmma_emu.scalar.convert rounds patterns once"
     return "Nothing of that kind is converted"
 

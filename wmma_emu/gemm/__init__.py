@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Whole matrices: panels, padding, the order of k, scales, the epilogue, what a library's kernels do."""
 
+from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.comparison import Comparison
 from wmma_emu.gemm.comparison_chips import ByChip, compare_chips
 from wmma_emu.gemm.comparison_statistics import Difference, DistanceBin, Statistics
@@ -31,6 +32,7 @@ __all__ = [
     "compare_chips",
     "explain_element",
     "gemm",
+    "kind_of_scales",
     "taken_apart",
     "without_tensor_scales",
 ]

@@ -56,8 +56,8 @@ def kind_of_scales(scale_a: object, scale_b: object) -> Literal["", "float", "bl
     narrow = [_is_of_8_bits(x, name) for x, name in ((scale_a, "scale_a"), (scale_b, "scale_b"))]
     if narrow[0] != narrow[1]:
         raise FragmentMismatchError(
-            "one of scale_a and scale_b has elements of 8 bits and the other has not; block scales are of 8 bits for "
-            "both operands, the scales of FP8 kernels float32 for both"
+            "one of scale_a and scale_b has elements of 8 bits and the other has not; pass block scales of 8 bits for "
+            "both operands, or the scales of FP8 kernels, float32, for both"
         )
     return "block" if narrow[0] else "float"
 
@@ -187,7 +187,8 @@ def _scale_of(
     if given[0] != given[1]:
         raise FragmentMismatchError(
             f"scale_a is of {given[0] or 'raw bytes'} and scale_b of {given[1] or 'raw bytes'}; an instruction has one "
-            "format for both"
+            "format for both: view them as one dtype, ml_dtypes.float8_e8m0fnu or ml_dtypes.float8_e4m3fn, or name it "
+            "with instr="
         )
     if not blocks:
         raise FragmentMismatchError(
@@ -198,11 +199,11 @@ def _scale_of(
     if given[0] is not None:
         # ue4m3 is for 16 k alone.
         return format_of(given[0]), 16 if given[0] == "ue4m3" and 16 in blocks else blocks[0]
-    if blocks[0] == 32 or not both_e2m1:
+    if 16 not in blocks or not both_e2m1 or not k:
         return format_of("ue8m0"), blocks[0]
     raise UnsupportedInstructionError(
-        "scale_a and scale_b are raw bytes for each 16 k, ue8m0 or ue4m3; view them as ml_dtypes.float8_e8m0fnu or "
-        "ml_dtypes.float8_e4m3fn, or name the instruction with instr="
+        f"scale_a and scale_b are raw bytes for each {min(k, 16)} k, ue8m0 or ue4m3; view them as "
+        "ml_dtypes.float8_e8m0fnu or ml_dtypes.float8_e4m3fn, or name the instruction with instr="
     )
 
 

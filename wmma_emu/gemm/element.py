@@ -43,11 +43,11 @@ def explain_element(
     scale_b: ArrayLike | None = None,
 ) -> Explanation:
     """Compute one element of D = A B + C, as `wmma_emu.gemm` does, and keep every step; see `wmma_emu.explain`."""
-    A, B, scale_a, scale_b, _ = without_tensor_scales(taken_apart(A, B, scale_a, scale_b), "explain")
-    x, y = _matrix(A, "A"), _matrix(B, "B")
+    plain = without_tensor_scales(taken_apart(A, B, scale_a, scale_b), "explain")
+    x, y = _matrix(plain.a, "A"), _matrix(plain.b, "B")
     row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])
     name, chip, product, instruction = resolve_product(
-        ins, A, B, arch, lowering, a_format, b_format, model, scale_a, scale_b
+        ins, plain.a, plain.b, arch, lowering, a_format, b_format, model, plain.scale_a, plain.scale_b
     )
     a = matrix_bits(x[row : row + 1], product.a, "A", packed_axis=-1, named=a_format)
     b = matrix_bits(y[:, col : col + 1], product.b, "B", packed_axis=-2, named=b_format)
@@ -59,7 +59,7 @@ def explain_element(
         c = int(matrix_bits(z[row : row + 1, col : col + 1], product.c, "C")[0, 0])
     k = a.shape[1]
     missing = missing_k(k, product, step_of_k(product, instruction))
-    scales = _scales(instruction, product, scale_a, scale_b, (row, col), (*shape, k))
+    scales = _scales(instruction, product, plain.scale_a, plain.scale_b, (row, col), (*shape, k))
     ks = None
     if instruction is not None and instruction.is_sparse:
         try:

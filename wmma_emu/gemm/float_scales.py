@@ -164,8 +164,12 @@ def float_scales_of(
         raise FragmentMismatchError(_refusal(given, kinds, shape))
     order, granularity = _order(name, possible)
     _check_accumulator(product, granularity)
-    if order.status != "measured" or order.arch != arch:
-        what = order.status if order.status != "measured" else f"measured on {order.arch} only"
+    what = order.status
+    if what == "measured" and order.arch != arch:
+        what = f"measured on {order.arch} only"
+    elif what == "measured" and _is_mixed(granularity, *kinds):
+        what = "measured where scales of rows meet those of columns, those of 128 x 128 those of 128 k"
+    if what != "measured":
         warn_caller(
             f"float32 scales on {arch}, in the order {order.name!r}, {order.formula}: {what} ({order.source})",
             UnverifiedModelWarning,
@@ -180,9 +184,11 @@ def _bits(scale: ArrayLike, name: str) -> Bits:
         return encode(np.array([[_float64(scale)]]), _F32)
     given, _ = as_numpy(scale, name)
     if given.dtype != np.float32:
+        how = " rounds once" if given.dtype == np.float64 or given.dtype.kind in "iu" else ""
         raise FragmentMismatchError(
-            f"{name} is an array of {shorten(given.dtype, str)}; scales are float32, and {name}.astype(numpy.float32) "
-            "rounds float64 once; block scales of 8 bits belong to instructions with .block_scale"
+            f"{name} is an array of {shorten(given.dtype, str)}; such scales are float32: pass "
+            f"{name}.astype(numpy.float32){', which' + how if how else ''}; block scales of 8 bits belong to "
+            "instructions with .block_scale"
         )
     bits = to_bits(given, _F32, name)
     return bits.reshape(1, 1) if bits.size == 1 and bits.ndim < 2 else bits
@@ -222,6 +228,13 @@ def _granularities(a: set[str], b: set[str]) -> list[Granularity]:
     if "vector" in a and "vector" in b:
         found.append("vector")
     return found
+
+
+def _is_mixed(granularity: Granularity, a: set[str], b: set[str]) -> bool:
+    """Whether one scale of a matrix meets those of rows, or 128 x 128 meet 128 x 128, which libraries do not offer."""
+    if granularity == "row":
+        return not {"row"} <= a & b
+    return granularity == "block" and "vector" not in a | b
 
 
 def _order(name: object, possible: list[Granularity]) -> tuple[ScaleOrder, Granularity]:

@@ -166,7 +166,7 @@ def gemm(
     in one multiplication or multiply-add with x. The defaults are measured with `wgmma` on an H200
     (`wmma_emu.gemm.SCALE_ORDERS` has sources and status of all); name ``instr="wgmma.m64n8k32.f32.e4m3.e4m3"`` for its
     sums. Where a shape may mean scales of rows and of 128 k (K up to 128), it means rows; a ``scale_order`` that has
-    128 k alone means those.
+    128 k alone means those. That of a single row or column for 128 k means one side of 128.
 
     The epilogue is what cuBLAS computes on an H200 (docs/explanation/library-kernels.md), but for one case that
     ``like`` knows. Multiplying by exactly 1 and adding nothing change no bit.
@@ -199,8 +199,8 @@ def gemm(
 
     >>> X = np.full((2, 64), 0.75, np.float32)
     >>> a, b = we.quantise.quantise(X, "mxfp8_e4m3"), we.quantise.quantise(X.T, "mxfp8_e4m3", axis=0)
-    >>> with np.testing.suppress_warnings() as warnings:  # Blackwell's arithmetic is from papers
-    ...     _ = warnings.filter(we.UnverifiedModelWarning)
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore", category=we.UnverifiedModelWarning):  # from papers
     ...     we.gemm(a, b, arch="sm_120")
     array([[36., 36.],
            [36., 36.]], dtype=float32)
@@ -208,31 +208,36 @@ def gemm(
     check_engine(engine)
     thread_count(threads)
     plain = taken_apart(A, B, scale_a, scale_b)
-    A, B, scale_a, scale_b, _ = plain
+    a, b = plain.a, plain.b
     alpha = with_tensor_scales(plain, alpha, beta, C)
     options: dict[str, Any] = {
         "instr": instr, "arch": arch, "out_dtype": out_dtype, "engine": engine, "threads": threads, "k_order": k_order,
         "alpha": alpha, "beta": beta, "lowering": lowering, "model": model, "a_format": a_format, "b_format": b_format,
     }  # fmt: skip
-    scales: dict[str, Any] = {"scale_a": scale_a, "scale_b": scale_b, "scale_order": scale_order}
+    scales: dict[str, Any] = {"scale_a": plain.scale_a, "scale_b": plain.scale_b, "scale_order": scale_order}
     if any(x is not None for x in scales.values()):
-        _check_scales(scales, like, is_dask(A, B, C, bias, scale_a, scale_b), _is_on_gpu(A, B, scale_a, scale_b))
-        return _gemm(A, B, C, bias=bias, **options, **scales)
-    if like is not None and engine == "cupy" and _is_on_gpu(A, B):
+        _check_scales(
+            scales,
+            like,
+            is_dask(a, b, C, bias, plain.scale_a, plain.scale_b),
+            _is_on_gpu(a, b, plain.scale_a, plain.scale_b),
+        )
+        return _gemm(a, b, C, bias=bias, **options, **scales)
+    if like is not None and engine == "cupy" and _is_on_gpu(a, b):
         raise UnsupportedInstructionError(
             f"like={shorten(like)} is not there for CuPy arrays, of which a plain loop over k is computed; "
             "bring them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
         )
     if like is not None:
-        check_known(A, B, C if beta else None)
-        options = with_preset(like, A, B, C, bias, options)
-    if is_dask(A, B, C, bias):
-        return gemm_dask(_gemm, A, B, C, bias, options)  # type: ignore[no-any-return]
-    if engine == "cupy" and _is_on_gpu(A, B):
+        check_known(a, b, C if beta else None)
+        options = with_preset(like, a, b, C, bias, options)
+    if is_dask(a, b, C, bias):
+        return gemm_dask(_gemm, a, b, C, bias, options)  # type: ignore[no-any-return]
+    if engine == "cupy" and _is_on_gpu(a, b):
         from wmma_emu.gemm.cupy_arrays import gemm_on_gpu
 
-        return gemm_on_gpu(A, B, C, **_of_gpu(options, bias))  # type: ignore[no-any-return]
-    return _gemm(A, B, C, bias=bias, **options)
+        return gemm_on_gpu(a, b, C, **_of_gpu(options, bias))  # type: ignore[no-any-return]
+    return _gemm(a, b, C, bias=bias, **options)
 
 
 def _report_share(progress: Callable[[float], None], first: float, share: float, x: float) -> None:
@@ -259,7 +264,7 @@ def _check_scales(scales: dict[str, Any], like: str | None, dask: bool, cupy: bo
         )
     for given, what, fix in (
         (dask, "Dask arrays", "call gemm on chunks, each with its scales, or A.compute() and scale_a.compute()"),
-        (cupy, "CuPy arrays", "bring them to the host, A.get() and scale_a.get(); engine='cupy' multiplies those too"),
+        (cupy, "CuPy arrays", "bring them to the host, A.get() and scale_a.get()"),
     ):
         if given:
             raise UnsupportedInstructionError(f"scale_a and scale_b are not there for {what}; {fix}")

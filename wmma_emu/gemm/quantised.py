@@ -81,8 +81,8 @@ def with_tensor_scales(plain: Plain, alpha: object, beta: object, C: ArrayLike |
         return alpha
     if alpha is not None:
         raise UnsupportedInstructionError(
-            f"alpha={shorten(alpha)} was given, and the tensor scales of A and B are alpha; pass A.elements, B.elements "
-            "and their scales, with the alpha that your kernel makes of all"
+            f"alpha={shorten(alpha)} was given, and the tensor scales of A and B are alpha; pass A.elements, "
+            "B.elements, scale_a=A.scales, scale_b=B.scales, and the alpha that your kernel makes of all of them"
         )
     if C is not None and beta is None:
         raise UnsupportedInstructionError(

@@ -139,9 +139,10 @@ def scales_of(
     kind = kind_of_scales(scale_a, scale_b)
     needs = row is not None and row.is_block_scaled
     if row is not None and needs and kind != "block":
-        what = "scale_a and scale_b are float32" if kind else "scale_a and scale_b are missing"
+        what = "scale_a and scale_b are not of 8 bits" if kind else "scale_a and scale_b are missing"
+        fix = "quantise makes such, wmma_emu.quantise.quantise" + (", or leave instr out" if kind else "")
         raise UnsupportedInstructionError(
-            f"{what}: {row.mnemonic} reads block scales of {row.scale}, of 8 bits, for each {row.scale_block} k"
+            f"{what}: {row.mnemonic} reads block scales of {row.scale}, of 8 bits, for each {row.scale_block} k; {fix}"
         )
     if not kind:
         return Scales()

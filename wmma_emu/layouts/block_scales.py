@@ -182,7 +182,8 @@ def _selector(instruction: Instruction, operand: Scaled, name: str, given: objec
     value = integer_of(given)
     if value is None or value not in legal:
         fix = f"{legal[0]} only" if len(legal) == 1 else f"{', '.join(map(str, legal[:-1]))} or {legal[-1]}"
-        why = f" (it reads {instruction.scale_vec} bytes of a register)" if name == "byte" else ""
+        count = f"{instruction.scale_vec} byte{'s' if instruction.scale_vec > 1 else ''}"
+        why = f" (it reads {count} of a register)" if name == "byte" else ""
         raise FragmentMismatchError(
             f"{name}-id-{operand} of {instruction.mnemonic} is {fix}{why}, not {shorten(given)}"
         )

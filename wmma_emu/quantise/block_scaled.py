@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a block-scaled array is, and what its numbers are worth: element times scale, exactly."""
 
+import numbers
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,7 +19,7 @@ from wmma_emu.quantise.blocks import axis_of, join_blocks, split_blocks
 from wmma_emu.quantise.spec import BlockFormat
 from wmma_emu.quantise.table import block_format_of
 
-__all__ = ["BlockScaled", "dequantise", "tensor_scale_bits"]
+__all__ = ["BlockScaled", "dequantise", "number_of", "tensor_scale_bits"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -111,7 +112,8 @@ def dequantise(
     elements : array
         Of the element's dtype, or uint8 patterns, one a byte. Whole blocks along ``axis``.
     scales : array of float8_e8m0fnu, or of float8_e4m3fn (NVFP4)
-        Or uint8 patterns. The shape of the elements, one entry a block along ``axis``.
+        Or uint8 patterns, of which ue4m3 (NVFP4) does not read the sign bit; as e4m3 nothing may be negative, -0
+        neither. The shape of the elements, one entry a block along ``axis``.
     block_format : str or BlockFormat
     axis : int
     tensor_scale : float32, optional
@@ -169,16 +171,41 @@ def tensor_scale_bits(given: object) -> int:
     >>> hex(tensor_scale_bits(0.5))
     '0x3f000000'
     """
-    try:
-        value = np.float64(given)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise FragmentMismatchError(f"tensor_scale={shorten(given)} is no number") from None
-    if value.ndim or not 0 < value < np.inf:
+    value = number_of(given, "tensor_scale")
+    if not 0 < value < np.inf:
         raise FragmentMismatchError(f"tensor_scale={shorten(given)} is no positive, finite number")
-    word = encode(np.atleast_1d(value), format_of("f32"))
+    word = encode(np.array([value]), format_of("f32"))
     if decode(word, format_of("f32"))[0] != value:
         raise FragmentMismatchError(f"tensor_scale={shorten(given)} is no float32; pass numpy.float32(...)")
     return int(word[0])
+
+
+def number_of(given: object, name: str) -> float:
+    """Read one number, or an array of shape (), that float64 holds exactly.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For anything else: text, bool, complex numbers, dates, integers that float64 rounds.
+
+    Examples
+    --------
+    >>> number_of(np.float32(0.1), "tensor_scale").hex()
+    '0x1.99999a0000000p-4'
+    """
+    number = given
+    if hasattr(given, "__array__"):
+        array, _ = as_numpy(given, name)
+        number = array.item() if array.ndim == 0 else given
+    if isinstance(number, bool) or not isinstance(number, numbers.Real):
+        raise FragmentMismatchError(f"{name}={shorten(given)} is no number; pass one, such as numpy.float32(0.5)")
+    try:
+        value = float(number)
+    except OverflowError:
+        value = np.inf
+    if not np.isnan(value) and value != number:
+        raise FragmentMismatchError(f"{name}={shorten(given)} is no float64; pass numpy.float32(...)")
+    return value
 
 
 @cache
@@ -208,7 +235,10 @@ def _scales_of_blocks(words: Bits, blocks: Bits, axis: int) -> Bits:
 
 
 def _as_dtype(values: NDArray[np.float64], dtype: DTypeLike) -> NDArray[Any]:
-    fmt = format_of_dtype(dtype)
+    try:
+        fmt = format_of_dtype(dtype)
+    except TypeError:
+        fmt = None
     if fmt is None or not fmt.is_float or not fmt.signed:
         raise FragmentMismatchError(
             f"dtype={shorten(dtype)} is no float that numbers can be rounded to; pass numpy.float64, float32, float16 "

@@ -50,6 +50,7 @@ def to_blocked(scales: object) -> NDArray[Any]:
         raise FragmentMismatchError(
             "scales of shape (..., rows, columns) with one byte each are wanted, "
             f"not {shorten(given.dtype, str)} of shape {given.shape}"
+            + ("; scales[None] is one row" if given.ndim == 1 else "")
         )
     *batch, rows, columns = given.shape
     down, across = -(-rows // _ROWS), -(-columns // _COLUMNS)
@@ -117,21 +118,28 @@ def blocked_offset(row: object, column: object, columns: int) -> NDArray[np.int6
     Raises
     ------
     FragmentMismatchError
-        For what are no integers.
+        For what are no integers, and for shapes that do not broadcast.
     OutOfBoundsError
-        For negative rows and columns outside.
+        For negative rows, columns outside, and offsets beyond 64 bits.
 
     Examples
     --------
     >>> blocked_offset(np.array([0, 1, 32, 128]), 0, columns=8).tolist()
     [0, 16, 4, 1024]
     """
-    r, c = _indices(row, "row"), _indices(column, "column")
+    try:
+        r, c = np.broadcast_arrays(_indices(row, "row"), _indices(column, "column"))
+    except ValueError:
+        raise FragmentMismatchError(
+            f"row={shorten(row)} and column={shorten(column)} do not broadcast; row[:, None] beside column makes a grid"
+        ) from None
     across = -(-_size(columns, "columns") // _COLUMNS)
     if (r < 0).any() or (c < 0).any() or (c >= columns).any():
         raise OutOfBoundsError(
             f"rows start at 0, and columns are 0 to {columns - 1}; row={shorten(row)}, column={shorten(column)}"
         )
+    if (r > (np.iinfo(np.int64).max // _TILE // max(across, 1) - 1) * _ROWS).any():
+        raise OutOfBoundsError(f"row={shorten(row)} has an offset that no 64-bit integer holds")
     tile = r // _ROWS * across + c // _COLUMNS
     offset: NDArray[np.int64] = tile * _TILE + r % _LANES * 16 + r % _ROWS // _LANES * 4 + c % _COLUMNS
     return offset

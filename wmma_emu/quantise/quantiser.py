@@ -12,7 +12,7 @@ from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, to_bits
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import check_modes
-from wmma_emu.quantise.block_scaled import BlockScaled, tensor_scale_bits
+from wmma_emu.quantise.block_scaled import BlockScaled, number_of, tensor_scale_bits
 from wmma_emu.quantise.blocks import axis_of, join_blocks, place_scales, split_blocks
 from wmma_emu.quantise.elements import nan_element, round_elements
 from wmma_emu.quantise.nvfp4 import FLOAT32_RULES, TensorScale, reciprocal, scale_blocks, tensor_scale_of
@@ -101,6 +101,8 @@ def quantise(
     row = block_format_of(block_format)
     named = scale_rule_of(rule, row).name
     check_modes(rounding, "saturate")
+    _check_flag("pad", pad)
+    _check_flag("symmetric", symmetric)
     _check_options(row, symmetric, tensor_scale, tensor_amax)
     bits, source = _read(x, row, named)
     place = axis_of(axis, bits.ndim)
@@ -116,6 +118,11 @@ def quantise(
         place,
         None if scale is None else np.uint32(scale.decode).view(np.float32),
     )
+
+
+def _check_flag(name: str, given: object) -> None:
+    if not isinstance(given, bool | np.bool_):
+        raise UnsupportedInstructionError(f"{name}={shorten(given)} is neither True nor False")
 
 
 def _check_options(row: BlockFormat, symmetric: bool, tensor_scale: object, tensor_amax: object) -> None:
@@ -160,12 +167,9 @@ def _tensor_scale(
 
 
 def _amax_bits(given: object, rule: str) -> Bits:
-    try:
-        value = np.float64(given)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise FragmentMismatchError(f"tensor_amax={shorten(given)} is no number") from None
-    if value.ndim or not 0 <= value < np.inf:
-        raise FragmentMismatchError(f"tensor_amax={shorten(given)} is no finite magnitude")
+    value = np.float64(number_of(given, "tensor_amax"))
+    if not 0 <= value < np.inf:
+        raise FragmentMismatchError(f"tensor_amax={shorten(given)} is no finite magnitude; pass max(abs(x))")
     with np.errstate(over="ignore"):
         inexact = np.float64(np.float32(value)) != value
     if rule in FLOAT32_RULES and inexact:

@@ -94,7 +94,7 @@ class BoundTensorInstruction(StagedInstruction):
         enable_input_d : bool
             False leaves D out: its bits are not looked at.
         scale_input_d : int
-            0 to 15: D counts ``2 ** -scale_input_d`` times. Kinds f16 and tf32, without ``.ws``.
+            0 to 15: D counts ``2 ** -scale_input_d`` times, if it counts. Kinds f16 and tf32, without ``.ws``.
         disable_output_lane : sequence of int, optional
             Four words: lanes whose bit is set keep what they hold. Eight for cta_group::2, the first four taken to
             be of the even CTA, which the manual does not say. Not with block scales, not with ``.ws``.

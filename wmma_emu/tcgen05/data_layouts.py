@@ -343,9 +343,12 @@ def _scales_of_b(instruction: Instruction, first: int) -> Placement:
 
 _META = (
     f"PTX ISA 9.3, sparse matrices of tcgen05; {_CUTE}, tmem_e_frg and tmem_e_frg_ws; of 128 rows without .ws the same "
-    "in JAX (mosaic/gpu/tcgen05.py), with selectors 0 and 1"
+    "in JAX (mosaic/gpu/tcgen05.py), with selectors 0 and 1; "
+    "published notes on sparse metadata in Triton, run on an sm_110"
 )
-_HALF = "; half of the lanes: the rows' arrangement of M = 128, in the lanes of D"
+_HALF = (
+    "; half of the lanes: the rows' arrangement of M = 128, in the lanes of D, as those notes read the manual's figure"
+)
 
 
 def metadata_placement(instruction: Instruction, selector: int = 0) -> Placement:

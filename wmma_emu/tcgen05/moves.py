@@ -206,7 +206,8 @@ def lookup_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_A
 def bound_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_ARCH) -> Move:
     """Find the row of a mnemonic, to execute it: one that nobody has read back from a chip warns.
 
-    A word in a wrong lane is as wrong as a wrong bit. (`tcgen05.mma` warns when it is bound, of all that it is.)
+    A word in a wrong lane is as wrong as a wrong bit. (`tcgen05.mma` warns when it is bound; of integers, whose
+    arithmetic is known, when an operand is met of which nobody says where it lies.)
 
     Parameters, errors
         As of `lookup_move`.

@@ -92,13 +92,14 @@ _ATOMS = "9.7.16.10.6: 32-byte atoms have no K-major form"
 _PACKED = (
     "9.7.16.10.4.4 (sixteen elements, contiguous, then padding; the order of bits as ldmatrix .b4x16_p64, .b6x16_p32)"
 )
+_AGAINST = "the manual's table and CuTe's comments in InstrDescriptor name 8-bit and wider types only"
 _CUTLASS = "CUTLASS, blackwell_functionality.md, table 2: kind::f8f6f4 runs f4 and f6 operands in TN, NN, NT and TT"
 
 RULES: tuple[Rule, ...] = (
     Rule("k", (4, 8, 16, 32), False, (0, 32, 64, 128), f"{_VALID}; {_ATOMS}", "documented"),
     Rule("k", (8,), True, (0, 32, 64, 128), f"{_VALID}; {_ATOMS}; {_PACKED}", "documented"),
     Rule("mn", (8, 16), False, (0, 32, 64, 128), _VALID, "documented"),
-    Rule("mn", (8,), True, (0, 32, 64, 128), f"{_CUTLASS}; {_PACKED}; the manual's table lacks it", "inferred"),
+    Rule("mn", (8,), True, (0, 32, 64, 128), f"{_CUTLASS}; {_PACKED}; {_AGAINST}", "inferred"),
     Rule("mn", (32,), False, (ATOMS_32B,), _VALID, "documented"),
 )
 """Which operands exist."""

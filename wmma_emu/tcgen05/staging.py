@@ -260,7 +260,7 @@ class StagedInstruction(BoundInstruction):
 
     def _base(self, operand: Stored, address: object) -> tuple[int, int]:
         """Lane and column where an operand begins."""
-        lanes = (0, 16) if self.data_path.half and not operand.startswith("scale") else (0,)
+        lanes = (0, 16) if self.data_path.half else (0,)
         return base_of(operand, address, lanes, _METADATA_COLUMNS if operand == "metadata" else 1)
 
     def compress(self, A: ArrayLike, selector: int = 0) -> tuple[NDArray[Any], NDArray[np.uint32]]:

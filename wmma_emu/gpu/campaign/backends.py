@@ -85,7 +85,7 @@ class EmulatedBackend:
 
     arch: str = "sm_90"
     alter: dict[str, Any] = field(default_factory=dict)
-    model: str = ""
+    model: str = field(default="", kw_only=True)
 
     def describe(self) -> dict[str, Any]:
         """Say what is altered."""

@@ -10,6 +10,9 @@ number's half, or whole, place eta_i. Then
 with ``U = sum u_i``, ``H = sum eta_i``, ``g >= prod (1 + u_i)`` over the roundings that may raise a magnitude, and W no
 less than any power of two that a step aligns to: the largest of 2**E, E being the largest exponent of a product that is
 not zero, of the accumulator's smallest normal number, and of what c or a running sum can reach.
+
+With block scales, products are those of the scaled elements. Where a unit sums groups of products and aligns them by
+their scales, n counts groups and 2**E is the largest product of two scales' powers of two.
 """
 
 from dataclasses import dataclass
@@ -168,7 +171,7 @@ def bound_of(product: DotProduct, k: int) -> Bound:
         carries = "" if starts else "c" if alone else "sum"
     return Bound(
         steps=steps * executions if aligned else 0,
-        terms=max((len(x) for x in product.steps), default=0) + 1,
+        terms=max((_terms_of(product, len(x)) for x in product.steps), default=0) + 1,
         fraction_bits=model.fraction_bits,
         roundings=sum(count for count, _ in counted),
         unit_roundoffs=total,
@@ -177,6 +180,12 @@ def bound_of(product: DotProduct, k: int) -> Bound:
         floor=Fraction(2) ** max(inner.emin, model.min_exponent) if aligned else Fraction(0),
         carries=carries,
     )
+
+
+def _terms_of(product: DotProduct, products: int) -> int:
+    """How many terms the products of a step make: one each, or one a group."""
+    size = product.model.group_terms if product.model.scaling == "groups" else 1
+    return -(-products // size)
 
 
 def is_exact(source: Format, target: Format) -> bool:

@@ -14,8 +14,8 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert
 from wmma_emu.testing.analysis.bounds import largest_exponents
 from wmma_emu.testing.analysis.ledger import KINDS, Kind, Ledger
-from wmma_emu.testing.analysis.operands import Multiplication
-from wmma_emu.testing.exact import as_fraction, integer_products, numbers_of
+from wmma_emu.testing.analysis.operands import BlockScales, Multiplication
+from wmma_emu.testing.exact import Scaled, as_fraction, integer_products, numbers_of
 
 __all__ = ["Oracle", "Work", "compute"]
 
@@ -29,6 +29,11 @@ class Oracle:
     def __init__(self, m: Multiplication) -> None:
         a, b, c = numbers_of(m.a, m.product.a), numbers_of(m.b, m.product.b), numbers_of(m.c, m.product.c)
         self.is_special = c.is_special | a.is_special.any(-1, keepdims=True) | b.is_special.any(-2, keepdims=True)
+        if m.scales is not None:
+            a, b = _with_scales(m, m.scales, a, 0), _with_scales(m, m.scales, b, 1)
+            nan = (numbers_of(x, m.scales.format).is_special for x in m.scales[:2])
+            for special, axis in zip(nan, (-1, -2), strict=True):
+                self.is_special = self.is_special | special.any(axis, keepdims=True)
         exponent = a.exponent + b.exponent
         self.exponent = min(exponent, c.exponent)
         up = 1 << (exponent - self.exponent)
@@ -42,6 +47,8 @@ class Oracle:
                 (m.a, m.b), (m.product.a, m.product.b), m.product.operand_formats, strict=True
             )
         )
+        if m.scales is not None:
+            left, right = (_scaled_exponents(m, m.scales, x, side) for side, x in enumerate((left, right)))
         self._exponents = np.stack(
             [largest_exponents(x, y, _NOTHING) for x, y in zip(left, right, strict=True)]
             or [np.empty(m.c.shape[1:], np.int64)]
@@ -55,6 +62,34 @@ class Oracle:
             as_fraction(self._sizes[where], self.exponent),
             exponent if exponent > _NOTHING // 2 else None,
         )
+
+
+def _spread(m: Multiplication, values: NDArray[Any], block: int, side: int) -> NDArray[Any]:
+    """One value for each element of A, or of B, from one for each block."""
+    k = m.a.shape[-1]
+    repeated = np.repeat(values, block, axis=-1 - side)
+    return repeated[..., :k] if side == 0 else repeated[:, :k]
+
+
+def _with_scales(m: Multiplication, scales: BlockScales, numbers: Scaled, side: int) -> Scaled:
+    """Multiply the elements of A, or of B, by their scales."""
+    found = numbers_of((scales.a, scales.b)[side], scales.format)
+    integers: NDArray[np.object_] = numbers.integers * _spread(m, found.integers, scales.block, side)
+    return Scaled(integers, numbers.exponent + found.exponent, numbers.is_special)
+
+
+def _scaled_exponents(
+    m: Multiplication, scales: BlockScales, exponents: NDArray[np.int64], side: int
+) -> NDArray[np.int64]:  # fmt: skip
+    """What terms are aligned by: exponents of elements and scales together, or those of the scales of a group."""
+    u = unpack((scales.a, scales.b)[side], scales.format)
+    of_scales = _spread(m, np.where(u.significand == 0, _NOTHING, u.exponent), scales.block, side)
+    if m.product.model.scaling == "exponents":
+        result: NDArray[np.int64] = exponents + of_scales
+        return result
+    if m.product.model.zero_groups == "aligned":
+        return of_scales
+    return np.where(exponents <= _NOTHING // 2, _NOTHING, of_scales)
 
 
 def _exponents(bits: Bits, source: Format, target: Format) -> NDArray[np.int64]:
@@ -86,7 +121,7 @@ def compute(m: Multiplication) -> Work:
             for row, (a, columns) in enumerate(m.pairs(batch)):
                 for column, b in enumerate(columns):
                     here = batch, row, column
-                    work.bits[here] = ledger.run(a, b, start[row][column])
+                    work.bits[here] = ledger.run(a, b, start[row][column], *m.scales_of(*here))
                     work.overflow[here] = ledger.overflow
                     work.products[here] = ledger.products
                     for kind, amount in ledger.lost.items():

@@ -6,6 +6,7 @@ therefore the sum of those errors: nothing is amplified on the way, as all that 
 adds them up by kind, as integers over one power of two.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from wmma_emu.arithmetic import DotProduct, reference
@@ -75,6 +76,8 @@ class Ledger(reference.Unit):
         # Operands that a unit has converted stand over another power of two than they came in.
         places += [_last_place(x) + _last_place(y) for x in (a, product.a) for y in (b, product.b)]
         places += [2 * _last_place(x) for x in chain]
+        if product.scale is not None:
+            places.append(min(places) + 2 * _last_place(product.scale))
         if model.arithmetic == "aligned_sum":
             places.append(model.min_exponent - model.fraction_bits)
         self.low = min(places)
@@ -82,7 +85,7 @@ class Ledger(reference.Unit):
         self._converted: dict[tuple[int, str, str], int] = {}
         self.run([], [], 0)
 
-    def run(self, a: list[int], b: list[int], c: int) -> int:
+    def run(self, a: list[int], b: list[int], c: int, scale_a: Sequence[int] = (), scale_b: Sequence[int] = ()) -> int:
         """Compute one element, instruction after instruction over k, from nothing booked."""
         self.lost: dict[Kind, int] = dict.fromkeys(KINDS, 0)
         self.products = 0
@@ -92,7 +95,9 @@ class Ledger(reference.Unit):
         k = self.product.k
         for start in range(0, len(a), k):
             here = slice(start, start + k)
-            running = reference.dot(self.product, a[here], b[here], running, self)
+            number = start // k
+            blocks = slice(number * self.product.scale_vec, (number + 1) * self.product.scale_vec)
+            running = reference.dot(self.product, a[here], b[here], running, self, scale_a[blocks], scale_b[blocks])
         if self._pending is not None:
             self.lost["output"] += self._pending[1]
         return int(running)
@@ -115,8 +120,16 @@ class Ledger(reference.Unit):
 
     def fused_step(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
         """Book what alignment cuts off the products and off the addend; then the rounding of the sum."""
-        result = super().fused_step(product, a, b, c)
-        terms = reference.step_terms(product, a, b, c)
+        return self._booked(product, super().fused_step(product, a, b, c), reference.step_terms(product, a, b, c))
+
+    def scaled_step(
+        self, product: DotProduct, a: list[int], b: list[int], c: int, scale_a: Sequence[int], scale_b: Sequence[int]
+    ) -> int:
+        """The same with block scales; a group is one term."""
+        result = super().scaled_step(product, a, b, c, scale_a, scale_b)
+        return self._booked(product, result, reference.step_terms(product, a, b, c, scale_a, scale_b))
+
+    def _booked(self, product: DotProduct, result: int, terms: list[reference.Term]) -> int:
         model = product.model
         if any(term.is_special for term in terms):
             self.overflow = True
@@ -125,7 +138,8 @@ class Ledger(reference.Unit):
         place = exponent - model.fraction_bits - self.low
         exact, kept = [], []
         for term in terms:
-            size = term.significand << (term.exponent - term.fraction_bits - self.low)
+            shift = term.exponent - term.fraction_bits - self.low if term.significand else 0  # a zero may lie anywhere
+            size = term.significand << shift
             exact.append(-size if term.sign else size)
             kept.append(reference.cut(term, exponent, model.fraction_bits) << place)
         self.products += sum(exact[:-1])

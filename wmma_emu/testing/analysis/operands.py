@@ -4,23 +4,45 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import to_bits
+from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.element import resolve_product
 from wmma_emu.gemm.operands import check_c, missing_k, result_shape, step_of_k
+from wmma_emu.gemm.scales import scales_of
 from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.warp import BoundInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
 
-__all__ = ["Multiplication", "Pairs", "read_operands"]
+__all__ = ["BlockScales", "Multiplication", "Pairs", "read_operands"]
 
 Pairs = tuple[list[int], list[list[int]]]
 """A row of A, and the columns of B that it meets, as the unit is given them."""
+
+
+class BlockScales(NamedTuple):
+    """Patterns of the block scales, those that fill the last instruction included.
+
+    Parameters
+    ----------
+    a, b : uint8 arrays, shapes (batch, M, blocks), (batch, blocks, N)
+    format : Format
+    block : int
+        Elements of k that share one.
+    """
+
+    a: Bits
+    b: Bits
+    format: Format
+    block: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +58,7 @@ class Multiplication:
     a, b, c : unsigned integer arrays, shapes (batch, M, K), (batch, K, N), (batch, M, N)
     shape : tuple of int
         Of D, with the batch's own axes.
+    scales : BlockScales, optional
     """
 
     name: str
@@ -46,6 +69,7 @@ class Multiplication:
     b: Bits
     c: Bits
     shape: tuple[int, ...]
+    scales: BlockScales | None = None
 
     @property
     def k(self) -> int:
@@ -54,6 +78,12 @@ class Multiplication:
             return self.product.k
         executions: int = -(-self.a.shape[-1] // self.instruction.k)
         return executions * self.product.k
+
+    def scales_of(self, batch: int, row: int, column: int) -> tuple[list[int], list[int]]:
+        """Patterns of the block scales of a row and a column; none without."""
+        if self.scales is None:
+            return [], []
+        return self.scales.a[batch, row].tolist(), self.scales.b[batch, :, column].tolist()
 
     def pairs(self, batch: int) -> Iterator[Pairs]:
         """Row after row of one matrix."""
@@ -79,6 +109,9 @@ def read_operands(
     lowering: str | None,
     a_format: str | None,
     b_format: str | None,
+    model: str | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
 ) -> Multiplication:
     """Find the product that is meant, and read its matrices; raises as `wmma_emu.gemm` does."""
     if not isinstance(ins, BoundInstruction | str | Instruction | None):
@@ -86,16 +119,11 @@ def read_operands(
             f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default. The "
             "instruction comes first: error_report(ins, A, B, C)"
         )
-    name, chip, product, row = resolve_product(ins, A, B, arch, lowering, a_format, b_format)
+    name, chip, product, row = resolve_product(ins, A, B, arch, lowering, a_format, b_format, model, scale_a, scale_b)
     if not product.a.is_float:
         raise UnsupportedInstructionError(
             f"{name} multiplies {product.a}: integer products are exact, wrapped or clamped once, and have no rounding "
             "errors to report; hold its results against NumPy's int64 with wmma_emu.testing.assert_bits_equal"
-        )
-    if product.scale is not None:
-        raise UnsupportedInstructionError(
-            f"{name} has block scales, which error reports do not know; wmma_emu.testing.exact_matmul(A, B, C, "
-            "scale_a=, scale_b=) is the exact product, and wmma_emu.explain says what was cut of an element"
         )
     a = matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format)
     b = matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format)
@@ -109,6 +137,45 @@ def read_operands(
     if row is None:  # one chain, however long
         product = replace(product, k=max(k, 1))
     missing_k(k, product, step_of_k(product, row))
+    scales = _block_scales(name, product, row, scale_a, scale_b, (*shape[-2:], k))
+    if scales is not None:
+        shape = (*_common(shape[:-2], scales), *shape[-2:])
     batch, count = shape[:-2], prod(shape[:-2])
+    if scales is not None:
+        of_a, of_b = (np.broadcast_to(x, batch + x.shape[-2:]).reshape(count, *x.shape[-2:]) for x in scales[:2])
+        scales = scales._replace(a=of_a, b=of_b)
     a, b, c = (np.broadcast_to(x, batch + x.shape[-2:]).reshape(count, *x.shape[-2:]) for x in (a, b, c))
-    return Multiplication(name, chip, product, row, a, b, c, shape)
+    return Multiplication(name, chip, product, row, a, b, c, shape, scales)
+
+
+def _block_scales(
+    name: str, product: DotProduct, row: Instruction | None, scale_a: ArrayLike | None, scale_b: ArrayLike | None,
+    sizes: tuple[int, int, int],
+) -> BlockScales | None:  # fmt: skip
+    """Read the block scales of whole instructions; those that fill the last one have the pattern 0."""
+    if kind_of_scales(scale_a, scale_b) == "float":
+        raise UnsupportedInstructionError(
+            "scale_a and scale_b are float32, which a kernel multiplies by after the sums; error reports are about "
+            "instructions: leave them out"
+        )
+    if scales_of(scale_a, scale_b, None, product, row, sizes, name).blocks is None or row is None:
+        return None
+    blocks = -(-sizes[2] // row.k) * row.scale_vec
+    found = []
+    for given, what, axis in ((scale_a, "scale_a", -1), (scale_b, "scale_b", -2)):
+        bits = to_bits(given, row.scale, what)
+        widths = [(0, 0)] * bits.ndim
+        widths[axis] = (0, blocks - bits.shape[axis])
+        # The top bit of ue4m3 is padding.
+        found.append(np.pad(bits, widths) & np.uint8(0x7F if row.scale == "ue4m3" else 0xFF))
+    return BlockScales(found[0], found[1], format_of(row.scale), row.scale_block)
+
+
+def _common(batch: tuple[int, ...], scales: BlockScales) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(batch, *(x.shape[:-2] for x in scales[:2]))
+    except ValueError:
+        raise FragmentMismatchError(
+            f"leading axes of the scales, {scales.a.shape[:-2]} and {scales.b.shape[:-2]}, do not broadcast to those "
+            f"of D, {batch}"
+        ) from None

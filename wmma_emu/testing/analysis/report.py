@@ -171,6 +171,9 @@ def error_report(
     lowering: str | None = None,
     a_format: str | None = None,
     b_format: str | None = None,
+    model: str | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
 ) -> ErrorReport:
     """Hold D = A B + C, as a chip computes it, against exact rational arithmetic; and say where the bits went.
 
@@ -188,6 +191,11 @@ def error_report(
         The chip and the compiler's sequence, if ``ins`` is not bound to one.
     a_format, b_format : str, optional
         Formats of packed 4-bit matrices, given as uint8.
+    model : str, optional
+        Which row of the table of models, where sources disagree, if ``ins`` is not bound.
+    scale_a : array, shape (..., M, K / block), optional
+    scale_b : array, shape (..., K / block, N), optional
+        Block scales, as for `wmma_emu.gemm`: they are part of the exact product.
 
     Returns
     -------
@@ -217,7 +225,7 @@ def error_report(
     worst    D[0, 0] = 0x3f800000 = 1.0, error -2 ulps, all of it products_cut
              report.explain() shows every step, as wmma_emu.explain(ins, A, B, row=0, col=0) does
     """
-    m = read_operands(ins, A, B, C, arch, lowering, a_format, b_format)
+    m = read_operands(ins, A, B, C, arch, lowering, a_format, b_format, model, scale_a, scale_b)
     bound = bound_of(m.product, m.k)
     oracle = Oracle(m)
     work, inside = compute(m), m.c.shape
@@ -239,27 +247,33 @@ def error_report(
         contributions["conversion"][here] += fed
     exact, errors, bounds = (x.reshape(m.shape) for x in (exact, errors, bounds))
     bits = work.bits.reshape(m.shape)
-    model = m.product.model
+    row = m.product.model
     return ErrorReport(
-        instruction=m.name, arch=m.arch, model=model.describe(), status=model.status, source=model.source,
+        instruction=m.name, arch=m.arch, model=row.describe(), status=row.status, source=row.source,
         k=m.a.shape[-1], format=m.product.d.name, result=from_bits(bits, m.product.d), exact=exact, errors=errors,
         ulps=_in_ulps(errors, exact, m.product.d.name),
         contributions={kind: x.reshape(m.shape) for kind, x in contributions.items()}, bounds=bounds,
         ratios=ratios.reshape(m.shape), bound=bound, summary=summarize(bits, m.product.d, exact),
         specials=int(oracle.is_special.sum()),
         overflows=int((work.overflow & ~oracle.is_special).sum()),
-        _explain=partial(_explained, ins, m, arch, lowering, C is not None),
+        _explain=partial(_explained, ins, m, arch, lowering, model, C is not None),
     )  # fmt: skip
 
 
 def _explained(
-    ins: Any, m: Multiplication, arch: str | Arch | None, lowering: str | None, has_c: bool, where: tuple[int, ...]
-) -> Explanation:
+    ins: Any, m: Multiplication, arch: str | Arch | None, lowering: str | None, model: str | None, has_c: bool,
+    where: tuple[int, ...],
+) -> Explanation:  # fmt: skip
     *batch, row, column = where
     index = int(np.ravel_multi_index(tuple(batch), m.shape[:-2])) if batch else 0
     a, b = from_bits(m.a[index], m.product.a), from_bits(m.b[index], m.product.b)
     c = from_bits(m.c[index], m.product.c) if has_c else None
-    return explain_element(ins, a, b, c, row, column, arch, lowering, None, None)
+    scales: tuple[Any, ...] = (None, None)
+    if m.scales is not None and m.instruction is not None:
+        blocks = -(-m.a.shape[-1] // m.instruction.scale_block)  # without those that fill the last instruction
+        x, y = (from_bits(bits[index], m.scales.format) for bits in m.scales[:2])
+        scales = x[:, :blocks], y[:blocks]
+    return explain_element(ins, a, b, c, row, column, arch, lowering, None, None, model, *scales)
 
 
 def _finite(x: float) -> float | None:

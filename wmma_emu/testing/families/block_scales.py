@@ -129,7 +129,7 @@ def level(lines: Lines) -> Int64s:
 
 def high(lines: Lines) -> Int64s:
     """The same, far above one: what cancels does so far above c."""
-    return lines.number(lines.line_number(0, 18 if lines.wide else 5) + lines.tilt, lines.line_fraction)
+    return lines.number(lines.line_number(0, 18 if lines.wide else 4) + lines.tilt, lines.line_fraction)
 
 
 def mixed(lines: Lines) -> Int64s:
