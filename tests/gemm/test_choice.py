@@ -55,9 +55,13 @@ def test_dtypes_and_scales_choose_the_instruction(arch, a, b, scale, block, expe
 
 def test_a_short_k_means_blocks_of_32_unless_the_scales_are_ue4m3():
     A, B = np.zeros((3, 16), E2M1), np.zeros((16, 5), E2M1)
-    for scale, expected in ((UE8M0, 32), (E4M3, 16), (RAW, 32)):
+    for scale, expected in ((UE8M0, 32), (E4M3, 16)):
         row = chosen_instruction(wanted(A, B, **scales(scale, 16, 16)), arch_of("sm_120"))
         assert row.scale_block == expected
+    with pytest.raises(UNSUPPORTED, match="raw bytes for each 16 k, ue8m0 or ue4m3"):
+        wanted(A, B, **scales(RAW, 16, 16))
+    assert wanted(A, np.zeros((16, 5), E4M3), **scales(RAW, 32, 16)).scale.name == "ue8m0"
+    assert wanted(A[:, :0], B[:0], **scales(RAW, 16, 0)).scale.name == "ue8m0"
 
 
 def test_packed_bytes_count_two_elements():
