@@ -231,7 +231,7 @@ def _granularities(a: set[str], b: set[str]) -> list[Granularity]:
 
 
 def _is_mixed(granularity: Granularity, a: set[str], b: set[str]) -> bool:
-    """Whether one scale of a matrix meets those of rows, or 128 x 128 meet 128 x 128, which libraries do not offer."""
+    """Whether one scale of a matrix meets those of rows, or 128 x 128 meet 128 x 128, which nobody recorded."""
     if granularity == "row":
         return not {"row"} <= a & b
     return granularity == "block" and "vector" not in a | b

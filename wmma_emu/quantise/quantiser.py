@@ -68,7 +68,7 @@ def quantise(
     Returns
     -------
     BlockScaled
-        ``elements``, ``scales``, ``block_format``, ``axis``, ``tensor_scale``.
+        An operand of `wmma_emu.gemm`, if its blocks lie along k. ``elements``, ``scales``, ``block_format``, ``axis``, ``tensor_scale``.
 
     Raises
     ------

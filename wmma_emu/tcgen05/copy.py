@@ -97,7 +97,7 @@ def _all_warps(row: Ints) -> Ints:
 
 _PAIRS = "PTX ISA 9.0, 9.7.16.9.2 (pairs of warps that get the same half); CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*"
 _SHAPES = "PTX ISA 9.0, 9.7.16.2.3; CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*"
-_B200 = "published notes on UTCCP, 2026-09-17: read back on a B200"
+_B200 = "published notes on UTCCP (cicuvc/nvidia-sass-document on GitHub), 2026-09-17: read back on a B200"
 
 COPY_SHAPES: dict[tuple[str, str], CopyShape] = {(row.name, row.multicast): row for row in (
     CopyShape("128x256b", "", 128, 8, _in_order, f"{_SHAPES}; {_B200}", "recorded"),

@@ -18,9 +18,12 @@ DEFAULT_ARCH = "sm_100"
 _LONGEST = 100
 
 _PTX = "PTX ISA 9.0, {}; accepted by ptxas 13.0 for {}"
-_B300 = "published notes on LDTM.STAT: run on a B300"
-_UTCCP = "published notes on UTCCP, 2026-09-17: run on a B200 (128x256b without swizzle)"
-_UTCSHIFT = "published notes on UTCSHIFT, 2026-09-17: read back on a B200"
+_B300 = "published notes on LDTM.STAT (cicuvc/nvidia-sass-document on GitHub): run on a B300"
+_UTCCP = (
+    "published notes on UTCCP (cicuvc/nvidia-sass-document on GitHub), 2026-09-17: run on a B200 (128x256b without "
+    "swizzle)"
+)
+_UTCSHIFT = "published notes on UTCSHIFT (cicuvc/nvidia-sass-document on GitHub), 2026-09-17: read back on a B200"
 _OWN_MEMORY = "TVM, documentation of tcgen05.cp: both CTAs read their own shared memory"
 _UTCCP_CUTE = "CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*"
 _TVM = "published tests of tcgen05 transfers in TVM's TIRx: operands and the words that are expected"

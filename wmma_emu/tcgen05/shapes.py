@@ -19,8 +19,8 @@ Ints = NDArray[np.int64]
 _MANUAL = "PTX ISA 9.0, 9.7.16.2.3 (data movement shape) and 9.7.16.8.3 (registers)"
 _CUTE = "CuTe, copy_traits_sm100.hpp: SM100_TMEM_LOAD_*"
 _B200 = (
-    "published notes on LDTM, 2026-09-19: tagged data stored in one shape and loaded in another on a B200 (32x32b.x2, "
-    "16x64b.x2, 16x128b.x4, 16x256b.x1, both halves of 16x32bx2)"
+    "published notes on LDTM (cicuvc/nvidia-sass-document on GitHub), 2026-09-19: tagged data stored in one shape and "
+    "loaded in another on a B200 (32x32b.x2, 16x64b.x2, 16x128b.x4, 16x256b.x1, both halves of 16x32bx2)"
 )
 
 

@@ -55,8 +55,8 @@ def shift_down(
     Notes
     -----
     PTX ISA 9.0, 9.7.16.9.3, says that 32-byte elements shift downwards across all rows except the last, by one row.
-    That the pieces of the four warps shift apart, and which way, was published from a B200 (notes on UTCSHIFT,
-    2026-09-17).
+    That the pieces of the four warps shift apart, and which way, was published from a B200 (notes on UTCSHIFT
+    in cicuvc/nvidia-sass-document, 2026-09-17).
 
     Examples
     --------
