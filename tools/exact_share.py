@@ -152,6 +152,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=256, help="elements of each family")
     count = parser.parse_args(arguments).count
+    if count < 1:
+        parser.error(f"--count is at least 1, not {count}")
     print(f"{f'exact of {count}':<32}" + "".join(f"{family:>22}" for family in FAMILIES))
     for name, shares in table(count):
         print(f"{name:<32}" + "".join(f"{share:>22.3f}" for share in shares))

@@ -8,10 +8,11 @@ from html import escape
 from docs._ext.instruction_groups import SCOPE, family_document, groups, known_families
 from docs._ext.markup import code, link, table
 from tools.support_matrix import matrix
-from wmma_emu.arithmetic import E8M13, MODELS, DotModel, models_for
+from wmma_emu.arithmetic import E8M13, MODELS, DotModel, alternatives_for, models_for
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Arch
 from wmma_emu.instructions.launches import LAUNCH_LIMITS
+from wmma_emu.instructions.spec import TENSOR_FAMILIES
 
 __all__ = ["FOLDER", "table_pages"]
 
@@ -133,7 +134,8 @@ def _models() -> str:
     parts = [
         "(table-of-models)=\n# Models of arithmetic",
         f"What each chip computes: {len(MODELS)} rows. An instruction is served by the row of its chip, family, shape, "
-        "format of A and accumulator; its own section of the [reference](../instructions/index.md) says which.",
+        "format of A (and of B, where a row names any) and accumulator; its own section of the "
+        "[reference](../instructions/index.md) says which. Rows with a name are alternatives, which `model=` selects.",
         _STATUS,
     ]
     for chip in ARCHS:
@@ -148,7 +150,9 @@ def _model(row: DotModel) -> list[str]:
         f"{escape(', '.join(families))}: {', '.join(inputs)}<br><small>{escape(_shapes(shapes))}</small>"
         for families, inputs, shapes in _served(row)
     )
+    what += f"<br>B: {', '.join(row.b_inputs)}" if row.b_inputs else ""
     lowering = "" if row.lowering == "native" else f"<br>lowering {code(row.lowering)}"
+    lowering += f"<br>model={code(repr(row.name))}" if row.name else ""
     note = f"<br><small>{escape(row.note)}</small>" if row.note else ""
     known = f"{code(row.status)}<br><small>{escape(row.source)}</small>"
     return [what + lowering, code(row.accumulator), escape(row.describe()) + note, known]
@@ -162,9 +166,11 @@ def _served(row: DotModel) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple
     >>> _served(next(x for x in MODELS if x.arch == "sm_72" and "s8" in x.inputs))
     [(('wmma.mma',), ('s8', 'u8'), ('m16n16k16', 'm32n8k16', 'm8n32k16'))]
     """
+    if row.families[0] in TENSOR_FAMILIES:  # whose instructions are made on demand
+        return [(row.families, row.inputs, row.shapes)]
     shapes: dict[tuple[str, str], dict[str, None]] = {}
     for x in INSTRUCTIONS.values():
-        if row.arch in x.archs and row in models_for(x, row.arch):
+        if row.arch in x.archs and row in models_for(x, row.arch) + alternatives_for(x, row.arch):
             shapes.setdefault((x.family, x.a), {})[x.shape] = None
     inputs: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (family, fmt), found in shapes.items():
@@ -185,8 +191,9 @@ def _shapes(shapes: tuple[str, ...]) -> str:
     """
     found: dict[str, list[int]] = {}
     for shape in shapes:
-        n = int(re.findall(r"n(\d+)", shape)[0])
-        found.setdefault(re.sub(r"n\d+", "nNN", shape) if shape.startswith("m64") else shape, []).append(n)
+        n = re.search(r"n(\d+)", shape)  # those of tcgen05.mma are of any m and n
+        name = re.sub(r"n\d+", "nNN", shape) if shape.startswith("m64") else shape
+        found.setdefault(name, []).append(int(n[1]) if n else 0)
     return ", ".join(
         f"{shape.replace('nNN', 'nN')} (n = {' to '.join(str(x) for x in sorted({min(every), max(every)}))})"
         if "nNN" in shape

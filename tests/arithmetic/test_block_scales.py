@@ -138,6 +138,30 @@ def test_a_nan_scale_makes_nan_of_zero_operands_too(name, pattern, side):
     assert every_engine(product, operands) == NAN
 
 
+def test_a_nan_scale_makes_nan_of_a_zero_scale():
+    product = PRODUCTS[NV4]
+    for first, second in ((3, 4), (4, 3)):
+        operands = ones(product)
+        operands[first][0, 0], operands[second][0, 0] = 0x7F, 0x00
+        assert every_engine(product, operands) == NAN
+
+
+@pytest.mark.parametrize("model", ["", "|F=34", "|zero groups aligned"])
+def test_what_is_negative_and_rounds_to_zero_is_plus_zero(model):
+    """-2**-155 is a number of last places, and no float32; -0 alone, and -0 as c, are +0 too."""
+    product = PRODUCTS[MX4 + model]
+    operands = ones(product)
+    operands[0][...] = 0
+    operands[0][0, 5] = 0xA
+    operands[3][...], operands[4][...] = 0x7F - 100, 0x7F - 55
+    for element, c in ((0xA, 0), (0xA, 0x8000_0000), (0x8, 0x8000_0000), (0x8, 0)):
+        operands[0][0, 5], operands[2][...] = element, c
+        assert every_engine(product, operands) == 0
+    operands[2][...] = 0x8000_0001
+    operands[0][0, 5] = 0xA
+    assert every_engine(product, operands) == 0x8000_0001
+
+
 @pytest.mark.parametrize("name", [MX8, MX4, NV4])
 @pytest.mark.parametrize(
     ("c", "expected"), [(0x7F80_0000, 0x7F80_0000), (0xFF80_0000, 0xFF80_0000), (0x7F80_0001, NAN)]
@@ -373,6 +397,8 @@ def test_missing_and_misshapen_scales_are_refused_by_name():
         ({"scale_a": scale_a, "scale_b": scale_b.T}, r"scale_b has shape \(2, 4\)"),
         ({"scale_a": scale_a.astype(float), "scale_b": scale_b}, "scale_a is an array of float64; pass ue4m3 patterns"),
         ({"scale_a": 3, "scale_b": scale_b}, "scale_a is int"),
+        ({"scale_a": scale_a[:1], "scale_b": scale_b}, r"scale_a has shape \(1, 4\); \(\.\.\., 3, 4\) is wanted"),
+        ({"scale_a": scale_a, "scale_b": scale_b.view(np.int8)}, "scale_b is an array of int8; pass ue4m3 patterns"),
     ):
         with pytest.raises(FragmentMismatchError, match=words):
             matmul(product, a, b, c, **scales)

@@ -74,6 +74,9 @@ def test_the_table_is_printed(capsys):
     assert main(["--count", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("exact of 1 ") and len(lines) == 1 + len(SHARES)
+    with pytest.raises(SystemExit):
+        main(["--count", "0"])
+    assert "--count is at least 1, not 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

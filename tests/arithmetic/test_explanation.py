@@ -230,7 +230,7 @@ def test_groups_are_terms_with_their_scales_as_operands_and_their_exact_sums():
 
 def test_an_alternative_model_is_named_beside_its_status():
     e = explain_scaled(NV4, [1.0] * 64, [1.0] * 64, 0.0, [0x38] * 4, [0x38] * 4, model="F=36")
-    assert e.model_name == "F=36" and "status       literature; the alternative 'F=36'" in str(e)
+    assert e.model_name == "F=36" and "status       inferred; the alternative 'F=36'" in str(e)
 
 
 def test_bits_of_a_group_that_are_cut_stand_behind_the_bar():

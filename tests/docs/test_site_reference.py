@@ -17,7 +17,7 @@ from docs._ext.instruction_groups import anchor_of, group_of, groups, known_fami
 from docs._ext.layout_gallery import gallery, in_registers, pictured_layouts
 from docs._ext.layout_pictures import pictures_of
 from docs._ext.pages import generated_pages, write_pages
-from wmma_emu.arithmetic import MODELS, models_for
+from wmma_emu.arithmetic import MODELS, alternatives_for, models_for
 from wmma_emu.formats import FORMATS
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, lowerings, machine_instructions
 from wmma_emu.layouts import layout_for, metadata_map, scale_map, scale_selectors_of
@@ -268,8 +268,11 @@ def test_a_model_names_what_it_serves_on_its_chip_and_nothing_else(pages):
         served = {
             (row.family, row.a, row.shape)
             for row in INSTRUCTIONS.values()
-            if model.arch in row.archs and model in models_for(row, model.arch)
+            if model.arch in row.archs and model in models_for(row, model.arch) + alternatives_for(row, model.arch)
         }
+        assert plain(cell).startswith(model.families[0] if model.families[0].startswith("tcgen05") else ("mma", "w"))
+        assert (f"model={model.name!r}" in plain(cell)) == bool(model.name)
+        assert (f"B: {', '.join(model.b_inputs)}" in cell) == bool(model.b_inputs)
         said = set()
         for families, formats, shapes in re.findall(r"([^<>]+): ([^<>:]+)<br><small>(.*?)</small>", cell):
             alone = re.findall(r"m\d+n\d+k\d+", shapes)

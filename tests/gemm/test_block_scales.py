@@ -285,7 +285,7 @@ def refusals():
          {"like": "cublas-sm90-e4m3", "scale_a": f32[0], "scale_b": f32[1]}),
         ("no preset", UNSUPPORTED, "like='cublas' names no preset", (a8, b8),
          {"like": "cublas", "scale_a": f32[0], "scale_b": f32[1]}),
-        ("bytes and dtype", MISMATCH, "raw bytes and scale_b of ue8m0; .* view them as one dtype", (a8, b8),
+        ("bytes and dtype", MISMATCH, "raw bytes and scale_b of ue8m0; .* view the bytes as ml_dtypes.fl", (a8, b8),
          {"arch": "sm_120", "scale_a": S, "scale_b": T.view(UE8M0)}),
         ("few k", UNSUPPORTED, "raw bytes for each 12 k, ue8m0 or ue4m3; view them",
          (np.zeros((3, 12), E2M1), np.zeros((12, 4), E2M1)),

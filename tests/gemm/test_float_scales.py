@@ -116,7 +116,7 @@ def test_orders_differ_in_bits():
 
 
 @pytest.mark.parametrize("kind", SHAPES)
-@pytest.mark.parametrize("arch", ["sm_89", "sm_90", "sm_120"])
+@pytest.mark.parametrize("arch", [pytest.param("sm_89", marks=pytest.mark.slow), "sm_90", "sm_120"])
 def test_where_nothing_is_rounded_it_is_the_exact_sum_of_scaled_products(kind, arch):
     rng = np.random.default_rng(7)
     A, B = (rng.integers(-2, 3, x).astype(F32).astype(E4M3) for x in ((M, K), (K, N)))

@@ -93,14 +93,24 @@ SQUARE = np.ones((64, 64), np.float32)
         (lambda a, b: we.explain(None, a, b, row=0, col=0, arch="sm_120"), UNSUPPORTED, "which explain has no place"),
         (lambda a, b: we.gemm(a, b, arch="sm_90"), UNSUPPORTED, "sm_90 .* has no instruction with block scales"),
         (lambda a, b: we.gemm(a, b, like="cublas-sm90-e4m3"), UNSUPPORTED, "is recorded with scales of 1"),
+        (lambda a, b: we.gemm(a, pair("mxfp4_e2m1")[1], arch="sm_120"), MISMATCH,
+         "scale_a is of ue4m3 and scale_b of ue8m0; .* quantise both to one block format"),
         (lambda a, b: we.gemm(*pair("mxint8"), arch="sm_120"), UNSUPPORTED, "no instruction multiplies s8 by s8"),
         (lambda a, b: we.gemm(quantise(X[0], "nvfp4"), b, arch="sm_120"), MISMATCH, "add an axis of length 1"),
     ],
-    ids=range(12),
+    ids=range(13),
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_in_words(call, kind, message):
     with pytest.raises(kind, match=message):
         call(*pair("nvfp4"))
+
+
+def test_one_made_by_hand_is_read_as_dequantise_reads_it():
+    a, b = pair("nvfp4")
+    by_hand = BlockScaled(a.elements, a.scales, a.block_format, -1, float(a.tensor_scale))
+    np.testing.assert_array_equal(raw(we.gemm(by_hand, b, arch="sm_120")), raw(we.gemm(a, b, arch="sm_120")))
+    with pytest.raises(MISMATCH, match=r"tensor_scale=0\.1 is no float32"):
+        we.gemm(BlockScaled(a.elements, a.scales, a.block_format, 1, 0.1), b, arch="sm_120")
 
 
 def test_nothing_that_is_given_is_changed():

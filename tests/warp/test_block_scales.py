@@ -159,6 +159,26 @@ def test_engines_and_batches_agree(name):
     assert mixed.shape == d.shape and np.array_equal(mixed[:, 0], d[:, 0])
 
 
+@pytest.mark.parametrize("name", [MXF8, MXF8.replace("e2m1", "e4m3"), MXF4, "m16n8k32.kind::f8f6f4.f32.e2m1.e2m1.f32"])
+def test_many_warps_in_compiled_code_have_their_scales_and_their_bytes(name):
+    """From some warps on, compiled code reads registers itself: not of these, whose elements have scales or padding."""
+    ins = bound(name)
+    a, b, c, scales = drawn(ins, 13, 9)
+    registers, keywords = registers_of(ins, a, b, c, scales, last_selectors(ins))
+    d = ins.execute(*registers, engine="reference", **keywords)
+    assert np.array_equal(ins.execute(*registers, engine="numba", **keywords), d)
+    assert len(np.unique(d)) > 9
+
+
+def test_elements_of_bytes_have_no_bits_beside_their_own():
+    ins = bound("m16n8k32.kind::f8f6f4.f32.e2m1.e3m2.f32")
+    for operand, bad in ((ins.a, 0x10), (ins.b, 0x40)):
+        elements = np.zeros((operand.num_elements, 32), np.uint8)
+        elements[3, 5] = bad
+        with pytest.raises(FragmentMismatchError, match="elements have bits set outside the"):
+            operand.pack_elements(elements)
+
+
 def test_scales_alone_make_a_batch():
     ins = bound(MXF4)
     a, b, c, _ = drawn(ins, 5)
@@ -301,7 +321,9 @@ def test_registers_of_scales_and_selectors_that_are_wrong_are_refused(options, m
     ("options", "message"),
     [({"scale_a": WORDS}, "takes no scale_a: it has no block scales"),
      ({"scale_a": WORDS, "scale_b": WORDS}, "takes no scale_a and no scale_b"),
-     ({"byte_id_b": 1}, "takes no byte-id and no thread-id")],
+     ({"byte_id_b": 1}, "takes no byte-id and no thread-id"),
+     ({"thread_id_a": 0.0}, "takes no byte-id and no thread-id"),
+     ({"byte_id_a": "0"}, "takes no byte-id and no thread-id")],
 )  # fmt: skip
 def test_other_instructions_take_no_scales(options, message):
     ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")

@@ -18,6 +18,8 @@ __all__ = ["Wanted", "chosen_instruction", "kind_of_scales", "operand_format", "
 _TILE = 128
 """Rows and columns of a `tcgen05.mma` that nobody named: the product is the same for all."""
 
+_SPELLED = {"ue8m0": "float8_e8m0fnu", "ue4m3": "float8_e4m3fn"}
+
 _BLOCKS = (32, 16)
 """How many k share a block scale, the default first."""
 
@@ -185,10 +187,11 @@ def _scale_of(
     shape = as_numpy(scale_a, "scale_a")[0].shape
     blocks = [x for x in _BLOCKS if shape and shape[-1] == -(-k // x)]
     if given[0] != given[1]:
+        known = given[0] or given[1]
+        fix = f"view the bytes as ml_dtypes.{_SPELLED[str(known)]}, if they are {known}, or name it with instr="
         raise FragmentMismatchError(
             f"scale_a is of {given[0] or 'raw bytes'} and scale_b of {given[1] or 'raw bytes'}; an instruction has one "
-            "format for both: view them as one dtype, ml_dtypes.float8_e8m0fnu or ml_dtypes.float8_e4m3fn, or name it "
-            "with instr="
+            f"format for both: {'quantise both to one block format' if None not in given else fix}"
         )
     if not blocks:
         raise FragmentMismatchError(

@@ -216,12 +216,8 @@ def gemm(
     }  # fmt: skip
     scales: dict[str, Any] = {"scale_a": plain.scale_a, "scale_b": plain.scale_b, "scale_order": scale_order}
     if any(x is not None for x in scales.values()):
-        _check_scales(
-            scales,
-            like,
-            is_dask(a, b, C, bias, plain.scale_a, plain.scale_b),
-            _is_on_gpu(a, b, plain.scale_a, plain.scale_b),
-        )
+        operands = (a, b, plain.scale_a, plain.scale_b)
+        _check_scales(scales, like, is_dask(*operands, C, bias), _is_on_gpu(*operands))
         return _gemm(a, b, C, bias=bias, **options, **scales)
     if like is not None and engine == "cupy" and _is_on_gpu(a, b):
         raise UnsupportedInstructionError(

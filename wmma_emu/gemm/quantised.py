@@ -53,13 +53,14 @@ def taken_apart(A: Matrix, B: Matrix, scale_a: ArrayLike | None = None, scale_b:
                 f"scale_{name.lower()} was given, and {name} is {shorten(matrix)}, which has scales; leave it out, or "
                 f"pass {name}.elements"
             )
-        if matrix.axis - matrix.elements.ndim != k_axis:
+        axes = max(matrix.elements.ndim, 1)
+        if matrix.axis % axes - axes != k_axis:
             raise FragmentMismatchError(
                 f"{name} is {shorten(matrix)}: its blocks lie along axis {matrix.axis}, and k is axis {k_axis}; "
                 f"quantise it with axis={k_axis}"
             )
         if matrix.tensor_scale is not None:
-            tensors.append(np.array([matrix.tensor_scale], np.float32).view(np.uint32))
+            tensors.append(np.array([_tensor_scale_bits(matrix.tensor_scale)], np.uint32))
         operands.append((matrix.elements, matrix.scales))
     tensor = None
     if tensors:
@@ -112,3 +113,9 @@ def _is_block_scaled(matrix: object) -> "TypeGuard[BlockScaled]":
     """Whether `quantise` made it; its room is not imported to find out."""
     room = sys.modules.get("wmma_emu.quantise.block_scaled")
     return room is not None and isinstance(matrix, room.BlockScaled)
+
+
+def _tensor_scale_bits(given: object) -> int:
+    from wmma_emu.quantise.block_scaled import tensor_scale_bits  # there is one, so that its room is loaded
+
+    return tensor_scale_bits(given)

@@ -261,3 +261,20 @@ def test_scales_that_nobody_wrote_count_in_the_lanes_that_are_read_alone():
     assert machine.found == []
     machine.run(text.replace("{0, 1}", "{0, 0}"))
     assert machine.found == ["uninitialised"] and "the scales of A" in machine.messages[0]
+
+
+@pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
+def test_a_thread_id_beyond_the_lanes_of_four_is_found_and_its_warp_keeps_c():
+    row = ROWS[MXF4]
+    machine = ByHand(1, 2, arch="sm_120")
+    _, registers = given(machine, row, (1, 2, 32))
+    machine.set("%h1", np.repeat(np.array([1, 65535], np.uint16), 32).reshape(1, 2, 32))
+    for name in ("%r2", "%r3"):
+        machine.set(name, np.full((1, 2, 32), 0x7F7F_7F7F, np.uint32))
+    machine.run(text_of(MXF4, row, ", %r2, {0, %h1}, %r3, {0, 2}"))
+    assert machine.found == ["illegal operand"]
+    c = list(registers.values())[2]
+    for i in range(4):
+        d = np.broadcast_to(machine.get(f"%r{40 + i}"), (1, 2, 32))
+        assert np.array_equal(d[0, 1], np.broadcast_to(c[i], (1, 2, 32))[0, 1])
+        assert not np.array_equal(d[0, 0], np.broadcast_to(c[i], (1, 2, 32))[0, 0])
