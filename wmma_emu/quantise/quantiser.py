@@ -68,7 +68,8 @@ def quantise(
     Returns
     -------
     BlockScaled
-        An operand of `wmma_emu.gemm`, if its blocks lie along k. ``elements``, ``scales``, ``block_format``, ``axis``, ``tensor_scale``.
+        An operand of `wmma_emu.gemm`, if its blocks lie along k. It has ``elements``, ``scales``, ``block_format``,
+        ``axis`` and ``tensor_scale``.
 
     Raises
     ------

@@ -104,7 +104,7 @@ _INTEGERS = tuple(f"redux.sync.{x}.{kind}" for x in ("add", "min", "max") for ki
 _BITS = tuple(f"redux.sync.{x}.b32" for x in ("and", "or", "xor"))
 _FLOATS = tuple(f"redux.sync.{x}{a}{n}.f32" for x in ("min", "max") for a in ("", ".abs") for n in ("", ".NaN"))
 _CHIPS_OF_FLOATS = ("sm_100", "sm_103")
-"""PTX ISA 9.1, redux.sync: documented; ptxas 13.0 accepts it for sm_100a and sm_103a alone of the chips of the table."""
+"""PTX ISA 9.1, redux.sync: documented; of the table's chips ptxas 13.0 accepts it for sm_100a and sm_103a alone."""
 
 _NAN = np.uint32(0x7FFF_FFFF)
 _SIGN = np.uint32(0x8000_0000)
