@@ -6,6 +6,16 @@ import platform
 import pytest
 
 from tests.control_word import LOAD, STORE
+from tests.sampled import left_out
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items):
+    """Mark the cases of sweeps as slow that the quick suite leaves out."""
+    out = left_out(item.nodeid for item in items)
+    for item in items:
+        if item.nodeid in out:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")

@@ -49,6 +49,7 @@ def failure(out):
 
 
 @pytest.mark.property
+@pytest.mark.slow
 def test_the_test_of_the_page_finds_both_mistakes_and_passes_without_them(folder):
     source = shown("file: fp8_linear.py")
     out = pytest_in(folder)
