@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Sweeps of which the quick suite runs a part: the other cases are slow tests.
 
-A sweep over all rows and models takes minutes, and most of its cases are alike. Which cases are left is decided by their
-names, so that a case stays where it is when others come. ``-m slow`` runs those that are left out; CONTRIBUTING says when.
+A sweep over all rows and models takes minutes, and most of its cases are alike. Which cases are left is decided by
+their names, so that a case stays where it is when others come. ``-m slow`` runs those that are left out; CONTRIBUTING
+says when.
 """
 
 import math
