@@ -31,14 +31,17 @@ SAMPLED = {
     "test_each_row_from_shared_memory": 3,
     "test_each_row_gives_the_products_of_the_instruction": 3,
     "test_every_element_is_one_dot_product_of_the_elements_that_metadata_names": 3,
+    "test_a_kernel_that_lacks_a_line_is_found": 2,
     "test_nvrtc_gives_kernels_of_the_same_bits": 3,
     "test_on_volta_each_quad_pair_multiplies_its_own_copies": 3,
     "test_the_assembler_takes_every_row_for_its_newest_chip": 3,
     "test_the_emulator_agrees_with_itself_and_everything_is_counted": 3,
     # scalar, vectors, instructions
     "test_a_preset_gives_the_bits_of_the_library_in_every_layout_and_mode": 3,
+    "test_a_row_is_found_on_its_chips_and_refused_on_the_others": 2,
     "test_edges_of_wide_sources_are_what_the_fraction_says": 4,
     "test_one_superfluous_or_wrong_part_leaves_the_row_itself_the_nearest": 3,
+    "test_the_reference_and_both_second_paths_round_alike": 2,
     # testing
     "test_a_model_that_differs_in_one_parameter_is_found_with_that_parameter": 2,
     "test_contributions_add_up_to_the_error_and_errors_keep_their_bounds": 4,
@@ -63,6 +66,7 @@ SAMPLED = {
     "test_every_step_of_every_model_is_drawn_with_its_exact_numbers": 4,
     "test_every_text_lies_in_its_cell_and_nothing_is_clipped": 3,
     "test_help_goes_to_standard_output": 3,
+    "test_wrong_use_is_one_line_and_status_two": 2,
     "test_where_is_what_the_layout_locates_and_what_looks_back": 4,
 }
 """Of so many cases of a parametrised test one is quick."""

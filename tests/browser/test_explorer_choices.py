@@ -35,6 +35,7 @@ def test_instructions_are_found_by_what_people_call_them(explore):
     assert page.inner_text("#count").removeprefix("on ").split() == list(lookup(now["entry"]).archs)
 
 
+@pytest.mark.slow
 def test_every_instruction_can_be_found_by_its_full_and_its_short_name(explore):
     page = explore()
     missed = page.evaluate("""() => explorer.ENTRIES.filter(
