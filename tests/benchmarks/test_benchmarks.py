@@ -32,6 +32,7 @@ def quick(tmp_path_factory):
     return done.stdout, json.loads(figures.read_text(encoding="utf-8")), page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_one_part_can_be_measured_alone(tmp_path):
     figures = tmp_path / "figures.json"
     command = [sys.executable, "-m", "benchmarks", "--quick", "--only", "startup", "--json", figures]

@@ -14,6 +14,8 @@ from wmma_emu.viz import lane_colour, ldmatrix_plan
 from wmma_emu.viz.explorer.moves import plans_of
 from wmma_emu.warp.schedule import schedule_of
 
+pytestmark = pytest.mark.slow
+
 A16 = "m16n8k16.f32.f16.f16.f32"
 S8 = "m16n8k32.s32.s8.s8.s32"
 WMMA = "wmma.mma.m16n16k16.f32.f32"

@@ -13,6 +13,8 @@ from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, Unsu
 from wmma_emu.gpu.campaign import EmulatedBackend, crosscheck
 from wmma_emu.gpu.campaign import on_dask as module
 
+pytestmark = pytest.mark.slow
+
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 

@@ -17,6 +17,8 @@ from wmma_emu.instructions import lookup
 from wmma_emu.testing import examine, probe
 from wmma_emu.testing.probing.report import PARAMETERS
 
+pytestmark = pytest.mark.slow
+
 ONE_STEP = {"terms_per_step", "partial_sums"}
 """Where one step takes all of k, more terms a step and sums of steps show nowhere."""
 

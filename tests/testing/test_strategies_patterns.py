@@ -17,7 +17,7 @@ from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.testing import bits, from_bits
 from wmma_emu.testing.strategies import bit_patterns, formats, from_dtype, matrices, operands
 
-pytestmark = pytest.mark.property
+pytestmark = [pytest.mark.property, pytest.mark.slow]
 
 FLOATS = [name for name, fmt in FORMATS.items() if fmt.is_float]
 NARROW = [name for name, fmt in FORMATS.items() if fmt.bits <= 8]

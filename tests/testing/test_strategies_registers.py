@@ -33,7 +33,7 @@ from wmma_emu.testing.strategies import (
 )
 from wmma_emu.wmma.names import FragmentUse, element_type_of_format
 
-pytestmark = pytest.mark.property
+pytestmark = [pytest.mark.property, pytest.mark.slow]
 
 ANEW = settings(
     max_examples=500, database=None, deadline=None, suppress_health_check=list(HealthCheck),
