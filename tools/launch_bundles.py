@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+"""Launches as folders, so that a kernel compiled in one place can be recorded on a GPU in another, and compared here.
+
+    python -m tools.launch_bundles record BUNDLES OUT       # on a machine with a GPU: the driver compiles and launches
+    python -m tools.launch_bundles compare BUNDLES OUT      # anywhere: the emulator beside what was recorded
+    python -m tools.launch_bundles emulate BUNDLES          # anywhere: the emulator alone
+
+A bundle is a folder with ``launch.json``, ``arrays.npz`` and one or more modules, ``*.ptx`` or ``*.cubin``. An argument
+is the bytes of its parameter, and the places in it where the address of an array is written::
+
+    {"kernel": "saxpy", "grid": [4, 1, 1], "block": [128, 1, 1], "shared": 0, "arch": "sm_90",
+     "arguments": [{"bytes": "0000000000000000", "pointers": [[0, "x", 0]]}, {"bytes": "00020000", "pointers": []}],
+     "source": {"repository": "...", "revision": "...", "file": "...", "licence": "..."}}
+
+A launch is recorded twice. Arrays that it changed are stored, and those whose bits are not the same both times
+are named. A kernel that faults takes its process with it, so every module is recorded in a process of its own.
+"""
+
+import argparse
+import ctypes
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import byref, c_int, c_void_p
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.cuda_driver import CudaError, Device, driver_version
+from wmma_emu.errors import WmmaEmuError
+from wmma_emu.ptx import Module, Struct
+
+Array = NDArray[Any]
+
+_SHARED_LIMIT = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_SECONDS = 60
+_SHOWN = 3
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("action", choices=["record", "record-one", "compare", "emulate"])
+    parser.add_argument("bundles", type=Path, help="a folder of bundles, at any depth, or one of them")
+    parser.add_argument("out", type=Path, nargs="?", help="where recordings are written, or read")
+    parser.add_argument("--module", default="", help="record this module of the bundle alone")
+    parser.add_argument("--only", default="", help="bundles whose path holds this")
+    parser.add_argument("--workers", type=int, default=8, help="processes that record at a time (default: %(default)s)")
+    given = parser.parse_args(argv)
+    if given.action == "record-one":
+        return _record_one(given.bundles, given.module, given.out)
+    found = [x for x in _bundles(given.bundles) if given.only in str(x)]
+    if not found:
+        parser.error(f"{given.bundles} holds no bundle, a folder with a launch.json, whose path has {given.only!r}")
+    if given.action == "emulate":
+        return max([_emulate_one(x) for x in found])
+    if given.out is None:
+        parser.error(f"{given.action} needs OUT, the folder of recordings")
+    if given.action == "record":
+        return _record(given.bundles, found, given.out, given.workers)
+    return max([_compare_one(x, given.out / _name(given.bundles, x)) for x in found])
+
+
+def _bundles(folder: Path) -> list[Path]:
+    return sorted(x.parent for x in folder.rglob("launch.json"))
+
+
+def _name(folder: Path, bundle: Path) -> str:
+    return "__".join(bundle.relative_to(folder).parts) or bundle.name
+
+
+def _read(bundle: Path) -> tuple[dict[str, Any], dict[str, Array]]:
+    with np.load(bundle / "arrays.npz", allow_pickle=False) as file:
+        return json.loads((bundle / "launch.json").read_text()), {x: file[x] for x in file.files}
+
+
+def _modules(bundle: Path) -> list[Path]:
+    return sorted(x for x in bundle.iterdir() if x.suffix in (".ptx", ".cubin"))
+
+
+def _record(root: Path, found: list[Path], out: Path, workers: int) -> int:
+    out.mkdir(parents=True, exist_ok=True)
+
+    def record(task: tuple[Path, Path]) -> str:
+        bundle, module = task
+        target = out / f"{_name(root, bundle)}--{module.name}"
+        command = [sys.executable, "-m", "tools.launch_bundles", "record-one", str(bundle), str(target)]
+        try:
+            done = subprocess.run(
+                [*command, "--module", module.name], capture_output=True, text=True, timeout=_SECONDS
+            )
+            status = done.stdout.strip() if done.returncode == 0 else _reason(done.stderr)
+        except subprocess.TimeoutExpired:
+            status = f"stopped after {_SECONDS} s"
+        target.with_name(f"{target.name}.txt").write_text(status + "\n")
+        return f"{target.name}: {status}"
+
+    tasks = [(bundle, module) for bundle in found for module in _modules(bundle)]
+    with ThreadPoolExecutor(workers) as pool:
+        for line in pool.map(record, tasks):
+            print(line, flush=True)
+    (out / "driver.txt").write_text(driver_version() + "\n")
+    return 0
+
+
+def _reason(text: str) -> str:
+    return next((x for x in reversed(text.strip().splitlines()) if x.strip()), "failed and said nothing")
+
+
+def _record_one(bundle: Path, module: str, target: Path) -> int:
+    launch, arrays = _read(bundle)
+    launcher = _Launcher((bundle / module).read_bytes() + b"\0", launch)
+    one, other = launcher.launch(arrays), launcher.launch(arrays)
+    changed = [x for x in arrays if _bits(arrays[x]) != _bits(one[x]) or _bits(one[x]) != _bits(other[x])]
+    unsteady = [x for x in changed if _bits(one[x]) != _bits(other[x])]
+    with target.with_name(f"{target.name}.npz").open("wb") as file:
+        np.savez_compressed(file, **{x: one[x] for x in changed})
+    print(f"not the same twice: {', '.join(unsteady)}" if unsteady else "recorded")
+    return 0
+
+
+class _Launcher:
+    """One kernel of one module on the first GPU."""
+
+    def __init__(self, image: bytes, launch: dict[str, Any]) -> None:
+        self._device, self._given = Device(), launch
+        module, self._function = c_void_p(), c_void_p()
+        self._device._call("cuModuleLoadData", byref(module), image)
+        self._device._call("cuModuleGetFunction", byref(self._function), module, launch["kernel"].encode())
+        if launch["shared"] > 48 * 1024:
+            setter = self._device._cuda.cuFuncSetAttribute
+            setter.argtypes, setter.restype = (c_void_p, c_int, c_int), c_int
+            if setter(self._function, _SHARED_LIMIT, launch["shared"]):
+                raise CudaError(f"{launch['kernel']} cannot have {launch['shared']} bytes of shared memory")
+
+    def launch(self, arrays: dict[str, Array]) -> dict[str, Array]:
+        """Launch on copies of the arrays, and return these as the kernel left them."""
+        call = self._device._call
+        places = {name: self._device._upload(x) for name, x in arrays.items()}
+        values = [_packed(x, places) for x in self._given["arguments"]]
+        pointers = (c_void_p * len(values))(*(ctypes.addressof(x) for x in values))
+        after = {name: np.empty(x.shape, x.dtype) for name, x in arrays.items()}
+        call("cuLaunchKernel", self._function, *self._given["grid"], *self._given["block"], self._given["shared"],
+             None, pointers, None)  # fmt: skip
+        call("cuCtxSynchronize")
+        for name, x in after.items():
+            call("cuMemcpyDtoH_v2", x.ctypes.data, places[name], x.nbytes)
+            call("cuMemFree_v2", places[name])
+        return after
+
+
+def _packed(argument: dict[str, Any], places: dict[str, int]) -> Any:
+    raw = bytearray.fromhex(argument["bytes"])
+    for offset, name, further in argument["pointers"]:
+        raw[offset : offset + 8] = (places[name] + further).to_bytes(8, "little")
+    return ctypes.create_string_buffer(bytes(raw), len(raw))
+
+
+def _bits(array: Array) -> bytes:
+    return np.ascontiguousarray(array).tobytes()
+
+
+def _emulated(bundle: Path) -> tuple[dict[str, Array], str, list[str]]:
+    """Run a bundle on the emulator: the arrays as the kernel leaves them, what the report says, and its findings."""
+    launch, arrays = _read(bundle)
+    arrays = {name: np.ascontiguousarray(x).copy() for name, x in arrays.items()}
+    text = next(x for x in _modules(bundle) if x.suffix == ".ptx").read_text(encoding="utf-8")
+    module = Module(text, launch["arch"], name=bundle.name, findings="report", max_seconds=None)
+    arguments = [_argument(x, arrays) for x in launch["arguments"]]
+    grid, block = tuple(launch["grid"]), tuple(launch["block"])
+    report = module[launch["kernel"]][grid, block, launch["shared"]](*arguments)
+    return arrays, f"{report.instructions:,} instructions", [str(x) for x in report.findings]
+
+
+def _argument(argument: dict[str, Any], arrays: dict[str, Array]) -> Any:
+    raw = bytes.fromhex(argument["bytes"])
+    if not argument["pointers"]:
+        return raw
+    fields: list[Any] = []
+    end = 0
+    for offset, name, further in argument["pointers"]:
+        fields += [np.uint8(x) for x in raw[end:offset]]
+        fields.append(arrays[name].reshape(-1).view(np.uint8)[further:])
+        end = offset + 8
+    return Struct(*fields, *(np.uint8(x) for x in raw[end:])) if len(raw) > 8 else fields[0]
+
+
+def _emulate_one(bundle: Path) -> int:
+    started = time.perf_counter()
+    try:
+        arrays, text, findings = _emulated(bundle)
+    except WmmaEmuError as error:
+        print(f"{bundle.name}: refused: {str(error).splitlines()[0]}", flush=True)
+        return 1
+    before = _read(bundle)[1]
+    changed = [x for x in arrays if _bits(arrays[x]) != _bits(before[x])]
+    seconds = time.perf_counter() - started
+    print(f"{bundle.name}: {text}, {seconds:.1f} s, {len(findings)} findings; changed: {', '.join(changed) or 'none'}")
+    for finding in findings[:_SHOWN]:
+        print(f"    {finding.splitlines()[0][:200]}")
+    return 0
+
+
+def _compare_one(bundle: Path, recorded: Path) -> int:
+    """Print a line for each recording of a bundle."""
+    try:
+        arrays, text, findings = _emulated(bundle)
+    except WmmaEmuError as error:
+        print(f"{recorded.name}: refused: {str(error).splitlines()[0]}", flush=True)
+        return 1
+    before, worst = _read(bundle)[1], 0
+    for module in _modules(bundle):
+        path = recorded.with_name(f"{recorded.name}--{module.name}.npz")
+        status = path.with_suffix(".txt").read_text().strip() if path.with_suffix(".txt").exists() else "not recorded"
+        if not path.exists():
+            lines = [f"the GPU: {status}"]
+        else:
+            with np.load(path, allow_pickle=False) as file:
+                after = before | {x: file[x] for x in file.files}
+            lines = list(_differences(arrays, after))
+            lines = lines or [f"equal ({sum(_bits(before[x]) != _bits(after[x]) for x in after)} arrays changed)"]
+            lines += [status] if status != "recorded" else []
+        equal = lines[0].startswith("equal")
+        worst = max(worst, int(not equal))
+        print(f"{recorded.name}, {module.name}: {'; '.join(lines)}; {text}, {len(findings)} findings", flush=True)
+    return worst
+
+
+def _differences(mine: dict[str, Array], theirs: dict[str, Array]) -> Iterator[str]:
+    for name in mine:
+        one, other = (x[name].reshape(-1).view(f"u{x[name].itemsize}") for x in (mine, theirs))
+        places = np.flatnonzero(one != other)
+        if len(places):
+            shown = ", ".join(f"[{i}] {int(one[i]):#x} here, {int(other[i]):#x} there" for i in places[:_SHOWN])
+            yield f"{name}: {len(places)} of {one.size} elements differ: {shown}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
