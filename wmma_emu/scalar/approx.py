@@ -12,15 +12,15 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.scalar.approx_datapath import namespace
 from wmma_emu.scalar.approx_double import rcp64h, rsqrt64h, rsqrt_f64, upper
 from wmma_emu.scalar.approx_narrow import NARROW, pairs
-from wmma_emu.scalar.approx_sequences import SEQUENCES, divide_approx, divide_full
+from wmma_emu.scalar.approx_sequences import FACTORS, SEQUENCES, divide
 
-__all__ = ["APPROX_NAMES", "approx", "approx_div"]
+__all__ = ["APPROX_NAMES", "approx", "approx_div", "approx_factors"]
 
 APPROX_NAMES = ("ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh")
 
 _FORMATS = {"f32": (np.uint32,), "f16": (np.uint16, np.uint32), "bf16": (np.uint16, np.uint32), "f64": (np.uint64,)}
 _NAMES = {"f32": APPROX_NAMES, "f16": ("ex2", "tanh"), "bf16": ("ex2", "tanh"), "f64": ("rcp", "rsqrt")}
-_DIVISIONS = {"approx": divide_approx, "full": divide_full}
+_DIVISIONS = ("approx", "full")
 
 _BLOCK = 1 << 13
 """Elements at a time, so that what lies between stays in a cache."""
@@ -124,18 +124,65 @@ def approx_div(a: Any, b: Any, *, kind: str = "full", ftz: bool = False) -> Any:
     _check_ftz(ftz)
     for x in (a, b):
         _check(x, "div", (np.uint32,), "f32")
-    try:
-        shape = np.broadcast_shapes(a.shape, b.shape)
-    except ValueError:
-        raise FragmentMismatchError(f"the shapes of a {a.shape} and b {b.shape} do not broadcast") from None
-    xp = namespace(a)
-    if namespace(b) is not xp:
-        raise FragmentMismatchError("a and b live in different places: bring both to the host, or both to the GPU")
-    divide = _DIVISIONS[kind]
-    result = _apply(
-        _of_words(lambda x, y: divide(x, y, bool(ftz))), xp.broadcast_to(a, shape), xp.broadcast_to(b, shape)
-    )
+    result = _apply(_of_words(lambda x, y: divide(kind, x, y, bool(ftz))), *_broadcast(a, b))
     return result[()] if isinstance(a, np.generic) and isinstance(b, np.generic) else result
+
+
+def approx_factors(name: str, *operands: Any, ftz: bool = False) -> tuple[Any, Any]:
+    """Compute the two factors of the multiplication in which a Hopper GPU's ``div`` or ``rcp`` ends.
+
+    The assembler may fuse that multiplication with an addition that follows, as it may any other.
+
+    Parameters
+    ----------
+    name : {"div.full", "div.approx", "rcp.approx"}
+    *operands : uint32 arrays
+        Patterns of f32: dividend and divisor, or the operand of ``rcp``; they broadcast together.
+    ftz : bool
+        Whether subnormal operands and results are zero; ``rcp.approx.ftz`` ends in no multiplication.
+
+    Returns
+    -------
+    two uint32 arrays
+
+    Raises
+    ------
+    UnsupportedInstructionError, FragmentMismatchError
+
+    Examples
+    --------
+    >>> a, b = np.array([[0x3F800000], [0x40400000]], np.uint32)                          # 1 and 3
+    >>> [hex(x[0]) for x in approx_factors("div.full", a, b)]
+    ['0x3f800000', '0x3eaaaaab']
+    """
+    _check_ftz(ftz)
+    if (name, bool(ftz)) not in FACTORS:
+        raise UnsupportedInstructionError(
+            f"{shorten(name)}{' with ftz' * bool(ftz)} does not end in a multiplication; "
+            f"{_list([x + '.ftz' * y for x, y in FACTORS])} do"
+        )
+    for x in operands:
+        _check(x, name, (np.uint32,), "f32")
+    function = FACTORS[name, bool(ftz)]
+    wide = [x.astype(np.int64) for x in _broadcast(*operands)]
+    xp = namespace(wide[0])
+    one, other = function(*wide)
+    return one.astype(np.uint32), xp.broadcast_to(xp.asarray(other), one.shape).astype(np.uint32)
+
+
+def _broadcast(*operands: Any) -> list[Any]:
+    try:
+        shape = np.broadcast_shapes(*(x.shape for x in operands))
+    except ValueError:
+        raise FragmentMismatchError(
+            f"the shapes {' and '.join(str(x.shape) for x in operands)} of the operands do not broadcast"
+        ) from None
+    xp = namespace(operands[0])
+    if any(namespace(x) is not xp for x in operands):
+        raise FragmentMismatchError(
+            "the operands live in different places: bring all to the host, or all to the GPU"
+        )
+    return [xp.broadcast_to(x, shape) for x in operands]
 
 
 def _of_words(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ With ``.ftz`` most are one MUFU, whose operand and result are zero where they ar
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from wmma_emu.scalar import approx_algebraic as algebraic
@@ -15,7 +16,7 @@ from wmma_emu.scalar.approx_datapath import Fields, namespace
 from wmma_emu.scalar.approx_multiply import minus_24, multiply
 from wmma_emu.scalar.approx_tanh import tanh
 
-__all__ = ["SEQUENCES", "Unit", "divide_approx", "divide_full"]
+__all__ = ["FACTORS", "SEQUENCES", "Unit", "divide"]
 
 Unit = Callable[[Any], Any]
 
@@ -57,15 +58,8 @@ def _lifted(unit: Unit, undo: Unit) -> Unit:
 
 
 def _rcp(word: Any) -> Any:
-    """Multiply subnormal numbers by 2**24, those beyond 2**126 by 1/4, and the result by the same."""
-    xp = namespace(word)
-    magnitude = Fields(word).magnitude
-    large = (magnitude > _2_TO_126) & (magnitude <= 0x7F80_0000)
-    small = _is_small(word)
-    if not (large | small).any():
-        return algebraic.rcp(word)
-    factor = xp.where(large, _QUARTER, xp.where(small, _2_TO_24, _ONE))
-    return multiply(algebraic.rcp(multiply(word, factor)), factor)
+    reciprocal, factor = factors_of_rcp(word)
+    return reciprocal if isinstance(factor, int) else multiply(reciprocal, factor)
 
 
 def _sin(word: Any) -> Any:
@@ -101,16 +95,32 @@ SEQUENCES: dict[tuple[str, bool], Unit] = {
 """
 
 
-def divide_approx(a: Any, b: Any, ftz: bool) -> Any:
-    """``div.approx``: a times 1/b; without ``.ftz`` both are multiplied by 2**24 first where b is subnormal."""
+def factors_of_rcp(word: Any) -> tuple[Any, Any]:
+    """``rcp.approx`` without ``.ftz``: the reciprocal of the operand times a factor, and that factor.
+
+    It is 2**24 where the operand is subnormal, 1/4 where it is beyond 2**126, 1 elsewhere (an integer, if it is so
+    everywhere).
+    """
+    xp = namespace(word)
+    magnitude = Fields(word).magnitude
+    large = (magnitude > _2_TO_126) & (magnitude <= 0x7F80_0000)
+    small = _is_small(word)
+    if not (large | small).any():
+        return algebraic.rcp(word), _ONE
+    factor = xp.where(large, _QUARTER, xp.where(small, _2_TO_24, _ONE))
+    return algebraic.rcp(multiply(word, factor)), factor
+
+
+def factors_of_div_approx(a: Any, b: Any, ftz: bool) -> tuple[Any, Any]:
+    """``div.approx``: a and 1/b; without ``.ftz`` both are multiplied by 2**24 first where b is subnormal."""
     small = _is_small(b)
     if not ftz and small.any():
         factor = namespace(b).where(small, _2_TO_24, _ONE)
         a, b = multiply(a, factor), multiply(b, factor)
-    return multiply(a, algebraic.rcp(b), ftz=ftz)
+    return a, algebraic.rcp(b)
 
 
-def divide_full(a: Any, b: Any, ftz: bool) -> Any:
+def factors_of_div_full(a: Any, b: Any, ftz: bool) -> tuple[Any, Any]:
     """``div.full``: as ``div.approx``, but both are multiplied by 1/4 first where b is beyond 2**126."""
     xp = namespace(b)
     magnitude = Fields(b).magnitude
@@ -119,4 +129,19 @@ def divide_full(a: Any, b: Any, ftz: bool) -> Any:
         # A factor of 1 changes what is read the same: another NaN, and with .ftz zero for a subnormal number.
         factor = xp.where(large, _QUARTER, xp.where(small, _2_TO_24, _ONE))
         a, b = multiply(a, factor, ftz=ftz), multiply(b, factor, ftz=ftz)
-    return multiply(a, algebraic.rcp(b), ftz=ftz)
+    return a, algebraic.rcp(b)
+
+
+FACTORS: dict[tuple[str, bool], Callable[..., tuple[Any, Any]]] = {
+    ("div.approx", False): partial(factors_of_div_approx, ftz=False),
+    ("div.approx", True): partial(factors_of_div_approx, ftz=True),
+    ("div.full", False): partial(factors_of_div_full, ftz=False),
+    ("div.full", True): partial(factors_of_div_full, ftz=True),
+    ("rcp.approx", False): factors_of_rcp,
+}
+"""Of (name, ftz) the factors of the multiplication in which a sequence ends. ``rcp.approx.ftz`` ends in none."""
+
+
+def divide(kind: str, a: Any, b: Any, ftz: bool) -> Any:
+    """``div.approx`` and ``div.full``: the product of their factors."""
+    return multiply(*FACTORS[f"div.{kind}", ftz](a, b), ftz=ftz)

@@ -233,7 +233,7 @@ def test_every_type_is_fused_by_the_same_rules(kind):
         "add.rn.T %d, %u, %c;": "",
     }
     for body, pairs in ways.items():
-        before = program(f"mul.T %u, %a, %b; {body}".replace(".T", f".{kind}"), "d")
+        before = program(f"mul.T %u, %a, %b; {body}".replace(".T", f".{kind}"), "d,e" if " %e, %f" in body else "d")
         code = before.instructions
         found = [f"{code[x.product].operands[0].name[1:]}>{code[x.total].operands[0].name[1:]}" for x in choose(before)]
         assert " ".join(found) == pairs, body

@@ -8,9 +8,9 @@ its defaults was read out of its machine code: ``docs/decisions/0015-contraction
 from collections.abc import Iterator
 from dataclasses import replace
 
-from wmma_emu.ptx.program.flow import reads, writes
-from wmma_emu.ptx.program.fusions import Fusion, choose
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target
+from wmma_emu.ptx.program.flow import definitions, needed, reads, writes
+from wmma_emu.ptx.program.fusions import Fusion, choose, ends_in_product
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target, VectorOperand
 from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["contract"]
@@ -19,8 +19,9 @@ __all__ = ["contract"]
 def contract(program: KernelProgram) -> tuple[KernelProgram, tuple[int, ...]]:
     """Fuse what ptxas fuses.
 
-    A product that nothing reads any more is left out, and so are its copies. Where a factor is overwritten
-    before the sum, it is copied where the product was.
+    A product that nothing reads any more is left out, and so are its copies. Where a factor may be overwritten
+    before the sum, it is copied where the product was. Of a quotient, or of a reciprocal without ``.ftz``, the last
+    multiplication is the product: ``%div`` and ``%rcp``, which no text can spell, compute its two factors.
 
     Returns
     -------
@@ -41,21 +42,20 @@ class _Rebuilt:
     def __init__(self, program: KernelProgram, fusions: list[Fusion]) -> None:
         self._code = program.instructions
         self._registers = list(program.registers)
+        self._writers = definitions(self._code)
         by_total = {x.total: x for x in fusions}
         gone = self._unread(fusions)
-        copied = self._copies(fusions)
+        factors: dict[int, tuple[Operand | None, ...]] = {}
+        ahead: dict[int, list[Instruction]] = {}
+        for place in sorted({x.product for x in fusions}):
+            ahead[place], factors[place] = self._factors(place)
         code: list[Instruction] = []
         moved: list[int] = []
         for place, instruction in enumerate(self._code):
             moved.append(len(code))
-            if place in copied:
-                copies = copied[place]
-                for source, copy in copies.items():
-                    width = f"b{bits_of_type(copy.type)}"
-                    code.append(_like(instruction, "mov", (width,), (copy, self._registers[source])))
+            code += ahead.get(place, ())
             if place in by_total:
-                fusion = by_total[place]
-                code += self._fused(fusion, copied.get(fusion.product, {}))
+                code += self._fused(by_total[place], factors[by_total[place].product])
             elif place not in gone:
                 code.append(instruction)
         moved.append(len(code))
@@ -65,8 +65,8 @@ class _Rebuilt:
     def _unread(self, fusions: list[Fusion]) -> set[int]:
         """Products, and their copies and negatives, that only the sums read that take them in."""
         readers: dict[int, set[int]] = {}
-        for place, instruction in enumerate(self._code):
-            for register in reads(instruction):
+        for place in needed(self._code):
+            for register in reads(self._code[place]):
                 readers.setdefault(register, set()).add(place)
         sums: dict[int, set[int]] = {}
         for fusion in fusions:
@@ -79,28 +79,41 @@ class _Rebuilt:
                 gone.add(place)
         return gone
 
-    def _copies(self, fusions: list[Fusion]) -> dict[int, dict[int, Register]]:
-        """New registers for factors, by product, that are overwritten before a sum that takes it in."""
-        copies: dict[int, dict[int, Register]] = {}
-        for fusion in fusions:
-            between = {x for i in range(fusion.product, fusion.total) for x in writes(self._code[i])}
-            for factor in self._code[fusion.product].operands[1:]:
-                known = copies.get(fusion.product, {})
-                if isinstance(factor, Register) and factor.index in between and factor.index not in known:
-                    copies.setdefault(fusion.product, {})[factor.index] = self._new(factor.type)
-        return copies
+    def _factors(self, place: int) -> tuple[list[Instruction], tuple[Operand | None, ...]]:
+        """Return what makes the factors of a product in its place, and the factors.
+
+        The factors of a sequence that ends in a product are computed; those of ``mul`` are its operands, copied where
+        their registers may be overwritten before the sum.
+        """
+        product = self._code[place]
+        operands = product.operands[1:]
+        if ends_in_product(product):
+            pair = (self._new("b32"), self._new("b32"))
+            return [_like(product, f"%{product.mnemonic}", product.modifiers, (VectorOperand(pair), *operands))], pair
+        copies: list[Instruction] = []
+        factors: list[Operand | None] = []
+        known: dict[int, Register] = {}
+        for operand in operands:
+            if isinstance(operand, Register) and any(x >= place for x in self._writers.get(operand.index, ())):
+                if operand.index not in known:
+                    known[operand.index] = self._new(operand.type)
+                    width = f"b{bits_of_type(operand.type)}"
+                    copies.append(_like(product, "mov", (width,), (known[operand.index], operand)))
+                operand = known[operand.index]
+            factors.append(operand)
+        return copies, tuple(factors)
 
     def _new(self, type_name: str) -> Register:
         place = len(self._registers)
         self._registers.append(Register(place, f"%contracted{place}", type_name))
         return self._registers[-1]
 
-    def _fused(self, fusion: Fusion, copies: dict[int, Register]) -> Iterator[Instruction]:
+    def _fused(self, fusion: Fusion, factors: tuple[Operand | None, ...]) -> Iterator[Instruction]:
         """Make the instructions that stand for a product and a sum."""
-        total, product = self._code[fusion.total], self._code[fusion.product]
+        total = self._code[fusion.total]
         type_name = total.modifiers[-1]
         target, first, second = total.operands
-        a, b = (copies.get(x.index, x) if isinstance(x, Register) else x for x in product.operands[1:])
+        a, b = factors
         c = second if fusion.position == 1 else first
         is_difference = total.mnemonic == "sub"
         if fusion.negated ^ (is_difference and fusion.position == 2):

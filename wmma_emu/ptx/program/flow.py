@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Which registers instructions read and write, where straight-line code ends, and which registers are read after it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from wmma_emu.ptx.program.program import (
     AddressOperand,
+    Immediate,
     Instruction,
     PairOperand,
     Predicate,
     Register,
+    Symbol,
     Target,
     VectorOperand,
 )
 
-__all__ = ["Blocks", "reads", "registers_in", "writes"]
+__all__ = ["Blocks", "constants", "definitions", "needed", "reads", "registers_in", "writes"]
 
 _ENDS = frozenset("bra brx call ret exit trap brkpt pmevent membar".split())
 """What ends straight-line code, guarded or not."""
@@ -83,6 +85,78 @@ def reads(instruction: Instruction) -> tuple[int, ...]:
     written = isinstance(first, Register | VectorOperand | PairOperand) and instruction.mnemonic not in _READS_FIRST
     named = [x for operand in operands[written:] for x in registers_in(operand)]
     return (*named, *registers_in(instruction.guard))
+
+
+def definitions(code: Sequence[Instruction]) -> dict[int, list[int]]:
+    """Return for each register the indices of the instructions that write it.
+
+    Examples
+    --------
+    >>> r = Register(0, "%r1", "b32")
+    >>> definitions([Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1)])
+    {0: [0]}
+    """
+    found: dict[int, list[int]] = {}
+    for place, instruction in enumerate(code):
+        for register in writes(instruction):
+            found.setdefault(register, []).append(place)
+    return found
+
+
+def needed(code: Sequence[Instruction]) -> set[int]:
+    """Return the indices of the instructions that the assembler does not remove as dead.
+
+    Those are the instructions that do more than compute a value, and those that compute a value for one of them.
+
+    Examples
+    --------
+    >>> r = Register(0, "%r1", "b32")
+    >>> needed([Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1)])
+    set()
+    """
+    writers = definitions(code)
+    waiting = [place for place, x in enumerate(code) if x.mnemonic not in _VALUES]
+    found = set(waiting)
+    while waiting:
+        for register in reads(code[waiting.pop()]):
+            more = [x for x in writers.get(register, ()) if x not in found]
+            found.update(more)
+            waiting += more
+    return found
+
+
+def constants(code: Sequence[Instruction], writers: Mapping[int, Sequence[int]]) -> set[int]:
+    """Return the registers that hold what the assembler can read in place: numbers, and values of constant memory.
+
+    Those are immediate values, parameters of the kernel and variables of constant memory at known addresses, and what
+    `mov`, `neg` and `abs` make of them. Nothing else may write the register.
+
+    Examples
+    --------
+    >>> f = Register(0, "%f1", "f32")
+    >>> code = [Instruction("mov.f32", "mov", ("f32",), (f, Immediate("f32", 0x40400000)), None, 1, 1)]
+    >>> constants(code, definitions(code))
+    {0}
+    """
+    found: set[int] = set()
+    for place, instruction in enumerate(code):
+        written = writes(instruction)
+        if instruction.guard is None and all(writers[x] == [place] for x in written):
+            if _is_constant(instruction, found):
+                found.update(written)
+    return found
+
+
+def _is_constant(instruction: Instruction, known: set[int]) -> bool:
+    sources = instruction.operands[1:]
+    if instruction.mnemonic in ("mov", "neg", "abs"):
+        return all(
+            isinstance(x, Immediate | Symbol) or (isinstance(x, Register) and x.index in known) for x in sources
+        )
+    if instruction.mnemonic != "ld" or not {"param", "const"} & set(instruction.modifiers):
+        return False
+    base = sources[0].base if isinstance(sources[0], AddressOperand) else None
+    return isinstance(base, Symbol) or (isinstance(base, Register) and base.index in known)
 
 
 class Blocks:

@@ -6,10 +6,11 @@ The rules were read out of machine code; `docs/decisions/0015-contraction.md` ha
 
 from dataclasses import dataclass, field
 
-from wmma_emu.ptx.program.flow import Blocks, reads, writes
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Register
+from wmma_emu.ptx.program.flow import Blocks, constants, definitions, needed, reads, writes
+from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Register
+from wmma_emu.scalar.approx_sequences import FACTORS
 
-__all__ = ["Fusion", "choose"]
+__all__ = ["Fusion", "choose", "ends_in_product", "is_product"]
 
 _TYPES = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
 
@@ -63,15 +64,10 @@ def choose(program: KernelProgram) -> list[Fusion]:
     two products in one sum the one that fewer read is taken, and of equals the first operand; the other one is a number
     then, and can no longer be fused anywhere else.
     """
-    code = program.instructions
-    sums: list[_Sum] = []
-    products: list[_Product] = []
-    blocks = Blocks(code)
-    for span, live in zip(blocks.spans, blocks.live, strict=True):
-        _read_block(code, span, live, sums, products)
+    sums, products = _Reading(program.instructions).result
     counts = {product.place: len(product.sums) for product in products}
     taken: dict[int, Fusion] = {}
-    for most in (1, len(code)):
+    for most in (1, len(program.instructions)):
         for total in sums:
             if total.place in taken:
                 continue
@@ -88,21 +84,66 @@ def choose(program: KernelProgram) -> list[Fusion]:
     return [taken[x] for x in sorted(taken)]
 
 
-def _read_block(
-    code: tuple[Instruction, ...], span: range, live: int, sums: list[_Sum], products: list[_Product]
-) -> None:
-    """Follow products through a block, under all their names."""
-    holds: dict[int, tuple[_Product, bool]] = {}
-    for place in span:
-        instruction = code[place]
-        target = instruction.operands[0] if instruction.operands else None
+class _Reading:
+    """The products and sums of a kernel: a walk through its blocks that follows products under all their names.
+
+    A product is seen in its own block. One that has a constant for a factor is seen everywhere, where nothing else
+    writes its register: the assembler makes such a product again wherever that saves one.
+    """
+
+    def __init__(self, code: tuple[Instruction, ...]) -> None:
+        self._code = code
+        self._writers = definitions(code)
+        self._constants = constants(code, self._writers)
+        self._sums: list[_Sum] = []
+        self._products: dict[int, _Product] = {}
+        self._everywhere: dict[int, tuple[_Product, bool]] = {}
+        self._holds: dict[int, tuple[_Product, bool]] = {}
+        alive = needed(code)
+        for place in sorted(alive):
+            self._see_everywhere(place)
+        blocks = Blocks(code)
+        for span, live in zip(blocks.spans, blocks.live, strict=True):
+            self._holds = dict(self._everywhere)
+            for place in span:
+                if place in alive:
+                    self._read(place)
+            for register, (product, _) in self._holds.items():
+                if live >> register & 1 and register not in self._everywhere:
+                    product.kept = True
+
+    @property
+    def result(self) -> tuple[list[_Sum], list[_Product]]:
+        return self._sums, list(self._products.values())
+
+    def _see_everywhere(self, place: int) -> None:
+        instruction = self._code[place]
+        target = writes(instruction)
+        if instruction.guard is not None or len(target) != 1 or len(self._writers[target[0]]) > 1:
+            return
+        if is_product(instruction) and self._has_constant_factor(instruction):
+            self._everywhere[target[0]] = self._product(place), False
+        elif _passes_on(instruction, self._everywhere):
+            self._everywhere[target[0]] = _passed_on(instruction, self._everywhere)
+
+    def _has_constant_factor(self, instruction: Instruction) -> bool:
+        """Of a quotient the dividend may be one, where the assembler multiplies it as it is."""
+        factors = instruction.operands[1:] if instruction.mnemonic == "mul" else instruction.operands[1:2]
+        is_factor = instruction.mnemonic == "mul" or "ftz" in instruction.modifiers
+        return is_factor and any(
+            isinstance(x, Immediate) or (isinstance(x, Register) and x.index in self._constants) for x in factors
+        )
+
+    def _product(self, place: int) -> _Product:
+        return self._products.setdefault(place, _Product(place, _kind(self._code[place])))
+
+    def _read(self, place: int) -> None:
+        instruction, holds = self._code[place], self._holds
         found: tuple[_Product, bool] | None = None
         if _passes_on(instruction, holds):
-            source = instruction.operands[1]
-            product, negated = holds[source.index]  # type: ignore[union-attr]
-            found = product, negated ^ (instruction.mnemonic == "neg")
-            product.names.append(place)
-        elif not _is_sum(instruction, holds, place, sums):
+            found = _passed_on(instruction, holds)
+            found[0].names.append(place)
+        elif not _is_sum(instruction, holds, place, self._sums):
             for register in reads(instruction):
                 if register in holds:
                     holds[register][0].kept = True
@@ -110,15 +151,12 @@ def _read_block(
             if instruction.guard is not None and register in holds:
                 holds[register][0].kept = True
             holds.pop(register, None)
+        target = instruction.operands[0] if instruction.operands else None
         if instruction.guard is None and isinstance(target, Register):
-            if _is_open(instruction, "mul"):
-                products.append(_Product(place, _kind(instruction)))
-                found = products[-1], False
+            if is_product(instruction):
+                found = self._product(place), False
             if found is not None:
                 holds[target.index] = found
-    for register, (product, _) in holds.items():
-        if live >> register & 1:
-            product.kept = True
 
 
 def _is_sum(instruction: Instruction, holds: dict[int, tuple[_Product, bool]], place: int, sums: list[_Sum]) -> bool:
@@ -150,6 +188,23 @@ def _passes_on(instruction: Instruction, holds: dict[int, tuple[_Product, bool]]
     if not isinstance(target, Register) or not isinstance(source, Register) or source.index not in holds:
         return False
     return instruction.mnemonic == "mov" or holds[source.index][0].kind == _kind(instruction)
+
+
+def _passed_on(instruction: Instruction, holds: dict[int, tuple[_Product, bool]]) -> tuple[_Product, bool]:
+    source = instruction.operands[1]
+    product, negated = holds[source.index]  # type: ignore[union-attr]
+    return product, negated ^ (instruction.mnemonic == "neg")
+
+
+def is_product(instruction: Instruction) -> bool:
+    """Whether an instruction ends in a multiplication that leaves its rounding open: ``mul``, or a row of `FACTORS`."""
+    return _is_open(instruction, "mul") or ends_in_product(instruction)
+
+
+def ends_in_product(instruction: Instruction) -> bool:
+    """Whether an instruction stands for a sequence whose last machine instruction is a multiplication."""
+    variant, *others = instruction.modifiers or ("",)
+    return (f"{instruction.mnemonic}.{variant}", "ftz" in others) in FACTORS and others[-1:] == ["f32"]
 
 
 def _is_open(instruction: Instruction, mnemonic: str) -> bool:

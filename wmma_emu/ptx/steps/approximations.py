@@ -8,10 +8,10 @@ from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.ptx.steps.rows import Rows, form_rows
-from wmma_emu.scalar.approx import approx, approx_div
+from wmma_emu.scalar.approx import approx, approx_div, approx_factors
 from wmma_emu.scalar.approx_status import APPROX_STATUS
 
-__all__ = ["APPROXIMATION_ROWS"]
+__all__ = ["APPROXIMATION_ROWS", "FACTOR_ROWS"]
 
 
 @cache
@@ -43,6 +43,23 @@ def _div(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
 
     return Form((kind,), (kind, kind), compute, doubts=_doubts("div", kind))
 
+
+def _factors(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
+    """The two factors of the multiplication in which a quotient or a reciprocal ends, for a fused multiply-add."""
+    mnemonic, flushes = instruction.mnemonic.removeprefix("%"), bool(ftz)
+
+    def compute(*sources: Array) -> tuple[Array, Array]:
+        return approx_factors(f"{mnemonic}.{variant}", *sources, ftz=flushes)
+
+    sources = 1 if mnemonic == "rcp" else 2
+    return Form((kind, kind), (kind,) * sources, compute, doubts=_doubts(mnemonic, kind))
+
+
+FACTOR_ROWS: Rows = {
+    **form_rows("%div", "approx|full -|ftz f32", _factors, "9.7.3.8"),
+    **form_rows("%rcp", "approx - f32", _factors, "9.7.3.13"),
+}
+"""What contraction makes of a quotient or a reciprocal whose last multiplication goes into a sum; no text spells it."""
 
 APPROXIMATION_ROWS: Rows = {
     **form_rows("rcp|sqrt|rsqrt|sin|cos|lg2|ex2", "approx -|ftz f32", _function, "9.7.3.13 to 9.7.3.21"),

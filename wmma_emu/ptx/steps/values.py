@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Every instruction that each thread computes by itself."""
 
-from wmma_emu.ptx.steps.approximations import APPROXIMATION_ROWS
+from wmma_emu.ptx.steps.approximations import APPROXIMATION_ROWS, FACTOR_ROWS
 from wmma_emu.ptx.steps.bit_fields import FIELD_ROWS
 from wmma_emu.ptx.steps.bits import BIT_ROWS
 from wmma_emu.ptx.steps.carries import CARRY_ROWS
@@ -46,6 +46,7 @@ ALL_VIDEO_ROWS: Rows = {**VIDEO_ROWS, **VIDEO_WORD_ROWS}
 VALUE_STEPS: dict[str, ValueStep] = {
     **builders(VALUE_ROWS, REFUSED),
     **builders(ALL_VIDEO_ROWS, REFUSED_OF_VIDEO),
+    **builders(FACTOR_ROWS),
     "cvt": build_cvt,
 }
 """The builder of each mnemonic."""
