@@ -77,7 +77,7 @@ def _operands(form: str) -> str:
 def refusals(rows: Iterable[Row], target: str) -> dict[str, str]:
     """Find the opcodes for which the emulator has no step on a chip, with the reasons that it gives."""
     text, places = text_of(rows, target)
-    kernel = Module(text, re.sub("[af]$", "", target), contract="never")["opcodes"]
+    kernel = Module(text, re.sub("[af]$", "", target), contraction="never")["opcodes"]
     return {places[x.line]: x.reason for x in kernel.compiled.missing}
 
 

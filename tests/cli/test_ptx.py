@@ -87,13 +87,13 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
     (["ptx", "explain", ""], ""),
     (["ptx", "explain", "a\0b"], ""),
     (["ptx", "explain", "scale.ptx", "--fromat", "x"],
-     "ptx explain has no option '--fromat'; it has --help, --arch, --contract, --keep, --format; did you mean "
+     "ptx explain has no option '--fromat'; it has --help, --arch, --contraction, --keep, --format; did you mean "
      "--format?"),
     (["ptx", "explain", "scale.ptx", "--keep", "x.npy"], "--keep 'x.npy' is no .ptx file to write"),
     (["ptx", "explain", "scale.ptx", "--keep", "scale.ptx"], "scale.ptx: an input; name another file to write"),
     (["ptx", "explain", "scale.ptx", "--keep", "no/x.ptx"], "no/x.ptx: there is no directory"),
     (["ptx", "explain", "scale.ptx", "--format", "csv"], "--format 'csv' is not one of text, json"),
-    (["ptx", "explain", "scale.ptx", "--contract", "x"], "--contract 'x' is not one of ptxas, never"),
+    (["ptx", "explain", "scale.ptx", "--contraction", "x"], "--contraction 'x' is not one of rules, ptxas, never"),
     (["ptx", "explain", "later.ptx", "--arch", "a100"], "the text is for sm_120a, and sm_80 (Ampere) is an older chip"),
     (["ptx", "run", "two.ptx", "--grid", "1", "--block", "1"], "two.ptx has 2 kernels, k, l; name one: --kernel k\n"),
     (["ptx", "run", "scale.ptx", "--grid", "1;2", "--block", "1"], "--grid '1;2' is not one to three positive"),

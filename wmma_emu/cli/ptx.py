@@ -14,6 +14,7 @@ from wmma_emu.cli.ptx_arguments import read_given, read_sizes
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
 from wmma_emu.ptx import Explanation, Kernel, LaunchOptions, Module
+from wmma_emu.ptx.launch.open_roundings import CONTRACTIONS
 from wmma_emu.ptx.launch.targets import arch_for
 
 __all__ = ["run"]
@@ -42,8 +43,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
 def _module(arguments: Namespace, engine: str) -> Module:
     path = Path(arguments.file)
-    contract = check_choice("--contract", arguments.contract, ("ptxas", "never"))
-    keywords: dict[str, Any] = {"contract": contract, "engine": engine, "findings": "report"}
+    contraction = check_choice("--contraction", arguments.contraction, CONTRACTIONS)
+    keywords: dict[str, Any] = {"contraction": contraction, "engine": engine, "findings": "report"}
     try:
         if arguments.keep is not None:
             if not arguments.keep.endswith(".ptx"):

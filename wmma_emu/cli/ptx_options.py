@@ -19,8 +19,9 @@ def _add_file(parser: argparse.ArgumentParser, chip: str) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", help="PTX, or CUDA C++ (.cu) that NVRTC compiles; kernels alone, no code of the host")
     add("--arch", metavar="CHIP", help=f"a target or a product, as in sm_90, h200, a100; {chip} if left out")
-    add("--contract", metavar="C", default="ptxas",
-        help="ptxas (default) or never; whether a mul and an add that leave their rounding open are fused")  # fmt: skip
+    add("--contraction", metavar="C", default="rules",
+        help="rules (default), ptxas or never; who decides whether a mul and an add that leave their rounding open are "
+        "fused: what ptxas was seen to do, the ptxas at hand, or nobody")  # fmt: skip
     add("--keep", metavar="OUT.ptx",
         help="write the PTX that findings name lines of, which NVRTC makes of CUDA C++")  # fmt: skip
 

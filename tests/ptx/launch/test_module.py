@@ -44,7 +44,7 @@ def test_a_chip_is_chosen_that_runs_a_text():
 
 
 @pytest.mark.parametrize(("keywords", "message"), [
-    ({"contract": "always"}, "contract='always' is neither 'ptxas' nor 'never'"),
+    ({"contraction": "always"}, "contraction='always' is none of 'rules', 'ptxas', 'never'"),
     ({"engine": "cuda"}, "there is no engine 'cuda'"),
     ({"findings": "ignore"}, "findings='ignore' is none of 'warn': one KernelFindingsWarning"),
     ({"max_steps": 0}, "max_steps=0 is no integer from 1 on"),

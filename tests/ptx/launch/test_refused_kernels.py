@@ -47,10 +47,10 @@ TEXT = (
 )
 
 
-@pytest.mark.parametrize("contract", ["ptxas", "never"])
-def test_the_kernels_that_are_not_concerned_run(contract):
+@pytest.mark.parametrize("contraction", ["rules", "never"])
+def test_the_kernels_that_are_not_concerned_run(contraction):
     x = np.zeros(1, np.uint32)
-    report = we.ptx.Module(TEXT, contract=contract)["good"][1, 32](x)
+    report = we.ptx.Module(TEXT, contraction=contraction)["good"][1, 32](x)
     assert (x[0], report.findings) == (496, ())
 
 

@@ -40,6 +40,8 @@ class KernelExplanation:
     not_bit_exact : tuple of NotBitExact
     contracted : tuple of int
         Lines of the multiplications that are fused with the addition that follows.
+    contraction : str
+        Who decided which are: the rules, or a ptxas.
     """
 
     name: str
@@ -56,6 +58,7 @@ class KernelExplanation:
     missing: tuple[Missing, ...]
     not_bit_exact: tuple[NotBitExact, ...]
     contracted: tuple[int, ...]
+    contraction: str
 
     def __str__(self) -> str:
         return "\n".join(f"{label:<15}{text}" for label, text in self.fields())
@@ -85,7 +88,7 @@ class KernelExplanation:
             yield "not bit-exact", "nothing"
         yield from _labelled("not bit-exact", grouped(self.not_bit_exact))
         if self.contracted:
-            yield "contracted", contracted_text(self.contracted)
+            yield "contracted", contracted_text(self.contracted, self.contraction)
 
     def to_dict(self) -> dict[str, Any]:
         """As numbers, texts, lists and dicts, for JSON."""
@@ -108,6 +111,7 @@ class KernelExplanation:
             "missing": [{"opcode": x.opcode, "line": x.line, "reason": x.reason} for x in self.missing],
             "not_bit_exact": [{"opcode": x.opcode, "line": x.line, "reason": x.reason} for x in self.not_bit_exact],
             "contracted": list(self.contracted),
+            "contraction": self.contraction,
         }
 
 
@@ -174,7 +178,7 @@ def _explain_kernel(kernel: "Kernel") -> KernelExplanation:
         program.name, plain_name(program.name), program.parameters, len(program.registers), len(program.instructions),
         program.shared_bytes, program.dynamic_offset is not None, program.local_bytes, program.required_block,
         program.max_block, dict(sorted(counts.items(), key=lambda x: (-x[1], x[0]))), compiled.missing,
-        compiled.not_bit_exact, kernel.contracted,
+        compiled.not_bit_exact, kernel.contracted, kernel.contraction,
     )  # fmt: skip
 
 

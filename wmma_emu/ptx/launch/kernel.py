@@ -28,7 +28,6 @@ from wmma_emu.ptx.machine.compile import Compiled, compile_program
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.machine.run import run
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.program.contraction import contract
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.steps.forms import Binding, Work
 
@@ -55,7 +54,8 @@ class Kernel:
 
     def __init__(self, module: "Module", program: KernelProgram) -> None:
         self.module = module
-        self.program, self.contracted = _contracted(program, module.contract)
+        contracted, self.contraction = module.open_roundings.decide(program)
+        self.program, self.contracted = contracted.program, contracted.lines
         self.name, self.called = program.name, plain_name(program.name) or program.name
         self.binding = Binding(self.program, module.arch, module.engine, Work())
 
@@ -235,12 +235,8 @@ class Launch:
         kernel = self.kernel
         return Report(
             kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds, tuple(findings),
-            kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed,
+            kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
         )  # fmt: skip
-
-
-def _contracted(program: KernelProgram, policy: str) -> tuple[KernelProgram, tuple[int, ...]]:
-    return contract(program) if policy == "ptxas" else (program, ())
 
 
 def _shared_bytes(given: object) -> int:

@@ -16,6 +16,7 @@ from wmma_emu.ptx.launch.cuda_source import compile_cuda
 from wmma_emu.ptx.launch.explain import Explanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel, TritonKernel
 from wmma_emu.ptx.launch.names import find
+from wmma_emu.ptx.launch.open_roundings import OpenRoundings
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.targets import require_target
 from wmma_emu.ptx.launch.triton_source import CompiledTriton, compile_triton
@@ -23,8 +24,6 @@ from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.build import program_of
 
 __all__ = ["Module"]
-
-_CONTRACT = ("ptxas", "never")
 
 
 class Module:
@@ -36,9 +35,10 @@ class Module:
         PTX as nvcc, NVRTC or Triton write it.
     arch : str or Arch
         The chip that runs it.
-    contract : {"ptxas", "never"}
-        What becomes of a ``mul`` and an ``add`` that leave their rounding open: fused, as ptxas does by default, or not
-        (``-fmad=false``).
+    contraction : {"rules", "ptxas", "never"}
+        Who decides which ``mul`` and ``add`` that leave their rounding open are fused: rules that say what ptxas does
+        by default, whatever is installed; the newest ptxas at hand, whose machine code is read; or nobody
+        (``-fmad=false``). The report says which it was.
     engine : str
         Of matrix products, as in `wmma_emu.mma`; the bits are the same. By default NumPy's, and numba's, if it is
         installed, once a kernel has done some 7e7 multiply-adds.
@@ -68,17 +68,16 @@ class Module:
         self,
         text: str,
         arch: str | Arch = DEFAULT_ARCH,
-        contract: str = "ptxas",
+        contraction: str = "rules",
         engine: str = "auto",
         *,
         name: str = "the PTX text",
         **options: Any,
     ) -> None:
-        if contract not in _CONTRACT:
-            raise UnsupportedInstructionError(f"contract={shorten(contract)} is neither 'ptxas' nor 'never'")
         self.arch, self.engine, self.name = arch_of(arch), check_engine(engine), name
         self.options = LaunchOptions().but(options)
-        self.text, self.contract = text, contract
+        self.text = text
+        self.open_roundings = OpenRoundings(text, self.arch, contraction)
         self._expressions: Mapping[str, str] = {}
         self._kernels: dict[str, Kernel] = {}
         self.program = program_of(text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from wmma_emu.ptx.findings import Finding
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 
-__all__ = ["Report", "contracted_text", "grouped", "summary_of"]
+__all__ = ["Report", "contracted_text", "grouped", "lines_text", "summary_of"]
 
 _SHOWN = 3
 _LINES_SHOWN = 10
@@ -31,6 +31,8 @@ class Report:
         Instructions of the kernel whose bits are not proved; where it is empty, the bits are the chip's.
     contracted : tuple of int
         Lines of the multiplications that were fused with the addition that follows, as ptxas does.
+    contraction : str
+        Who decided which are: the rules, or a ptxas.
     output : str
         What the kernel printed.
     completed : bool
@@ -47,6 +49,7 @@ class Report:
     contracted: tuple[int, ...] = ()
     output: str = ""
     completed: bool = True
+    contraction: str = ""
 
     def __str__(self) -> str:
         rate = f", {self.instructions / self.seconds / 1e6:.3g} million a second" if self.seconds > 0 else ""
@@ -57,7 +60,7 @@ class Report:
         for heading, entries in (
             ("findings", self.findings),
             ("not bit-exact", grouped(self.not_bit_exact)),
-            ("contracted", [contracted_text(self.contracted)] if self.contracted else ()),
+            ("contracted", [contracted_text(self.contracted, self.contraction)] if self.contracted else ()),
         ):
             lines.append(f"{heading}: {'none' if not entries else ''}".rstrip())
             lines += [f"  {line}" for entry in entries for line in str(entry).splitlines()]
@@ -66,9 +69,9 @@ class Report:
         return "\n".join(lines)
 
 
-def contracted_text(lines: Sequence[int]) -> str:
-    """Say which products were fused."""
-    return f"{len(lines)} product{'s' * (len(lines) != 1)}, {_lines(lines)}"
+def contracted_text(lines: Sequence[int], contraction: str) -> str:
+    """Say which products were fused, and who decided it."""
+    return f"{len(lines)} product{'s' * (len(lines) != 1)}, {lines_text(lines)}; {contraction}"
 
 
 def grouped(entries: "Sequence[Missing | NotBitExact]") -> tuple[str, ...]:
@@ -84,12 +87,13 @@ def grouped(entries: "Sequence[Missing | NotBitExact]") -> tuple[str, ...]:
         text = reason.splitlines()[0].removeprefix(f"line {line}: ") if reason else ""
         lines.setdefault((opcode, text), []).append(line)
     return tuple(
-        f"{_lines(numbers)}: {text if opcode in text else f'{opcode}: {text}'}"
+        f"{lines_text(numbers)}: {text if opcode in text else f'{opcode}: {text}'}"
         for (opcode, text), numbers in lines.items()
     )
 
 
-def _lines(numbers: Sequence[int]) -> str:
+def lines_text(numbers: Sequence[int]) -> str:
+    """Name some lines of the text, the first of them if there are many."""
     more = f" and {len(numbers) - _LINES_SHOWN} more" if len(numbers) > _LINES_SHOWN else ""
     return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:_LINES_SHOWN]))}{more}"
 

@@ -7,33 +7,52 @@ its defaults was read out of its machine code: ``docs/decisions/0015-contraction
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import definitions, needed, reads, writes
-from wmma_emu.ptx.program.fusions import Fusion, choose, ends_in_product
+from wmma_emu.ptx.program.fusions import Fusion, Kinds, choose, choose_as_assembled, ends_in_product
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target, VectorOperand
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["contract"]
+__all__ = ["Contracted", "contract"]
 
 
-def contract(program: KernelProgram) -> tuple[KernelProgram, tuple[int, ...]]:
+class Contracted(NamedTuple):
+    """A program whose open roundings are decided.
+
+    Attributes
+    ----------
+    program : KernelProgram
+    lines : tuple of int
+        Lines of the products that were fused.
+    undecided : tuple of int
+        Lines of the sums that the machine code does not decide, if it was asked.
+    """
+
+    program: KernelProgram
+    lines: tuple[int, ...] = ()
+    undecided: tuple[int, ...] = ()
+
+
+def contract(program: KernelProgram, kinds: Kinds | None = None) -> Contracted:
     """Fuse what ptxas fuses.
 
     A product that nothing reads any more is left out, and so are its copies. Where a factor may be overwritten
     before the sum, it is copied where the product was. Of a quotient, or of a reciprocal without ``.ftz``, the last
     multiplication is the product: ``%div`` and ``%rcp``, which no text can spell, compute its two factors.
 
-    Returns
-    -------
-    KernelProgram
-    tuple of int
-        Lines of the products that were fused.
+    Parameters
+    ----------
+    program : KernelProgram
+    kinds : callable, optional
+        What the machine code of the program has for each instruction; without it the rules decide.
     """
-    fusions = choose(program)
+    fusions, open_sums = (choose(program), ()) if kinds is None else choose_as_assembled(program, kinds)
+    undecided = tuple(sorted({program.instructions[x].line for x in open_sums}))
     if not fusions:
-        return program, ()
+        return Contracted(program, (), undecided)
     lines = tuple(sorted({program.instructions[x.product].line for x in fusions}))
-    return _Rebuilt(program, fusions).program, lines
+    return Contracted(_Rebuilt(program, fusions).program, lines, undecided)
 
 
 class _Rebuilt:

@@ -4,13 +4,17 @@
 The rules were read out of machine code; `docs/decisions/0015-contraction.md` has them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.flow import Blocks, constants, definitions, needed, reads, writes
 from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Register
 from wmma_emu.scalar.approx_sequences import FACTORS
 
-__all__ = ["Fusion", "choose", "ends_in_product", "is_product"]
+__all__ = ["Fusion", "Kinds", "choose", "choose_as_assembled", "ends_in_product", "is_product", "is_sum"]
+
+Kinds = Callable[[Instruction], frozenset[str]]
+"""Of an instruction the kinds of its machine instructions: "add", "mul", "fma"."""
 
 _TYPES = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
 
@@ -58,30 +62,68 @@ class _Sum:
 
 
 def choose(program: KernelProgram) -> list[Fusion]:
-    """Choose what is fused, in the order of the sums.
+    """Choose what is fused by the rules, in the order of the sums.
 
     First, products that one sum alone reads go into it; then those that several read go into each of them. Of
     two products in one sum the one that fewer read is taken, and of equals the first operand; the other one is a number
     then, and can no longer be fused anywhere else.
     """
-    sums, products = _Reading(program.instructions).result
-    counts = {product.place: len(product.sums) for product in products}
+    reading = _Reading(program.instructions)
+    return _by_rules(reading.sums, reading.counts)
+
+
+def choose_as_assembled(program: KernelProgram, kinds: Kinds) -> tuple[list[Fusion], tuple[int, ...]]:
+    """Choose what is fused as the machine code has it.
+
+    Parameters
+    ----------
+    program : KernelProgram
+    kinds : callable
+        Kinds of the machine instructions that an instruction became: "add", "mul", "fma".
+
+    Returns
+    -------
+    list of Fusion
+    tuple of int
+        Indices of the sums of which the machine code says nothing, or two things; the rules decide those.
+    """
+    code, reading = program.instructions, _Reading(program.instructions)
+    ruled = {x.total: x for x in _by_rules(reading.sums, reading.counts)}
+    chosen: list[Fusion] = []
+    open_sums: list[int] = []
+    for total in reading.sums:
+        found = kinds(code[total.place])
+        if found == {"fma"}:
+            absent = [x for x in total.products.items() if "mul" not in kinds(code[x[1][0].place])]
+            chosen.append(_fusion(total, min(absent or total.products.items(), key=lambda x: x[0])))
+        elif found != {"add"}:
+            open_sums.append(total.place)
+            chosen += [ruled[total.place]] if total.place in ruled else []
+    return chosen, tuple(open_sums)
+
+
+def _by_rules(sums: "list[_Sum]", counts: dict[int, int]) -> list[Fusion]:
     taken: dict[int, Fusion] = {}
-    for most in (1, len(program.instructions)):
+    for most in (1, max(counts.values(), default=1)):
         for total in sums:
             if total.place in taken:
                 continue
             fit = [
-                (counts[product.place], position, product, negated)
-                for position, (product, negated) in total.products.items()
+                (counts[product.place], position)
+                for position, (product, _) in total.products.items()
                 if not product.kept and counts[product.place] <= most
             ]
             if fit:
-                _, position, product, negated = min(fit, key=lambda x: x[:2])
-                taken[total.place] = Fusion(product.place, total.place, position, negated, tuple(product.names))
+                position = min(fit)[1]
+                taken[total.place] = _fusion(total, (position, total.products[position]))
                 for other, _ in (total.products[x] for x in total.products if x != position):
                     other.kept = True
     return [taken[x] for x in sorted(taken)]
+
+
+def _fusion(total: "_Sum", taken: "tuple[int, tuple[_Product, bool]]") -> Fusion:
+    position, (product, negated) = taken
+    return Fusion(product.place, total.place, position, negated, tuple(product.names))
 
 
 class _Reading:
@@ -95,7 +137,7 @@ class _Reading:
         self._code = code
         self._writers = definitions(code)
         self._constants = constants(code, self._writers)
-        self._sums: list[_Sum] = []
+        self.sums: list[_Sum] = []
         self._products: dict[int, _Product] = {}
         self._everywhere: dict[int, tuple[_Product, bool]] = {}
         self._holds: dict[int, tuple[_Product, bool]] = {}
@@ -113,8 +155,9 @@ class _Reading:
                     product.kept = True
 
     @property
-    def result(self) -> tuple[list[_Sum], list[_Product]]:
-        return self._sums, list(self._products.values())
+    def counts(self) -> dict[int, int]:
+        """How many sums read each product, by its index."""
+        return {place: len(product.sums) for place, product in self._products.items()}
 
     def _see_everywhere(self, place: int) -> None:
         instruction = self._code[place]
@@ -143,7 +186,7 @@ class _Reading:
         if _passes_on(instruction, holds):
             found = _passed_on(instruction, holds)
             found[0].names.append(place)
-        elif not _is_sum(instruction, holds, place, self._sums):
+        elif not _takes_in(instruction, holds, place, self.sums):
             for register in reads(instruction):
                 if register in holds:
                     holds[register][0].kept = True
@@ -159,9 +202,9 @@ class _Reading:
                 holds[target.index] = found
 
 
-def _is_sum(instruction: Instruction, holds: dict[int, tuple[_Product, bool]], place: int, sums: list[_Sum]) -> bool:
+def _takes_in(instruction: Instruction, holds: dict[int, tuple[_Product, bool]], place: int, sums: list[_Sum]) -> bool:
     """Note a sum that may take in what it reads; False where it reads a product otherwise."""
-    if not (_is_open(instruction, "add") or _is_open(instruction, "sub")):
+    if not is_sum(instruction):
         return False
     operands = {
         i: holds[x.index]
@@ -194,6 +237,11 @@ def _passed_on(instruction: Instruction, holds: dict[int, tuple[_Product, bool]]
     source = instruction.operands[1]
     product, negated = holds[source.index]  # type: ignore[union-attr]
     return product, negated ^ (instruction.mnemonic == "neg")
+
+
+def is_sum(instruction: Instruction) -> bool:
+    """Whether an instruction adds or subtracts and leaves its rounding open."""
+    return _is_open(instruction, "add") or _is_open(instruction, "sub")
 
 
 def is_product(instruction: Instruction) -> bool:

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""NVIDIA's assembler and disassembler, where they are at hand: what machine code a PTX text becomes."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from wmma_emu.errors import BackendUnavailableError, CompilationError
+
+__all__ = ["Assembler", "find_assemblers"]
+
+_WHEELS = {
+    "nvidia": ("cu13/bin", "cu12/bin", "cuda_nvcc/bin"),
+    "triton": ("backends/nvidia/bin",),
+}
+"""Packages of PyPI that hold the programs, and in which of their folders."""
+
+_NAMES = {"ptxas": ("ptxas", "ptxas-blackwell"), "nvdisasm": ("nvdisasm",)}
+_INSTALL = "pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm, or pip install triton, or NVIDIA's CUDA toolkit"
+_SECONDS = 300
+
+
+class Assembler(NamedTuple):
+    """One ptxas, and the nvdisasm that reads what it writes.
+
+    Attributes
+    ----------
+    ptxas, nvdisasm : Path
+    version : str
+        As ptxas says it: ``"13.0.88"``.
+    """
+
+    ptxas: Path
+    nvdisasm: Path
+    version: str
+
+    def listing(self, text: str, target: str) -> str:
+        """Assemble a PTX text for a chip and disassemble it, with the source line of each machine instruction.
+
+        Parameters
+        ----------
+        text : str
+        target : str
+            ``"sm_90a"``.
+
+        Raises
+        ------
+        CompilationError
+            With the assembler's message.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            source, cubin = Path(folder, "text.ptx"), Path(folder, "text.cubin")
+            source.write_text(text, encoding="utf-8")
+            _run([self.ptxas, f"-arch={target}", "-lineinfo", source, "-o", cubin], f"ptxas {self.version}")
+            return _run([self.nvdisasm, "-g", "-c", cubin], "nvdisasm")
+
+
+def _run(command: list[object], name: str) -> str:
+    done = subprocess.run([str(x) for x in command], capture_output=True, text=True, timeout=_SECONDS, check=False)
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise CompilationError(f"{name} refuses the text: {'; '.join(lines[:3])}")
+    return done.stdout
+
+
+@cache
+def find_assemblers() -> tuple[Assembler, ...]:
+    """Find every ptxas on PATH, in a CUDA toolkit and in the wheels of PyPI, the newest release first.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If there is none, or no nvdisasm.
+    """
+    disassemblers = [(_version(x), x) for x in dict.fromkeys(_programs("nvdisasm"))]
+    found = {_version(x): x for x in reversed(list(dict.fromkeys(_programs("ptxas"))))}
+    found.pop((), None)
+    if not found or not disassemblers:
+        missing = " and ".join(x for x, y in (("ptxas", found), ("nvdisasm", disassemblers)) if not y)
+        raise BackendUnavailableError(f"{missing} cannot be found; {_INSTALL}")
+    nvdisasm = max(disassemblers)[1]
+    return tuple(Assembler(found[x], nvdisasm, ".".join(map(str, x))) for x in sorted(found, reverse=True))
+
+
+def _programs(name: str) -> Iterator[Path]:
+    """Paths at which a program is, the likeliest first."""
+    folders = [Path(x) for x in os.environ.get("PATH", "").split(os.pathsep) if x]
+    folders += [Path(os.environ[x], "bin") for x in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(x)]
+    folders.append(Path("/usr/local/cuda/bin"))
+    for package, places in _WHEELS.items():
+        spec = importlib.util.find_spec(package)
+        for root in (spec and spec.submodule_search_locations) or ():
+            folders += [Path(root, x) for x in places]
+    for folder in folders:
+        for spelling in _NAMES[name]:
+            if shutil.which(spelling, path=str(folder)):
+                yield Path(folder, spelling)
+
+
+@cache
+def _version(program: Path) -> tuple[int, ...]:
+    """Release and build of a program of the toolkit; nothing where it does not say."""
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=False).stdout
+    except OSError:
+        return ()
+    match = re.search(r"V(\d+)\.(\d+)\.(\d+)", said)
+    return tuple(map(int, match.groups())) if match else ()

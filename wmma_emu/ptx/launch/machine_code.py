@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""Which multiplications and additions the assembler fused, read off the machine code that it makes of a text.
+
+Every PTX instruction gets a ``.loc`` of its own; the assembler then says of each machine instruction which PTX
+instruction it belongs to. A fused multiply-add belongs to the addition.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from wmma_emu.errors import CompilationError
+from wmma_emu.instructions import Arch
+from wmma_emu.ptx.launch.assembler import Assembler, find_assemblers
+from wmma_emu.ptx.syntax.parser import parse
+from wmma_emu.ptx.syntax.tree import InstructionText, Scope, Statement
+
+__all__ = ["MachineCode", "assembled", "assembled_by", "numbered"]
+
+Place = tuple[int, int]
+"""Line and column of an instruction in the text."""
+
+_LOCATION = re.compile(r"^\s*\.(loc|file)\b.*$")
+_GUARD = re.compile(r"@\s*!?\s*[\w%$]+\s*$")
+_SECTION = re.compile(r"^\s*\.section\s+\.debug\w*\s*\{.*?\}", re.DOTALL | re.MULTILINE)
+_DEBUG_TARGET = re.compile(r"^(\s*\.target\s+[^\n]*?)\s*,\s*debug\b", re.MULTILINE)
+_FILE = "numbered.ptx"
+
+_KERNEL = re.compile(r"\s*\.section\s+\.text\.(\S+?),")
+_LINE = re.compile(rf'\s*//## File "{re.escape(_FILE)}", line (\d+)')
+_INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)\s*([^;]*);")
+_ARITHMETIC = re.compile(r"U?([FDH])(ADD|MUL|FMA)(2|32I|2_32)?(\.|$)")
+_BY_ONE = re.compile(r",\s*-?1(,\s*-?1)?\s*,")
+_OF_ZEROS = re.compile(r"-RZ,\s*RZ")
+_TYPES = {"f32": "F", "f64": "D"}
+
+
+class MachineCode(NamedTuple):
+    """What became of the arithmetic of a text.
+
+    Attributes
+    ----------
+    version : str
+        Of ptxas.
+    target : str
+        The chip that it assembled for.
+    kinds : mapping
+        Of each function and each place of an instruction in the text, the letters of the machine's arithmetic that
+        belong to it with their kinds: ``{("F", "fma")}``.
+    """
+
+    version: str
+    target: str
+    kinds: Mapping[str, Mapping[Place, frozenset[tuple[str, str]]]]
+
+    def kinds_of(self, kernel: str, place: Place, type_name: str) -> frozenset[str]:
+        """Kinds of the machine instructions of an instruction, "add", "mul", "fma"; none where nothing is left."""
+        letter = _TYPES.get(type_name, "H")
+        return frozenset(kind for x, kind in self.kinds.get(kernel, {}).get(place, ()) if x == letter)
+
+
+def assembled(text: str, arch: Arch) -> MachineCode:
+    """Assemble a text with the newest ptxas at hand that takes it.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If there is no ptxas, or no nvdisasm.
+    CompilationError
+        If none takes the text.
+    """
+    refusals: list[str] = []
+    for assembler in find_assemblers():
+        try:
+            return assembled_by(assembler, text, _target(text, arch))
+        except CompilationError as error:
+            refusals.append(str(error))
+    raise CompilationError(refusals[0])
+
+
+def _target(text: str, arch: Arch) -> str:
+    """The chip that a text is assembled for: the one that runs it, or its own where only that one can run it."""
+    match = re.search(r"^\s*\.target\s+(sm_\d+[af])", text, re.MULTILINE)
+    return match[1] if match else arch.name
+
+
+def assembled_by(assembler: Assembler, text: str, target: str) -> MachineCode:
+    """Assemble a text and read the machine code.
+
+    Raises
+    ------
+    CompilationError
+    """
+    marked, places = numbered(text)
+    kinds: dict[str, dict[Place, set[tuple[str, str]]]] = {}
+    for kernel, number, letter, kind in _arithmetic(assembler.listing(marked, target)):
+        kinds.setdefault(kernel, {}).setdefault(places[number - 1], set()).add((letter, kind))
+    frozen = {kernel: {place: frozenset(x) for place, x in found.items()} for kernel, found in kinds.items()}
+    return MachineCode(assembler.version, target, frozen)
+
+
+def numbered(text: str) -> tuple[str, list[Place]]:
+    r"""Write a ``.loc`` before every instruction, with the instruction's number for a line.
+
+    Returns
+    -------
+    str
+        The text without its own debug information.
+    list of (int, int)
+        Line and column of each instruction; the first is number 1.
+
+    Examples
+    --------
+    >>> text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b32 %r; @!%p mov.b32 %r, 1; ret; }"
+    >>> print(numbered(text.replace("%r;", "%r; .reg .pred %p;"))[0].splitlines()[3:5])
+    ['.entry k() { .reg .b32 %r; .reg .pred %p; ', '.loc 1 1 0']
+    """
+    places = sorted(
+        (x.line, x.column) for f in parse(text).functions for x in _instructions(f.body or ()) if x.line
+    )
+    columns: dict[int, list[tuple[int, int]]] = {}
+    for number, (line, column) in enumerate(places, 1):
+        columns.setdefault(line, []).append((column, number))
+    lines = []
+    for line, written in enumerate(text.split("\n"), 1):
+        if _LOCATION.match(written):
+            written = ""
+        for column, number in reversed(columns.get(line, [])):
+            head = written[: column - 1]
+            guard = _GUARD.search(head)
+            start = guard.start() if guard else column - 1
+            written = f"{written[:start]}\n.loc 1 {number} 0\n{written[start:]}"
+        lines.append(written)
+    marked = _DEBUG_TARGET.sub(r"\1", _SECTION.sub("", "\n".join(lines)))
+    return f'{marked}\n.file 1 "{_FILE}"\n', places
+
+
+def _instructions(body: Iterable[Statement]) -> Iterator[InstructionText]:
+    for statement in body:
+        if isinstance(statement, Scope):
+            yield from _instructions(statement.body)
+        elif isinstance(statement, InstructionText):
+            yield statement
+
+
+def _arithmetic(listing: str) -> Iterator[tuple[str, int, str, str]]:
+    """Give each machine instruction that adds or multiplies: its function, the PTX instruction, its letter and kind."""
+    kernel, number = "", 0
+    for line in listing.splitlines():
+        if match := _KERNEL.match(line):
+            kernel, number = match[1], 0
+        elif match := _LINE.match(line):
+            number = int(match[1])
+        elif number and (match := _INSTRUCTION.search(line)) and (kind := _kind(match[1], match[2])):
+            yield kernel, number, *kind
+
+
+def _kind(opcode: str, operands: str) -> tuple[str, str] | None:
+    """Letter and kind of a machine instruction; a multiply-add of zeros is a move, and one by 1 is an addition."""
+    match = _ARITHMETIC.match(opcode)
+    if match is None:
+        return None
+    kind = match[2].lower()
+    if kind == "fma" and _OF_ZEROS.search(operands):
+        return None
+    return match[1], "add" if kind == "fma" and _BY_ONE.search(operands) else kind

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Who decides which products and sums with an open rounding are fused: the rules, the ptxas at hand, or nobody."""
+
+from functools import cached_property
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.instructions import Arch
+from wmma_emu.ptx.launch.machine_code import MachineCode, assembled
+from wmma_emu.ptx.launch.report import lines_text
+from wmma_emu.ptx.program.contraction import Contracted, contract
+from wmma_emu.ptx.program.program import Instruction, KernelProgram
+
+__all__ = ["CONTRACTIONS", "OpenRoundings"]
+
+CONTRACTIONS = ("rules", "ptxas", "never")
+
+_RULES = "by the rules of ptxas 12.9 to 13.5"
+
+
+class OpenRoundings:
+    """What becomes of the roundings that the kernels of one text leave open."""
+
+    def __init__(self, text: str, arch: Arch, policy: str) -> None:
+        if policy not in CONTRACTIONS:
+            raise UnsupportedInstructionError(
+                f"contraction={shorten(policy)} is none of {', '.join(map(repr, CONTRACTIONS))}: 'rules' fuses what "
+                "ptxas was seen to fuse, 'ptxas' asks the ptxas at hand, 'never' rounds every instruction"
+            )
+        self.policy = policy
+        self._text, self._arch = text, arch
+
+    def decide(self, program: KernelProgram) -> tuple[Contracted, str]:
+        """Fuse what is fused in a kernel, and say who decided it.
+
+        Raises
+        ------
+        BackendUnavailableError, CompilationError
+            Where ptxas is asked, and there is none, or it refuses the text.
+        """
+        if self.policy == "never":
+            return Contracted(program), "never"
+        if self.policy == "rules":
+            return contract(program), _RULES
+        machine_code = self._machine_code
+
+        def kinds(instruction: Instruction) -> frozenset[str]:
+            place = instruction.line, instruction.column
+            functions = (program.name, *(name for name, _, _ in program.functions))
+            type_name = instruction.modifiers[-1]
+            return frozenset(x for name in functions for x in machine_code.kinds_of(name, place, type_name))
+
+        contracted = contract(program, kinds)
+        open_sums = contracted.undecided
+        rest = f"; the sums of {lines_text(open_sums)} {_RULES}" if open_sums else ""
+        return contracted, f"as ptxas {machine_code.version} does for {machine_code.target}{rest}"
+
+    @cached_property
+    def _machine_code(self) -> MachineCode:
+        return assembled(self._text, self._arch)
