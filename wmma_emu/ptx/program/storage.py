@@ -112,7 +112,7 @@ class Storage:
         else:
             offset = align(self.local_bytes, alignment)
             self.local_bytes = offset + size
-        return self.keep(Symbol("local", offset, variable.name, size), variable)
+        return self.keep(Symbol("local", offset, variable.name, size, variable.space == "param"), variable)
 
     def release(self, variable: VariableText, symbol: Symbol) -> None:
         """Let the ``.param`` variables of later scopes have the place of one whose scope has ended."""
