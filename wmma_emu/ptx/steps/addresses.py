@@ -10,7 +10,7 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["address_operand", "addresses_of", "require_own_space", "space_of", "written_space"]
+__all__ = ["address_operand", "addresses_of", "require_own_space", "space_of"]
 
 _GENERIC = ("global", "shared", "local")
 """State spaces of the variables that an access without one may name; ptxas refuses .const and .param."""
@@ -38,7 +38,7 @@ def address_operand(
     """
     if not isinstance(operand, AddressOperand) or operand.coordinates:
         raise _refusal(instruction, f"takes an address here, [register + constant] for one, not {operand}")
-    written = written_space(instruction)
+    written = space_of(instruction)
     spaces = spaces or ((written.split("::")[0],) if written else _GENERIC)
     if isinstance(operand.base, Symbol):
         require_own_space(instruction, operand.base, spaces)
@@ -66,19 +66,14 @@ def _refusal(instruction: Instruction, why: str) -> UnsupportedInstructionError:
     return UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")
 
 
-def written_space(instruction: Instruction) -> str:
-    """Find the state space among the modifiers, "" if there is none."""
-    return next((x for x in instruction.modifiers if x in _SPACES), "")
-
-
-def space_of(instruction: Instruction, operand: AddressOperand) -> str:
-    """Find the state space of an access, "" for generic.
+def space_of(instruction: Instruction, operand: AddressOperand | None = None) -> str:
+    """Find the state space of an access, "" for generic; without an operand, what the modifiers say.
 
     Where the modifiers name none, that of a variable is its own, as in ptxas; an address in a register is generic, of
     whatever it was made. Parameters of functions are local memory.
     """
-    written = written_space(instruction)
-    if isinstance(operand.base, Symbol) and (not written or written.startswith("param")):
+    written = next((x for x in instruction.modifiers if x in _SPACES), "")
+    if operand is not None and isinstance(operand.base, Symbol) and (not written or written.startswith("param")):
         return operand.base.space
     return written
 

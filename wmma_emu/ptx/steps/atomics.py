@@ -8,7 +8,7 @@ import numpy as np
 from wmma_emu.ptx.memory.atomic import atomic
 from wmma_emu.ptx.program.program import Instruction, Register
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of, written_space
+from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.atomic_table import TYPES, operation_of
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import ORDERINGS, elements_of, is_hint, refuse, require_values
@@ -44,7 +44,7 @@ def _atomic(instruction: Instruction, binding: Binding) -> Step:
     if len(operands) != needed:
         raise refuse(instruction, f"takes {needed} operands")
     targets = elements_of(operands.pop(0)) if returns else ()
-    spaces = None if written_space(instruction) else ("global", "shared")
+    spaces = None if space_of(instruction) else ("global", "shared")
     address = address_operand(instruction, operands.pop(0), spaces)
     vectors = [elements_of(x) for x in operands]
     length = len(vectors[0])

@@ -7,7 +7,7 @@ from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, require_own_space, space_of, written_space
+from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, require_own_space, space_of
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import Plain, extended, parse, refuse, require_values
 from wmma_emu.ptx.threads import Array
@@ -106,7 +106,7 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
 
 def _cvta(instruction: Instruction, binding: Binding) -> Step:
     target, source = _two(instruction)
-    space = written_space(instruction).split("::")[0]
+    space = space_of(instruction).split("::")[0]
     if not space:
         raise refuse(instruction, "needs a state space: .global .shared .local .const .param")
     if isinstance(source, Symbol):
@@ -125,7 +125,7 @@ def _cvta(instruction: Instruction, binding: Binding) -> Step:
 
 def _isspacep(instruction: Instruction, binding: Binding) -> Step:
     target, source = _two(instruction)
-    space = written_space(instruction).split("::")[0]
+    space = space_of(instruction).split("::")[0]
 
     def step(state: State, active: Active) -> None:
         value = state.read(source, "u64")
