@@ -193,7 +193,7 @@ def test_functions_of_the_driver_have_no_index_and_keep_their_arguments():
         (
             ".func f(.param .b32 a) { } .entry k() { .reg .v2 .b32 v; call f, (v); }",
             PtxSyntaxError,
-            "v is no register, number or",
+            "the parameter a is .b32; expected a vector of as many elements as wide",
         ),
         (
             ".func (.param .b32 a) f { } .entry k() { call (%tid.x), f; }",

@@ -102,7 +102,7 @@ def test_the_same_scope_twice_has_registers_twice():
 def test_variables_are_symbols_and_shift_where_an_offset_is_written():
     before = ".global .align 4 .u32 g[4]; .const .f64 c; .shared .b16 s[8];\n"
     found = operands(
-        ".local .b8 l[16]; op g, c, s, l, n; op g+4, s[3], n+1; op [g], [g+8], [s+2], [c], s - 2, g[2];", before=before,
+        ".local .b8 l[16]; op g, c, s, l, n; op g+4, s[3], n+1; op [g], [g+8], [s+2], [c], s+-2, g[2];", before=before,
         parameters=".param .u64 m, .param .u32 n",
     )  # fmt: skip
     g, s = Symbol("global", 0, "g", 16), Symbol("shared", 0, "s", 16)
@@ -159,11 +159,22 @@ def test_lines_of_the_source_come_from_loc():
         ("ld.b32 _, [%tid.x];", 5, "the special register %tid.x is no address"),
         ("ld.b32 _, [_];", 5, "_ is no address"),
         ("ld.b32 _, [n, {_, 1}];", 5, "_ is no coordinate"),
-        (".reg .b32 a;\nop a+4;", 6, "the register a (.b32) with an offset outside of [ ]; expected a variable"),
+        (".reg .b32 a;\nop a+4;", 6, "a+4 is a sum; op writes a register"),
         ("op n|_;", 5, "n is the variable n (.param); expected a register on each side of '|'"),
         (".reg .v2 .b32 v; op {v, v};", 5, "an element of a vector is a register, a variable or a number"),
         (".reg .b32 v; op v.x;", 5, "the name v.x is not declared here"),
-        (".reg .v2 .b32 v; op v.z;", 5, "the name v.z is not declared here"),
+        (".reg .v2 .b32 v; op v.z;", 5, "v.z is no element of v, which has 2: .x .y (or .r .g)"),
+        (".reg .v4 .f32 v; op v.xy;", 5, "v.xy is no element of v, which has 4: .x .y .z .w (or .r .g .b .a)"),
+        (".reg .v2 .b32 v; op 1, v.y + 1;", 5, "an element of a vector, which has no offset and is no address"),
+        (".reg .v2 .b32 v; op 1, [v.y];", 5, "an element of a vector, which has no offset and is no address"),
+        (".reg .v2 .b32 v; op 1, [v];", 5, "a vector is no address"),
+        (".reg .v2 .pred v;", 5, "v, .v2 .pred: predicates have no vectors"),
+        (".reg .v4 .f64 v;", 5, "v, .v4 .f64: a vector has 128 bits at most"),
+        (".shared .v4 .b64 v;", 5, "v, .v4 .b64: a vector has 128 bits at most"),
+        (".param .v4 .f32 v;", 5, "v, .v4 .f32: .param variables are no vectors; write .align 16 .b8 [16]"),
+        (".reg .f32 a; op 1, a + 1;", 5, "the register a (.f32) with an offset outside of [ ]; expected an integer"),
+        (".reg .pred a; op 1, a + 1;", 5, "the register a (.pred) with an offset outside of [ ]; expected an integer"),
+        ("op 1, %tid.x + 1;", 5, "the special register %tid.x with an offset outside of [ ]; expected a variable"),
         (".shared .b8 s[];", 5, "s has no size; expected [number], or .extern before it"),
         (".local .b32 s<5>;", 5, "s<...> declares registers, not .local variables"),
         (".shared .pred s;", 5, "s is a predicate, which only a register can be"),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tests.ptx.memory.chunks import Chunk, instruction
 from wmma_emu.instructions import ARCHS, Arch
 from wmma_emu.ptx.memory.memory import Memory
-from wmma_emu.ptx.program.program import AddressOperand, Immediate, Predicate, Register, VectorOperand
+from wmma_emu.ptx.program.program import AddressOperand, Immediate, Predicate, Register, Symbol, VectorOperand
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps import async_copies, atomics, memory_steps
 from wmma_emu.ptx.steps.forms import Binding
@@ -53,14 +53,15 @@ class Stepper:
         return np.broadcast_to(self.state.read(register, register.type), self.state.shape)
 
     def operand(self, text):
-        """Read an operand: "r1", "[rd1+8]", "{r1,r2}", "!p0", a number, or "_"."""
+        """Read an operand: "r1", "[rd1+8]", "[16]" of shared memory, "{r1,r2}", "!p0", a number, or "_"."""
         if isinstance(text, int):
             return Immediate("int", text)
         if text == "_":
             return None
         if text[0] == "[":
             base, _, offset = text[1:-1].partition("+")
-            return AddressOperand(Immediate("int", int(base)) if base.isdigit() else self.names[base], int(offset or 0))
+            variable = Symbol("shared", int(base), "s", 4) if base.isdigit() else self.names[base]
+            return AddressOperand(variable, int(offset or 0))
         if text[0] == "{":
             return VectorOperand(tuple(self.operand(x) for x in text[1:-1].split(",")))
         if text[0] == "!":

@@ -61,15 +61,23 @@ def value_step(instruction: Instruction, form: Form, carry: Register) -> Step:
 
         return one
 
+    apart = [registers_of(x) for x in sources] if _moves_elements(instruction) else None
+
     def several(state: State, active: Active) -> None:
         lost = None if state.watched.isdisjoint(used) else of_undefined(state, active)
         results: Any = compute(*[read(state) for read in reads])
         results = results if isinstance(results, tuple) else (results,)
-        for index, cast, result in zip(indices, casts, results, strict=True):
+        masks = [lost] * len(indices) if lost is None or apart is None else [state.undefined(x) for x in apart]
+        for index, cast, result, mask in zip(indices, casts, results, masks, strict=True):
             if index is not None:
-                state.put(index, result if cast is None else result.astype(cast), active, lost)
+                state.put(index, result if cast is None else result.astype(cast), active, mask)
 
     return several
+
+
+def _moves_elements(instruction: Instruction) -> bool:
+    """Whether each result is one of the sources as it is: what one element is made of does not concern the others."""
+    return instruction.mnemonic == "mov" and all(isinstance(x, VectorOperand) for x in instruction.operands)
 
 
 def _require_widths(instruction: Instruction, operands: list[Any], types: tuple[str, ...]) -> None:

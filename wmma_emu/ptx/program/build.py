@@ -155,7 +155,7 @@ def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
         if variable.space != "param":
             raise fault(linker.module.lines, variable, "a parameter of a kernel is .param, not .reg")
         offset = align(offset, alignment)
-        symbol = Symbol("param", offset, variable.name, size)
+        symbol = Symbol("param", offset, variable.name, size, is_parameter=True)
         enter(linker, root.names, variable, symbol)
         linker.storage.keep(symbol, variable)
         found.append(Parameter(variable.name, variable.type, size, alignment, offset, "ptr" in variable.attributes))

@@ -17,11 +17,13 @@ from wmma_emu.ptx.program.program import (
     SourceLine,
     Special,
     Symbol,
+    VectorOperand,
 )
 from wmma_emu.ptx.program.resolve import name_of
 from wmma_emu.ptx.program.scopes import Names
 from wmma_emu.ptx.program.sizes import BYTES
 from wmma_emu.ptx.syntax.tree import Call, FunctionText, InstructionText, OperandText, VariableText
+from wmma_emu.ptx.widths import bits_of_type
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.program.link import Linker
@@ -113,12 +115,15 @@ class _Handing:
         for i, (result, (origin, declared)) in enumerate(zip(results, formals, strict=True), 1):
             if result is None:
                 continue
-            if not isinstance(result, Register | Symbol):
+            if not isinstance(result, Register | Symbol | VectorOperand):
                 self.linker.resolver.fault(self.text, "a result of a call goes to a register or a .param variable")
             self._hand(origin, result, declared, i)
 
     def _hand(self, source: Operand, target: Operand, formal: VariableText, number: int) -> None:
         """Hand one value over, as the type of the parameter that the function declares."""
+        if isinstance(source, VectorOperand) or isinstance(target, VectorOperand):
+            self._hand_vector(source, target, formal, number)
+            return
         kind = "b" + str(8 * BYTES[formal.type]) if formal.type not in ("f32", "f64", "pred") else formal.type
         if isinstance(source, Symbol) and isinstance(target, Symbol):
             if source.bytes != target.bytes:
@@ -134,6 +139,20 @@ class _Handing:
         else:
             self._add("mov", (kind,), (target, source))
 
+    def _hand_vector(self, source: Operand, target: Operand, formal: VariableText, number: int) -> None:
+        """Hand a vector over: to one of the same elements, or as one value of as many bits."""
+        given, wanted = _widths(source), _widths(target)
+        if given == wanted:
+            self._add("mov", (f"v{len(given)}", f"b{given[0]}"), (target, source))
+        elif isinstance(source, Immediate) or (1 in (len(given), len(wanted)) and sum(given) == sum(wanted)):
+            self._add("mov", (f"b{sum(wanted)}",), (target, source))
+        else:
+            self.linker.resolver.fault(
+                self.text, f"argument or result {number}: the parameter {shown(formal.name)} is "
+                f"{f'.v{formal.vector} ' if formal.vector > 1 else ''}.{formal.type}; "
+                "expected a vector of as many elements as wide, or one register of as many bits"
+            )  # fmt: skip
+
     def _add(self, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand, ...]) -> None:
         self.instructions.append(
             Instruction(
@@ -141,6 +160,12 @@ class _Handing:
                 self.text.column, self.source,
             )
         )  # fmt: skip
+
+
+def _widths(operand: Operand) -> list[int]:
+    """Bits of the registers of an operand; none for what is in memory."""
+    parts = operand.elements if isinstance(operand, VectorOperand) else (operand,)
+    return [bits_of_type(x.type) for x in parts if isinstance(x, Register)]
 
 
 def add_call(
@@ -163,6 +188,8 @@ def add_call(
             )
     opcode = ".".join((text.mnemonic, *text.modifiers))
     if function.body is None:
+        if any(isinstance(x, VectorOperand) for x in (*results, *arguments)):
+            linker.resolver.unsupported(text, f"{shown(function.name)} has no body; it takes no vectors here")
         linker.instructions.append(
             Instruction(
                 opcode, text.mnemonic, text.modifiers, (*results, *arguments), guard, text.line, text.column, source,
@@ -192,7 +219,8 @@ def _actual(linker: "Linker", text: OperandText, where: InstructionText) -> Oper
         what = "a parameter of the kernel" if found.space == "param" else f".{found.space}"
         message = f"{shown(found.name)} is {what}; a call takes registers, numbers and .param variables of the function"
         linker.resolver.fault(where, message, name_of(text))
-    if found is not None and not isinstance(found, Symbol | Register | Immediate | Special):
+    is_vector = isinstance(found, VectorOperand) and all(isinstance(x, Register) for x in found.elements)
+    if found is not None and not (is_vector or isinstance(found, Symbol | Register | Immediate | Special)):
         name = name_of(text)
         linker.resolver.fault(where, f"{shown(name) or 'this'} is no register, number or .param variable", name)
     return found

@@ -16,7 +16,7 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 
-__all__ = ["Blocks", "constants", "definitions", "needed", "reads", "registers_in", "writes"]
+__all__ = ["READS_FIRST", "Blocks", "constants", "definitions", "needed", "reads", "registers_in", "writes"]
 
 _ENDS = frozenset("bra brx call ret exit trap brkpt pmevent membar".split())
 """What ends straight-line code, guarded or not."""
@@ -28,7 +28,7 @@ _VALUES = frozenset(
 )  # fmt: skip
 """What stays in straight-line code when it is guarded; everything else becomes a branch around itself."""
 
-_READS_FIRST = frozenset(
+READS_FIRST = frozenset(
     "bar barrier wgmma st stmatrix red prefetch prefetchu cp mbarrier tcgen05 discard nanosleep".split()
 )
 """What may read its first operand."""
@@ -82,7 +82,7 @@ def reads(instruction: Instruction) -> tuple[int, ...]:
     """
     operands = instruction.operands
     first = operands[0] if operands else None
-    written = isinstance(first, Register | VectorOperand | PairOperand) and instruction.mnemonic not in _READS_FIRST
+    written = isinstance(first, Register | VectorOperand | PairOperand) and instruction.mnemonic not in READS_FIRST
     named = [x for operand in operands[written:] for x in registers_in(operand)]
     return (*named, *registers_in(instruction.guard))
 

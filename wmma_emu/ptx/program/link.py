@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.calls import Callee, add_call, callee_of, enter, formal
 from wmma_emu.ptx.program.faults import reason_of, shown
+from wmma_emu.ptx.program.flow import READS_FIRST
 from wmma_emu.ptx.program.jumps import Jump, Table, Waiting
 from wmma_emu.ptx.program.module_names import ModuleNames, require_complete
-from wmma_emu.ptx.program.program import Instruction, Operand, Predicate, Refusal, SourceLine, Symbol
+from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Refusal, SourceLine, Symbol
 from wmma_emu.ptx.program.resolve import Resolver
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tokens import is_name
@@ -22,6 +23,7 @@ from wmma_emu.ptx.syntax.tree import (
     Statement,
     VariableText,
 )
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["Linker"]
 
@@ -122,6 +124,7 @@ class Linker:
     def _refuse(
         self, opcode: str, statement: InstructionText | VariableText, error: UnsupportedInstructionError
     ) -> None:
+        self.resolver.sums.clear()
         self.refusals.append(Refusal(opcode, statement.line, reason_of(error)))
 
     def _falls_off(self, first: int) -> bool:
@@ -194,9 +197,27 @@ class Linker:
                 operands.append(found[x.text])
             else:
                 operands.append(resolver.operand(x, text))
+        if resolver.sums:
+            self._add_sums(text, operands[0], guard, source)
         self.instructions.append(
             Instruction(opcode, mnemonic, modifiers, tuple(operands), guard, text.line, text.column, source)
         )
+
+    def _add_sums(
+        self, text: InstructionText, first: Operand | None, guard: Predicate | None, source: SourceLine | None
+    ) -> None:
+        """Add what ``register + number`` stands for among the operands, before the instruction that reads it."""
+        sums, self.resolver.sums = self.resolver.sums, []
+        for target, base, number in sums:
+            if target is first and text.mnemonic not in READS_FIRST:
+                self.resolver.fault(
+                    text, f"{shown(target.name)} is a sum; {text.mnemonic} writes a register", base.name
+                )
+            width = bits_of_type(target.type)
+            operands = target, base, Immediate("int", number % (1 << width))
+            self.instructions.append(
+                Instruction(f"add.u{width}", "add", (f"u{width}",), operands, guard, text.line, text.column, source)
+            )
 
     def _jump(self, text: InstructionText, guard: Predicate | None, source: SourceLine | None, scope: _Open) -> None:
         last = text.operands[-1] if text.operands else None
@@ -204,6 +225,8 @@ class Linker:
             expected = "a label" if text.mnemonic == "bra" else "a register and a list of labels (.branchtargets)"
             self.resolver.fault(text, f"{text.mnemonic} takes {expected}")
         operands = (self.resolver.operand(text.operands[0], text),) if text.mnemonic == "brx" else ()
+        if self.resolver.sums:
+            self.resolver.fault(text, f"{text.mnemonic} takes a register and a list of labels; add beforehand")
         jump = Jump(len(self.instructions), text, self._opcodes[text.mnemonic, text.modifiers], guard, source, operands)
         self.instructions.append(None)
         if text.mnemonic == "bra":

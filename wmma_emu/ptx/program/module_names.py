@@ -12,6 +12,9 @@ from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText, Scope, VariableTe
 __all__ = ["ModuleNames", "names_of_module", "require_complete"]
 
 
+_MOST_VECTOR_BYTES = 16
+
+
 @dataclass(slots=True)
 class ModuleNames:
     """Names of a module.
@@ -100,9 +103,25 @@ def require_complete(lines: tuple[str, ...], variable: VariableText) -> None:
         raise fault(lines, variable, f"{shown(variable.name)}<...> declares registers, not .{variable.space} variables")
     if variable.type == "pred" and variable.space != "reg":
         raise fault(lines, variable, f"{shown(variable.name)} is a predicate, which only a register can be")
+    if variable.vector > 1:
+        _require_vector(lines, variable)
     unsized = bool(variable.sizes) and variable.sizes[0] == 0 and variable.initial is None
     if unsized and "extern" not in variable.attributes and variable.space != "param":
         raise fault(lines, variable, f"{shown(variable.name)} has no size; expected [number], or .extern before it")
+
+
+def _require_vector(lines: tuple[str, ...], variable: VariableText) -> None:
+    """Refuse vectors that ptxas does not have: of predicates, of parameters in memory, of more than 128 bits."""
+    what = f"{shown(variable.name)}, .v{variable.vector} .{variable.type}"
+    if variable.type == "pred":
+        raise fault(lines, variable, f"{what}: predicates have no vectors")
+    if variable.space == "param":
+        bytes_each = element_bytes(variable)
+        raise fault(
+            lines, variable, f"{what}: .param variables are no vectors; write .align {bytes_each} .b8 [{bytes_each}]"
+        )
+    if element_bytes(variable) > _MOST_VECTOR_BYTES:
+        raise fault(lines, variable, f"{what}: a vector has {8 * _MOST_VECTOR_BYTES} bits at most")
 
 
 def _add_function(names: ModuleNames, defined: dict[str, Placed], function: FunctionText) -> None:

@@ -53,13 +53,15 @@ class Symbol:
     """A variable: where it begins in its space ("global", "const", "shared", "local", "param"); ``name`` for messages.
 
     ``offset`` counts bytes from the start of the module's global or constant memory, of the block's shared memory, of
-    the thread's local memory, or of the kernel's parameters. Variables of ``.param`` inside functions are "local".
+    the thread's local memory, or of the kernel's parameters. Variables of ``.param`` inside functions are "local", and
+    ``is_parameter`` tells them from those of ``.local``.
     """
 
     space: str
     offset: int
     name: str
     bytes: int
+    is_parameter: bool = field(default=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

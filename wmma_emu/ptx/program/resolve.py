@@ -21,12 +21,16 @@ from wmma_emu.ptx.program.scopes import Names
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tree import Address, Call, Guard, Literal, Name, Negated, OperandText, Pair, Vector
+from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["Resolver", "name_of"]
 
 _SINK = "_"
 
 _WARP_SIZE = 32
+
+_SUMMED = frozenset("b16 b32 b64 u16 u32 u64 s16 s32 s64".split())
+"""Types of the registers to which a number is added where they are operands."""
 
 _SELECTOR = re.compile(r"[bh][0-7]{1,4}\Z")
 """Bytes and halves of words (PTX ISA 9.1, Video Instructions)."""
@@ -41,17 +45,20 @@ class Resolver:
         Those of the function that is being read.
     made : dict
         Registers and symbols of declarations, by `id` of the declaration and name.
+    sums : list of (Register, Register, int)
+        ``register + number`` among the operands since it was emptied: the register of the sum, and both parts.
     used : dict of Symbol to None
         Global and constant variables that were looked up.
     """
 
-    __slots__ = ("made", "module", "names", "storage", "used")
+    __slots__ = ("made", "module", "names", "storage", "sums", "used")
 
     def __init__(self, module: ModuleNames, storage: Storage) -> None:
         self.module = module
         self.storage = storage
         self.names = Names()
         self.made: dict[tuple[int, str], Operand] = {}
+        self.sums: list[tuple[Register, Register, int]] = []
         self.used: dict[Symbol, None] = {}
 
     def fault(self, where: Placed, message: str, name: str = "") -> NoReturn:
@@ -140,7 +147,15 @@ class Resolver:
         if self.names.has_label(name):
             self.fault(where, f"{shown(name)} is a label; expected a register, a variable or a number", name)
         whole, _, part = name.partition(".")
-        if _SELECTOR.match(part) and self.names.lookup(whole) is not None:
+        declared = self.names.lookup(whole)
+        if part and declared is not None and declared.text.vector > 1 and declared.text.space == "reg":
+            count = declared.text.vector
+            elements = " ".join(f".{x}" for x in "xyzw"[:count])
+            self.fault(
+                where, f"{shown(name)} is no element of {shown(whole)}, which has {count}: {elements} "
+                f"(or {' '.join(f'.{x}' for x in 'rgba'[:count])})", name,
+            )  # fmt: skip
+        if _SELECTOR.match(part) and declared is not None:
             self.unsupported(
                 where, f"{shown(name)} is a part of a register, which is not modelled; take it out with bfe", name,
             )  # fmt: skip
@@ -163,13 +178,21 @@ class Resolver:
 
     def _address(self, text: Address, where: Placed) -> Operand:
         base = self.operand(text.base, where)
+        if "." in name_of(text.base) and isinstance(base, Register):
+            self.fault(
+                where, f"{_describe(base)} is an element of a vector, which has no offset and is no address; "
+                "mov it to a register", name_of(text.base),
+            )  # fmt: skip
         if text.form == "sum" or text.form == "element":
+            if text.form == "sum" and isinstance(base, Register):
+                return self._sum(base, text, where)
             if not isinstance(base, Symbol):
                 message = f"{_describe(base)} with an offset outside of [ ]; expected a variable"
                 self.fault(where, message, name_of(text.base))
             steps = self._elements(base) if text.form == "element" else 1
             shift = text.offset * steps
-            return Symbol(base.space, base.offset + shift, f"{base.name}{shift:+d}", max(0, base.bytes - shift))
+            left, name = max(0, base.bytes - shift), f"{base.name}{shift:+d}"
+            return Symbol(base.space, base.offset + shift, name, left, base.is_parameter)
         if not isinstance(base, Register | Symbol | Immediate) or (isinstance(base, Register) and base.type == "pred"):
             message = f"{_describe(base)} is no address; expected a register, a variable or a number in [ ]"
             self.fault(where, message, name_of(text.base))
@@ -182,6 +205,17 @@ class Resolver:
                 self.fault(where, "_ is no coordinate; expected a register or a number")
             coordinates.append(coordinate)
         return AddressOperand(base, text.offset, tuple(coordinates))
+
+    def _sum(self, base: Register, text: Address, where: Placed) -> Register:
+        """Make the register of ``register + number``: ptxas adds before the instruction, in the register's width."""
+        if base.type not in _SUMMED:
+            self.fault(
+                where, f"{_describe(base)} with an offset outside of [ ]; expected an integer register or a variable",
+                name_of(text.base),
+            )  # fmt: skip
+        target = self.storage.new_register(f"{base.name}{text.offset:+d}", f"b{bits_of_type(base.type)}")
+        self.sums.append((target, base, text.offset))
+        return target
 
     def _elements(self, symbol: Symbol) -> int:
         return self.storage.elements.get(symbol) or self.module.elements[symbol]

@@ -70,13 +70,12 @@ class Storage:
     def register(self, declared: Declared) -> Operand:
         """Make a register, or those of a vector (``.reg .v4 .f32 v``: v.x, v.y, v.z, v.w)."""
         if declared.text.vector == 1:
-            return self._register(declared.name, declared.text.type)
-        suffixes = "xyzw" if declared.text.vector <= 4 else "01234567"
-        return VectorOperand(
-            tuple(self._register(f"{declared.name}.{x}", declared.text.type) for x in suffixes[: declared.text.vector])
-        )
+            return self.new_register(declared.name, declared.text.type)
+        suffixes = "xyzw"[: declared.text.vector]
+        return VectorOperand(tuple(self.new_register(f"{declared.name}.{x}", declared.text.type) for x in suffixes))
 
-    def _register(self, name: str, kind: str) -> Register:
+    def new_register(self, name: str, kind: str) -> Register:
+        """Make one register; where the name is taken, one with a number behind it."""
         times = self._times.get(name, 0)
         self._times[name] = times + 1
         register = Register(len(self.registers), f"{name}#{times + 1}" if times else name, kind)
@@ -112,7 +111,7 @@ class Storage:
         else:
             offset = align(self.local_bytes, alignment)
             self.local_bytes = offset + size
-        return self.keep(Symbol("local", offset, variable.name, size), variable)
+        return self.keep(Symbol("local", offset, variable.name, size, variable.space == "param"), variable)
 
     def release(self, variable: VariableText, symbol: Symbol) -> None:
         """Let the ``.param`` variables of later scopes have the place of one whose scope has ended."""

@@ -4,43 +4,78 @@
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.program.faults import shown
 from wmma_emu.ptx.program.program import AddressOperand, Immediate, Instruction, Operand, Register, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["address_operand", "addresses_of", "space_of"]
+__all__ = ["address_operand", "addresses_of", "require_own_space", "space_of"]
+
+_GENERIC = ("global", "shared", "local")
+"""State spaces of the variables that an access without one may name; ptxas refuses .const and .param."""
 
 _SPACES = {
     "global", "const", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry", "param::func",
 }  # fmt: skip
 
 
-def address_operand(instruction: Instruction, operand: Operand | None) -> AddressOperand:
+def address_operand(
+    instruction: Instruction, operand: Operand | None, spaces: tuple[str, ...] | None = None
+) -> AddressOperand:
     """Require an operand to be an address.
+
+    Parameters
+    ----------
+    instruction : Instruction
+    operand : Operand or None
+    spaces : tuple of str, optional
+        What a variable may be in; that of the modifiers, else what generic addresses reach. ptxas is the source.
 
     Raises
     ------
     UnsupportedInstructionError
     """
-    if isinstance(operand, AddressOperand) and not operand.coordinates:
-        return operand
-    if isinstance(operand, Register | Symbol | Immediate):
-        return AddressOperand(operand)
-    raise UnsupportedInstructionError(
-        f"line {instruction.line}: {instruction.opcode} takes an address here, [register + constant] for one, "
-        f"not {operand}"
-    )
+    if not isinstance(operand, AddressOperand) or operand.coordinates:
+        raise _refusal(instruction, f"takes an address here, [register + constant] for one, not {operand}")
+    written = space_of(instruction)
+    spaces = spaces or ((written.split("::")[0],) if written else _GENERIC)
+    if isinstance(operand.base, Symbol):
+        require_own_space(instruction, operand.base, spaces)
+    elif isinstance(operand.base, Immediate) and spaces != ("local",):
+        raise _refusal(
+            instruction, f"[{operand.base.value}]: numbers are addresses of .local memory alone; use a register"
+        )
+    return operand
+
+
+def require_own_space(instruction: Instruction, symbol: Symbol, spaces: tuple[str, ...]) -> None:
+    """Require a variable to be declared in one of some state spaces.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+    """
+    declared = "param" if symbol.is_parameter else symbol.space
+    if declared not in spaces:
+        expected = " or ".join(f".{x}" for x in spaces)
+        raise _refusal(instruction, f"{shown(symbol.name)} is a .{declared} variable; expected one of {expected}")
+
+
+def _refusal(instruction: Instruction, why: str) -> UnsupportedInstructionError:
+    return UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")
 
 
 def space_of(instruction: Instruction, operand: AddressOperand | None = None) -> str:
-    """Find the state space among the modifiers, "" for generic; parameters of calls are local memory."""
-    for modifier in instruction.modifiers:
-        if modifier in _SPACES:
-            if operand is not None and isinstance(operand.base, Symbol) and modifier.startswith("param"):
-                return operand.base.space
-            return modifier
-    return ""
+    """Find the state space of an access, "" for generic; without an operand, what the modifiers say.
+
+    Where the modifiers name none, that of a variable is its own, as in ptxas; an address in a register is generic, of
+    whatever it was made. Parameters of functions are local memory.
+    """
+    written = next((x for x in instruction.modifiers if x in _SPACES), "")
+    if operand is not None and isinstance(operand.base, Symbol) and (not written or written.startswith("param")):
+        return operand.base.space
+    return written
 
 
 def addresses_of(state: State, operand: AddressOperand) -> Array:

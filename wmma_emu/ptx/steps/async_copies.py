@@ -59,7 +59,7 @@ def _copy(instruction: Instruction) -> Step:
         operands.pop()
     if len(operands) not in (3, 4):
         raise refuse(instruction, "takes two addresses, a size, and perhaps how much of it is read")
-    target, source = (address_operand(instruction, x) for x in operands[:2])
+    target, source = (address_operand(instruction, x, (y,)) for x, y in zip(operands, spaces, strict=False))
     size, limit = _number(instruction, operands[2]), operands[3] if len(operands) == 4 else None
     if size not in _SIZES[kind[0]]:
         raise refuse(instruction, f"copies {' or '.join(map(str, _SIZES[kind[0]]))} bytes, not {size}")

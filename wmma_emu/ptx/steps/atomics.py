@@ -44,13 +44,14 @@ def _atomic(instruction: Instruction, binding: Binding) -> Step:
     if len(operands) != needed:
         raise refuse(instruction, f"takes {needed} operands")
     targets = elements_of(operands.pop(0)) if returns else ()
-    address = address_operand(instruction, operands.pop(0))
+    spaces = None if space_of(instruction) else ("global", "shared")
+    address = address_operand(instruction, operands.pop(0), spaces)
     vectors = [elements_of(x) for x in operands]
     length = len(vectors[0])
     if any(len(x) != length for x in vectors) or (returns and len(targets) != length):
         raise refuse(instruction, "its vectors are of different lengths")
     require_values(instruction, *(x for vector in vectors for x in vector))
-    size, space = bits_of_type(kind) // 8, space_of(instruction)
+    size, space = bits_of_type(kind) // 8, space_of(instruction, address)
     ordering = next((x for x in instruction.modifiers if x in ORDERINGS), "relaxed")
     registers = [x if isinstance(x, Register) else None for x in targets]
 

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import (
+    AddressOperand,
     Instruction,
     Operand,
     PairOperand,
     Register,
     VectorOperand,
 )
-from wmma_emu.ptx.steps.addresses import address_operand, addresses_of
+from wmma_emu.ptx.steps.addresses import addresses_of
 from wmma_emu.ptx.threads import Active, Array
 
 if TYPE_CHECKING:
@@ -111,9 +112,8 @@ def read_registers(state: "State", elements: tuple[Operand | None, ...], kind: s
     return out
 
 
-def where_of(state: "State", instruction: Instruction, operand: Operand | None, active: Active) -> Array:
+def where_of(state: "State", instruction: Instruction, address: AddressOperand, active: Active) -> Array:
     """Read ``[base + offset]`` of each thread: uint64; what it is made of has to be defined."""
-    address = address_operand(instruction, operand)
     state.require_defined(instruction, address, active, "the address")
     return addresses_of(state, address)
 

@@ -12,6 +12,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Instruction, Register
 from wmma_emu.ptx.state import registers_of
+from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.steps.collectives import (
     LANE,
     executing,
@@ -54,15 +55,12 @@ def _in_order(opcode: str) -> str:
     return re.sub(r"\.(x\d+)(\.trans)?\.(m\d+n\d+)", r".\3.\1\2", opcode)
 
 
-def _space(instruction: Instruction) -> str:
-    return next((word for word in instruction.modifiers if word.startswith("shared")), "")
-
-
 def _load(instruction: Instruction, binding: Binding) -> Step:
     move, _ = lookup_move("ldmatrix", _in_order(instruction.opcode), binding.arch)
-    target, address = operands_of(instruction, 2)
+    target, source = operands_of(instruction, 2)
+    address = address_operand(instruction, source, ("shared",))
     results = targets_of(instruction, target, move.num_registers)
-    space = _space(instruction)
+    space = space_of(instruction, address)
 
     def step(state: "State", active: Active) -> None:
         lanes = _addressing(move, executing(state, active))
@@ -92,9 +90,10 @@ def _rows(words: Array, move: MatrixMove) -> NDArray[np.uint8]:
 
 def _store(instruction: Instruction, binding: Binding) -> Step:
     move, _ = lookup_move("stmatrix", _in_order(instruction.opcode), binding.arch)
-    address, source = operands_of(instruction, 2)
+    target, source = operands_of(instruction, 2)
+    address = address_operand(instruction, target, ("shared",))
     elements = sources_of(instruction, source, move.num_registers)
-    space = _space(instruction)
+    space = space_of(instruction, address)
 
     def step(state: "State", active: Active) -> None:
         lanes = _addressing(move, executing(state, active))

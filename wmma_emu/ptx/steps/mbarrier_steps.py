@@ -66,7 +66,7 @@ def _visits(
     memory, shape = state.memory, state.shape
     state.require_defined(instruction, address, active, "the address")
     active = state.threads.exists if active is None else active
-    space, addresses = space_of(instruction), addresses_of(state, address)
+    space, addresses = space_of(instruction, address), addresses_of(state, address)
     if not space:
         part = classify(addresses, fit(active, addresses.shape))[0]
         space, addresses = part.space, part.addresses
@@ -98,7 +98,7 @@ def _wrong(state: State, instruction: Instruction, mask: NDArray[np.bool_], text
 
 
 def _init(instruction: Instruction) -> Step:
-    address, count = address_operand(instruction, _operand(instruction, 0)), _value(instruction, 1)
+    address, count = _barrier(instruction, _operand(instruction, 0)), _value(instruction, 1)
 
     def step(state: State, active: Active) -> None:
         counts, barriers = state.read(count, "u32"), mbarriers_of(state.memory)
@@ -116,13 +116,17 @@ def _init(instruction: Instruction) -> Step:
 
 
 def _inval(instruction: Instruction) -> Step:
-    address = address_operand(instruction, _operand(instruction, 0))
+    address = _barrier(instruction, _operand(instruction, 0))
 
     def step(state: State, active: Active) -> None:
         for position in _visits(state, instruction, address, active, write=True).positions.tolist():
             mbarriers_of(state.memory).put(position, None)
 
     return step
+
+
+def _barrier(instruction: Instruction, operand: Operand | None) -> AddressOperand:
+    return address_operand(instruction, operand, ("shared",))
 
 
 def _operand(instruction: Instruction, k: int) -> Operand | None:
@@ -144,7 +148,7 @@ def _arrive(instruction: Instruction) -> Step:
     target = operands.pop(0) if returns and operands else None
     if not operands:
         raise refuse(instruction, "takes an address")
-    address, amount = address_operand(instruction, operands[0]), operands[1] if len(operands) > 1 else None
+    address, amount = _barrier(instruction, operands[0]), operands[1] if len(operands) > 1 else None
     require_values(instruction, *operands[1:2])
     drop = instruction.modifiers[0] == "arrive_drop"
     expects, never_completes = "expect_tx" in instruction.modifiers, "noComplete" in instruction.modifiers
@@ -169,7 +173,7 @@ def _arrive(instruction: Instruction) -> Step:
 
 def _transactions(sign: int) -> Callable[[Instruction], Step]:
     def build(instruction: Instruction) -> Step:
-        address, amount = address_operand(instruction, _operand(instruction, 0)), _value(instruction, 1)
+        address, amount = _barrier(instruction, _operand(instruction, 0)), _value(instruction, 1)
 
         def step(state: State, active: Active) -> None:
             amounts, barriers = state.read(amount, "u32"), mbarriers_of(state.memory)
@@ -185,7 +189,7 @@ def _transactions(sign: int) -> Callable[[Instruction], Step]:
 
 def _wait(instruction: Instruction) -> Step:
     target = _operand(instruction, 0)
-    address, phase = address_operand(instruction, _operand(instruction, 1)), _value(instruction, 2)
+    address, phase = _barrier(instruction, _operand(instruction, 1)), _value(instruction, 2)
     by_parity = "parity" in instruction.modifiers
     if target is not None and not isinstance(target, Register):
         raise refuse(instruction, "writes a predicate")
@@ -226,7 +230,7 @@ def arrive_of_copies(instruction: Instruction, counted: bool) -> Step:
 
     Without .noinc the phase needs one arrival more than its count says, which is this one: the two cancel.
     """
-    address = address_operand(instruction, instruction.operands[0] if instruction.operands else None)
+    address = _barrier(instruction, _operand(instruction, 0))
 
     def step(state: State, active: Active) -> None:
         memory = state.memory

@@ -5,9 +5,9 @@ import numpy as np
 
 from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.memory.places import BASES
-from wmma_emu.ptx.program.program import AddressOperand, Immediate, Instruction, Operand, Register, Special, Symbol
+from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
+from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, require_own_space, space_of
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import Plain, extended, parse, refuse, require_values
 from wmma_emu.ptx.threads import Array
@@ -104,28 +104,18 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
     return step
 
 
-def _value_of_address(state: State, operand: Operand | None) -> Array:
-    """Read an address that is an operand without brackets: a register, a variable, a variable and an offset."""
-    if isinstance(operand, AddressOperand):
-        return addresses_of(state, operand)
-    return state.read(operand, "u64")
-
-
-def _require_address_value(instruction: Instruction, operand: Operand | None) -> None:
-    if not isinstance(operand, AddressOperand):
-        require_values(instruction, operand)
-
-
 def _cvta(instruction: Instruction, binding: Binding) -> Step:
     target, source = _two(instruction)
     space = space_of(instruction).split("::")[0]
     if not space:
         raise refuse(instruction, "needs a state space: .global .shared .local .const .param")
+    if isinstance(source, Symbol):
+        require_own_space(instruction, source, (space,))
     window = np.uint64(BASES.get(space, 0))
     back = "to" in instruction.modifiers
 
     def step(state: State, active: Active) -> None:
-        value = _value_of_address(state, source)
+        value = state.read(source, "u64")
         if window:
             value = value - window if back else value + window
         state.write(target, value, active, state.undefined_of(source))
@@ -138,7 +128,7 @@ def _isspacep(instruction: Instruction, binding: Binding) -> Step:
     space = space_of(instruction).split("::")[0]
 
     def step(state: State, active: Active) -> None:
-        value = _value_of_address(state, source)
+        value = state.read(source, "u64")
         if space == "const":
             found = state.memory.heap.is_constant(value)
         elif space == "global":
@@ -156,7 +146,7 @@ def _two(instruction: Instruction) -> tuple[Register | None, Operand | None]:
     target, source = instruction.operands
     if target is not None and not isinstance(target, Register):
         raise refuse(instruction, "writes a register")
-    _require_address_value(instruction, source)
+    require_values(instruction, source)
     return target, source
 
 
@@ -165,7 +155,9 @@ def _mapa(instruction: Instruction, binding: Binding) -> Step:
     if len(instruction.operands) != 3:
         raise refuse(instruction, "takes a register, an address and the rank of a block")
     target, source, rank = instruction.operands
-    _require_address_value(instruction, source)
+    if isinstance(source, Symbol):
+        require_own_space(instruction, source, ("shared",))
+    require_values(instruction, source)
     require_values(instruction, rank)
     width = instruction.modifiers[-1]
 
@@ -178,14 +170,16 @@ def _mapa(instruction: Instruction, binding: Binding) -> Step:
                 "illegal operand", instruction, "the rank is not 0, and clusters of this launch have one block",
                 block=block, thread=thread, count=count,
             )  # fmt: skip
-        value = _value_of_address(state, source)
+        value = state.read(source, "u64")
         state.write(target, value.astype(f"u{bits_of_type(width) // 8}"), active)  # type: ignore[arg-type]
 
     return step
 
 
 def _getctarank(instruction: Instruction, binding: Binding) -> Step:
-    target, _ = _two(instruction)
+    target, source = _two(instruction)
+    if isinstance(source, Symbol):
+        require_own_space(instruction, source, ("shared",))
     return lambda state, active: state.write(target, np.zeros((1, 1, 1), np.uint32), active)
 
 
@@ -200,17 +194,19 @@ def _hint(instruction: Instruction, binding: Binding) -> Step:
 
 
 def _prefetch(instruction: Instruction, binding: Binding) -> Step:
-    address_operand(instruction, instruction.operands[0] if instruction.operands else None)
+    spaces = ("global",) if instruction.mnemonic == "prefetchu" else None
+    address_operand(instruction, instruction.operands[0] if instruction.operands else None, spaces)
     return _nothing
 
 
 def _discard(instruction: Instruction, binding: Binding) -> Step:
     # The bytes may hold anything afterwards; what they hold is one such thing. The address is checked.
     address = address_operand(instruction, instruction.operands[0] if instruction.operands else None)
+    space = space_of(instruction, address)
 
     def step(state: State, active: Active) -> None:
         addresses = addresses_of(state, address)
-        state.memory.load(instruction, space_of(instruction) or "", addresses, 8, 16, active, alignment=128)
+        state.memory.load(instruction, space, addresses, 8, 16, active, alignment=128)
 
     return step
 

@@ -10,7 +10,7 @@ from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["MOVE_ROWS"]
+__all__ = ["MOVE_ROWS", "VECTOR_ROWS"]
 
 
 def _same(value: Array) -> Array:
@@ -28,11 +28,23 @@ def _mov(instruction: Instruction, kind: str) -> Form:
     return Form((kind,), (kind,), _same)
 
 
+def _mov_vector(instruction: Instruction, vector: str, kind: str) -> Form:
+    count = int(vector[1:])
+    for operand in instruction.operands:
+        given = len(operand.elements) if isinstance(operand, VectorOperand) else 1
+        if given != count:
+            raise UnsupportedInstructionError(
+                f"{instruction.opcode} takes a vector of {count} on each side, not of {given}; "
+                f"mov.b{bits_of_type(kind) * count} packs and takes apart"
+            )
+    return Form((kind,) * count, (kind,) * count, lambda *elements: elements)
+
+
 def _elements(vector: VectorOperand | None, kind: str) -> int:
     """How many registers make a value of a type."""
     count = len(vector.elements) if vector is not None else 1
     width = bits_of_type(kind)
-    if kind == "pred" or count not in (2, 4) or width // count not in UNSIGNED:
+    if kind[0] != "b" or count not in (2, 4) or width // count not in UNSIGNED:
         raise UnsupportedInstructionError(
             f"mov.{kind} takes no {{...}} of {count}; a b16 is 2 of b8, a b32 2 of b16 or 4 of b8, "
             "a b64 2 of b32 or 4 of b16"
@@ -83,6 +95,7 @@ def _slct(instruction: Instruction, ftz: str, kind: str, chooser: str) -> Form:
     return Form((kind,), (kind, kind, chooser), by_integer if chooser == "s32" else by_float)
 
 
+_OF_32_BITS = "b16|b32|u16|u32|s16|s32|f32"
 _ALL = "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"
 
 MOVE_ROWS: Rows = {
@@ -92,3 +105,9 @@ MOVE_ROWS: Rows = {
     **form_rows("slct", f"-|ftz {_ALL} f32", _slct, "9.7.6.4"),
 }
 """Instructions that give values unchanged."""
+
+VECTOR_ROWS: Rows = {
+    **form_rows("mov", f"v2 {_ALL}", _mov_vector, "9.7.9.3"),
+    **form_rows("mov", f"v4 {_OF_32_BITS}", _mov_vector, "9.7.9.3"),
+}
+"""Moves of whole vectors, of 128 bits at most: as ptxas 13.0 takes them, no page of the manual has them."""

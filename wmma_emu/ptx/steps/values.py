@@ -11,7 +11,7 @@ from wmma_emu.ptx.steps.floats import FLOAT_ROWS
 from wmma_emu.ptx.steps.forms import ValueStep
 from wmma_emu.ptx.steps.halves import HALF_ROWS
 from wmma_emu.ptx.steps.integers import INTEGER_ROWS
-from wmma_emu.ptx.steps.moves import MOVE_ROWS
+from wmma_emu.ptx.steps.moves import MOVE_ROWS, VECTOR_ROWS
 from wmma_emu.ptx.steps.rows import Rows, builders
 from wmma_emu.ptx.steps.video import VIDEO_ROWS
 from wmma_emu.ptx.steps.video_words import REFUSED_OF_VIDEO, VIDEO_WORD_ROWS
@@ -44,7 +44,7 @@ ALL_VIDEO_ROWS: Rows = {**VIDEO_ROWS, **VIDEO_WORD_ROWS}
 """Every legal spelling of a video instruction."""
 
 VALUE_STEPS: dict[str, ValueStep] = {
-    **builders(VALUE_ROWS, REFUSED),
+    **builders({**VALUE_ROWS, **VECTOR_ROWS}, REFUSED),
     **builders(ALL_VIDEO_ROWS, REFUSED_OF_VIDEO),
     **builders(FACTOR_ROWS),
     "cvt": build_cvt,

@@ -10,8 +10,9 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Operand as Letter
 from wmma_emu.layouts import fragment_layout
 from wmma_emu.layouts.wmma_table import FRAGMENTS, MemoryLayout, Use
-from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand
 from wmma_emu.ptx.state import registers_of
+from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.steps.collectives import (
     executing,
     note,
@@ -41,22 +42,24 @@ class _Move(NamedTuple):
 
     tile: Tile
     space: str
-    address: Operand | None
+    address: AddressOperand
     vector: Operand | None
     stride: Operand | None
 
     @classmethod
     def of(cls, instruction: Instruction, binding: Binding) -> "_Move":
         """Read an instruction, ``wmma.load.a.sync.aligned.row.m16n16k16.global.f16``."""
-        direction, letter, order, shape, space, kind = _words(instruction)
+        direction, letter, order, shape, _, kind = _words(instruction)
         m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
         use = _USES[letter]
         stored = cast(MemoryLayout, order)
         layout = fragment_layout(use, m, n, k, kind, None if use == "accumulator" else stored, binding.arch)
         given = operands_of(instruction, 2, 3)
         require_values(instruction, *given[2:])
-        vector, address = (given[0], given[1]) if direction == "load" else (given[1], given[0])
-        return cls(Tile(layout, stored), space, address, vector, given[2] if len(given) == 3 else None)
+        vector, pointer = (given[0], given[1]) if direction == "load" else (given[1], given[0])
+        address = address_operand(instruction, pointer)
+        stride = given[2] if len(given) == 3 else None
+        return cls(Tile(layout, stored), space_of(instruction, address), address, vector, stride)
 
 
 def _words(instruction: Instruction) -> tuple[str, str, str, str, str, str]:

@@ -87,7 +87,7 @@ def _head(reader: Reader, attributes: tuple[str, ...]) -> _Head:
         reader.place += 1
         if word == "align":
             _set_alignment(reader, head)
-        elif word in ("v2", "v4", "v8"):
+        elif word in ("v2", "v4") and head.vector == 1 and not head.type:
             head.vector = int(word[1])
         elif word == "attribute":
             head.attributes += attribute_words(reader)
@@ -97,7 +97,7 @@ def _head(reader: Reader, attributes: tuple[str, ...]) -> _Head:
             head.attributes += _pointer(reader)
         else:
             reader.place -= 1
-            reader.fail("an alignment, a type or a name" if not head.type else "the name of a variable")
+            reader.fail("an alignment, .v2, .v4, a type or a name" if not head.type else "the name of a variable")
     if not head.type:
         reader.fail(f"a type of a .{head.space} variable, such as .b32")
     return head

@@ -70,13 +70,13 @@ def _named(reader: Reader, token: str) -> OperandText:
 
 
 def _offset(reader: Reader) -> int:
-    """Read ``+ 8``, ``+ -8``, ``- 8``, or nothing."""
-    if reader.tokens[reader.place] == "+":
-        reader.place += 1
-        if is_name(reader.tokens[reader.place]) and reader.tokens[reader.place] != "WARP_SZ":
-            reader.fail("an offset that is a number (an address has one register)")
-    elif reader.tokens[reader.place] != "-":
+    """Read ``+ 8``, ``+ -8``, or nothing."""
+    if reader.tokens[reader.place] == "-":
+        reader.fail("'+' before an offset, + -8 for one")
+    if not reader.accept("+"):
         return 0
+    if is_name(reader.tokens[reader.place]) and reader.tokens[reader.place] != "WARP_SZ":
+        reader.fail("an offset that is a number (an address has one register)")
     return wrap("s64", integer(reader, "an offset", -(2**63), 2**64 - 1)).value
 
 
@@ -124,7 +124,7 @@ def _vector(reader: Reader) -> Vector:
         if after == "," or after == "}":
             found = known.get(token) or simple(reader, token)
         if found is None:
-            found = operand(reader)
+            found = _without_offset(reader, "an element of a vector")
         else:
             reader.place = place + 1
         elements.append(found)
@@ -165,8 +165,17 @@ def _parenthesised(reader: Reader) -> tuple[OperandText, ...]:
     while True:
         if reader.tokens[reader.place] in ("{", "["):
             reader.fail("a register, a variable or a number")
-        found.append(operand(reader))
+        found.append(_without_offset(reader, "an argument of a call"))
         if not reader.accept(","):
             break
     reader.take(")", "or ',' in a list of a call")
     return tuple(found)
+
+
+def _without_offset(reader: Reader, what: str) -> OperandText:
+    """Read an operand where ``name + 4`` does not stand."""
+    place = reader.place
+    found = operand(reader)
+    if isinstance(found, Address):
+        raise reader.error(f"a name with an offset is no {what.split(' ', 1)[1]}; add it beforehand", place)
+    return found
