@@ -13,10 +13,10 @@ from wmma_emu.errors import AlignmentError, FragmentMismatchError, shorten
 from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
-from wmma_emu.ptx.launch.elements import Element
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of, require_readable, require_type, shown_array
 from wmma_emu.ptx.launch.source_types import SourceType
 from wmma_emu.ptx.launch.structs import Struct
+from wmma_emu.ptx.launch.takers import Taker, kind_of
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -51,8 +51,8 @@ def read_arguments(
     ----------
     program : KernelProgram
     values : sequence
-        One a parameter: arrays, `raw` arrays, or 0 or None, for pointers; numbers for scalars; bytes, a NumPy scalar or a `Struct` of
-        the same size for structs.
+        One a parameter: arrays, `raw` arrays, or 0 or None, for pointers; numbers for scalars; bytes, a NumPy scalar or
+        a `Struct` of the same size for structs.
     called : str
         What messages call the kernel; its name in the text if left out.
     labels : sequence of str
@@ -73,16 +73,16 @@ def read_arguments(
     own = ["" if x.name == f"{program.name}_param_{i}" else x.name for i, x in enumerate(seen)]
     names = list(labels) if len(labels) == len(seen) else own
     if len(values) != len(seen):
-        listed = ", ".join(f"{name} {_kind(x)}".lstrip() for name, x in zip(names, seen, strict=True)) or "none"
+        listed = ", ".join(f"{name} {kind_of(x)}".lstrip() for name, x in zip(names, seen, strict=True)) or "none"
         raise FragmentMismatchError(
             f"{called} takes {len(seen)} argument{'s' * (len(seen) != 1)}, {len(values)} "
             f"{'was' if len(values) == 1 else 'were'} given; its parameters are {listed}"
         )
     out = []
-    sources = list(types) or [None] * len(seen)
+    sources: Sequence[SourceType | None] = types or [None] * len(seen)
     for i, (name, parameter, source, value) in enumerate(zip(names, seen, sources, values, strict=True)):
         label = f"argument {i}{f' ({name})' if name else ''} of {called}"
-        out.append(Argument(parameter, label, _read(_Taker(parameter, source), value, label)))
+        out.append(Argument(parameter, label, _read(Taker(parameter, source), value, label)))
     return out + [Argument(x, x.name, bytes(x.bytes)) for x in program.parameters[len(seen) :]]
 
 
@@ -116,67 +116,12 @@ def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int])
             )
 
 
-def _kind(parameter: Parameter) -> str:
-    """Say what a parameter is, as in ``.u32``."""
-    if _is_struct(parameter):
-        return f"struct of {parameter.bytes} bytes"
-    return f".{parameter.type}" + (" pointer" if parameter.is_pointer else "")
-
-
-def _is_struct(parameter: Parameter) -> bool:
-    return parameter.bytes * 8 != bits_of_type(parameter.type)
-
-
-class _Taker(NamedTuple):
-    """A parameter, by its type in the text and in the source."""
-
-    parameter: Parameter
-    source: SourceType | None
-
-    @property
-    def is_pointer(self) -> bool:
-        """Whether it is known to be one."""
-        return self.parameter.is_pointer or (self.source is not None and self.source.is_pointer)
-
-    @property
-    def may_point(self) -> bool:
-        """Whether an array can stand for it."""
-        parameter, source = self.parameter, self.source
-        if source is not None and source.element is not None and not source.is_pointer:
-            return False
-        return self.is_pointer or (parameter.bytes == 8 and parameter.type in ("u64", "b64", "s64"))
-
-    @property
-    def reaches_arrays(self) -> bool:
-        """Whether the state space that it points to is one where arrays are."""
-        return self.parameter.pointee_space in ("", "global", "generic")
-
-    @property
-    def number(self) -> Element | None:
-        """What it is by value, where that is known."""
-        return None if self.source is None or self.source.is_pointer else self.source.element
-
-    def legal(self) -> str:
-        """Say what it takes."""
-        parameter, known = self.parameter, self.source.text if self.source else ""
-        if _is_struct(parameter):
-            size = f"a struct of {parameter.bytes} bytes: bytes, a NumPy scalar or a wmma_emu.ptx.Struct of that size"
-            return f"{known}, {size}" if known else size
-        if self.is_pointer and not self.reaches_arrays:
-            return f"an address in {parameter.pointee_space} memory: an integer"
-        if self.is_pointer:
-            return f"{known or 'a pointer'}: a NumPy array, or 0"
-        if parameter.type[0] == "f":
-            return f"{known or f'a .{parameter.type}'}: a number"
-        return f"{known or f'a .{parameter.type}'}: " + ("an array, or an integer" if self.may_point else "an integer")
-
-
-def _read(taker: _Taker, value: Any, label: str) -> "bytes | NDArray[Any] | Raw | Struct":
+def _read(taker: Taker, value: Any, label: str) -> "bytes | NDArray[Any] | Raw | Struct":
     if isinstance(value, np.ndarray) and value.ndim == 0 and not taker.may_point:
         value = value[()]
     if isinstance(value, np.ndarray | Raw):
         return _pointer(taker, value, label)
-    if _is_struct(taker.parameter) or isinstance(value, Struct | bytes | bytearray):
+    if taker.is_struct or isinstance(value, Struct | bytes | bytearray):
         return _struct(taker, value, label)
     if value is None and taker.may_point:
         return bytes(8)
@@ -192,7 +137,7 @@ def _read(taker: _Taker, value: Any, label: str) -> "bytes | NDArray[Any] | Raw 
     return _scalar(taker, value, label)
 
 
-def _pointer(taker: _Taker, value: NDArray[Any] | Raw, label: str) -> NDArray[Any] | Raw:
+def _pointer(taker: Taker, value: NDArray[Any] | Raw, label: str) -> NDArray[Any] | Raw:
     """Check that an array can stand for a pointer."""
     if not taker.may_point or not taker.reaches_arrays:
         array = value.array if isinstance(value, Raw) else value
@@ -204,7 +149,7 @@ def _pointer(taker: _Taker, value: NDArray[Any] | Raw, label: str) -> NDArray[An
     return value
 
 
-def _struct(taker: _Taker, value: Any, label: str) -> "bytes | Struct":
+def _struct(taker: Taker, value: Any, label: str) -> "bytes | Struct":
     """Read a struct by its size."""
     if not isinstance(value, bytes | bytearray | Struct | np.generic):
         raise FragmentMismatchError(f"{label} is {taker.legal()}, not {shorten(value)}")
@@ -220,7 +165,7 @@ def _struct(taker: _Taker, value: Any, label: str) -> "bytes | Struct":
     return bytes(value) if isinstance(value, bytes | bytearray) else value.tobytes()
 
 
-def _scalar(taker: _Taker, value: Any, label: str) -> bytes:
+def _scalar(taker: Taker, value: Any, label: str) -> bytes:
     parameter = taker.parameter
     kind, bits = parameter.type[0], bits_of_type(parameter.type)
     number = integer_of(value)
@@ -231,7 +176,7 @@ def _scalar(taker: _Taker, value: Any, label: str) -> bytes:
         return bytes(value.tobytes())  # a pattern of any type: float32, bfloat16
     if kind == "f":
         return _float(taker, value, number, label)
-    least, most = _range(taker)
+    least, most = taker.range
     if number is None:
         raise FragmentMismatchError(f"{label} is {taker.legal()}, not {shorten(value)}{_integer_hint(value)}")
     if not least <= number <= most:
@@ -239,16 +184,7 @@ def _scalar(taker: _Taker, value: Any, label: str) -> bytes:
     return (number % (1 << bits)).to_bytes(bits // 8, "little")
 
 
-def _range(taker: _Taker) -> tuple[int, int]:
-    """Least and largest integer: of the source's type, or of either that the text's type may be."""
-    if taker.number is not None and taker.number.kind != "float":
-        return taker.number.range
-    # Compilers write .u32 for int and for unsigned alike: either range is legal, of .s32 only its own.
-    kind, bits = taker.parameter.type[0], bits_of_type(taker.parameter.type)
-    return -(1 << (bits - 1)), (1 << (bits - (kind == "s"))) - 1
-
-
-def _float(taker: _Taker, value: Any, number: int | None, label: str) -> bytes:
+def _float(taker: Taker, value: Any, number: int | None, label: str) -> bytes:
     """Round to the parameter's format as C does; what is narrower is exact."""
     parameter, size = taker.parameter, taker.parameter.bytes
     if isinstance(value, np.floating) and value.dtype == np.dtype(f"f{size}"):

@@ -39,7 +39,8 @@ class Element(NamedTuple):
         """The least and the largest integer."""
         if self.kind == "bool":
             return 0, 1
-        return (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.kind == "int" else (0, (1 << self.bits) - 1)
+        half = 1 << (self.bits - 1)
+        return (-half, half - 1) if self.kind == "int" else (0, 2 * half - 1)
 
 
 _FLOATS = {

@@ -181,8 +181,9 @@ def _explain_kernel(kernel: "Kernel") -> KernelExplanation:
     program, compiled = kernel.program, kernel.compiled
     counts = Counter(x.opcode for x in program.instructions)
     return KernelExplanation(
-        program.name, plain_name(program.name), program.parameters, kernel.types, len(program.registers), len(program.instructions),
-        program.shared_bytes, program.dynamic_offset is not None, program.local_bytes, program.required_block,
+        program.name, plain_name(program.name), program.parameters, kernel.types, len(program.registers),
+        len(program.instructions), program.shared_bytes, program.dynamic_offset is not None, program.local_bytes,
+        program.required_block,
         program.max_block, dict(sorted(counts.items(), key=lambda x: (-x[1], x[0]))), compiled.missing,
         compiled.not_bit_exact, kernel.contracted,
     )  # fmt: skip

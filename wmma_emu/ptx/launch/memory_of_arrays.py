@@ -127,7 +127,7 @@ def require_type(array: NDArray[Any], source: SourceType, label: str) -> None:
     element = source.element
     if element is None or element.holds(array.dtype):
         return
-    dtype = element.dtypes[0]
+    dtype = element.dtypes[-1 if array.dtype.kind == "c" else 0]
     module = "np" if hasattr(np, dtype) else "ml_dtypes"
     name = f"{module}.{dtype}" if dtype != "bool" else "np.bool_"
     raise FragmentMismatchError(

@@ -4,9 +4,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from wmma_emu.ptx.launch.cpp_types import Node, shown, unqualified
+from wmma_emu.ptx.launch.cpp.demangle import Demangled, demangle
+from wmma_emu.ptx.launch.cpp.tree import Node, shown, unqualified
 from wmma_emu.ptx.launch.elements import Element, element_of_cpp, element_of_triton
-from wmma_emu.ptx.launch.mangling import Demangled, demangle
 from wmma_emu.ptx.program.program import KernelProgram
 
 __all__ = ["SourceType", "SourceTypes", "types_of_name", "types_of_triton"]
@@ -57,7 +57,7 @@ def types_of_name(program: KernelProgram) -> SourceTypes:
     return SourceTypes(types)
 
 
-_NOT_MANGLED = "the name is not mangled (extern \"C\"), so it has no types"
+_NOT_MANGLED = 'the name is not mangled (extern "C"), so it has no types'
 
 
 def types_of_triton(names: Sequence[str], signature: Mapping[str, str]) -> SourceTypes:
@@ -82,8 +82,8 @@ def _of_cpp(node: Node) -> SourceType:
     pointed = unqualified(plain.parts[0])
     while pointed.kind == "array":
         pointed = unqualified(pointed.parts[0])
-    element = element_of_cpp("unsigned long") if pointed.kind == "pointer" else element_of_cpp(_without_version(pointed))
-    return SourceType(text, True, element, text)
+    name = "unsigned long" if pointed.kind == "pointer" else _without_version(pointed)
+    return SourceType(text, True, element_of_cpp(name), text)
 
 
 def _familiar(node: Node) -> Node:
@@ -111,7 +111,7 @@ def _is_numba(found: Demangled) -> bool:
 
 
 def _of_numba(found: Demangled) -> Iterator[SourceType]:
-    """Yield the parameters that numba makes of each argument: seven or more of an array, and those of a tuple's parts."""
+    """Yield the parameters that numba makes of each argument: seven or more of an array, those of a tuple's parts."""
     for i, node in enumerate(found.parameters or ()):
         yield from _of_numba_argument(node, f"argument {i}")
 

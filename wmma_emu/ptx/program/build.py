@@ -171,10 +171,14 @@ def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
 
 def _pointee(attributes: Sequence[str]) -> tuple[bool, str, int]:
     """Say whether a parameter is a pointer, into which state space, and to what a multiple of what."""
-    words = [x.split() for x in attributes if x.split()[0] == "ptr"]
-    space = [x[1] for x in words if len(x) == 2]
-    multiples = [int(x[2]) for x in words if len(x) == 3]
-    return bool(words), *(space or [""]), *(multiples or [0])
+    space, multiple = "", 0
+    for attribute in attributes:
+        match attribute.split():
+            case ["ptr", "align", number]:
+                multiple = int(number)
+            case ["ptr", name]:
+                space = name
+    return "ptr" in attributes, space, multiple
 
 
 def _check(names: ModuleNames, tree: ModuleText, function: FunctionText) -> None:

@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-__all__ = ["Node", "elements", "pointer_to", "shown", "unqualified"]
+__all__ = ["Node", "elements", "pointer_to", "qualified", "shown", "unqualified"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Node:
     | member | | the class, and the type of its member |
     | pack | | types or values; expanded where a pattern is repeated |
 
-    ``size`` counts the nodes.
+    ``size`` counts nodes and letters.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class Node:
     size: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", 1 + sum(x.size for x in self.parts))
+        object.__setattr__(self, "size", 1 + len(self.text) + sum(x.size for x in self.parts))
 
 
 def shown(node: Node, declared: str = "") -> str:
@@ -67,9 +67,9 @@ def shown(node: Node, declared: str = "") -> str:
                 return shown(parts[0], f" {node.text}{declared}")
             return f"{node.text} {shown(parts[0], declared)}"
         case "array":
-            return shown(parts[0], f"{_apart(declared)}[{node.text}]")
+            return shown(parts[0], f"{' ' * bool(declared)}{declared.lstrip()}[{node.text}]")
         case "function":
-            return shown(parts[0], f"{_apart(declared)}({_listed(parts[1:])})")
+            return shown(parts[0], f" {declared.lstrip()}({_listed(parts[1:])})")
         case _:  # a pointer to a member
             head = f"({shown(parts[0])}::*{declared})"
             return shown(parts[1], head if parts[1].kind == "function" else f" {shown(parts[0])}::*{declared}")
@@ -78,10 +78,6 @@ def shown(node: Node, declared: str = "") -> str:
 def _listed(nodes: tuple[Node, ...]) -> str:
     """Write arguments; an empty pack is none."""
     return ", ".join(x for node in nodes if (x := shown(node)))
-
-
-def _apart(declared: str) -> str:
-    return f" {declared.lstrip()}" if declared else ""
 
 
 def unqualified(node: Node) -> Node:
@@ -133,3 +129,19 @@ def pointer_to(sign: str, node: Node) -> Node:
     if sign != "*" and node.kind == "pointer" and node.text != "*":
         return node if sign == "&&" else Node("pointer", "&", node.parts)
     return Node("pointer", sign, (node,))
+
+
+_QUALIFIERS = {"r": "__restrict__", "V": "volatile", "K": "const"}
+
+
+def qualified(letters: str, node: Node) -> Node:
+    """Qualify a type by letters of the mangled name, ``VK``.
+
+    Examples
+    --------
+    >>> shown(qualified("VK", Node("name", "int")))
+    'volatile const int'
+    """
+    for letter in reversed(letters):
+        node = Node("qualified", _QUALIFIERS[letter], (node,))
+    return node
