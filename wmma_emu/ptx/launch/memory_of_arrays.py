@@ -99,7 +99,8 @@ def require_readable(array: NDArray[Any], label: str) -> None:
         raise FragmentMismatchError(
             f"{label} is a view that is not contiguous ({shown_array(array)}, strides {array.strides}): a kernel finds "
             "other elements in its memory than the view has. Pass y = np.ascontiguousarray(x), and copy back with "
-            "x[...] = y; or, if the kernel is told the strides, its bytes: wmma_emu.ptx.raw(x)"
+            "x[...] = y; or, if the kernel is told the strides, its bytes: wmma_emu.ptx.raw(x) (on the command line "
+            "raw:x.npy)"
         )
 
 
@@ -133,7 +134,7 @@ def require_type(array: NDArray[Any], source: SourceType, label: str) -> None:
     raise FragmentMismatchError(
         f"{label} is {source.text}, and the array is of {array.dtype} (shape {array.shape}): pass an array of {name}, "
         f"such as y = x.astype({name}), which takes the results too; or, if the kernel is to take the bytes of x for "
-        "them, wmma_emu.ptx.raw(x)"
+        "them, wmma_emu.ptx.raw(x) (on the command line raw:x.npy)"
     )
 
 
