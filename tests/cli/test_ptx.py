@@ -81,7 +81,7 @@ def test_arrays_are_checked_against_the_types_of_the_source(run, texts):
     assert run(*command[:-2], "--arg", "y.npy=raw:f.npy", *command[-2:]).status == 0
     assert np.load("y.npy").tolist() == (2 * np.arange(8).reshape(2, 4)).tolist()
     assert run(*command[:-2], "--arg", "raw:x.npy", *command[-2:]).status == 1  # read-only
-    assert "parameters     0: float*; .u64 x, 8 bytes at 0" in run("ptx", "explain", "typed.ptx").out
+    assert "parameters     0: float* x; .u64, 8 bytes at 0" in run("ptx", "explain", "typed.ptx").out
 
 
 def test_findings_are_printed_and_the_status_is_one(run, texts):

@@ -145,6 +145,12 @@ def test_an_explanation_shows_the_types_of_the_source():
     assert [x["pointer"] for x in found["parameters"]] == [True, True, False] and found["types_not_known"] is None
 
 
+def test_names_of_the_text_stand_where_the_source_has_them():
+    text = entry(".param .u64 A, .param .u64 rows, .param .u32 n", "ret;").replace("k(", "_Z1kPK6__halfPA4_fi(")
+    shown = str(we.ptx.Module(text).explain())
+    assert "0: const half* A; .u64, 8" in shown and "1: float (* rows)[4]; .u64" in shown and "2: int n; .u32" in shown
+
+
 # Triton
 
 

@@ -196,8 +196,8 @@ def _parameter(kernel: str, index: int, parameter: Parameter, source: SourceType
     kind += f" to {parameter.pointee_space} memory" * bool(parameter.pointee_space)
     kind += f", aligned to {_bytes(parameter.pointee_alignment)}" * (parameter.pointee_alignment > 1)
     own = "" if parameter.name == f"{kernel}_param_{index}" else f" {parameter.name}"  # compilers' say nothing more
-    known = f"{source.with_name}; " if source is not None else ""
-    return f"{known}{kind}{own}, {_bytes(parameter.bytes)} at {parameter.offset}"
+    kind = f"{kind}{own}" if source is None else f"{source.with_name}; {kind}"
+    return f"{kind}, {_bytes(parameter.bytes)} at {parameter.offset}"
 
 
 def _names_used(program: KernelProgram) -> set[str]:

@@ -2,6 +2,7 @@
 """What the source says of a kernel's parameters: types of C++ and numba in its mangled name, types of Triton."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 from wmma_emu.ptx.launch.cpp.demangle import Demangled, demangle
@@ -47,7 +48,7 @@ def types_of_name(program: KernelProgram) -> SourceTypes:
         return SourceTypes((), "the mangled name is not understood" if is_mangled else _NOT_MANGLED)
     if found.parameters is None:
         return SourceTypes((), "the name has no types of parameters")
-    types = tuple(_of_numba(found) if _is_numba(found) else map(_of_cpp, found.parameters))
+    types = tuple(_of_numba(found) if _is_numba(found) else map(_of_cpp, found.parameters, _names(program)))
     if len(types) != len(program.parameters):
         return SourceTypes((), f"the name has {len(types)} parameters, the kernel {len(program.parameters)}")
     for source, parameter in zip(types, program.parameters, strict=True):
@@ -73,17 +74,24 @@ def _of_triton(name: str, text: str) -> SourceType:
     return SourceType(text, is_pointer, element, f"{text} {name}")
 
 
-def _of_cpp(node: Node) -> SourceType:
+def _names(program: KernelProgram) -> Iterator[str]:
+    """Yield the names that the text has for parameters, and none where they are numbers, or there are no more."""
+    for i, parameter in enumerate(program.parameters):
+        yield "" if parameter.name == f"{program.name}_param_{i}" else parameter.name
+    yield from repeat("")
+
+
+def _of_cpp(node: Node, name: str) -> SourceType:
     """Say what a type of C++ is; by value, ``const`` says nothing."""
-    text = shown(_familiar(node))
+    text, with_name = shown(_familiar(node)), shown(_familiar(node), f" {name}" if name else "")
     plain = unqualified(node)
     if plain.kind != "pointer":
-        return SourceType(text, False, element_of_cpp(shown(plain), pointed=False), text)
+        return SourceType(text, False, element_of_cpp(shown(plain), pointed=False), with_name)
     pointed = unqualified(plain.parts[0])
     while pointed.kind == "array":
         pointed = unqualified(pointed.parts[0])
-    name = "unsigned long" if pointed.kind == "pointer" else _without_version(pointed)
-    return SourceType(text, True, element_of_cpp(name), text)
+    element = element_of_cpp("unsigned long" if pointed.kind == "pointer" else _without_version(pointed))
+    return SourceType(text, True, element, with_name)
 
 
 def _familiar(node: Node) -> Node:
