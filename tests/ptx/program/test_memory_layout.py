@@ -26,7 +26,8 @@ def test_parameters_are_laid_out_by_alignment():
     )
     assert found.parameters == (
         Parameter("a", "u8", 1, 1, 0), Parameter("b", "u16", 2, 2, 2),
-        Parameter("c", "u64", 8, 8, 8, True, "global", 16), Parameter("d", "u8", 1, 1, 16), Parameter("e", "b8", 20, 16, 32),
+        Parameter("c", "u64", 8, 8, 8, True, "global", 16), Parameter("d", "u8", 1, 1, 16),
+        Parameter("e", "b8", 20, 16, 32),
         Parameter("f", "f32", 4, 4, 52), Parameter("g", "b8", 3, 4, 56),
     )  # fmt: skip
     assert found.parameter_bytes == 59
