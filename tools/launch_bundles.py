@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from tools.cuda_driver import CudaError, Device, driver_version
 from wmma_emu.errors import WmmaEmuError
-from wmma_emu.ptx import Module, Struct
+from wmma_emu.ptx import Module, Struct, raw
 
 Array = NDArray[Any]
 
@@ -90,9 +90,7 @@ def _record(root: Path, found: list[Path], out: Path, workers: int) -> int:
         target = out / f"{_name(root, bundle)}--{module.name}"
         command = [sys.executable, "-m", "tools.launch_bundles", "record-one", str(bundle), str(target)]
         try:
-            done = subprocess.run(
-                [*command, "--module", module.name], capture_output=True, text=True, timeout=_SECONDS
-            )
+            done = subprocess.run([*command, "--module", module.name], capture_output=True, text=True, timeout=_SECONDS)
             status = done.stdout.strip() if done.returncode == 0 else _reason(done.stderr)
         except subprocess.TimeoutExpired:
             status = f"stopped after {_SECONDS} s"
@@ -177,16 +175,16 @@ def _emulated(bundle: Path) -> tuple[dict[str, Array], str, list[str]]:
 
 
 def _argument(argument: dict[str, Any], arrays: dict[str, Array]) -> Any:
-    raw = bytes.fromhex(argument["bytes"])
+    given = bytes.fromhex(argument["bytes"])
     if not argument["pointers"]:
-        return raw
+        return given
     fields: list[Any] = []
     end = 0
     for offset, name, further in argument["pointers"]:
-        fields += [np.uint8(x) for x in raw[end:offset]]
-        fields.append(arrays[name].reshape(-1).view(np.uint8)[further:])
+        fields += [np.uint8(x) for x in given[end:offset]]
+        fields.append(raw(arrays[name].reshape(-1).view(np.uint8)[further:]))
         end = offset + 8
-    return Struct(*fields, *(np.uint8(x) for x in raw[end:])) if len(raw) > 8 else fields[0]
+    return Struct(*fields, *(np.uint8(x) for x in given[end:])) if len(given) > 8 else fields[0]
 
 
 def _emulate_one(bundle: Path) -> int:

@@ -69,6 +69,21 @@ def test_outputs_have_the_type_and_the_shape_that_are_named(run, texts, argument
     assert found.dtype == expected.dtype and np.array_equal(found, expected)
 
 
+def test_arrays_are_checked_against_the_types_of_the_source(run, texts):
+    text = SCALE.replace("entry scale(", "entry _Z5scalePffj(")
+    with open("typed.ptx", "w", encoding="utf-8") as file:
+        file.write(text)
+    np.save("d.npy", np.zeros(8)), np.save("f.npy", np.asfortranarray(np.arange(8, dtype=np.float32).reshape(2, 4)))
+    command = ("ptx", "run", "typed.ptx", "--grid", "1", "--block", "32", "--arg=2", "--arg=8")
+    for source, message in (("d.npy", "is float*, and the array is of float64"), ("f.npy", "is a view that is not")):
+        status, _, err = run(*command[:-2], "--arg", f"y.npy={source}", *command[-2:])
+        assert status == 2 and message in err and "on the command line raw:x.npy" in err
+    assert run(*command[:-2], "--arg", "y.npy=raw:f.npy", *command[-2:]).status == 0
+    assert np.load("y.npy").tolist() == (2 * np.arange(8).reshape(2, 4)).tolist()
+    assert run(*command[:-2], "--arg", "raw:x.npy", *command[-2:]).status == 1  # read-only
+    assert "parameters     0: float* x; .u64, 8 bytes at 0" in run("ptx", "explain", "typed.ptx").out
+
+
 def test_findings_are_printed_and_the_status_is_one(run, texts):
     status, out, err = run("ptx", "run", "race.ptx", "--grid", "1", "--block", "128", "--arg", "u.npy",
         "--arg", "y.npy=zeros:u32:128")  # fmt: skip
@@ -102,7 +117,7 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
     (["ptx", "run", "loop.ptx", "--grid", "1", "--block", "1", "--max-steps", "1e3"], "took more than 1000 steps"),
     (scale("x.npy", "1"), "scale takes 3 arguments, 2 were given"),
     (scale("x.npy", "1", "1.5"), "argument 2 (n) of scale is a .u32: an integer, not 1.5"),
-    (scale("x.npy", "one", "1"), "--arg 'one' is none of a number, FILE.npy, OUT.npy=FILE.npy"),
+    (scale("x.npy", "one", "1"), "--arg 'one' is none of a number, FILE.npy, raw:FILE.npy, OUT.npy=FILE.npy"),
     (scale("none.npy", "1", "1"), "none.npy: No such file or directory"),
     (scale("y=x.npy", "1", "1"), "--arg 'y=x.npy': 'y' is no .npy file to write"),
     (scale("x.npy=x.npy", "1", "1"), "x.npy: an input; name another file to write"),

@@ -87,7 +87,10 @@ def test_numbers_of_tiles_are_replaced_once():
 
 
 def test_instances_of_a_template_are_told_apart_by_the_strides_of_a():
-    names = ("_Z11gemm_deviceIfNS1_IJNS3_ILi1EEEiEEEEvv", "_Z11gemm_deviceIfNS1_IJiNS3_ILi1EEEEEEEvv")
+    names = [
+        f"_Z11gemm_deviceIN4cute5tupleIJPiNS0_1CILi8EEEEEEfNS1_IJ{strides}EEEEvv"
+        for strides in ("NS3_ILi1EEEi", "iNS3_ILi1EEE")
+    ]
     module = Module(HEAD + "\n".join(f".entry {x}() {{ ret; }}" for x in names))
     nt, tn = (x for x in LAUNCHES if x.source == "sgemm_1")
     assert [find_kernel(module, x).name for x in (nt, tn)] == list(names)

@@ -97,7 +97,8 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
         terminal.line(line.expandtabs(4))
     if report.completed:
         written = []
-        for value, output in given:
+        for argument in given:
+            value, output = argument.array, argument.output
             if output is None:
                 continue
             stored = value if value.dtype.isbuiltin == 1 else value.view(f"u{value.itemsize}")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from wmma_emu.cli.matrices import check_output, read_matrix
 from wmma_emu.cli.usage import UsageError, did_you_mean, quoted
 from wmma_emu.formats.dtypes import dtype_of
+from wmma_emu.ptx import Raw, raw
 
 __all__ = ["Given", "read_given", "read_sizes"]
 
@@ -22,7 +23,11 @@ _DTYPES: dict[str, Any] = {
 }
 """Types of the elements of fresh memory."""
 
-_LEGAL = "a number, FILE.npy, OUT.npy=FILE.npy, OUT.npy=zeros:f32:1024, zeros:f32:1024, null or bytes:0a0b"
+_LEGAL = (
+    "a number, FILE.npy, raw:FILE.npy, OUT.npy=FILE.npy, OUT.npy=zeros:f32:1024, zeros:f32:1024, null or bytes:0a0b"
+)
+_RAW = "raw:"
+"""Before a file: its bytes are meant, whatever types and whichever order the kernel takes them for."""
 
 
 class Given(NamedTuple):
@@ -30,6 +35,11 @@ class Given(NamedTuple):
 
     value: Any
     output: str | None = None
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The array that the file takes."""
+        return self.value.array if isinstance(self.value, Raw) else self.value
 
 
 def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
@@ -41,7 +51,7 @@ def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
         For what is no argument, and files that cannot be read or written.
     """
     given = []
-    inputs = [source for text in texts if (source := text.rpartition("=")[2]).endswith(".npy")]
+    inputs = [x.removeprefix(_RAW) for text in texts if (x := text.rpartition("=")[2]).endswith(".npy")]
     outputs: set[str] = set()
     for text in texts:
         target, equals, source = text.partition("=")
@@ -54,10 +64,10 @@ def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
         if target in outputs:
             raise UsageError(f"--arg {quoted(text)}: {target} is written twice")
         outputs.add(target)
-        value = _value(source, max_bytes)
-        if not isinstance(value, np.ndarray):
+        value = _value(source, max_bytes, written=True)
+        if not isinstance(value, np.ndarray | Raw):
             raise UsageError(f"--arg {quoted(text)}: {source[:80]!r} is no array; name a .npy file, or zeros:f32:1024")
-        given.append(Given(value if value.flags.writeable else value.copy(order="K"), target))
+        given.append(Given(value, target))
     return given
 
 
@@ -79,11 +89,15 @@ def read_sizes(option: str, text: str) -> tuple[int, ...]:
     return tuple(int(x) for x in parts)
 
 
-def _value(text: str, max_bytes: int) -> Any:
+def _value(text: str, max_bytes: int, written: bool = False) -> Any:
+    """Read one argument; of a file that is read, a copy where the kernel may write."""
     kind, _, rest = text.partition(":")
     if text.endswith(".npy"):
-        array, _ = read_matrix(text)
-        return array.view(f"u{array.itemsize}") if array.dtype.kind == "V" and array.itemsize in (1, 2, 4, 8) else array
+        array, _ = read_matrix(text.removeprefix(_RAW))
+        if array.dtype.kind == "V" and array.itemsize in (1, 2, 4, 8):
+            array = array.view(f"u{array.itemsize}")
+        array = array.copy(order="K") if written and not array.flags.writeable else array
+        return raw(array) if text.startswith(_RAW) else array
     if kind == "zeros":
         return _zeros(text, rest, max_bytes)
     if kind == "bytes":

@@ -9,7 +9,8 @@ from wmma_emu.cli.usage import UsageError, did_you_mean
 __all__ = ["ACTIONS", "add_ptx", "check_action"]
 
 _ARGUMENT = (
-    "one for each parameter, in their order: a number; IN.npy, which the kernel may read; OUT.npy=zeros:f32:64x64 or "
+    "one for each parameter, in their order: a number; IN.npy, which the kernel may read; raw:IN.npy, whose bytes are "
+    "meant, whatever its type and order; OUT.npy=zeros:f32:64x64 or "
     "OUT.npy=IN.npy, written when it is done; zeros:f32:1024, memory that nobody sees; null; bytes:0a0b of a struct"
 )
 

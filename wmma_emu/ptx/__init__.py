@@ -34,6 +34,7 @@
 from wmma_emu.ptx.findings import Finding
 from wmma_emu.ptx.launch.explain import Explanation, KernelExplanation
 from wmma_emu.ptx.launch.kernel import Kernel, Launch
+from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw
 from wmma_emu.ptx.launch.module import Module
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.report import Report
@@ -50,6 +51,8 @@ __all__ = [
     "Missing",
     "Module",
     "NotBitExact",
+    "Raw",
     "Report",
     "Struct",
+    "raw",
 ]

@@ -16,10 +16,11 @@ def test_an_explanation_has_a_line_for_all_that_a_launch_has_to_know():
     explanation = we.ptx.Module(SHIFT.replace("BARRIER", "bar.sync 0;"), name="shift.ptx").explain()
     lines = str(explanation).splitlines()
     assert lines[0] == "shift.ptx: PTX 8.0 for sm_80, on sm_90"
-    assert lines[2:8] == [
+    assert lines[2:9] == [
         "kernel         shift",
         "parameters     0: .u64 x, 8 bytes at 0",
         "               1: .u64 y, 8 bytes at 8",
+        'types          not known: the name is not mangled (extern "C"), so it has no types',
         "shared memory  512 bytes",
         "local memory   0 bytes a thread",
         "instructions   16, on 12 registers",
@@ -49,7 +50,8 @@ def test_blocks_variables_and_pointers_are_shown():
     ).replace("ret;", "    .reg .b64 %a; mov.u64 %a, table; ret;")
     shown = str(we.ptx.Module(text).explain())
     assert "variable       table: 40 bytes\n               and 1 that no kernel uses" in shown
-    assert "0: .u64 pointer x, 8 bytes at 0" in shown and "block          at most 128 x 1 x 1 threads" in shown
+    assert "0: .u64 pointer to global memory, aligned to 16 bytes x, 8 bytes at 0" in shown
+    assert "block          at most 128 x 1 x 1 threads" in shown
 
 
 def test_what_is_missing_is_said_once_with_its_lines():

@@ -18,7 +18,10 @@ from wmma_emu.ptx.launch.names import find, plain_name
     ("_Z", None),
     ("_Z99short", None),
     ("_ZN3a", None),
-    ("_ZZ1fvE1x", None),
+    ("_ZZ1fvE1x", "f()::x"),
+    ("_ZN6cudapy8__main__5saxpyB2v1B4cw51E5ArrayIfLi1E1C7mutable7alignedEf", "cudapy::__main__::saxpy"),
+    ("__nv_static_28__96626824_7_hard_cu_9660309f__Z2k8Pf", "k8"),
+    ("_ZN25_INTERNAL_8_a_cu_123456786kernelEPf", "kernel"),
 ])  # fmt: skip
 def test_a_mangled_name_gives_its_plain_one_and_anything_else_none(mangled, plain):
     assert plain_name(mangled) == plain

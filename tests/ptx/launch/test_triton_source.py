@@ -94,3 +94,21 @@ def test_without_triton_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "triton.runtime.jit", None)
     with pytest.raises(BackendUnavailableError, match=r"pip install 'wmma-emu\[triton\]'"):
         we.ptx.Module.from_triton(kernels.add_twice, {}, {})
+
+
+def test_arrays_have_the_types_of_the_signature():
+    x, y, out = arrays(1000)
+    launch = module().kernel[8]
+    with pytest.raises(
+        FragmentMismatchError,
+        match=r"argument 1 \(y\) of add_twice is \*fp32, and the array is of float16 .*: pass an array of np\.float32",
+    ):
+        launch(x, y.astype(np.float16), out, 1000)
+    with pytest.raises(FragmentMismatchError, match=r"argument 3 \(n\) .* is i32: an integer from -2147483648 to"):
+        launch(x, y, out, 2**31)
+    with pytest.raises(FragmentMismatchError, match="not contiguous"):
+        launch(x[::2], y, out, 500)
+    launch(x.view(np.int32), y, out.view(np.uint32), 1000)
+    assert np.array_equal(out, x + 2 * y)
+    shown = str(module().explain())
+    assert "0: *fp32 x; .u64 pointer to global memory" in shown and "3: i32 n; .u32" in shown and "types" not in shown

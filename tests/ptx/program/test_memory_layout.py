@@ -25,9 +25,10 @@ def test_parameters_are_laid_out_by_alignment():
         ".param .align 16 .b8 e[20], .param .f32 f, .param .align 4 .b8 g[3]) { }"
     )
     assert found.parameters == (
-        Parameter("a", "u8", 1, 1, 0), Parameter("b", "u16", 2, 2, 2), Parameter("c", "u64", 8, 8, 8, True),
-        Parameter("d", "u8", 1, 1, 16), Parameter("e", "b8", 20, 16, 32), Parameter("f", "f32", 4, 4, 52),
-        Parameter("g", "b8", 3, 4, 56),
+        Parameter("a", "u8", 1, 1, 0), Parameter("b", "u16", 2, 2, 2),
+        Parameter("c", "u64", 8, 8, 8, True, "global", 16), Parameter("d", "u8", 1, 1, 16),
+        Parameter("e", "b8", 20, 16, 32),
+        Parameter("f", "f32", 4, 4, 52), Parameter("g", "b8", 3, 4, 56),
     )  # fmt: skip
     assert found.parameter_bytes == 59
     assert kernel(".entry k() { }").parameter_bytes == 0

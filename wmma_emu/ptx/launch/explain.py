@@ -4,10 +4,12 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.report import contracted_text, grouped
+from wmma_emu.ptx.launch.source_types import SourceType, SourceTypes
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 from wmma_emu.ptx.program.program import KernelProgram, Parameter, Symbol
 from wmma_emu.ptx.widths import bits_of_type
@@ -29,6 +31,8 @@ class KernelExplanation:
     plain_name : str or None
         Its name in C++, where the text has a mangled one.
     parameters : tuple of Parameter
+    types : SourceTypes
+        What the source says of the parameters: of C++ the mangled name, of Triton the signature.
     registers, instructions : int
     shared_bytes, local_bytes : int
         Declared; ``dynamic_shared`` says whether the launch may add to them.
@@ -47,6 +51,7 @@ class KernelExplanation:
     name: str
     plain_name: str | None
     parameters: tuple[Parameter, ...]
+    types: SourceTypes
     registers: int
     instructions: int
     shared_bytes: int
@@ -66,11 +71,11 @@ class KernelExplanation:
     def fields(self) -> Iterator[tuple[str, str]]:
         """Label and text of each line; labels are left out where they repeat."""
         yield "kernel", self.name + (f" ({self.plain_name})" if self.plain_name else "")
-        for label, (i, x) in _labelled("parameters", tuple(enumerate(self.parameters))):
-            is_plain = x.bytes * 8 == bits_of_type(x.type)
-            kind = f".{x.type}{' pointer' * x.is_pointer}" if is_plain else "struct"
-            own = "" if x.name == f"{self.name}_param_{i}" else f" {x.name}"  # compilers' names say nothing more
-            yield label, f"{i}: {kind}{own}, {_bytes(x.bytes)} at {x.offset}"
+        named = zip_longest(self.parameters, self.types.types)
+        for label, (i, (x, source)) in _labelled("parameters", tuple(enumerate(named))):
+            yield label, f"{i}: {_parameter(self.name, i, x, source)}"
+        if self.types.unknown and self.parameters:
+            yield "types", f"not known: {self.types.unknown}"
         dynamic = ", and what the launch adds" if self.dynamic_shared else ""
         yield "shared memory", f"{_bytes(self.shared_bytes)}{dynamic}"
         yield "local memory", f"{_bytes(self.local_bytes)} a thread"
@@ -93,13 +98,18 @@ class KernelExplanation:
     def to_dict(self) -> dict[str, Any]:
         """As numbers, texts, lists and dicts, for JSON."""
         parameters = [
-            {"name": x.name, "type": x.type, "bytes": x.bytes, "offset": x.offset, "pointer": x.is_pointer}
-            for x in self.parameters
-        ]
+            {
+                "name": x.name, "type": x.type, "bytes": x.bytes, "offset": x.offset,
+                "pointer": x.is_pointer or bool(source and source.is_pointer), "source_type": source and source.text,
+                "space": x.pointee_space or None, "pointee_alignment": x.pointee_alignment or None,
+            }
+            for x, source in zip_longest(self.parameters, self.types.types)
+        ]  # fmt: skip
         return {
             "name": self.name,
             "plain_name": self.plain_name,
             "parameters": parameters,
+            "types_not_known": self.types.unknown or None,
             "registers": self.registers,
             "instructions": self.instructions,
             "shared_bytes": self.shared_bytes,
@@ -175,11 +185,23 @@ def _explain_kernel(kernel: "Kernel") -> KernelExplanation:
     program, compiled = kernel.program, kernel.compiled
     counts = Counter(x.opcode for x in program.instructions)
     return KernelExplanation(
-        program.name, plain_name(program.name), program.parameters, len(program.registers), len(program.instructions),
-        program.shared_bytes, program.dynamic_offset is not None, program.local_bytes, program.required_block,
+        program.name, plain_name(program.name), program.parameters, kernel.types, len(program.registers),
+        len(program.instructions), program.shared_bytes, program.dynamic_offset is not None, program.local_bytes,
+        program.required_block,
         program.max_block, dict(sorted(counts.items(), key=lambda x: (-x[1], x[0]))), compiled.missing,
         compiled.not_bit_exact, kernel.contracted, kernel.contraction,
     )  # fmt: skip
+
+
+def _parameter(kernel: str, index: int, parameter: Parameter, source: SourceType | None) -> str:
+    """Say what a parameter is: in the source, in the text, and where."""
+    is_plain = parameter.bytes * 8 == bits_of_type(parameter.type)
+    kind = f".{parameter.type}{' pointer' * parameter.is_pointer}" if is_plain else "struct"
+    kind += f" to {parameter.pointee_space} memory" * bool(parameter.pointee_space)
+    kind += f", aligned to {_bytes(parameter.pointee_alignment)}" * (parameter.pointee_alignment > 1)
+    own = "" if parameter.name == f"{kernel}_param_{index}" else f" {parameter.name}"  # compilers' say nothing more
+    kind = f"{kind}{own}" if source is None else f"{source.with_name}; {kind}"
+    return f"{kind}, {_bytes(parameter.bytes)} at {parameter.offset}"
 
 
 def _names_used(program: KernelProgram) -> set[str]:

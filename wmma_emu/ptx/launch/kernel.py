@@ -17,13 +17,15 @@ from wmma_emu.errors import (
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.launches import Dim3, dim3
 from wmma_emu.ptx.findings import Finding, Findings
-from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, read_arguments
+from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, read_arguments, require_aligned
 from wmma_emu.ptx.launch.calls import errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.legality import require_legal
+from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
+from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name, types_of_triton
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.machine.run import run
@@ -47,6 +49,8 @@ class Kernel:
     called : str
         Its name in C++, where the text has a mangled one: what messages say.
     parameters : tuple of Parameter
+    types : SourceTypes
+        What the mangled name, or Triton's signature, says of them.
     """
 
     hidden_parameters = 0
@@ -57,6 +61,7 @@ class Kernel:
         contracted, self.contraction = module.open_roundings.decide(program)
         self.program, self.contracted = contracted.program, contracted.lines
         self.name, self.called = program.name, plain_name(program.name) or program.name
+        self.types: SourceTypes = types_of_name(program)
         self.binding = Binding(self.program, module.arch, module.engine, Work())
 
     @cached_property
@@ -129,6 +134,7 @@ class TritonKernel(Kernel):
         self._compiled = compiled
         self.labels = compiled.parameters
         self.hidden_parameters = len(program.parameters) - len(self.labels)
+        self.types = types_of_triton(self.labels, compiled.signature)
 
     @errors_at_the_caller
     def __getitem__(self, launch: Any) -> "Launch":
@@ -167,7 +173,8 @@ class Launch:
         Parameters
         ----------
         *arguments
-            One a parameter: a NumPy array for a pointer (0 or None where it is unused), a number for a scalar, bytes or
+            One a parameter: a NumPy array for a pointer (`raw` of it where its bytes are meant; 0 or None where
+            it is unused), a number for a scalar, bytes or
             a `Struct` for a struct.
         **options
             Those of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
@@ -189,7 +196,9 @@ class Launch:
         kernel, module = self.kernel, self.kernel.module
         chosen = module.options.but(options)
         kernel.require_modelled()
-        values = read_arguments(kernel.program, arguments, kernel.called, kernel.labels, kernel.hidden_parameters)
+        values = read_arguments(
+            kernel.program, arguments, kernel.called, kernel.labels, kernel.hidden_parameters, kernel.types.types
+        )
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
         first, findings = self._run(values, module.variables, chosen, chosen.seeds[0])
         completed = first.counts.completed
@@ -219,10 +228,12 @@ class Launch:
         places: dict[str, int] = {}
 
         def place(array: Any, label: str) -> int:
-            places[label] = heap.map(array, label)
+            memory, offset = memory_of(array)
+            places[label] = heap.map(memory, label) + offset
             return places[label]
 
         parameters = pack_parameters(kernel.program, values, place)
+        require_aligned(values, places)
         kernel.check_arguments(values, places)
         findings = Findings(kernel.program)
         counts = run(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
 
 __all__ = ["Struct"]
 
@@ -18,7 +19,7 @@ class Struct:
 
     Parameters
     ----------
-    *fields : array, NumPy scalar, None, or Struct
+    *fields : array, `raw` array, NumPy scalar, None, or Struct
         In their order. An array is a pointer to it, None a null pointer; a scalar (``np.int32(3)``, ``np.float16(1)``)
         has the type that it says. Each is aligned to its own size, as in C++; where ``alignas`` or bit fields say
         otherwise, pass the bytes of the whole struct instead.
@@ -32,7 +33,7 @@ class Struct:
 
     def __init__(self, *fields: Any) -> None:
         for i, field in enumerate(fields):
-            if not (field is None or isinstance(field, np.ndarray | np.generic | Struct)):
+            if not (field is None or isinstance(field, np.ndarray | Raw | np.generic | Struct)):
                 raise FragmentMismatchError(
                     f"field {i} of a struct is {shorten(field)}; fields are arrays, None, and scalars that say their "
                     "type, such as np.int32(4)"
@@ -60,17 +61,28 @@ class Struct:
         """The arrays that it points to."""
         found: list[np.ndarray[Any, Any]] = []
         for field in self.fields:
-            found += field.arrays if isinstance(field, Struct) else [field] if isinstance(field, np.ndarray) else []
+            if isinstance(field, Struct):
+                found += field.arrays
+            elif isinstance(field, np.ndarray | Raw):
+                found.append(memory_of(field)[0])
         return tuple(found)
 
-    def pack(self, address: Callable[[np.ndarray[Any, Any]], int]) -> bytes:
+    @property
+    def readable(self) -> tuple[np.ndarray[Any, Any], ...]:
+        """Those of them whose elements are meant, not their bytes alone."""
+        found: list[np.ndarray[Any, Any]] = []
+        for field in self.fields:
+            found += field.readable if isinstance(field, Struct) else [field] if isinstance(field, np.ndarray) else []
+        return tuple(found)
+
+    def pack(self, address: Callable[[np.ndarray[Any, Any] | Raw], int]) -> bytes:
         """Lay the fields out; ``address`` says where an array is."""
         out = bytearray()
         for field in self.fields:
             out += bytes(_up(len(out), _alignment(field)) - len(out))
             if isinstance(field, Struct):
                 out += field.pack(address)
-            elif field is None or isinstance(field, np.ndarray):
+            elif field is None or isinstance(field, np.ndarray | Raw):
                 out += (0 if field is None else address(field)).to_bytes(_POINTER_BYTES, "little")
             else:
                 out += field.tobytes()
@@ -78,13 +90,13 @@ class Struct:
 
 
 def _size(field: Any) -> int:
-    return _POINTER_BYTES if field is None or isinstance(field, np.ndarray) else int(field.nbytes)
+    return _POINTER_BYTES if field is None or isinstance(field, np.ndarray | Raw) else int(field.nbytes)
 
 
 def _alignment(field: Any) -> int:
     if isinstance(field, Struct):
         return field.alignment
-    return _POINTER_BYTES if field is None or isinstance(field, np.ndarray) else int(field.dtype.alignment)
+    return _POINTER_BYTES if field is None or isinstance(field, np.ndarray | Raw) else int(field.dtype.alignment)
 
 
 def _up(n: int, multiple: int) -> int:

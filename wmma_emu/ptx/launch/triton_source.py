@@ -5,6 +5,7 @@ import difflib
 import inspect
 import warnings
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from wmma_emu.errors import BackendUnavailableError, CompilationError, FragmentMismatchError, shorten
@@ -30,7 +31,7 @@ _FAMILIAR = {
 
 
 class CompiledTriton(NamedTuple):
-    """The PTX of a Triton kernel, and what a launch has to know."""
+    """The PTX of a Triton kernel, and what a launch has to know; ``signature`` has the type of each parameter."""
 
     ptx: str
     name: str
@@ -38,6 +39,7 @@ class CompiledTriton(NamedTuple):
     shared_bytes: int
     parameters: tuple[str, ...]
     divisible_by_16: frozenset[str]
+    signature: Mapping[str, str] = MappingProxyType({})
 
 
 def compile_triton(
@@ -102,7 +104,8 @@ def compile_triton(
     if scratch:
         raise CompilationError(f"{metadata.name} needs {scratch} bytes of scratch memory, which is not modelled")
     return CompiledTriton(
-        compiled.asm["ptx"], metadata.name, metadata.num_warps, metadata.shared, runtime, divisible
+        compiled.asm["ptx"], metadata.name, metadata.num_warps, metadata.shared, runtime, divisible,
+        {x: types[x] for x in runtime},
     )  # fmt: skip
 
 

@@ -55,8 +55,8 @@ def extent_of(array: NDArray[Any]) -> tuple[int, int]:
     """Host addresses of the whole buffer that an array is a view of: the first byte, and the one behind the last."""
     lo, hi = byte_bounds(array)
     owner: object = array
-    while isinstance(owner, np.ndarray) and owner.base is not None:
-        owner = owner.base
+    while (base := _base(owner)) is not None:
+        owner = base
         if isinstance(owner, np.ndarray):
             lo, hi = _union((lo, hi), byte_bounds(owner))
     if not isinstance(owner, np.ndarray):
@@ -66,6 +66,12 @@ def extent_of(array: NDArray[Any]) -> tuple[int, int]:
         except (TypeError, ValueError, BufferError):
             pass
     return lo, hi
+
+
+def _base(owner: object) -> object | None:
+    """Return what holds the memory of an array: of as_strided's result, an object that has an array as its base."""
+    base: object = getattr(owner, "base", None)
+    return base if isinstance(owner, np.ndarray) or isinstance(base, np.ndarray) else None
 
 
 def _union(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:

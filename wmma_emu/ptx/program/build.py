@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """From the tree of a text to its program: every kernel with all that it calls, and the module's memory."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from wmma_emu.errors import UnsupportedInstructionError
@@ -158,7 +159,7 @@ def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
         symbol = Symbol("param", offset, variable.name, size, is_parameter=True)
         enter(linker, root.names, variable, symbol)
         linker.storage.keep(symbol, variable)
-        found.append(Parameter(variable.name, variable.type, size, alignment, offset, "ptr" in variable.attributes))
+        found.append(Parameter(variable.name, variable.type, size, alignment, offset, *_pointee(variable.attributes)))
         offset += size
         if offset > _MOST_PARAMETER_BYTES:
             raise fault(
@@ -166,6 +167,18 @@ def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
                 f"a kernel has {_MOST_PARAMETER_BYTES} at most"
             )  # fmt: skip
     return tuple(found)
+
+
+def _pointee(attributes: Sequence[str]) -> tuple[bool, str, int]:
+    """Say whether a parameter is a pointer, into which state space, and to what a multiple of what."""
+    space, multiple = "", 0
+    for attribute in attributes:
+        match attribute.split():
+            case ["ptr", "align", number]:
+                multiple = int(number)
+            case ["ptr", name]:
+                space = name
+    return "ptr" in attributes, space, multiple
 
 
 def _check(names: ModuleNames, tree: ModuleText, function: FunctionText) -> None:

@@ -160,7 +160,10 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a kernel: PTX type, bytes, offset from the first one; ``is_pointer`` where ``.ptr`` says so."""
+    """A parameter of a kernel: PTX type, bytes, offset from the first one.
+
+    ``is_pointer`` where ``.ptr`` says so; ``pointee_space`` and ``pointee_alignment`` are what stands behind it.
+    """
 
     name: str
     type: str
@@ -168,6 +171,8 @@ class Parameter:
     alignment: int
     offset: int
     is_pointer: bool = False
+    pointee_space: str = ""
+    pointee_alignment: int = 0
 
 
 @dataclass(frozen=True, slots=True)

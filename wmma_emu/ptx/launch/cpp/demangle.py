@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Names of functions as compilers mangle them (Itanium C++ ABI, chapter 5.1), read back."""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from wmma_emu.ptx.launch.cpp.text import UnreadableError
+from wmma_emu.ptx.launch.cpp.tree import Node, shown
+from wmma_emu.ptx.launch.cpp.values import Values
+
+__all__ = ["Demangled", "demangle"]
+
+_STATIC = re.compile(r"__nv_static_\d+__.*?(?=_Z)")
+"""What nvcc puts before the name of a static kernel that is linked later."""
+
+
+class Demangled(NamedTuple):
+    """A function: its name with scopes and template arguments, and the types of its parameters.
+
+    ``parameters`` is None for a name that says nothing of them.
+    """
+
+    name: Node
+    parameters: tuple[Node, ...] | None
+
+    @property
+    def plain_name(self) -> str:
+        """The name with its scopes, without template arguments and tags."""
+        return "::".join(x for x in _plain(self.name) if not x.startswith("_INTERNAL_"))
+
+
+def _plain(node: Node) -> list[str]:
+    if node.kind == "nested":
+        return [y for x in node.parts for y in _plain(x)]
+    return _plain(node.parts[0]) if node.kind == "template" else [shown(node).partition("[abi:")[0]]
+
+
+@cache
+def demangle(mangled: str) -> Demangled | None:
+    """Read a mangled name; None for what is none (``extern "C"``), or is mangled in a way that this does not read.
+
+    Examples
+    --------
+    >>> found = demangle("_ZN2my5scaleILi64EfEEvPKT0_P6__halfj")
+    >>> shown(found.name), [shown(x) for x in found.parameters], found.plain_name
+    ('my::scale<64, float>', ['const float*', '__half*', 'unsigned int'], 'my::scale')
+    >>> demangle("scale")
+    """
+    text = _STATIC.sub("", mangled, count=1)
+    if not text.startswith("_Z"):
+        return None
+    reader = Values(text)
+    try:
+        name, _, parameters = reader.encoding()
+    except (UnreadableError, RecursionError):
+        return None
+    return Demangled(name, parameters) if reader.at_end() else None

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+"""Names in a mangled name: with scopes, template arguments, what stands in functions, and what was there before."""
+
+from wmma_emu.ptx.launch.cpp.operators import OPERATORS
+from wmma_emu.ptx.launch.cpp.text import MangledText, UnreadableError
+from wmma_emu.ptx.launch.cpp.tree import Node, elements, qualified, shown
+
+__all__ = ["Names"]
+
+_STANDARD = {
+    "t": "std", "a": "std::allocator", "b": "std::basic_string", "s": "std::string", "i": "std::istream",
+    "o": "std::ostream", "d": "std::iostream",
+}  # fmt: skip
+
+
+class Names(MangledText):
+    """Reads names."""
+
+    def encoding(self, nested: bool = False) -> tuple[Node, Node | None, tuple[Node, ...] | None]:
+        """Read a function: its name, the type of its result where the name has it, its parameters."""
+        outer = self.arguments, self.in_lambda
+        self.arguments, self.in_lambda = [], False
+        name = self.name(of_function=True)
+        result, parameters = None, None
+        if not (self.at_end() or (nested and self.sees("E"))):
+            if _last(name).kind == "template" and not _is_conversion(name):
+                result = self.type()
+            found: list[Node] = []
+            while not (self.at_end() or (nested and self.sees("E"))):
+                found += self.expanded()
+            parameters = () if found == [Node("name", "void")] else tuple(found)
+        self.arguments, self.in_lambda = outer
+        return name, result, parameters
+
+    def expanded(self) -> tuple[Node, ...]:
+        """Read a type; of a pattern that is repeated, ``DpT_``, all that it stands for."""
+        node = self.type()
+        return node.parts if node.kind == "pack" else (node,)
+
+    def name(self, of_function: bool = False) -> Node:
+        """Read a name with its scopes."""
+        if self.accept("N"):
+            return self.nested(of_function)
+        if self.accept("Z"):
+            return self.local(of_function)
+        known = self.sees("S") and not self.sees("St")
+        node = self.substitution() if known else self.unscoped()
+        if self.sees("I"):
+            if not known:
+                self.keep(node)
+            node = self.template(node, of_function)
+        return node
+
+    def unscoped(self) -> Node:
+        """Read a name outside any scope, or in std."""
+        return _joined(Node("name", "std"), self.plain()) if self.accept("St") else self.plain()
+
+    def nested(self, of_function: bool) -> Node:
+        """Read a name with its scopes, ``N..E``."""
+        qualifiers = self.match("([rVK]*)[RO]?")[1]  # of a member function
+        scope: Node | None = None
+        while not self.accept("E"):
+            is_known = False
+            if self.sees("I") and scope is not None:
+                scope = self.template(scope, of_function)
+            elif self.accept("St"):
+                scope, is_known = Node("name", "std"), True
+            elif self.sees("S"):
+                scope, is_known = self.substitution(), True
+            elif self.sees("T"):
+                scope = self.parameter()
+            elif self.sees("Dt", "DT"):
+                scope = self.type()
+                is_known = True
+            else:
+                part = self.plain(scope)
+                scope = part if scope is None else _joined(scope, part)
+            if not is_known and not self.sees("E"):
+                self.keep(scope)
+            self.accept("M")  # of a member in whose initialiser a lambda stands
+        if scope is None:
+            raise UnreadableError
+        return scope if of_function or not qualifiers else qualified(qualifiers, scope)
+
+    def local(self, of_function: bool) -> Node:
+        """Read what a function has inside: a type, a lambda."""
+        function = self.function_name()
+        if self.accept("s"):
+            inner = Node("name", "string literal")
+        else:
+            if self.accept("d"):
+                self.match("[0-9]*_")
+            inner = self.name(of_function)
+        self.match("(?:_[0-9]|__[0-9]+_)?")
+        return _joined(function, inner)
+
+    def function_name(self) -> Node:
+        """Read a function inside another name, with its parameters."""
+        name, _, parameters = self.encoding(nested=True)
+        self.take("E")
+        return Node("name", shown(name) + ("" if parameters is None else f"({', '.join(map(shown, parameters))})"))
+
+    def plain(self, scope: Node | None = None) -> Node:
+        """Read a name without its scopes, with its tags."""
+        self.accept("L")  # of what is static
+        self.accept("W")
+        if self.sees("Ut"):
+            node = Node("name", f"'unnamed{self.match('Ut([0-9]*)_')[1]}'")
+        elif self.accept("Ul"):
+            node = self.closure()
+        elif self.accept("DC"):
+            node = Node("name", f"[{', '.join(map(shown, self.until('E', self.plain)))}]")
+        elif self.sees("C1", "C2", "C3", "C4", "C5", "CI", "D0", "D1", "D2", "D4", "D5"):
+            node = Node("name", ("~" if self.match("CI?[1-5]|D[0-5]")[0][0] == "D" else "") + _base(scope))
+        elif self.text[self.place : self.place + 1].isdigit():
+            node = Node("name", self.source())
+        else:
+            node = self.operator()
+        while self.accept("B"):
+            node = Node(node.kind, f"{node.text}[abi:{self.source()}]", node.parts)
+        return node
+
+    def source(self) -> str:
+        """Read a name as the source has it, behind its length."""
+        length = int(self.match("[0-9]{1,6}")[0])
+        self.place += length
+        if self.place > len(self.text):
+            raise UnreadableError
+        name = self.text[self.place - length : self.place]
+        return "(anonymous namespace)" if name.startswith("_GLOBAL__N") else name
+
+    def closure(self) -> Node:
+        """Read the type of a lambda: its parameters, its number."""
+        outer, self.in_lambda = self.in_lambda, True
+        parameters: list[Node] = []
+        while not self.accept("E"):
+            parameters += self.expanded()
+        self.in_lambda = outer
+        taken = "" if parameters == [Node("name", "void")] else ", ".join(map(shown, parameters))
+        return Node("name", f"'lambda{self.match('([0-9]*)_')[1]}'({taken})")
+
+    def operator(self) -> Node:
+        """Read the name of an operator."""
+        if self.accept("cv"):
+            return Node("name", f"operator {shown(self.type())}")
+        if self.accept("li"):
+            return Node("name", f'operator ""{self.source()}')
+        return Node("name", f"operator{OPERATORS.get(self.match('[a-z][a-zA-Z]')[0], ' ?')}")
+
+    def substitution(self) -> Node:
+        """Read ``S_``, ``S0_``: what was there before; ``Sa``: a class of std."""
+        self.take("S")
+        if self.sees(*_STANDARD):
+            return Node("name", _STANDARD[self.match(".")[0]])
+        index = self.counted()
+        if index >= len(self.known):
+            raise UnreadableError
+        return self.known[index]
+
+    def parameter(self) -> Node:
+        """Read ``T_``, ``T0_``: a template argument of the function."""
+        self.match("TL[0-9]*_|T")
+        index = self.counted()
+        if self.in_lambda:
+            return Node("name", "auto")
+        if index < len(self.arguments):
+            return self.arguments[index]
+        raise UnreadableError
+
+    def template(self, node: Node, of_function: bool = False) -> Node:
+        """Read template arguments; those of the function are what its parameters may name."""
+        self.take("I")
+        if of_function:
+            self.arguments = []
+        found: list[Node] = []
+        while not self.accept("E"):
+            argument = self.argument()
+            found.append(argument)
+            if of_function:
+                self.arguments.append(argument)
+        return Node("template", "", (node, *found))
+
+    def argument(self) -> Node:
+        """Read a template argument: a type, a value, a pack of them."""
+        if self.accept("J"):
+            return Node("pack", "", self.until("E", self.argument))
+        if self.accept("X"):
+            is_repeated = self.accept("sp")
+            node = self.parameter() if self.sees("T") else self.expression()
+            node = Node("pack", "", elements(node)) if is_repeated else node
+            self.take("E")
+            return node
+        if self.sees("L"):
+            return self.literal()
+        return self.type()
+
+
+def _joined(scope: Node, name: Node) -> Node:
+    return Node("nested", "", (*(scope.parts if scope.kind == "nested" else (scope,)), name))
+
+
+def _last(node: Node) -> Node:
+    return _last(node.parts[-1]) if node.kind == "nested" else node
+
+
+def _is_conversion(node: Node) -> bool:
+    """Say whether a template is a constructor or a conversion, whose mangled names have no type of the result."""
+    *scopes, name = map(_base, (x.parts if (x := _last(node).parts[0]).kind == "nested" else (x,)))
+    return name.startswith(("operator ", "~")) or name in scopes[-1:]
+
+
+def _base(node: Node | None) -> str:
+    """Name of a class as its constructors have it."""
+    if node is None:
+        raise UnreadableError
+    last = _last(node)
+    return _base(last.parts[0]) if last.kind == "template" else shown(last).rpartition("::")[2]

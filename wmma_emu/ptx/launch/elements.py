@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""What a pointer points to, by the names of languages: which arrays hold such elements, which numbers are one."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Element", "element_of_cpp", "element_of_triton"]
+
+
+class Element(NamedTuple):
+    """A scalar type: dtypes of arrays that hold such elements, the first one being what messages suggest, and its bits.
+
+    ``kind`` is "int", "uint", "bool" or "float". Integers and bool of the same width are raw bits, and always legal.
+    """
+
+    dtypes: tuple[str, ...]
+    bits: int
+    kind: str
+
+    def holds(self, dtype: "np.dtype[Any]") -> bool:
+        """Say whether arrays of a dtype have such elements; of a structured one all fields have to be some.
+
+        Examples
+        --------
+        >>> float4 = element_of_cpp("float4")
+        >>> [float4.holds(np.dtype(x)) for x in ("f4", "u4", "c8", "f8", [("x", "f4"), ("y", "f4", 3)])]
+        [True, True, True, False, True]
+        """
+        if dtype.subdtype is not None:
+            return self.holds(dtype.subdtype[0])
+        if dtype.fields is not None:
+            return all(self.holds(x[0]) for x in dtype.fields.values())
+        return dtype.name in self.dtypes or (dtype.kind in "iub" and dtype.itemsize * 8 == self.bits)
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the largest integer."""
+        if self.kind == "bool":
+            return 0, 1
+        half = 1 << (self.bits - 1)
+        return (-half, half - 1) if self.kind == "int" else (0, 2 * half - 1)
+
+
+_FLOATS = {
+    "f16": Element(("float16",), 16, "float"),
+    "bf16": Element(("bfloat16",), 16, "float"),
+    "f32": Element(("float32",), 32, "float"),
+    "f64": Element(("float64",), 64, "float"),
+    "e4m3": Element(("float8_e4m3fn",), 8, "float"),
+    "e5m2": Element(("float8_e5m2",), 8, "float"),
+    "ue8m0": Element(("float8_e8m0fnu",), 8, "float"),
+    "e3m2": Element(("float6_e3m2fn",), 8, "float"),
+    "e2m3": Element(("float6_e2m3fn",), 8, "float"),
+    "e2m1": Element(("float4_e2m1fn",), 8, "float"),
+    "packed": Element(("uint8",), 8, "uint"),
+    "e4m3fnuz": Element(("float8_e4m3fnuz",), 8, "float"),
+    "e5m2fnuz": Element(("float8_e5m2fnuz",), 8, "float"),
+}
+_COMPLEX = {
+    "f32": Element(("float32", "complex64"), 32, "float"),
+    "f64": Element(("float64", "complex128"), 64, "float"),
+}
+"""Two of them are a complex number."""
+
+
+def _integer(bits: int, kind: str) -> Element:
+    return Element((f"{kind}{bits}",), bits, kind)
+
+
+_BOOL = Element(("bool",), 8, "bool")
+
+_INTEGERS = {
+    **{name: _integer(bits, "int") for name, bits in (
+        ("signed char", 8), ("short", 16), ("int", 32), ("long", 64), ("long long", 64),
+    )},
+    **{f"unsigned {name}": _integer(bits, "uint") for name, bits in (
+        ("short", 16), ("int", 32), ("long", 64), ("long long", 64),
+    )},
+    "wchar_t": _integer(32, "int"), "char8_t": _integer(8, "uint"), "char16_t": _integer(16, "uint"),
+    "char32_t": _integer(32, "uint"),
+}  # fmt: skip
+
+_SCALARS = {
+    "bool": _BOOL,
+    "float": _FLOATS["f32"], "double": _FLOATS["f64"],
+    **dict.fromkeys(("__half", "_Float16", "__half_raw", "cutlass::half_t", "c10::Half"), _FLOATS["f16"]),
+    **dict.fromkeys(
+        ("__nv_bfloat16", "__bf16", "__nv_bfloat16_raw", "cutlass::bfloat16_t", "c10::BFloat16"), _FLOATS["bf16"]
+    ),
+    **dict.fromkeys(("__nv_fp8_e4m3", "cutlass::float_e4m3_t", "c10::Float8_e4m3fn"), _FLOATS["e4m3"]),
+    **dict.fromkeys(("__nv_fp8_e5m2", "cutlass::float_e5m2_t", "c10::Float8_e5m2"), _FLOATS["e5m2"]),
+    **dict.fromkeys(("__nv_fp8_e8m0", "cutlass::float_ue8m0_t", "c10::Float8_e8m0fnu"), _FLOATS["ue8m0"]),
+    "__nv_fp6_e3m2": _FLOATS["e3m2"], "__nv_fp6_e2m3": _FLOATS["e2m3"], "__nv_fp4_e2m1": _FLOATS["e2m1"],
+    "cutlass::tfloat32_t": _FLOATS["f32"],
+}  # fmt: skip
+
+_VALUES = {"char": _integer(8, "int"), "unsigned char": _integer(8, "uint")}
+"""Types that say something of a value, and nothing of what a pointer to them reaches: bytes of anything."""
+
+
+def _vectors() -> Iterator[tuple[str, Element]]:
+    """Yield the vector types of CUDA."""
+    integers = {**_INTEGERS, "char": _VALUES["char"], "unsigned char": _VALUES["unsigned char"]}
+    for name in ("char", "short", "int", "long", "longlong"):
+        scalar = name.replace("longlong", "long long")
+        for n in "1234":
+            for suffix in ("", "_16a", "_32a") if name.startswith("long") and n == "4" else ("",):
+                yield f"{name}{n}{suffix}", integers[scalar]
+                yield f"u{name}{n}{suffix}", integers[f"unsigned {scalar}"]
+    for n in "1234":
+        yield f"float{n}", (_COMPLEX if n in "24" else _FLOATS)["f32"]
+        for suffix in ("", "_16a", "_32a") if n == "4" else ("",):
+            yield f"double{n}{suffix}", (_COMPLEX if n in "24" else _FLOATS)["f64"]
+    yield "__half2", _FLOATS["f16"]
+    yield "__nv_bfloat162", _FLOATS["bf16"]
+    for kind in ("e4m3", "e5m2", "e8m0"):
+        for n in "24":
+            yield f"__nv_fp8x{n}_{kind}", _FLOATS["ue8m0" if kind == "e8m0" else kind]
+    for kind in ("e3m2", "e2m3"):
+        for n in "24":
+            yield f"__nv_fp6x{n}_{kind}", _FLOATS[kind]
+    for n in "24":  # two elements in a byte, which no dtype has
+        yield f"__nv_fp4x{n}_e2m1", _FLOATS["packed"]
+    for space in ("cuda::std::complex", "thrust::complex", "std::complex", "c10::complex"):
+        yield f"{space}<float>", _COMPLEX["f32"]
+        yield f"{space}<double>", _COMPLEX["f64"]
+    yield "complex64", _COMPLEX["f32"]
+    yield "complex128", _COMPLEX["f64"]
+
+
+_VECTORS = dict(_vectors())
+
+_TRITON = {
+    **{f"i{bits}": _integer(bits, "int") for bits in (8, 16, 32, 64)},
+    **{f"u{bits}": _integer(bits, "uint") for bits in (8, 16, 32, 64)},
+    "i1": _BOOL, "u1": _BOOL, "fp16": _FLOATS["f16"], "bf16": _FLOATS["bf16"], "fp32": _FLOATS["f32"],
+    "fp64": _FLOATS["f64"], "fp8e4nv": _FLOATS["e4m3"], "fp8e5": _FLOATS["e5m2"], "fp8e4b8": _FLOATS["e4m3fnuz"],
+    "fp8e5b16": _FLOATS["e5m2fnuz"], "fp8e4b15": _FLOATS["packed"],
+}  # fmt: skip
+
+
+def element_of_cpp(name: str, pointed: bool = True) -> Element | None:
+    """Return what a type of C++ is; None where it says nothing of the elements: void, bytes, classes, enumerations.
+
+    Examples
+    --------
+    >>> element_of_cpp("__half2").dtypes, element_of_cpp("uint4").dtypes, element_of_cpp("unsigned char")
+    (('float16',), ('uint32',), None)
+    >>> element_of_cpp("unsigned char", pointed=False).range
+    (0, 255)
+    """
+    found = _SCALARS.get(name) or _INTEGERS.get(name)
+    return found or (_VECTORS.get(name) if pointed else _VALUES.get(name))
+
+
+def element_of_triton(name: str) -> Element | None:
+    """Return what a type of Triton is, without its stars; None for one that is not known here."""
+    return _TRITON.get(name)

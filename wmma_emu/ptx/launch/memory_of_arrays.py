@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""An array as a pointer: what can stand for one, of which type it has to be, and how its bytes alone are meant."""
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.ptx.launch.source_types import SourceType
+
+__all__ = ["Raw", "memory_of", "raw", "require_readable", "require_type", "shown_array"]
+
+
+class Raw:
+    """The bytes of an array, as they lie in memory: what `raw` returns.
+
+    Attributes
+    ----------
+    array : array
+        Of the user.
+    memory : array of uint8
+        All bytes between the first and the last one of its elements, of other elements too.
+    offset : int
+        Where in them its element of index 0 is.
+    """
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+        if array.size == 0:
+            self.memory, self.offset = np.zeros(0, np.uint8), 0
+            return
+        lo, hi = byte_bounds(array)
+        self.offset = int(array.ctypes.data) - lo
+        # The element of the lowest address, as bytes, stretched over all of them.
+        lowest = array[(..., *(slice(-1, None) if x < 0 else slice(1) for x in array.strides))]
+        first = lowest.reshape(1).view(np.uint8)
+        self.memory = np.lib.stride_tricks.as_strided(first, (hi - lo,), (1,))
+
+    def __repr__(self) -> str:
+        return f"raw({shown_array(self.array)})"
+
+
+def raw(array: NDArray[Any]) -> Raw:
+    """Pass an array as the bytes that it has in memory, whatever the kernel takes them for.
+
+    A kernel that is told the strides of a view takes it so, and one that reads other types than the array has. It may
+    access all bytes between the first and the last element of the view; the pointer is to the element of index 0.
+
+    Parameters
+    ----------
+    array : array
+
+    Raises
+    ------
+    FragmentMismatchError
+        For what is no NumPy array, and arrays whose elements are no plain bytes.
+
+    Examples
+    --------
+    >>> a = np.arange(12, dtype=np.int16).reshape(3, 4)
+    >>> raw(a.T).memory.size, raw(a[:, 1:3]).memory.size, raw(a[::-1]).offset
+    (24, 20, 16)
+    """
+    if isinstance(array, Raw):
+        return array
+    if not isinstance(array, np.ndarray):
+        raise FragmentMismatchError(f"raw takes a NumPy array, not {shorten(array)}")
+    _require_bytes(array, "the array")
+    return Raw(array)
+
+
+def require_readable(array: NDArray[Any], label: str) -> None:
+    """Refuse an array whose elements a kernel cannot read, or finds in another order than the array's.
+
+    Raises
+    ------
+    FragmentMismatchError
+    """
+    _require_bytes(array, label)
+    kind = array.dtype.kind
+    if kind in "SU":
+        raise FragmentMismatchError(
+            f"{label} is an array of text ({shown_array(array)}), which no kernel reads: pass its bytes, "
+            "x.view(np.uint8), or numbers"
+        )
+    if kind in "Mm":
+        raise FragmentMismatchError(
+            f"{label} is an array of {'dates' if kind == 'M' else 'times'} ({shown_array(array)}), which no kernel "
+            "reads: pass their counts, x.view(np.int64)"
+        )
+    if array.dtype.type is np.void and array.dtype.fields is None:
+        raise FragmentMismatchError(
+            f"{label} is an array of bytes without a type ({shown_array(array)}): pass a view of what they are, "
+            f"x.view(np.{'uint8' if array.itemsize not in (2, 4, 8) else f'uint{array.itemsize * 8}'})"
+        )
+    if not array.flags.c_contiguous:
+        raise FragmentMismatchError(
+            f"{label} is a view that is not contiguous ({shown_array(array)}, strides {array.strides}): a kernel finds "
+            "other elements in its memory than the view has. Pass y = np.ascontiguousarray(x), and copy back with "
+            "x[...] = y; or, if the kernel is told the strides, its bytes: wmma_emu.ptx.raw(x) (on the command line "
+            "raw:x.npy)"
+        )
+
+
+def _require_bytes(array: NDArray[Any], label: str) -> None:
+    if isinstance(array, np.ma.MaskedArray):
+        raise FragmentMismatchError(f"{label} is a masked array; pass its .filled(value), or its .data")
+    if array.dtype.hasobject:
+        raise FragmentMismatchError(
+            f"{label} is an array of Python objects ({shown_array(array)}), which no kernel can read"
+        )
+    if not array.dtype.isnative:
+        raise FragmentMismatchError(
+            f"{label} has the bytes of its elements in the other order ({array.dtype.str}); "
+            'pass an array of .astype(dtype.newbyteorder("="))'
+        )
+
+
+def require_type(array: NDArray[Any], source: SourceType, label: str) -> None:
+    """Refuse an array of other elements than its parameter points to.
+
+    Raises
+    ------
+    FragmentMismatchError
+    """
+    element = source.element
+    if element is None or element.holds(array.dtype):
+        return
+    dtype = element.dtypes[-1 if array.dtype.kind == "c" else 0]
+    module = "np" if hasattr(np, dtype) else "ml_dtypes"
+    name = f"{module}.{dtype}" if dtype != "bool" else "np.bool_"
+    raise FragmentMismatchError(
+        f"{label} is {source.text}, and the array is of {array.dtype} (shape {array.shape}): pass an array of {name}, "
+        f"such as y = x.astype({name}), which takes the results too; or, if the kernel is to take the bytes of x for "
+        "them, wmma_emu.ptx.raw(x) (on the command line raw:x.npy)"
+    )
+
+
+def memory_of(value: NDArray[Any] | Raw) -> tuple[NDArray[Any], int]:
+    """Return the array whose bytes get a place in the kernel's memory, and where in them a pointer points."""
+    return (value.memory, value.offset) if isinstance(value, Raw) else (value, 0)
+
+
+def shown_array(array: NDArray[Any]) -> str:
+    """Write what messages say of an array: its dtype and shape."""
+    return f"{shorten(array.dtype, str)}, shape {array.shape}"

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""What the source says of a kernel's parameters: types of C++ and numba in its mangled name, types of Triton."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import NamedTuple
+
+from wmma_emu.ptx.launch.cpp.demangle import Demangled, demangle
+from wmma_emu.ptx.launch.cpp.tree import Node, shown, unqualified
+from wmma_emu.ptx.launch.elements import Element, element_of_cpp, element_of_triton
+from wmma_emu.ptx.program.program import KernelProgram
+
+__all__ = ["SourceType", "SourceTypes", "types_of_name", "types_of_triton"]
+
+_FAMILIAR = {
+    "__half": "half", "__half2": "half2", "__nv_bfloat16": "nv_bfloat16", "__nv_bfloat162": "nv_bfloat162",
+}  # fmt: skip
+"""Names that CUDA's headers give to types which are called otherwise in mangled names."""
+
+
+class SourceType(NamedTuple):
+    """The type of a parameter: its text, whether it is a pointer, and the element that it is or points to, if known.
+
+    ``with_name`` is the text with the name of the parameter, or what belongs to it, where that is known.
+    """
+
+    text: str
+    is_pointer: bool
+    element: Element | None
+    with_name: str
+
+
+class SourceTypes(NamedTuple):
+    """The types of a kernel's parameters, none where nothing is known, and then the reason."""
+
+    types: tuple[SourceType, ...]
+    unknown: str = ""
+
+
+def types_of_name(program: KernelProgram) -> SourceTypes:
+    """Read the types of a kernel's parameters out of its mangled name.
+
+    Every way in which that fails leaves the parameters without types, and says why.
+    """
+    found = demangle(program.name)
+    if found is None:
+        is_mangled = program.name.startswith("_Z")
+        return SourceTypes((), "the mangled name is not understood" if is_mangled else _NOT_MANGLED)
+    if found.parameters is None:
+        return SourceTypes((), "the name has no types of parameters")
+    types = tuple(_of_numba(found) if _is_numba(found) else map(_of_cpp, found.parameters, _names(program)))
+    if len(types) != len(program.parameters):
+        return SourceTypes((), f"the name has {len(types)} parameters, the kernel {len(program.parameters)}")
+    for source, parameter in zip(types, program.parameters, strict=True):
+        size = 64 if source.is_pointer else source.element.bits if source.element else parameter.bytes * 8
+        if size != parameter.bytes * 8:
+            return SourceTypes((), f"the name has {source.text} where the kernel has {parameter.bytes} bytes")
+    return SourceTypes(types)
+
+
+_NOT_MANGLED = 'the name is not mangled (extern "C"), so it has no types'
+
+
+def types_of_triton(names: Sequence[str], signature: Mapping[str, str]) -> SourceTypes:
+    """Take the types of parameters from Triton's signature; names without a type have none."""
+    if not set(names) <= set(signature):
+        return SourceTypes((), "Triton's signature does not have all of them")
+    return SourceTypes(tuple(_of_triton(name, signature[name]) for name in names))
+
+
+def _of_triton(name: str, text: str) -> SourceType:
+    is_pointer = text.startswith("*")
+    element = element_of_triton(text.removeprefix("*").removeprefix("k"))
+    return SourceType(text, is_pointer, element, f"{text} {name}")
+
+
+def _names(program: KernelProgram) -> Iterator[str]:
+    """Yield the names that the text has for parameters, and none where they are numbers, or there are no more."""
+    for i, parameter in enumerate(program.parameters):
+        yield "" if parameter.name == f"{program.name}_param_{i}" else parameter.name
+    yield from repeat("")
+
+
+def _of_cpp(node: Node, name: str) -> SourceType:
+    """Say what a type of C++ is; by value, ``const`` says nothing."""
+    text, with_name = shown(_familiar(node)), shown(_familiar(node), f" {name}" if name else "")
+    plain = unqualified(node)
+    if plain.kind != "pointer":
+        return SourceType(text, False, element_of_cpp(shown(plain), pointed=False), with_name)
+    pointed = unqualified(plain.parts[0])
+    while pointed.kind == "array":
+        pointed = unqualified(pointed.parts[0])
+    element = element_of_cpp("unsigned long" if pointed.kind == "pointer" else _without_version(pointed))
+    return SourceType(text, True, element, with_name)
+
+
+def _familiar(node: Node) -> Node:
+    """Call types as their users do."""
+    if node.kind == "name":
+        return Node("name", _FAMILIAR.get(node.text, node.text))
+    return Node(node.kind, node.text, tuple(map(_familiar, node.parts)))
+
+
+def _without_version(node: Node) -> str:
+    """Name a type without the namespaces that hold the versions of a library: ``cuda::std::__4::complex<float>``."""
+    if node.kind == "template":
+        return f"{_without_version(node.parts[0])}<{', '.join(map(shown, node.parts[1:]))}>"
+    if node.kind == "nested":
+        first, *middle, last = map(shown, node.parts)
+        return "::".join([first, *(x for x in middle if not x.startswith(("__", "THRUST_"))), last])
+    return shown(node)
+
+
+# numba
+
+
+def _is_numba(found: Demangled) -> bool:
+    return found.name.kind == "nested" and shown(found.name.parts[0]) == "cudapy"
+
+
+def _of_numba(found: Demangled) -> Iterator[SourceType]:
+    """Yield the parameters that numba makes of each argument: seven or more of an array, those of a tuple's parts."""
+    for i, node in enumerate(found.parameters or ()):
+        yield from _of_numba_argument(node, f"argument {i}")
+
+
+def _of_numba_argument(node: Node, place: str) -> Iterator[SourceType]:
+    name = shown(node.parts[0]) if node.kind == "template" else ""
+    arguments = [shown(x) for x in node.parts[1:]]
+    if name == "Array" and len(arguments) >= 3 and arguments[1].isdigit():
+        yield from _of_numba_array(element_of_cpp(arguments[0]), arguments, place)
+    elif name == "UniTuple" and len(arguments) == 2 and arguments[1].isdigit():
+        for i in range(int(arguments[1])):
+            yield from _of_numba_argument(node.parts[1], f"{place}[{i}]")
+    elif name == "Tuple":
+        for i, part in enumerate(node.parts[1:]):
+            yield from _of_numba_argument(part, f"{place}[{i}]")
+    else:
+        text = shown(node)
+        yield SourceType(text, False, element_of_cpp(text, pointed=False), f"{text}, {place}")
+
+
+def _of_numba_array(element: Element | None, arguments: list[str], place: str) -> Iterator[SourceType]:
+    kind, dimensions, order = arguments[0], int(arguments[1]), arguments[2]
+    array = f"{place}, array({kind}, {dimensions}d, {order})"
+    number = element_of_cpp("long")
+    parts: list[tuple[str, bool, Element | None, str]] = [
+        ("void*", True, None, "meminfo"), ("void*", True, None, "parent"), ("long", False, number, "nitems"),
+        ("long", False, number, "itemsize"), (f"{kind}*", True, element, "data"),
+        *(("long", False, number, f"shape[{i}]") for i in range(dimensions)),
+        *(("long", False, number, f"strides[{i}]") for i in range(dimensions)),
+    ]  # fmt: skip
+    for text, is_pointer, what, part in parts:
+        yield SourceType(text, is_pointer, what, f"{text} {part} of {array}")

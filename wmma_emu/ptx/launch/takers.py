@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""What a parameter takes, by its type in the text and by that in the source."""
+
+from typing import NamedTuple
+
+from wmma_emu.ptx.launch.elements import Element
+from wmma_emu.ptx.launch.source_types import SourceType
+from wmma_emu.ptx.program.program import Parameter
+from wmma_emu.ptx.widths import bits_of_type
+
+__all__ = ["Taker", "kind_of"]
+
+
+class Taker(NamedTuple):
+    """A parameter, by its type in the text and in the source."""
+
+    parameter: Parameter
+    source: SourceType | None
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether its bytes are more than its type in the text: an array of bytes."""
+        return self.parameter.bytes * 8 != bits_of_type(self.parameter.type)
+
+    @property
+    def is_pointer(self) -> bool:
+        """Whether it is known to be one."""
+        return self.parameter.is_pointer or (self.source is not None and self.source.is_pointer)
+
+    @property
+    def may_point(self) -> bool:
+        """Whether an array can stand for it."""
+        parameter, source = self.parameter, self.source
+        if source is not None and source.element is not None and not source.is_pointer:
+            return False
+        return self.is_pointer or (parameter.bytes == 8 and parameter.type in ("u64", "b64", "s64"))
+
+    @property
+    def reaches_arrays(self) -> bool:
+        """Whether the state space that it points to is one where arrays are."""
+        return self.parameter.pointee_space in ("", "global", "generic")
+
+    @property
+    def number(self) -> Element | None:
+        """What it is by value, where that is known."""
+        return None if self.source is None or self.source.is_pointer else self.source.element
+
+    def legal(self) -> str:
+        """Say what it takes."""
+        parameter, known = self.parameter, self.source.text if self.source else ""
+        if self.is_struct:
+            size = f"a struct of {parameter.bytes} bytes: bytes, a NumPy scalar or a wmma_emu.ptx.Struct of that size"
+            return f"{known}, {size}" if known else size
+        if self.is_pointer and not self.reaches_arrays:
+            return f"an address in {parameter.pointee_space} memory: an integer"
+        if self.is_pointer:
+            return f"{known or 'a pointer'}: a NumPy array, or 0"
+        if parameter.type[0] == "f":
+            return f"{known or f'a .{parameter.type}'}: a number"
+        return f"{known or f'a .{parameter.type}'}: " + ("an array, or an integer" if self.may_point else "an integer")
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """Least and largest integer: of the source's type, or of either that the text's type may be."""
+        if self.number is not None and self.number.kind != "float":
+            return self.number.range
+        # Compilers write .u32 for int and for unsigned alike: either range is legal, of .s32 only its own.
+        kind, bits = self.parameter.type[0], bits_of_type(self.parameter.type)
+        return -(1 << (bits - 1)), (1 << (bits - (kind == "s"))) - 1
+
+
+def kind_of(parameter: Parameter) -> str:
+    """Say what a parameter is in the text, as in ``.u32``."""
+    if Taker(parameter, None).is_struct:
+        return f"struct of {parameter.bytes} bytes"
+    return f".{parameter.type}" + (" pointer" if parameter.is_pointer else "")
