@@ -156,9 +156,68 @@ ROWS = [
      "d", "", "FMUL FADD"),
     ("mul.f32 %u,%a,%b; L: add.f32 %d,%u,%c;", "d", "u>d", "FFMA"),
     ("mul.f32 %u,%a,%b; @%p0 bra L; add.f32 %g,%u,%c; bra M; L: add.f32 %g,%u,%e; M:", "g", "", "FMUL FADD FADD"),
+    # The product in which a quotient or a reciprocal ends.
+    ("div.full.f32 %u,%a,%b; add.f32 %d,%u,%c;", "d", "u>d", "FMUL FMUL FMUL FMUL FFMA"),
+    ("div.full.ftz.f32 %u,%a,%b; sub.ftz.f32 %d,%c,%u;", "d", "u>d", "FMUL.FTZ FMUL.FTZ FFMA.FTZ"),
+    ("div.approx.f32 %u,%a,%b; add.f32 %d,%c,%u;", "d", "u>d", "FMUL FMUL FFMA"),
+    ("div.approx.ftz.f32 %u,%a,%b; sub.ftz.f32 %d,%u,%c;", "d", "u>d", "FFMA.FTZ"),
+    ("rcp.approx.f32 %u,%a; add.f32 %d,%u,%c;", "d", "u>d", "FMUL FFMA"),
+    ("rcp.approx.ftz.f32 %u,%a; add.ftz.f32 %d,%u,%c;", "d", "", "FADD.FTZ"),
+    ("sqrt.approx.f32 %u,%a; add.f32 %d,%u,%c;", "d", "", "FMUL FMUL FADD"),
+    ("rsqrt.approx.f32 %u,%a; add.f32 %d,%u,%c;", "d", "", "FMUL FMUL FADD"),
+    ("ex2.approx.f32 %u,%a; add.f32 %d,%u,%c;", "d", "", "FMUL FMUL FADD"),
+    ("sin.approx.f32 %u,%a; add.f32 %d,%u,%c;", "d", "", "FMUL.RZ FADD"),
+    ("div.full.f32 %u,%a,%b; add.f32 %d,%u,%c;", "d,u", "", "FMUL FMUL FMUL FMUL FMUL FADD"),
+    ("div.full.f32 %u,%a,%b; add.ftz.f32 %d,%u,%c;", "d", "", "FMUL FMUL FMUL FMUL FMUL FADD.FTZ"),
+    ("div.full.f32 %u,%a,%b; mul.f32 %v,%e,%c; add.f32 %d,%u,%v;", "d", "u>d", "FMUL FMUL FMUL FMUL FMUL FFMA"),
+    ("div.full.f32 %u,%a,%b; mul.f32 %v,%e,%c; add.f32 %d,%v,%u;", "d", "v>d", "FMUL FMUL FMUL FMUL FMUL FFMA"),
+    ("div.full.f32 %u,%a,%b; add.f32 %g,%u,%c; add.f32 %h,%u,%e; add.f32 %d,%g,%h;", "d", "u>g u>h",
+     "FMUL FMUL FMUL FMUL FFMA FFMA FADD"),
+    ("div.full.f32 %u,%a,%b; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "",
+     "FMUL FMUL FMUL FMUL FMUL FADD"),
+    # A product by a constant is fused in other blocks too.
+    ("mul.f32 %u,%a,0f40400000; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "u>g", "FFMA"),
+    ("mul.f32 %u,%a,%q; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "u>g", "FFMA"),
+    ("mul.f32 %u,%q,%q; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "u>g", "FFMA"),
+    ("mul.f32 %u,%a,%a; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "", "FMUL FADD"),
+    ("mov.f32 %t,0f40400000; mul.f32 %u,%a,%t; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "u>g",
+     "FFMA"),
+    ("neg.f32 %t,%q; mul.f32 %u,%a,%t; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "u>g", "FFMA"),
+    ("abs.f32 %t,%q; mul.f32 %u,%a,%t; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "u>g", "FFMA"),
+    ("mul.f32 %t,%q,%q; mul.f32 %u,%a,%t; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "",
+     "FMUL FMUL FADD"),
+    ("ld.const.f32 %t,[table+4]; mul.f32 %u,%a,%t; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "",
+     "u>g", "FFMA"),
+    ("mov.u64 %x3,table; ld.const.f32 %t,[%x3+4]; mul.f32 %u,%a,%t; @%p0 bra L; add.f32 %g,%u,%c; "
+     "st.global.f32 [%x1+64],%g; L:", "", "u>g", "FFMA"),
+    ("mul.f32 %u,%a,%q; membar.gl; add.f32 %d,%u,%c;", "d", "u>d", "FFMA"),
+    ("mul.f32 %u,%a,%q; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; bra M; L: add.f32 %g,%u,%b; M:", "g",
+     "u>g u>g", "FFMA FFMA"),
+    ("mul.f32 %u,%a,%q; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "u", "", "FMUL FADD"),
+    ("mul.f32 %u,%a,%q; neg.f32 %v,%u; @%p0 bra L; add.f32 %g,%v,%c; st.global.f32 [%x1+64],%g; L:", "", "u>g", "FFMA"),
+    ("mul.f32 %u,%a,%q; @%p0 bra L; mul.f32 %v,%b,%c; add.f32 %g,%v,%u; st.global.f32 [%x1+64],%g; L:", "", "v>g",
+     "FMUL FFMA"),
+    ("mul.f32 %u,%a,%q; @%p0 bra L; mul.f32 %v,%b,%c; add.f32 %g,%u,%v; st.global.f32 [%x1+64],%g; L:", "", "u>g",
+     "FMUL FFMA"),
+    ("mul.f32 %u,%a,%q; @%p0 bra L; mul.f32 %u,%b,%c; L: add.f32 %d,%u,%c;", "d", "", "FMUL FMUL FADD"),
+    ("mul.f32 %u,%a,%q; @%p0 mov.f32 %u,%b; add.f32 %d,%u,%c;", "d", "", "FMUL FADD"),
+    ("mul.f32 %u,%a,%q; mov.f32 %d,%c; @%p1 st.global.f32 [%x1+64],%c; add.f32 %d,%u,%c;", "d", "u>d", "FFMA"),
+    ("div.approx.ftz.f32 %u,%q,%b; @%p0 bra L; add.ftz.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "u>g", "FFMA.FTZ"),
+    ("div.approx.f32 %u,%q,%b; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "",
+     "FMUL FMUL FMUL FADD"),
+    # What changes nothing but a sign gives the product another name; what nothing needs reads nothing.
+    ("mul.f32 %u,%a,%b; mul.f32 %v,%u,0f3F800000; sub.f32 %d,%c,%v;", "d", "u>d", "FFMA"),
+    ("mul.f32 %u,%a,%b; mul.f32 %v,%u,0fBF800000; add.f32 %d,%c,%v;", "d", "u>d", "FFMA"),
+    ("mul.f32 %u,%a,%b; cvt.f32.f32 %v,%u; add.f32 %d,%c,%v;", "d", "u>d", "FFMA"),
+    ("mul.f32 %u,%a,%b; cvt.ftz.f32.f32 %v,%u; add.f32 %d,%c,%v;", "d", "", "FMUL FADD.FTZ FADD"),
+    ("mul.f32 %u,%a,%b; add.f32 %d,%u,%c; mul.f32 %g,%u,%e;", "d", "u>d", "FFMA"),
+    ("mul.f32 %u,%a,%b; add.f32 %d,%u,%c; mul.f32 %g,%u,%e; mul.f32 %h,%g,%g;", "d", "u>d", "FFMA"),
+    # Equal products are two.
+    ("mul.f32 %u,%a,%b; mul.f32 %v,%a,%b; add.f32 %d,%u,%c; add.f32 %g,%v,%e;", "d,g", "u>d v>g", "FFMA FFMA"),
 ]  # fmt: skip
 """Instructions; the registers that are stored behind them; which product goes into which sum; and the floating-point
-instructions of the machine code that ptxas 12.9.86 and 13.0.88 make of it for sm_90, nvdisasm's order."""
+instructions of the machine code that ptxas 12.9.86 and 13.0.88 make of it for sm_90, nvdisasm's order; 13.5.37 agrees on
+the rows from the first quotient on."""
 
 KINDS = ("f64", "f16", "f16x2", "bf16", "bf16x2")
 """For these, ptxas 13.0.88 fuses and leaves what it does with f32: sums, both differences, two products, two sums, a
@@ -185,10 +244,11 @@ def program(body: str, stored: str):
         f""".version 9.0
         .target sm_90
         .address_size 64
-        .visible .entry k(.param .u64 x, .param .u64 y, .param .u32 n) {{
+        .const .align 4 .b8 table[64];
+        .visible .entry k(.param .u64 x, .param .u64 y, .param .u32 n, .param .f32 q) {{
         .reg .b64 %x<9>; .reg .b32 %n<9>; .reg .pred %p<9>; .reg .b16 %h<2>;
-        .reg .b32 %a, %b, %c, %d, %e, %f, %g, %h, %u, %v, %w, %y, %z;
-        ld.param.u64 %x0, [x]; ld.param.u64 %x1, [y]; ld.param.u32 %n0, [n];
+        .reg .b32 %a, %b, %c, %d, %e, %f, %g, %h, %q, %t, %u, %v, %w, %y, %z;
+        ld.param.u64 %x0, [x]; ld.param.u64 %x1, [y]; ld.param.u32 %n0, [n]; ld.param.f32 %q, [q];
         {body}
         {stores}
         $elsewhere: ret; }}"""

@@ -16,6 +16,9 @@ __all__ = ["Fusion", "Kinds", "choose", "choose_as_assembled", "ends_in_product"
 Kinds = Callable[[Instruction], frozenset[str]]
 """Of an instruction the kinds of its machine instructions: "add", "mul", "fma"."""
 
+_UNITS = {0x3F800000: 1, 0xBF800000: -1, 0x3FF0000000000000: 1, 0xBFF0000000000000: -1}
+"""Patterns of 1 and -1 in f32 and f64."""
+
 _TYPES = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
 
 
@@ -164,10 +167,10 @@ class _Reading:
         target = writes(instruction)
         if instruction.guard is not None or len(target) != 1 or len(self._writers[target[0]]) > 1:
             return
-        if is_product(instruction) and self._has_constant_factor(instruction):
-            self._everywhere[target[0]] = self._product(place), False
-        elif _passes_on(instruction, self._everywhere):
+        if _passes_on(instruction, self._everywhere):
             self._everywhere[target[0]] = _passed_on(instruction, self._everywhere)
+        elif is_product(instruction) and self._has_constant_factor(instruction):
+            self._everywhere[target[0]] = self._product(place), False
 
     def _has_constant_factor(self, instruction: Instruction) -> bool:
         """Of a quotient the dividend may be one, where the assembler multiplies it as it is."""
@@ -196,7 +199,7 @@ class _Reading:
             holds.pop(register, None)
         target = instruction.operands[0] if instruction.operands else None
         if instruction.guard is None and isinstance(target, Register):
-            if is_product(instruction):
+            if found is None and is_product(instruction):
                 found = self._product(place), False
             if found is not None:
                 holds[target.index] = found
@@ -225,18 +228,36 @@ def _takes_in(instruction: Instruction, holds: dict[int, tuple[_Product, bool]],
 
 def _passes_on(instruction: Instruction, holds: dict[int, tuple[_Product, bool]]) -> bool:
     """Whether an instruction gives a product another name, or the other sign."""
-    if instruction.mnemonic not in ("mov", "neg") or instruction.guard is not None or len(instruction.operands) != 2:
+    source = _source_passed_on(instruction)
+    if source is None or source.index not in holds:
         return False
-    target, source = instruction.operands
-    if not isinstance(target, Register) or not isinstance(source, Register) or source.index not in holds:
-        return False
-    return instruction.mnemonic == "mov" or holds[source.index][0].kind == _kind(instruction)
+    return instruction.mnemonic in ("mov", "cvt") or holds[source.index][0].kind == _kind(instruction)
 
 
 def _passed_on(instruction: Instruction, holds: dict[int, tuple[_Product, bool]]) -> tuple[_Product, bool]:
-    source = instruction.operands[1]
+    source = _source_passed_on(instruction)
     product, negated = holds[source.index]  # type: ignore[union-attr]
-    return product, negated ^ (instruction.mnemonic == "neg")
+    return product, negated ^ (instruction.mnemonic == "neg" or _unit_in(instruction) == -1)
+
+
+def _source_passed_on(instruction: Instruction) -> Register | None:
+    """The register whose value, or its negative, an instruction writes to another one."""
+    if instruction.guard is not None or not instruction.operands:
+        return None
+    target, *sources = instruction.operands
+    plain = instruction.mnemonic in ("mov", "neg") or instruction.opcode in ("cvt.f32.f32", "cvt.f64.f64")
+    if not isinstance(target, Register) or not (plain or _unit_in(instruction)):
+        return None
+    registers = [x for x in sources if isinstance(x, Register)]
+    return registers[0] if len(sources) == (1 if plain else 2) and len(registers) == 1 else None
+
+
+def _unit_in(instruction: Instruction) -> int:
+    """1 or -1 where a multiplication that leaves its rounding open is by that number, and 0 elsewhere."""
+    if not _is_open(instruction, "mul"):
+        return 0
+    numbers = [x.value for x in instruction.operands[1:] if isinstance(x, Immediate)]
+    return next((_UNITS[x] for x in numbers if x in _UNITS), 0)
 
 
 def is_sum(instruction: Instruction) -> bool:
