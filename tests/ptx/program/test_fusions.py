@@ -202,7 +202,8 @@ ROWS = [
     ("mul.f32 %u,%a,%q; @%p0 bra L; mul.f32 %u,%b,%c; L: add.f32 %d,%u,%c;", "d", "", "FMUL FMUL FADD"),
     ("mul.f32 %u,%a,%q; @%p0 mov.f32 %u,%b; add.f32 %d,%u,%c;", "d", "", "FMUL FADD"),
     ("mul.f32 %u,%a,%q; mov.f32 %d,%c; @%p1 st.global.f32 [%x1+64],%c; add.f32 %d,%u,%c;", "d", "u>d", "FFMA"),
-    ("div.approx.ftz.f32 %u,%q,%b; @%p0 bra L; add.ftz.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "u>g", "FFMA.FTZ"),
+    ("div.approx.ftz.f32 %u,%q,%b; @%p0 bra L; add.ftz.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "u>g",
+     "FFMA.FTZ"),
     ("div.approx.f32 %u,%q,%b; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "",
      "FMUL FMUL FMUL FADD"),
     # What changes nothing but a sign gives the product another name; what nothing needs reads nothing.
@@ -216,8 +217,8 @@ ROWS = [
     ("mul.f32 %u,%a,%b; mul.f32 %v,%a,%b; add.f32 %d,%u,%c; add.f32 %g,%v,%e;", "d,g", "u>d v>g", "FFMA FFMA"),
 ]  # fmt: skip
 """Instructions; the registers that are stored behind them; which product goes into which sum; and the floating-point
-instructions of the machine code that ptxas 12.9.86 and 13.0.88 make of it for sm_90, nvdisasm's order; 13.5.37 agrees on
-the rows from the first quotient on."""
+instructions of the machine code that ptxas 12.9.86 and 13.0.88 make of it for sm_90, nvdisasm's order; 13.5.37 agrees on the
+rows from the first quotient on."""
 
 KINDS = ("f64", "f16", "f16x2", "bf16", "bf16x2")
 """For these, ptxas 13.0.88 fuses and leaves what it does with f32: sums, both differences, two products, two sums, a
