@@ -217,8 +217,8 @@ ROWS = [
     ("mul.f32 %u,%a,%b; mul.f32 %v,%a,%b; add.f32 %d,%u,%c; add.f32 %g,%v,%e;", "d,g", "u>d v>g", "FFMA FFMA"),
 ]  # fmt: skip
 """Instructions; the registers that are stored behind them; which product goes into which sum; and the floating-point
-instructions of the machine code that ptxas 12.9.86 and 13.0.88 make of it for sm_90, nvdisasm's order; 13.5.37 agrees on the
-rows from the first quotient on."""
+instructions of the machine code that ptxas 12.9.86 and 13.0.88 make of it for sm_90, nvdisasm's order. From the first
+quotient on ptxas 13.5.37 makes the same."""
 
 KINDS = ("f64", "f16", "f16x2", "bf16", "bf16x2")
 """For these, ptxas 13.0.88 fuses and leaves what it does with f32: sums, both differences, two products, two sums, a
