@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
     pytest.importorskip("triton")
     pytest.importorskip("nvidia", reason="NVRTC is not installed")
     folder = tmp_path_factory.mktemp("kernels")
-    for name in ("row_sum.cu", "product.py", "test_kernels.py"):
+    for name in ("row_sum.cu", "product.py", "test_kernels.py", "launch.py"):
         (folder / name).write_text(shown(f"file: {name}"), encoding="utf-8")
     return folder
 
@@ -55,3 +55,8 @@ def test_its_race_is_caught_with_the_words_that_it_shows(folder):
         re.sub(r"race: line \d+", "race: line N", x) for x in (text, shown("output: without the barrier"))
     )
     assert "1 failed" in out and expected.strip() in said and "and no barrier is between the two" in said
+
+
+def test_its_launch_of_a_triton_kernel_runs(folder):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TRITON_CACHE_DIR": str(folder / "cache")}
+    subprocess.run([sys.executable, "launch.py"], cwd=folder, env=environment, timeout=120, check=True)

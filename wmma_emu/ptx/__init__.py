@@ -39,6 +39,8 @@ from wmma_emu.ptx.launch.module import Module
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.report import Report
 from wmma_emu.ptx.launch.structs import Struct
+from wmma_emu.ptx.launch.triton_arguments import TritonTensor
+from wmma_emu.ptx.launch.triton_module import TritonModule
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 
 __all__ = [
@@ -54,5 +56,7 @@ __all__ = [
     "Raw",
     "Report",
     "Struct",
+    "TritonModule",
+    "TritonTensor",
     "raw",
 ]

@@ -45,7 +45,7 @@ def test_a_kernel_is_launched_with_a_grid_alone(arch):
 def test_a_grid_that_is_too_large_for_a_promise_is_caught_with_its_line():
     x, y, out = arrays(1000)
     with pytest.raises(
-        KernelFindingsError, match=r"triton_kernels\.py:12.*behind the end of argument . \(\w+\)"
+        KernelFindingsError, match=r"triton_kernels\.py:14.*behind the end of argument . \(\w+\)"
     ) as error:
         module()["add_twice"][(8,)](x, y, out, 1001)
     assert {finding.kind for finding in error.value.report.findings} == {"out of bounds"} and not out.any()

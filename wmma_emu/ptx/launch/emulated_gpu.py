@@ -7,6 +7,7 @@ from typing import Any
 
 from wmma_emu.instructions import DEFAULT_ARCH, Arch
 from wmma_emu.ptx.launch.module import Module
+from wmma_emu.ptx.launch.triton_module import TritonModule
 
 __all__ = ["EmulatedGpu"]
 
@@ -52,10 +53,14 @@ class EmulatedGpu:
     def triton(
         self,
         function: Any,
-        signature: Mapping[str, str],
-        constexprs: Mapping[str, Any],
+        signature: Mapping[str, Any] | None = None,
+        constexprs: Mapping[str, Any] | None = None,
         arch: str | Arch | None = None,
         **keywords: Any,
-    ) -> Module:
-        """Compile a Triton kernel, as `Module.from_triton` does."""
-        return Module.from_triton(function, signature, constexprs, arch or self.arch, **{**self._defaults, **keywords})
+    ) -> Module | TritonModule:
+        """Compile a Triton kernel, as `Module.from_triton` does: for each launch, or for types, or for arguments."""
+        make: Any = Module.from_triton  # each way to call it has a type of its own
+        made: Module | TritonModule = make(
+            function, signature, constexprs, arch or self.arch, **{**self._defaults, **keywords}
+        )
+        return made

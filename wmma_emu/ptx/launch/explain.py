@@ -46,6 +46,8 @@ class KernelExplanation:
         Lines of the multiplications that are fused with the addition that follows.
     contraction : str
         Who decided which are: the rules, or a ptxas.
+    assumed : tuple of str
+        What its compiler took for granted, for want of arguments.
     """
 
     name: str
@@ -64,6 +66,7 @@ class KernelExplanation:
     not_bit_exact: tuple[NotBitExact, ...]
     contracted: tuple[int, ...]
     contraction: str
+    assumed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(f"{label:<15}{text}" for label, text in self.fields())
@@ -94,6 +97,7 @@ class KernelExplanation:
         yield from _labelled("not bit-exact", grouped(self.not_bit_exact))
         if self.contracted:
             yield "contracted", contracted_text(self.contracted, self.contraction)
+        yield from _labelled("assumed", self.assumed)
 
     def to_dict(self) -> dict[str, Any]:
         """As numbers, texts, lists and dicts, for JSON."""
@@ -122,6 +126,7 @@ class KernelExplanation:
             "not_bit_exact": [{"opcode": x.opcode, "line": x.line, "reason": x.reason} for x in self.not_bit_exact],
             "contracted": list(self.contracted),
             "contraction": self.contraction,
+            "assumed": list(self.assumed),
         }
 
 
@@ -189,7 +194,7 @@ def _explain_kernel(kernel: "Kernel") -> KernelExplanation:
         len(program.instructions), program.shared_bytes, program.dynamic_offset is not None, program.local_bytes,
         program.required_block,
         program.max_block, dict(sorted(counts.items(), key=lambda x: (-x[1], x[0]))), compiled.missing,
-        compiled.not_bit_exact, kernel.contracted, kernel.contraction,
+        compiled.not_bit_exact, kernel.contracted, kernel.contraction, kernel.assumed,
     )  # fmt: skip
 
 

@@ -3,12 +3,11 @@
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmma_emu.errors import (
-    AlignmentError,
     KernelFindingsError,
     KernelFindingsWarning,
     UnsupportedInstructionError,
@@ -25,7 +24,7 @@ from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
-from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name, types_of_triton
+from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.machine.run import run
@@ -36,7 +35,14 @@ from wmma_emu.ptx.steps.forms import Binding, Work
 if TYPE_CHECKING:
     from wmma_emu.ptx.launch.module import Module
 
-__all__ = ["Kernel", "Launch", "TritonKernel"]
+__all__ = ["Given", "Kernel", "Launch"]
+
+
+class Given(NamedTuple):
+    """Arguments of a launch that fit the kernel's parameters, and what its compiler assumed of them."""
+
+    values: Sequence[Argument]
+    assumed: tuple[str, ...] = ()
 
 
 class Kernel:
@@ -51,10 +57,13 @@ class Kernel:
     parameters : tuple of Parameter
     types : SourceTypes
         What the mangled name, or Triton's signature, says of them.
+    assumed : tuple of str
+        What its compiler took for granted that a launch of its own would have known.
     """
 
     hidden_parameters = 0
     labels: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
 
     def __init__(self, module: "Module", program: KernelProgram) -> None:
         self.module = module
@@ -116,44 +125,15 @@ class Kernel:
             f"{self.called} is a kernel: launch it with a grid and a block, {self.called}[grid, block](...)"
         )
 
+    def read(self, arguments: Sequence[Any], keywords: dict[str, Any], grid: Dim3) -> Given:
+        """Read the arguments of a launch; keywords that are arguments rather than options leave the dict."""
+        values = read_arguments(
+            self.program, arguments, self.called, self.labels, self.hidden_parameters, self.types.types
+        )
+        return Given(values, self.assumed)
+
     def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
         """Refuse what the kernel's compiler was promised not to meet; ``places`` are addresses of arrays by label."""
-
-
-class TritonKernel(Kernel):
-    """A kernel that Triton compiled, launched as ``kernel[grid](...)``: the block and its memory are known.
-
-    ``arguments`` are those of the Triton function that are no constexpr.
-    """
-
-    def __init__(self, module: "Module", program: KernelProgram) -> None:
-        super().__init__(module, program)
-        compiled = module.triton
-        if compiled is None:
-            raise TypeError("a Triton kernel needs a module of Module.from_triton")
-        self._compiled = compiled
-        self.labels = compiled.parameters
-        self.hidden_parameters = len(program.parameters) - len(self.labels)
-        self.types = types_of_triton(self.labels, compiled.signature)
-
-    @errors_at_the_caller
-    def __getitem__(self, launch: Any) -> "Launch":
-        """Choose the grid: an integer, or a tuple of up to three."""
-        block = Dim3(32 * self._compiled.num_warps)
-        return Launch(self, dim3(launch, "grid"), block, self._compiled.shared_bytes)
-
-    def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
-        """Refuse integers and addresses that were promised to be multiples of 16 and are not."""
-        for name, (_, label, value) in zip(self.labels, arguments, strict=False):
-            if name not in self._compiled.divisible_by_16:
-                continue
-            number = int.from_bytes(value, "little") if isinstance(value, bytes) else places.get(label, 0)
-            if number % 16:
-                what = f"is {number}" if isinstance(value, bytes) else f"begins {number % 16} bytes behind one"
-                raise AlignmentError(
-                    f"{label} was promised to be a multiple of 16 when the kernel was compiled, and {what}; leave "
-                    f"{name} out of divisible_by_16"
-                )
 
 
 class Launch:
@@ -193,12 +173,14 @@ class Launch:
         UnsupportedInstructionError
             For instructions that are not modelled.
         """
-        kernel, module = self.kernel, self.kernel.module
+        self.kernel.require_modelled()
+        given = self.kernel.read(arguments, options, self.grid)
+        return self.run(given, options)
+
+    def run(self, given: Given, options: Mapping[str, Any]) -> Report:
+        """Run the kernel on arguments that fit its parameters; called by what the user calls, whom a warning names."""
+        kernel, module, values = self.kernel, self.kernel.module, given.values
         chosen = module.options.but(options)
-        kernel.require_modelled()
-        values = read_arguments(
-            kernel.program, arguments, kernel.called, kernel.labels, kernel.hidden_parameters, kernel.types.types
-        )
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
         first, findings = self._run(values, module.variables, chosen, chosen.seeds[0])
         completed = first.counts.completed
@@ -209,13 +191,13 @@ class Launch:
             findings += [x for x in more if (x.kind, x.line) not in known]
             if not findings:
                 require_same_results(kernel.called, first, other, seed)
-        report = self._report(first.counts._replace(completed=completed), findings)
+        report = self._report(first.counts._replace(completed=completed), findings, given.assumed)
         if findings and chosen.findings == "raise":
             raise KernelFindingsError(summary_of(report), report)
         with uninterrupted():
             first.heap.copy_back()
         if findings and chosen.findings == "warn":
-            warnings.warn(summary_of(report), KernelFindingsWarning, stacklevel=3)
+            warnings.warn(summary_of(report), KernelFindingsWarning, stacklevel=4)
         return report
 
     def _run(
@@ -242,11 +224,12 @@ class Launch:
         )  # fmt: skip
         return Run(heap, counts), list(findings)
 
-    def _report(self, counts: Counts, findings: list[Finding]) -> Report:
+    def _report(self, counts: Counts, findings: list[Finding], assumed: tuple[str, ...]) -> Report:
         kernel = self.kernel
         return Report(
             kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds, tuple(findings),
             kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
+            assumed,
         )  # fmt: skip
 
 

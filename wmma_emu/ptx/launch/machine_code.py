@@ -115,9 +115,7 @@ def numbered(text: str) -> tuple[str, list[Place]]:
     >>> print(numbered(text.replace("%r;", "%r; .reg .pred %p;"))[0].splitlines()[3:5])
     ['.entry k() { .reg .b32 %r; .reg .pred %p; ', '.loc 1 1 0']
     """
-    places = sorted(
-        (x.line, x.column) for f in parse(text).functions for x in _instructions(f.body or ()) if x.line
-    )
+    places = sorted((x.line, x.column) for f in parse(text).functions for x in _instructions(f.body or ()) if x.line)
     columns: dict[int, list[tuple[int, int]]] = {}
     for number, (line, column) in enumerate(places, 1):
         columns.setdefault(line, []).append((column, number))

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -14,12 +14,15 @@ from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.cuda_source import compile_cuda
 from wmma_emu.ptx.launch.explain import Explanation, explain_module
-from wmma_emu.ptx.launch.kernel import Kernel, TritonKernel
+from wmma_emu.ptx.launch.kernel import Kernel
 from wmma_emu.ptx.launch.names import find
 from wmma_emu.ptx.launch.open_roundings import OpenRoundings
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.targets import require_target
-from wmma_emu.ptx.launch.triton_source import CompiledTriton, compile_triton
+from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
+from wmma_emu.ptx.launch.triton_kernel import TritonKernel
+from wmma_emu.ptx.launch.triton_module import TritonModule
+from wmma_emu.ptx.launch.triton_request import TritonRequest
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.build import program_of
 
@@ -141,40 +144,75 @@ class Module:
         module._expressions = compiled.names
         return module
 
+    @overload
+    @classmethod
+    def from_triton(
+        cls, function: Any, signature: Mapping[str, Any], constexprs: Any = ..., arch: str | Arch = ..., **keywords: Any
+    ) -> "Module": ...
+
+    @overload
+    @classmethod
+    def from_triton(
+        cls, function: Any, signature: None = None, constexprs: Any = ..., arch: str | Arch = ..., *,
+        arguments: Sequence[Any], **keywords: Any,
+    ) -> "Module": ...  # fmt: skip
+
+    @overload
+    @classmethod
+    def from_triton(
+        cls, function: Any, signature: None = None, constexprs: Any = ..., arch: str | Arch = ..., **keywords: Any
+    ) -> TritonModule: ...
+
     @classmethod
     @errors_at_the_caller
     def from_triton(
         cls,
         function: Any,
-        signature: Mapping[str, str],
-        constexprs: Mapping[str, Any],
+        signature: Mapping[str, Any] | None = None,
+        constexprs: Mapping[str, Any] | None = None,
         arch: str | Arch = DEFAULT_ARCH,
         *,
-        num_warps: int = 4,
-        num_stages: int = 3,
+        arguments: Sequence[Any] | None = None,
+        num_warps: int | None = None,
+        num_stages: int | None = None,
         divisible_by_16: Iterable[str] | None = None,
         triton_options: Mapping[str, Any] | None = None,
         **keywords: Any,
-    ) -> "Module":
+    ) -> "Module | TritonModule":
         """Compile a Triton kernel with Triton, which needs neither a GPU nor torch for it (the extra ``triton``).
 
-        The kernel is launched as ``module.kernel[grid](...)`` with the arguments that are no constexpr.
+        Triton compiles a kernel anew for other types, for pointers and integers that are multiples of 16, for
+        integers that are 1 and for None, and the bits of its results can depend on that. It reads them off the
+        arguments: those of each launch, or ``arguments``. Of ``signature`` alone it cannot, and the report says what
+        was assumed (``report.assumed``).
 
         Parameters
         ----------
         function : triton.JITFunction
-        signature : mapping
+            Of Triton or of Gluon; `triton.heuristics` are applied where there are arguments.
+        signature : mapping, optional
             Types of the parameters that are no constexpr: ``{"a_ptr": "*fp16", "M": "i32"}``.
-        constexprs : mapping
+        constexprs : mapping, optional
             Values of the others.
         arch : str or Arch
-        num_warps, num_stages : int
+        arguments : sequence, optional
+            Those of a launch that are no constexpr, arrays of NumPy for tensors, for which the kernel is compiled.
+        num_warps, num_stages : int, optional
+            Triton's own by default.
         divisible_by_16 : iterable of str, optional
-            Parameters that are multiples of 16 in every launch, which decides Triton's code; all pointers by default.
+            With ``signature``: parameters that are multiples of 16 in every launch; all pointers by default.
         triton_options : mapping, optional
-            Further options of Triton's compiler.
+            Further options of Triton's compiler. Without ``enable_fp_fusion`` (or TRITON_DEFAULT_FP_FUSION=0) nothing
+            is fused, unless ``contraction`` says otherwise.
         **keywords
             Those of `Module`.
+
+        Returns
+        -------
+        Module or TritonModule
+            With types or arguments a `Module`, launched as ``module.kernel[grid](...)`` with the arguments that are
+            no constexpr. Without, a `TritonModule`, launched as Triton does, ``module.kernel[grid](x, n, BLOCK=128,
+            num_warps=8)``, and compiled for each launch that is not like one before it.
 
         Raises
         ------
@@ -183,13 +221,19 @@ class Module:
         BackendUnavailableError
             If Triton is not installed.
         """
-        compiled = compile_triton(
-            function, signature, constexprs, arch_of(arch), num_warps=num_warps, num_stages=num_stages,
-            divisible_by_16=divisible_by_16, options=triton_options,
-        )  # fmt: skip
-        module = cls(compiled.ptx, arch, **{"name": compiled.name, **keywords})
-        module.triton = compiled
-        return module
+        options = {"num_warps": num_warps, "num_stages": num_stages, **(triton_options or {})}
+        request = TritonRequest(
+            function, arch_of(arch), dict(constexprs or {}), {k: v for k, v in options.items() if v is not None}
+        )
+
+        def make(compiled: CompiledTriton) -> Module:
+            contraction = {} if compiled.fusion else {"contraction": "never"}
+            module = cls(compiled.ptx, arch, **{"name": compiled.name, **contraction, **keywords})
+            module.triton = compiled
+            return module
+
+        compiled = request.compiled(signature, arguments, divisible_by_16)
+        return request.at_each_launch(make) if compiled is None else make(compiled)
 
     def __repr__(self) -> str:
         return f"<module {self.name}: {', '.join(self.program.kernels) or 'no kernels'} on {self.arch}>"

@@ -37,6 +37,8 @@ class Report:
         What the kernel printed.
     completed : bool
         False where a deadlock or a trap ended it.
+    assumed : tuple of str
+        What the kernel's compiler took for granted that a launch of its own would have read off the arguments.
     """
 
     kernel: str
@@ -50,6 +52,7 @@ class Report:
     output: str = ""
     completed: bool = True
     contraction: str = ""
+    assumed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         rate = f", {self.instructions / self.seconds / 1e6:.3g} million a second" if self.seconds > 0 else ""
@@ -64,6 +67,8 @@ class Report:
         ):
             lines.append(f"{heading}: {'none' if not entries else ''}".rstrip())
             lines += [f"  {line}" for entry in entries for line in str(entry).splitlines()]
+        if self.assumed:
+            lines += ["assumed:", *(f"  {x}" for x in self.assumed)]
         if self.output:
             lines += ["printed:", *(f"  {line}" for line in self.output.splitlines())]
         return "\n".join(lines)

@@ -4,14 +4,16 @@
 import difflib
 import inspect
 import warnings
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 from wmma_emu.errors import BackendUnavailableError, CompilationError, FragmentMismatchError, shorten
 from wmma_emu.instructions import Arch
+from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, Path, Scratch, leaf_names
+from wmma_emu.ptx.launch.triton_driver import emulated_target
 
-__all__ = ["CompiledTriton", "compile_triton"]
+__all__ = ["compilation_errors", "compile_signature", "compiled_triton", "jit_function"]
 
 _INSTALL = "pip install 'wmma-emu[triton]' (from a clone: pip install '.[triton]')"
 
@@ -30,46 +32,32 @@ _FAMILIAR = {
 """What other places call them."""
 
 
-class CompiledTriton(NamedTuple):
-    """The PTX of a Triton kernel, and what a launch has to know; ``signature`` has the type of each parameter."""
-
-    ptx: str
-    name: str
-    num_warps: int
-    shared_bytes: int
-    parameters: tuple[str, ...]
-    divisible_by_16: frozenset[str]
-    signature: Mapping[str, str] = MappingProxyType({})
-
-
-def compile_triton(
+def compile_signature(
     function: Any,
-    signature: Mapping[str, str],
+    signature: Mapping[str, Any],
     constexprs: Mapping[str, Any],
     arch: Arch,
     *,
-    num_warps: int = 4,
-    num_stages: int = 3,
     divisible_by_16: Iterable[str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> CompiledTriton:
-    """Compile a Triton kernel to PTX.
+    """Compile a Triton kernel for types alone; what a launch would add to them is assumed.
 
     Parameters
     ----------
     function : triton.JITFunction
+        Of Triton or of Gluon.
     signature : mapping
-        Type of each parameter that is no constexpr, as Triton spells them: ``{"a_ptr": "*fp16", "M": "i32"}``.
+        Type of each parameter that is no constexpr, as Triton spells them: ``{"a_ptr": "*fp16", "M": "i32"}``; of a
+        tuple, a tuple of types.
     constexprs : mapping
         Values of the others.
     arch : Arch
-    num_warps, num_stages : int
-        As in a launch of Triton.
     divisible_by_16 : iterable of str, optional
         Pointers whose address, and integers whose value, is a multiple of 16 in every launch: Triton makes other code
-        of them, and finds out by itself in a launch of its own. All pointers and nothing else by default.
+        of them. All pointers and nothing else by default.
     options : mapping, optional
-        Further options of Triton's compiler.
+        Those of a launch of Triton: ``num_warps``, ``num_stages``, ...
 
     Raises
     ------
@@ -80,52 +68,111 @@ def compile_triton(
     BackendUnavailableError
         If Triton is not installed.
     """
-    jit = _jit_function(function)
+    jit = jit_function(function)
     names = list(jit.arg_names)
     types = _types(jit.fn.__name__, names, signature, constexprs)
-    runtime = tuple(name for name in names if types[name] != "constexpr")
-    pointers = [name for name in runtime if types[name].startswith("*")]
-    divisible = frozenset(pointers if divisible_by_16 is None else divisible_by_16)
+    leaves = leaf_names(types)
+    runtime = {name: path for path, (name, kind) in leaves.items() if kind != "constexpr"}
+    pointers = [name for name, path in runtime.items() if leaves[path][1].startswith("*")]
+    divisible = set(pointers if divisible_by_16 is None else divisible_by_16)
     if unknown := sorted(divisible.difference(runtime)):
         raise FragmentMismatchError(
             f"divisible_by_16 names {', '.join(unknown)}; the parameters of a launch are {', '.join(runtime)}"
         )
-    chosen = {"num_warps": num_warps, "num_stages": num_stages, "enable_fp_fusion": True, **(options or {})}
-    compiled = _compile(
-        jit, types, {x: constexprs[x] for x in names if types[x] == "constexpr"},
-        {(names.index(x),): [["tt.divisibility", 16]] for x in names if x in divisible}, arch, chosen,
-    )  # fmt: skip
-    metadata = compiled.metadata
-    if metadata.num_ctas != 1:
-        raise CompilationError(
-            f"{metadata.name} runs in clusters of {metadata.num_ctas} blocks, which are not modelled"
-        )
-    scratch = getattr(metadata, "global_scratch_size", 0) + getattr(metadata, "profile_scratch_size", 0)
-    if scratch:
-        raise CompilationError(f"{metadata.name} needs {scratch} bytes of scratch memory, which is not modelled")
-    return CompiledTriton(
-        compiled.asm["ptx"], metadata.name, metadata.num_warps, metadata.shared, runtime, divisible,
-        {x: types[x] for x in runtime},
-    )  # fmt: skip
+    constants = {(names.index(x),): constexprs[x] for x in names if types[x] == "constexpr"}
+    kernel = _compile(jit, types, constants, {runtime[x]: [["tt.divisibility", 16]] for x in divisible}, arch, options)
+    compiled = compiled_triton(kernel, [x for x in names if types[x] != "constexpr"])
+    return compiled._replace(assumed=_assumed(leaves, divisible))
 
 
-def _jit_function(function: Any) -> Any:
-    """Check that a function is one of Triton's."""
+def jit_function(function: Any) -> Any:
+    """Find Triton's function behind what its decorators made of it.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For what is none of Triton's, and for an autotuned one, whose configuration only times decide.
+    BackendUnavailableError
+        If Triton is not installed.
+    """
     try:
         from triton.runtime.jit import JITFunction
     except ImportError as error:
         raise BackendUnavailableError(
             f"Triton kernels are compiled by Triton, which is not installed; {_INSTALL}"
         ) from (error)
-    if isinstance(function, JITFunction):
-        return function
-    fix = "decorate it with triton.jit"
-    if isinstance(getattr(function, "fn", None), JITFunction) or hasattr(function, "configs"):
-        fix = "of an autotuned kernel pass its function, kernel.fn, with the constexprs of one configuration"
-    raise FragmentMismatchError(f"{shorten(function)} is no kernel of Triton; {fix}")
+    inner, fix = function, "decorate it with triton.jit"
+    while not isinstance(inner, JITFunction):
+        if hasattr(inner, "configs"):
+            fix = "an autotuned one is chosen by its times: pass its function, kernel.fn, and of the configuration " + (
+                "to be tested config.all_kwargs(), as constexprs and options of Triton, or as keywords of the launch"
+            )
+        if hasattr(inner, "configs") or not hasattr(inner, "fn"):
+            raise FragmentMismatchError(f"{shorten(function)} is no kernel of Triton; {fix}")
+        inner = inner.fn
+    return inner
 
 
-def _types(name: str, names: list[str], signature: Mapping[str, str], constexprs: Mapping[str, Any]) -> dict[str, str]:
+def compiled_triton(kernel: Any, given: Iterable[str]) -> CompiledTriton:
+    """Keep what a launch has to know of a kernel that Triton compiled; ``given`` are the parameters that it gives."""
+    metadata, source = kernel.metadata, kernel.src
+    return CompiledTriton(
+        ptx=kernel.asm["ptx"],
+        name=metadata.name,
+        num_warps=metadata.num_warps,
+        num_ctas=metadata.num_ctas,
+        shared_bytes=metadata.shared,
+        signature=dict(source.signature),
+        constants=dict(source.constants),
+        divisible=frozenset(
+            path for path, found in source.attrs.items() if ["tt.divisibility", 16] in map(list, found)
+        ),
+        given=tuple(given),
+        fusion=bool(metadata.enable_fp_fusion) and "fmad=false" not in (metadata.ptx_options or ""),
+        tensor_maps=bool(getattr(metadata, "tensordesc_meta", None)),
+        scratch=(
+            Scratch(metadata.global_scratch_size, metadata.global_scratch_align),
+            Scratch(metadata.profile_scratch_size, metadata.profile_scratch_align),
+        ),
+    )
+
+
+@contextmanager
+def compilation_errors(jit: Any) -> Iterator[None]:
+    """Give the errors of Triton's compiler, which are of many kinds, the type and the place that a user looks for.
+
+    Raises
+    ------
+    CompilationError
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of defaults that a later version of Triton changes
+            yield
+    except FragmentMismatchError:
+        raise
+    except Exception as error:
+        where = inspect.getsourcefile(jit.fn) or "?"
+        raise CompilationError(f"{jit.fn.__name__} ({where}) does not compile: {error}") from error
+
+
+def _compile(
+    jit: Any, types: Mapping[str, Any], constants: Any, attributes: Any, arch: Arch, options: Mapping[str, Any] | None
+) -> Any:
+    import triton
+    from triton.compiler import ASTSource
+    from triton.experimental.gluon._runtime import GluonASTSource
+
+    source = (GluonASTSource if jit.is_gluon() else ASTSource)(jit, dict(types), constants, attributes)
+    try:
+        with compilation_errors(jit), emulated_target(arch) as target:
+            return triton.compile(source, target=target, options=dict(options or {}))
+    except CompilationError:
+        _require_types(jit.fn.__name__, types)
+        raise
+
+
+def _types(name: str, names: list[str], signature: Mapping[str, Any], constexprs: Mapping[str, Any]) -> dict[str, Any]:
     """Type of each parameter, in the kernel's order; ``constexpr`` where a value is given."""
     for given, what in ((signature, "signature"), (constexprs, "constexprs")):
         if unknown := [x for x in given if x not in names]:
@@ -138,33 +185,41 @@ def _types(name: str, names: list[str], signature: Mapping[str, str], constexprs
             f"{name} needs a type or a value of {', '.join(missing)}: signature={{'{missing[0]}': 'i32'}} (a pointer: "
             f"'*fp16'), or constexprs={{'{missing[0]}': ...}}"
         )
-    return {x: str(types[x]) for x in names}
+    return {x: _type(types[x]) for x in names}
 
 
-def _compile(jit: Any, types: Any, constexprs: Any, attributes: Any, arch: Arch, options: Any) -> Any:
-    import triton
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-
-    source = ASTSource(fn=jit, signature=types, constexprs=constexprs, attrs=attributes)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of defaults that a later version of Triton changes
-            return triton.compile(source, target=GPUTarget("cuda", arch.number, 32), options=dict(options))
-    except Exception as error:  # of many kinds
-        _require_types(jit.fn.__name__, types)
-        where = inspect.getsourcefile(jit.fn) or "?"
-        raise CompilationError(f"{jit.fn.__name__} ({where}) does not compile: {error}") from error
+def _type(given: Any) -> Any:
+    return tuple(map(_type, given)) if isinstance(given, tuple | list) else str(given)
 
 
-def _require_types(name: str, types: Mapping[str, str]) -> None:
+def _assumed(leaves: Mapping[Path, tuple[str, str]], divisible: Iterable[str]) -> tuple[str, ...]:
+    """Say what types leave open and Triton's own launch would have read off its arguments."""
+    runtime = {name: kind for name, kind in leaves.values() if kind != "constexpr"}
+    pointers = [x for x, kind in runtime.items() if kind.startswith("*")]
+    integers = [x for x, kind in runtime.items() if kind[0] in "iu" and kind not in ("i1", "u1")]
+    return tuple(
+        f"{', '.join(found)}: {text}"
+        for found, text in (
+            ([x for x in pointers if x in divisible], "an address that is a multiple of 16"),
+            ([x for x in pointers if x not in divisible], "any address"),
+            ([x for x in integers if x in divisible], "a multiple of 16"),
+            (
+                [x for x in integers if x not in divisible],
+                "any integer, where a launch of Triton's own sees 1 and multiples of 16",
+            ),
+        )
+        if found
+    )
+
+
+def _require_types(name: str, types: Mapping[str, Any]) -> None:
     """Refuse types that Triton does not have; asked once it has refused a kernel, since a later one may have more.
 
     Raises
     ------
     FragmentMismatchError
     """
-    for parameter, given in types.items():
+    for parameter, given in leaf_names(types).values():
         pointed = given.lstrip("*").removeprefix("k") if given.startswith("*") else given
         if pointed in ("constexpr", *_TYPES) or given.startswith(("tensordesc", "nvTmaDesc")):
             continue

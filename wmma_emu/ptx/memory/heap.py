@@ -18,7 +18,7 @@ from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["GlobalMemory", "Mapped"]
+__all__ = ["GlobalMemory", "Mapped", "alignment_of"]
 
 
 class Mapped(NamedTuple):
@@ -29,6 +29,17 @@ class Mapped(NamedTuple):
     lo: int
     hi: int
     writeable: bool
+
+
+def alignment_of(array: NDArray[Any]) -> int:
+    """Bytes behind a multiple of 256 at which an array begins in every launch, whatever else is mapped.
+
+    Examples
+    --------
+    >>> alignment_of(np.zeros(1000)), alignment_of(np.zeros(1000, np.int16)[129:])
+    (0, 2)
+    """
+    return (byte_bounds(array)[0] - extent_of(array)[0]) % ALIGNMENT if array.nbytes else 0
 
 
 class _Reservation(NamedTuple):
@@ -140,7 +151,7 @@ class GlobalMemory:
         what = f"{name} ({data.nbytes} bytes{overlapping}) with the arrays before it"
         require_within(self.limit, self._bytes + size, what)
         # A buffer's first byte is as aligned as cudaMalloc's, and what is a slice of it as aligned as it is there.
-        position = self._reserve(size, (host_lo - extent_of(data)[0]) % ALIGNMENT)
+        position = self._reserve(size, (alignment_of(data) + host_lo - lo) % ALIGNMENT)
         self._reservations.append(_Reservation(host_lo, host_hi, position))
         return position + lo - host_lo
 

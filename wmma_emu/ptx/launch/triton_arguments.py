@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""Arguments of a Triton launch: as Triton's host code sees them, and as the values of a kernel's parameters."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.formats import format_of
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.formats.codec import encode
+from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
+from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, Path
+from wmma_emu.ptx.memory.heap import alignment_of
+
+__all__ = ["TritonTensor", "parameter_values", "plain", "require_constant", "tensors"]
+
+
+@dataclass(frozen=True)
+class _Dtype:
+    """Type of an array's elements, with what Triton asks of one of torch."""
+
+    name: str
+    itemsize: int
+    is_floating_point: bool
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TritonTensor:
+    """A NumPy array as Triton's host code sees a tensor: for a ``TensorDescriptor``, whose base needs to be one.
+
+    Arrays among the arguments of a launch need no such wrapper.
+
+    Parameters
+    ----------
+    array : numpy.ndarray, or `raw` of one
+        A view that is not contiguous is one of Triton's tensors too, whose kernel is told the strides.
+
+    Examples
+    --------
+    >>> x = TritonTensor(np.zeros((4, 64), np.float16))
+    >>> x.dtype.itemsize, x.stride(), x.stride(0), x.data_ptr() % 256
+    (2, (64, 1), 64, 0)
+    >>> TritonTensor(x.array[0, 3:]).data_ptr() % 256
+    6
+    """
+
+    def __init__(self, array: "NDArray[Any] | Raw") -> None:
+        self.source, found = array, array.array if isinstance(array, Raw) else array
+        if not isinstance(found, np.ndarray) or found.dtype.hasobject or not found.dtype.itemsize:
+            raise FragmentMismatchError(f"a TritonTensor is made of a NumPy array of numbers, not of {shorten(array)}")
+        self.array, self.shape, kind = found, found.shape, found.dtype
+        self.dtype = _Dtype(str(kind), kind.itemsize, kind.kind == "f" or kind.name.startswith(("bfloat", "float")))
+
+    def data_ptr(self) -> int:
+        """Address of its first byte, as far behind a multiple of 256 as in the memory of every launch."""
+        memory, offset = memory_of(self.source)
+        return (1 << 16) + alignment_of(memory) + offset
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Elements from one to the next along each dimension."""
+        steps = tuple(x // self.array.itemsize for x in self.array.strides)
+        return steps if dim is None else steps[dim]
+
+    def element_size(self) -> int:
+        """Bytes of an element."""
+        return self.array.itemsize
+
+    def __repr__(self) -> str:
+        return f"TritonTensor({self.dtype}, shape {self.shape})"
+
+
+def tensors(value: Any) -> Any:
+    """Wrap the arrays in an argument, in tuples too."""
+    if isinstance(value, np.ndarray | Raw):
+        return TritonTensor(value)
+    return _mapped(tensors, value)
+
+
+def plain(value: Any) -> Any:
+    """Unwrap the arrays in an argument."""
+    return value.source if isinstance(value, TritonTensor) else _mapped(plain, value)
+
+
+def _mapped(function: Any, value: Any) -> Any:
+    if not isinstance(value, tuple):
+        return value
+    found = [function(x) for x in value]
+    return type(value)(*found) if hasattr(value, "_fields") else tuple(found)
+
+
+def parameter_values(compiled: CompiledTriton, values: Mapping[str, Any]) -> list[Any]:
+    """Lay a launch's arguments out as the values of the kernel's parameters, scratch aside.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For tuples of another form, and for values other than those that the compiler made constants.
+    """
+    out: list[Any] = []
+    for i, (name, kind) in enumerate(compiled.signature.items()):
+        if name in values:
+            out += _flat(compiled, name, kind, values[name], (i,))
+    return [_bits(kind, value) for (_, kind), value in zip(compiled.parameters, out, strict=True)]
+
+
+def _flat(compiled: CompiledTriton, name: str, kind: Any, value: Any, path: Path) -> Iterator[Any]:
+    if isinstance(kind, tuple):
+        if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != len(kind):
+            raise FragmentMismatchError(
+                f"{name} of {compiled.name} is a tuple of {len(kind)} as it was compiled, not {shorten(value)}"
+            )
+        for i, (inner, x) in enumerate(zip(kind, value, strict=True)):
+            yield from _flat(compiled, f"{name}[{i}]", inner, x, (*path, i))
+    elif kind == "constexpr":
+        require_constant(compiled, name, compiled.constants[path], value)
+    elif kind.startswith("tensordesc"):
+        yield from _descriptor(compiled, name, value)
+    else:
+        yield plain(value)
+
+
+def require_constant(compiled: CompiledTriton, name: str, constant: Any, value: Any) -> None:
+    """Refuse a value other than the one that the compiler put into the kernel.
+
+    Raises
+    ------
+    FragmentMismatchError
+    """
+    number = integer_of(value)
+    if value is constant or (number is not None and number == integer_of(constant)):
+        return
+    if type(value) is type(constant) and not isinstance(value, np.ndarray) and value == constant:
+        return
+    raise FragmentMismatchError(
+        f"{name} of {compiled.name} is {shorten(value)}, and was {shorten(constant)} when the kernel was compiled, "
+        "which made a constant of it; let from_triton take its arguments from each launch, or give it these"
+    )
+
+
+def _descriptor(compiled: CompiledTriton, name: str, value: Any) -> list[Any]:
+    """Take a tensor descriptor to pieces as Triton's launcher does."""
+    from triton.backends.driver import decompose_descriptor
+
+    if not hasattr(value, "block_shape"):
+        raise FragmentMismatchError(f"{name} of {compiled.name} is a TensorDescriptor, not {shorten(value)}")
+    return [plain(x) for x in decompose_descriptor(value)]
+
+
+def _bits(kind: str, value: Any) -> Any:
+    """Round a number to a type of Triton's as its launcher does: to bfloat16 by cutting float32 off."""
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if kind not in ("fp16", "bf16") or not isinstance(value, int | float):
+        return value
+    wide = np.array(float(value))
+    pattern = int(encode(wide, format_of("f16"))) if kind == "fp16" else int(encode(wide, format_of("f32"))) >> 16
+    return pattern.to_bytes(2, "little")

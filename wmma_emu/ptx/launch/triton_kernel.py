@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""A kernel that Triton compiled: launched with a grid and the arguments of the function."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wmma_emu.errors import AlignmentError, FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.instructions.launches import Dim3, dim3
+from wmma_emu.ptx.launch.arguments import Argument
+from wmma_emu.ptx.launch.calls import errors_at_the_caller
+from wmma_emu.ptx.launch.kernel import Given, Kernel, Launch
+from wmma_emu.ptx.launch.report import Report
+from wmma_emu.ptx.launch.source_types import types_of_triton
+from wmma_emu.ptx.launch.triton_arguments import parameter_values, require_constant
+from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, leaf_names
+from wmma_emu.ptx.program.program import KernelProgram
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.launch.module import Module
+
+__all__ = ["TritonKernel", "TritonLaunch"]
+
+_SCRATCH = (("global scratch", 0xCD), ("profile scratch", 0))
+"""What the bytes are when a launch begins: any, as cudaMalloc leaves them, and zero, as Triton's own allocator does."""
+
+
+class TritonKernel(Kernel):
+    """A kernel that Triton compiled, launched as ``kernel[grid](...)``: the block and its memory are known.
+
+    ``arguments`` are those of the Triton function that are no constexpr; of a constexpr the value that it was compiled
+    for may be said again, by its name.
+    """
+
+    def __init__(self, module: "Module", program: KernelProgram) -> None:
+        super().__init__(module, program)
+        compiled = module.triton
+        if compiled is None:
+            raise TypeError("a Triton kernel needs a module of Module.from_triton")
+        self.triton = compiled
+        self.labels = tuple(name for name, _ in compiled.parameters)
+        self.hidden_parameters = max(len(program.parameters) - len(self.labels), 0)
+        self.assumed = compiled.assumed
+        self.types = types_of_triton(self.labels, dict(compiled.parameters))
+
+    def require_modelled(self) -> None:
+        """Refuse clusters, tensor maps, and parameters that Triton's instrumentation adds."""
+        compiled = self.triton
+        for found, what in (
+            (compiled.num_ctas != 1, f"runs in clusters of {compiled.num_ctas} blocks"),
+            (compiled.tensor_maps, "takes tensor maps (TMA) for its descriptors"),
+            (self.hidden_parameters != len(_SCRATCH), "has parameters that Triton's instrumentation added"),
+        ):
+            if found:
+                raise UnsupportedInstructionError(f"{self.called} {what}, which is not modelled")
+        super().require_modelled()
+
+    @errors_at_the_caller
+    def __getitem__(self, grid: Any) -> "Launch | TritonLaunch":  # type: ignore[override]
+        """Choose the grid: an integer, a tuple of up to three, or a function of the arguments as in Triton."""
+        if callable(grid):
+            return TritonLaunch(self.called, grid, self._bound)
+        return self.launch(grid)
+
+    def launch(self, grid: Any) -> Launch:
+        """Choose a grid that is known."""
+        return Launch(self, dim3(grid, "grid"), Dim3(32 * self.triton.num_warps), self.triton.shared_bytes)
+
+    def read(self, arguments: Sequence[Any], keywords: dict[str, Any], grid: Dim3) -> Given:
+        """Read the arguments of a launch, by their place or their name, and add the scratch memory of all blocks."""
+        return self.read_values(_named(self.triton, arguments, keywords), grid)
+
+    def read_values(self, values: Mapping[str, Any], grid: Dim3) -> Given:
+        """Read the arguments of a launch, by their name."""
+        out = list(super().read(parameter_values(self.triton, values), {}, grid).values)
+        for i, ((what, content), scratch) in enumerate(zip(_SCRATCH, self.triton.scratch, strict=True)):
+            if scratch.bytes:
+                place = len(self.labels) + i
+                memory = np.full(scratch.bytes * grid.x * grid.y * grid.z, content, np.uint8)
+                out[place] = Argument(out[place].parameter, f"the {what} of {self.called}", memory)
+        unlike = self.triton.unlike
+        return Given(out, self.assumed + (() if unlike is None else unlike(values)))
+
+    def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
+        """Refuse integers and addresses that were promised to be multiples of 16 and are not."""
+        for name, (_, label, value) in zip(self.labels, arguments, strict=False):
+            if name not in self._divisible:
+                continue
+            number = int.from_bytes(value, "little") if isinstance(value, bytes) else places.get(label, 0)
+            if number % 16:
+                what = f"is {number}" if isinstance(value, bytes) else f"begins {number % 16} bytes behind one"
+                raise AlignmentError(
+                    f"{label} was promised to be a multiple of 16 when the kernel was compiled, and {what}; leave "
+                    f"{name} out of divisible_by_16, or let from_triton see the arguments of each launch"
+                )
+
+    def _bound(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> "tuple[TritonKernel, dict[str, Any]]":
+        names = list(self.triton.signature)
+        constants = {names[path[0]]: x for path, x in self.triton.constants.items() if len(path) == 1}
+        return self, constants | _named(self.triton, arguments, keywords)
+
+    @cached_property
+    def _divisible(self) -> frozenset[str]:
+        leaves = leaf_names(self.triton.signature)
+        return frozenset(leaves[path][0] for path in self.triton.divisible)
+
+
+class TritonLaunch:
+    """A launch whose kernel, or whose grid, follows from its arguments.
+
+    Parameters
+    ----------
+    called : str
+    grid : int, tuple of int, or function
+        A function takes a dict of all parameters, constexprs among them.
+    bind : function
+        Gives the kernel for positional and named arguments, and all arguments by name; takes the names that it knows
+        out of the dict, and leaves options of the launch.
+    """
+
+    def __init__(self, called: str, grid: Any, bind: Callable[..., tuple[TritonKernel, dict[str, Any]]]) -> None:
+        self.called, self.grid, self._bind = called, grid, bind
+
+    def __repr__(self) -> str:
+        return f"{self.called}[{self.grid}]"
+
+    @errors_at_the_caller
+    def __call__(self, *arguments: Any, **keywords: Any) -> Report:
+        """Run the kernel and update the arrays, as `Launch` does."""
+        kernel, bound = self._bind(arguments, keywords)
+        launch = kernel.launch(self.grid(bound) if callable(self.grid) else self.grid)
+        kernel.require_modelled()
+        return launch.run(kernel.read_values({x: bound[x] for x in kernel.triton.given}, launch.grid), keywords)
+
+
+def _named(compiled: CompiledTriton, arguments: Sequence[Any], keywords: dict[str, Any]) -> dict[str, Any]:
+    """Find the arguments of a launch by name; those of the keywords that are parameters leave the dict.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For too many or too few, and for constexprs other than those that the kernel was compiled for.
+    """
+    names = list(compiled.signature)
+    named = {x: keywords.pop(x) for x in list(keywords) if x in names}
+    rest = [x for x in compiled.given if x not in named]
+    if len(arguments) != len(rest):
+        listed = ", ".join(f"{x} {_shown(compiled.signature[x])}" for x in compiled.given)
+        count, given = len(compiled.given), len(arguments) + len(compiled.given) - len(rest)
+        raise FragmentMismatchError(
+            f"{compiled.name} takes {count} argument{'s' * (count != 1)}, {given} {'was' if given == 1 else 'were'} "
+            f"given; its parameters are {listed or 'none'}, and constexprs can be named alone"
+        )
+    for name in [x for x in named if x not in compiled.given]:
+        require_constant(compiled, name, compiled.constants[names.index(name),], named.pop(name))
+    return dict(zip(rest, arguments, strict=True)) | named
+
+
+def _shown(kind: Any) -> str:
+    return f"({', '.join(map(_shown, kind))})" if isinstance(kind, tuple) else str(kind)

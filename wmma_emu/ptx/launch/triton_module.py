@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""A Triton function that is compiled for the arguments of its launches, as Triton itself does."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wmma_emu.errors import CompilationError, FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.instructions import Arch
+from wmma_emu.ptx.launch.calls import errors_at_the_caller
+from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.triton_arguments import plain, tensors
+from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
+from wmma_emu.ptx.launch.triton_driver import device_of, emulated_target
+from wmma_emu.ptx.launch.triton_kernel import TritonKernel, TritonLaunch
+from wmma_emu.ptx.launch.triton_source import compilation_errors, compiled_triton, jit_function
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.launch.module import Module
+
+__all__ = ["Specialised", "TritonFunction", "TritonModule", "specialise"]
+
+
+class Specialised(NamedTuple):
+    """What Triton made of a launch.
+
+    Attributes
+    ----------
+    compiled : CompiledTriton
+    key : str
+        The same for the same kernel.
+    bound : dict
+        All arguments by name.
+    unlike : function
+        Which of other arguments, by name, Triton would specialise otherwise.
+    """
+
+    compiled: CompiledTriton
+    key: str
+    bound: dict[str, Any]
+    unlike: Callable[[Mapping[str, Any]], tuple[str, ...]]
+
+
+def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Specialised:
+    """Compile a Triton function as a launch with these arguments does, by Triton's own code; nothing is launched.
+
+    Parameters
+    ----------
+    function : triton.JITFunction
+        Of Triton or of Gluon; `triton.heuristics` add their values.
+    arch : Arch
+    arguments : sequence
+        NumPy arrays stand for tensors.
+    keywords : mapping
+        Parameters and options by name: ``BLOCK=128, num_warps=8``.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For arguments that the function does not take.
+    CompilationError
+        With the compiler's message.
+    BackendUnavailableError
+        If Triton is not installed.
+    """
+    jit = jit_function(function)
+    bound: dict[str, Any] = {}
+    found: list[Any] = []
+
+    def bind(*given: Any, **named: Any) -> None:
+        values, special = _bound(jit, arch, given, named)
+        bound.update(values)
+        found[:] = special
+
+    with compilation_errors(jit), emulated_target(arch):
+        # Triton calls it with what heuristics added, before it looks for a kernel.
+        jit.add_pre_run_hook(bind)
+        try:
+            kernel = function.warmup(
+                *map(tensors, arguments), grid=None, **{name: tensors(x) for name, x in keywords.items()}
+            )
+        finally:
+            jit.pre_run_hooks.remove(bind)
+    if kernel is None:
+        raise CompilationError(f"{jit.fn.__name__} was not compiled: triton.knobs.runtime.jit_cache_hook kept it back")
+    given = [x.name for x in jit.params if not x.is_constexpr]
+    values = {name: plain(x) for name, x in bound.items()}
+
+    def unlike(others: Mapping[str, Any]) -> tuple[str, ...]:
+        _, now = _bound(jit, arch, (), {name: tensors(x) for name, x in {**values, **others}.items()})
+        names = [x for x, a, b in zip(jit.arg_names, found, now, strict=False) if a != b]
+        text = "compiled for other arguments than these, for which Triton's own launch would compile the kernel anew"
+        return (f"{', '.join(names)}: {text}",) if names else ()
+
+    return Specialised(compiled_triton(kernel, given), kernel.hash, values, unlike)
+
+
+def _bound(jit: Any, arch: Arch, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """All arguments by name, with their defaults, and the specialisation of each, as Triton's own binder has them."""
+    *_, backend, binder = jit.device_caches[device_of(arch)]
+    name, listed = jit.fn.__name__, ", ".join(jit.arg_names)
+    try:
+        bound, special, options = binder(*given, **named)
+    except (TypeError, KeyError, OverflowError) as error:
+        reason = str(error).replace("dynamic_func()", name)
+        raise FragmentMismatchError(
+            f"{name}({listed}) does not take these arguments: {reason}; it takes NumPy arrays, numbers of Python, "
+            "tuples of them and None"
+        ) from error
+    known = vars(backend.parse_options({}))
+    if unknown := [x for x in options if x not in known]:
+        raise FragmentMismatchError(
+            f"{name}({listed}) has no parameter {unknown[0]}, and Triton no such option; its options are "
+            f"{', '.join(known)}; those of a launch here {', '.join(_OPTIONS)}"
+        )
+    return dict(bound), special
+
+
+_OPTIONS = tuple(x.name for x in fields(LaunchOptions))
+
+
+class TritonModule:
+    """What a Triton function is compiled to, launch by launch: `Module.from_triton` without types or arguments.
+
+    Attributes
+    ----------
+    kernel : TritonFunction
+    variants : tuple of Module
+        One for each specialisation that was launched, in order.
+    """
+
+    def __init__(
+        self, function: Any, arch: Arch, defaults: Mapping[str, Any], make: "Callable[[CompiledTriton], Module]"
+    ) -> None:
+        self.arch, self._make = arch, make
+        self._variants: dict[str, Module] = {}
+        self.kernel = TritonFunction(self, function, defaults)
+
+    def __repr__(self) -> str:
+        return f"<module {self.kernel.called} on {self.arch}, compiled for each launch: {len(self._variants)} so far>"
+
+    def __getitem__(self, name: str) -> "TritonFunction":
+        if name != self.kernel.called:
+            raise UnsupportedInstructionError(f"the kernel is {self.kernel.called}, not {shorten(name)}")
+        return self.kernel
+
+    @property
+    def variants(self) -> "tuple[Module, ...]":
+        """The modules that were made so far."""
+        return tuple(self._variants.values())
+
+    def variant(self, found: Specialised) -> "Module":
+        """Return the module of a specialisation, made once."""
+        if found.key not in self._variants:
+            self._variants[found.key] = self._make(found.compiled)
+        return self._variants[found.key]
+
+
+class TritonFunction:
+    """A Triton function, launched as Triton does: ``kernel[grid](*arguments, **keywords)``.
+
+    ``keywords`` are parameters, options of Triton's compiler and options of the launch (`LaunchOptions`).
+    """
+
+    def __init__(self, module: TritonModule, function: Any, defaults: Mapping[str, Any]) -> None:
+        self._module, self._function, self._defaults = module, function, dict(defaults)
+        self._names = tuple(jit_function(function).arg_names)
+        self.called = jit_function(function).fn.__name__
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.called}({', '.join(self._names)}) on {self._module.arch}>"
+
+    def __getitem__(self, grid: Any) -> TritonLaunch:
+        """Choose the grid: an integer, a tuple of up to three, or a function of the arguments."""
+        return TritonLaunch(self.called, grid, self._bind)
+
+    @errors_at_the_caller
+    def module(self, *arguments: Any, **keywords: Any) -> "Module":
+        """Compile for arguments of a launch, without launching: its text, and what is in it."""
+        return self._module.variant(self._specialise(arguments, keywords))
+
+    def _bind(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[TritonKernel, dict[str, Any]]:
+        named = {x: keywords.pop(x) for x in list(keywords) if x in self._names or x not in _OPTIONS}
+        found = self._specialise(arguments, named)
+        kernel = self._module.variant(found).kernel
+        if not isinstance(kernel, TritonKernel):
+            raise TypeError("a variant of a Triton function has a Triton kernel")
+        return kernel, found.bound
+
+    def _specialise(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Specialised:
+        return specialise(self._function, self._module.arch, arguments, {**self._defaults, **named})
