@@ -67,7 +67,8 @@ def _make(case: Case, checkouts: Path, out: Path) -> int:
     folder = out / case.name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "module.ptx").write_text(text, encoding="utf-8")
-    np.savez_compressed(folder / "arrays.npz", **drawn.arrays)
+    with (folder / "arrays.npz").open("wb") as file:
+        np.savez_compressed(file, **drawn.arrays)  # type: ignore[arg-type]
     source = {"repository": case.repository, "revision": case.revision, "file": case.file, "licence": case.licence}
     launch = {
         "kernel": kernel, "grid": _three(drawn.grid), "block": _three(drawn.block), "shared": drawn.shared,

@@ -15,9 +15,9 @@ __all__ = ["write_page"]
 
 _HEAD = """# Kernels of public repositories
 
-Each row is a kernel that nobody of this project wrote, compiled by `nvcc` or by its own language, launched once on a GPU
-and once on the emulator with the same arguments (`tools/public_kernels`). All arrays are compared, bit for bit. No
-source is part of this repository; the revision and the hash of the compiled text say which it was.
+Each row is a kernel that nobody of this project wrote, compiled by `nvcc` or by its own language, launched on a GPU and
+on the emulator with the same arguments (`tools/public_kernels`). All arrays are compared, bit for bit. No source is
+part of this repository; the revision says which it was.
 
 Driver of the GPU: {driver}. {equal} of {all} launches are equal in every array.
 
@@ -43,7 +43,8 @@ def write_page(bundles: Path, recorded: Path, out: Path, notes: Path | None) -> 
                      launch["arch"], source.get("flags", "") or "none", changed, f"{result}. {note}".strip(". "),
                      findings])  # fmt: skip
     driver = recorded / "driver.txt"
-    head = _HEAD.format(driver=driver.read_text().strip() if driver.exists() else "not said", equal=equal, all=len(rows))
+    said = driver.read_text().strip() if driver.exists() else "not said"
+    head = _HEAD.format(driver=said, equal=equal, all=len(rows))
     body = "\n".join("| " + " | ".join(str(x).replace("|", "\\|") for x in row) + " |" for row in rows)
     out.write_text(f"{head}{body}\n", encoding="utf-8")
     return 0
