@@ -72,8 +72,9 @@ def _make(case: Case, checkouts: Path, out: Path) -> int:
     source = {"repository": case.repository, "revision": case.revision, "file": case.file, "licence": case.licence}
     launch = {
         "kernel": kernel, "grid": _three(drawn.grid), "block": _three(drawn.block), "shared": drawn.shared,
-        "arch": case.arch, "arguments": drawn.arguments,
-        "source": source | {"flags": case.flags, "sha256": hashlib.sha256(text.encode()).hexdigest()},
+        "arch": case.chip, "arguments": drawn.arguments,
+        "source": source
+        | {"target": case.arch, "flags": case.flags, "sha256": hashlib.sha256(text.encode()).hexdigest()},
     }  # fmt: skip
     (folder / "launch.json").write_text(json.dumps(launch, indent=1) + "\n")
     print(f"{case.name}: {kernel}", flush=True)

@@ -59,6 +59,8 @@ class Case(NamedTuple):
         The chip that the text is compiled for.
     flags : str
         What the compiler was given besides, and what was changed in the source or left out.
+    chip : str
+        The chip that the text is recorded on, and emulated as: a text for an older one runs there too.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Case(NamedTuple):
     launch: Callable[[np.random.Generator], Drawn]
     arch: str = "sm_90"
     flags: str = ""
+    chip: str = "sm_90"
 
 
 def pointer(name: str, offset: int = 0) -> dict[str, Any]:

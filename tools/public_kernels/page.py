@@ -39,9 +39,9 @@ def write_page(bundles: Path, recorded: Path, out: Path, notes: Path | None) -> 
             print(f"{name}: {result}", flush=True)
         note = why.get(name, "")
         source = launch["source"]
+        target, flags = source.get("target", launch["arch"]), source.get("flags", "") or "none"
         rows.append([source["repository"], f"`{source['revision'][:10]}`", f"`{source['file']}`", bundle.name,
-                     launch["arch"], source.get("flags", "") or "none", changed, f"{result}. {note}".strip(". "),
-                     findings])  # fmt: skip
+                     target, flags, changed, f"{result}. {note}".strip(". "), findings])  # fmt: skip
     driver = recorded / "driver.txt"
     said = driver.read_text().strip() if driver.exists() else "not said"
     head = _HEAD.format(driver=said, equal=equal, all=len(rows))
