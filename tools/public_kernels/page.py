@@ -21,8 +21,8 @@ part of this repository; the revision says which it was.
 
 Driver of the GPU: {driver}. {equal} of {all} launches are equal in every array.
 
-| repository | revision | kernel's file | case | chip of the text | flags | arrays changed | result | findings |
-|---|---|---|---|---|---|---|---|---|
+| repository | revision | kernel's file | case | chip of the text | flags | arrays changed | result | findings | note |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -37,11 +37,10 @@ def write_page(bundles: Path, recorded: Path, out: Path, notes: Path | None) -> 
         equal += result.startswith("equal")
         if not result.startswith("equal"):
             print(f"{name}: {result}", flush=True)
-        note = why.get(name, "")
         source = launch["source"]
         target, flags = source.get("target", launch["arch"]), source.get("flags", "") or "none"
         rows.append([source["repository"], f"`{source['revision'][:10]}`", f"`{source['file']}`", bundle.name,
-                     target, flags, changed, f"{result}. {note}".strip(". "), findings])  # fmt: skip
+                     target, flags, changed, result, findings, why.get(name, "")])  # fmt: skip
     driver = recorded / "driver.txt"
     said = driver.read_text().strip() if driver.exists() else "not said"
     head = _HEAD.format(driver=said, equal=equal, all=len(rows))
