@@ -83,10 +83,10 @@ def test_the_page_says_what_is_equal_and_why_the_rest_differs(bundles, tmp_path,
     notes.write_text(json.dumps({} if not change else {"ours__twice": "An order"}))
     page = tmp_path / "page.md"
     out = recorded(bundles, change)
-    given = ["page", "--bundles", str(bundles), "--recorded", str(out), "--out", str(page), "--notes", str(notes)]
-    assert main(given) == 0
+    given = ["page", "--bundles", str(bundles), "--recorded", str(out), "--out", str(page)]
+    assert main([*given, "--notes", str(notes), "--gpu", "none"]) == 0
     text = page.read_text()
-    assert f"Driver of the GPU: 1.2.3. {equal} of 1 launches are equal in every array." in text
+    assert f"GPU: none, driver 1.2.3. 1 kernels of 1 repositories, 1 launches: {equal} are equal in\n" in text
     assert f"| us | `0123456789` | `twice.ptx` | ours__twice | sm_80 | none | 1 | {result} |" in text
 
 
@@ -94,7 +94,17 @@ def test_a_launch_that_was_not_recorded_is_not_called_equal(bundles, tmp_path):
     page = tmp_path / "page.md"
     main(["page", "--bundles", str(bundles), "--recorded", str(tmp_path / "none"), "--out", str(page)])
     assert "the GPU: not recorded" in page.read_text()
-    assert "0 of 1 launches" in page.read_text()
+    assert "1 launches: 0 are equal" in page.read_text()
+
+
+def test_a_launch_that_changed_nothing_is_not_called_equal(bundles, tmp_path):
+    page, launch = tmp_path / "page.md", bundles / "ours__twice" / "launch.json"
+    said = json.loads(launch.read_text())
+    said["arguments"][1]["bytes"] = "00000000"  # no element
+    launch.write_text(json.dumps(said))
+    main(["page", "--bundles", str(bundles), "--recorded", str(recorded(bundles, 0)), "--out", str(page)])
+    assert "no array changed" in page.read_text()
+    assert "1 launches: 0 are equal" in page.read_text()
 
 
 def test_a_structure_holds_its_members_at_their_offsets_and_its_pointers_in_order():

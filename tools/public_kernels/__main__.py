@@ -36,9 +36,10 @@ def main(argv: list[str] | None = None) -> int:
     page.add_argument("--recorded", type=Path, required=True, help="what tools.launch_bundles record wrote")
     page.add_argument("--out", type=Path, required=True)
     page.add_argument("--notes", type=Path, help="JSON: the name of a case, and why it differs")
+    page.add_argument("--gpu", default="not said", help="what the recordings were made on")
     given = parser.parse_args(argv)
     if given.action == "page":
-        return write_page(given.bundles, given.recorded, given.out, given.notes)
+        return write_page(given.bundles, given.recorded, given.out, given.notes, given.gpu)
     return max([_make(x, given.checkouts, given.out) for x in _cases(given.tables) if given.only in x.name], default=1)
 
 

@@ -19,17 +19,18 @@ Each row is a kernel that nobody of this project wrote, compiled by `nvcc` or by
 on the emulator with the same arguments (`tools/public_kernels`). All arrays are compared, bit for bit. No source is
 part of this repository; the revision says which it was.
 
-Driver of the GPU: {driver}. {equal} of {all} launches are equal in every array.
+GPU: {gpu}, driver {driver}. {kernels} kernels of {repositories} repositories, {all} launches: {equal} are equal in
+every array, and changed at least one.
 
 | repository | revision | kernel's file | case | chip of the text | flags | arrays changed | result | findings | note |
 |---|---|---|---|---|---|---|---|---|---|
 """
 
 
-def write_page(bundles: Path, recorded: Path, out: Path, notes: Path | None) -> int:
+def write_page(bundles: Path, recorded: Path, out: Path, notes: Path | None, gpu: str = "not said") -> int:
     """Write the page, and print the rows that are not equal."""
     why = json.loads(notes.read_text()) if notes else {}
-    rows, equal = [], 0
+    rows, equal, kernels = [], 0, set()
     for bundle in _bundles(bundles):
         launch = json.loads((bundle / "launch.json").read_text())
         name = _name(bundles, bundle)
@@ -38,12 +39,16 @@ def write_page(bundles: Path, recorded: Path, out: Path, notes: Path | None) -> 
         if not result.startswith("equal"):
             print(f"{name}: {result}", flush=True)
         source = launch["source"]
+        kernels.add((source["repository"], source["file"], launch["kernel"]))
         target, flags = source.get("target", launch["arch"]), source.get("flags", "") or "none"
         rows.append([source["repository"], f"`{source['revision'][:10]}`", f"`{source['file']}`", bundle.name,
                      target, flags, changed, result, findings, why.get(name, "")])  # fmt: skip
     driver = recorded / "driver.txt"
     said = driver.read_text().strip() if driver.exists() else "not said"
-    head = _HEAD.format(driver=said, equal=equal, all=len(rows))
+    repositories = len({x[0] for x in kernels})
+    head = _HEAD.format(
+        gpu=gpu, driver=said, equal=equal, all=len(rows), kernels=len(kernels), repositories=repositories
+    )
     body = "\n".join("| " + " | ".join(str(x).replace("|", "\\|") for x in row) + " |" for row in rows)
     out.write_text(f"{head}{body}\n", encoding="utf-8")
     return 0
@@ -66,7 +71,8 @@ def _judged(bundle: Path, recorded: Path) -> tuple[int, str, str]:
         theirs = before | {x: file[x] for x in file.files}
     lines = list(_counted(mine, theirs))
     unsteady = "" if status == "recorded" else f" ({status})"
-    return sum(_bits(before[x]) != _bits(theirs[x]) for x in theirs), ("; ".join(lines) or "equal") + unsteady, kinds
+    changed = sum(_bits(before[x]) != _bits(theirs[x]) for x in theirs)
+    return changed, ("; ".join(lines) or ("equal" if changed else "no array changed")) + unsteady, kinds
 
 
 def _counted(mine: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:
