@@ -50,6 +50,8 @@ class BoundInstruction:
         Which compiler's sequence, where the chip runs the instruction as software.
     model : str, optional
         Which row of the table of models, where sources disagree; the first by default.
+    warns : bool
+        Whether a `doubt` becomes an `UnverifiedModelWarning`.
 
     Attributes
     ----------
@@ -73,7 +75,13 @@ class BoundInstruction:
     """
 
     def __init__(
-        self, instruction: Instruction, arch: Arch, lowering: str | None = None, model: str | None = None
+        self,
+        instruction: Instruction,
+        arch: Arch,
+        lowering: str | None = None,
+        model: str | None = None,
+        *,
+        warns: bool = True,
     ) -> None:
         self.instruction = instruction
         self.arch = arch
@@ -81,12 +89,18 @@ class BoundInstruction:
         self.a, self.b, self.c, self.d = (self._operand(x) for x in OPERANDS)
         self.scale_a: BoundScale | None = bound_scale(instruction, "a", arch.name)
         self.scale_b: BoundScale | None = bound_scale(instruction, "b", arch.name)
-        if self.model.status in ("literature", "inferred"):
-            warn_caller(
-                f"{instruction.mnemonic} on {arch}: the arithmetic is {self.model.status}, with no recording behind "
-                f"it ({self.model.source})",
-                UnverifiedModelWarning,
-            )
+        if warns and self.doubt is not None:
+            warn_caller(self.doubt, UnverifiedModelWarning)
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the bits are not proved to be the chip's; None where a recording is behind them."""
+        if self.model.status not in ("literature", "inferred"):
+            return None
+        return (
+            f"{self.instruction.mnemonic} on {self.arch}: the arithmetic is {self.model.status}, with no recording "
+            f"behind it ({self.model.source})"
+        )
 
     def _operand(self, operand: Operand) -> BoundOperand:
         """Bind an operand: in registers, unless a kind of instruction has it elsewhere."""
@@ -239,9 +253,9 @@ class BoundInstruction:
             selectors=selectors,
         )
         operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
-        if engine == "numba" and not self.instruction.is_sparse and self.scale_a is None:
-            given = (operand.checked_registers(registers, name) for operand, registers, name in operands)
-            d = multiply_registers(self.product, self._layouts, *given)
+        if engine in ("auto", "numba") and not self.instruction.is_sparse and self.scale_a is None:
+            given = [operand.checked_registers(registers, name) for operand, registers, name in operands]
+            d = multiply_registers(self.product, self._layouts, *given, automatic=engine == "auto")
             if d is not None:
                 return d
         x, y, z = (operand.unpack_elements(registers, name) for operand, registers, name in operands)

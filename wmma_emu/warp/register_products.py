@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of many warps straight from their registers, in compiled code."""
+"""Products of warps straight from their registers, in compiled code."""
 
 from functools import lru_cache
 from math import prod
@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.arithmetic import ENGINES, DotProduct
+from wmma_emu.arithmetic import ENGINES, DotProduct, fastest
 from wmma_emu.formats import Format
 from wmma_emu.formats.packing import pack_words, unpack_words
 from wmma_emu.layouts import LaneMap
 
 __all__ = ["multiply_registers"]
-
-_MANY = 8
-"""Warps from which on it is faster than to put matrices together."""
-
 
 def multiply_registers(
     product: DotProduct,
@@ -25,8 +21,12 @@ def multiply_registers(
     a: NDArray[Any],
     b: NDArray[Any],
     c: NDArray[Any],
+    *,
+    automatic: bool = False,
 ) -> NDArray[Any] | None:
     """Compute D = A B + C with the numba engine; None where matrices have to be put together first.
+
+    Few warps gain more than many: what this leaves out takes as long for one as for hundreds.
 
     Parameters
     ----------
@@ -35,6 +35,8 @@ def multiply_registers(
         Of A, B, C and D.
     a, b, c : uint32 arrays, shape (num_registers, *warps, 32)
         Registers whose warps' axes broadcast.
+    automatic : bool
+        None as well where compiled code does not pay yet.
 
     Returns
     -------
@@ -48,7 +50,9 @@ def multiply_registers(
         warps = np.broadcast_shapes(a.shape[1:-1], b.shape[1:-1], c.shape[1:-1])
     except ValueError:
         return None
-    if prod(warps) < _MANY:
+    if not prod(warps):
+        return None
+    if automatic and not _pays(product, prod(warps), layouts[3]):
         return None
     x, y, z = (_side_by_side(registers, warps) for registers in (a, b, c))
     d = ENGINES["numba"].load().multiply_registers(
@@ -58,6 +62,10 @@ def multiply_registers(
         return None
     registers = d if product.d.bits == 32 else pack_words(d, product.d)
     return np.asarray(registers.reshape(len(registers), *warps, registers.shape[-1]))
+
+
+def _pays(product: DotProduct, warps: int, d: LaneMap) -> bool:
+    return fastest(product, warps, d.rows, d.cols, product.k, side_by_side=True) == "numba"
 
 
 @lru_cache(maxsize=256)

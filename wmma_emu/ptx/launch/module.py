@@ -206,7 +206,8 @@ class Module:
         found = find(self.program.kernels, name, self._expressions, self.name)
         if found not in self._kernels:
             kind = Kernel if self.triton is None else TritonKernel
-            self._kernels[found] = kind(self, self.program.kernels[found])
+            # Of two threads that come at once, the second gets what the first has made.
+            self._kernels.setdefault(found, kind(self, self.program.kernels[found]))
         return self._kernels[found]
 
     @property
@@ -226,6 +227,9 @@ class Module:
 
     def variable(self, name: str, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
         """Return a ``__device__`` or ``__constant__`` variable, an array to be read and written between launches.
+
+        A launch works on a copy: while one runs in another thread, the array holds what was there when it began, and
+        what is written to a ``__device__`` variable meanwhile is lost when it ends. Wait for the launch first.
 
         Raises
         ------
