@@ -6,19 +6,23 @@ and on products of one kind, a fair share of what fetching takes: little where n
 has to be compiled. Then the whole takes never much longer than what is best in hindsight.
 """
 
+import os
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.tiles import largest_exact_step
 
-__all__ = ["Code", "code_of", "is_ready", "is_side_by_side", "note_ready", "note_seconds", "pays"]
+__all__ = ["Code", "Stopwatch", "code_of", "is_ready", "is_side_by_side", "note_ready", "note_seconds", "pays"]
 
-_TO_IMPORT, _TO_LOAD, _TO_COMPILE = 0.25, 0.1, 2.0
-"""Seconds of NumPy from which on numba is imported, which takes some half a second; from which on, where it is there,
-what it has kept is loaded, a fifth of a second; and from which on it compiles, some ten seconds, once a machine."""
+_TO_LOAD, _TO_IMPORT, _TO_COMPILE = 0.1, 0.5, 2.0
+"""Seconds of NumPy from which on what numba has kept is loaded, which takes a fifth of a second; from which on numba is
+imported for that, half a second more; and from which on it compiles, some ten seconds, once a machine."""
 
 _RATES = {"aligned_sum": 1e9, "fma_chain": 3e7}
 """Multiply-adds a second of NumPy, about, in large matrices: see docs/explanation/performance.md."""
@@ -109,9 +113,37 @@ def pays(
     steps = instructions * len(product.steps)
     seconds = multiply_adds / _RATES.get(product.model.arithmetic, _RATES["aligned_sum"]) + steps * _SECONDS_A_STEP
     seconds += _seconds.get(code.kind, 0.0)
-    if seconds < (_TO_LOAD if _MODULE in sys.modules else _TO_IMPORT):
+    if seconds < _least():
         return False
     if code not in _kept:
         _kept[code] = is_kept()
     kept = _kept[code]
     return kept is not None and (kept or seconds >= _TO_COMPILE)
+
+
+def _least() -> float:
+    """Seconds below which nobody needs to ask numba."""
+    if _MODULE in sys.modules:
+        return _TO_LOAD
+    return _TO_IMPORT if _may_be_kept() else _TO_COMPILE
+
+
+@cache
+def _may_be_kept() -> bool:
+    """Whether numba could have anything on disk: looked up without it, where it keeps what this package compiles."""
+    chosen, here = os.environ.get("NUMBA_CACHE_DIR"), Path(__file__).parent / "__pycache__"
+    if chosen:
+        return any(Path(chosen).glob("*/numba_*.nbi"))
+    return any(here.glob("numba_*.nbi")) or not os.access(here, os.W_OK)
+
+
+class Stopwatch:
+    """Seconds that this process worked: less than have passed, where other programs have the cores."""
+
+    def __init__(self) -> None:
+        self._passed, self._worked = time.perf_counter(), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """Since it was made; of several threads at a time not their sum."""
+        return min(time.perf_counter() - self._passed, time.process_time() - self._worked)

@@ -2,7 +2,6 @@
 """The engines by name, and the one call through which every product goes."""
 
 import importlib
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wmma_emu.arithmetic.blocks import Progress, multiply_blocks, thread_count
-from wmma_emu.arithmetic.compiled_code import is_side_by_side, note_seconds, pays
+from wmma_emu.arithmetic.compiled_code import Stopwatch, is_side_by_side, note_seconds, pays
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.scaled_codes import with_scales
 from wmma_emu.display import note_once
@@ -188,9 +187,9 @@ def matmul(
         ascending k.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
         By default the one that fits: numba where its code is compiled already, or where NumPy, with what it has spent
-        on such products so far in this process, would take a tenth of a second (a quarter before numba is imported) and
-        numba has its code on disk, or two seconds and it has not; NumPy for less, and for integers; the reference for
-        models far from those of chips.
+        on such products so far in this process, would take a tenth of a second (half a second before numba is imported)
+        and numba has its code on disk, or two seconds and it has not; NumPy for less, and for integers; the reference
+        for models far from those of chips.
     progress : callable, optional
         Called with the share of the work that is done.
     threads : int, optional
@@ -256,10 +255,10 @@ def matmul(
         b = b.reshape(1, *b.shape[-2:])
     else:
         a, b, c = (_one_batch_axis(x, batch) for x in (a, b, c))
-    start = time.perf_counter()
+    watch = Stopwatch()
     d = multiply_blocks(run, product, a, b, c, count, progress).reshape(shape)
     if is_counted:
-        note_seconds(product, time.perf_counter() - start)
+        note_seconds(product, watch.seconds)
     return d
 
 
