@@ -41,7 +41,7 @@ class Module:
         (``-fmad=false``). The report says which it was.
     engine : str
         Of matrix products, as in `wmma_emu.mma`; the bits are the same. By default NumPy's, and numba's, if it is
-        installed, once a kernel has done some 7e7 multiply-adds.
+        installed, where its code is compiled already or NumPy has spent enough to make that worth while.
     name : str
         What messages call the text.
     **options
