@@ -66,7 +66,7 @@ def code_of(product: DotProduct, side_by_side: bool) -> Code:
     >>> from wmma_emu.arithmetic import dot_product_of
     >>> from wmma_emu.instructions import lookup
     >>> code_of(dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_80"), True)
-    Code(kind=('aligned_sum', 8, 31, 'f32'), side_by_side=True)
+    Code(kind=('aligned_sum', 8, 32, 'f32'), side_by_side=True)
     """
     model = product.model
     if model.arithmetic != "aligned_sum":
