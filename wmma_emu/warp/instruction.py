@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import DotModel, applied, check_engine, dot_product_of, matmul
+from wmma_emu.arithmetic.compiled_code import Stopwatch, note_seconds
 from wmma_emu.display import render, warn_caller
 from wmma_emu.errors import FragmentMismatchError, UnverifiedModelWarning
 from wmma_emu.formats.codec import Bits
@@ -20,7 +21,7 @@ from wmma_emu.warp.block_scales import BoundScale, Selectors, bound_scale
 from wmma_emu.warp.matrices import broadcast, check_logical_a, check_matrix, matrix_bits
 from wmma_emu.warp.options import check_metadata, check_options, check_scales
 from wmma_emu.warp.quad_pairs import per_quad_pair
-from wmma_emu.warp.register_products import multiply_registers
+from wmma_emu.warp.register_products import engine_of_registers, fits_registers, multiply_registers
 from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.warp.sparse import compress, matmul_sparse
 
@@ -253,9 +254,13 @@ class BoundInstruction:
             selectors=selectors,
         )
         operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
-        if engine in ("auto", "numba") and not self.instruction.is_sparse and self.scale_a is None:
+        watch = None
+        if engine in ("auto", "numba") and self._takes_registers:
             given = [operand.checked_registers(registers, name) for operand, registers, name in operands]
-            d = multiply_registers(self.product, self._layouts, *given, automatic=engine == "auto")
+            if engine == "auto":
+                engine = engine_of_registers(self.product, self.d.layout, *given)
+                watch = Stopwatch() if engine == "numpy" else None
+            d = multiply_registers(self.product, self._layouts, *given) if engine == "numba" else None
             if d is not None:
                 return d
         x, y, z = (operand.unpack_elements(registers, name) for operand, registers, name in operands)
@@ -263,7 +268,17 @@ class BoundInstruction:
         if self.instruction.is_sparse or scales is not None:
             indices = self.indices(metadata, selector) if self.instruction.is_sparse else None
             return self.d.pack_elements(self._execute_matrices(x, y, z, indices, scales, engine))
-        return self.d.pack_elements(self.execute_elements(x, y, z, engine=engine))
+        registers = self.d.pack_elements(self.execute_elements(x, y, z, engine=engine))
+        if watch is not None:
+            note_seconds(self.product, watch.seconds)
+        return registers
+
+    @property
+    def _takes_registers(self) -> bool:
+        """Whether compiled code can take its operands from registers as they are."""
+        if self.instruction.is_sparse or self.scale_a is not None:
+            return False
+        return fits_registers(self.product, self._layouts)
 
     def _scales_of_registers(self, a: Any, b: Any, selectors: Selectors) -> _Scales:
         """Read block scales from registers; None where the instruction has none."""

@@ -13,7 +13,15 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.packing import pack_words, unpack_words
 from wmma_emu.layouts import LaneMap
 
-__all__ = ["multiply_registers"]
+__all__ = ["engine_of_registers", "fits_registers", "multiply_registers"]
+
+def fits_registers(product: DotProduct, layouts: tuple[LaneMap, LaneMap, LaneMap, LaneMap]) -> bool:
+    """Whether compiled code can take products from registers that lie so: layouts of A, B, C and D."""
+    if product.model.arithmetic != "aligned_sum" or not _are_plain(layouts):
+        return False
+    # Others lie in containers, among padding.
+    return [x.element_bits for x in layouts[:2]] == [product.a.bits, product.b.bits]
+
 
 def multiply_registers(
     product: DotProduct,
@@ -21,8 +29,6 @@ def multiply_registers(
     a: NDArray[Any],
     b: NDArray[Any],
     c: NDArray[Any],
-    *,
-    automatic: bool = False,
 ) -> NDArray[Any] | None:
     """Compute D = A B + C with the numba engine; None where matrices have to be put together first.
 
@@ -35,24 +41,13 @@ def multiply_registers(
         Of A, B, C and D.
     a, b, c : uint32 arrays, shape (num_registers, *warps, 32)
         Registers whose warps' axes broadcast.
-    automatic : bool
-        None as well where compiled code does not pay yet.
 
     Returns
     -------
     uint32 array, shape (num_registers, *warps, 32), or None
     """
-    if product.model.arithmetic != "aligned_sum" or not _are_plain(layouts):
-        return None
-    if [x.element_bits for x in layouts[:2]] != [product.a.bits, product.b.bits]:  # in containers, among padding
-        return None
-    try:
-        warps = np.broadcast_shapes(a.shape[1:-1], b.shape[1:-1], c.shape[1:-1])
-    except ValueError:
-        return None
-    if not prod(warps):
-        return None
-    if automatic and not _pays(product, prod(warps), layouts[3]):
+    warps = _warps(a, b, c)
+    if not prod(warps) or not fits_registers(product, layouts):
         return None
     x, y, z = (_side_by_side(registers, warps) for registers in (a, b, c))
     d = ENGINES["numba"].load().multiply_registers(
@@ -64,8 +59,17 @@ def multiply_registers(
     return np.asarray(registers.reshape(len(registers), *warps, registers.shape[-1]))
 
 
-def _pays(product: DotProduct, warps: int, d: LaneMap) -> bool:
-    return fastest(product, warps, d.rows, d.cols, product.k, side_by_side=True) == "numba"
+def engine_of_registers(product: DotProduct, d: LaneMap, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> str:
+    """Choose the engine for ``"auto"`` where registers fit: numba for those, or another for matrices."""
+    return fastest(product, max(prod(_warps(a, b, c)), 1), d.rows, d.cols, product.k, side_by_side=True)
+
+
+def _warps(*registers: NDArray[Any]) -> tuple[int, ...]:
+    """The warps' axes; none where they do not broadcast."""
+    try:
+        return np.broadcast_shapes(*(x.shape[1:-1] for x in registers))
+    except ValueError:
+        return (0,)
 
 
 @lru_cache(maxsize=256)
