@@ -131,6 +131,23 @@ def _ptx(results: Results) -> Table:
     return Table("Kernels from their PTX (sm_80, all cores)", columns, rows)
 
 
+def _first_launch(results: Results) -> Table:
+    rows = []
+    for x in results.get("first_launch", []):
+        cache = {"numpy": ""}.get(x["engine"], x["cache"])
+        [numpy] = [y for y in results["first_launch"] if (y["what"], y["engine"]) == (x["what"], "numpy")]
+        rows.append(
+            (
+                x["what"], x["engine"], cache, f"{x['first']:.2f} s", f"{x['first'] / numpy['first']:.2f}",
+                f"{x['slowest']:.2f} s", f"{x['second']:.2f} s", f"{x['second'] / numpy['second']:.2f}",
+                f"{x['date']}, load {x['load']:.1f}" if x["load"] is not None else x["date"],
+            )
+        )  # fmt: skip
+    columns = ("Triton kernel", "engine", "compiled code on disk", "first launch", "over numpy's", "slowest",
+               "second launch", "over numpy's", "measured")  # fmt: skip
+    return Table("The first launch of a process, and the second", columns, rows)
+
+
 GPU = Path(__file__).parents[1] / "docs/evidence/h200-2026-11-21-cupy-engine.json"
 """What tools/check_cupy_engine.py wrote, on a machine with a GPU."""
 
@@ -163,6 +180,7 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "workers": _workers,
     "kernels": _kernels,
     "ptx": _ptx,
+    "first_launch": _first_launch,
     "gpu": _gpu,
 }  # fmt: skip
 """By the name that a page gives the place of each."""

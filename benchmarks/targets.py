@@ -78,6 +78,18 @@ def _ptx(what: str, key: str, engine: str | None = None) -> Callable[[Results], 
     return read
 
 
+def _first(what: str, engine: str, cache: str) -> Callable[[Results], float | None]:
+    """The first launch over that with NumPy."""
+
+    def read(results: Results) -> float | None:
+        found = {(x["what"], x["engine"], x["cache"]): x["first"] for x in results.get("first_launch", [])}
+        if results.get("quick") or (what, engine, cache) not in found:
+            return None
+        return float(found[what, engine, cache] / found[what, "numpy", "empty"])
+
+    return read
+
+
 def _rate(what: str, wanted: float, fmt: str, engine: str, threads: int, part: str = "formats", **more: Any) -> Target:
     return Target(f"{what}, {engine}", wanted, True, _speed(part, fmt, engine, threads, **more), "MAC/s")
 
@@ -103,6 +115,12 @@ TARGETS = (
     Target(
         "PTX: thread-instructions a second without the products, 512", 80e6, True, _ptx("matmul f16", "rate", "numba")
     ),
+    Target("PTX: first launch, matmul, nothing compiled: auto over numpy", 1.25, False,
+           _first("matmul f16, 128 x 64 x 96", "auto", "empty")),
+    Target("PTX: first launch, flash attention, nothing compiled: auto over numpy", 1.25, False,
+           _first("flash attention, 4 x 512 x 64", "auto", "empty")),
+    Target("PTX: first launch, flash attention, all compiled: auto over numpy", 1.25, False,
+           _first("flash attention, 4 x 512 x 64", "auto", "filled")),
     Target("PTX: instructions parsed a second", 30e3, True, _ptx("parser", "rate")),
     Target("two Dask workers over one, numpy", 1.7, True, _workers("numpy")),
     Target("two Dask workers over one, numba", 1.7, True, _workers("numba")),

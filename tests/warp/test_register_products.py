@@ -6,10 +6,10 @@ import warnings
 import numpy as np
 import pytest
 
-from wmma_emu.arithmetic import ENGINES
+from wmma_emu.arithmetic import ENGINES, compiled_code
 from wmma_emu.errors import FragmentMismatchError, UnverifiedModelWarning
 from wmma_emu.instructions import INSTRUCTIONS, arch_of
-from wmma_emu.warp import bound_instruction, register_products
+from wmma_emu.warp import bound_instruction
 from wmma_emu.warp.register_products import multiply_registers
 
 pytest.importorskip("numba")
@@ -98,8 +98,39 @@ def test_what_needs_matrices_gets_them(name, arch):
     assert np.array_equal(ins.execute(a, b, c, engine="numba"), ins.execute(a, b, c, engine="numpy"))
 
 
-def test_a_few_warps_get_matrices():
-    ins = _bound("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "sm_90")
-    a, b, c = (_registers(ins, x, (register_products._MANY - 1,), np.random.default_rng(15), False) for x in "abc")
+@pytest.mark.parametrize("name", ["m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k8.f32.tf32.tf32.f32"])
+@pytest.mark.parametrize("warps", [(), (1,), (2, 1), (7,)])
+def test_one_warp_is_multiplied_from_its_registers(name, warps):
+    ins = _bound(f"mma.sync.aligned.{name.replace('.', '.row.col.', 1)}", "sm_80")
+    a, b, c = (_registers(ins, x, warps, np.random.default_rng(15), False) for x in "abc")
     layouts = tuple(getattr(ins, x).layout for x in "abcd")
-    assert multiply_registers(ins.product, layouts, a, b, c) is None
+    d = multiply_registers(ins.product, layouts, a, b, c)
+    assert d is not None and d.shape == (ins.d.num_registers, *warps, 32)
+    assert np.array_equal(d, ins.execute(a, b, c, engine="numpy"))
+
+
+def test_no_warp_has_no_products():
+    ins = _bound("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "sm_90")
+    a, b, c = (np.zeros((getattr(ins, x).num_registers, 0, 32), np.uint32) for x in "abc")
+    assert ins.execute(a, b, c, engine="numba").shape == (4, 0, 32)
+
+
+@pytest.mark.parametrize("warps", [(), (4,), (33,)])
+def test_auto_takes_registers_once_numpy_has_spent_enough_and_nothing_else_is_compiled(warps, monkeypatch):
+    ins = _bound("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "sm_80")
+    a, b, c = (_registers(ins, x, warps, np.random.default_rng(16), False) for x in "abc")
+    d = ins.execute(a, b, c, engine="numpy")
+    for name in ("_kept", "_ready", "_seconds"):
+        known = getattr(compiled_code, name).copy()
+        known.clear()
+        monkeypatch.setattr(compiled_code, name, known)
+    engine = ENGINES["numba"].load()
+    multiply = engine.multiply_registers
+    monkeypatch.setattr(engine, "is_kept", lambda *_: False)
+    monkeypatch.setattr(engine, "multiply_block", lambda *_: pytest.fail("matrices were put together for numba"))
+    taken = []
+    monkeypatch.setattr(engine, "multiply_registers", lambda *given: taken.append(1) or multiply(*given))
+    for spent in (0.0, 1.9, 0.2):
+        compiled_code.note_seconds(ins.product, spent)
+        assert np.array_equal(ins.execute(a, b, c), d)
+    assert taken == [1] and compiled_code.is_ready(compiled_code.code_of(ins.product, True))

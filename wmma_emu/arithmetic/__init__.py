@@ -2,7 +2,7 @@
 """What is computed: one model row for each chip and kind of instruction, and engines that agree bit for bit."""
 
 from wmma_emu.arithmetic.blocks import thread_count
-from wmma_emu.arithmetic.engines import ENGINES, check_engine, is_installed, matmul
+from wmma_emu.arithmetic.engines import ENGINES, check_engine, fastest, is_installed, matmul
 from wmma_emu.arithmetic.lookup import alternatives_for, dot_product_of, model_for, models_for
 from wmma_emu.arithmetic.model import E8M13, DotModel, DotProduct
 from wmma_emu.arithmetic.table import FMA_F32, MODELS
@@ -19,6 +19,7 @@ __all__ = [
     "applied",
     "check_engine",
     "dot_product_of",
+    "fastest",
     "is_installed",
     "matmul",
     "model_for",

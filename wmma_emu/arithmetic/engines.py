@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.arithmetic import numpy_engine
 from wmma_emu.arithmetic.blocks import Progress, multiply_blocks, thread_count
+from wmma_emu.arithmetic.compiled_code import Stopwatch, is_side_by_side, note_seconds, pays
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.scaled_codes import with_scales
 from wmma_emu.display import note_once
@@ -23,16 +23,7 @@ from wmma_emu.errors import (
 )
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["ENGINES", "Engine", "check_engine", "is_installed", "matmul"]
-
-_WORTH_COMPILED_CODE = 1 << 22
-"""Multiply-adds from which on ``"auto"`` takes compiled code: NumPy needs some milliseconds for fewer, and numba some
-tenths of a second to be imported, the first time."""
-
-_LONG = 256
-"""Instructions over k from which on it does so, however few multiply-adds there are: NumPy calls some dozens of
-functions for each."""
-
+__all__ = ["ENGINES", "Engine", "check_engine", "fastest", "is_installed", "matmul"]
 
 @dataclass(frozen=True, slots=True)
 class Engine:
@@ -137,18 +128,26 @@ def _problem(engine: str) -> str:
     return ""
 
 
-def _fastest(product: DotProduct, batch: int, m: int, n: int, k: int) -> str:
-    """The fastest engine that is installed for products of a shape."""
+def fastest(product: DotProduct, batch: int, m: int, n: int, k: int, *, side_by_side: bool = False) -> str:
+    """Choose the engine for ``"auto"``, by the shape, what NumPy has spent so far, and what is compiled already.
+
+    ``side_by_side`` says that compiled code would take the matrices so, however few they are.
+    """
     if not ENGINES["numpy"].has(product):
         return "reference"  # of a model that no row of the table has
-    is_long = k >= _LONG * product.k
-    side_by_side = batch >= numpy_engine.MANY and m * n <= numpy_engine.SMALL_MATRIX
-    if (batch * m * n * k < _WORTH_COMPILED_CODE and not is_long) or (side_by_side and not is_long):
-        return "numpy"
     if product.model.arithmetic in ("integer", "popcount"):
         return "numpy"  # BLAS in either
-    if problem := _problem("numba"):
-        note_once(f"engine='auto' takes numpy, because of numba, the faster engine, {_about(problem)}")
+    side_by_side = side_by_side or is_side_by_side(batch, m * n, k)
+    instructions = k // product.k * (1 if side_by_side else batch)
+
+    def is_kept() -> bool | None:
+        if problem := _problem("numba"):
+            note_once(f"engine='auto' takes numpy, because of numba, the faster engine, {_about(problem)}")
+            return None
+        found: bool = ENGINES["numba"].load().is_kept(product, side_by_side)
+        return found
+
+    if not pays(product, side_by_side, batch * m * n * k, instructions, is_kept):
         return "numpy"
     return "numba" if ENGINES["numba"].has(product) else "numpy"
 
@@ -187,8 +186,10 @@ def matmul(
         or, where D can be the next instruction's C, a multiple of it: instructions follow one another over
         ascending k.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
-        The fastest that is installed, by default: numba from some millions of multiply-adds on or for long k, NumPy for
-        less, for batches of many small matrices, and for integers; the reference for models far from those of chips.
+        By default the one that fits: numba where its code is compiled already, or where NumPy, with what it has spent
+        on such products so far in this process, would take a tenth of a second (half a second before numba is imported)
+        and numba has its code on disk, or two seconds and it has not; NumPy for less, and for integers; the reference
+        for models far from those of chips.
     progress : callable, optional
         Called with the share of the work that is done.
     threads : int, optional
@@ -241,9 +242,10 @@ def matmul(
         return np.array(np.broadcast_to(c, shape))
     if name == "auto":
         rows_of_all = prod(b.shape[:-2]) == 1
-        name = _fastest(
+        name = fastest(
             product, 1 if rows_of_all else prod(batch), shape[-2] * (prod(batch) if rows_of_all else 1), shape[-1], k
         )
+    is_counted = name != engine and name == "numpy"
     run = ENGINES[name].load().multiply_block
     if threads is None and ENGINES[name].few_threads and product.model.arithmetic in ("aligned_sum", "fma_chain"):
         count = min(count, ENGINES[name].few_threads)
@@ -253,7 +255,11 @@ def matmul(
         b = b.reshape(1, *b.shape[-2:])
     else:
         a, b, c = (_one_batch_axis(x, batch) for x in (a, b, c))
-    return multiply_blocks(run, product, a, b, c, count, progress).reshape(shape)
+    watch = Stopwatch()
+    d = multiply_blocks(run, product, a, b, c, count, progress).reshape(shape)
+    if is_counted:
+        note_seconds(product, watch.seconds)
+    return d
 
 
 def _rows_of_all(x: Bits, batch: tuple[int, ...]) -> Bits:

@@ -5,10 +5,6 @@ Aligned sums of up to 64 products a step, and float32 and float64 chains. Intege
 products of BLAS, as in the NumPy engine, because nothing that numba compiles is faster.
 """
 
-import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,21 +12,22 @@ from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import numpy_engine
 from wmma_emu.arithmetic.blocks import Progress, available_cores
+from wmma_emu.arithmetic.compiled_code import code_of, is_side_by_side, note_ready
 from wmma_emu.arithmetic.exact import multiply_or
 from wmma_emu.arithmetic.group_sums import fits_groups, multiply_groups
 from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.numba_cache import announce_long_compilations, is_on_disk, telling_of_the_cache
 from wmma_emu.arithmetic.numba_chains import multiply_chains
-from wmma_emu.arithmetic.numba_groups import add_step
-from wmma_emu.arithmetic.numba_kernels import multiply_tile, prepare_columns, prepare_rows
-from wmma_emu.arithmetic.numba_lanes import Places, multiply_matrices, multiply_words
+from wmma_emu.arithmetic.numba_groups import add_groups, add_step
+from wmma_emu.arithmetic.numba_kernels import multiply_lanes, multiply_tile, prepare_columns, prepare_rows
+from wmma_emu.arithmetic.numba_lanes import Places, lanes_of, multiply_matrices, multiply_words
 from wmma_emu.arithmetic.numba_operands import Codes, codes_in, codes_of, step_order
 from wmma_emu.arithmetic.numba_shapes import joins_of, shape_of, unit_of
 from wmma_emu.arithmetic.tiles import from_accumulator_bits, largest_exact_step, to_accumulator_bits
-from wmma_emu.errors import BackendUnavailableError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert, require_ieee_subnormals
 
-__all__ = ["has", "multiply_block", "multiply_registers"]
+__all__ = ["has", "is_kept", "multiply_block", "multiply_registers"]
 
 _COLUMNS = 256
 """Of a tile: a step's 16 rows of B, 5 bytes an element, stay in the first-level cache."""
@@ -42,9 +39,6 @@ _DEPTH = 1 << 10
 """Products that are made ready at once, 5 bytes an element."""
 
 _MOST_TERMS = 64
-
-_MANY, _SMALL, _SHORT = 16, 1 << 14, 1 << 6
-"""So many matrices, each of so few elements of D and so short a k, are multiplied side by side."""
 
 _UNROLLED = 8
 """Products of a long chain that follow one another in registers."""
@@ -69,12 +63,23 @@ def has(product: DotProduct) -> bool:
     return terms <= min(2 * exact, _MOST_TERMS) and follows
 
 
+def is_kept(product: DotProduct, side_by_side: bool) -> bool:
+    """Whether the compiled code that a product takes is on disk, side by side with others or not."""
+    if product.model.arithmetic == "fma_chain":
+        return is_on_disk(multiply_chains, _part(product), np.empty((1, 1), _float_of(product)))
+    if product.model.scaling == "groups":
+        return is_on_disk(add_groups)
+    if side_by_side:
+        return is_on_disk(multiply_lanes, lanes_of(product))
+    return is_on_disk(multiply_tile, shape_of(product))
+
+
 def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
     """Compute D = A B + C for every matrix of a batch, as `wmma_emu.arithmetic.numpy_engine.multiply_block`."""
     if product.model.arithmetic in ("integer", "popcount"):
         numpy_engine.multiply_block(product, a, b, c, d, progress)
         return
-    with _telling_of_its_cache():
+    with telling_of_the_cache():
         _multiply(product, a, b, c, d, progress)
 
 
@@ -88,35 +93,26 @@ def multiply_registers(
     if product.model.arithmetic != "aligned_sum" or product.scale is not None or not has(product):
         return None
     require_ieee_subnormals()
-    with _telling_of_its_cache():
-        return multiply_words(product, places, a, b, c, available_cores())
-
-
-@contextmanager
-def _telling_of_its_cache() -> Iterator[None]:
-    """Say what is to be done where numba cannot use its cache."""
-    try:
-        yield
-    except (OSError, EOFError, pickle.UnpicklingError) as error:
-        raise BackendUnavailableError(
-            f"numba cannot read or write its cache of compiled code ({shorten(error, str)}); delete *.nbi and *.nbc in "
-            f"{Path(__file__).parent / '__pycache__'}, or set NUMBA_CACHE_DIR to a folder with room, or take "
-            "engine='numpy'"
-        ) from error
+    with telling_of_the_cache():
+        d = multiply_words(product, places, a, b, c, available_cores())
+    note_ready(code_of(product, side_by_side=True))
+    return d
 
 
 def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None) -> None:
     require_ieee_subnormals()
     if product.model.arithmetic == "fma_chain":
         _multiply_chains(product, a, b, c, d)
-        return
-    if product.model.scaling == "groups":
+    elif product.model.scaling == "groups":
         multiply_groups(add_step, product, a, b, c, d, progress)
-        return
-    if len(d) >= _MANY and d[0].size <= _SMALL and a.shape[-1] <= _SHORT:
+    elif is_side_by_side(len(d), d.shape[1] * d.shape[2], a.shape[-1]):
         multiply_matrices(product, a, b, c, d)
+        note_ready(code_of(product, side_by_side=True))
         return
-    multiply_or(_multiply_carefully, product, a, b, c, d, progress)
+    else:
+        multiply_or(_multiply_carefully, product, a, b, c, d, progress)  # which may need no compiled code
+        return
+    note_ready(code_of(product, side_by_side=False))
 
 
 def _multiply_carefully(
@@ -124,6 +120,7 @@ def _multiply_carefully(
 ) -> None:
     for index in range(len(d)):
         _multiply_matrix(product, a[index], b[index], c[index], d[index], progress)
+    note_ready(code_of(product, side_by_side=False))
 
 
 def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None) -> None:
@@ -156,10 +153,8 @@ def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, pr
 
 def _multiply_chains(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> None:
     """Chains of fused multiply-adds; rows with a NaN are done again, because which NaN it is depends on the unit."""
-    fmt = product.model.chain_format
-    dtype = np.dtype(f"f{fmt.bits // 8}")
+    fmt, dtype, part = product.model.chain_format, _float_of(product), _part(product)
     added = product.model.c_joins == "last_add"
-    part = (0,) * (product.k if added else _UNROLLED)
     for index in range(len(d)):
         x = np.ascontiguousarray(convert(a[index], product.a, fmt)).view(dtype)
         y = np.ascontiguousarray(convert(b[index], product.b, fmt)).view(dtype)
@@ -175,6 +170,15 @@ def _multiply_chains(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) ->
             again = d[None, index, rows]
             numpy_engine.multiply_block(product, a[None, index, rows], b[None, index], c[None, index, rows], again)
             d[index, rows] = again[0]
+
+
+def _float_of(product: DotProduct) -> np.dtype[Any]:
+    return np.dtype(f"f{product.model.chain_format.bits // 8}")
+
+
+def _part(product: DotProduct) -> tuple[int, ...]:
+    """As long as the products that follow one another in registers are many."""
+    return (0,) * (product.k if product.model.c_joins == "last_add" else _UNROLLED)
 
 
 def _codes(product: DotProduct, operand: str) -> Codes:
@@ -202,3 +206,6 @@ def _prepared_columns(
     ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty((steps, codes.shape[1]), np.int32)
     prepare_columns(codes, order, values, exponents, *ready)
     return tuple(x[:, None] for x in ready)
+
+
+announce_long_compilations()

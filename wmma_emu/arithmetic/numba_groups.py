@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from wmma_emu.arithmetic.group_sums import Step
 from wmma_emu.arithmetic.model import DotProduct
 
-__all__ = ["add_step"]
+__all__ = ["add_groups", "add_step"]
 
 _i32, _i64, _f32, _f64 = np.int32, np.int64, np.float32, np.float64
 
@@ -24,11 +24,11 @@ def add_step(product: DotProduct, step: Step, c: NDArray[np.float32]) -> None:
     """Align the groups and c, cut, add, round once; c takes the result."""
     model = product.model
     aligned = model.zero_groups == "aligned"
-    _add(*step, c, _i32(model.fraction_bits), _i32(model.min_exponent), aligned)
+    add_groups(*step, c, _i32(model.fraction_bits), _i32(model.min_exponent), aligned)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _add(sums, x, y, x_exponent, y_exponent, c, fraction_bits, floor, zeros_count):
+def add_groups(sums, x, y, x_exponent, y_exponent, c, fraction_bits, floor, zeros_count):
     """Take one step for a tile; the arrays are those of `wmma_emu.arithmetic.group_sums.Step`."""
     groups, batch, rows, columns = sums.shape
     largest = np.empty(columns, np.int32)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.arithmetic.blocks import available_cores
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.arithmetic.numba_kernels import multiply_lanes
+from wmma_emu.arithmetic.numba_kernels import Shape, multiply_lanes
 from wmma_emu.arithmetic.numba_operands import codes_of, step_order
 from wmma_emu.arithmetic.numba_shapes import joins_of, shape_of, unit_of
 from wmma_emu.arithmetic.scaled_codes import code_bits
@@ -24,7 +24,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert
 
-__all__ = ["Places", "multiply_matrices", "multiply_words"]
+__all__ = ["Places", "lanes_of", "multiply_matrices", "multiply_words"]
 
 
 _WORTH_A_THREAD = 1 << 18
@@ -48,6 +48,11 @@ class Places(NamedTuple):
     a: NDArray[np.int32]
     b: NDArray[np.int32]
     c: NDArray[np.int32]
+
+
+def lanes_of(product: DotProduct) -> Shape:
+    """What the compiler is to know of a product whose columns are matrices."""
+    return shape_of(product)._replace(apart=(0,))
 
 
 def multiply_words(
@@ -82,7 +87,7 @@ def multiply_words(
     first, second = product.operand_formats
     left = a, places.a, _bits(product, product.a), codes_of(product.a, first, product.scale)
     right = b, places.b, _bits(product, product.b), codes_of(product.b, second, product.scale)
-    shape = shape_of(product)._replace(apart=(0,))
+    shape = lanes_of(product)
     numbers = step_order(product, places.a.shape[1]), len(product.steps), joins_of(product), unit_of(product)
 
     def multiply(part: range) -> None:

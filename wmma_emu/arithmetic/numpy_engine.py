@@ -21,7 +21,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import add, convert, fma, mul, require_ieee_subnormals
 
-__all__ = ["MANY", "SMALL_MATRIX", "fits_tiles", "has", "multiply_block"]
+__all__ = ["fits_tiles", "has", "multiply_block"]
 
 Tile = Callable[[Bits, Bits], Bits]
 """From the rows of a and the elements of c of one tile to its elements of d."""
@@ -38,7 +38,8 @@ NumPy copies before it multiplies them by a number or by another row, which doub
 
 _FEW_COLUMNS = 64
 
-MANY, SMALL_MATRIX = 16, 1 << 12
+_MANY, _SMALL_MATRIX = 16, 1 << 12
+_SEVERAL, _TINY_MATRIX = 2, 1 << 9
 """So many matrices, each of so few elements of D, are multiplied side by side."""
 
 _MAX_DEPTH = 1 << 9
@@ -140,7 +141,7 @@ def _multiply_carefully(
 
 def _walk(product: DotProduct, batch: int, m: int, n: int) -> Callable[..., Iterator[float]]:
     """Choose the way through D whose last axis is long, because NumPy's inner loops run along it."""
-    if m * n <= SMALL_MATRIX and batch >= MANY:
+    if (batch >= _MANY and m * n <= _SMALL_MATRIX) or (batch >= _SEVERAL and m * n <= _TINY_MATRIX):
         return _batched
     if n < _FEW_COLUMNS <= m:
         return _narrow

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import DotModel, applied, check_engine, dot_product_of, matmul
+from wmma_emu.arithmetic.compiled_code import Stopwatch, note_seconds
 from wmma_emu.display import render, warn_caller
 from wmma_emu.errors import FragmentMismatchError, UnverifiedModelWarning
 from wmma_emu.formats.codec import Bits
@@ -20,7 +21,7 @@ from wmma_emu.warp.block_scales import BoundScale, Selectors, bound_scale
 from wmma_emu.warp.matrices import broadcast, check_logical_a, check_matrix, matrix_bits
 from wmma_emu.warp.options import check_metadata, check_options, check_scales
 from wmma_emu.warp.quad_pairs import per_quad_pair
-from wmma_emu.warp.register_products import multiply_registers
+from wmma_emu.warp.register_products import engine_of_registers, fits_registers, multiply_registers
 from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.warp.sparse import compress, matmul_sparse
 
@@ -50,6 +51,8 @@ class BoundInstruction:
         Which compiler's sequence, where the chip runs the instruction as software.
     model : str, optional
         Which row of the table of models, where sources disagree; the first by default.
+    warns : bool
+        Whether a `doubt` becomes an `UnverifiedModelWarning`.
 
     Attributes
     ----------
@@ -73,7 +76,13 @@ class BoundInstruction:
     """
 
     def __init__(
-        self, instruction: Instruction, arch: Arch, lowering: str | None = None, model: str | None = None
+        self,
+        instruction: Instruction,
+        arch: Arch,
+        lowering: str | None = None,
+        model: str | None = None,
+        *,
+        warns: bool = True,
     ) -> None:
         self.instruction = instruction
         self.arch = arch
@@ -81,12 +90,18 @@ class BoundInstruction:
         self.a, self.b, self.c, self.d = (self._operand(x) for x in OPERANDS)
         self.scale_a: BoundScale | None = bound_scale(instruction, "a", arch.name)
         self.scale_b: BoundScale | None = bound_scale(instruction, "b", arch.name)
-        if self.model.status in ("literature", "inferred"):
-            warn_caller(
-                f"{instruction.mnemonic} on {arch}: the arithmetic is {self.model.status}, with no recording behind "
-                f"it ({self.model.source})",
-                UnverifiedModelWarning,
-            )
+        if warns and self.doubt is not None:
+            warn_caller(self.doubt, UnverifiedModelWarning)
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the bits are not proved to be the chip's; None where a recording is behind them."""
+        if self.model.status not in ("literature", "inferred"):
+            return None
+        return (
+            f"{self.instruction.mnemonic} on {self.arch}: the arithmetic is {self.model.status}, with no recording "
+            f"behind it ({self.model.source})"
+        )
 
     def _operand(self, operand: Operand) -> BoundOperand:
         """Bind an operand: in registers, unless a kind of instruction has it elsewhere."""
@@ -239,9 +254,13 @@ class BoundInstruction:
             selectors=selectors,
         )
         operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
-        if engine == "numba" and not self.instruction.is_sparse and self.scale_a is None:
-            given = (operand.checked_registers(registers, name) for operand, registers, name in operands)
-            d = multiply_registers(self.product, self._layouts, *given)
+        watch = None
+        if engine in ("auto", "numba") and self._takes_registers:
+            given = [operand.checked_registers(registers, name) for operand, registers, name in operands]
+            if engine == "auto":
+                engine = engine_of_registers(self.product, self.d.layout, *given)
+                watch = Stopwatch() if engine == "numpy" else None
+            d = multiply_registers(self.product, self._layouts, *given) if engine == "numba" else None
             if d is not None:
                 return d
         x, y, z = (operand.unpack_elements(registers, name) for operand, registers, name in operands)
@@ -249,7 +268,17 @@ class BoundInstruction:
         if self.instruction.is_sparse or scales is not None:
             indices = self.indices(metadata, selector) if self.instruction.is_sparse else None
             return self.d.pack_elements(self._execute_matrices(x, y, z, indices, scales, engine))
-        return self.d.pack_elements(self.execute_elements(x, y, z, engine=engine))
+        registers = self.d.pack_elements(self.execute_elements(x, y, z, engine=engine))
+        if watch is not None:
+            note_seconds(self.product, watch.seconds)
+        return registers
+
+    @property
+    def _takes_registers(self) -> bool:
+        """Whether compiled code can take its operands from registers as they are."""
+        if self.instruction.is_sparse or self.scale_a is not None:
+            return False
+        return fits_registers(self.product, self._layouts)
 
     def _scales_of_registers(self, a: Any, b: Any, selectors: Selectors) -> _Scales:
         """Read block scales from registers; None where the instruction has none."""

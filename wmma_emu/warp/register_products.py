@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of many warps straight from their registers, in compiled code."""
+"""Products of warps straight from their registers, in compiled code."""
 
 from functools import lru_cache
 from math import prod
@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.arithmetic import ENGINES, DotProduct
+from wmma_emu.arithmetic import ENGINES, DotProduct, fastest
 from wmma_emu.formats import Format
 from wmma_emu.formats.packing import pack_words, unpack_words
 from wmma_emu.layouts import LaneMap
 
-__all__ = ["multiply_registers"]
+__all__ = ["engine_of_registers", "fits_registers", "multiply_registers"]
 
-_MANY = 8
-"""Warps from which on it is faster than to put matrices together."""
+def fits_registers(product: DotProduct, layouts: tuple[LaneMap, LaneMap, LaneMap, LaneMap]) -> bool:
+    """Whether compiled code can take products from registers that lie so: layouts of A, B, C and D."""
+    if product.model.arithmetic != "aligned_sum" or not _are_plain(layouts):
+        return False
+    # Others lie in containers, among padding.
+    return [x.element_bits for x in layouts[:2]] == [product.a.bits, product.b.bits]
 
 
 def multiply_registers(
@@ -27,6 +31,8 @@ def multiply_registers(
     c: NDArray[Any],
 ) -> NDArray[Any] | None:
     """Compute D = A B + C with the numba engine; None where matrices have to be put together first.
+
+    Few warps gain more than many: what this leaves out takes as long for one as for hundreds.
 
     Parameters
     ----------
@@ -40,15 +46,8 @@ def multiply_registers(
     -------
     uint32 array, shape (num_registers, *warps, 32), or None
     """
-    if product.model.arithmetic != "aligned_sum" or not _are_plain(layouts):
-        return None
-    if [x.element_bits for x in layouts[:2]] != [product.a.bits, product.b.bits]:  # in containers, among padding
-        return None
-    try:
-        warps = np.broadcast_shapes(a.shape[1:-1], b.shape[1:-1], c.shape[1:-1])
-    except ValueError:
-        return None
-    if prod(warps) < _MANY:
+    warps = _warps(a, b, c)
+    if not prod(warps) or not fits_registers(product, layouts):
         return None
     x, y, z = (_side_by_side(registers, warps) for registers in (a, b, c))
     d = ENGINES["numba"].load().multiply_registers(
@@ -58,6 +57,19 @@ def multiply_registers(
         return None
     registers = d if product.d.bits == 32 else pack_words(d, product.d)
     return np.asarray(registers.reshape(len(registers), *warps, registers.shape[-1]))
+
+
+def engine_of_registers(product: DotProduct, d: LaneMap, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> str:
+    """Choose the engine for ``"auto"`` where registers fit: numba for those, or another for matrices."""
+    return fastest(product, max(prod(_warps(a, b, c)), 1), d.rows, d.cols, product.k, side_by_side=True)
+
+
+def _warps(*registers: NDArray[Any]) -> tuple[int, ...]:
+    """The warps' axes; none where they do not broadcast."""
+    try:
+        return np.broadcast_shapes(*(x.shape[1:-1] for x in registers))
+    except ValueError:
+        return (0,)
 
 
 @lru_cache(maxsize=256)

@@ -41,13 +41,19 @@ class BoundWarpgroupInstruction(BoundInstruction):
     """
 
     def __init__(
-        self, instruction: Instruction, arch: Arch, lowering: str | None = None, model: str | None = None
+        self,
+        instruction: Instruction,
+        arch: Arch,
+        lowering: str | None = None,
+        model: str | None = None,
+        *,
+        warns: bool = True,
     ) -> None:
         if not instruction.is_warpgroup:
             raise UnsupportedInstructionError(
                 f"{instruction.mnemonic} is executed by one warp: it is a BoundInstruction"
             )
-        super().__init__(instruction, arch, lowering, model)
+        super().__init__(instruction, arch, lowering, model, warns=warns)
 
     def _operand(self, operand: Operand) -> BoundOperand:
         return InSharedMemory(self.instruction, "b", self.arch.name) if operand == "b" else super()._operand(operand)
@@ -191,14 +197,20 @@ class BoundWarpgroupInstruction(BoundInstruction):
 
 
 def bound_instruction(
-    instruction: Instruction, arch: Arch, lowering: str | None = None, model: str | None = None
+    instruction: Instruction,
+    arch: Arch,
+    lowering: str | None = None,
+    model: str | None = None,
+    *,
+    warns: bool = True,
 ) -> BoundInstruction:
     """Bind a row of the instruction table to a chip: as one warp's instruction, or as four warps'.
 
-    ``lowering`` names a compiler's sequence, ``model`` a row of the table of models, where there are several.
+    ``lowering`` names a compiler's sequence, ``model`` a row of the table of models, where there are several. With
+    ``warns=False`` what is to be said of its arithmetic is left to its `doubt`.
     """
     kind = BoundWarpgroupInstruction if instruction.is_warpgroup else BoundInstruction
-    return kind(instruction, arch, lowering, model)
+    return kind(instruction, arch, lowering, model, warns=warns)
 
 
 def _require_broadcast(operands: dict[str, Bits | Ints]) -> None:

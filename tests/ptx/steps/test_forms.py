@@ -16,7 +16,6 @@ from wmma_emu.ptx.program.program import Immediate, Instruction, PairOperand, Re
 from wmma_emu.ptx.steps.approximations import APPROXIMATION_ROWS
 from wmma_emu.ptx.steps.bits import lookup_of_three
 from wmma_emu.ptx.steps.conversions import short_way
-from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.steps.patterns import unsigned_of
 from wmma_emu.ptx.steps.permutes import permute
 from wmma_emu.ptx.steps.values import VALUE_ROWS, VALUE_STEPS
@@ -123,12 +122,6 @@ def test_a_form_has_the_first_chip_of_its_row():
     assert form("fma.rn.f16", R, R, R, R).first == "sm_70"
     assert form("fma.rn.relu.f16", R, R, R, R).first == VALUE_ROWS["fma.rn.relu.f16"].first == "sm_80"
     assert form("cvt.rn.bf16.f32", R, R).first == "sm_80"
-
-
-def test_kernels_do_not_share_what_they_count():
-    first, second = (Binding(None, ARCHS["sm_90"]) for _ in range(2))
-    first.work.multiply_adds += 1
-    assert second.work.multiply_adds == 0
 
 
 def test_a_second_result_is_left_out_where_none_is_asked_for():

@@ -25,12 +25,14 @@ from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
+from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.machine.run import run
 from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
-from wmma_emu.ptx.steps.forms import Binding, Work
+from wmma_emu.ptx.steps.forms import Binding
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.launch.module import Module
@@ -71,7 +73,7 @@ class Kernel:
         self.program, self.contracted = contracted.program, contracted.lines
         self.name, self.called = program.name, plain_name(program.name) or program.name
         self.types: SourceTypes = types_of_name(program)
-        self.binding = Binding(self.program, module.arch, module.engine, Work())
+        self.binding = Binding(self.program, module.arch, module.engine)
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -150,6 +152,10 @@ class Launch:
     def __call__(self, *arguments: Any, **options: Any) -> Report:
         """Run the kernel and update the arrays.
 
+        The kernel works on copies, which are brought back when it ends. Launches of several threads that share an
+        array, a part of one, or a variable of their module run one after another, in the order in which they came;
+        those that share nothing run at the same time. (What only reads waits for what writes, too.)
+
         Parameters
         ----------
         *arguments
@@ -181,6 +187,17 @@ class Launch:
         """Run the kernel on arguments that fit its parameters; called by what the user calls, whom a warning names."""
         kernel, module, values = self.kernel, self.kernel.module, given.values
         chosen = module.options.but(options)
+        turn = Turn(kernel.called, _shares(values, module.variables))
+        with turn.lock:
+            turn.wait()
+            report = self._run_all(given, chosen)
+        if report.findings and chosen.findings == "warn":
+            warnings.warn(summary_of(report), KernelFindingsWarning, stacklevel=4)
+        return report
+
+    def _run_all(self, given: Given, chosen: LaunchOptions) -> Report:
+        """Run in every order that is asked for, and bring the results of the first back."""
+        kernel, module, values = self.kernel, self.kernel.module, given.values
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
         first, findings = self._run(values, module.variables, chosen, chosen.seeds[0])
         completed = first.counts.completed
@@ -196,8 +213,6 @@ class Launch:
             raise KernelFindingsError(summary_of(report), report)
         with uninterrupted():
             first.heap.copy_back()
-        if findings and chosen.findings == "warn":
-            warnings.warn(summary_of(report), KernelFindingsWarning, stacklevel=4)
         return report
 
     def _run(
@@ -231,6 +246,12 @@ class Launch:
             kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
             assumed,
         )  # fmt: skip
+
+
+def _shares(values: Sequence[Argument], variables: ModuleMemory) -> list[Shared]:
+    """Say which memory of the host a launch copies."""
+    found = [x for value in values for x in shared_by(value.label, value.arrays)]
+    return found + [x for name, array, is_written in variables.arrays() for x in shared_by(name, [array], is_written)]
 
 
 def _shared_bytes(given: object) -> int:

@@ -44,7 +44,7 @@ class Module:
         (``-fmad=false``). The report says which it was.
     engine : str
         Of matrix products, as in `wmma_emu.mma`; the bits are the same. By default NumPy's, and numba's, if it is
-        installed, once a kernel has done some 7e7 multiply-adds.
+        installed, where its code is compiled already or NumPy has spent enough to make that worth while.
     name : str
         What messages call the text.
     **options
@@ -250,7 +250,8 @@ class Module:
         found = find(self.program.kernels, name, self._expressions, self.name)
         if found not in self._kernels:
             kind = Kernel if self.triton is None else TritonKernel
-            self._kernels[found] = kind(self, self.program.kernels[found])
+            # Of two threads that come at once, the second gets what the first has made.
+            self._kernels.setdefault(found, kind(self, self.program.kernels[found]))
         return self._kernels[found]
 
     @property
@@ -270,6 +271,9 @@ class Module:
 
     def variable(self, name: str, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
         """Return a ``__device__`` or ``__constant__`` variable, an array to be read and written between launches.
+
+        A launch works on a copy: while one runs in another thread, the array holds what was there when it began, and
+        what is written to a ``__device__`` variable meanwhile is lost when it ends. Wait for the launch first.
 
         Raises
         ------

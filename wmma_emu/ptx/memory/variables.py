@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Variables of a module in the heap: places, initial bytes, addresses in initialisers, what stays between launches."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -75,6 +77,11 @@ class ModuleMemory:
                 return self._values[key]
         names = ", ".join(symbol.name for symbol, _ in self._places.values()) or "none"
         raise UnsupportedInstructionError(f"the module has no variable {name!r}; it has {names}")
+
+    def arrays(self) -> Iterator[tuple[str, NDArray[np.uint8], bool]]:
+        """Give the name and the bytes of each variable, and whether launches write them."""
+        for key, (symbol, _) in self._places.items():
+            yield symbol.name, self._values[key], symbol.space == "global"
 
     def ranges(self) -> list[Range]:
         """Return what may be accessed of the heap; constants may not be written."""

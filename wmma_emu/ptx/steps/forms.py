@@ -2,7 +2,7 @@
 """What an instruction is to the machine: a form, for what each thread computes by itself, or a step."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +13,7 @@ from wmma_emu.ptx.threads import Active, Array
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["Active", "Array", "Binding", "BoundStep", "Form", "MachineStep", "Step", "ValueStep", "Work"]
+__all__ = ["Active", "Array", "Binding", "BoundStep", "Form", "MachineStep", "Step", "ValueStep"]
 
 
 class Form(NamedTuple):
@@ -40,21 +40,13 @@ class Form(NamedTuple):
     doubts: Mapping[str, str] = MappingProxyType({})
 
 
-class Work:
-    """How many multiply-adds the matrix instructions of a kernel have done so far."""
-
-    def __init__(self) -> None:
-        self.multiply_adds = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What a step may know when it is made: the program, the chip, the engine of matrix products, and their count."""
+    """What a step may know when it is made: the program, the chip, and the engine of matrix products."""
 
     program: KernelProgram
     arch: Arch
     engine: str = "auto"
-    work: Work = field(default_factory=Work)
 
 
 Step = Callable[["State", Active], None]

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What matrix instructions share: binding to a chip, registers of whole warps, and what is undefined or illegal."""
 
-import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.arithmetic import ENGINES, check_engine, is_installed
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning
+from wmma_emu.arithmetic import ENGINES, check_engine
+from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.instructions import Instruction as Row
 from wmma_emu.instructions import lookup
 from wmma_emu.layouts.metadata import granularity_of, metadata_map
@@ -16,7 +15,7 @@ from wmma_emu.layouts.metadata_registers import unpack_metadata
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
 from wmma_emu.ptx.steps.collectives import note, read_registers, registers_of_vector
-from wmma_emu.ptx.steps.forms import Active, Array, Binding, Work
+from wmma_emu.ptx.steps.forms import Active, Array, Binding
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.threads import Warps
 from wmma_emu.warp import BoundInstruction, bound_instruction
@@ -27,28 +26,21 @@ if TYPE_CHECKING:
 __all__ = ["Bound", "Metadata", "bind", "gathered", "immediate_of", "sources_of", "targets_of", "write_registers"]
 
 
-_WORTH_COMPILED_CODE = 1 << 26
-"""Multiply-adds of a kernel from which on compiling, or loading what was compiled, costs less than it saves."""
-
-
 class Bound(NamedTuple):
-    """A matrix instruction of a program, bound to its chip."""
+    """A matrix instruction of a program, bound to its chip, and the engine of its products."""
 
     matrix: BoundInstruction
-    engines: tuple[str, str]
-    work: Work
-    not_bit_exact: str | None
-
-    def engine(self, warps: int) -> str:
-        """Choose the engine of a step: the second, compiled code, once a kernel has done enough to be worth it."""
-        row = self.matrix.instruction
-        self.work.multiply_adds += warps * row.m * row.n * row.k
-        return self.engines[self.work.multiply_adds > _WORTH_COMPILED_CODE]
+    engine: str
 
     @property
     def row(self) -> Row:
         """The row of the instruction table."""
         return self.matrix.instruction
+
+    @property
+    def not_bit_exact(self) -> str | None:
+        """Why its bits are not proved to be the chip's."""
+        return self.matrix.doubt
 
 
 def bind(opcode: str, binding: Binding) -> Bound:
@@ -59,15 +51,10 @@ def bind(opcode: str, binding: Binding) -> Bound:
     UnsupportedInstructionError
         If the chip lacks it, or it is not modelled.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        matrix = bound_instruction(lookup(opcode, binding.arch.name), binding.arch)
-    unverified = [str(x.message) for x in caught if issubclass(x.category, UnverifiedModelWarning)]
+    matrix = bound_instruction(lookup(opcode, binding.arch.name), binding.arch, warns=False)
     engine = check_engine(binding.engine)
-    engines = ("numpy", "numba" if is_installed("numba") else "numpy") if engine == "auto" else (engine, engine)
     # NumPy has everything, with the same bits.
-    first, second = (x if ENGINES[x].has(matrix.product) else "numpy" for x in engines)
-    return Bound(matrix, (first, second), binding.work, unverified[0] if unverified else None)
+    return Bound(matrix, engine if engine == "auto" or ENGINES[engine].has(matrix.product) else "numpy")
 
 
 def targets_of(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Register | None, ...]:

@@ -57,7 +57,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
             scales, known = block_scales.read(state, instruction, warps, active)
             options |= scales
             legal.append(known)
-        d = matrix.execute(a, b, c, engine=bound.engine(warps.count), **options)
+        d = matrix.execute(a, b, c, engine=bound.engine, **options)
         for known in legal:
             if known is not None:
                 d = np.where(known[:, None], d, _without_product(bound, c))

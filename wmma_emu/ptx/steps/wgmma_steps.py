@@ -111,13 +111,12 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
             b = np.asarray(b ^ b.dtype.type(row.format("b").sign_mask))
         registers = _accumulators(state, instruction, products, targets, active, adds, bound)
         c = matrix.c.unpack_bits(groups.of_registers(registers), "c")
-        engine = bound.engine(len(c))
         if operands.metadata is None:
-            d = matrix.d.pack_bits(matmul(matrix.product, a, b, c, engine=engine))
+            d = matrix.d.pack_bits(matmul(matrix.product, a, b, c, engine=bound.engine))
         else:
             words, legal = operands.metadata.read(state, instruction, state.warps(active), active)
             indices = matrix.indices(words.reshape(-1, WARPS, LANES), operands.metadata.selector)
-            d = matrix.d.pack_bits(matmul_sparse(matrix.product, a, b, c, indices, engine=engine))
+            d = matrix.d.pack_bits(matmul_sparse(matrix.product, a, b, c, indices, engine=bound.engine))
             if legal is not None:
                 d = np.where(legal.reshape(-1, WARPS, 1), d, groups.of_registers(registers))
         warps = _warps(state, active)

@@ -234,7 +234,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
         for name, operand in zip("ABC", given[1:], strict=True):
             state.require_defined(instruction, operand, active, f"operand {name}")
         a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))
-        write_registers(state, warps, targets, bound.matrix.execute(a, b, c, engine=bound.engine(warps.count)), active)
+        write_registers(state, warps, targets, bound.matrix.execute(a, b, c, engine=bound.engine), active)
 
     return BoundStep(step, bound.not_bit_exact)
 
