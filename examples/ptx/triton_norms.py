@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layer norm and RMS norm of rows in Triton: the sums are divided by the length, and epsilon is added to the quotient."""
+"""Layer norm and RMS norm of rows in Triton: sums are divided by the length, and epsilon is added to the quotient."""
 
 import triton
 import triton.language as tl

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Tables of Triton kernels of public repositories."""
