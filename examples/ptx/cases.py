@@ -210,6 +210,68 @@ def _contraction() -> tuple[Case, ...]:
     )
 
 
+def _quotients() -> tuple[Case, ...]:
+    def floats(rng: np.random.Generator) -> Arguments:
+        return *(numbers(rng, (200,), np.float32) for _ in range(3)), np.zeros((37, 200), np.float32), 200
+
+    def expected(*given: Array) -> tuple[Array, ...]:
+        x, y, z = _wide(*given[:3])
+        q = x / y
+        both, below, above = q + z, q - z, z - q
+        fused = [both, both, below, above, both, both, both, both, above]
+        approximate = [both, both, below, above, both, above, both, both, above]
+        used_again = [both * q, both * (x - q), 2 * q, q + z / y, q + z * y, q * z + x, both + q]
+        known = [x / 3 + z, z - x / 768, x / 3 + z, 1 / y + z, 3 / y + z, x / 4 + z]
+        root = np.sqrt(abs(x))
+        others = [root + z, root + z, 1 / root + z, 2**x + z, np.log2(abs(x)) * y + z, 2 ** (x * y) - z]
+        return (np.stack([*fused, *approximate, *used_again, *known, *others]),)
+
+    def rows(rng: np.random.Generator) -> Arguments:
+        return numbers(rng, (7, 100), np.float32), np.zeros((7, 100), np.float32), 100, 1e-5
+
+    def moments(x: Array, *_: Any) -> tuple[Array, ...]:
+        (x,) = _wide(x)
+        mean, deviation = x.mean(1, keepdims=True), np.sqrt(x.var(1, keepdims=True) + 1e-5)
+        return ((x - mean) / (deviation + 1e-5) + mean,)
+
+    return (
+        Case("quotient_sums", "divisions", "quotient_sums", (2,), (128,), 0, floats, (3,), expected, 1e-5),
+        Case("row_moments", "divisions", "row_moments", (7,), (32,), 0, rows, (1,), moments, 1e-5),
+    )
+
+
+def _known_scales() -> tuple[Case, ...]:
+    def floats(rng: np.random.Generator) -> Arguments:
+        return numbers(rng, (150,), np.float32), np.zeros((18, 150), np.float32), 150
+
+    def expected(x: Array, *_: Any) -> tuple[Array, ...]:
+        (x,) = _wide(x)
+        factors = [128**-0.5, 96**-0.5, 1 / 3, 1 / 7, 5**0.5, 80**0.5, 2**0.3010300099849701, 2**-5.119999885559082]
+        factors += [math.log2(10), math.sin(3), math.cos(3), math.tanh(0.5), 3 / 7, 3 / 7, 80**-0.5]
+        return (np.stack([*(x * y for y in factors), x + x / 96**0.5, x + 10, x * 192**-0.5]),)
+
+    def attend(size: int) -> Case:
+        def arguments(rng: np.random.Generator) -> Arguments:
+            q, k, v = (numbers(rng, (rows, size), np.float32, 3) for rows in (3, 32, 32))
+            return q, k, v, np.zeros((3, size), np.float32)
+
+        def rows(q: Array, k: Array, v: Array, _: Array) -> tuple[Array, ...]:
+            q, k, v = _wide(q, k, v)
+            scores = q @ k.T / math.sqrt(size)
+            p = np.exp(scores - scores.max(1, keepdims=True))
+            return (p @ v / p.sum(1, keepdims=True) + q,)
+
+        return Case(
+            f"attend_{size}", "known_scales", f"attend_{size}", (3,), (32,), 0, arguments, (3,), rows, 1e-5
+        )  # fmt: skip
+
+    return (
+        Case("known_functions", "known_scales", "known_functions", (2,), (96,), 0, floats, (1,), expected, 1e-3),
+        attend(80),
+        attend(128),
+    )
+
+
 def _divergence() -> tuple[Case, ...]:
     def text(*given: Any) -> Case:
         kernel, grid, block, arguments, outputs, expected = given
@@ -374,6 +436,61 @@ def _attention(name: str, heads: int, T: int) -> Case:
     )  # fmt: skip
 
 
+def _norms() -> tuple[Case, ...]:
+    def layer_norm(name: str, rows: int, columns: int, dtype: Any, bound: float) -> Case:
+        def arguments(rng: np.random.Generator) -> Arguments:
+            x, gain, bias = (numbers(rng, shape, dtype, 3) for shape in ((rows, columns), (columns,), (columns,)))
+            statistics = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
+            return x, gain, bias, np.zeros_like(x), *statistics, columns, 1e-5, 0, 0
+
+        def expected(x: Array, gain: Array, bias: Array, *_: Any) -> tuple[Array, ...]:
+            x, gain, bias = _wide(x, gain, bias)
+            mean, scale = x.mean(1, keepdims=True), 1 / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+            return (x - mean) * scale * gain + bias, mean, scale
+
+        return _of_triton(name, "layer_norm", (rows,), arguments, (3, 4, 5), expected, bound)
+
+    def rms_norm(name: str, rows: int, columns: int, dtype: Any, bound: float) -> Case:
+        more = int(bool(TEXTS[name].constants["ONE_MORE"]))  # type: ignore[union-attr]
+
+        def arguments(rng: np.random.Generator) -> Arguments:
+            x, gain = (numbers(rng, shape, dtype, 3) for shape in ((rows, columns), (columns,)))
+            return x, gain, np.zeros_like(x), np.zeros(rows, np.float32), columns, 1e-6, 0, 0
+
+        def expected(x: Array, gain: Array, *_: Any) -> tuple[Array, ...]:
+            x, gain = _wide(x, gain)
+            scale = 1 / np.sqrt((x * x).mean(1, keepdims=True) + 1e-6)
+            return x * scale * (gain + more), scale
+
+        return _of_triton(name, "rms_norm", (rows,), arguments, (2, 3), expected, bound)
+
+    def groups(rng: np.random.Generator) -> Arguments:
+        x, gate = (numbers(rng, (16, 96), np.float16, 3) for _ in range(2))
+        return x, gate, np.zeros_like(x), 96, 1e-5, 0, 0
+
+    def gated(x: Array, gate: Array, *_: Any) -> tuple[Array, ...]:
+        x, gate = (y.reshape(16, 3, 32) for y in _wide(x, gate))
+        mean, deviation = x.mean(2, keepdims=True), np.sqrt(x.var(2, keepdims=True) + 1e-5)
+        out = (x - mean) / (deviation + 1e-5) + mean / 32
+        return ((out * gate / (1 + np.exp(-gate)) - x / 32).reshape(16, 96),)
+
+    return (
+        layer_norm("triton_layer_norm", 5, 333, np.float16, 1e-3),
+        layer_norm("triton_layer_norm_f32", 6, 200, np.float32, 1e-5),
+        rms_norm("triton_rms_norm", 5, 460, ml_dtypes.bfloat16, 1e-2),
+        rms_norm("triton_rms_norm_f32", 9, 100, np.float32, 1e-5),
+        _of_triton("triton_gated_group_norm", "gated_group_norm", (2, 3), groups, (2,), gated, 2e-3),
+    )
+
+
+def _of_triton(
+    name: str, kernel: str, grid: tuple[int, ...], arguments: Callable[[np.random.Generator], Arguments],
+    outputs: tuple[int, ...], expected: Callable[..., tuple[Array, ...]], bound: float,
+) -> Case:  # fmt: skip
+    threads = 32 * TEXTS[name].warps  # type: ignore[union-attr]
+    return Case(name, name, kernel, grid, (threads,), _shared(name), arguments, outputs, expected, bound)
+
+
 E4M3 = ml_dtypes.float8_e4m3fn
 
 _ALL = (
@@ -402,6 +519,8 @@ _ALL = (
     _softmax("warp_softmax_full", 9, 128),
     _layer_norm(),
     *_contraction(),
+    *_quotients(),
+    *_known_scales(),
     *_divergence(),
     *_hand_over(),
     *_functions(),
@@ -422,6 +541,7 @@ _ALL = (
     _triton("triton_e4m3_wgmma", (64, 128, 128), E4M3, np.float32, 5e-3),
     _attention("triton_flash_attention", 2, 128),
     _attention("triton_flash_attention_wgmma", 2, 128),
+    *_norms(),
     _triton("triton_f16", (512, 512, 512), np.float16, np.float16, 1e-3),
     _attention("triton_flash_attention", 4, 512),
 )  # fmt: skip

@@ -48,6 +48,8 @@ CUDA = (
     CudaText("warp_softmax"),
     CudaText("layer_norm"),
     CudaText("contraction"),
+    CudaText("divisions"),
+    CudaText("known_scales"),
     CudaText("divergence"),
     CudaText("hand_over"),
     CudaText("functions"),
@@ -82,6 +84,20 @@ def _flash_attention(name: str, target: str, block: tuple[int, int]) -> TritonTe
     )  # fmt: skip
 
 
+def _norm(name: str, target: str, function: str, element: str, constants: dict[str, object], warps: int) -> TritonText:
+    names = {
+        "layer_norm": ("x_ptr", "gain_ptr", "bias_ptr", "out_ptr"),
+        "rms_norm": ("x_ptr", "gain_ptr", "out_ptr"),
+        "gated_group_norm": ("x_ptr", "gate_ptr", "out_ptr"),
+    }[function]
+    statistics = {"layer_norm": ("mean_ptr", "scale_ptr"), "rms_norm": ("scale_ptr",), "gated_group_norm": ()}[function]
+    signature = dict.fromkeys(names, f"*{element}") | dict.fromkeys(statistics, "*fp32")
+    signature |= {"columns": "i32", "epsilon": "fp32"}
+    return TritonText(
+        name, "triton_norms.py", function, target, signature, constants, (*names, *statistics), warps
+    )  # fmt: skip
+
+
 TRITON = (
     _matmul("triton_f16", "sm_80", "fp16", "fp16", "fp32", (64, 64, 32)),
     _matmul("triton_f16_ragged", "sm_80", "fp16", "fp32", "fp32", (32, 64, 32), ragged=True),
@@ -95,6 +111,11 @@ TRITON = (
     _matmul("triton_e4m3_wgmma", "sm_90", "fp8e4nv", "fp32", "fp32", (64, 64, 64)),
     _flash_attention("triton_flash_attention", "sm_80", (64, 32)),
     _flash_attention("triton_flash_attention_wgmma", "sm_90", (64, 64)),
+    _norm("triton_layer_norm", "sm_80", "layer_norm", "fp16", {"BLOCK": 512}, 2),
+    _norm("triton_layer_norm_f32", "sm_90", "layer_norm", "fp32", {"BLOCK": 256}, 4),
+    _norm("triton_rms_norm", "sm_80", "rms_norm", "bf16", {"ONE_MORE": True, "BLOCK": 512}, 4),
+    _norm("triton_rms_norm_f32", "sm_90", "rms_norm", "fp32", {"ONE_MORE": False, "BLOCK": 128}, 1),
+    _norm("triton_gated_group_norm", "sm_90", "gated_group_norm", "fp16", {"GROUP": 32, "BLOCK": 8}, 4),
 )
 
 TEXTS: dict[str, CudaText | TritonText] = {x.name: x for x in (*CUDA, *TRITON)}

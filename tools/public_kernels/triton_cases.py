@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT
+"""Cases of public Triton kernels: which module of a checkout, what its host code is called with, which kernel it is."""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import re
+import sys
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import numpy as np
+
+from tools.public_kernels.case import Case, Drawn
+from tools.public_kernels.triton_launches import captured
+
+__all__ = ["Draws", "Repository", "Row", "int32", "int64", "triton_cases"]
+
+
+_VERSION = "9.0"
+"""Of PTX: what a driver of CUDA 13.0 reads. Triton writes that of its own ptxas, and uses nothing newer here."""
+
+
+class Repository(NamedTuple):
+    """A repository of GitHub, and how its modules are imported.
+
+    Parameters
+    ----------
+    name, revision, licence : str
+    root : str
+        The folder in the checkout where its packages lie.
+    absent : sequence of str
+        Modules that its host code imports and these kernels do not need; attributes of them are mocks.
+    given : dict
+        Modules of its own that need much else, by name, and what is taken for their functions.
+    until : str
+        A module is read up to this text; scripts launch more behind it.
+    environment : dict
+        Variables that its modules read when they are imported.
+    """
+
+    name: str
+    revision: str
+    licence: str
+    root: str = "."
+    absent: Sequence[str] = ()
+    given: dict[str, dict[str, Any]] = {}  # noqa: RUF012 # a tuple's default
+    until: str = ""
+    environment: dict[str, str] = {}  # noqa: RUF012
+
+    @property
+    def short(self) -> str:
+        return self.name.split("/")[1].lower()
+
+    def module(self, checkouts: Path, name: str) -> types.ModuleType:
+        """Import a module of a checkout without the ``__init__`` of its packages, which would import everything."""
+        folder = checkouts / self.name.split("/")[1] / self.root
+        if not folder.is_dir():
+            raise OSError(f"no folder {folder}: check out https://github.com/{self.name} at {self.revision}")
+        if self.until:
+            return _part(folder / f"{name.replace('.', '/')}.py", self.until)
+        if "." not in name:
+            sys.path.insert(0, str(folder))
+        for part in (name, *self.given, *self.absent):
+            _bare(folder, part.split(".")[:-1])
+        for part, functions in self.given.items():
+            sys.modules[part] = _module(part, functions)
+        sys.meta_path.insert(0, _Absent(self.absent))
+        os.environ.update(self.environment)
+        return importlib.import_module(name)
+
+
+class _Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        known = any(name == x or name.startswith(f"{x}.") for x in self._names)
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if known else None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
+        module = mock.MagicMock(name=spec.name)
+        module.__path__, module.__spec__, module.__name__, module.__file__ = [], spec, spec.name, spec.name
+        return module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        pass
+
+
+def _part(path: Path, until: str) -> types.ModuleType:
+    loader = _Beginning(path.stem, str(path))
+    loader.until = until.encode()
+    module = importlib.util.module_from_spec(importlib.machinery.ModuleSpec(path.stem, loader, origin=str(path)))
+    module.__dict__["__file__"] = str(path)  # where Triton reads the source of a kernel again
+    loader.exec_module(module)
+    return module
+
+
+class _Beginning(importlib.machinery.SourceFileLoader):
+    until = b""
+
+    def get_data(self, path: str) -> bytes:
+        return super().get_data(path).split(self.until)[0]
+
+    def path_stats(self, path: str) -> Any:
+        raise OSError("compiled anew")  # never from a cache, which holds the whole file
+
+
+def _bare(folder: Path, parts: Sequence[str]) -> None:
+    for i in range(len(parts)):
+        name = ".".join(parts[: i + 1])
+        if name not in sys.modules:
+            module = _module(name, {"__path__": [str(Path(folder, *parts[: i + 1]))]})
+            sys.modules[name] = module
+            if i:
+                setattr(sys.modules[".".join(parts[:i])], parts[i], module)
+
+
+def _module(name: str, contents: dict[str, Any]) -> types.ModuleType:
+    module = types.ModuleType(name)
+    module.__dict__.update(contents)
+    return module
+
+
+class Draws:
+    """Tensors of a seed, the same bits with every release of PyTorch: NumPy draws them.
+
+    Parameters
+    ----------
+    name : str
+        Of the case; it is the seed.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._numbers = np.random.Generator(np.random.PCG64([*name.encode()]))
+
+    def f32(self, *shape: int, scale: float = 1.0, shift: float = 0.0) -> Any:
+        """Draw normal numbers."""
+        return self._tensor(self._numbers.standard_normal(shape) * scale + shift, "float32")
+
+    def f16(self, *shape: int, scale: float = 1.0, shift: float = 0.0) -> Any:
+        """Draw normal numbers."""
+        return self._tensor(self._numbers.standard_normal(shape) * scale + shift, "float16")
+
+    def bf16(self, *shape: int, scale: float = 1.0, shift: float = 0.0) -> Any:
+        """Draw normal numbers."""
+        return self._tensor(self._numbers.standard_normal(shape) * scale + shift, "bfloat16")
+
+    def uniform(self, *shape: int) -> Any:
+        """Draw float32 numbers from [0, 1)."""
+        return self._tensor(self._numbers.uniform(0, 1, shape), "float32")
+
+    def integers(self, low: int, high: int, *shape: int, dtype: str = "int32") -> Any:
+        """Draw from [low, high)."""
+        return self._tensor(self._numbers.integers(low, high, shape), dtype)
+
+    def order(self, count: int, dtype: str = "int64") -> Any:
+        """Draw an order of the numbers below ``count``."""
+        return self._tensor(self._numbers.permutation(count), dtype)
+
+    @staticmethod
+    def _tensor(array: Any, dtype: str) -> Any:
+        import torch
+
+        return torch.from_numpy(array).to(getattr(torch, dtype))
+
+
+def int32(*values: int) -> Any:
+    """Make a tensor of these numbers."""
+    import torch
+
+    return torch.tensor(values, dtype=torch.int32)
+
+
+def int64(*values: int) -> Any:
+    """Make a tensor of these numbers."""
+    import torch
+
+    return torch.tensor(values)
+
+
+class Row(NamedTuple):
+    """A kernel, and what launches it.
+
+    Parameters
+    ----------
+    name : str
+        The case's, without the repository.
+    file : str
+        Where the kernel is written, in the folder of the table, without ``.py``.
+    host : function
+        Takes the imported module and `Draws`; calls what launches the kernel.
+    kernel : str
+        The kernel's name.
+    module : str
+        The file whose host code launches it, if that is another one.
+    """
+
+    name: str
+    file: str
+    host: Callable[[Any, Draws], object]
+    kernel: str
+    module: str = ""
+
+
+def triton_cases(repository: Repository, folder: str, *rows: Row) -> tuple[Case, ...]:
+    """Make cases of kernels of one folder of a repository."""
+    return tuple(_case(repository, folder, x) for x in rows)
+
+
+def _case(repository: Repository, folder: str, row: Row) -> Case:
+    name, found = f"{repository.short}__{row.name}", []
+    path = f"{folder}/{row.module or row.file}".removeprefix(f"{repository.root}/").replace("/", ".")
+
+    def host() -> None:
+        import torch
+
+        torch.manual_seed(0)  # for parameters that layers draw
+        row.host(repository.module(checkouts[0], path), Draws(name))
+
+    checkouts: list[Path] = []
+
+    def build(folder: Path) -> tuple[str, str]:
+        checkouts[:] = [folder]
+        found[:] = [captured(host, row.kernel)]
+        return re.sub(r"(?m)^\.version .*$", f".version {_VERSION}", found[0].kernel.text), row.kernel
+
+    def launch(_: np.random.Generator) -> Drawn:
+        """Arguments are those that the text was specialised for: they are drawn before it is compiled."""
+        return found[0].launch
+
+    return Case(
+        name, f"https://github.com/{repository.name}", repository.revision, f"{folder}/{row.file}.py",
+        repository.licence, build, launch, flags=f"as Triton specialises the launch; .version {_VERSION} written",
+    )  # fmt: skip
