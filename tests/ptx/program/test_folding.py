@@ -234,6 +234,13 @@ KNOWN = {
     "a sum of halves": ("mov.b16 %h0, 0x5800; add.f16 %h1, %h0, %h0; cvt.f32.f16 %a, %h1;", None),
     "a product with zero": ("mul.f32 %a, %x, 0f00000000;", None),
     "a special register": ("mov.u32 %r0, %ntid.x; cvt.rn.f32.u32 %a, %r0;", None),
+    "made by another thread, of what nobody wrote": (
+        "mov.f32 %a, 0f43000000; setp.eq.s32 %p0, %r7, 5; @%p0 bra $m; shfl.sync.idx.b32 %r1, %r2, 0, 31, -1; "
+        "mov.b32 %a, %r1; $m:", None),
+    "a product of matrices on one branch": (
+        "mov.f32 %a, 0f43000000; setp.eq.s32 %p0, %r7, 5; @%p0 bra $m; "
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+        "{%a, %c, %e, %y}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%a, %c, %e, %y}; $m:", None),
     "memory": ("ld.global.f32 %a, [%rd0+12];", None),
 }  # fmt: skip
 

@@ -126,7 +126,9 @@ class _Flow:
             return False
         known = self._known(place, several)
         given = self._compute(place, known) if place in self._gives else {}
-        unwritten = any(self._value(x, several) is ... for x in self._reads[place])
+        # Whoever waits for a value that comes round a loop has none yet; one that reads anything else gives anything.
+        sources = [self._value(x, several) for x in self._reads[place]]
+        unwritten = place in self._gives and ... in sources and None not in sources
         changed = False
         for register in self._writes[place]:
             value = given.get(register)
