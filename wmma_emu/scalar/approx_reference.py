@@ -5,19 +5,23 @@ This is the specification of `wmma_emu.scalar.approx` and `wmma_emu.scalar.appro
 arrays; tests demand that they agree. A pattern goes in, a pattern comes out.
 """
 
+from collections.abc import Callable, Mapping
+
 from wmma_emu.formats import format_of
 from wmma_emu.scalar.approx_reference_units import UNITS
 from wmma_emu.scalar.reference import add, convert, fma, mul
 
-__all__ = ["approx", "approx_div"]
+__all__ = ["approx", "approx_div", "multiply", "scaled_divisor"]
 
 _F16, _F32, _F64 = (format_of(x) for x in ("f16", "f32", "f64"))
 _NAN, _INFINITY, _SIGN, _ONE = 0x7FFF_FFFF, 0x7F80_0000, 0x8000_0000, 0x3F80_0000
 _TURNS_A_RADIAN = 0x3E22_F983
 
 
-def approx(name: str, bits: int, ftz: bool = False, format: str = "f32") -> int:
-    """Compute one result of an approximate instruction.
+def approx(
+    name: str, bits: int, ftz: bool = False, format: str = "f32", *, units: Mapping[str, Callable[[int], int]] = UNITS
+) -> int:
+    """Compute one result of an approximate instruction; in f32 with other ``units`` than the chip's, too.
 
     Examples
     --------
@@ -35,13 +39,13 @@ def approx(name: str, bits: int, ftz: bool = False, format: str = "f32") -> int:
         return UNITS[name](mul(bits, _TURNS_A_RADIAN, _F32, "RZ"))
     magnitude = bits & _NAN
     if ftz or name == "tanh" or magnitude > _INFINITY:
-        return UNITS[name](bits)
-    return _keep_subnormal(name, bits)
+        return units[name](bits)
+    return _keep_subnormal(name, units[name], bits)
 
 
-def _keep_subnormal(name: str, x: int) -> int:
+def _keep_subnormal(name: str, unit: Callable[[int], int], x: int) -> int:
     """What ptxas makes of an instruction without ``.ftz``: scale, compute, scale back."""
-    unit, magnitude = UNITS[name], x & _NAN
+    magnitude = x & _NAN
     if name == "ex2":
         if x <= 0xC2FC_0000:  # from -126 on
             return unit(x)
@@ -65,11 +69,19 @@ def approx_div(a: int, b: int, kind: str = "full", ftz: bool = False) -> int:
     >>> hex(approx_div(0x3F800000, 0x40400000))                                          # 1 / 3
     '0x3eaaaaab'
     """
+    factor, scaled = scaled_divisor(b, kind, ftz)
+    a = a if factor == _ONE else multiply(a, factor, ftz)
+    return multiply(a, UNITS["rcp"](scaled), ftz)
+
+
+def scaled_divisor(b: int, kind: str, ftz: bool) -> tuple[int, int]:
+    """By what a division multiplies both numbers first, and what the divisor is then."""
+    power = 0
     if kind == "full" and 0x7E80_0000 < b & _NAN <= _INFINITY:
-        a, b = (_flush_times(x, -2, ftz) for x in (a, b))
+        power = -2
     elif not ftz and b & _NAN < 0x0080_0000:
-        a, b = _times(a, 24), _times(b, 24)
-    return _multiply(a, UNITS["rcp"](b), ftz)
+        power = 24
+    return power + 127 << 23, _flush_times(b, power, ftz) if power else b
 
 
 def _times(x: int, power: int) -> int:
@@ -81,7 +93,7 @@ def _flush(x: int) -> int:
     return x & _SIGN if x & _NAN < 0x0080_0000 else x
 
 
-def _multiply(a: int, b: int, ftz: bool) -> int:
+def multiply(a: int, b: int, ftz: bool) -> int:
     """Multiply; with ``ftz`` what is subnormal is zero, and so is a product that is after it was rounded to 24 bits."""
     if not ftz:
         return mul(a, b, _F32)
@@ -93,7 +105,7 @@ def _multiply(a: int, b: int, ftz: bool) -> int:
 
 
 def _flush_times(x: int, power: int, ftz: bool) -> int:
-    return _multiply(x, power + 127 << 23, ftz)
+    return multiply(x, power + 127 << 23, ftz)
 
 
 def _double(name: str, bits: int, ftz: bool) -> int:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from wmma_emu.ptx.launch.names import plain_name
-from wmma_emu.ptx.launch.report import contracted_text, grouped
+from wmma_emu.ptx.launch.report import contracted_text, folded_text, grouped
 from wmma_emu.ptx.launch.source_types import SourceType, SourceTypes
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 from wmma_emu.ptx.program.program import KernelProgram, Parameter, Symbol
@@ -48,6 +48,8 @@ class KernelExplanation:
         Who decided which are: the rules, or a ptxas.
     assumed : tuple of str
         What its compiler took for granted, for want of arguments.
+    folded : tuple of int
+        Lines of the functions and quotients of constants that are evaluated as ptxas does, or become products.
     """
 
     name: str
@@ -67,6 +69,7 @@ class KernelExplanation:
     contracted: tuple[int, ...]
     contraction: str
     assumed: tuple[str, ...] = ()
+    folded: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(f"{label:<15}{text}" for label, text in self.fields())
@@ -98,6 +101,8 @@ class KernelExplanation:
         if self.contracted:
             yield "contracted", contracted_text(self.contracted, self.contraction)
         yield from _labelled("assumed", self.assumed)
+        if self.folded:
+            yield "folded", folded_text(self.folded)
 
     def to_dict(self) -> dict[str, Any]:
         """As numbers, texts, lists and dicts, for JSON."""
@@ -127,6 +132,7 @@ class KernelExplanation:
             "contracted": list(self.contracted),
             "contraction": self.contraction,
             "assumed": list(self.assumed),
+            "folded": list(self.folded),
         }
 
 
@@ -194,7 +200,7 @@ def _explain_kernel(kernel: "Kernel") -> KernelExplanation:
         len(program.instructions), program.shared_bytes, program.dynamic_offset is not None, program.local_bytes,
         program.required_block,
         program.max_block, dict(sorted(counts.items(), key=lambda x: (-x[1], x[0]))), compiled.missing,
-        compiled.not_bit_exact, kernel.contracted, kernel.contraction, kernel.assumed,
+        compiled.not_bit_exact, kernel.contracted, kernel.contraction, kernel.assumed, kernel.folded,
     )  # fmt: skip
 
 

@@ -27,10 +27,12 @@ from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
 from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
+from wmma_emu.ptx.machine.known_values import evaluate
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.machine.run import run
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.program.folding import fold
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.steps.forms import Binding
 
@@ -69,6 +71,8 @@ class Kernel:
 
     def __init__(self, module: "Module", program: KernelProgram) -> None:
         self.module = module
+        policy = module.open_roundings.policy
+        program, self.folded = fold(program, evaluate, contracts=policy != "never")
         contracted, self.contraction = module.open_roundings.decide(program)
         self.program, self.contracted = contracted.program, contracted.lines
         self.name, self.called = program.name, plain_name(program.name) or program.name
@@ -244,7 +248,7 @@ class Launch:
         return Report(
             kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds, tuple(findings),
             kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
-            assumed,
+            assumed, kernel.folded,
         )  # fmt: skip
 
 

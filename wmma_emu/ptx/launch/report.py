@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from wmma_emu.ptx.findings import Finding
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 
-__all__ = ["Report", "contracted_text", "grouped", "lines_text", "summary_of"]
+__all__ = ["Report", "contracted_text", "folded_text", "grouped", "lines_text", "summary_of"]
 
 _SHOWN = 3
 _LINES_SHOWN = 10
@@ -39,6 +39,8 @@ class Report:
         False where a deadlock or a trap ended it.
     assumed : tuple of str
         What the kernel's compiler took for granted that a launch of its own would have read off the arguments.
+    folded : tuple of int
+        Lines of the functions and quotients of constants that were evaluated as ptxas does, or became products.
     """
 
     kernel: str
@@ -53,6 +55,7 @@ class Report:
     completed: bool = True
     contraction: str = ""
     assumed: tuple[str, ...] = ()
+    folded: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         rate = f", {self.instructions / self.seconds / 1e6:.3g} million a second" if self.seconds > 0 else ""
@@ -64,6 +67,7 @@ class Report:
             ("findings", self.findings),
             ("not bit-exact", grouped(self.not_bit_exact)),
             ("contracted", [contracted_text(self.contracted, self.contraction)] if self.contracted else ()),
+            ("folded", [folded_text(self.folded)] if self.folded else ()),
         ):
             lines.append(f"{heading}: {'none' if not entries else ''}".rstrip())
             lines += [f"  {line}" for entry in entries for line in str(entry).splitlines()]
@@ -77,6 +81,11 @@ class Report:
 def contracted_text(lines: Sequence[int], contraction: str) -> str:
     """Say which products were fused, and who decided it."""
     return f"{len(lines)} product{'s' * (len(lines) != 1)}, {lines_text(lines)}; {contraction}"
+
+
+def folded_text(lines: Sequence[int]) -> str:
+    """Say which functions and quotients of constants were evaluated."""
+    return f"{len(lines)} of constants, {lines_text(lines)}"
 
 
 def grouped(entries: "Sequence[Missing | NotBitExact]") -> tuple[str, ...]:

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""What ptxas evaluates of constants with other bits than the chip's instruction gives, and what it makes of it."""
+
+from collections.abc import Mapping
+
+from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
+from wmma_emu.ptx.widths import bits_of_type
+from wmma_emu.scalar.approx_known import KNOWN_NAMES
+
+__all__ = [
+    "INFINITIES",
+    "bits_of",
+    "is_early",
+    "is_function",
+    "is_maximum_of_one",
+    "is_nan",
+    "is_open_product",
+    "is_quotient",
+    "number_of",
+    "opcode_of",
+]
+
+INFINITIES = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F80_0000, "f64": 0x7FF0 << 48}
+"""Patterns by type."""
+
+_FUNCTIONS = (("approx", "f32"), ("approx", "ftz", "f32"))
+
+
+def opcode_of(instruction: Instruction) -> str:
+    """Join mnemonic and modifiers."""
+    return ".".join((instruction.mnemonic, *instruction.modifiers))
+
+
+def is_function(instruction: Instruction) -> bool:
+    """Whether an instruction is an approximate function that ptxas evaluates."""
+    return instruction.mnemonic in KNOWN_NAMES and instruction.modifiers in _FUNCTIONS
+
+
+def is_quotient(instruction: Instruction) -> bool:
+    """Whether an instruction is a division of f32 by way of the unit's reciprocal."""
+    kind = instruction.modifiers[:1]
+    return instruction.mnemonic == "div" and kind in (("approx",), ("full",)) and instruction.modifiers[-1] == "f32"
+
+
+def is_open_product(instruction: Instruction) -> bool:
+    """Whether an instruction is a product that leaves its rounding open."""
+    return instruction.mnemonic == "mul" and instruction.modifiers[-1:] != () and (
+        instruction.modifiers[-1] in INFINITIES and {"ftz"}.issuperset(instruction.modifiers[:-1])
+    )  # fmt: skip
+
+
+def is_maximum_of_one(instruction: Instruction) -> bool:
+    """Whether an instruction is the larger or the smaller of a register and itself."""
+    return (
+        instruction.mnemonic in ("max", "min")
+        and instruction.modifiers in (("f32",), ("ftz", "f32"))
+        and len(instruction.operands) == 3
+        and isinstance(instruction.operands[1], Register)
+        and instruction.operands[1] == instruction.operands[2]
+    )
+
+
+def is_early(instruction: Instruction, known: Mapping[int, int]) -> bool:
+    """Whether ptxas evaluates an instruction only of what is fresh: div.full.ftz, and copies that flush."""
+    if "ftz" not in instruction.modifiers:
+        return False
+    if instruction.mnemonic == "div":
+        divisor = instruction.operands[2]
+        return instruction.modifiers[0] == "full" and isinstance(divisor, Register) and divisor.index in known
+    return (
+        instruction.mnemonic in ("neg", "abs")
+        or (instruction.mnemonic, instruction.modifiers) == ("cvt", ("ftz", "f32", "f32"))
+        or is_maximum_of_one(instruction)
+    )
+
+
+def is_nan(bits: int, type_name: str) -> bool:
+    """Whether a pattern is a NaN."""
+    return bits & (1 << bits_of_type(type_name) - 1) - 1 > INFINITIES[type_name]
+
+
+def number_of(operand: Operand | None, known: Mapping[int, int]) -> int | None:
+    """Bits of an operand of f32, if they are known."""
+    return bits_of(operand, known, "f32")
+
+
+def bits_of(operand: Operand | None, known: Mapping[int, int], type_name: str) -> int | None:
+    """Bits of an operand of a type, if they are known."""
+    if isinstance(operand, Immediate):
+        width = bits_of_type(type_name)
+        return operand.value % (1 << width) if operand.kind in ("int", f"f{width}") else None
+    return known.get(operand.index) if isinstance(operand, Register) else None

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: MIT
+"""Functions of constants, evaluated as ptxas evaluates them, where the bits are not those of the chip's instruction.
+
+ptxas computes what it knows before the kernel runs. Of nearly all instructions the bits are the same; approximate
+functions are rounded correctly instead, a division by a known number is a multiplication, and what is multiplied by 1
+is no product any more: ``docs/decisions/0024-constants-that-ptxas-knows.md``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from wmma_emu.ptx.program.carriers import is_carrier
+from wmma_emu.ptx.program.flow import reads, registers_in, writes
+from wmma_emu.ptx.program.foldable import (
+    INFINITIES,
+    bits_of,
+    is_early,
+    is_function,
+    is_maximum_of_one,
+    is_nan,
+    is_open_product,
+    is_quotient,
+    number_of,
+    opcode_of,
+)  # fmt: skip
+from wmma_emu.ptx.program.fresh import Fresh
+from wmma_emu.ptx.program.known import known_values
+from wmma_emu.ptx.program.places import with_instructions
+from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Operand, Register
+from wmma_emu.ptx.widths import bits_of_type
+from wmma_emu.scalar.approx_known import known_approx, known_reciprocal
+from wmma_emu.scalar.approx_reference import multiply
+
+__all__ = ["Evaluate", "fold"]
+
+Evaluate = Callable[[Instruction, Mapping[int, int]], Mapping[int, int]]
+"""Of an instruction, and what is known of the registers that it reads, what the chip's instruction writes."""
+
+_ONE, _MINUS_ONE, _MINUS_ZERO, _NAN, _INFINITY = 0x3F80_0000, 0xBF80_0000, 0x8000_0000, 0x7FFF_FFFF, 0x7F80_0000
+
+_ONES = {"f16": 0x3C00, "bf16": 0x3F80, "f32": _ONE, "f64": 0x3FF0 << 48}
+
+
+def fold(
+    program: KernelProgram, evaluate: Evaluate, *, contracts: bool = True
+) -> tuple[KernelProgram, tuple[int, ...]]:
+    """Put numbers where ptxas puts numbers, and products where it puts products.
+
+    Parameters
+    ----------
+    program : KernelProgram
+    evaluate : callable
+        What an instruction gives of known values on the chip.
+    contracts : bool
+        Whether ptxas contracts: with ``-fmad=false`` it multiplies by 1, too.
+
+    Returns
+    -------
+    KernelProgram
+    tuple of int
+        Lines of the functions and quotients that were evaluated, or made products of.
+    """
+    if not any(map(_is_concerned, program.instructions)):
+        return program, ()
+    folded = _Folded(program, evaluate, contracts)
+    return folded.program, folded.lines
+
+
+def _is_concerned(instruction: Instruction) -> bool:
+    return any(x(instruction) for x in (is_function, is_quotient, is_open_product, is_maximum_of_one))
+
+
+class _Folded:
+    """The program with numbers in it."""
+
+    def __init__(self, program: KernelProgram, evaluate: Evaluate, contracts: bool) -> None:
+        self._code, self._fresh = program.instructions, Fresh(program.instructions)
+        self._evaluate, self._contracts = evaluate, contracts
+        self._done: dict[tuple[object, ...], Mapping[int, int]] = {}
+        self._registers = list(program.registers)
+        self._written_once = _written_once(program.instructions)
+        lines: set[int] = set()
+        new: dict[int, list[Instruction]] = {}
+        gives = {i for i, x in enumerate(self._code) if is_function(x) or is_quotient(x) or is_carrier(opcode_of(x))}
+        asked = {i for i, x in enumerate(self._code) if _is_concerned(x)}
+        for place, known in known_values(self._code, gives, asked, self._compute):
+            made = self._made(place, known)
+            if made is not None:
+                new[place] = made
+                instruction = self._code[place]
+                if not is_open_product(instruction) and not is_maximum_of_one(instruction):
+                    lines.add(instruction.line)
+        self.lines = tuple(sorted(lines))
+        registers = tuple(self._registers)
+        self.program = replace(with_instructions(program, new), registers=registers) if new else program
+
+    def _compute(self, place: int, known: Mapping[int, int]) -> Mapping[int, int]:
+        """What ptxas knows of the registers that an instruction writes."""
+        instruction = self._code[place]
+        if instruction.mnemonic != "selp" and not _sources(instruction).issubset(known):
+            return {}
+        if is_early(instruction, known) and not self._is_fresh(place):
+            return {}
+        written = writes(instruction)
+        if len(written) == 1 and len(instruction.operands) > 1:
+            value = self._function_or_quotient(instruction, known)
+            if value is not None:
+                return {written[0]: value}
+        if not is_carrier(opcode_of(instruction)):
+            return {}
+        given = self._evaluated(place, known)
+        kind = instruction.modifiers[-2 if instruction.mnemonic == "cvt" else -1]
+        is_number = kind in INFINITIES and instruction.mnemonic not in ("mov", "selp", "slct", "setp")
+        return {} if is_number and any(is_nan(x, kind) for x in given.values()) else given
+
+    def _is_fresh(self, place: int) -> bool:
+        """Whether the source of an instruction, the divisor of a quotient, is made of constants nearby."""
+        source = self._code[place].operands[2 if self._code[place].mnemonic == "div" else 1]
+        return self._fresh.is_fresh(source, place)
+
+    def _evaluated(self, place: int, known: Mapping[int, int]) -> Mapping[int, int]:
+        """What the chip's instruction gives; the code is gone through several times."""
+        key = place, *known.items()
+        if key not in self._done:
+            self._done[key] = self._evaluate(self._code[place], known)
+        return self._done[key]
+
+    def _function_or_quotient(self, instruction: Instruction, known: Mapping[int, int]) -> int | None:
+        """Bits of an approximate function or a quotient of what is known; None where it stays an instruction."""
+        flushes = "ftz" in instruction.modifiers
+        if is_function(instruction):
+            source = number_of(instruction.operands[1], known)
+            value = None if source is None else known_approx(instruction.mnemonic, source, flushes)
+        elif is_quotient(instruction) and len(instruction.operands) == 3:
+            a, b = (number_of(x, known) for x in instruction.operands[1:])
+            if a is None or b is None:
+                return None
+            factor, reciprocal = known_reciprocal(b, instruction.modifiers[0], flushes)
+            value = multiply(a if factor == _ONE else multiply(a, factor, flushes), reciprocal, flushes)
+        else:
+            return None
+        is_number = value is not None and not is_nan(value, "f32")
+        return value if is_number and (instruction.mnemonic, value) != _LOGARITHM_OF_0 else None
+
+    def _made(self, place: int, known: Mapping[int, int]) -> list[Instruction] | None:
+        """What stands in the place of an instruction; None where it stays."""
+        instruction = self._code[place]
+        if len(instruction.operands) < 2:
+            return None
+        if is_maximum_of_one(instruction):
+            return [self._copy(instruction, instruction.operands[1])]
+        target = instruction.operands[0]
+        if not isinstance(target, Register):
+            return None
+        value = self._compute(place, known).get(target.index)
+        if value is not None:
+            width = f"b{bits_of_type(instruction.modifiers[-1])}"
+            return [_like(instruction, "mov", (width,), (target, Immediate("int", value)))]
+        if is_function(instruction):
+            return self._undone(instruction)
+        if is_early(instruction, known) and not self._is_fresh(place):
+            return None
+        if is_quotient(instruction):
+            return self._product(instruction, known)
+        return self._unchanged(instruction, known) if self._contracts else None
+
+    def _undone(self, instruction: Instruction) -> list[Instruction] | None:
+        """The reciprocal of a reciprocal is its operand, with .ftz."""
+        if (instruction.mnemonic, instruction.modifiers) != _FLUSHED_RECIPROCAL:
+            return None
+        original = self._divided_into_1(instruction.operands[1])
+        return None if original is None else [_like(instruction, "mov", ("b32",), (instruction.operands[0], original))]
+
+    def _divided_into_1(self, operand: Operand | None) -> Register | None:
+        """Of a register with a flushed reciprocal, the register that it is the reciprocal of."""
+        made = self._maker(operand)
+        while made is not None and made.mnemonic == "mov" and made.guard is None and len(made.operands) == 2:
+            made = self._maker(made.operands[1])
+        if made is None or (made.mnemonic, made.modifiers) != _FLUSHED_RECIPROCAL or made.guard is not None:
+            return None
+        source = made.operands[1]
+        return source if isinstance(source, Register) and source.index in self._written_once else None
+
+    def _maker(self, operand: Operand | None) -> Instruction | None:
+        """The one instruction that writes a register; None where several do."""
+        return self._written_once.get(operand.index) if isinstance(operand, Register) else None
+
+    def _product(self, instruction: Instruction, known: Mapping[int, int]) -> list[Instruction] | None:
+        """A quotient by a known number, as a product; one by a reciprocal, too."""
+        target, number, divisor = instruction.operands
+        kind, flushes = instruction.modifiers[0], "ftz" in instruction.modifiers
+        modifiers = instruction.modifiers[1:]
+        original = self._divided_into_1(divisor) if (kind, flushes) == ("approx", True) else None
+        if original is not None:
+            return [_like(instruction, "mul", modifiers, (target, number, original))]
+        bits = number_of(divisor, known)
+        if bits is None or bits & _NAN > _INFINITY:
+            return None
+        factor, reciprocal = known_reciprocal(bits, kind, flushes)
+        made = []
+        if factor != _ONE:
+            scaled = self._new()
+            made.append(_like(instruction, "mul", modifiers, (scaled, number, Immediate("f32", factor))))
+            number = scaled
+        last = _like(instruction, "mul", modifiers, (target, number, Immediate("f32", reciprocal)))
+        made += (self._unchanged(last, known) if self._contracts else None) or [last]
+        return made
+
+    def _unchanged(self, product: Instruction, known: Mapping[int, int]) -> list[Instruction] | None:
+        """Multiply by 1 and -1 as ptxas does: not at all, so that no sum takes the product in."""
+        kind = product.modifiers[-1]
+        if kind not in _ONES or len(product.operands) != 3:
+            return None
+        first, second = (bits_of(x, known, kind) for x in product.operands[1:])
+        for number, factor in ((product.operands[2], first), (product.operands[1], second)):
+            if factor == _ONES[kind]:
+                return [self._copy(product, number)]
+            if factor is not None and factor ^ (1 << bits_of_type(kind) - 1) == _ONES[kind]:
+                return [_like(product, "neg", product.modifiers, (product.operands[0], number))]
+        return None
+
+    def _copy(self, instruction: Instruction, source: Operand | None) -> Instruction:
+        """Copy what an instruction leaves as it is; with .ftz, subnormal numbers are zero, if they are not already."""
+        kind, target = instruction.modifiers[-1], instruction.operands[0]
+        made = self._maker(source)
+        if "ftz" in instruction.modifiers and (made is None or "ftz" not in made.modifiers):
+            return _like(instruction, "add", ("rn", "ftz", kind), (target, source, Immediate("f32", _MINUS_ZERO)))
+        return _like(instruction, "mov", (f"b{bits_of_type(kind)}",), (target, source))
+
+    def _new(self) -> Register:
+        place = len(self._registers)
+        self._registers.append(Register(place, f"%folded{place}", "f32"))
+        return self._registers[-1]
+
+
+_LOGARITHM_OF_0 = ("lg2", 0xFF80_0000)
+"""Stays an instruction."""
+
+_FLUSHED_RECIPROCAL = ("rcp", ("approx", "ftz", "f32"))
+
+
+def _sources(instruction: Instruction) -> set[int]:
+    return set(reads(instruction)).difference(registers_in(instruction.guard))
+
+
+def _written_once(code: tuple[Instruction, ...]) -> dict[int, Instruction]:
+    """Registers that one instruction writes, and which."""
+    makers: dict[int, Instruction | None] = {}
+    for instruction in code:
+        for register in writes(instruction):
+            makers[register] = None if register in makers else instruction
+    return {register: made for register, made in makers.items() if made is not None}
+
+
+def _like(
+    like: Instruction, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand | None, ...]
+) -> Instruction:
+    opcode = ".".join((mnemonic, *modifiers))
+    return replace(like, opcode=opcode, mnemonic=mnemonic, modifiers=modifiers, operands=operands)

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""Which registers hold one known value where: constants, followed through what is executed.
+
+A value is known where every way that leads there gives the same; ways that are never taken, because a predicate is
+known, do not count, nor do ways on which nobody wrote the register. So does ptxas, but that it unrolls loops first.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping
+from itertools import pairwise
+from types import EllipsisType
+
+from wmma_emu.ptx.program.flow import reads, writes
+from wmma_emu.ptx.program.program import Instruction, Target
+
+__all__ = ["Compute", "known_values"]
+
+Values = dict[int, int | None]
+"""Of registers what they hold: None is anything; those that are not named nobody wrote."""
+
+Compute = Callable[[int, Mapping[int, int]], Mapping[int, int]]
+"""Of the place of an instruction, and what is known of the registers that it reads, what is known of those that it
+writes."""
+
+_LEAVES = ("bra", "brx", "ret", "exit", "trap")
+
+
+def known_values(
+    code: tuple[Instruction, ...], gives: Container[int], asked: Container[int], compute: Compute
+) -> Iterator[tuple[int, dict[int, int]]]:
+    """Say of instructions that may be executed what is known of the registers that they read.
+
+    Parameters
+    ----------
+    code : tuple of Instruction
+    gives : container of int
+        Places of instructions that may give known values; all others give none.
+    asked : container of int
+        Places of the instructions that are asked for.
+    compute : callable
+
+    Yields
+    ------
+    int
+        Place of the instruction.
+    dict of int to int
+        Bits by index of register.
+    """
+    return _Flow(code, gives, compute).found(asked)
+
+
+class _Flow:
+    """Values at the start of every block, lowered until nothing changes."""
+
+    def __init__(self, code: tuple[Instruction, ...], gives: Container[int], compute: Compute) -> None:
+        self._code, self._compute = code, compute
+        self._reads, self._writes = [reads(x) for x in code], [writes(x) for x in code]
+        counts = Counter(x for written in self._writes for x in written)
+        self._several = {x for x, count in counts.items() if count > 1}
+        self._spans = _spans(code)
+        self._block_at = {span.start: i for i, span in enumerate(self._spans)}
+        # Registers that one instruction writes have one value everywhere; the others one for each end of a block.
+        self._gives = gives
+        self._single: Values = {}
+        for place, written in enumerate(self._writes):
+            if place not in gives:
+                self._single.update((x, None) for x in written if x not in self._several)
+        self._changing = [[x for x in span if self._is_changing(x)] for span in self._spans]
+        self._after: dict[int, dict[int, Values]] = {}
+        self._entries = {0, *(self._block_at[x.callee] for x in code if x.callee in self._block_at)}
+        self._settle()
+
+    def _is_changing(self, place: int) -> bool:
+        """Whether an instruction writes what is not anything everywhere."""
+        return any(x in self._several or x not in self._single for x in self._writes[place])
+
+    def _settle(self) -> None:
+        changed = True
+        while changed:
+            changed = False
+            for i, places in enumerate(self._changing):
+                before = self._before(i)
+                if before is None:
+                    continue
+                for place in places:
+                    changed |= self._execute(place, before)
+                for follower in self._followers(i, before):
+                    ways = self._after.setdefault(follower, {})
+                    changed |= ways.get(i) != before
+                    ways[i] = before
+
+    def found(self, asked: Container[int]) -> Iterator[tuple[int, dict[int, int]]]:
+        for i, span in enumerate(self._spans):
+            before = self._before(i)
+            if before is None:
+                continue
+            changing = set(self._changing[i])
+            for place in span:
+                if place in asked:
+                    yield place, self._known(place, before)
+                if place in changing:
+                    self._execute(place, before)
+
+    def _before(self, block: int) -> Values | None:
+        """Values at the start of a block; None where nothing leads there."""
+        ways = self._after.get(block)
+        if ways is None:
+            return {} if block in self._entries else None
+        met: Values = {}
+        for values in ways.values():
+            for register, value in values.items():
+                met[register] = value if met.get(register, value) == value else None
+        return met
+
+    def _value(self, register: int, several: Values) -> int | EllipsisType | None:
+        return (several if register in self._several else self._single).get(register, ...)
+
+    def _known(self, place: int, several: Values) -> dict[int, int]:
+        values = {x: self._value(x, several) for x in self._reads[place]}
+        return {x: value for x, value in values.items() if isinstance(value, int)}
+
+    def _execute(self, place: int, several: Values) -> bool:
+        """Write what an instruction writes into the values; whether one that holds everywhere has changed."""
+        taken = self._taken(place, several)
+        if taken is False or all(self._single.get(x, ...) is None for x in self._writes[place]):
+            return False
+        known = self._known(place, several)
+        given = self._compute(place, known) if place in self._gives else {}
+        # Whoever waits for a value that comes round a loop has none yet; one that reads anything else gives anything.
+        sources = [self._value(x, several) for x in self._reads[place]]
+        unwritten = place in self._gives and ... in sources and None not in sources
+        changed = False
+        for register in self._writes[place]:
+            value = given.get(register)
+            values = several if register in self._several else self._single
+            if value is None and unwritten:
+                if taken is not None and register in self._several:
+                    values.pop(register, None)
+                continue
+            if taken is None or register not in self._several:
+                value = value if values.get(register, value) == value else None
+            changed |= values is self._single and values.get(register, ...) != value
+            values[register] = value
+        return changed
+
+    def _taken(self, place: int, several: Values) -> bool | None:
+        """Whether the guard of an instruction holds, if that is known."""
+        guard = self._code[place].guard
+        if guard is None:
+            return True
+        value = self._value(guard.register.index, several)
+        return bool(value) ^ guard.negated if isinstance(value, int) else None
+
+    def _followers(self, block: int, several: Values) -> Iterator[int]:
+        place = self._spans[block][-1]
+        last, taken = self._code[place], self._taken(place, several)
+        if taken is not False:
+            for target in (*(x.index for x in last.operands if isinstance(x, Target)), *last.targets):
+                if target in self._block_at:
+                    yield self._block_at[target]
+        if block + 1 < len(self._spans) and not (taken is True and last.mnemonic in _LEAVES):
+            yield block + 1
+
+
+def _spans(code: tuple[Instruction, ...]) -> list[range]:
+    """Cut the code where a jump leads to or from."""
+    starts = {0}
+    for place, instruction in enumerate(code):
+        targets = [x.index for x in instruction.operands if isinstance(x, Target)] + list(instruction.targets)
+        starts.update(targets)
+        if instruction.callee is not None:
+            starts.add(instruction.callee)
+        if targets or instruction.mnemonic in _LEAVES:
+            starts.add(place + 1)
+    bounds = sorted({x for x in starts if x < len(code)} | {len(code)})
+    return [range(a, b) for a, b in pairwise(bounds)]

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""What ptxas makes of the approximate functions of values that it knows, and of quotients by a known divisor.
+
+The results are other bits than the chip's unit gives: ``docs/decisions/0024-constants-that-ptxas-knows.md``.
+"""
+
+from wmma_emu.scalar.approx_reference import approx, scaled_divisor
+from wmma_emu.scalar.approx_rounded import ROUNDED_UNITS
+
+__all__ = ["KNOWN_NAMES", "known_approx", "known_reciprocal"]
+
+KNOWN_NAMES = tuple(ROUNDED_UNITS)
+"""Functions that ptxas evaluates, in f32; ``tanh`` stays an instruction, and so does all in f16, bf16 and f64."""
+
+
+def known_approx(name: str, bits: int, ftz: bool = False) -> int:
+    """Compute what ptxas puts in the place of ``name.approx.f32`` of a value that it knows.
+
+    Examples
+    --------
+    >>> hex(known_approx("rsqrt", 0x43000000)), hex(approx("rsqrt", 0x43000000))           # 128, and the chip's unit
+    ('0x3db504f3', '0x3db504f2')
+    """
+    if name in ("sin", "cos"):
+        return ROUNDED_UNITS[name](bits)
+    return approx(name, bits, ftz, units=ROUNDED_UNITS)
+
+
+def known_reciprocal(divisor: int, kind: str, ftz: bool = False) -> tuple[int, int]:
+    """Compute by what ptxas multiplies, instead of dividing by what it knows: first a power of two, then a reciprocal.
+
+    Examples
+    --------
+    >>> [hex(x) for x in known_reciprocal(0x44400000, "full")]                                            # 768
+    ['0x3f800000', '0x3aaaaaab']
+    >>> [hex(x) for x in known_reciprocal(0x7E800001, "full")]                                   # beyond 2**126
+    ['0x3e800000', '0x17ffffe']
+    """
+    factor, scaled = scaled_divisor(divisor, kind, ftz)
+    return factor, ROUNDED_UNITS["rcp"](scaled)
