@@ -82,6 +82,15 @@ def _flash_attention(name: str, target: str, block: tuple[int, int]) -> TritonTe
     )  # fmt: skip
 
 
+def _softmax(name: str, divisible: tuple[str, ...]) -> TritonText:
+    """What a launch of Triton's own compiles where the integers of ``divisible`` are multiples of 16."""
+    sizes = dict.fromkeys(("rows", "columns", "x_stride", "out_stride"), "i32")
+    return TritonText(
+        name, "triton_softmax.py", "softmax", "sm_90", {"x_ptr": "*fp32", "out_ptr": "*fp32"} | sizes,
+        {"BLOCK": 1024, "STAGES": 4}, ("x_ptr", "out_ptr", *divisible), 8,
+    )  # fmt: skip
+
+
 TRITON = (
     _matmul("triton_f16", "sm_80", "fp16", "fp16", "fp32", (64, 64, 32)),
     _matmul("triton_f16_ragged", "sm_80", "fp16", "fp32", "fp32", (32, 64, 32), ragged=True),
@@ -95,6 +104,8 @@ TRITON = (
     _matmul("triton_e4m3_wgmma", "sm_90", "fp8e4nv", "fp32", "fp32", (64, 64, 64)),
     _flash_attention("triton_flash_attention", "sm_80", (64, 32)),
     _flash_attention("triton_flash_attention_wgmma", "sm_90", (64, 64)),
+    _softmax("triton_softmax", ("columns", "x_stride", "out_stride")),
+    _softmax("triton_softmax_ragged", ("rows",)),
 )
 
 TEXTS: dict[str, CudaText | TritonText] = {x.name: x for x in (*CUDA, *TRITON)}
