@@ -491,6 +491,21 @@ def _of_triton(
     return Case(name, name, kernel, grid, (threads,), _shared(name), arguments, outputs, expected, bound)
 
 
+def _rows_softmax(name: str, shape: tuple[int, int], programs: int) -> Case:
+    rows, columns = shape
+
+    def arguments(rng: np.random.Generator) -> Arguments:
+        x = numbers(rng, shape, np.float32)
+        return x, np.zeros(shape, np.float32), rows, columns, columns, columns, 0, 0
+
+    def expected(x: Array, *_: Any) -> tuple[Array, ...]:
+        (x,) = _wide(x)
+        weights = np.exp(x - x.max(1, keepdims=True))
+        return (weights / weights.sum(1, keepdims=True),)
+
+    return Case(name, name, "softmax", (programs,), (256,), _shared(name), arguments, (1,), expected, 1e-5)
+
+
 E4M3 = ml_dtypes.float8_e4m3fn
 
 _ALL = (
@@ -542,6 +557,8 @@ _ALL = (
     _attention("triton_flash_attention", 2, 128),
     _attention("triton_flash_attention_wgmma", 2, 128),
     *_norms(),
+    _rows_softmax("triton_softmax", (8, 768), 8),
+    _rows_softmax("triton_softmax_ragged", (64, 781), 24),
     _triton("triton_f16", (512, 512, 512), np.float16, np.float16, 1e-3),
     _attention("triton_flash_attention", 4, 512),
 )  # fmt: skip

@@ -98,6 +98,15 @@ def _norm(name: str, target: str, function: str, element: str, constants: dict[s
     )  # fmt: skip
 
 
+def _softmax(name: str, divisible: tuple[str, ...]) -> TritonText:
+    """What a launch of Triton's own compiles where the integers of ``divisible`` are multiples of 16."""
+    sizes = dict.fromkeys(("rows", "columns", "x_stride", "out_stride"), "i32")
+    return TritonText(
+        name, "triton_softmax.py", "softmax", "sm_90", {"x_ptr": "*fp32", "out_ptr": "*fp32"} | sizes,
+        {"BLOCK": 1024, "STAGES": 4}, ("x_ptr", "out_ptr", *divisible), 8,
+    )  # fmt: skip
+
+
 TRITON = (
     _matmul("triton_f16", "sm_80", "fp16", "fp16", "fp32", (64, 64, 32)),
     _matmul("triton_f16_ragged", "sm_80", "fp16", "fp32", "fp32", (32, 64, 32), ragged=True),
@@ -116,6 +125,8 @@ TRITON = (
     _norm("triton_rms_norm", "sm_80", "rms_norm", "bf16", {"ONE_MORE": True, "BLOCK": 512}, 4),
     _norm("triton_rms_norm_f32", "sm_90", "rms_norm", "fp32", {"ONE_MORE": False, "BLOCK": 128}, 1),
     _norm("triton_gated_group_norm", "sm_90", "gated_group_norm", "fp16", {"GROUP": 32, "BLOCK": 8}, 4),
+    _softmax("triton_softmax", ("columns", "x_stride", "out_stride")),
+    _softmax("triton_softmax_ragged", ("rows",)),
 )
 
 TEXTS: dict[str, CudaText | TritonText] = {x.name: x for x in (*CUDA, *TRITON)}
