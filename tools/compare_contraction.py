@@ -21,7 +21,9 @@ from typing import NamedTuple
 from wmma_emu.errors import CompilationError, WmmaEmuError
 from wmma_emu.ptx.launch.assembler import Assembler, find_assemblers
 from wmma_emu.ptx.launch.machine_code import MachineCode, assembled_by
+from wmma_emu.ptx.machine.known_values import evaluate
 from wmma_emu.ptx.program.build import program_of
+from wmma_emu.ptx.program.folding import fold
 from wmma_emu.ptx.program.fusions import choose, is_sum
 from wmma_emu.ptx.program.program import KernelProgram, ModuleProgram
 
@@ -92,7 +94,8 @@ def _compared(
 def _sites(module: ModuleProgram, code: MachineCode) -> tuple[Counter[str], list[Site]]:
     counts: Counter[str] = Counter()
     differing = []
-    for kernel in module.kernels.values():
+    for program in module.kernels.values():
+        kernel, _ = fold(program, evaluate, contracts=True)
         for kind, site in _sites_of(kernel, code):
             counts[kind] += 1
             if kind == "differs":
