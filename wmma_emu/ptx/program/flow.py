@@ -125,29 +125,32 @@ def needed(code: Sequence[Instruction]) -> set[int]:
     return found
 
 
-def constants(code: Sequence[Instruction], writers: Mapping[int, Sequence[int]]) -> set[int]:
+def constants(code: Sequence[Instruction], writers: Mapping[int, Sequence[int]]) -> dict[int, int | None]:
     """Return the registers that hold what the assembler can read in place: numbers, and values of constant memory.
 
     Those are immediate values, parameters of the kernel and variables of constant memory at known addresses, and what
-    `mov`, `neg` and `abs` make of them. Nothing else may write the register.
+    `mov`, `neg` and `abs` make of them. Nothing else may write the register. Where `mov` writes a number, that is the
+    value here, and None elsewhere.
 
     Examples
     --------
     >>> f = Register(0, "%f1", "f32")
     >>> code = [Instruction("mov.f32", "mov", ("f32",), (f, Immediate("f32", 0x40400000)), None, 1, 1)]
     >>> constants(code, definitions(code))
-    {0}
+    {0: 1077936128}
     """
-    found: set[int] = set()
+    found: dict[int, int | None] = {}
     for place, instruction in enumerate(code):
         written = writes(instruction)
         if instruction.guard is None and all(writers[x] == [place] for x in written):
             if _is_constant(instruction, found):
-                found.update(written)
+                first = instruction.operands[1] if instruction.mnemonic == "mov" else None
+                number = first.value if isinstance(first, Immediate) else None
+                found.update(dict.fromkeys(written, number))
     return found
 
 
-def _is_constant(instruction: Instruction, known: set[int]) -> bool:
+def _is_constant(instruction: Instruction, known: Mapping[int, int | None]) -> bool:
     sources = instruction.operands[1:]
     if instruction.mnemonic in ("mov", "neg", "abs"):
         return all(

@@ -16,8 +16,13 @@ __all__ = ["Fusion", "Kinds", "choose", "choose_as_assembled", "ends_in_product"
 Kinds = Callable[[Instruction], frozenset[str]]
 """Of an instruction the kinds of its machine instructions: "add", "mul", "fma"."""
 
-_UNITS = {0x3F800000: 1, 0xBF800000: -1, 0x3FF0000000000000: 1, 0xBFF0000000000000: -1}
-"""Patterns of 1 and -1 in f32 and f64."""
+_UNITS = {
+    "f32": {0x3F800000: 1, 0xBF800000: -1},
+    "f64": {0x3FF0000000000000: 1, 0xBFF0000000000000: -1},
+    "f16": {0x3C00: 1, 0xBC00: -1},
+    "bf16": {0x3F80: 1, 0xBF80: -1},
+}
+"""Patterns of 1 and -1. The assembler keeps the products of pairs by these."""
 
 _TYPES = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
 
@@ -167,27 +172,77 @@ class _Reading:
         target = writes(instruction)
         if instruction.guard is not None or len(target) != 1 or len(self._writers[target[0]]) > 1:
             return
-        if _passes_on(instruction, self._everywhere):
-            self._everywhere[target[0]] = _passed_on(instruction, self._everywhere)
-        elif is_product(instruction) and self._has_constant_factor(instruction):
+        if (found := self._passed_on(instruction, self._everywhere)) is not None:
+            self._everywhere[target[0]] = found
+        elif self._is_product(instruction) and self._has_constant_factor(instruction):
             self._everywhere[target[0]] = self._product(place), False
 
     def _has_constant_factor(self, instruction: Instruction) -> bool:
         """Of a quotient the dividend may be one, where the assembler multiplies it as it is."""
-        factors = instruction.operands[1:] if instruction.mnemonic == "mul" else instruction.operands[1:2]
-        is_factor = instruction.mnemonic == "mul" or "ftz" in instruction.modifiers
-        return is_factor and any(
-            isinstance(x, Immediate) or (isinstance(x, Register) and x.index in self._constants) for x in factors
+        return self._is_multiplied_as_it_is(instruction) and any(
+            isinstance(x, Immediate) or (isinstance(x, Register) and x.index in self._constants)
+            for x in self._factors(instruction)
         )
+
+    @staticmethod
+    def _is_multiplied_as_it_is(instruction: Instruction) -> bool:
+        """Whether operands are factors: those of ``mul``, and the dividend of ``div.approx.ftz``."""
+        return _is_open(instruction, "mul") or instruction.opcode == "div.approx.ftz.f32"
+
+    @staticmethod
+    def _factors(instruction: Instruction) -> tuple[object, ...]:
+        return instruction.operands[1:] if instruction.mnemonic == "mul" else instruction.operands[1:2]
+
+    def _is_product(self, instruction: Instruction) -> bool:
+        """Whether an instruction ends in a product; the assembler removes one by 1 or -1."""
+        return is_product(instruction) and not self._unit_in(instruction)
+
+    def _unit_in(self, instruction: Instruction) -> int:
+        """1 or -1 where a factor of a product is that number, and 0 elsewhere."""
+        if not self._is_multiplied_as_it_is(instruction):
+            return 0
+        units = _UNITS.get(instruction.modifiers[-1], {})
+        return next((units[x] for x in map(self._number, self._factors(instruction)) if x in units), 0)
+
+    def _number(self, operand: object) -> int | None:
+        if isinstance(operand, Immediate):
+            return operand.value
+        return self._constants.get(operand.index) if isinstance(operand, Register) else None
+
+    def _passed_on(
+        self, instruction: Instruction, holds: dict[int, tuple[_Product, bool]]
+    ) -> tuple[_Product, bool] | None:
+        """The product to which an instruction gives another name, and whether with the other sign."""
+        source, negates = self._source_passed_on(instruction)
+        if source is None or source.index not in holds:
+            return None
+        product, negated = holds[source.index]
+        if instruction.mnemonic not in ("mov", "cvt") and product.kind != _kind(instruction):
+            return None
+        return product, negated ^ negates
+
+    def _source_passed_on(self, instruction: Instruction) -> tuple[Register | None, bool]:
+        """The register whose value, or its negative, an instruction writes to another one; and which of them."""
+        target, *sources = instruction.operands or (None,)
+        if instruction.guard is not None or not isinstance(target, Register) or not sources:
+            return None, False
+        if instruction.mnemonic in ("mov", "neg") or instruction.opcode in ("cvt.f32.f32", "cvt.f64.f64"):
+            source = sources[0] if len(sources) == 1 else None
+            return (source if isinstance(source, Register) else None), instruction.mnemonic == "neg"
+        unit = self._unit_in(instruction) if _is_open(instruction, "mul") else 0
+        if not unit:
+            return None, False
+        units = _UNITS[instruction.modifiers[-1]]
+        others = [x for x in sources if isinstance(x, Register) and self._number(x) not in units]
+        return (others[0] if len(others) == 1 else None), unit == -1
 
     def _product(self, place: int) -> _Product:
         return self._products.setdefault(place, _Product(place, _kind(self._code[place])))
 
     def _read(self, place: int) -> None:
         instruction, holds = self._code[place], self._holds
-        found: tuple[_Product, bool] | None = None
-        if _passes_on(instruction, holds):
-            found = _passed_on(instruction, holds)
+        found = self._passed_on(instruction, holds)
+        if found is not None:
             found[0].names.append(place)
         elif not _takes_in(instruction, holds, place, self.sums):
             for register in reads(instruction):
@@ -199,7 +254,7 @@ class _Reading:
             holds.pop(register, None)
         target = instruction.operands[0] if instruction.operands else None
         if instruction.guard is None and isinstance(target, Register):
-            if found is None and is_product(instruction):
+            if found is None and self._is_product(instruction):
                 found = self._product(place), False
             if found is not None:
                 holds[target.index] = found
@@ -224,40 +279,6 @@ def _takes_in(instruction: Instruction, holds: dict[int, tuple[_Product, bool]],
     for product, _ in operands.values():
         product.sums.append(place)
     return True
-
-
-def _passes_on(instruction: Instruction, holds: dict[int, tuple[_Product, bool]]) -> bool:
-    """Whether an instruction gives a product another name, or the other sign."""
-    source = _source_passed_on(instruction)
-    if source is None or source.index not in holds:
-        return False
-    return instruction.mnemonic in ("mov", "cvt") or holds[source.index][0].kind == _kind(instruction)
-
-
-def _passed_on(instruction: Instruction, holds: dict[int, tuple[_Product, bool]]) -> tuple[_Product, bool]:
-    source = _source_passed_on(instruction)
-    product, negated = holds[source.index]  # type: ignore[union-attr]
-    return product, negated ^ (instruction.mnemonic == "neg" or _unit_in(instruction) == -1)
-
-
-def _source_passed_on(instruction: Instruction) -> Register | None:
-    """The register whose value, or its negative, an instruction writes to another one."""
-    if instruction.guard is not None or not instruction.operands:
-        return None
-    target, *sources = instruction.operands
-    plain = instruction.mnemonic in ("mov", "neg") or instruction.opcode in ("cvt.f32.f32", "cvt.f64.f64")
-    if not isinstance(target, Register) or not (plain or _unit_in(instruction)):
-        return None
-    registers = [x for x in sources if isinstance(x, Register)]
-    return registers[0] if len(sources) == (1 if plain else 2) and len(registers) == 1 else None
-
-
-def _unit_in(instruction: Instruction) -> int:
-    """1 or -1 where a multiplication that leaves its rounding open is by that number, and 0 elsewhere."""
-    if not _is_open(instruction, "mul"):
-        return 0
-    numbers = [x.value for x in instruction.operands[1:] if isinstance(x, Immediate)]
-    return next((_UNITS[x] for x in numbers if x in _UNITS), 0)
 
 
 def is_sum(instruction: Instruction) -> bool:
