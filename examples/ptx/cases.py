@@ -558,7 +558,7 @@ _ALL = (
     _attention("triton_flash_attention_wgmma", 2, 128),
     *_norms(),
     _rows_softmax("triton_softmax", (8, 768), 8),
-    _rows_softmax("triton_softmax_ragged", (20, 781), 8),
+    _rows_softmax("triton_softmax_ragged", (64, 781), 24),
     _triton("triton_f16", (512, 512, 512), np.float16, np.float16, 1e-3),
     _attention("triton_flash_attention", 4, 512),
 )  # fmt: skip

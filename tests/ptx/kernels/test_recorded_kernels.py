@@ -66,6 +66,8 @@ def test_a_kernel_of_the_benchmark_gives_the_bits_of_the_gpu(name):
 @pytest.mark.parametrize("name", QUICK)
 def test_the_recording_is_near_what_plain_numpy_expects(name):
     case, (stored, seed) = CASES[name], recorded()
+    if not all("whole" in stored[name][i] for i in case.outputs):
+        pytest.skip("of an output this large a hash and some rows are recorded")
     arguments = case.draw(seed)
     outputs = [stored[name][i]["whole"].view(arguments[i].dtype) for i in case.outputs]
     assert largest_error(case, arguments, outputs) <= case.bound

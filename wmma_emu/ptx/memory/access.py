@@ -8,11 +8,15 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["gather", "scatter", "units_of", "view_of"]
+__all__ = ["gather", "in_passes", "scatter", "units_of", "view_of"]
 
 Positions = NDArray[np.int64]
 
 _UINT: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_LANES = 32
+_PASS = 128
+"""Bytes that a warp stores at a time."""
+
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
 
 
@@ -66,6 +70,25 @@ def gather(view: NDArray[Any], unit: int, positions: Positions, size: int, count
     for k in range(count):
         values[k] = split[..., k]
     return values
+
+
+def in_passes(values: Array, size: int) -> Array:
+    """Put the lanes of a store, the last axis, into the order in which `scatter` is to write them.
+
+    A warp stores in passes of 128 bytes: 32 lanes of 4 bytes or fewer, 16 of 8, 8 of 16. Where lanes write to one
+    place, the last pass that does so stays, and in it the lowest lane (NVIDIA H200, driver 580.159.04, 2026-11-23; PTX
+    leaves it open).
+
+    Examples
+    --------
+    >>> in_passes(np.arange(32), 4)[-1], in_passes(np.arange(32), 8)[-1], in_passes(np.arange(32), 16)[-1]
+    (np.int64(0), np.int64(16), np.int64(24))
+    """
+    if values.shape[-1] != _LANES:
+        return values
+    lanes = min(_PASS // size, _LANES)
+    passes = values.reshape(*values.shape[:-1], _LANES // lanes, lanes)
+    return passes[..., ::-1].reshape(values.shape) if lanes < _LANES else values[..., ::-1]
 
 
 def scatter(view: NDArray[Any], unit: int, positions: Positions, values: Array) -> None:

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from wmma_emu.ptx.memory.access import gather, scatter
+from wmma_emu.ptx.memory.access import gather, in_passes, scatter
 from wmma_emu.ptx.memory.generic import Part, classify
 from wmma_emu.ptx.memory.masks import fit, narrowest, pick, wide
 from wmma_emu.ptx.memory.places import BASES, WINDOW_BITS
@@ -82,7 +82,9 @@ class Memory(Spaces):
         self, instruction: Instruction, space: str, addresses: Array, values: Array, active: Active, *,
         alignment: int | None = None, ordering: str = "weak", undefined: Array | None = None,
     ) -> None:  # fmt: skip
-        """Write consecutive elements at an address of each thread; of several at one place, the last stays.
+        """Write consecutive elements at an address of each thread; of several at one place, one stays.
+
+        Within a warp that is the value of the lowest lane of the last pass, see `in_passes`; PTX leaves it open.
 
         ``values`` is (count, *broadcasts to the threads) of unsigned integers of the elements' width, ``undefined``
         says where they are made of what nobody wrote (as many, or wider where threads differ in that alone). All else
@@ -107,17 +109,21 @@ class Memory(Spaces):
             instruction, space, addresses, values.dtype.itemsize, len(values), alignment, active,
             write=True, ordering=ordering,
         )  # fmt: skip
-        mask, positions = reached.mask, reached.where.positions
+        if undefined is not None and space == "global":
+            shape = np.broadcast_shapes(reached.where.positions.shape, undefined.shape[1:])
+            self.reporter.undefined_stored(
+                instruction, np.broadcast_to(undefined, (len(values), *shape)), active
+            )
+        mask = None if reached.mask is None else in_passes(reached.mask, size)
+        undefined = None if undefined is None else in_passes(undefined, size)
+        positions, values = in_passes(reached.where.positions, size), in_passes(values, size)
         shape = np.broadcast_shapes(
             positions.shape, values.shape[1:], *(() if mask is None else (mask.shape,)),
             *(() if undefined is None else (undefined.shape[1:],)),
         )  # fmt: skip
         index = None if mask is None else np.flatnonzero(wide(mask, shape))
         if undefined is not None:
-            undefined = np.broadcast_to(undefined, (len(values), *shape))
-            if space == "global":
-                self.reporter.undefined_stored(instruction, undefined, active)
-            undefined = pick(undefined, shape, index)
+            undefined = pick(np.broadcast_to(undefined, (len(values), *shape)), shape, index)
         written = pick(positions, shape, index)
         chosen = pick(wide(values, (len(values), *shape)), shape, index)
         self.note_store(reached, written, len(values), values.dtype.itemsize, active, undefined)
