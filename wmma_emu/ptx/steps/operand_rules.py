@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: MIT
+"""What the assembler asks of an instruction beside what it does: modifiers that exist, operands of the right kind."""
+
+from collections.abc import Iterator
+from typing import NoReturn
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Immediate,
+    Instruction,
+    Operand,
+    PairOperand,
+    Predicate,
+    Register,
+    Special,
+    Symbol,
+    VectorOperand,
+)
+from wmma_emu.ptx.steps.addresses import space_of
+from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.operand_kinds import described, reason_against_constant, reason_against_register
+from wmma_emu.ptx.steps.rows import CARRY
+from wmma_emu.ptx.steps.spelling import syntax_of
+from wmma_emu.ptx.steps.syntax_table import SYNTAXES, Syntax
+from wmma_emu.scalar.cvt_table import CVT_TYPES
+
+__all__ = ["require_legal_form", "require_legal_operands"]
+
+_BITS_OF_FIELDS = {"bfe": (2, 3), "bfi": (3, 4)}
+"""Operands that are a position or a length: constants from 0 to 255."""
+
+_MOST_BARRIERS = 16
+
+
+def require_legal_form(instruction: Instruction, form: Form) -> None:
+    """Refuse what an assembler refuses of an instruction of one thread: operands of another kind than their types.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+    """
+    types = [x for x in (*form.destinations, *form.sources) if x != CARRY]
+    targets = len(form.destinations) - form.destinations.count(CARRY)
+    is_relaxed = False
+    if instruction.mnemonic == "cvt" and instruction.modifiers[0] != "pack":
+        types, is_relaxed = _types_of_conversion(instruction, len(types))
+    operands = list(_flat(instruction))
+    for place, (operand, asked) in enumerate(zip(operands, types, strict=False)):
+        if place < targets:
+            _require_target(instruction, operand, asked, is_relaxed, instruction.mnemonic in ("setp", "lop3", "mov"))
+        else:
+            _require_source(instruction, operand, asked, is_relaxed)
+    for place in _BITS_OF_FIELDS.get(instruction.mnemonic, ()):
+        number = instruction.operands[place]
+        if isinstance(number, Immediate) and not 0 <= number.value <= 255:
+            _refuse(instruction, f"{number.value} is no position or length of bits: they are from 0 to 255")
+
+
+def _types_of_conversion(instruction: Instruction, count: int) -> tuple[list[str], bool]:
+    """Types of a cvt's operands as it names them, and whether registers may be wider: of small formats they may not."""
+    *_, target, source = (x for x in instruction.modifiers if x in CVT_TYPES)
+    plain = all(x == "f16x2" or (x[0] in "usf" and x[1:].isdigit()) for x in (target, source))
+    return [target, *[source] * (count - 1)], plain and not (source == "f16x2" or (target == "f16x2" and source[0] != "f"))
+
+
+def _flat(instruction: Instruction) -> Iterator[Operand | None]:
+    for operand in instruction.operands:
+        if isinstance(operand, VectorOperand):
+            yield from operand.elements
+        elif isinstance(operand, PairOperand):
+            yield from (operand.first, operand.second)
+        else:
+            yield operand
+
+
+def _require_target(
+    instruction: Instruction, operand: Operand | None, asked: str, is_relaxed: bool, may_be_sink: bool
+) -> None:
+    if operand is None:
+        if not may_be_sink:
+            _refuse(instruction, "writes a register, not the sink _")
+        return
+    if not isinstance(operand, Register):
+        _refuse(instruction, f"writes a register, not {described(operand)}")
+    _say(instruction, reason_against_register(operand, asked, is_relaxed=is_relaxed))
+
+
+def _require_source(instruction: Instruction, operand: Operand | None, asked: str, is_relaxed: bool = False) -> None:
+    mnemonic = instruction.mnemonic
+    if isinstance(operand, Predicate):
+        _say(instruction, None if asked == "pred" else f"{described(operand)} is a predicate; the operand is of .{asked}")
+    elif isinstance(operand, Register):
+        _say(instruction, reason_against_register(operand, asked, is_relaxed=is_relaxed))
+    elif isinstance(operand, Immediate):
+        if asked == "pred" and (operand.kind != "int" or mnemonic in ("set", "setp")):
+            _refuse(instruction, "takes a predicate here, no constant")
+        if mnemonic[0] == "v" and mnemonic[-1] in "24":
+            _refuse(instruction, "takes registers, no constants")
+        _say(instruction, reason_against_constant(operand, asked))
+    elif isinstance(operand, Special) and mnemonic not in ("mov", "cvt"):
+        _refuse(instruction, f"takes no special register: read {described(operand)[21:]} with mov first")
+    elif isinstance(operand, Symbol) and mnemonic != "mov" and "+" not in operand.name:
+        _refuse(instruction, f"takes no variable: take the address of {operand.name} with mov first")
+
+
+def require_legal_operands(instruction: Instruction) -> None:
+    """Refuse what an assembler refuses of any other instruction: modifiers that it has not, operands of the wrong kind.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+    """
+    if instruction.mnemonic not in SYNTAXES:
+        return
+    syntax = syntax_of(instruction)
+    if syntax is None:
+        _refuse(instruction, "has modifiers that do not exist, exclude each other, or are missing")
+    if instruction.mnemonic in ("call", "bra", "brx"):
+        return
+    asked = _asked(instruction, syntax)
+    for operand, kind in zip(instruction.operands, asked, strict=False):
+        _require_kind(instruction, operand, kind)
+
+
+def _asked(instruction: Instruction, syntax: Syntax) -> list[str]:
+    """Kinds of the operands that are given: those that may be missing are left out, the last first."""
+    kinds, given = list(syntax.operands), len(instruction.operands)
+    if kinds[-1:] == ["*"]:
+        return kinds[:-1][:given]
+    if kinds[:1] == ["=u64_?"] and given and isinstance(instruction.operands[0], AddressOperand):
+        del kinds[0]
+    if "L2::cache_hint" not in instruction.modifiers and kinds[-1:] == ["u64?"]:
+        kinds.pop()
+    for place in range(len(kinds) - 1, -1, -1):
+        if len(kinds) > given and kinds[place].endswith("?") and not (kinds[place] == "u64?" and place == len(kinds) - 1):
+            del kinds[place]
+    if len(kinds) != given:
+        least = sum(not x.endswith("?") for x in syntax.operands)
+        _refuse(instruction, f"takes {least if len(kinds) > given else len(kinds)} operands, not {given}")
+    return [x.removesuffix("?") for x in kinds]
+
+
+def _require_kind(instruction: Instruction, operand: Operand | None, kind: str) -> None:
+    if kind[0] == "[":
+        _require_address(instruction, operand, kind[1:-1])
+    elif kind[0] == "=":
+        _require_written(instruction, operand, kind[1:])
+    elif kind[0] == "{":
+        _require_vector(instruction, operand, kind[1:-1])
+    elif kind == "#":
+        if not isinstance(operand, Immediate) or operand.kind != "int":
+            _refuse(instruction, f"takes an integer constant here, not {described(operand)}")
+    elif kind == "barrier":
+        _require_source(instruction, operand, "u32")
+        if isinstance(operand, Immediate) and not 0 <= operand.value % (1 << 32) < _MOST_BARRIERS:
+            _refuse(instruction, f"there is no barrier {operand.value}: a block has {_MOST_BARRIERS}, from 0 on")
+    elif kind == "parity":
+        _require_source(instruction, operand, "u32")
+        if isinstance(operand, Immediate) and operand.value not in (0, 1):
+            _refuse(instruction, f"a parity is 0 or 1, not {operand.value}")
+    elif kind == "address":
+        if not (isinstance(operand, Register) and operand.type[0] in "bus" and operand.type[1:] in ("32", "64")) and not (
+            isinstance(operand, Immediate | Symbol | AddressOperand)
+        ):
+            _refuse(instruction, f"takes an address in a register, not {described(operand)}")
+    elif kind == "limit":
+        _require_source(instruction, operand, "pred" if _is_predicate(operand) else "u32")
+    elif kind == "descriptor":
+        if isinstance(operand, VectorOperand):
+            _require_vector(instruction, operand, "A")
+        else:
+            _require_source(instruction, operand, "u64")
+    elif kind[0] == "&" and isinstance(operand, Symbol | AddressOperand):
+        _require_space(instruction, operand, space_of(instruction))
+    else:
+        _require_source(instruction, operand, _type(instruction, kind.strip("&!")))
+
+
+def _is_predicate(operand: Operand | None) -> bool:
+    return isinstance(operand, Predicate) or (isinstance(operand, Register) and operand.type == "pred")
+
+
+def _type(instruction: Instruction, kind: str) -> str:
+    """Name the type that a kind stands for: "T" is the last modifier's."""
+    return instruction.modifiers[-1] if kind == "T" else kind
+
+
+_OF_PRODUCTS = {"f16": "f16x2", "bf16": "bf16x2", "tf32": "tf32", "f64": "b64"}
+
+
+def _type_of_fragment(instruction: Instruction, kind: str) -> str:
+    formats = [x for x in instruction.modifiers if x in CVT_TYPES or x in ("b1", "s4", "u4")]
+    if kind in "AB":
+        name = formats[-1] if instruction.modifiers[0] == "load" else formats[1 if len(formats) > 2 else 0]
+        is_half = instruction.mnemonic == "wmma" and instruction.modifiers[0] == "mma" and len(formats) == 2
+        if instruction.mnemonic == "wmma":
+            return "b64" if name == "f64" else "b32" if not is_half else "b32"
+        return _OF_PRODUCTS.get(name, "b32")
+    accumulators = formats[: 1 if kind == "D" else None]
+    name = accumulators[-1] if kind == "D" else formats[3 if len(formats) > 3 else -1]
+    return {"f32": "f32", "f64": "f64", "s32": "s32"}.get(name, "b32" if instruction.mnemonic == "wmma" else "f16x2")
+
+
+def _require_written(instruction: Instruction, operand: Operand | None, kind: str) -> None:
+    if kind[0] == "{":
+        inner = kind.strip("{}_")
+        if operand is None:
+            if kind[-1] != "_":
+                _refuse(instruction, "writes registers, not the sink _")
+            return
+        return _require_vector(instruction, operand, inner)
+    if isinstance(operand, PairOperand):
+        if kind[-1] != "|":
+            _refuse(instruction, "has one result, not a pair p|q")
+        if operand.second is not None:
+            _require_target(instruction, operand.second, "pred", False, True)
+        operand = operand.first
+    name = kind.rstrip("_|?")
+    _require_target(instruction, operand, _type(instruction, name), False, "_" in kind)
+    return None
+
+
+def _require_vector(instruction: Instruction, operand: Operand | None, kind: str) -> None:
+    """Judge the registers of a vector, or what stands for one of one element."""
+    is_relaxed, name = kind[0] == "~", kind.lstrip("~")
+    asked = _type_of_fragment(instruction, name) if name in "ABCD" else _type(instruction, name)
+    if not isinstance(operand, VectorOperand):
+        if operand is None:
+            _refuse(instruction, "writes a register, not the sink _")
+        return _require_source(instruction, operand, asked, is_relaxed)
+    registers = [x for x in operand.elements if isinstance(x, Register)]
+    types = {x.type for x in registers}
+    plain = {"i" if x[0] in "us" else x for x in types if x[0] != "b"}
+    if len(plain) > 1:
+        _refuse(instruction, f"has a vector of registers of different types: {', '.join('.' + x for x in sorted(types))}")
+    bits = next((x for x in registers if x.type[0] == "b"), None)
+    first = bits or next(iter(registers), None)
+    if first is not None and not (is_relaxed and asked == "f32" and plain == {"i"}):
+        _say(instruction, reason_against_register(first, asked, is_relaxed=is_relaxed))
+        for x in registers:
+            width = asked if not is_relaxed else first.type
+            if reason_against_register(x, f"b{_digits(width)}") is not None:
+                _say(instruction, reason_against_register(x, width))
+    for x in operand.elements:
+        if isinstance(x, Immediate):
+            _say(instruction, reason_against_constant(x, asked) if asked[0] in "busf" and asked[1:].isdigit() else None)
+    return None
+
+
+def _digits(name: str) -> str:
+    return {"f16x2": "32", "bf16x2": "32", "tf32": "32"}.get(name, name.lstrip("busf"))
+
+
+def _require_address(instruction: Instruction, operand: Operand | None, space: str) -> None:
+    if not isinstance(operand, AddressOperand):
+        _refuse(instruction, f"takes an address in brackets, [register + constant] for one, not {described(operand)}")
+    base = operand.base
+    if isinstance(base, Symbol):
+        _require_space(instruction, operand, space if space != "SPACE" else space_of(instruction))
+    elif isinstance(base, Register) and (base.type[0] not in "bus" or base.type == "f16x2"):
+        _refuse(instruction, f"{base.name} is a register of .{base.type}, which holds no address")
+    elif isinstance(base, Immediate) and (space if space != "SPACE" else space_of(instruction)) not in ("local", "shared"):
+        pass
+
+
+def _require_space(instruction: Instruction, operand: Symbol | AddressOperand, space: str) -> None:
+    symbol = operand.base if isinstance(operand, AddressOperand) else operand
+    if not isinstance(symbol, Symbol) or not space:
+        return
+    wanted = space.split("::")[0]
+    if wanted == "param" or symbol.space == wanted:
+        return
+    _refuse(instruction, f"{symbol.name} is a variable of .{symbol.space}, not of .{wanted}")
+
+
+def _say(instruction: Instruction, reason: str | None) -> None:
+    if reason is not None:
+        _refuse(instruction, reason)
+
+
+def _refuse(instruction: Instruction, why: str) -> NoReturn:
+    raise UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")
