@@ -17,12 +17,13 @@ from wmma_emu.ptx.program.program import (
     Symbol,
     VectorOperand,
 )
-from wmma_emu.ptx.steps.addresses import space_of
+from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.operand_kinds import described, reason_against_constant, reason_against_register
 from wmma_emu.ptx.steps.rows import CARRY
 from wmma_emu.ptx.steps.spelling import syntax_of
 from wmma_emu.ptx.steps.syntax_table import SYNTAXES, Syntax
+from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
 
 __all__ = ["require_legal_form", "require_legal_operands"]
@@ -30,7 +31,9 @@ __all__ = ["require_legal_form", "require_legal_operands"]
 _BITS_OF_FIELDS = {"bfe": (2, 3), "bfi": (3, 4)}
 """Operands that are a position or a length: constants from 0 to 255."""
 
-_MOST_BARRIERS = 16
+_MOST_BARRIERS, _WARP = 16, 32
+
+_SPACES = ("global", "const", "shared", "local", "param")
 
 
 def require_legal_form(instruction: Instruction, form: Form) -> None:
@@ -46,9 +49,16 @@ def require_legal_form(instruction: Instruction, form: Form) -> None:
     if instruction.mnemonic == "cvt" and instruction.modifiers[0] != "pack":
         types, is_relaxed = _types_of_conversion(instruction, len(types))
     operands = list(_flat(instruction))
+    if instruction.mnemonic[0] == "%":
+        return  # made by the emulator, not by a text
+    if instruction.mnemonic != "mov" and any(isinstance(x, VectorOperand) for x in instruction.operands):
+        _refuse(instruction, "takes no vectors")
+    if instruction.mnemonic == "set":
+        types[0] = {"bf16": "u16", "bf16x2": "b32"}.get(types[0], types[0])
+    may_be_sink = instruction.mnemonic in ("setp", "lop3") or isinstance(instruction.operands[0], VectorOperand)
     for place, (operand, asked) in enumerate(zip(operands, types, strict=False)):
         if place < targets:
-            _require_target(instruction, operand, asked, is_relaxed, instruction.mnemonic in ("setp", "lop3", "mov"))
+            _require_target(instruction, operand, asked, is_relaxed, may_be_sink)
         else:
             _require_source(instruction, operand, asked, is_relaxed)
     for place in _BITS_OF_FIELDS.get(instruction.mnemonic, ()):
@@ -93,15 +103,32 @@ def _require_source(instruction: Instruction, operand: Operand | None, asked: st
     elif isinstance(operand, Register):
         _say(instruction, reason_against_register(operand, asked, is_relaxed=is_relaxed))
     elif isinstance(operand, Immediate):
-        if asked == "pred" and (operand.kind != "int" or mnemonic in ("set", "setp")):
+        if asked == "pred" and (operand.kind != "int" or not {"bf16", "bf16x2"}.isdisjoint(instruction.modifiers)):
             _refuse(instruction, "takes a predicate here, no constant")
         if mnemonic[0] == "v" and mnemonic[-1] in "24":
             _refuse(instruction, "takes registers, no constants")
         _say(instruction, reason_against_constant(operand, asked))
-    elif isinstance(operand, Special) and mnemonic not in ("mov", "cvt"):
-        _refuse(instruction, f"takes no special register: read {described(operand)[21:]} with mov first")
-    elif isinstance(operand, Symbol) and mnemonic != "mov" and "+" not in operand.name:
+    elif isinstance(operand, Special):
+        _require_special(instruction, operand, asked)
+    elif isinstance(operand, Symbol) and (asked[0] == "f" or (mnemonic != "mov" and "+" not in operand.name)):
         _refuse(instruction, f"takes no variable: take the address of {operand.name} with mov first")
+    elif operand is None or isinstance(operand, VectorOperand | PairOperand):
+        _refuse(instruction, f"takes a register or a number here, not {described(operand)}")
+    elif isinstance(operand, AddressOperand):
+        _refuse(instruction, "takes a register or a number here, not an address in [ ]")
+
+
+def _require_special(instruction: Instruction, operand: Special, asked: str) -> None:
+    """Require an instruction that reads special registers: mov of its width, and cvt between integers."""
+    given = SPECIAL[operand.name].type
+    is_integer = given != "pred" and asked[0] in "bus" and asked != "pred"
+    bits, wanted = (bits_of_type(given), bits_of_type(asked)) if is_integer else (1, 0)
+    if instruction.mnemonic == "mov" and (bits == wanted or (bits, wanted) == (32, 16) or given == asked):
+        return
+    target = instruction.modifiers[-2] if len(instruction.modifiers) > 1 else "f"
+    if instruction.mnemonic == "cvt" and bits >= wanted > 0 and target[0] in "us" and instruction.modifiers[0] != "pack":
+        return
+    _refuse(instruction, f"does not take the special register %{operand.name} (.{given}) here: read it with mov.{given} first")
 
 
 def require_legal_operands(instruction: Instruction) -> None:
@@ -151,30 +178,43 @@ def _require_kind(instruction: Instruction, operand: Operand | None, kind: str) 
     elif kind == "#":
         if not isinstance(operand, Immediate) or operand.kind != "int":
             _refuse(instruction, f"takes an integer constant here, not {described(operand)}")
+        if operand.value < 0 and "wait_group" in instruction.modifiers:
+            _refuse(instruction, f"waits for all groups but a number from 0 on, not {operand.value}")
+        if operand.value != 128 and instruction.mnemonic in ("discard", "applypriority"):
+            _refuse(instruction, f"is of 128 bytes, not of {operand.value}")
     elif kind == "barrier":
         _require_source(instruction, operand, "u32")
         if isinstance(operand, Immediate) and not 0 <= operand.value % (1 << 32) < _MOST_BARRIERS:
             _refuse(instruction, f"there is no barrier {operand.value}: a block has {_MOST_BARRIERS}, from 0 on")
+    elif kind == "threads":
+        _require_source(instruction, operand, "u32")
+        if isinstance(operand, Immediate) and operand.value % _WARP:
+            _refuse(instruction, f"{operand.value} threads are no whole number of warps, {_WARP} threads each")
+        if isinstance(operand, Immediate) and not operand.value and "arrive" in instruction.modifiers:
+            _refuse(instruction, "0 threads never arrive")
     elif kind == "parity":
         _require_source(instruction, operand, "u32")
         if isinstance(operand, Immediate) and operand.value not in (0, 1):
             _refuse(instruction, f"a parity is 0 or 1, not {operand.value}")
     elif kind == "address":
-        if not (isinstance(operand, Register) and operand.type[0] in "bus" and operand.type[1:] in ("32", "64")) and not (
-            isinstance(operand, Immediate | Symbol | AddressOperand)
-        ):
-            _refuse(instruction, f"takes an address in a register, not {described(operand)}")
+        is_wide = isinstance(operand, Register) and operand.type[1:] == "64"
+        _require_source(instruction, operand, "u64" if is_wide else "u32")
     elif kind == "limit":
         _require_source(instruction, operand, "pred" if _is_predicate(operand) else "u32")
+        size = instruction.operands[2]
+        if isinstance(operand, Immediate) and isinstance(size, Immediate) and not 0 <= operand.value <= size.value:
+            _refuse(instruction, f"reads {operand.value} of the {size.value} bytes that it copies")
     elif kind == "descriptor":
         if isinstance(operand, VectorOperand):
             _require_vector(instruction, operand, "A")
         else:
             _require_source(instruction, operand, "u64")
-    elif kind[0] == "&" and isinstance(operand, Symbol | AddressOperand):
-        _require_space(instruction, operand, space_of(instruction))
+    elif kind[0] == "&" and isinstance(operand, Symbol):
+        _require_space(instruction, operand, _space(instruction))
     else:
         _require_source(instruction, operand, _type(instruction, kind.strip("&!")))
+        if kind == "pred!" and isinstance(operand, Immediate) and operand.value and instruction.mnemonic == "wgmma":
+            _refuse(instruction, "takes a predicate for scale-d, or 0")
 
 
 def _is_predicate(operand: Operand | None) -> bool:
@@ -190,16 +230,13 @@ _OF_PRODUCTS = {"f16": "f16x2", "bf16": "bf16x2", "tf32": "tf32", "f64": "b64"}
 
 
 def _type_of_fragment(instruction: Instruction, kind: str) -> str:
-    formats = [x for x in instruction.modifiers if x in CVT_TYPES or x in ("b1", "s4", "u4")]
+    formats = [x for x in instruction.modifiers if x in CVT_TYPES or x in ("b1", "s4", "u4", "f64")]
+    is_wmma = instruction.mnemonic == "wmma"
     if kind in "AB":
-        name = formats[-1] if instruction.modifiers[0] == "load" else formats[1 if len(formats) > 2 else 0]
-        is_half = instruction.mnemonic == "wmma" and instruction.modifiers[0] == "mma" and len(formats) == 2
-        if instruction.mnemonic == "wmma":
-            return "b64" if name == "f64" else "b32" if not is_half else "b32"
-        return _OF_PRODUCTS.get(name, "b32")
-    accumulators = formats[: 1 if kind == "D" else None]
-    name = accumulators[-1] if kind == "D" else formats[3 if len(formats) > 3 else -1]
-    return {"f32": "f32", "f64": "f64", "s32": "s32"}.get(name, "b32" if instruction.mnemonic == "wmma" else "f16x2")
+        name = formats[1] if len(formats) > 2 else formats[0]
+        return ("b64" if name == "f64" else "b32") if is_wmma else _OF_PRODUCTS.get(name, "b32")
+    name = formats[0] if kind == "D" else formats[3 if len(formats) > 3 else -1]
+    return name if name in ("f32", "f64", "s32") else "b32" if is_wmma else "f16x2"
 
 
 def _require_written(instruction: Instruction, operand: Operand | None, kind: str) -> None:
@@ -209,14 +246,25 @@ def _require_written(instruction: Instruction, operand: Operand | None, kind: st
             if kind[-1] != "_":
                 _refuse(instruction, "writes registers, not the sink _")
             return
-        return _require_vector(instruction, operand, inner)
+        if isinstance(operand, VectorOperand):
+            if instruction.mnemonic == "atom" and not all(x is None or isinstance(x, Register) for x in operand.elements):
+                _refuse(instruction, "writes registers, nothing else")
+            if instruction.mnemonic == "wgmma" and None in operand.elements:
+                _refuse(instruction, "reads its accumulators, which are registers, not the sink _")
+            return _require_vector(instruction, operand, inner)
+        is_relaxed, name = inner[0] == "~", inner.lstrip("~")
+        return _require_target(instruction, operand, _type(instruction, name) if name not in "ABCD" else "b32", is_relaxed, False)
     if isinstance(operand, PairOperand):
-        if kind[-1] != "|":
+        if kind[-1] not in "|!":
             _refuse(instruction, "has one result, not a pair p|q")
+        if kind[-1] == "!" and operand.second is None:
+            _refuse(instruction, "writes a predicate, not the sink _")
         if operand.second is not None:
             _require_target(instruction, operand.second, "pred", False, True)
         operand = operand.first
-    name = kind.rstrip("_|?")
+    elif kind[-1] == "!":
+        _refuse(instruction, "has two results; write its destination as a pair p|q")
+    name = kind.rstrip("_|?!")
     _require_target(instruction, operand, _type(instruction, name), False, "_" in kind)
     return None
 
@@ -225,6 +273,8 @@ def _require_vector(instruction: Instruction, operand: Operand | None, kind: str
     """Judge the registers of a vector, or what stands for one of one element."""
     is_relaxed, name = kind[0] == "~", kind.lstrip("~")
     asked = _type_of_fragment(instruction, name) if name in "ABCD" else _type(instruction, name)
+    if instruction.mnemonic in ("atom", "red") and isinstance(operand, VectorOperand) and len(operand.elements) == 1:
+        _refuse(instruction, "takes a register here, not a vector of one")
     if not isinstance(operand, VectorOperand):
         if operand is None:
             _refuse(instruction, "writes a register, not the sink _")
@@ -243,6 +293,8 @@ def _require_vector(instruction: Instruction, operand: Operand | None, kind: str
             if reason_against_register(x, f"b{_digits(width)}") is not None:
                 _say(instruction, reason_against_register(x, width))
     for x in operand.elements:
+        if isinstance(x, Symbol):
+            _refuse(instruction, f"takes no variable: take the address of {x.name} with mov first")
         if isinstance(x, Immediate):
             _say(instruction, reason_against_constant(x, asked) if asked[0] in "busf" and asked[1:].isdigit() else None)
     return None
@@ -255,23 +307,23 @@ def _digits(name: str) -> str:
 def _require_address(instruction: Instruction, operand: Operand | None, space: str) -> None:
     if not isinstance(operand, AddressOperand):
         _refuse(instruction, f"takes an address in brackets, [register + constant] for one, not {described(operand)}")
-    base = operand.base
+    base, space = operand.base, space if space != "SPACE" else _space(instruction)
     if isinstance(base, Symbol):
-        _require_space(instruction, operand, space if space != "SPACE" else space_of(instruction))
-    elif isinstance(base, Register) and (base.type[0] not in "bus" or base.type == "f16x2"):
+        _require_space(instruction, base, space)
+    elif isinstance(base, Register) and (base.type[0] not in "bus" or base.type[1:] not in ("16", "32", "64")):
         _refuse(instruction, f"{base.name} is a register of .{base.type}, which holds no address")
-    elif isinstance(base, Immediate) and (space if space != "SPACE" else space_of(instruction)) not in ("local", "shared"):
-        pass
+    elif isinstance(base, Immediate) and space not in ("local", "param"):
+        _refuse(instruction, "an address that is a number is one of local memory; mov it into a register")
 
 
-def _require_space(instruction: Instruction, operand: Symbol | AddressOperand, space: str) -> None:
-    symbol = operand.base if isinstance(operand, AddressOperand) else operand
-    if not isinstance(symbol, Symbol) or not space:
-        return
+def _space(instruction: Instruction) -> str:
+    return next((x for x in instruction.modifiers if x.split("::")[0] in _SPACES), "")
+
+
+def _require_space(instruction: Instruction, symbol: Symbol, space: str) -> None:
     wanted = space.split("::")[0]
-    if wanted == "param" or symbol.space == wanted:
-        return
-    _refuse(instruction, f"{symbol.name} is a variable of .{symbol.space}, not of .{wanted}")
+    if wanted not in ("", "param", symbol.space):
+        _refuse(instruction, f"{symbol.name} is a variable of .{symbol.space}, not of .{wanted}")
 
 
 def _say(instruction: Instruction, reason: str | None) -> None:

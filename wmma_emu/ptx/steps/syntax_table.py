@@ -44,8 +44,8 @@ _CLASSES = {
     "SHARED": "shared(::cta)?",
     "LOADED": "ca|cg|cs|cv|lu",
     "STORED": "wb|wt|cg|cs",
-    "L1": "L1::(evict_(normal|unchanged|first|last)|no_allocate)",
-    "L2": "L2::evict_(normal|first|last)",
+    "KEEP1": "L1::(evict_(normal|unchanged|first|last)|no_allocate)",
+    "KEEP2": "L2::evict_(normal|first|last)",
     "HINT": "L2::cache_hint",
     "AHEAD": "L2::(64|128|256)B",
     "VECTOR": "v2|v4|v8",
@@ -57,6 +57,7 @@ _CLASSES = {
     "POLICY": "L2::evict_(last|normal|first|unchanged)",
     "OPERATION": "and|or|xor|exch|cas|add|inc|dec|min|max",
     "HALF": "b?f16(x2)?",
+    "RESTRICT": "sync_restrict::shared::(cta|cluster)",
     "KIND": r"kind::\w+",
     "SCALES": r"scale_vec::\dX",
 }
@@ -84,20 +85,20 @@ def _rows(table: str) -> dict[str, tuple[Syntax, ...]]:
 _TABLE = """
 ld; -|weak -|SPACE -|LOADED -|HINT -|VECTOR DATA; ={~T} [SPACE] u64?
 ld; -|weak -|global -|LOADED -|nc -|HINT -|AHEAD -|unified -|VECTOR DATA; ={~T} [SPACE] u64?
-ld; -|weak -|global|local -|nc -|L1 -|L2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; -|weak -|global|local -|nc -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
 ld; volatile -|STRONG|local -|AHEAD -|VECTOR DATA; ={~T} [SPACE]
-ld; relaxed|acquire SCOPE -|STRONG -|L1 -|L2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; relaxed|acquire SCOPE -|STRONG -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
 ld; mmio relaxed sys -|global DATA; ={~T} [SPACE]
 ldu; -|global -|VECTOR DATA; ={~T} [SPACE]
 st; -|weak -|WRITTEN -|STORED -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
-st; -|weak -|global|local -|L1 -|L2 -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
+st; -|weak -|global|local -|KEEP1 -|KEEP2 -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
 st; volatile -|STRONG|local -|VECTOR DATA; [SPACE] {~T}
-st; relaxed|release SCOPE -|STRONG -|L1 -|L2 -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
+st; relaxed|release SCOPE -|STRONG -|KEEP1 -|KEEP2 -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
 st; mmio relaxed sys -|global DATA; [SPACE] {~T}
-atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION -|L1 -|HINT -|VECTOR DATA; ={T}_ [SPACE] {T} {T}? u64?
-atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION noftz -|L1 -|HINT -|VECTOR HALF; ={T}_ [SPACE] {T} {T}? u64?
-red; -|relaxed|release -|SCOPE -|STRONG OPERATION -|L1 -|HINT -|VECTOR DATA; [SPACE] {T} u64?
-red; -|relaxed|release -|SCOPE -|STRONG OPERATION noftz -|L1 -|HINT -|VECTOR HALF; [SPACE] {T} u64?
+atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION -|KEEP1 -|HINT -|VECTOR DATA; ={T}_ [SPACE] {T} {T}? u64?
+atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION noftz -|KEEP1 -|HINT -|VECTOR HALF; ={T}_ [SPACE] {T} {T}? u64?
+red; -|relaxed|release -|SCOPE -|STRONG OPERATION -|KEEP1 -|HINT -|VECTOR DATA; [SPACE] {T} u64?
+red; -|relaxed|release -|SCOPE -|STRONG OPERATION noftz -|KEEP1 -|HINT -|VECTOR HALF; [SPACE] {T} u64?
 cvta.to; SPACE u32|u64; =T T
 cvta; SPACE u32|u64; =T &T
 isspacep; SPACE; =pred address
@@ -115,7 +116,7 @@ membar; cta|gl|sys;
 membar.proxy; *; *
 fence; -|acq_rel|sc|acquire|release SCOPE;
 fence; mbarrier_init release cluster;
-fence; *; *
+fence; acquire|release RESTRICT SCOPE;
 fence.proxy; alias|async|async.global -|SPACE;
 fence.proxy; *; *
 griddepcontrol; launch_dependents|wait;
@@ -139,23 +140,23 @@ mbarrier.test_wait.parity; -|acquire|relaxed -|cta|cluster -|SHARED b64; =pred [
 mbarrier.try_wait; -|acquire|relaxed -|cta|cluster -|SHARED b64; =pred [shared] u64 u32?
 mbarrier.try_wait.parity; -|acquire|relaxed -|cta|cluster -|SHARED b64; =pred [shared] parity u32?
 mbarrier.pending_count; b64; =u32 u64
-bar.sync; ; barrier u32?
-bar.arrive; ; barrier u32
-bar.red; popc u32; =u32 barrier u32? pred!
-bar.red; and|or pred; =pred barrier u32? pred!
+bar.sync; ; barrier threads?
+bar.arrive; ; barrier threads
+bar.red; popc u32; =u32 barrier threads? pred!
+bar.red; and|or pred; =pred barrier threads? pred!
 bar.warp.sync; ; u32
-bar.cta.sync; ; barrier u32?
-bar.cta.arrive; ; barrier u32
-bar.cta.red; popc u32; =u32 barrier u32? pred!
-bar.cta.red; and|or pred; =pred barrier u32? pred!
-barrier; sync -|aligned; barrier u32?
-barrier; arrive -|aligned; barrier u32
-barrier.red; popc -|aligned u32; =u32 barrier u32? pred!
-barrier.red; and|or -|aligned pred; =pred barrier u32? pred!
-barrier.cta; sync -|aligned; barrier u32?
-barrier.cta; arrive -|aligned; barrier u32
-barrier.cta.red; popc -|aligned u32; =u32 barrier u32? pred!
-barrier.cta.red; and|or -|aligned pred; =pred barrier u32? pred!
+bar.cta.sync; ; barrier threads?
+bar.cta.arrive; ; barrier threads
+bar.cta.red; popc u32; =u32 barrier threads? pred!
+bar.cta.red; and|or pred; =pred barrier threads? pred!
+barrier; sync -|aligned; barrier threads?
+barrier; arrive -|aligned; barrier threads
+barrier.red; popc -|aligned u32; =u32 barrier threads? pred!
+barrier.red; and|or -|aligned pred; =pred barrier threads? pred!
+barrier.cta; sync -|aligned; barrier threads?
+barrier.cta; arrive -|aligned; barrier threads
+barrier.cta.red; popc -|aligned u32; =u32 barrier threads? pred!
+barrier.cta.red; and|or -|aligned pred; =pred barrier threads? pred!
 barrier.cluster.arrive; -|release|relaxed -|aligned;
 barrier.cluster.wait; -|acquire -|aligned;
 shfl; -|sync up|down|bfly|idx b32; =b32| b32 b32 b32 u32?
@@ -166,7 +167,7 @@ match; all sync b32|b64; =u32_| T u32
 redux; sync add|min|max u32|s32; =u32 u32 u32
 redux; sync and|or|xor b32; =u32 u32 u32
 redux; sync min|max -|abs -|NaN f32; =f32 f32 u32
-elect; sync; =u32_| u32
+elect; sync; =u32_! u32
 activemask; b32; =b32
 ldmatrix; sync aligned SHAPE NUMBER -|trans -|SHARED b16|b8|b8x16 -|b6x16_p32|b4x16_p64; ={b32} [shared]
 stmatrix; sync aligned SHAPE NUMBER -|trans -|SHARED b16|b8; [shared] {b32}
