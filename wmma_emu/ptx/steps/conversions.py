@@ -150,13 +150,13 @@ _SHORT: dict[str, Callable[..., Array]] = {
 def _pack(instruction: Instruction, sat: str, narrow: str, wide: str) -> Form:
     clamp = _clamped(narrow)
     sixteen = np.uint32(16)
-    return Form(("b32",), (wide, wide), lambda a, b: clamp(a) << sixteen | clamp(b))
+    return Form(("u32",), (wide, wide), lambda a, b: clamp(a) << sixteen | clamp(b))
 
 
 def _pack_into(instruction: Instruction, sat: str, narrow: str, wide: str, rest: str) -> Form:
     clamp, bits = _clamped(narrow), bits_of_type(narrow)
     width, both = np.uint32(bits), np.uint32(2 * bits)
-    return Form(("b32",), (wide, wide, rest), lambda a, b, c: clamp(a) << width | clamp(b) | c << both)
+    return Form(("u32",), (wide, wide, rest), lambda a, b, c: clamp(a) << width | clamp(b) | c << both)
 
 
 def _clamped(narrow: str) -> Callable[[Array], Array]:

@@ -21,17 +21,17 @@ from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.operand_kinds import described, reason_against_constant, reason_against_register
 from wmma_emu.ptx.steps.rows import CARRY
-from wmma_emu.ptx.steps.spelling import syntax_of
+from wmma_emu.ptx.steps.spelling import ordered, syntax_of
 from wmma_emu.ptx.steps.syntax_table import SYNTAXES, Syntax
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
 
-__all__ = ["require_legal_form", "require_legal_operands"]
+__all__ = ["require_legal_form", "require_legal_operands", "require_legal_target"]
 
 _BITS_OF_FIELDS = {"bfe": (2, 3), "bfi": (3, 4)}
 """Operands that are a position or a length: constants from 0 to 255."""
 
-_MOST_BARRIERS, _WARP = 16, 32
+_MOST_BARRIERS, _WARP, _MOST_ARRIVALS = 16, 32, (1 << 20) - 1
 
 _SPACES = ("global", "const", "shared", "local", "param")
 
@@ -45,12 +45,14 @@ def require_legal_form(instruction: Instruction, form: Form) -> None:
     """
     types = [x for x in (*form.destinations, *form.sources) if x != CARRY]
     targets = len(form.destinations) - form.destinations.count(CARRY)
-    is_relaxed = False
+    is_relaxed = instruction.mnemonic == "cvt"
     if instruction.mnemonic == "cvt" and instruction.modifiers[0] != "pack":
         types, is_relaxed = _types_of_conversion(instruction, len(types))
     operands = list(_flat(instruction))
     if instruction.mnemonic[0] == "%":
         return  # made by the emulator, not by a text
+    if instruction.mnemonic == "cvt" and ordered("cvt", instruction.modifiers) is None:
+        _refuse(instruction, "has a modifier twice, or one that this conversion has not")
     if instruction.mnemonic != "mov" and any(isinstance(x, VectorOperand) for x in instruction.operands):
         _refuse(instruction, "takes no vectors")
     if instruction.mnemonic == "set":
@@ -107,9 +109,13 @@ def _require_source(instruction: Instruction, operand: Operand | None, asked: st
             _refuse(instruction, "takes a predicate here, no constant")
         if mnemonic[0] == "v" and mnemonic[-1] in "24":
             _refuse(instruction, "takes registers, no constants")
+        if instruction.modifiers[-2:] == ("tf32", "f32") and operand.kind == "f64":
+            _refuse(instruction, "takes no constant of .f64: write the pattern, 0f3F800000 for 1")
         _say(instruction, reason_against_constant(operand, asked))
     elif isinstance(operand, Special):
         _require_special(instruction, operand, asked)
+    elif isinstance(operand, Symbol) and operand.space == "global" and asked[-2:] != "64":
+        _refuse(instruction, f"takes the address of {operand.name}, which has 64 bits, as .{asked}: write mov.u64")
     elif isinstance(operand, Symbol) and (asked[0] == "f" or (mnemonic != "mov" and "+" not in operand.name)):
         _refuse(instruction, f"takes no variable: take the address of {operand.name} with mov first")
     elif operand is None or isinstance(operand, VectorOperand | PairOperand):
@@ -192,6 +198,10 @@ def _require_kind(instruction: Instruction, operand: Operand | None, kind: str) 
             _refuse(instruction, f"{operand.value} threads are no whole number of warps, {_WARP} threads each")
         if isinstance(operand, Immediate) and not operand.value and "arrive" in instruction.modifiers:
             _refuse(instruction, "0 threads never arrive")
+    elif kind == "count":
+        _require_source(instruction, operand, "u32")
+        if isinstance(operand, Immediate) and not 0 < operand.value % (1 << 32) <= _MOST_ARRIVALS:
+            _refuse(instruction, f"a phase has 1 to {_MOST_ARRIVALS} arrivals, not {operand.value}")
     elif kind == "parity":
         _require_source(instruction, operand, "u32")
         if isinstance(operand, Immediate) and operand.value not in (0, 1):
@@ -212,9 +222,11 @@ def _require_kind(instruction: Instruction, operand: Operand | None, kind: str) 
     elif kind[0] == "&" and isinstance(operand, Symbol):
         _require_space(instruction, operand, _space(instruction))
     else:
-        _require_source(instruction, operand, _type(instruction, kind.strip("&!")))
-        if kind == "pred!" and isinstance(operand, Immediate) and operand.value and instruction.mnemonic == "wgmma":
-            _refuse(instruction, "takes a predicate for scale-d, or 0")
+        if kind[0] == "%" and isinstance(operand, Immediate):
+            _refuse(instruction, "takes a register here, no constant")
+        _require_source(instruction, operand, _type(instruction, kind.strip("%&!")))
+        if kind == "pred!" and isinstance(operand, Immediate) and operand.value not in (0, 1) and instruction.mnemonic == "wgmma":
+            _refuse(instruction, f"takes a predicate for scale-d, or 0 or 1, not {operand.value}")
 
 
 def _is_predicate(operand: Operand | None) -> bool:
@@ -242,6 +254,8 @@ def _type_of_fragment(instruction: Instruction, kind: str) -> str:
 def _require_written(instruction: Instruction, operand: Operand | None, kind: str) -> None:
     if kind[0] == "{":
         inner = kind.strip("{}_")
+        if instruction.mnemonic in _VECTORS_ALONE:
+            _require_vector(instruction, operand, inner)
         if operand is None:
             if kind[-1] != "_":
                 _refuse(instruction, "writes registers, not the sink _")
@@ -269,8 +283,14 @@ def _require_written(instruction: Instruction, operand: Operand | None, kind: st
     return None
 
 
+_VECTORS_ALONE = ("ldmatrix", "stmatrix", "mma", "wmma", "wgmma")
+"""Instructions whose vectors are written in braces, also those of one element."""
+
+
 def _require_vector(instruction: Instruction, operand: Operand | None, kind: str) -> None:
     """Judge the registers of a vector, or what stands for one of one element."""
+    if instruction.mnemonic in _VECTORS_ALONE and not isinstance(operand, VectorOperand):
+        _refuse(instruction, f"takes a vector in braces here, not {described(operand)}")
     is_relaxed, name = kind[0] == "~", kind.lstrip("~")
     asked = _type_of_fragment(instruction, name) if name in "ABCD" else _type(instruction, name)
     if instruction.mnemonic in ("atom", "red") and isinstance(operand, VectorOperand) and len(operand.elements) == 1:
@@ -307,13 +327,48 @@ def _digits(name: str) -> str:
 def _require_address(instruction: Instruction, operand: Operand | None, space: str) -> None:
     if not isinstance(operand, AddressOperand):
         _refuse(instruction, f"takes an address in brackets, [register + constant] for one, not {described(operand)}")
-    base, space = operand.base, space if space != "SPACE" else _space(instruction)
+    base, is_written = operand.base, space == "SPACE" or instruction.mnemonic == "mbarrier"
+    space = _space(instruction) if is_written else space
     if isinstance(base, Symbol):
         _require_space(instruction, base, space)
     elif isinstance(base, Register) and (base.type[0] not in "bus" or base.type[1:] not in ("16", "32", "64")):
         _refuse(instruction, f"{base.name} is a register of .{base.type}, which holds no address")
-    elif isinstance(base, Immediate) and space not in ("local", "param"):
+    elif isinstance(base, Register) and is_written and space in ("", "global") and base.type[1:] == "32":
+        if instruction.mnemonic != "wmma":
+            _refuse(instruction, f"{base.name} has 32 bits; addresses of global and of generic memory have 64")
+    elif isinstance(base, Immediate) and space != "local":
         _refuse(instruction, "an address that is a number is one of local memory; mov it into a register")
+
+
+def require_legal_target(instruction: Instruction, target: str, version: str) -> None:
+    """Refuse what ptxas refuses for a text's ``.target`` and ``.version``, whatever chip runs it.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+
+    Examples
+    --------
+    >>> fence = Instruction("wgmma.fence.sync.aligned", "wgmma", ("fence", "sync", "aligned"), (), None, 7, 1)
+    >>> require_legal_target(fence, "sm_90a", "8.0")
+    >>> require_legal_target(fence, "sm_90", "8.0")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: line 7: wgmma.fence.sync.aligned: needs .target sm_90a, and the text is
+    for sm_90
+    """
+    if instruction.mnemonic in _OF_ONE_CHIP and target[-1:].isdigit():
+        _refuse(instruction, f"needs .target {target}a, and the text is for {target}")
+    if instruction.mnemonic in ("vote", "shfl") and "sync" not in instruction.modifiers:
+        release = tuple(int(x) for x in version.split("."))
+        if release >= _SYNC_SINCE and int(target.strip("sm_af") or 0) >= _INDEPENDENT_THREADS:
+            _refuse(instruction, f"is not for {target} since PTX 6.4: write {instruction.mnemonic}.sync with a membermask")
+
+
+_OF_ONE_CHIP = ("wgmma", "setmaxnreg")
+"""Instructions of targets with a suffix: sm_90a, sm_100f."""
+
+_SYNC_SINCE, _INDEPENDENT_THREADS = (6, 4), 70
 
 
 def _space(instruction: Instruction) -> str:

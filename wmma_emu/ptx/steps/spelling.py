@@ -24,6 +24,9 @@ _NAMES = {
 }  # fmt: skip
 """Modifiers that belong to the name of an instruction of one thread: they stand first (ptxas 13.0)."""
 
+_SWITCHES = frozenset("sat satfinite relu NaN approx cc shiftamt sync uni".split())
+"""Modifiers that may stand several times, and mean what one means; no other may (ptxas 13.0)."""
+
 _Key = tuple[str, str, tuple[str, ...], frozenset[str]]
 
 
@@ -31,7 +34,7 @@ def ordered(mnemonic: str, modifiers: tuple[str, ...]) -> tuple[str, ...] | None
     """Bring modifiers to the manual's order.
 
     ptxas takes them in any order, but for three things: words that belong to the instruction's name stand first; types
-    keep their order, and so do state spaces and layouts; nothing stands twice.
+    keep their order, and so do state spaces and layouts; nothing but a switch (``.sat``, ``.sync``) stands twice.
 
     Returns
     -------
@@ -45,7 +48,11 @@ def ordered(mnemonic: str, modifiers: tuple[str, ...]) -> tuple[str, ...] | None
     >>> ordered("mul", ("s32", "lo")), ordered("add", ("ftz", "ftz", "f32"))
     (None, None)
     """
-    return _ordered(mnemonic, modifiers)
+    words = modifiers
+    if len(set(words)) < len(words):
+        seen: set[str] = set()
+        words = tuple(x for x in words if x not in _SWITCHES or (x not in seen and not seen.add(x)))  # type: ignore[func-returns-value]
+    return _ordered(mnemonic, words)
 
 
 @lru_cache(1 << 14)

@@ -118,7 +118,8 @@ fence; -|acq_rel|sc|acquire|release SCOPE;
 fence; mbarrier_init release cluster;
 fence; acquire|release RESTRICT SCOPE;
 fence.proxy; alias|async|async.global -|SPACE;
-fence.proxy; *; *
+fence.proxy; tensormap::generic acquire|release SCOPE; *
+fence.proxy; async::generic acquire|release RESTRICT SCOPE;
 griddepcontrol; launch_dependents|wait;
 nanosleep; u32; u32
 cp.async; ca|cg SHARED global -|HINT -|AHEAD; [shared] [global] # limit? u64?
@@ -127,7 +128,7 @@ cp.async.wait_group; ; #
 cp.async.wait_all; ;
 cp.async.mbarrier.arrive; -|noinc -|SHARED b64; [shared]
 cp.async.bulk; *; *
-mbarrier.init; -|SHARED b64; [shared] u32
+mbarrier.init; -|SHARED b64; [shared] count
 mbarrier.inval; -|SHARED b64; [shared]
 mbarrier.arrive; -|release|relaxed -|cta|cluster -|noComplete -|SHARED|shared::cluster b64; =u64_? [shared] u32?
 mbarrier.arrive.expect_tx; -|release|relaxed -|cta|cluster -|SHARED|shared::cluster b64; =u64_? [shared] u32
@@ -171,8 +172,9 @@ elect; sync; =u32_! u32
 activemask; b32; =b32
 ldmatrix; sync aligned SHAPE NUMBER -|trans -|SHARED b16|b8|b8x16 -|b6x16_p32|b4x16_p64; ={b32} [shared]
 stmatrix; sync aligned SHAPE NUMBER -|trans -|SHARED b16|b8; [shared] {b32}
-movmatrix; sync aligned SHAPE trans b16; =b32 b32
-mma; -|sp|sp::ordered_metadata sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT FORMAT FORMAT FORMAT -|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} *
+movmatrix; sync aligned SHAPE trans b16; =b32 %b32
+mma; sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT FORMAT FORMAT FORMAT -|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} *
+mma; sp|sp::ordered_metadata sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT FORMAT FORMAT FORMAT -|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} %b32 # *
 wmma.load.a; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={A} [SPACE] u32?
 wmma.load.b; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={A} [SPACE] u32?
 wmma.load.c; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={D} [SPACE] u32?
@@ -197,4 +199,4 @@ brkpt; ;
 
 SYNTAXES: dict[str, tuple[Syntax, ...]] = _rows(_TABLE)
 """Syntaxes by mnemonic, those of long names first (PTX ISA 9.1, the syntax of each instruction; ptxas 13.0 and 13.5 judge
-orders of modifiers and kinds of operands so, `tests/ptx/data/spellings.txt`)."""
+orders of modifiers and kinds of operands so, `tests/ptx/steps/data/spellings.txt`)."""
