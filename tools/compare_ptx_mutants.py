@@ -27,8 +27,9 @@ _LONGEST = 60_000
 _TOKEN = re.compile(r"\.?[A-Za-z_%$][\w$%]*(?:::[a-z_]\w*)*|0[fFdDxX][0-9A-Fa-f]+|\d+\.\d+|\d+|\.[a-z]\w*|[^\s\w]")
 _WORDS = (
     ".f32 .s32 .u32 .b32 .f64 .b64 .u64 .s64 .f16 .b16 .u16 .f16x2 .bf16 .bf16x2 .pred .rn .rz .ftz .sat .approx .full "
-    ".global .shared .local .const .param .v2 .v4 .lo .hi .wide .sync .aligned .x1 .x4 .trans .row .col .uni .to .ca .cg .nc "
-    ".volatile .relaxed .gpu .lt .eq .and 0 1 2 16 32 -1 4608 4294967296 0f3F800000 0d3FF0000000000000 1.5 _ ! % %tid.x %clock64"
+    ".global .shared .local .const .param .v2 .v4 .lo .hi .wide .sync .aligned .x1 .x4 .trans .row .col .uni .to .ca "
+    ".cg .nc .volatile .relaxed .gpu .lt .eq .and 0 1 2 16 32 -1 4608 4294967296 0f3F800000 0d3FF0000000000000 1.5 _ ! % "
+    "%tid.x %clock64"
 ).split()
 
 
@@ -68,7 +69,11 @@ def kernels_of(text: str) -> list[tuple[str, int, int]]:
 def mutate(draw: random.Random, text: str, begin: int, end: int) -> str:
     """Change one to three tokens of the instructions between two places."""
     body = text[begin:end]
-    statements = [x for x in re.finditer(r"[^;{}]+;", body) if not re.match(r"\s*(\.|//|/\*)", x[0]) and not re.search(r"//|\.(pragma|loc|file)", x[0])]
+    statements = [
+        x
+        for x in re.finditer(r"[^;{}]+;", body)
+        if not re.match(r"\s*(\.|//|/\*)", x[0]) and not re.search(r"//|\.(pragma|loc|file)", x[0])
+    ]
     if not statements:
         return text
     edits = []
@@ -97,7 +102,9 @@ def mutants(seed: int, texts: Sequence[tuple[str, str]]) -> Iterator[Mutant]:
         changed = mutate(draw, text, begin, end)
         if changed != text:
             first = text.count("\n", 0, begin) + 1
-            yield Mutant(name, changed, kernel, first, first + changed.count("\n", begin, end + len(changed) - len(text)))
+            yield Mutant(
+                name, changed, kernel, first, first + changed.count("\n", begin, end + len(changed) - len(text))
+            )
 
 
 def is_taken(mutant: Mutant) -> bool:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Ask ptxas whether it takes a text, and at which lines it does not."""
 
-import os
 import re
-import shutil
 import subprocess
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
+
+from wmma_emu.errors import BackendUnavailableError
+from wmma_emu.ptx.launch.assembler import find_assemblers
 
 __all__ = ["HEAD", "Ptxas", "find_ptxas", "statement_text"]
 
@@ -31,16 +31,11 @@ _VERSION = re.compile(r"\bV(\d+\.\d+\.\d+)")
 
 
 def find_ptxas() -> Path | None:
-    """Find an assembler: that of the environment variable PTXAS, of the path, of CUDA, of a package of PyPI."""
-    named = os.environ.get("PTXAS")
-    places = [Path(named)] if named else []
-    on_path = shutil.which("ptxas")
-    places += [Path(on_path)] if on_path else []
-    places.append(Path("/usr/local/cuda/bin/ptxas"))
-    for package, below in (("nvidia", "cu13/bin/ptxas"), ("triton", "backends/nvidia/bin/ptxas")):
-        spec = find_spec(package)
-        places += [Path(x) / below for x in (spec.submodule_search_locations or ())] if spec else []
-    return next((x for x in places if x.is_file()), None)
+    """Find the newest assembler on this machine."""
+    try:
+        return find_assemblers()[0].ptxas
+    except BackendUnavailableError:
+        return None
 
 
 def statement_text(statements: list[str], target: str, version: str) -> str:

@@ -14,9 +14,10 @@ from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.state import State, carry_of
-from wmma_emu.ptx.steps.availability import require_available, require_since
+from wmma_emu.ptx.steps.availability import require_available, require_since, require_target_has
 from wmma_emu.ptx.steps.forms import Binding, BoundStep, Step
-from wmma_emu.ptx.steps.operand_rules import require_legal_form, require_legal_operands, require_legal_target
+from wmma_emu.ptx.steps.machine_operands import require_legal_operands
+from wmma_emu.ptx.steps.operand_rules import require_legal_form
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING, VALUE_STEPS
 from wmma_emu.ptx.threads import Active
 
@@ -96,7 +97,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
                 else:
                     end = _then_on(bound.step, place + 1)
             require_legal_operands(instruction)
-            require_legal_target(instruction, binding.target, binding.version)
+            require_target_has(instruction, binding.target, binding.version)
             if end is not None and members is not None:
                 kind = "barrier divergence" if members == "live" else "partial warp"
                 synchronising[place] = WarpSync(instruction, end, members, place, kind)

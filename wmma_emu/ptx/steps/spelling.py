@@ -144,11 +144,7 @@ def in_the_manuals_order(program: KernelProgram) -> KernelProgram:
             words = ordered(instruction.mnemonic, instruction.modifiers)
             words = known[opcode] = None if words == instruction.modifiers else words
         if words is not None:
-            changed[place] = replace(
-                instruction, opcode=".".join((instruction.mnemonic, *words)), modifiers=words
-            )
+            changed[place] = replace(instruction, opcode=".".join((instruction.mnemonic, *words)), modifiers=words)
     if not changed:
         return program
-    return replace(
-        program, instructions=tuple([changed.get(i, x) for i, x in enumerate(program.instructions)])
-    )
+    return replace(program, instructions=tuple([changed.get(i, x) for i, x in enumerate(program.instructions)]))

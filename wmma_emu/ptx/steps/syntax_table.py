@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The syntax of instructions that need more than the values of one thread: their modifiers, and what operands they take."""
+"""The syntax of instructions that need more than the values of one thread: their modifiers and their operands."""
 
 import re
 from typing import NamedTuple
@@ -73,7 +73,7 @@ def _slot(text: str) -> Slot:
 def _rows(table: str) -> dict[str, tuple[Syntax, ...]]:
     """Read lines of ``name; slots; operands``, by mnemonic, long names first."""
     found: dict[str, list[Syntax]] = {}
-    for line in table.strip().splitlines():
+    for line in table.strip().replace("\\\n", "").splitlines():
         name, slots, operands = (x.split() for x in line.split(";"))
         words = tuple(name[0].split("."))
         is_known = slots != ["*"]
@@ -95,8 +95,10 @@ st; -|weak -|global|local -|KEEP1 -|KEEP2 -|HINT -|VECTOR DATA; [SPACE] {~T} u64
 st; volatile -|STRONG|local -|VECTOR DATA; [SPACE] {~T}
 st; relaxed|release SCOPE -|STRONG -|KEEP1 -|KEEP2 -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
 st; mmio relaxed sys -|global DATA; [SPACE] {~T}
-atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION -|KEEP1 -|HINT -|VECTOR DATA; ={T}_ [SPACE] {T} {T}? u64?
-atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION noftz -|KEEP1 -|HINT -|VECTOR HALF; ={T}_ [SPACE] {T} {T}? u64?
+atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION -|KEEP1 -|HINT -|VECTOR DATA; ={T}_ [SPACE] \\
+{T} {T}? u64?
+atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION noftz -|KEEP1 -|HINT -|VECTOR HALF; ={T}_ \\
+[SPACE] {T} {T}? u64?
 red; -|relaxed|release -|SCOPE -|STRONG OPERATION -|KEEP1 -|HINT -|VECTOR DATA; [SPACE] {T} u64?
 red; -|relaxed|release -|SCOPE -|STRONG OPERATION noftz -|KEEP1 -|HINT -|VECTOR HALF; [SPACE] {T} u64?
 cvta.to; SPACE u32|u64; =T T
@@ -143,26 +145,26 @@ mbarrier.try_wait.parity; -|acquire|relaxed -|cta|cluster -|SHARED b64; =pred [s
 mbarrier.pending_count; b64; =u32 u64
 bar.sync; ; barrier threads?
 bar.arrive; ; barrier threads
-bar.red; popc u32; =u32 barrier threads? pred!
-bar.red; and|or pred; =pred barrier threads? pred!
+bar.red; popc u32; =u32 barrier threads? pred
+bar.red; and|or pred; =pred barrier threads? pred
 bar.warp.sync; ; u32
 bar.cta.sync; ; barrier threads?
 bar.cta.arrive; ; barrier threads
-bar.cta.red; popc u32; =u32 barrier threads? pred!
-bar.cta.red; and|or pred; =pred barrier threads? pred!
+bar.cta.red; popc u32; =u32 barrier threads? pred
+bar.cta.red; and|or pred; =pred barrier threads? pred
 barrier; sync -|aligned; barrier threads?
 barrier; arrive -|aligned; barrier threads
-barrier.red; popc -|aligned u32; =u32 barrier threads? pred!
-barrier.red; and|or -|aligned pred; =pred barrier threads? pred!
+barrier.red; popc -|aligned u32; =u32 barrier threads? pred
+barrier.red; and|or -|aligned pred; =pred barrier threads? pred
 barrier.cta; sync -|aligned; barrier threads?
 barrier.cta; arrive -|aligned; barrier threads
-barrier.cta.red; popc -|aligned u32; =u32 barrier threads? pred!
-barrier.cta.red; and|or -|aligned pred; =pred barrier threads? pred!
+barrier.cta.red; popc -|aligned u32; =u32 barrier threads? pred
+barrier.cta.red; and|or -|aligned pred; =pred barrier threads? pred
 barrier.cluster.arrive; -|release|relaxed -|aligned;
 barrier.cluster.wait; -|acquire -|aligned;
 shfl; -|sync up|down|bfly|idx b32; =b32| b32 b32 b32 u32?
-vote; -|sync ballot b32; =b32 pred! u32?
-vote; -|sync all|any|uni pred; =pred pred! u32?
+vote; -|sync ballot b32; =b32 pred u32?
+vote; -|sync all|any|uni pred; =pred pred u32?
 match; any sync b32|b64; =u32 T u32
 match; all sync b32|b64; =u32_| T u32
 redux; sync add|min|max u32|s32; =u32 u32 u32
@@ -173,18 +175,22 @@ activemask; b32; =b32
 ldmatrix; sync aligned SHAPE NUMBER -|trans -|SHARED b16|b8|b8x16 -|b6x16_p32|b4x16_p64; ={b32} [shared]
 stmatrix; sync aligned SHAPE NUMBER -|trans -|SHARED b16|b8; [shared] {b32}
 movmatrix; sync aligned SHAPE trans b16; =b32 %b32
-mma; sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT FORMAT FORMAT FORMAT -|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} *
-mma; sp|sp::ordered_metadata sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT FORMAT FORMAT FORMAT -|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} %b32 # *
+mma; sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT FORMAT FORMAT FORMAT \\
+-|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} *
+mma; sp|sp::ordered_metadata sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT \\
+FORMAT FORMAT FORMAT -|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} %b32 # *
 wmma.load.a; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={A} [SPACE] u32?
 wmma.load.b; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={A} [SPACE] u32?
 wmma.load.c; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={D} [SPACE] u32?
 wmma.store.d; sync aligned LAYOUT SHAPE -|SPACE FORMAT; [SPACE] {D} u32?
-wmma.mma; -|and|xor -|popc sync aligned LAYOUT LAYOUT SHAPE -|rn|rz|rm|rp FORMAT FORMAT -|FORMAT -|FORMAT -|satfinite; ={D} {A} {B} {C}
+wmma.mma; -|and|xor -|popc sync aligned LAYOUT LAYOUT SHAPE -|rn|rz|rm|rp FORMAT FORMAT -|FORMAT -|FORMAT \\
+-|satfinite; ={D} {A} {B} {C}
 wgmma.fence; sync aligned;
 wgmma.commit_group; sync aligned;
 wgmma.wait_group; sync aligned; #
-wgmma.mma_async; sync aligned SHAPE FORMAT FORMAT FORMAT -|and -|popc -|satfinite; ={D} descriptor u64 pred! #? #? #? #?
-wgmma.mma_async; sp sync aligned SHAPE FORMAT FORMAT FORMAT -|satfinite; ={D} descriptor u64 u32 # pred! #? #? #? #?
+wgmma.mma_async; sync aligned SHAPE FORMAT FORMAT FORMAT -|and -|popc -|satfinite; ={D} descriptor u64 scale #? \\
+#? #? #?
+wgmma.mma_async; sp sync aligned SHAPE FORMAT FORMAT FORMAT -|satfinite; ={D} descriptor u64 u32 # scale #? #? #? #?
 setmaxnreg.inc; sync aligned u32; #
 setmaxnreg.dec; sync aligned u32; #
 pmevent; -|mask; #
@@ -198,5 +204,5 @@ brkpt; ;
 """
 
 SYNTAXES: dict[str, tuple[Syntax, ...]] = _rows(_TABLE)
-"""Syntaxes by mnemonic, those of long names first (PTX ISA 9.1, the syntax of each instruction; ptxas 13.0 and 13.5 judge
-orders of modifiers and kinds of operands so, `tests/ptx/steps/data/spellings.txt`)."""
+"""Syntaxes by mnemonic, those of long names first (PTX ISA 9.1, the syntax of each instruction; ptxas 13.0 and 13.5
+judge orders of modifiers and kinds of operands so, `tests/ptx/steps/data/spellings.txt`)."""
