@@ -28,8 +28,8 @@ _TOKEN = re.compile(r"\.?[A-Za-z_%$][\w$%]*(?:::[a-z_]\w*)*|0[fFdDxX][0-9A-Fa-f]
 _WORDS = (
     ".f32 .s32 .u32 .b32 .f64 .b64 .u64 .s64 .f16 .b16 .u16 .f16x2 .bf16 .bf16x2 .pred .rn .rz .ftz .sat .approx .full "
     ".global .shared .local .const .param .v2 .v4 .lo .hi .wide .sync .aligned .x1 .x4 .trans .row .col .uni .to .ca "
-    ".cg .nc .volatile .relaxed .gpu .lt .eq .and 0 1 2 16 32 -1 4608 4294967296 0f3F800000 0d3FF0000000000000 1.5 _ ! % "
-    "%tid.x %clock64"
+    ".cg .nc .volatile .relaxed .gpu .lt .eq .and 0 1 2 16 32 -1 4608 4294967296 0f3F800000 0d3FF0000000000000 1.5 _ ! "
+    "% %tid.x %clock64"
 ).split()
 
 

@@ -60,7 +60,7 @@ def _lookup(opcode: str) -> CvtForm:
 def _register_width(instruction: Instruction, least: int) -> int:
     target = instruction.operands[0] if instruction.operands else None
     bits = bits_of_type(target.type) if isinstance(target, Register) and target.type != "pred" else least
-    return max(least, bits) if bits in UNSIGNED else least  # a width that no register has is refused where it is written
+    return max(least, bits) if bits in UNSIGNED else least  # other widths are refused where they are written
 
 
 def _extended(compute: Callable[..., Array], width: int) -> Callable[..., Array]:

@@ -119,7 +119,8 @@ def require_source(instruction: Instruction, operand: Operand | None, asked: str
 
 def _require_constant(instruction: Instruction, operand: Immediate, asked: str) -> None:
     mnemonic, modifiers = instruction.mnemonic, instruction.modifiers
-    if asked == "pred" and (operand.kind != "int" or not {"bf16", "bf16x2"}.isdisjoint(modifiers)):
+    of_bf16 = mnemonic in ("set", "setp") and not {"bf16", "bf16x2"}.isdisjoint(modifiers)
+    if asked == "pred" and (operand.kind != "int" or of_bf16):
         refuse(instruction, "takes a predicate here, no constant")
     if mnemonic[0] == "v" and mnemonic[-1] in "24":
         refuse(instruction, "takes registers, no constants")

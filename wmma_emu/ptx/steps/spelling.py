@@ -133,7 +133,7 @@ def _in_slots(words: tuple[str, ...], syntax: Syntax) -> tuple[str, ...] | None:
 
 
 def in_the_manuals_order(program: KernelProgram) -> KernelProgram:
-    """Bring the modifiers of all instructions to the manual's order; those that no order makes legal stay as they are."""
+    """Bring all modifiers to the manual's order; those that no order makes legal stay as they are."""
     known: dict[str, tuple[str, ...] | None] = {}
     changed: dict[int, Instruction] = {}
     for place, instruction in enumerate(program.instructions):
