@@ -81,7 +81,7 @@ def reason_against_register(register: Register, asked: str, *, is_relaxed: bool 
     bits, wanted = bits_of_type(register.type), _bits(asked)
     if bits != wanted:
         return f"{given}, {bits} bits, where the operand is of .{asked}, {wanted} bits"
-    return f"{given} where the operand is of .{asked}: registers of bits (.b{wanted}) agree with it, or move it with mov.b{wanted}"
+    return f"{given} where the operand is of .{asked}, with which .b{wanted} agrees: move it with mov.b{wanted}"
 
 
 def reason_against_constant(constant: Immediate, asked: str) -> str | None:
@@ -102,7 +102,8 @@ def reason_against_constant(constant: Immediate, asked: str) -> str | None:
             return None
         bits = int(asked[1:])
         pattern = f"0{'f' if bits == 32 else 'd'}{constant.value % (1 << bits):0{bits // 4}X}"
-        return f"the integer {constant.value} is no operand of .{asked}: write {constant.value}.0, or the pattern {pattern}"
+        number = constant.value
+        return f"the integer {number} is no operand of .{asked}: write {number}.0, or the pattern {pattern}"
     plain = _PLAIN.match(asked)
     if plain is None or plain[1] == "f":
         return f"a constant is no operand of .{asked}: mov it into a register" if asked != "pred" else None

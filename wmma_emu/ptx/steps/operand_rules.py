@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the assembler asks of the operands of an instruction of one thread: registers and constants of the right kind."""
+"""What the assembler asks of the operands of an instruction of one thread: that they are of the right kind."""
 
 from collections.abc import Iterator
 from typing import NoReturn
