@@ -144,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         taken += 1
         errors = ptxas.errors(mutant.text, target_of(mutant.text))
-        for line, reason in sorted(errors.items())[:1]:
+        for line, reason in sorted(x for x in errors.items() if x[1])[:1]:  # ptxas may crash without a word
             wrong += 1
             lines = mutant.text.splitlines()
             print(f"{mutant.name}, {mutant.kernel}, line {line}: {reason}: {lines[line - 1].strip() if line else ''}")

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 
+from wmma_emu.ptx.program.operand_kinds import described
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
@@ -16,7 +17,6 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.steps.addresses import space_of
 from wmma_emu.ptx.steps.machine_vectors import require_vector, type_of_data
-from wmma_emu.ptx.steps.operand_kinds import described
 from wmma_emu.ptx.steps.operand_rules import refuse, require_source, require_target
 from wmma_emu.ptx.steps.spelling import syntax_of
 from wmma_emu.ptx.steps.syntax_table import SYNTAXES, Syntax

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What the assembler asks of the vectors of an instruction: registers of one type, which is that of its data."""
 
+from wmma_emu.ptx.program.operand_kinds import described, reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Symbol, VectorOperand
-from wmma_emu.ptx.steps.operand_kinds import described, reason_against_constant, reason_against_register
 from wmma_emu.ptx.steps.operand_rules import refuse, refuse_for, require_source, require_target
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES

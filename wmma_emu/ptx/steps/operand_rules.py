@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.program.operand_kinds import described, reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
@@ -18,7 +19,6 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.steps.forms import Form
-from wmma_emu.ptx.steps.operand_kinds import described, reason_against_constant, reason_against_register
 from wmma_emu.ptx.steps.rows import CARRY
 from wmma_emu.ptx.steps.spelling import ordered
 from wmma_emu.ptx.widths import bits_of_type

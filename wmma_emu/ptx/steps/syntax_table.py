@@ -24,7 +24,7 @@ class Syntax(NamedTuple):
     slots : tuple of Slot
         The other modifiers, in the manual's order.
     operands : tuple of str
-        Kinds of operands (`wmma_emu.ptx.steps.operand_kinds`), those that may be left out with a question mark; "*":
+        Kinds of operands (`wmma_emu.ptx.steps.machine_operands`), those that may be left out with a question mark; "*":
         those from here on are judged elsewhere.
     is_known : bool
         Whether the modifiers are listed; else they are judged elsewhere.
@@ -84,8 +84,10 @@ def _rows(table: str) -> dict[str, tuple[Syntax, ...]]:
 
 _TABLE = """
 ld; -|weak -|SPACE -|LOADED -|HINT -|VECTOR DATA; ={~T} [SPACE] u64?
-ld; -|weak -|global -|LOADED -|nc -|HINT -|AHEAD -|unified -|VECTOR DATA; ={~T} [SPACE] u64?
-ld; -|weak -|global|local -|nc -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; -|weak -|global -|LOADED -|HINT -|AHEAD -|unified -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; -|weak global -|LOADED nc -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; -|weak -|global|local -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; -|weak global nc -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
 ld; volatile -|STRONG|local -|AHEAD -|VECTOR DATA; ={~T} [SPACE]
 ld; relaxed|acquire SCOPE -|STRONG -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
 ld; mmio relaxed sys -|global DATA; ={~T} [SPACE]
