@@ -31,7 +31,7 @@ OPERANDS = (
 
 DELIBERATE = {
     r"movmatrix\S* .*(%p5|0f)": "ptxas takes predicates and constants for words",
-    r"mbarrier\.init\S* .*, 4294967296": "ptxas 13.0 takes a count that 13.5 refuses",
+    r"mbarrier\.init\S* .*, (-1|4294967296)": "ptxas 13.0 takes counts that 13.5 refuses",
     r"mma\.sp\S* .*%p5, 0;": "ptxas takes a predicate for the metadata",
     r"mma\.sp\S* .*, \d+;": "a selector that the shape has not",
     r"bar\.red\S* %u1, 0, [-\d]": "a constant for the predicate",

@@ -147,6 +147,21 @@ def test_a_refusal_says_why(line, said):
     assert module["other"][1, 1]().completed
 
 
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("%f1", "argument or result 1: %f1 is a register of .f32 where the operand is of .u32"),
+        ("%rd1", "argument or result 1: %rd1 is a register of .b64, 64 bits"),
+        ("0f3F800000", "argument or result 1: a constant of floating point is no operand of .u32"),
+    ],
+)
+def test_arguments_of_calls_are_of_the_parameters_type(argument, said):
+    function = ".func f(.param .u32 a) { ret; }\n"
+    text = f"{HEAD}{function}.entry k() {{ {REGISTERS}\ncall f, ({argument});\nret; }}"
+    (missing,) = we.ptx.Module(text)["k"].compiled.missing
+    assert said in missing.reason and missing.line == 6
+
+
 @pytest.mark.parametrize("number", ["0xEA", "0x1EA", "-22"])
 def test_a_table_of_lop3_is_taken_modulo_256(number):
     text = f"""{HEAD}.entry k(.param .u64 p) {{ .reg .b64 %a; .reg .b32 %r<5>; ld.param.u64 %a, [p];

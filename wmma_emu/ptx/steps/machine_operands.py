@@ -23,7 +23,7 @@ from wmma_emu.ptx.steps.syntax_table import SYNTAXES, Syntax
 
 __all__ = ["require_legal_operands"]
 
-_MOST_BARRIERS, _WARP, _MOST_ARRIVALS = 16, 32, (1 << 20) - 1
+_MOST_BARRIERS, _WARP, _MOST_ARRIVALS, _WORD = 16, 32, (1 << 20) - 1, 1 << 32
 
 
 def require_legal_operands(instruction: Instruction) -> None:
@@ -69,7 +69,7 @@ def _require(instruction: Instruction, operand: Operand | None, kind: str) -> No
     if kind in _CONSTANTS:
         asked, is_legal, said = _CONSTANTS[kind]
         require_source(instruction, operand, asked)
-        if isinstance(operand, Immediate) and not is_legal(operand.value % (1 << 32), instruction):
+        if isinstance(operand, Immediate) and not is_legal(operand.value, instruction):
             refuse(instruction, said.format(operand.value))
     elif kind[0] == "[":
         _require_address(instruction, operand)
@@ -99,14 +99,14 @@ def _require(instruction: Instruction, operand: Operand | None, kind: str) -> No
 _IsLegal = Callable[[int, Instruction], bool]
 
 _CONSTANTS: dict[str, tuple[str, _IsLegal, str]] = {
-    "barrier": ("u32", lambda n, _: n < _MOST_BARRIERS, "there is no barrier {}: a block has 16, from 0 on"),
+    "barrier": ("u32", lambda n, _: n % _WORD < _MOST_BARRIERS, "there is no barrier {}: a block has 16, from 0 on"),
     "threads": (
-        "u32", lambda n, x: n % _WARP == 0 and (n > 0 or "arrive" not in x.modifiers),
+        "u32", lambda n, x: n % _WARP == 0 and (n % _WORD > 0 or "arrive" not in x.modifiers),
         "{} threads are no whole number of warps of 32 threads, from one on where threads only arrive",
     ),
     "count": ("u32", lambda n, _: 0 < n <= _MOST_ARRIVALS, "a phase has 1 to 1048575 arrivals, not {}"),
-    "parity": ("u32", lambda n, _: n < 2, "a parity is 0 or 1, not {}"),
-    "scale": ("pred", lambda n, _: n < 2, "takes a predicate for scale-d, or 0 or 1, not {}"),
+    "parity": ("u32", lambda n, _: n in (0, 1), "a parity is 0 or 1, not {}"),
+    "scale": ("pred", lambda n, _: n in (0, 1), "takes a predicate for scale-d, or 0 or 1, not {}"),
 }  # fmt: skip
 """Operands of a type whose constants have limits: the type, which are legal, and what is said of others."""
 

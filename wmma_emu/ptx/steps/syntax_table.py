@@ -49,7 +49,7 @@ _CLASSES = {
     "HINT": "L2::cache_hint",
     "AHEAD": "L2::(64|128|256)B",
     "VECTOR": "v2|v4|v8",
-    "DATA": "[busf](8|16|32|64)|b128",
+    "DATA": "[bus](8|16|32|64)|f(32|64)|b128",
     "SHAPE": r"m\d+n\d+(k\d+)?",
     "NUMBER": "x1|x2|x4",
     "LAYOUT": "row|col",
