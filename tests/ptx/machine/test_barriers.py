@@ -196,7 +196,10 @@ def test_warps_that_wait_at_different_barriers_are_a_deadlock_that_says_who_wait
 
 @pytest.mark.parametrize(("operands", "said"), [("16", "barrier 16 does not exist"), ("1, 33", "33 threads")])
 def test_barriers_that_do_not_exist_are_reported(operands, said):
-    (found,) = launch(f"bar.sync {operands};", numbers()).findings
+    given = operands.split(", ")
+    moves = " ".join(f"mov.b32 %r{i + 2}, {x};" for i, x in enumerate(given))
+    registers = ", ".join(f"%r{i + 2}" for i in range(len(given)))
+    (found,) = launch(f"{moves}\nbar.sync {registers};", numbers()).findings
     assert found.kind == "illegal operand" and said in found.message
 
 

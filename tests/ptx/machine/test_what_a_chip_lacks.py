@@ -18,7 +18,8 @@ REGISTERS = (
 
 
 def missing(line: str, arch: str) -> list[tuple[str, str]]:
-    text = f".version 8.8\n.target {arch}\n.address_size 64\n.visible .entry k() {{\n{REGISTERS}\n{line}\nret;\n}}\n"
+    target = f"{arch}a" if line.startswith("setmaxnreg") and arch >= "sm_90" else arch
+    text = f".version 8.8\n.target {target}\n.address_size 64\n.visible .entry k() {{\n{REGISTERS}\n{line}\nret;\n}}\n"
     (kernel,) = we.ptx.Module(text, arch=arch).explain().kernels
     return [(x.opcode, x.reason) for x in kernel.missing]
 

@@ -111,12 +111,12 @@ def test_parameters_of_scopes_that_follow_one_another_share_their_place():
 def test_registers_as_parameters_are_moved():
     found = kernel(
         ".func (.reg .b32 r, .reg .pred q) f(.reg .f32 a, .reg .u16 b) { mov.b32 r, a; ret; }\n"
-        ".entry k() { .reg .b32 %r<3>; .reg .pred p;\n@p call (%r1, p), f, (0f3F800000, %r2); ret; }"
+        ".entry k() { .reg .b32 %r<3>; .reg .s16 %h<3>; .reg .pred p;\n@p call (%r1, p), f, (0f3F800000, %h2); ret; }"
     ).instructions
     assert [x.opcode for x in found] == ["mov.f32", "mov.b16", "call", "mov.b32", "mov.pred", "ret", "mov.b32", "ret"]
     assert all(x.guard == found[2].guard and x.line == 6 for x in found[:5])
     assert found[0].operands[1] == Immediate("f32", 0x3F800000)
-    assert found[1].operands[1].name == "%r2"
+    assert found[1].operands[1].name == "%h2"
     assert [x.name for x in found[3].operands] == ["%r1", "r"]
     assert [x.name for x in found[4].operands] == ["p", "q"]
     assert found[2].callee == 6

@@ -86,7 +86,7 @@ VALUE_STEPS_SOURCES = {case.name: case.form.sources for case in scalar_cases()}
         ("setp.lt.f16x2", [R] * 3, "a pair p|q"),
         ("setp.lt.f16", [PairOperand(R, R), R, R], "one result"),
         ("lop3.b32", [R] * 5, "immLut"),
-        ("lop3.b32", [R] * 4 + [Immediate("int", 256)], "0 to 255"),
+        ("lop3.b32", [R] * 4 + [Immediate("f32", 0)], "an integer constant"),
         ("mov.b64", [R, VectorOperand((R, R, R))], "takes no {...} of 3"),
         ("mov.b32", [VectorOperand((R, R)), VectorOperand((R, R))], "not both"),
         ("cvt.f16.f32", [R] * 2, "rounding"),

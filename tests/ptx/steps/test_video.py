@@ -30,9 +30,10 @@ def recording():
 
 def run(opcode, *sources):
     """Result of an instruction on numbers."""
-    operands = ", ".join(f"{x:#x}" for x in sources)
-    text = f""".entry k(.param .u64 out) {{ .reg .b64 %a; .reg .b32 %r;
-        ld.param.u64 %a, [out]; {opcode} %r, {operands}; st.global.b32 [%a], %r; ret; }}"""
+    moves = " ".join(f"mov.b32 %s{i}, {x:#x};" for i, x in enumerate(sources))
+    operands = ", ".join(f"%s{i}" for i in range(len(sources)))
+    text = f""".entry k(.param .u64 out) {{ .reg .b64 %a; .reg .b32 %r; .reg .b32 %s<4>;
+        ld.param.u64 %a, [out]; {moves} {opcode} %r, {operands}; st.global.b32 [%a], %r; ret; }}"""
     out = np.zeros(1, np.uint32)
     we.ptx.Module(HEAD + text)["k"][1, 1](out)
     return int(out[0])

@@ -51,10 +51,10 @@ def test_variables_have_space_type_alignment_sizes_and_attributes():
 
 def test_registers_may_be_declared_by_number():
     body = (
-        parse(HEAD + ".entry k() { .reg .b32 %r<99999999999>, x; .reg .pred %p<0x10>; .reg.u64 y; }").functions[0].body
+        parse(HEAD + ".entry k() { .reg .b32 %r<4294967295>, x; .reg .pred %p<0x10>; .reg.u64 y; }").functions[0].body
     )
     assert [(x.name, x.count, x.type) for x in body] == [
-        ("%r", 99999999999, "b32"), ("x", None, "b32"), ("%p", 16, "pred"), ("y", None, "u64"),
+        ("%r", 4294967295, "b32"), ("x", None, "b32"), ("%p", 16, "pred"), ("y", None, "u64"),
     ]  # fmt: skip
 
 

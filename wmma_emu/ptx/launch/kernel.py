@@ -35,6 +35,7 @@ from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.folding import fold
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.steps.forms import Binding
+from wmma_emu.ptx.steps.spelling import in_the_manuals_order
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.launch.module import Module
@@ -72,12 +73,14 @@ class Kernel:
     def __init__(self, module: "Module", program: KernelProgram) -> None:
         self.module = module
         policy = module.open_roundings.policy
-        program, self.folded = fold(program, evaluate, contracts=policy != "never")
+        program, self.folded = fold(in_the_manuals_order(program), evaluate, contracts=policy != "never")
         contracted, self.contraction = module.open_roundings.decide(program)
         self.program, self.contracted = contracted.program, contracted.lines
         self.name, self.called = program.name, plain_name(program.name) or program.name
         self.types: SourceTypes = types_of_name(program)
-        self.binding = Binding(self.program, module.arch, module.engine)
+        self.binding = Binding(
+            self.program, module.arch, module.engine, target=module.program.target, version=module.program.version
+        )
 
     @cached_property
     def compiled(self) -> Compiled:

@@ -52,7 +52,7 @@ def takes_part(instruction: Instruction) -> Operand | str | None:
         return "live" if instruction.mnemonic == "bar" or "aligned" in instruction.modifiers else None
     if instruction.mnemonic in WHOLE_WARP:
         return "all"
-    if "sync" not in instruction.modifiers:
+    if "sync" not in instruction.modifiers or not instruction.operands:
         return None
     if instruction.mnemonic in _NAMES_LANES:
         return instruction.operands[-1]

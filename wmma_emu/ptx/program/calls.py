@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from wmma_emu.ptx.program.faults import shown
 from wmma_emu.ptx.program.module_names import require_complete
+from wmma_emu.ptx.program.operand_kinds import reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Copy,
@@ -124,6 +125,8 @@ class _Handing:
         if isinstance(source, VectorOperand) or isinstance(target, VectorOperand):
             self._hand_vector(source, target, formal, number)
             return
+        self._require_type(source, formal, number)
+        self._require_type(target, formal, number)
         kind = "b" + str(8 * BYTES[formal.type]) if formal.type not in ("f32", "f64", "pred") else formal.type
         if isinstance(source, Symbol) and isinstance(target, Symbol):
             if source.bytes != target.bytes:
@@ -138,6 +141,16 @@ class _Handing:
             self._add("ld", ("param", kind), (target, AddressOperand(source)))
         else:
             self._add("mov", (kind,), (target, source))
+
+    def _require_type(self, operand: Operand, formal: VariableText, number: int) -> None:
+        """Refuse a register or a constant of another kind than the parameter's type."""
+        reason = None
+        if isinstance(operand, Register):
+            reason = reason_against_register(operand, formal.type)
+        elif isinstance(operand, Immediate) and formal.type[0] != "b":
+            reason = reason_against_constant(operand, formal.type)
+        if reason is not None:
+            self.linker.resolver.unsupported(self.text, f"argument or result {number}: {reason}")
 
     def _hand_vector(self, source: Operand, target: Operand, formal: VariableText, number: int) -> None:
         """Hand a vector over: to one of the same elements, or as one value of as many bits."""

@@ -10,7 +10,7 @@ from wmma_emu.ptx.program.program import Instruction, Special, VectorOperand
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.state import MODELLED_SPECIALS
 
-__all__ = ["FIRST_CHIPS", "FirstChip", "first_chip_of", "require_available", "require_since"]
+__all__ = ["FIRST_CHIPS", "FirstChip", "first_chip_of", "require_available", "require_since", "require_target_has"]
 
 
 class FirstChip(NamedTuple):
@@ -138,3 +138,40 @@ def require_available(instruction: Instruction, arch: Arch) -> None:
 def _specials(operand: object) -> tuple[Special, ...]:
     elements = operand.elements if isinstance(operand, VectorOperand) else (operand,)
     return tuple(x for x in elements if isinstance(x, Special))
+
+
+_OF_ONE_CHIP = ("wgmma", "setmaxnreg")
+"""Instructions of targets with a suffix: sm_90a, sm_100f."""
+
+_SYNC_SINCE, _INDEPENDENT_THREADS = (6, 4), 70
+
+
+def require_target_has(instruction: Instruction, target: str, version: str) -> None:
+    """Refuse what ptxas refuses for a text's ``.target`` and ``.version``, whatever chip runs it.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+
+    Examples
+    --------
+    >>> fence = Instruction("wgmma.fence.sync.aligned", "wgmma", ("fence", "sync", "aligned"), (), None, 7, 1)
+    >>> require_target_has(fence, "sm_90a", "8.0")
+    >>> require_target_has(fence, "sm_90", "8.0")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: line 7: wgmma.fence.sync.aligned: needs .target sm_90a, and the text is
+    for sm_90
+    """
+    if instruction.mnemonic in _OF_ONE_CHIP and target[-1:].isdigit():
+        raise _refusal(instruction, f"needs .target {target}a, and the text is for {target}")
+    if instruction.mnemonic in ("vote", "shfl") and "sync" not in instruction.modifiers:
+        release = tuple(int(x) for x in version.split("."))
+        if release >= _SYNC_SINCE and int(target.strip("sm_af") or 0) >= _INDEPENDENT_THREADS:
+            raise _refusal(
+                instruction, f"is not for {target} since PTX 6.4: write {instruction.mnemonic}.sync with a membermask"
+            )
+
+
+def _refusal(instruction: Instruction, why: str) -> UnsupportedInstructionError:
+    return UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")

@@ -80,7 +80,7 @@ def _bmsk(instruction: Instruction, mode: str, kind: str) -> Form:
             beyond = beyond | (a >= 32) | (b >= 32)
         return above & ~np.where(beyond, _ZERO, every << (end & np.uint32(31)))
 
-    return Form((kind,), (kind, kind), mask)
+    return Form(("u32",), ("u32", "u32"), mask)
 
 
 def _szext(instruction: Instruction, mode: str, kind: str) -> Form:
@@ -133,7 +133,7 @@ def _bfind(instruction: Instruction, shiftamt: str, kind: str) -> Form:
 
 
 def _fns(instruction: Instruction, kind: str) -> Form:
-    return Form(("b32",), ("b32", "u32", "s32"), _find_nth)
+    return Form(("b32",), ("b32", "b32", "b32"), _find_nth)
 
 
 def _find_nth(mask: Array, base: Array, offset: Array) -> Array:

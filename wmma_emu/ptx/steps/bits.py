@@ -118,9 +118,9 @@ def lookup_of_three(table: int) -> Callable[[Array, Array, Array], Array]:
 
 def _table_of(instruction: Instruction, position: int) -> int:
     given = instruction.operands[position] if len(instruction.operands) > position else None
-    if not isinstance(given, Immediate) or not 0 <= given.value <= 0xFF:
-        raise UnsupportedInstructionError(f"immLut of {instruction.opcode} is a constant from 0 to 255")
-    return given.value
+    if not isinstance(given, Immediate) or given.kind != "int":
+        raise UnsupportedInstructionError(f"immLut of {instruction.opcode} is an integer constant")
+    return given.value & 0xFF  # as ptxas 13.0 takes it
 
 
 def _lop3(instruction: Instruction, kind: str) -> Form:

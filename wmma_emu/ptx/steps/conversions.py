@@ -59,7 +59,8 @@ def _lookup(opcode: str) -> CvtForm:
 
 def _register_width(instruction: Instruction, least: int) -> int:
     target = instruction.operands[0] if instruction.operands else None
-    return max(least, bits_of_type(target.type)) if isinstance(target, Register) and target.type != "pred" else least
+    bits = bits_of_type(target.type) if isinstance(target, Register) and target.type != "pred" else least
+    return max(least, bits) if bits in UNSIGNED else least  # other widths are refused where they are written
 
 
 def _extended(compute: Callable[..., Array], width: int) -> Callable[..., Array]:
@@ -149,13 +150,13 @@ _SHORT: dict[str, Callable[..., Array]] = {
 def _pack(instruction: Instruction, sat: str, narrow: str, wide: str) -> Form:
     clamp = _clamped(narrow)
     sixteen = np.uint32(16)
-    return Form(("b32",), (wide, wide), lambda a, b: clamp(a) << sixteen | clamp(b))
+    return Form(("u32",), (wide, wide), lambda a, b: clamp(a) << sixteen | clamp(b))
 
 
 def _pack_into(instruction: Instruction, sat: str, narrow: str, wide: str, rest: str) -> Form:
     clamp, bits = _clamped(narrow), bits_of_type(narrow)
     width, both = np.uint32(bits), np.uint32(2 * bits)
-    return Form(("b32",), (wide, wide, rest), lambda a, b, c: clamp(a) << width | clamp(b) | c << both)
+    return Form(("u32",), (wide, wide, rest), lambda a, b, c: clamp(a) << width | clamp(b) | c << both)
 
 
 def _clamped(narrow: str) -> Callable[[Array], Array]:

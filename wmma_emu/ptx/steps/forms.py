@@ -42,11 +42,16 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What a step may know when it is made: the program, the chip, and the engine of matrix products."""
+    """What a step may know when it is made: the program, the chip, and the engine of matrix products.
+
+    ``target`` and ``version`` are those of the text, "" and "1.0" where there is none.
+    """
 
     program: KernelProgram
     arch: Arch
     engine: str = "auto"
+    target: str = ""
+    version: str = "1.0"
 
 
 Step = Callable[["State", Active], None]

@@ -54,6 +54,8 @@ def body(reader: Reader) -> tuple[Statement, ...]:
 def _label(reader: Reader, token: str) -> Statement:
     """Read ``name:``, and the directive behind it that the name is for."""
     line, column = reader.position(reader.place)
+    if "." in token:
+        reader.fail("the name of a label, which has no '.'")
     reader.place += 2
     if reader.tokens[reader.place] in (".branchtargets", ".calltargets", ".callprototype"):
         return directive(reader, token)

@@ -23,6 +23,8 @@ _MOST_SIZES = 32
 
 _LARGEST_ALIGNMENT = 2**31
 
+_MOST_REGISTERS = 2**32
+
 _LINKING = frozenset(("extern", "visible", "weak", "common"))
 
 
@@ -186,6 +188,8 @@ def _register_count(reader: Reader) -> int:
     found = constant_of(token) if token[0].isdigit() else "is no number"
     if isinstance(found, str) or found.kind not in ("s64", "u64"):
         reader.fail("a number of registers")
+    if found.value >= _MOST_REGISTERS:
+        reader.fail(f"a number of registers below {_MOST_REGISTERS}")
     reader.place += 1
     return found.value
 

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""May an operand stand where a type is asked for: kinds and widths of registers, kinds of constants."""
+
+import re
+
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Immediate,
+    Operand,
+    PairOperand,
+    Predicate,
+    Register,
+    Special,
+    Symbol,
+    VectorOperand,
+)
+from wmma_emu.ptx.widths import bits_of_type
+
+__all__ = ["agrees", "described", "reason_against_constant", "reason_against_register"]
+
+_PLAIN = re.compile(r"([busf])(\d+)\Z")
+
+_PACKED = {"f16x2": ("b32", "f16x2"), "u16x2": ("b32", "f16x2"), "s16x2": ("b32", "f16x2"), "f16": ("b16", "f16")}
+"""Types of which ptxas takes registers of these types alone; of any other packed or small format, those of bits."""
+
+
+def agrees(register: str, asked: str, *, is_relaxed: bool = False) -> bool:
+    """Tell whether a register of a type may be an operand of a type.
+
+    Parameters
+    ----------
+    register, asked : str
+        As declared (``"f32"``), and as the instruction has it.
+    is_relaxed : bool
+        Whether the register may be wider, as in ld, st and cvt (PTX ISA 9.1, Operand Size Exceeding Instruction-Type
+        Size): never a floating-point register.
+
+    Notes
+    -----
+    PTX ISA 9.1, Type Checking: bits agree with any type of their size, signed and unsigned integers with each other,
+    floating-point types with themselves. ptxas 13.0 takes a register of .f16x2 for a word of bits or an integer.
+
+    Examples
+    --------
+    >>> agrees("b32", "f32"), agrees("u32", "s32"), agrees("f32", "u32"), agrees("b64", "f32", is_relaxed=True)
+    (True, True, False, True)
+    """
+    if "pred" in (register, asked):
+        return register == asked
+    given, wanted = bits_of_type(register), _bits(asked)
+    if given != wanted and not (is_relaxed and given > wanted):
+        return False
+    found = _PLAIN.match(asked)
+    if found is None or asked == "f16":
+        allowed = _PACKED.get(asked, (f"b{wanted}",))
+        return register in allowed or (is_relaxed and register[0] == "b")
+    if register[0] == "b" or found[1] == "b":
+        return True
+    if register == "f16x2":
+        return found[1] in "us"
+    if "f" in (register[0], found[1]):
+        return register == asked
+    return True
+
+
+def _bits(asked: str) -> int:
+    if asked == "tf32":
+        return 32
+    if asked[:1] == "e" or asked[:2] == "ue":
+        return 16 if asked.endswith("x2") else 32 if asked.endswith("x4") else 8
+    return bits_of_type(asked)
+
+
+def reason_against_register(register: Register, asked: str, *, is_relaxed: bool = False) -> str | None:
+    """Say why a register is no operand of a type; None where it is one."""
+    if agrees(register.type, asked, is_relaxed=is_relaxed):
+        return None
+    given = f"{register.name} is a register of .{register.type}"
+    if register.type == "pred" or asked == "pred":
+        return f"{given}; the operand is of .{asked}"
+    bits, wanted = bits_of_type(register.type), _bits(asked)
+    if bits != wanted:
+        return f"{given}, {bits} bits, where the operand is of .{asked}, {wanted} bits"
+    return f"{given} where the operand is of .{asked}, with which .b{wanted} agrees: move it with mov.b{wanted}"
+
+
+def reason_against_constant(constant: Immediate, asked: str) -> str | None:
+    """Say why a constant is no operand of a type; None where it is one.
+
+    Integers are operands of integer types and of bits; those of floating point of f32, f64, and of bits of their width.
+
+    Examples
+    --------
+    >>> reason_against_constant(Immediate("f32", 0x3F800000), "f32") is None
+    True
+    >>> reason_against_constant(Immediate("int", 4608), "f32")
+    'the integer 4608 is no operand of .f32: write 4608.0, or the pattern 0f00001200'
+    """
+    is_float = constant.kind != "int"
+    if asked in ("f32", "f64"):
+        if is_float:
+            return None
+        bits = int(asked[1:])
+        pattern = f"0{'f' if bits == 32 else 'd'}{constant.value % (1 << bits):0{bits // 4}X}"
+        number = constant.value
+        return f"the integer {number} is no operand of .{asked}: write {number}.0, or the pattern {pattern}"
+    plain = _PLAIN.match(asked)
+    if plain is None or plain[1] == "f":
+        return f"a constant is no operand of .{asked}: mov it into a register" if asked != "pred" else None
+    if is_float and (plain[1] != "b" or constant.kind[1:] != plain[2]):
+        return f"a constant of floating point is no operand of .{asked}: write an integer, or its pattern"
+    return None
+
+
+def described(operand: Operand | None) -> str:
+    """Name an operand in a message.
+
+    Examples
+    --------
+    >>> described(None), described(Special("tid.x"))
+    ('the sink _', 'the special register %tid.x')
+    """
+    if isinstance(operand, Register):
+        return f"the register {operand.name}"
+    if isinstance(operand, Immediate):
+        return "a constant"
+    if isinstance(operand, Special):
+        return f"the special register %{operand.name}"
+    if isinstance(operand, Symbol):
+        return f"the variable {operand.name}"
+    if isinstance(operand, AddressOperand):
+        return "an address in [ ]"
+    if isinstance(operand, Predicate):
+        return f"!{operand.register.name}"
+    if isinstance(operand, VectorOperand):
+        return "a vector"
+    return "a pair" if isinstance(operand, PairOperand) else "the sink _"

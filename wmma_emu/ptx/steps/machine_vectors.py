@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""What the assembler asks of the vectors of an instruction: registers of one type, which is that of its data."""
+
+from wmma_emu.ptx.program.operand_kinds import described, reason_against_constant, reason_against_register
+from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Symbol, VectorOperand
+from wmma_emu.ptx.steps.operand_rules import refuse, refuse_for, require_source, require_target
+from wmma_emu.ptx.widths import bits_of_type
+from wmma_emu.scalar.cvt_table import CVT_TYPES
+
+__all__ = ["require_vector", "type_of_data"]
+
+_VECTORS_ALONE = ("ldmatrix", "stmatrix", "mma", "wmma", "wgmma")
+"""Instructions whose vectors are written in braces, also those of one element."""
+
+_OF_PRODUCTS = {"f16": "f16x2", "bf16": "bf16x2", "tf32": "tf32", "f64": "b64"}
+"""Types of the registers of A and B; of others, words of bits."""
+
+
+def type_of_data(instruction: Instruction, kind: str) -> str:
+    """Name the type that a kind stands for: "T" is the last modifier's, A to D those of a matrix."""
+    if kind == "T":
+        return instruction.modifiers[-1]
+    return _type_of_matrix(instruction, kind) if kind in ("A", "B", "C", "D") else kind
+
+
+def _type_of_matrix(instruction: Instruction, letter: str) -> str:
+    formats = [x for x in instruction.modifiers if x in CVT_TYPES or x in ("b1", "s4", "u4", "f64")]
+    is_wmma = instruction.mnemonic == "wmma"
+    if letter in "AB":
+        name = formats[1] if len(formats) > 2 else formats[0]
+        return ("b64" if name == "f64" else "b32") if is_wmma else _OF_PRODUCTS.get(name, "b32")
+    name = formats[0] if letter == "D" else formats[3 if len(formats) > 3 else -1]
+    return name if name in ("f32", "f64", "s32") else "b32" if is_wmma else "f16x2"
+
+
+def require_vector(instruction: Instruction, operand: Operand | None, kind: str, *, is_written: bool = False) -> None:
+    """Judge a vector, or a single operand where that may stand for one; "~" lets registers be wider.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+    """
+    is_relaxed, asked = kind[0] == "~", type_of_data(instruction, kind.lstrip("~"))
+    mnemonic = instruction.mnemonic
+    if isinstance(operand, VectorOperand):
+        if mnemonic in ("atom", "red") and len(operand.elements) == 1:
+            refuse(instruction, "takes a register here, not a vector of one")
+        if mnemonic == "wgmma" and None in operand.elements:
+            refuse(instruction, "reads its accumulators, which are registers, not the sink _")
+        _require_registers(instruction, operand, asked, is_relaxed)
+        _require_others(instruction, operand, asked, is_written)
+    elif mnemonic in _VECTORS_ALONE:
+        refuse(instruction, f"takes a vector in braces here, not {described(operand)}")
+    elif is_written:
+        require_target(instruction, operand, asked, is_relaxed=is_relaxed)
+    else:
+        require_source(instruction, operand, asked, is_relaxed=is_relaxed)
+
+
+def _require_registers(instruction: Instruction, vector: VectorOperand, asked: str, is_relaxed: bool) -> None:
+    """Require one type of all registers; where one is of bits, the vector is, and agrees with whatever is as wide."""
+    registers = [x for x in vector.elements if isinstance(x, Register)]
+    kinds = {"integers" if x.type[0] in "us" else x.type for x in registers if x.type[0] != "b"}
+    if len(kinds) > 1:
+        types = ", ".join(sorted({f".{x.type}" for x in registers}))
+        refuse(instruction, f"has a vector of registers of different types: {types}")
+    first = next((x for x in registers if x.type[0] == "b"), registers[0] if registers else None)
+    if first is None:
+        return
+    if not (is_relaxed and asked == "f32" and kinds == {"integers"}):  # which ptxas takes
+        refuse_for(instruction, reason_against_register(first, asked, is_relaxed=is_relaxed))
+    width = bits_of_type(first.type)
+    for x in registers:
+        refuse_for(instruction, reason_against_register(x, f"b{width}"))
+
+
+def _require_others(instruction: Instruction, vector: VectorOperand, asked: str, is_written: bool) -> None:
+    """Judge the elements that are no registers."""
+    for x in vector.elements:
+        if is_written and not (x is None or isinstance(x, Register)):
+            refuse(instruction, f"writes registers, not {described(x)}")
+        if isinstance(x, Symbol):
+            refuse(instruction, f"takes no variable: take the address of {x.name} with mov first")
+        if isinstance(x, Immediate) and asked[0] in "busf" and asked[1:].isdigit():
+            refuse_for(instruction, reason_against_constant(x, asked))

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""What the assembler asks of the operands of an instruction of one thread: that they are of the right kind."""
+
+from collections.abc import Iterator
+from typing import NoReturn
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.program.operand_kinds import described, reason_against_constant, reason_against_register
+from wmma_emu.ptx.program.program import (
+    Immediate,
+    Instruction,
+    Operand,
+    PairOperand,
+    Predicate,
+    Register,
+    Special,
+    Symbol,
+    VectorOperand,
+)
+from wmma_emu.ptx.program.special import SPECIAL
+from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.rows import CARRY
+from wmma_emu.ptx.steps.spelling import ordered
+from wmma_emu.ptx.widths import bits_of_type
+from wmma_emu.scalar.cvt_table import CVT_TYPES
+
+__all__ = ["refuse", "refuse_for", "require_legal_form", "require_source", "require_target"]
+
+_PLACES_OF_BITS = {"bfe": (2, 3), "bfi": (3, 4)}
+"""Operands that are a position or a length of bits: constants from 0 to 255."""
+
+
+def require_legal_form(instruction: Instruction, form: Form) -> None:
+    """Refuse what an assembler refuses of an instruction of one thread: operands of another kind than their types.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+    """
+    mnemonic = instruction.mnemonic
+    if mnemonic[0] == "%":
+        return  # made by the emulator, not by a text
+    types, is_relaxed = _types(instruction, form)
+    if mnemonic != "mov" and any(isinstance(x, VectorOperand) for x in instruction.operands):
+        refuse(instruction, "takes no vectors")
+    targets = len(form.destinations) - form.destinations.count(CARRY)
+    may_be_sink = mnemonic in ("setp", "lop3") or isinstance(instruction.operands[0], VectorOperand)
+    for place, (operand, asked) in enumerate(zip(_flat(instruction), types, strict=False)):
+        if place < targets:
+            require_target(instruction, operand, asked, is_relaxed=is_relaxed, may_be_sink=may_be_sink)
+        else:
+            require_source(instruction, operand, asked, is_relaxed=is_relaxed)
+    for place in _PLACES_OF_BITS.get(mnemonic, ()):
+        number = instruction.operands[place]
+        if isinstance(number, Immediate) and not 0 <= number.value <= 255:
+            refuse(instruction, f"{number.value} is no position or length of bits: they are from 0 to 255")
+
+
+def _types(instruction: Instruction, form: Form) -> tuple[list[str], bool]:
+    """Types of the operands, and whether registers may be wider: in `cvt`, but for small formats."""
+    types = [x for x in (*form.destinations, *form.sources) if x != CARRY]
+    if instruction.mnemonic == "set":
+        types[0] = {"bf16": "u16", "bf16x2": "b32"}.get(types[0], types[0])
+    if instruction.mnemonic != "cvt":
+        return types, False
+    if ordered("cvt", instruction.modifiers) is None:
+        refuse(instruction, "has a modifier twice, or one that this conversion has not")
+    if instruction.modifiers[0] == "pack":
+        return types, True
+    *_, target, source = (x for x in instruction.modifiers if x in CVT_TYPES)
+    plain = all(x == "f16x2" or (x[0] in "usf" and x[1:].isdigit()) for x in (target, source))
+    packed = source == "f16x2" or (target == "f16x2" and source[0] != "f")
+    return [target, *[source] * (len(types) - 1)], plain and not packed
+
+
+def _flat(instruction: Instruction) -> Iterator[Operand | None]:
+    for operand in instruction.operands:
+        if isinstance(operand, VectorOperand):
+            yield from operand.elements
+        elif isinstance(operand, PairOperand):
+            yield from (operand.first, operand.second)
+        else:
+            yield operand
+
+
+def require_target(
+    instruction: Instruction,
+    operand: Operand | None,
+    asked: str,
+    *,
+    is_relaxed: bool = False,
+    may_be_sink: bool = False,
+) -> None:
+    """Require what an instruction may write as a value of a type."""
+    if operand is None:
+        if not may_be_sink:
+            refuse(instruction, "writes a register, not the sink _")
+        return
+    if not isinstance(operand, Register):
+        refuse(instruction, f"writes a register, not {described(operand)}")
+    refuse_for(instruction, reason_against_register(operand, asked, is_relaxed=is_relaxed))
+
+
+def require_source(instruction: Instruction, operand: Operand | None, asked: str, *, is_relaxed: bool = False) -> None:
+    """Require what an instruction may read as a value of a type."""
+    if isinstance(operand, Register):
+        refuse_for(instruction, reason_against_register(operand, asked, is_relaxed=is_relaxed))
+    elif isinstance(operand, Immediate):
+        _require_constant(instruction, operand, asked)
+    elif isinstance(operand, Special):
+        _require_special(instruction, operand, asked)
+    elif isinstance(operand, Symbol):
+        _require_address_of(instruction, operand, asked)
+    elif not isinstance(operand, Predicate):
+        refuse(instruction, f"takes a register or a number here, not {described(operand)}")
+    elif asked != "pred":
+        refuse(instruction, f"{described(operand)} is a predicate; the operand is of .{asked}")
+
+
+def _require_constant(instruction: Instruction, operand: Immediate, asked: str) -> None:
+    mnemonic, modifiers = instruction.mnemonic, instruction.modifiers
+    of_bf16 = mnemonic in ("set", "setp") and not {"bf16", "bf16x2"}.isdisjoint(modifiers)
+    if asked == "pred" and (operand.kind != "int" or of_bf16):
+        refuse(instruction, "takes a predicate here, no constant")
+    if mnemonic[0] == "v" and mnemonic[-1] in "24":
+        refuse(instruction, "takes registers, no constants")
+    if modifiers[-2:] == ("tf32", "f32") and operand.kind == "f64":
+        refuse(instruction, "takes no constant of .f64: write the pattern, 0f3F800000 for 1")
+    refuse_for(instruction, reason_against_constant(operand, asked))
+
+
+def _require_address_of(instruction: Instruction, operand: Symbol, asked: str) -> None:
+    """Require an instruction that takes the address of a variable: mov; any other takes a sum, ``variable+4``."""
+    if operand.space == "global" and asked[-2:] != "64":
+        refuse(instruction, f"takes the address of {operand.name}, which has 64 bits, as .{asked}: write mov.u64")
+    if asked[0] == "f" or (instruction.mnemonic != "mov" and "+" not in operand.name):
+        refuse(instruction, f"takes no variable: take the address of {operand.name} with mov first")
+
+
+def _require_special(instruction: Instruction, operand: Special, asked: str) -> None:
+    """Require an instruction that reads special registers: mov of its width, and cvt between integers."""
+    given = SPECIAL[operand.name].type
+    is_integer = given != "pred" and asked[0] in "bus" and asked != "pred"
+    bits, wanted = (bits_of_type(given), bits_of_type(asked)) if is_integer else (1, 0)
+    if instruction.mnemonic == "mov" and (bits == wanted or (bits, wanted) == (32, 16) or given == asked):
+        return
+    target = instruction.modifiers[-2] if len(instruction.modifiers) > 1 else "f"
+    if (
+        instruction.mnemonic == "cvt"
+        and bits >= wanted > 0
+        and target[0] in "us"
+        and instruction.modifiers[0] != "pack"
+    ):
+        return
+    refuse(
+        instruction,
+        f"does not take the special register %{operand.name} (.{given}) here: read it with mov.{given} first",
+    )
+
+
+def refuse_for(instruction: Instruction, reason: str | None) -> None:
+    """Refuse an instruction if there is a reason."""
+    if reason is not None:
+        refuse(instruction, reason)
+
+
+def refuse(instruction: Instruction, why: str) -> NoReturn:
+    """Raise the error of an instruction that no assembler takes."""
+    raise UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""Modifiers in any order that ptxas takes, brought to the manual's order, by which instructions are looked up."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache, lru_cache
+
+from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.steps.syntax_table import SYNTAXES, Syntax
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS
+from wmma_emu.scalar.cvt_table import CVT_FORMS
+
+__all__ = ["in_the_manuals_order", "ordered", "syntax_of"]
+
+_TYPE = re.compile(r"([busf]\d+(x\d+)?|b\d+x\d+(_p\d+)?|bf16(x2)?|tf32|f16x2|u?e\dm\d(x\d)?|pred)\Z")
+_SPACE = re.compile(r"(global|const|local|shared|param)(::\w+)?\Z")
+_LAYOUT = re.compile(r"(row|col)\Z")
+_REDUCTION = re.compile(r"(and|xor|popc)\Z")
+
+_NAMES = {
+    "mul": "lo hi wide", "mad": "lo hi wide", "madc": "lo hi", "mul24": "lo hi", "mad24": "lo hi", "dp2a": "lo hi",
+    "div": "full", "shf": "l r", "cvt": "pack",
+}  # fmt: skip
+"""Modifiers that belong to the name of an instruction of one thread: they stand first (ptxas 13.0)."""
+
+_SWITCHES = frozenset("sat satfinite relu NaN approx cc shiftamt sync uni".split())
+"""Modifiers that may stand several times, and mean what one means; no other may (ptxas 13.0)."""
+
+_Key = tuple[str, str, tuple[str, ...], frozenset[str]]
+
+
+def ordered(mnemonic: str, modifiers: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Bring modifiers to the manual's order.
+
+    ptxas takes them in any order, but for three things: words that belong to the instruction's name stand first; types
+    keep their order, and so do state spaces and layouts; nothing but a switch (``.sat``, ``.sync``) stands twice.
+
+    Returns
+    -------
+    tuple of str, or None
+        None where there is no such instruction, whatever the order.
+
+    Examples
+    --------
+    >>> ordered("add", ("f32", "ftz", "rn")), ordered("cp", ("async", "shared", "global", "ca"))
+    (('rn', 'ftz', 'f32'), ('async', 'ca', 'shared', 'global'))
+    >>> ordered("mul", ("s32", "lo")), ordered("add", ("ftz", "ftz", "f32"))
+    (None, None)
+    """
+    words = modifiers
+    if len(set(words)) < len(words):
+        seen: set[str] = set()
+        words = tuple(x for x in words if x not in _SWITCHES or (x not in seen and not seen.add(x)))  # type: ignore[func-returns-value]
+    return _ordered(mnemonic, words)
+
+
+@lru_cache(1 << 14)
+def _ordered(mnemonic: str, modifiers: tuple[str, ...]) -> tuple[str, ...] | None:
+    if mnemonic in SYNTAXES:
+        found = _syntax(mnemonic, modifiers)
+        return None if found is None else found[1]
+    key = _key(mnemonic, modifiers)
+    return None if key is None else _spellings(mnemonic).get(key)
+
+
+def _key(mnemonic: str, modifiers: Iterable[str]) -> _Key | None:
+    """Say what a spelling means, whatever the order; None where a word stands twice."""
+    words = list(modifiers)
+    name = words.pop(0) if words and words[0] in _NAMES.get(mnemonic, "").split() else ""
+    types = tuple(x for x in words if _TYPE.match(x))
+    free = [x for x in words if not _TYPE.match(x)]
+    found = frozenset(free)
+    return (mnemonic, name, types, found) if len(found) == len(free) else None
+
+
+@cache
+def _spellings(mnemonic: str) -> dict[_Key, tuple[str, ...]]:
+    """Spellings of an instruction of one thread, as its rows have them."""
+    found: dict[_Key, tuple[str, ...]] = {}
+    for opcode in _opcodes(mnemonic):
+        words = tuple(opcode.split(".")[1:])
+        key = _key(mnemonic, words)
+        if key is not None:
+            found.setdefault(key, words)
+    return found
+
+
+def _opcodes(mnemonic: str) -> Iterator[str]:
+    for rows in (VALUE_ROWS, ALL_VIDEO_ROWS):
+        yield from (x for x in rows if x.split(".", 1)[0] == mnemonic)
+    if mnemonic == "cvt":
+        yield from (x.mnemonic for x in CVT_FORMS.values())
+
+
+def syntax_of(instruction: Instruction) -> Syntax | None:
+    """Find the syntax of an instruction whose modifiers are in the manual's order; None where it has none here."""
+    found = _syntax(instruction.mnemonic, instruction.modifiers)
+    return None if found is None else found[0]
+
+
+@lru_cache(1 << 14)
+def _syntax(mnemonic: str, modifiers: tuple[str, ...]) -> tuple[Syntax, tuple[str, ...]] | None:
+    """Find the first syntax that modifiers fit, and their order in it."""
+    for syntax in SYNTAXES.get(mnemonic, ()):
+        name = syntax.name[1:]
+        if modifiers[: len(name)] != name:
+            continue
+        if not syntax.is_known:
+            return syntax, modifiers
+        rest = _in_slots(modifiers[len(name) :], syntax)
+        if rest is not None:
+            return syntax, name + rest
+    return None
+
+
+def _in_slots(words: tuple[str, ...], syntax: Syntax) -> tuple[str, ...] | None:
+    """Give each word its slot; None where one has none, or a slot stays empty, or what has an order lost it."""
+    left, placed = list(words), []
+    for slot in syntax.slots:
+        word = next((x for x in left if slot.words.fullmatch(x)), None)
+        if word is not None:
+            left.remove(word)
+            placed.append(word)
+        elif slot.is_needed:
+            return None
+    if left:
+        return None
+    for group in (_TYPE, _SPACE, _LAYOUT, _REDUCTION):
+        if [x for x in words if group.match(x)] != [x for x in placed if group.match(x)]:
+            return None
+    return tuple(placed)
+
+
+def in_the_manuals_order(program: KernelProgram) -> KernelProgram:
+    """Bring all modifiers to the manual's order; those that no order makes legal stay as they are."""
+    known: dict[str, tuple[str, ...] | None] = {}
+    changed: dict[int, Instruction] = {}
+    for place, instruction in enumerate(program.instructions):
+        opcode = instruction.opcode
+        if opcode in known:
+            words = known[opcode]
+        else:
+            words = ordered(instruction.mnemonic, instruction.modifiers)
+            words = known[opcode] = None if words == instruction.modifiers else words
+        if words is not None:
+            changed[place] = replace(instruction, opcode=".".join((instruction.mnemonic, *words)), modifiers=words)
+    if not changed:
+        return program
+    return replace(program, instructions=tuple([changed.get(i, x) for i, x in enumerate(program.instructions)]))

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""The syntax of instructions that need more than the values of one thread: their modifiers and their operands."""
+
+import re
+from typing import NamedTuple
+
+__all__ = ["SYNTAXES", "Slot", "Syntax"]
+
+
+class Slot(NamedTuple):
+    """A place for one modifier in the manual's order: what may stand there, and whether something has to."""
+
+    words: re.Pattern[str]
+    is_needed: bool
+
+
+class Syntax(NamedTuple):
+    """One syntax of an instruction.
+
+    Attributes
+    ----------
+    name : tuple of str
+        The mnemonic, and the modifiers that belong to the instruction's name: nothing may stand before or between them.
+    slots : tuple of Slot
+        The other modifiers, in the manual's order.
+    operands : tuple of str
+        Kinds of operands (`wmma_emu.ptx.steps.machine_operands`), those that may be left out with a question mark; "*":
+        those from here on are judged elsewhere.
+    is_known : bool
+        Whether the modifiers are listed; else they are judged elsewhere.
+    """
+
+    name: tuple[str, ...]
+    slots: tuple[Slot, ...]
+    operands: tuple[str, ...]
+    is_known: bool = True
+
+
+_CLASSES = {
+    "SCOPE": "cta|cluster|gpu|sys",
+    "SPACE": "global|const|local|param(::entry|::func)?|shared(::cta|::cluster)?",
+    "STRONG": "global|shared(::cta|::cluster)?",
+    "WRITTEN": "global|local|param(::func)?|shared(::cta|::cluster)?",
+    "SHARED": "shared(::cta)?",
+    "LOADED": "ca|cg|cs|cv|lu",
+    "STORED": "wb|wt|cg|cs",
+    "KEEP1": "L1::(evict_(normal|unchanged|first|last)|no_allocate)",
+    "KEEP2": "L2::evict_(normal|first|last)",
+    "HINT": "L2::cache_hint",
+    "AHEAD": "L2::(64|128|256)B",
+    "VECTOR": "v2|v4|v8",
+    "DATA": "[bus](8|16|32|64)|f(32|64)|b128",
+    "SHAPE": r"m\d+n\d+(k\d+)?",
+    "NUMBER": "x1|x2|x4",
+    "LAYOUT": "row|col",
+    "FORMAT": r"b?f16(x2)?|f32|f64|tf32|[us](4|8|32)|b1|e\dm\d|ue\dm\d",
+    "POLICY": "L2::evict_(last|normal|first|unchanged)",
+    "OPERATION": "and|or|xor|exch|cas|add|inc|dec|min|max",
+    "HALF": "b?f16(x2)?",
+    "RESTRICT": "sync_restrict::shared::(cta|cluster)",
+    "KIND": r"kind::\w+",
+    "SCALES": r"scale_vec::\dX",
+}
+"""Sets of modifiers by name."""
+
+
+def _slot(text: str) -> Slot:
+    is_needed = text[0] != "-"
+    words = text.removeprefix("-").removeprefix("|")
+    return Slot(re.compile("|".join(_CLASSES.get(x, re.escape(x)) for x in words.split("|"))), is_needed)
+
+
+def _rows(table: str) -> dict[str, tuple[Syntax, ...]]:
+    """Read lines of ``name; slots; operands``, by mnemonic, long names first."""
+    found: dict[str, list[Syntax]] = {}
+    for line in table.strip().replace("\\\n", "").splitlines():
+        name, slots, operands = (x.split() for x in line.split(";"))
+        words = tuple(name[0].split("."))
+        is_known = slots != ["*"]
+        row = Syntax(words, tuple(map(_slot, slots)) if is_known else (), tuple(operands), is_known)
+        found.setdefault(words[0], []).append(row)
+    return {name: tuple(sorted(rows, key=lambda x: -len(x.name))) for name, rows in found.items()}
+
+
+_TABLE = """
+ld; -|weak -|SPACE -|LOADED -|HINT -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; -|weak -|global -|LOADED -|HINT -|AHEAD -|unified -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; -|weak global -|LOADED nc -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; -|weak -|global|local -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; -|weak global nc -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; volatile -|STRONG|local -|AHEAD -|VECTOR DATA; ={~T} [SPACE]
+ld; relaxed|acquire SCOPE -|STRONG -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
+ld; mmio relaxed sys -|global DATA; ={~T} [SPACE]
+ldu; -|global -|VECTOR DATA; ={~T} [SPACE]
+st; -|weak -|WRITTEN -|STORED -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
+st; -|weak -|global|local -|KEEP1 -|KEEP2 -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
+st; volatile -|STRONG|local -|VECTOR DATA; [SPACE] {~T}
+st; relaxed|release SCOPE -|STRONG -|KEEP1 -|KEEP2 -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
+st; mmio relaxed sys -|global DATA; [SPACE] {~T}
+atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION -|KEEP1 -|HINT -|VECTOR DATA; ={T}_ [SPACE] \\
+{T} {T}? u64?
+atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION noftz -|KEEP1 -|HINT -|VECTOR HALF; ={T}_ \\
+[SPACE] {T} {T}? u64?
+red; -|relaxed|release -|SCOPE -|STRONG OPERATION -|KEEP1 -|HINT -|VECTOR DATA; [SPACE] {T} u64?
+red; -|relaxed|release -|SCOPE -|STRONG OPERATION noftz -|KEEP1 -|HINT -|VECTOR HALF; [SPACE] {T} u64?
+cvta.to; SPACE u32|u64; =T T
+cvta; SPACE u32|u64; =T &T
+isspacep; SPACE; =pred address
+mapa; -|shared::cluster u32|u64; =T &T u32
+getctarank; -|shared::cluster u32|u64; =u32 &T
+prefetch; -|SPACE L1|L2|L2::evict_last|L2::evict_normal; [SPACE]
+prefetch.tensormap; *; *
+prefetchu; L1; [SPACE]
+applypriority; -|global L2::evict_normal; [SPACE] #
+discard; -|global L2; [SPACE] #
+createpolicy.fractional; POLICY -|POLICY b64; =u64 f32?
+createpolicy.range; -|global POLICY -|POLICY b64; =u64 [SPACE] u32 u32
+createpolicy.cvt; L2 b64; =u64 #
+membar; cta|gl|sys;
+membar.proxy; *; *
+fence; -|acq_rel|sc|acquire|release SCOPE;
+fence; mbarrier_init release cluster;
+fence; acquire|release RESTRICT SCOPE;
+fence.proxy; alias|async|async.global -|SPACE;
+fence.proxy; tensormap::generic acquire|release SCOPE; *
+fence.proxy; async::generic acquire|release RESTRICT SCOPE;
+griddepcontrol; launch_dependents|wait;
+nanosleep; u32; u32
+cp.async; ca|cg SHARED global -|HINT -|AHEAD; [shared] [global] # limit? u64?
+cp.async.commit_group; ;
+cp.async.wait_group; ; #
+cp.async.wait_all; ;
+cp.async.mbarrier.arrive; -|noinc -|SHARED b64; [shared]
+cp.async.bulk; *; *
+mbarrier.init; -|SHARED b64; [shared] count
+mbarrier.inval; -|SHARED b64; [shared]
+mbarrier.arrive; -|release|relaxed -|cta|cluster -|noComplete -|SHARED|shared::cluster b64; =u64_? [shared] u32?
+mbarrier.arrive.expect_tx; -|release|relaxed -|cta|cluster -|SHARED|shared::cluster b64; =u64_? [shared] u32
+mbarrier.arrive_drop; -|release|relaxed -|cta|cluster -|noComplete -|SHARED|shared::cluster b64; =u64_? [shared] u32?
+mbarrier.arrive_drop.expect_tx; -|release|relaxed -|cta|cluster -|SHARED|shared::cluster b64; =u64_? [shared] u32
+mbarrier.expect_tx; -|relaxed -|cta|cluster -|SHARED|shared::cluster b64; [shared] u32
+mbarrier.complete_tx; -|relaxed -|cta|cluster -|SHARED|shared::cluster b64; [shared] u32
+mbarrier.test_wait; -|acquire|relaxed -|cta|cluster -|SHARED b64; =pred [shared] u64
+mbarrier.test_wait.parity; -|acquire|relaxed -|cta|cluster -|SHARED b64; =pred [shared] parity
+mbarrier.try_wait; -|acquire|relaxed -|cta|cluster -|SHARED b64; =pred [shared] u64 u32?
+mbarrier.try_wait.parity; -|acquire|relaxed -|cta|cluster -|SHARED b64; =pred [shared] parity u32?
+mbarrier.pending_count; b64; =u32 u64
+bar.sync; ; barrier threads?
+bar.arrive; ; barrier threads
+bar.red; popc u32; =u32 barrier threads? pred
+bar.red; and|or pred; =pred barrier threads? pred
+bar.warp.sync; ; u32
+bar.cta.sync; ; barrier threads?
+bar.cta.arrive; ; barrier threads
+bar.cta.red; popc u32; =u32 barrier threads? pred
+bar.cta.red; and|or pred; =pred barrier threads? pred
+barrier; sync -|aligned; barrier threads?
+barrier; arrive -|aligned; barrier threads
+barrier.red; popc -|aligned u32; =u32 barrier threads? pred
+barrier.red; and|or -|aligned pred; =pred barrier threads? pred
+barrier.cta; sync -|aligned; barrier threads?
+barrier.cta; arrive -|aligned; barrier threads
+barrier.cta.red; popc -|aligned u32; =u32 barrier threads? pred
+barrier.cta.red; and|or -|aligned pred; =pred barrier threads? pred
+barrier.cluster.arrive; -|release|relaxed -|aligned;
+barrier.cluster.wait; -|acquire -|aligned;
+shfl; -|sync up|down|bfly|idx b32; =b32| b32 b32 b32 u32?
+vote; -|sync ballot b32; =b32 pred u32?
+vote; -|sync all|any|uni pred; =pred pred u32?
+match; any sync b32|b64; =u32 T u32
+match; all sync b32|b64; =u32_| T u32
+redux; sync add|min|max u32|s32; =u32 u32 u32
+redux; sync and|or|xor b32; =u32 u32 u32
+redux; sync min|max -|abs -|NaN f32; =f32 f32 u32
+elect; sync; =u32_! u32
+activemask; b32; =b32
+ldmatrix; sync aligned SHAPE NUMBER -|trans -|SHARED b16|b8|b8x16 -|b6x16_p32|b4x16_p64; ={b32} [shared]
+stmatrix; sync aligned SHAPE NUMBER -|trans -|SHARED b16|b8; [shared] {b32}
+movmatrix; sync aligned SHAPE trans b16; =b32 %b32
+mma; sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT FORMAT FORMAT FORMAT \\
+-|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} *
+mma; sp|sp::ordered_metadata sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT \\
+FORMAT FORMAT FORMAT -|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} %b32 # *
+wmma.load.a; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={A} [SPACE] u32?
+wmma.load.b; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={A} [SPACE] u32?
+wmma.load.c; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={D} [SPACE] u32?
+wmma.store.d; sync aligned LAYOUT SHAPE -|SPACE FORMAT; [SPACE] {D} u32?
+wmma.mma; -|and|xor -|popc sync aligned LAYOUT LAYOUT SHAPE -|rn|rz|rm|rp FORMAT FORMAT -|FORMAT -|FORMAT \\
+-|satfinite; ={D} {A} {B} {C}
+wgmma.fence; sync aligned;
+wgmma.commit_group; sync aligned;
+wgmma.wait_group; sync aligned; #
+wgmma.mma_async; sync aligned SHAPE FORMAT FORMAT FORMAT -|and -|popc -|satfinite; ={D} descriptor u64 scale #? \\
+#? #? #?
+wgmma.mma_async; sp sync aligned SHAPE FORMAT FORMAT FORMAT -|satfinite; ={D} descriptor u64 u32 # scale #? #? #? #?
+setmaxnreg.inc; sync aligned u32; #
+setmaxnreg.dec; sync aligned u32; #
+pmevent; -|mask; #
+bra; -|uni; *
+brx.idx; -|uni; *
+call; -|uni; *
+ret; -|uni;
+exit; ;
+trap; ;
+brkpt; ;
+"""
+
+SYNTAXES: dict[str, tuple[Syntax, ...]] = _rows(_TABLE)
+"""Syntaxes by mnemonic, those of long names first (PTX ISA 9.1, the syntax of each instruction; ptxas 13.0 and 13.5
+judge orders of modifiers and kinds of operands so, `tests/ptx/steps/data/spellings.txt`)."""
