@@ -80,7 +80,9 @@ def is_nan(bits: int, type_name: str) -> bool:
 
 
 def number_of(operand: Operand | None, known: Mapping[int, int]) -> int | None:
-    """Bits of an operand of f32, if they are known."""
+    """Bits of an operand of f32, if they are known; a number that is no float is not legal there."""
+    if isinstance(operand, Immediate) and operand.kind == "int":
+        return None
     return bits_of(operand, known, "f32")
 
 
