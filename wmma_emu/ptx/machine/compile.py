@@ -16,8 +16,7 @@ from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.state import State, carry_of
 from wmma_emu.ptx.steps.availability import require_available, require_since, require_target_has
 from wmma_emu.ptx.steps.forms import Binding, BoundStep, Step
-from wmma_emu.ptx.steps.machine_operands import require_legal_operands
-from wmma_emu.ptx.steps.operand_rules import require_legal_form
+from wmma_emu.ptx.steps.legal_operands import require_legal
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING, VALUE_STEPS
 from wmma_emu.ptx.threads import Active
 
@@ -96,7 +95,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
                     steps[place] = _guarded(instruction, bound.step)
                 else:
                     end = _then_on(bound.step, place + 1)
-            require_legal_operands(instruction)
+            require_legal(instruction)
             require_target_has(instruction, binding.target, binding.version)
             if end is not None and members is not None:
                 kind = "barrier divergence" if members == "live" else "partial warp"
@@ -155,7 +154,7 @@ def _bind(instruction: Instruction, binding: Binding) -> BoundStep:
         form = VALUE_STEPS[mnemonic](instruction)
         require_since(instruction.opcode, binding.arch, form.first)
         by_values = value_step(instruction, form, carry_of(binding.program))
-        require_legal_form(instruction, form)
+        require_legal(instruction, form)
         return BoundStep(by_values, form.doubts.get(binding.arch.name))
     if mnemonic in MACHINE_STEPS:
         step = MACHINE_STEPS[mnemonic](instruction, binding)

@@ -147,6 +147,8 @@ class _Handing:
         reason = None
         if isinstance(operand, Register):
             reason = reason_against_register(operand, formal.type)
+        elif isinstance(operand, Special):
+            reason = f"%{operand.name} is a special register, which is no argument: read it with mov first"
         elif isinstance(operand, Immediate) and formal.type[0] != "b":
             reason = reason_against_constant(operand, formal.type)
         if reason is not None:

@@ -16,7 +16,7 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["agrees", "described", "reason_against_constant", "reason_against_register"]
+__all__ = ["agrees", "described", "kinds_of", "reason_against_constant", "reason_against_register"]
 
 _PLAIN = re.compile(r"([busf])(\d+)\Z")
 
@@ -110,6 +110,30 @@ def reason_against_constant(constant: Immediate, asked: str) -> str | None:
     if is_float and (plain[1] != "b" or constant.kind[1:] != plain[2]):
         return f"a constant of floating point is no operand of .{asked}: write an integer, or its pattern"
     return None
+
+
+def kinds_of(operands: tuple[Operand | None, ...]) -> tuple[object, ...]:
+    """Tell what is judged of operands: types of registers, values of constants, and what else there is.
+
+    Instructions of one opcode whose operands are of the same kinds are all legal, or none is.
+
+    Examples
+    --------
+    >>> kinds_of((Register(0, "%f1", "f32"), AddressOperand(Register(1, "%rd1", "b64"), 16), None))
+    ('f32', ('[', 'b64'), None)
+    """
+    return tuple([x.type if type(x) is Register else _kind(x) for x in operands])
+
+
+def _kind(operand: Operand | None) -> object:
+    if isinstance(operand, AddressOperand):
+        base = operand.base
+        return "[", base.type if type(base) is Register else type(base)
+    if isinstance(operand, VectorOperand):
+        return kinds_of(operand.elements)
+    if isinstance(operand, PairOperand):
+        return "|", *kinds_of((operand.first, operand.second))
+    return operand
 
 
 def described(operand: Operand | None) -> str:

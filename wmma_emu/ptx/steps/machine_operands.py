@@ -19,7 +19,7 @@ from wmma_emu.ptx.steps.addresses import space_of
 from wmma_emu.ptx.steps.machine_vectors import require_vector, type_of_data
 from wmma_emu.ptx.steps.operand_rules import refuse, require_source, require_target
 from wmma_emu.ptx.steps.spelling import syntax_of
-from wmma_emu.ptx.steps.syntax_table import SYNTAXES, Syntax
+from wmma_emu.ptx.steps.syntax_table import Syntax
 
 __all__ = ["require_legal_operands"]
 
@@ -33,8 +33,6 @@ def require_legal_operands(instruction: Instruction) -> None:
     ------
     UnsupportedInstructionError
     """
-    if instruction.mnemonic not in SYNTAXES:
-        return
     syntax = syntax_of(instruction)
     if syntax is None:
         refuse(instruction, "has modifiers that do not exist, exclude each other, or are missing")
@@ -65,7 +63,7 @@ def _asked(instruction: Instruction, syntax: Syntax) -> list[str]:
 
 
 def _require(instruction: Instruction, operand: Operand | None, kind: str) -> None:
-    """Judge an operand by its kind (`SYNTAXES` says what there are)."""
+    """Judge an operand by its kind (`syntax_table.py` has them all)."""
     if kind in _CONSTANTS:
         asked, is_legal, said = _CONSTANTS[kind]
         require_source(instruction, operand, asked)
