@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which registers instructions read and write, where straight-line code ends, and which registers are read after it."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -185,8 +186,8 @@ class Blocks:
 def _spans(code: tuple[Instruction, ...]) -> list[range]:
     jumps = [i for i, x in enumerate(code) if any(isinstance(operand, Target) for operand in x.operands)]
     # A jump to the next instruction is none, unless another one leads there too.
-    targets = [x.index for i in jumps for x in code[i].operands if isinstance(x, Target)]
-    idle = {i for i in jumps if code[i].guard is None and _goes_on(code[i], i) and targets.count(i + 1) == 1}
+    targets = Counter(x.index for i in jumps for x in code[i].operands if isinstance(x, Target))
+    idle = {i for i in jumps if code[i].guard is None and _goes_on(code[i], i) and targets[i + 1] == 1}
     starts = {x for x in targets if x - 1 not in idle} | {x for instruction in code for x in instruction.targets}
     starts |= {x.callee for x in code if x.callee is not None}
     starts |= {i + 1 for i, x in enumerate(code) if i not in idle and _is_end(x)}

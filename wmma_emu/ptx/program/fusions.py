@@ -4,7 +4,8 @@
 The rules were read out of machine code; `docs/decisions/0015-contraction.md` has them.
 """
 
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.flow import Blocks, constants, definitions, needed, reads, writes
@@ -148,17 +149,19 @@ class _Reading:
         self.sums: list[_Sum] = []
         self._products: dict[int, _Product] = {}
         self._everywhere: dict[int, tuple[_Product, bool]] = {}
-        self._holds: dict[int, tuple[_Product, bool]] = {}
+        self._holds: ChainMap[int, tuple[_Product, bool]] = ChainMap()
         alive = needed(code)
         for place in sorted(alive):
             self._see_everywhere(place)
         blocks = Blocks(code)
         for span, live in zip(blocks.spans, blocks.live, strict=True):
-            self._holds = dict(self._everywhere)
+            # What is held everywhere has one writer: a block finds it below its own and never takes it out.
+            here: dict[int, tuple[_Product, bool]] = {}
+            self._holds = ChainMap(here, self._everywhere)
             for place in span:
                 if place in alive:
                     self._read(place)
-            for register, (product, _) in self._holds.items():
+            for register, (product, _) in here.items():
                 if live >> register & 1 and register not in self._everywhere:
                     product.kept = True
 
@@ -210,7 +213,7 @@ class _Reading:
         return self._constants.get(operand.index) if isinstance(operand, Register) else None
 
     def _passed_on(
-        self, instruction: Instruction, holds: dict[int, tuple[_Product, bool]]
+        self, instruction: Instruction, holds: Mapping[int, tuple[_Product, bool]]
     ) -> tuple[_Product, bool] | None:
         """The product to which an instruction gives another name, and whether with the other sign."""
         source, negates = self._source_passed_on(instruction)
@@ -260,7 +263,9 @@ class _Reading:
                 holds[target.index] = found
 
 
-def _takes_in(instruction: Instruction, holds: dict[int, tuple[_Product, bool]], place: int, sums: list[_Sum]) -> bool:
+def _takes_in(
+    instruction: Instruction, holds: Mapping[int, tuple[_Product, bool]], place: int, sums: list[_Sum]
+) -> bool:
     """Note a sum that may take in what it reads; False where it reads a product otherwise."""
     if not is_sum(instruction):
         return False
