@@ -44,6 +44,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
 
+_SHARED_LIMIT = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 FILLS = (0xA5, 0x3C)
 """Bytes that the output of a kernel holds before its two launches."""
 
@@ -142,6 +143,15 @@ class Device:
             for buffer in buffers:
                 self._call("cuMemFree_v2", buffer)
         return results[0], results[1]
+
+    def allow_shared_memory(self, function: c_void_p, nbytes: int) -> None:
+        """Let a kernel have more dynamic shared memory than the 48 KiB that every kernel may have."""
+        if nbytes <= 48 * 1024:
+            return
+        setter = self._cuda.cuFuncSetAttribute
+        setter.argtypes, setter.restype = (c_void_p, c_int, c_int), c_int
+        if setter(function, _SHARED_LIMIT, nbytes):
+            raise CudaError(f"the kernel cannot have {nbytes} bytes of dynamic shared memory")
 
     def close(self) -> None:
         """Give the context back."""

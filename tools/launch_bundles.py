@@ -24,20 +24,19 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from ctypes import byref, c_int, c_void_p
+from ctypes import byref, c_void_p
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cuda_driver import CudaError, Device, driver_version
+from tools.cuda_driver import Device, driver_version
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx import Module, Struct, raw
 
 Array = NDArray[Any]
 
-_SHARED_LIMIT = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _SECONDS = 60
 _SHOWN = 3
 
@@ -129,11 +128,7 @@ class _Launcher:
         module, self._function = c_void_p(), c_void_p()
         self._device._call("cuModuleLoadData", byref(module), image)
         self._device._call("cuModuleGetFunction", byref(self._function), module, launch["kernel"].encode())
-        if launch["shared"] > 48 * 1024:
-            setter = self._device._cuda.cuFuncSetAttribute
-            setter.argtypes, setter.restype = (c_void_p, c_int, c_int), c_int
-            if setter(self._function, _SHARED_LIMIT, launch["shared"]):
-                raise CudaError(f"{launch['kernel']} cannot have {launch['shared']} bytes of shared memory")
+        self._device.allow_shared_memory(self._function, launch["shared"])
 
     def launch(self, arrays: dict[str, Array]) -> dict[str, Array]:
         """Launch on copies of the arrays, and return these as the kernel left them."""

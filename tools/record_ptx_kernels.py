@@ -32,7 +32,6 @@ VERSION = 1
 
 Array = NDArray[Any]
 
-_SHARED_LIMIT = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _WHOLE = 1 << 16
 _ROWS = 8
 
@@ -109,18 +108,14 @@ class Launcher:
         return after
 
     def _function(self, ptx: str, kernel: str, shared: int) -> c_void_p:
-        cuda, call = self.device._cuda, self.device._call
+        call = self.device._call
         if ptx not in self._modules:
             module = c_void_p()
             call("cuModuleLoadData", byref(module), ptx.encode())
             self._modules[ptx] = module
         function = c_void_p()
         call("cuModuleGetFunction", byref(function), self._modules[ptx], kernel.encode())
-        if shared > 48 * 1024:
-            setter = cuda.cuFuncSetAttribute
-            setter.argtypes, setter.restype = (c_void_p, c_int, c_int), c_int
-            if setter(function, _SHARED_LIMIT, shared):
-                raise CudaError(f"{kernel}: no {shared} bytes of shared memory")
+        self.device.allow_shared_memory(function, shared)
         return function
 
 

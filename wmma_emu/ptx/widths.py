@@ -2,6 +2,7 @@
 """How wide a PTX type is, and what array holds it."""
 
 import re
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,6 +14,7 @@ _TYPE = re.compile(r"[a-z]+?(\d+)(?:x(\d))?\Z")
 _DTYPES = {1: np.bool_, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
+@lru_cache(1 << 10)
 def bits_of_type(name: str) -> int:
     """Return the width of a PTX type in bits: 32 of "f16x2"; 1 of "pred".
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What a launch of Triton's compiles is what runs: specialisation by arguments, and what a launch does with them."""
 
+import gc
+import threading
 import warnings
+import weakref
 from collections import namedtuple
 
 import ml_dtypes
@@ -11,6 +14,7 @@ import pytest
 import wmma_emu as we
 from wmma_emu.errors import AlignmentError, FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.ptx import Module, TritonTensor, raw
+from wmma_emu.ptx.launch.triton_driver import emulated_target
 
 pytest.importorskip("triton")
 import triton
@@ -55,6 +59,7 @@ def floats(n, dtype=np.float32):
 
 
 ADD = {"BLOCK": 128}
+EMPTY = ".version 8.0 .target sm_90 .address_size 64"
 LAUNCHES = {
     "n is a multiple of 16": (kernels.add_twice, (floats(1024), floats(1024), floats(1024), 1024), ADD),
     "n is no multiple of 16": (kernels.add_twice, (floats(1024), floats(1024), floats(1024), 1000), ADD),
@@ -136,6 +141,32 @@ def test_a_kernel_compiled_for_arguments_refuses_others():
         one[1](x, y, out)
     with pytest.raises(AlignmentError, match=r"argument 2 \(out\) .* begins 4 bytes behind one"):
         one[1](x, y, out[1:], 1)
+
+
+def test_a_kernel_compiled_for_arguments_keeps_none_of_their_arrays():
+    x = floats(1024)
+    module = Module.from_triton(kernels.add_twice, constexprs=ADD, arguments=(x, x.copy(), x.copy(), 1024))
+    kept = weakref.ref(x)
+    del x
+    gc.collect()
+    assert kept() is None
+    assert module.kernel[8](floats(1024), floats(1024), floats(1024), 1024).assumed == ()
+
+
+def test_a_compilation_that_waits_for_another_leaves_the_filters_of_warnings_alone():
+    """They are of the process: two compilations that take and restore them in turns would leave all warnings off."""
+    arrays = floats(1024), floats(1024), floats(1024)
+    compiling = threading.Thread(
+        target=lambda: Module.from_triton(kernels.add_twice, None, ADD, arguments=(*arrays, 7))
+    )
+    before = list(warnings.filters)
+    with emulated_target(we.ptx.Module(EMPTY).arch):
+        compiling.start()
+        compiling.join(0.5)
+        assert compiling.is_alive()
+        assert list(warnings.filters) == before
+    compiling.join()
+    assert list(warnings.filters) == before
 
 
 def test_the_report_says_where_triton_would_compile_anew():

@@ -72,7 +72,7 @@ def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Ma
         bound.update(values)
         found[:] = special
 
-    with compilation_errors(jit), emulated_target(arch):
+    with emulated_target(arch), compilation_errors(jit):
         # Triton calls it with what heuristics added, before it looks for a kernel.
         jit.add_pre_run_hook(bind)
         try:
@@ -85,9 +85,11 @@ def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Ma
         raise CompilationError(f"{jit.fn.__name__} was not compiled: triton.knobs.runtime.jit_cache_hook kept it back")
     given = [x.name for x in jit.params if not x.is_constexpr]
     values = {name: plain(x) for name, x in bound.items()}
+    # A launch brings all that it gives: what is kept holds no array of the user.
+    kept = {name: x for name, x in values.items() if name not in given}
 
     def unlike(others: Mapping[str, Any]) -> tuple[str, ...]:
-        _, now = _bound(jit, arch, (), {name: tensors(x) for name, x in {**values, **others}.items()})
+        _, now = _bound(jit, arch, (), {name: tensors(x) for name, x in {**kept, **others}.items()})
         names = [x for x, a, b in zip(jit.arg_names, found, now, strict=False) if a != b]
         text = "compiled for other arguments than these, for which Triton's own launch would compile the kernel anew"
         return (f"{', '.join(names)}: {text}",) if names else ()
@@ -152,7 +154,8 @@ class TritonModule:
     def variant(self, found: Specialised) -> "Module":
         """Return the module of a specialisation, made once."""
         if found.key not in self._variants:
-            self._variants[found.key] = self._make(found.compiled)
+            # Of two threads that come at once, the second gets what the first has made.
+            self._variants.setdefault(found.key, self._make(found.compiled))
         return self._variants[found.key]
 
 

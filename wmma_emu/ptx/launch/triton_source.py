@@ -141,6 +141,8 @@ def compiled_triton(kernel: Any, given: Iterable[str]) -> CompiledTriton:
 def compilation_errors(jit: Any) -> Iterator[None]:
     """Give the errors of Triton's compiler, which are of many kinds, the type and the place that a user looks for.
 
+    Within `emulated_target` alone, whose lock it needs: filters of warnings are those of the process.
+
     Raises
     ------
     CompilationError
@@ -165,7 +167,7 @@ def _compile(
 
     source = (GluonASTSource if jit.is_gluon() else ASTSource)(jit, dict(types), constants, attributes)
     try:
-        with compilation_errors(jit), emulated_target(arch) as target:
+        with emulated_target(arch) as target, compilation_errors(jit):
             return triton.compile(source, target=target, options=dict(options or {}))
     except CompilationError:
         _require_types(jit.fn.__name__, types)

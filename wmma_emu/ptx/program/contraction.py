@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import definitions, needed, reads, writes
 from wmma_emu.ptx.program.fusions import Fusion, Kinds, choose, choose_as_assembled, ends_in_product
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target, VectorOperand
+from wmma_emu.ptx.program.places import with_instructions
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, VectorOperand
 from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["Contracted", "contract"]
@@ -68,18 +69,14 @@ class _Rebuilt:
         ahead: dict[int, list[Instruction]] = {}
         for place in sorted({x.product for x in fusions}):
             ahead[place], factors[place] = self._factors(place)
-        code: list[Instruction] = []
-        moved: list[int] = []
-        for place, instruction in enumerate(self._code):
-            moved.append(len(code))
-            code += ahead.get(place, ())
+        new: dict[int, list[Instruction]] = {}
+        for place in sorted({*ahead, *by_total, *gone}):
+            new[place] = [*ahead.get(place, ())]
             if place in by_total:
-                code += self._fused(by_total[place], factors[by_total[place].product])
+                new[place] += self._fused(by_total[place], factors[by_total[place].product])
             elif place not in gone:
-                code.append(instruction)
-        moved.append(len(code))
-        instructions = tuple(_moved(x, moved) for x in code)
-        self.program = replace(program, instructions=instructions, registers=tuple(self._registers))
+                new[place].append(self._code[place])
+        self.program = replace(with_instructions(program, new), registers=tuple(self._registers))
 
     def _unread(self, fusions: list[Fusion]) -> set[int]:
         """Products, and their copies and negatives, that only the sums read that take them in."""
@@ -155,13 +152,3 @@ def _like(
 ) -> Instruction:
     opcode = ".".join((mnemonic, *modifiers))
     return replace(like, opcode=opcode, mnemonic=mnemonic, modifiers=modifiers, operands=operands)
-
-
-def _moved(instruction: Instruction, moved: list[int]) -> Instruction:
-    """Let labels point to where their instructions are now."""
-    operands = tuple(replace(x, index=moved[x.index]) if isinstance(x, Target) else x for x in instruction.operands)
-    callee = None if instruction.callee is None else moved[instruction.callee]
-    targets = tuple(moved[x] for x in instruction.targets)
-    if (operands, callee, targets) == (instruction.operands, instruction.callee, instruction.targets):
-        return instruction
-    return replace(instruction, operands=operands, callee=callee, targets=targets)

@@ -2,6 +2,7 @@
 """May an operand stand where a type is asked for: kinds and widths of registers, kinds of constants."""
 
 import re
+from functools import lru_cache
 
 from wmma_emu.ptx.program.program import (
     AddressOperand,
@@ -24,6 +25,7 @@ _PACKED = {"f16x2": ("b32", "f16x2"), "u16x2": ("b32", "f16x2"), "s16x2": ("b32"
 """Types of which ptxas takes registers of these types alone; of any other packed or small format, those of bits."""
 
 
+@lru_cache(1 << 12)
 def agrees(register: str, asked: str, *, is_relaxed: bool = False) -> bool:
     """Tell whether a register of a type may be an operand of a type.
 

@@ -10,7 +10,7 @@ __all__ = ["with_instructions"]
 
 
 def with_instructions(program: KernelProgram, new: Mapping[int, Sequence[Instruction]]) -> KernelProgram:
-    """Put other instructions, one or more, in the places of some."""
+    """Put other instructions, or none, in the places of some."""
     code: list[Instruction] = []
     moved: list[int] = []
     for place, instruction in enumerate(program.instructions):

@@ -50,8 +50,7 @@ def ordered(mnemonic: str, modifiers: tuple[str, ...]) -> tuple[str, ...] | None
     """
     words = modifiers
     if len(set(words)) < len(words):
-        seen: set[str] = set()
-        words = tuple(x for x in words if x not in _SWITCHES or (x not in seen and not seen.add(x)))  # type: ignore[func-returns-value]
+        words = tuple(x for i, x in enumerate(words) if x not in _SWITCHES or x not in words[:i])
     return _ordered(mnemonic, words)
 
 
