@@ -35,8 +35,8 @@ def test_opcodes_are_counted_and_the_most_frequent_come_first():
 
 
 def test_a_quotient_that_goes_into_a_sum_is_counted_by_its_own_name():
-    body = ".reg .b32 %a, %b; div.full.f32 %a, %a, %b; add.f32 %a, %a, %b; st.local.f32 [0], %a;"
-    (kernel,) = we.ptx.Module(entry(body)).explain().kernels
+    body = ".reg .b32 %a, %b, %c, %d; div.full.f32 %c, %a, %b; add.f32 %d, %c, %b; st.local.f32 [0], %d; ret;"
+    (kernel,) = we.ptx.Module(entry("", body)).explain().kernels
     assert kernel.contracted != () and kernel.opcodes["div.full.f32"] == kernel.opcodes["fma.rn.f32"] == 1
     assert not any("%" in x for x in kernel.opcodes)
 
