@@ -35,6 +35,7 @@ TESTS = {
 _GPU = "needs an NVIDIA GPU; tests/gpu run the same with one"
 _SAMPLES = "needs NVIDIA's samples, which are not ours to copy; tools/run_nvidia_samples.py runs them"
 _INSTALLS = "installs packages"
+_PTXAS = "needs ptxas, and PTX texts of others; the rows that came of it are in tests/ptx/program/test_fusions.py"
 _EXAMPLE = "tests/docs/test_translation.py: it is the kernel of the example, which tests/examples run"
 
 NOT_RUN = {
@@ -42,6 +43,7 @@ NOT_RUN = {
     ("examples/README.md", "python examples/naive_wmma.py"): "tests/examples runs every example",
     ("examples/README.md", "nvcc -arch=sm_90"): "needs nvcc and a GPU; its results are in tests/data/sm90_examples.npz",
     ("docs/evidence/README.md", "wmma-emu crosscheck"): _GPU,
+    ("docs/evidence/contraction-2026-11-23.md", "python -m tools.compare_contraction"): _PTXAS,
     ("docs/explanation/blackwell.md", "wmma-emu crosscheck"): _GPU,
     ("docs/explanation/blackwell.md", "from functools import partial"): _GPU,
     ("docs/explanation/library-kernels.md", "python -m tools.record_cublas"): _GPU,

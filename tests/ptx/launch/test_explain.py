@@ -34,6 +34,13 @@ def test_opcodes_are_counted_and_the_most_frequent_come_first():
     assert list(kernel.opcodes.values()) == sorted(kernel.opcodes.values(), reverse=True)
 
 
+def test_a_quotient_that_goes_into_a_sum_is_counted_by_its_own_name():
+    body = ".reg .b32 %a, %b, %c, %d; div.full.f32 %c, %a, %b; add.f32 %d, %c, %b; st.local.f32 [0], %d; ret;"
+    (kernel,) = we.ptx.Module(entry("", body)).explain().kernels
+    assert kernel.contracted != () and kernel.opcodes["div.full.f32"] == kernel.opcodes["fma.rn.f32"] == 1
+    assert not any("%" in x for x in kernel.opcodes)
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_example_is_explained_and_nothing_is_missing(name):
     explanation = we.ptx.Module(compiled(name)).explain()

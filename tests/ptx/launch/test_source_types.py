@@ -186,6 +186,8 @@ def test_the_data_of_an_array_of_numba_has_its_type():
     launch = kernel(ARRAYS, *PARTS)[1, 1]
     of_y = (0, 0, 8, 2, y, 2, 4, 8, 2)
     launch(0, 0, 8, 4, x, 8, 4, *of_y, 3)
+    with pytest.raises(FragmentMismatchError, match=r"17 arguments, 3 were .* as 0, 0, x\.size, x\.itemsize, x, \*x\."):
+        launch(x, y, 3)
     with pytest.raises(FragmentMismatchError, match=r"argument 4 .* is float\*, and the array is of float64"):
         launch(0, 0, 8, 4, x.astype(np.float64), 8, 4, *of_y, 3)
     with pytest.raises(FragmentMismatchError, match=r"argument 2 .* is long: an integer, not an array"):

@@ -14,7 +14,7 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of, require_readable, require_type, shown_array
-from wmma_emu.ptx.launch.source_types import SourceType
+from wmma_emu.ptx.launch.source_types import NUMBA_ARRAY, SourceType
 from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.launch.takers import Taker, kind_of
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
@@ -39,6 +39,12 @@ class Argument(NamedTuple):
         if isinstance(self.value, Struct):
             return self.value.arrays
         return (memory_of(self.value)[0],) if isinstance(self.value, np.ndarray | Raw) else ()
+
+
+def _advice(types: Sequence[SourceType]) -> str:
+    """How to pass what is one argument in the source and several parameters in PTX."""
+    is_numba = any(x.with_name.startswith("void* meminfo of ") for x in types)
+    return f". Write an array of a kernel of numba as {NUMBA_ARRAY}" if is_numba else ""
 
 
 def read_arguments(
@@ -76,7 +82,7 @@ def read_arguments(
         listed = ", ".join(f"{name} {kind_of(x)}".lstrip() for name, x in zip(names, seen, strict=True)) or "none"
         raise FragmentMismatchError(
             f"{called} takes {len(seen)} argument{'s' * (len(seen) != 1)}, {len(values)} "
-            f"{'was' if len(values) == 1 else 'were'} given; its parameters are {listed}"
+            f"{'was' if len(values) == 1 else 'were'} given; its parameters are {listed}{_advice(types)}"
         )
     out = []
     sources: Sequence[SourceType | None] = types or [None] * len(seen)

@@ -25,6 +25,7 @@ _WHEELS = {
 _NAMES = {"ptxas": ("ptxas", "ptxas-blackwell"), "nvdisasm": ("nvdisasm",)}
 _INSTALL = "pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm, or pip install triton, or NVIDIA's CUDA toolkit"
 _SECONDS = 300
+_MESSAGE = re.compile(r"^ptxas\S* +(\S*text\.ptx, +)?")
 
 
 class Assembler(NamedTuple):
@@ -63,10 +64,11 @@ class Assembler(NamedTuple):
 
 
 def _run(command: list[object], name: str) -> str:
+    """Run a program; its messages are told without the folder of the files, which is gone by then."""
     done = subprocess.run([str(x) for x in command], capture_output=True, text=True, timeout=_SECONDS, check=False)
     if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        raise CompilationError(f"{name} refuses the text: {'; '.join(lines[:3])}")
+        said = [_MESSAGE.sub("", x).strip() for x in (done.stderr or done.stdout).strip().splitlines()]
+        raise CompilationError(f"{name} refuses the text: {'; '.join(said[:2])}")
     return done.stdout
 
 

@@ -194,7 +194,8 @@ def explain_module(module: "Module") -> Explanation:
 
 def _explain_kernel(kernel: "Kernel") -> KernelExplanation:
     program, compiled = kernel.program, kernel.compiled
-    counts = Counter(x.opcode for x in program.instructions)
+    # The factors of a product that was fused are computed by an instruction of that name with a %.
+    counts = Counter(x.opcode.removeprefix("%") for x in program.instructions)
     return KernelExplanation(
         program.name, plain_name(program.name), program.parameters, kernel.types, len(program.registers),
         len(program.instructions), program.shared_bytes, program.dynamic_offset is not None, program.local_bytes,

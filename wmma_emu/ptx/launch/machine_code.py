@@ -7,6 +7,7 @@ instruction it belongs to. A fused multiply-add belongs to the addition.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import NamedTuple
 
 from wmma_emu.errors import CompilationError
@@ -20,11 +21,12 @@ __all__ = ["MachineCode", "assembled", "assembled_by", "numbered"]
 Place = tuple[int, int]
 """Line and column of an instruction in the text."""
 
-_LOCATION = re.compile(r"^\s*\.(loc|file)\b.*$")
-_GUARD = re.compile(r"@\s*!?\s*[\w%$]+\s*$")
+_LOCATION = re.compile(r"^[ \t]*\.(loc|file)\b.*$", re.MULTILINE)
 _SECTION = re.compile(r"^\s*\.section\s+\.debug\w*\s*\{.*?\}", re.DOTALL | re.MULTILINE)
 _DEBUG_TARGET = re.compile(r"^(\s*\.target\s+[^\n]*?)\s*,\s*debug\b", re.MULTILINE)
 _FILE = "numbered.ptx"
+_MARK = re.compile(r"\.loc 1 \d+ 0$")
+_LINE_SAID = re.compile(r"line (\d+)")
 
 _KERNEL = re.compile(r"\s*\.section\s+\.text\.(\S+?),")
 _LINE = re.compile(rf'\s*//## File "{re.escape(_FILE)}", line (\d+)')
@@ -75,7 +77,11 @@ def assembled(text: str, arch: Arch) -> MachineCode:
             return assembled_by(assembler, text, _target(text, arch))
         except CompilationError as error:
             refusals.append(str(error))
-    raise CompilationError(refusals[0])
+    raise CompilationError(
+        f"contraction='ptxas' needs a ptxas that takes the text, and none at hand does: {'; '.join(refusals)}. Install "
+        "one of the compiler's release (pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm), or take "
+        "contraction='rules', which needs none"
+    )
 
 
 def _target(text: str, arch: Arch) -> str:
@@ -92,8 +98,12 @@ def assembled_by(assembler: Assembler, text: str, target: str) -> MachineCode:
     CompilationError
     """
     marked, places = numbered(text)
+    try:
+        listing = assembler.listing(marked, target)
+    except CompilationError as error:
+        raise CompilationError(_LINE_SAID.sub(lambda x: f"line {_line_of(marked, int(x[1]))}", str(error))) from None
     kinds: dict[str, dict[Place, set[tuple[str, str]]]] = {}
-    for kernel, number, letter, kind in _arithmetic(assembler.listing(marked, target)):
+    for kernel, number, letter, kind in _arithmetic(listing):
         kinds.setdefault(kernel, {}).setdefault(places[number - 1], set()).add((letter, kind))
     frozen = {kernel: {place: frozenset(x) for place, x in found.items()} for kernel, found in kinds.items()}
     return MachineCode(assembler.version, target, frozen)
@@ -107,7 +117,7 @@ def numbered(text: str) -> tuple[str, list[Place]]:
     str
         The text without its own debug information.
     list of (int, int)
-        Line and column of each instruction; the first is number 1.
+        Line and column of each instruction, or of its guard; the first is number 1.
 
     Examples
     --------
@@ -116,21 +126,21 @@ def numbered(text: str) -> tuple[str, list[Place]]:
     ['.entry k() { .reg .b32 %r; .reg .pred %p; ', '.loc 1 1 0']
     """
     places = sorted((x.line, x.column) for f in parse(text).functions for x in _instructions(f.body or ()) if x.line)
-    columns: dict[int, list[tuple[int, int]]] = {}
+    starts = list(accumulate((len(x) + 1 for x in text.split("\n")), initial=0))
+    pieces, done = [], 0
     for number, (line, column) in enumerate(places, 1):
-        columns.setdefault(line, []).append((column, number))
-    lines = []
-    for line, written in enumerate(text.split("\n"), 1):
-        if _LOCATION.match(written):
-            written = ""
-        for column, number in reversed(columns.get(line, [])):
-            head = written[: column - 1]
-            guard = _GUARD.search(head)
-            start = guard.start() if guard else column - 1
-            written = f"{written[:start]}\n.loc 1 {number} 0\n{written[start:]}"
-        lines.append(written)
-    marked = _DEBUG_TARGET.sub(r"\1", _SECTION.sub("", "\n".join(lines)))
+        start = starts[line - 1] + column - 1
+        pieces += [_LOCATION.sub("", text[done:start]), f"\n.loc 1 {number} 0\n"]
+        done = start
+    marked = "".join([*pieces, _LOCATION.sub("", text[done:])])
+    marked = _DEBUG_TARGET.sub(r"\1", _SECTION.sub("", marked))
     return f'{marked}\n.file 1 "{_FILE}"\n', places
+
+
+def _line_of(marked: str, line: int) -> int:
+    """The line of the text that stands at a line of the marked one; a .loc has brought two more."""
+    ahead = marked.split("\n")[:line]
+    return line - 2 * sum(_MARK.match(x) is not None for x in ahead)
 
 
 def _instructions(body: Iterable[Statement]) -> Iterator[InstructionText]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How a launch is run: in which order, within which limits, and what becomes of findings."""
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -18,6 +19,9 @@ FINDINGS = {
     "report": "nothing but the report",
 }
 """What becomes of findings."""
+
+_OF_A_MODULE = ("arch", "contraction", "engine", "name")
+"""What a module is made with, and no launch can change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,12 @@ class LaunchOptions:
         """
         known = [x.name for x in fields(self)]
         if unknown := [x for x in changes if x not in known]:
-            raise UnsupportedInstructionError(f"a launch has no option {unknown[0]}; it has {', '.join(known)}")
+            near = difflib.get_close_matches(unknown[0], [*known, *_OF_A_MODULE], n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise UnsupportedInstructionError(
+                f"a launch has no option {unknown[0]}; it has {', '.join(known)}, and a module has "
+                f"{', '.join(_OF_A_MODULE)} too{hint}"
+            )
         return replace(self, **changes) if changes else self
 
     @property

@@ -10,12 +10,16 @@ from wmma_emu.ptx.launch.cpp.tree import Node, shown, unqualified
 from wmma_emu.ptx.launch.elements import Element, element_of_cpp, element_of_triton
 from wmma_emu.ptx.program.program import KernelProgram
 
-__all__ = ["SourceType", "SourceTypes", "types_of_name", "types_of_triton"]
+__all__ = ["NUMBA_ARRAY", "SourceType", "SourceTypes", "types_of_name", "types_of_triton"]
 
 _FAMILIAR = {
     "__half": "half", "__half2": "half2", "__nv_bfloat16": "nv_bfloat16", "__nv_bfloat162": "nv_bfloat162",
 }  # fmt: skip
 """Names that CUDA's headers give to types which are called otherwise in mangled names."""
+
+
+NUMBA_ARRAY = "0, 0, x.size, x.itemsize, x, *x.shape, *x.strides"
+"""What a kernel of numba takes for an array x: one parameter each."""
 
 
 class SourceType(NamedTuple):
