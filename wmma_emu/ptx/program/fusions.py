@@ -4,6 +4,7 @@
 The rules were read out of machine code; `docs/decisions/0015-contraction.md` has them.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -52,13 +53,21 @@ class Fusion:
 
 @dataclass(slots=True)
 class _Product:
-    """A product, and who reads it: the sums, by index; ``kept`` where anything else does."""
+    """A product, and who reads it: the sums, by index; ``kept`` where anything else does.
+
+    One that a flushing negative alone reads is ``free``: every sum takes it in, whatever else reads the negative.
+    """
 
     place: int
     kind: tuple[str, bool]
     sums: list[int] = field(default_factory=list)
     names: list[int] = field(default_factory=list)
     kept: bool = False
+    free: bool = False
+
+    @property
+    def is_fused(self) -> bool:
+        return self.free or not self.kept
 
 
 @dataclass(slots=True)
@@ -100,7 +109,7 @@ def choose_as_assembled(program: KernelProgram, kinds: Kinds) -> tuple[list[Fusi
     chosen: list[Fusion] = []
     open_sums: list[int] = []
     for total in reading.sums:
-        found = kinds(code[total.place])
+        found = kinds(code[total.place]) - {"mul"}
         if found == {"fma"}:
             absent = [x for x in total.products.items() if "mul" not in kinds(code[x[1][0].place])]
             chosen.append(_fusion(total, min(absent or total.products.items(), key=lambda x: x[0])))
@@ -119,7 +128,7 @@ def _by_rules(sums: "list[_Sum]", counts: dict[int, int]) -> list[Fusion]:
             fit = [
                 (counts[product.place], position)
                 for position, (product, _) in total.products.items()
-                if not product.kept and counts[product.place] <= most
+                if product.is_fused and counts[product.place] <= most
             ]
             if fit:
                 position = min(fit)[1]
@@ -150,6 +159,7 @@ class _Reading:
         self._everywhere: dict[int, tuple[_Product, bool]] = {}
         self._holds: dict[int, tuple[_Product, bool]] = {}
         alive = needed(code)
+        self._readers = Counter(register for place in alive for register in reads(code[place]))
         for place in sorted(alive):
             self._see_everywhere(place)
         blocks = Blocks(code)
@@ -172,7 +182,10 @@ class _Reading:
         target = writes(instruction)
         if instruction.guard is not None or len(target) != 1 or len(self._writers[target[0]]) > 1:
             return
-        if (found := self._passed_on(instruction, self._everywhere)) is not None:
+        if (negated := self._flushed(instruction)) is not None:
+            negated.free = True
+            self._everywhere[target[0]] = negated, True
+        elif (found := self._passed_on(instruction, self._everywhere)) is not None:
             self._everywhere[target[0]] = found
         elif self._is_product(instruction) and self._has_constant_factor(instruction):
             self._everywhere[target[0]] = self._product(place), False
@@ -217,9 +230,27 @@ class _Reading:
         if source is None or source.index not in holds:
             return None
         product, negated = holds[source.index]
-        if instruction.mnemonic not in ("mov", "cvt") and product.kind != _kind(instruction):
+        if instruction.mnemonic == "neg":
+            if not _is_sign_alone(instruction, product.kind):
+                return None
+        elif instruction.mnemonic == "mul" and product.kind != _kind(instruction):
             return None
         return product, negated ^ negates
+
+    def _flushed(self, instruction: Instruction) -> _Product | None:
+        """The product of which an instruction is the flushed negative, and which nothing else reads."""
+        if instruction.opcode != "neg.ftz.f32" or instruction.guard is not None:
+            return None
+        source = instruction.operands[1]
+        if not isinstance(source, Register) or self._readers[source.index] != 1:
+            return None
+        places = self._writers.get(source.index, ())
+        if len(places) != 1:
+            return None
+        (place,) = places
+        product = self._code[place]
+        is_flushed = _is_open(product, "mul") and _kind(product) == ("f32", True) and product.guard is None
+        return self._product(place) if is_flushed and self._is_product(product) else None
 
     def _source_passed_on(self, instruction: Instruction) -> tuple[Register | None, bool]:
         """The register whose value, or its negative, an instruction writes to another one; and which of them."""
@@ -241,7 +272,8 @@ class _Reading:
 
     def _read(self, place: int) -> None:
         instruction, holds = self._code[place], self._holds
-        found = self._passed_on(instruction, holds)
+        negated = self._flushed(instruction)
+        found = self._passed_on(instruction, holds) if negated is None else (negated, True)
         if found is not None:
             found[0].names.append(place)
         elif not _takes_in(instruction, holds, place, self.sums):
@@ -273,7 +305,7 @@ def _takes_in(instruction: Instruction, holds: dict[int, tuple[_Product, bool]],
     if len(set(places)) < len(places) or any(x.kind != _kind(instruction) for x, _ in operands.values()):
         for product, _ in operands.values():
             product.kept = product.kept or places.count(product.place) > 1 or product.kind != _kind(instruction)
-        operands = {i: x for i, x in operands.items() if not x[0].kept}
+        operands = {i: x for i, x in operands.items() if x[0].is_fused and places.count(x[0].place) == 1}
     if operands:
         sums.append(_Sum(place, operands))
     for product, _ in operands.values():
@@ -303,6 +335,12 @@ def _is_open(instruction: Instruction, mnemonic: str) -> bool:
         return False
     *modifiers, type_name = instruction.modifiers
     return type_name in _TYPES and ({"ftz"} if mnemonic == "mul" else {"ftz", "sat"}).issuperset(modifiers)
+
+
+def _is_sign_alone(negative: Instruction, kind: tuple[str, bool]) -> bool:
+    """Whether the assembler makes a negative of a product by changing a sign; others are instructions of their own."""
+    type_name, flushes = _kind(negative)
+    return type_name == kind[0] and not flushes and type_name != "bf16x2"
 
 
 def _kind(instruction: Instruction) -> tuple[str, bool]:
