@@ -232,6 +232,12 @@ ROWS = [
      "u>d", "FMUL.FTZ FFMA.FTZ"),
     ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; @%p0 bra L; sub.ftz.f32 %g,%v,%e; st.global.f32 [%x1+64],%g; "
      "L: sub.ftz.f32 %d,%v,%c;", "d", "u>g u>d", "FFMA.FTZ FFMA.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%c,%v;", "d", "", "FMUL.FTZ FADD.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%v,%c; sub.ftz.f32 %g,%e,%v;", "d,g", "u>d",
+     "FMUL.FTZ FFMA.FTZ FADD.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; add.ftz.f32 %d,%u,%c; neg.ftz.f32 %v,%u; add.ftz.f32 %g,%e,%v;", "d,g", "u>d u>g",
+     "FFMA.FTZ FFMA.FTZ"),
+    ("div.approx.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%v,%c;", "d,v", "u>d", "FMUL.FTZ FFMA.FTZ"),
     # A negative that does not flush is a sign, between flushing instructions too.
     ("mul.ftz.f32 %u,%a,%b; neg.f32 %v,%u; add.ftz.f32 %d,%c,%v;", "d", "u>d", "FFMA.FTZ"),
     # Equal products are two.

@@ -4,7 +4,6 @@
 The rules were read out of machine code; `docs/decisions/0015-contraction.md` has them.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -159,7 +158,11 @@ class _Reading:
         self._everywhere: dict[int, tuple[_Product, bool]] = {}
         self._holds: dict[int, tuple[_Product, bool]] = {}
         alive = needed(code)
-        self._readers = Counter(register for place in alive for register in reads(code[place]))
+        self._readers: dict[int, list[Instruction]] = {}
+        self._flushes: set[int] = set()
+        for place in alive:
+            for register in reads(code[place]):
+                self._readers.setdefault(register, []).append(code[place])
         for place in sorted(alive):
             self._see_everywhere(place)
         blocks = Blocks(code)
@@ -183,8 +186,10 @@ class _Reading:
         if instruction.guard is not None or len(target) != 1 or len(self._writers[target[0]]) > 1:
             return
         if (negated := self._flushed(instruction)) is not None:
-            negated.free = True
-            self._everywhere[target[0]] = negated, True
+            self._flushes.add(target[0])
+            negated.free = len(self._readers[writes(self._code[negated.place])[0]]) == 1
+            if negated.free:
+                self._everywhere[target[0]] = negated, True
         elif (found := self._passed_on(instruction, self._everywhere)) is not None:
             self._everywhere[target[0]] = found
         elif self._is_product(instruction) and self._has_constant_factor(instruction):
@@ -238,19 +243,25 @@ class _Reading:
         return product, negated ^ negates
 
     def _flushed(self, instruction: Instruction) -> _Product | None:
-        """The product of which an instruction is the flushed negative, and which nothing else reads."""
+        """The product of which an instruction is the flushed negative.
+
+        If something else reads the product, too, then only where the negative goes into sums alone.
+        """
         if instruction.opcode != "neg.ftz.f32" or instruction.guard is not None:
             return None
-        source = instruction.operands[1]
-        if not isinstance(source, Register) or self._readers[source.index] != 1:
+        target, source = instruction.operands
+        if not isinstance(source, Register) or not isinstance(target, Register):
             return None
         places = self._writers.get(source.index, ())
-        if len(places) != 1:
+        if len(places) != 1 or len(self._writers[target.index]) != 1:
             return None
         (place,) = places
         product = self._code[place]
-        is_flushed = _is_open(product, "mul") and _kind(product) == ("f32", True) and product.guard is None
-        return self._product(place) if is_flushed and self._is_product(product) else None
+        if product.guard is not None or not self._is_product(product) or _kind(product) != ("f32", True):
+            return None
+        is_alone = len(self._readers[source.index]) == 1
+        readers = self._readers.get(target.index, ())
+        return self._product(place) if is_alone or all(_adds(x, target) for x in readers) else None
 
     def _source_passed_on(self, instruction: Instruction) -> tuple[Register | None, bool]:
         """The register whose value, or its negative, an instruction writes to another one; and which of them."""
@@ -267,16 +278,24 @@ class _Reading:
         others = [x for x in sources if isinstance(x, Register) and self._number(x) not in units]
         return (others[0] if len(others) == 1 else None), unit == -1
 
+    def _but_subtrahends(self, instruction: Instruction) -> dict[int, tuple[_Product, bool]]:
+        """What registers hold; but a flushed negative that is subtracted is a number."""
+        last = instruction.operands[-1] if instruction.mnemonic == "sub" else None
+        if isinstance(last, Register) and last.index in self._flushes:
+            return {x: y for x, y in self._holds.items() if x != last.index}
+        return self._holds
+
     def _product(self, place: int) -> _Product:
         return self._products.setdefault(place, _Product(place, _kind(self._code[place])))
 
     def _read(self, place: int) -> None:
         instruction, holds = self._code[place], self._holds
         negated = self._flushed(instruction)
-        found = self._passed_on(instruction, holds) if negated is None else (negated, True)
+        is_held = negated is not None and (negated.free or any(x is negated for x, _ in holds.values()))
+        found = (negated, True) if negated is not None and is_held else self._passed_on(instruction, holds)
         if found is not None:
             found[0].names.append(place)
-        elif not _takes_in(instruction, holds, place, self.sums):
+        elif not _takes_in(instruction, self._but_subtrahends(instruction), place, self.sums):
             for register in reads(instruction):
                 if register in holds:
                     holds[register][0].kept = True
@@ -335,6 +354,12 @@ def _is_open(instruction: Instruction, mnemonic: str) -> bool:
         return False
     *modifiers, type_name = instruction.modifiers
     return type_name in _TYPES and ({"ftz"} if mnemonic == "mul" else {"ftz", "sat"}).issuperset(modifiers)
+
+
+def _adds(instruction: Instruction, register: Register) -> bool:
+    """Whether an instruction is a flushing sum that does not subtract a register."""
+    is_subtracted = instruction.mnemonic == "sub" and instruction.operands[-1] == register
+    return is_sum(instruction) and _kind(instruction) == ("f32", True) and not is_subtracted
 
 
 def _is_sign_alone(negative: Instruction, kind: tuple[str, bool]) -> bool:
