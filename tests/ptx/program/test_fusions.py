@@ -217,6 +217,29 @@ ROWS = [
     ("mul.f32 %u,%a,%b; cvt.ftz.f32.f32 %v,%u; add.f32 %d,%c,%v;", "d", "", "FMUL FADD.FTZ FADD"),
     ("mul.f32 %u,%a,%b; add.f32 %d,%u,%c; mul.f32 %g,%u,%e;", "d", "u>d", "FFMA"),
     ("mul.f32 %u,%a,%b; add.f32 %d,%u,%c; mul.f32 %g,%u,%e; mul.f32 %h,%g,%g;", "d", "u>d", "FFMA"),
+    # A flushed negative is a product of its own; of one that nothing else reads, every sum takes it in.
+    ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%v,%c;", "d,v", "u>d", "FMUL.FTZ FFMA.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%v,%c; fma.rn.ftz.f32 %g,%v,%e,%f;", "d,g", "u>d",
+     "FMUL.FTZ FFMA.FTZ FFMA.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%v,%c; add.ftz.f32 %g,%e,%v;", "d,g", "u>d u>g",
+     "FFMA.FTZ FFMA.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; add.ftz.f32 %d,%u,%c; neg.ftz.f32 %v,%u; sub.ftz.f32 %g,%e,%v;", "d,g", "",
+     "FMUL.FTZ FADD.FTZ FADD.FTZ FADD.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; neg.ftz.f32 %w,%v; add.ftz.f32 %d,%w,%c;", "d", "",
+     "FMUL.FTZ FADD.FTZ FADD.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; add.ftz.f32 %d,%v,%v;", "d", "", "FMUL.FTZ FADD.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%v,%c; @%p0 bra L; st.global.f32 [%x1+64],%v; L:", "d",
+     "u>d", "FMUL.FTZ FFMA.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; @%p0 bra L; sub.ftz.f32 %g,%v,%e; st.global.f32 [%x1+64],%g; "
+     "L: sub.ftz.f32 %d,%v,%c;", "d", "u>g u>d", "FFMA.FTZ FFMA.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%c,%v;", "d", "", "FMUL.FTZ FADD.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%v,%c; sub.ftz.f32 %g,%e,%v;", "d,g", "u>d",
+     "FMUL.FTZ FFMA.FTZ FADD.FTZ"),
+    ("mul.ftz.f32 %u,%a,%b; add.ftz.f32 %d,%u,%c; neg.ftz.f32 %v,%u; add.ftz.f32 %g,%e,%v;", "d,g", "u>d u>g",
+     "FFMA.FTZ FFMA.FTZ"),
+    ("div.approx.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%v,%c;", "d,v", "u>d", "FMUL.FTZ FFMA.FTZ"),
+    # A negative that does not flush is a sign, between flushing instructions too.
+    ("mul.ftz.f32 %u,%a,%b; neg.f32 %v,%u; add.ftz.f32 %d,%c,%v;", "d", "u>d", "FFMA.FTZ"),
     # Equal products are two.
     ("mul.f32 %u,%a,%b; mul.f32 %v,%a,%b; add.f32 %d,%u,%c; add.f32 %g,%v,%e;", "d,g", "u>d v>g", "FFMA FFMA"),
 ]  # fmt: skip
@@ -281,6 +304,18 @@ def test_what_ends_straight_line_code_keeps_product_and_sum_apart(between):
 @pytest.mark.parametrize("between", PASSING)
 def test_what_does_not_end_straight_line_code_lets_them_meet(between):
     assert len(choose(program(f"mul.f32 %u, %a, %b; {between} add.f32 %d, %u, %c;", "d"))) == 1
+
+
+@pytest.mark.parametrize("kind", ["ftz.f16", "ftz.f16x2", "bf16x2"])
+def test_negatives_that_are_instructions_keep_product_and_sum_apart(kind):
+    body = f"mul.{kind} %u, %a, %b; neg.{kind} %v, %u; sub.{kind} %d, %v, %c;"
+    assert choose(program(body, "d")) == []
+
+
+@pytest.mark.parametrize("kind", ["f16", "f16x2", "bf16"])
+def test_negatives_that_are_signs_let_them_meet(kind):
+    body = f"mul.{kind} %u, %a, %b; neg.{kind} %v, %u; sub.{kind} %d, %v, %c;"
+    assert len(choose(program(body, "d"))) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

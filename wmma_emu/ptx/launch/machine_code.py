@@ -34,6 +34,7 @@ _INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)\
 _ARITHMETIC = re.compile(r"U?([FDH])(ADD|MUL|FMA)(2|32I|2_32)?(\.|$)")
 _BY_ONE = re.compile(r",\s*-?1(,\s*-?1)?\s*,")
 _OF_ZEROS = re.compile(r"-RZ,\s*RZ")
+_PLUS_ZERO = re.compile(r",\s*-RZ(\.H0_H0)?\s*$")
 _TYPES = {"f32": "F", "f64": "D"}
 
 
@@ -164,11 +165,16 @@ def _arithmetic(listing: str) -> Iterator[tuple[str, int, str, str]]:
 
 
 def _kind(opcode: str, operands: str) -> tuple[str, str] | None:
-    """Letter and kind of a machine instruction; a multiply-add of zeros is a move, and one by 1 is an addition."""
+    """Letter and kind of a machine instruction.
+
+    A multiply-add of zeros is a move, one by 1 is an addition, and one to -0 is a multiplication.
+    """
     match = _ARITHMETIC.match(opcode)
     if match is None:
         return None
     kind = match[2].lower()
     if kind == "fma" and _OF_ZEROS.search(operands):
         return None
-    return match[1], "add" if kind == "fma" and _BY_ONE.search(operands) else kind
+    if kind == "fma" and _BY_ONE.search(operands):
+        return match[1], "add"
+    return match[1], "mul" if kind == "fma" and _PLUS_ZERO.search(operands) else kind

@@ -53,13 +53,21 @@ class Fusion:
 
 @dataclass(slots=True)
 class _Product:
-    """A product, and who reads it: the sums, by index; ``kept`` where anything else does."""
+    """A product, and who reads it: the sums, by index; ``kept`` where anything else does.
+
+    One that a flushing negative alone reads is ``free``: every sum takes it in, whatever else reads the negative.
+    """
 
     place: int
     kind: tuple[str, bool]
     sums: list[int] = field(default_factory=list)
     names: list[int] = field(default_factory=list)
     kept: bool = False
+    free: bool = False
+
+    @property
+    def is_fused(self) -> bool:
+        return self.free or not self.kept
 
 
 @dataclass(slots=True)
@@ -101,7 +109,7 @@ def choose_as_assembled(program: KernelProgram, kinds: Kinds) -> tuple[list[Fusi
     chosen: list[Fusion] = []
     open_sums: list[int] = []
     for total in reading.sums:
-        found = kinds(code[total.place])
+        found = kinds(code[total.place]) - {"mul"}
         if found == {"fma"}:
             absent = [x for x in total.products.items() if "mul" not in kinds(code[x[1][0].place])]
             chosen.append(_fusion(total, min(absent or total.products.items(), key=lambda x: x[0])))
@@ -120,7 +128,7 @@ def _by_rules(sums: "list[_Sum]", counts: dict[int, int]) -> list[Fusion]:
             fit = [
                 (counts[product.place], position)
                 for position, (product, _) in total.products.items()
-                if not product.kept and counts[product.place] <= most
+                if product.is_fused and counts[product.place] <= most
             ]
             if fit:
                 position = min(fit)[1]
@@ -151,6 +159,11 @@ class _Reading:
         self._everywhere: dict[int, tuple[_Product, bool]] = {}
         self._holds: ChainMap[int, tuple[_Product, bool]] = ChainMap()
         alive = needed(code)
+        self._readers: dict[int, list[Instruction]] = {}
+        self._flushes: set[int] = set()
+        for place in alive:
+            for register in reads(code[place]):
+                self._readers.setdefault(register, []).append(code[place])
         for place in sorted(alive):
             self._see_everywhere(place)
         blocks = Blocks(code)
@@ -175,7 +188,12 @@ class _Reading:
         target = writes(instruction)
         if instruction.guard is not None or len(target) != 1 or len(self._writers[target[0]]) > 1:
             return
-        if (found := self._passed_on(instruction, self._everywhere)) is not None:
+        if (negated := self._flushed(instruction)) is not None:
+            self._flushes.add(target[0])
+            negated.free = len(self._readers[writes(self._code[negated.place])[0]]) == 1
+            if negated.free:
+                self._everywhere[target[0]] = negated, True
+        elif (found := self._passed_on(instruction, self._everywhere)) is not None:
             self._everywhere[target[0]] = found
         elif self._is_product(instruction) and self._has_constant_factor(instruction):
             self._everywhere[target[0]] = self._product(place), False
@@ -220,9 +238,33 @@ class _Reading:
         if source is None or source.index not in holds:
             return None
         product, negated = holds[source.index]
-        if instruction.mnemonic not in ("mov", "cvt") and product.kind != _kind(instruction):
+        if instruction.mnemonic == "neg":
+            if not _is_sign_alone(instruction, product.kind):
+                return None
+        elif instruction.mnemonic == "mul" and product.kind != _kind(instruction):
             return None
         return product, negated ^ negates
+
+    def _flushed(self, instruction: Instruction) -> _Product | None:
+        """The product of which an instruction is the flushed negative.
+
+        If something else reads the product, too, then only where the negative goes into sums alone.
+        """
+        if instruction.opcode != "neg.ftz.f32" or instruction.guard is not None:
+            return None
+        target, source = instruction.operands
+        if not isinstance(source, Register) or not isinstance(target, Register):
+            return None
+        places = self._writers.get(source.index, ())
+        if len(places) != 1 or len(self._writers[target.index]) != 1:
+            return None
+        (place,) = places
+        product = self._code[place]
+        if product.guard is not None or not self._is_product(product) or _kind(product) != ("f32", True):
+            return None
+        is_alone = len(self._readers[source.index]) == 1
+        readers = self._readers.get(target.index, ())
+        return self._product(place) if is_alone or all(_adds(x, target) for x in readers) else None
 
     def _source_passed_on(self, instruction: Instruction) -> tuple[Register | None, bool]:
         """The register whose value, or its negative, an instruction writes to another one; and which of them."""
@@ -239,15 +281,24 @@ class _Reading:
         others = [x for x in sources if isinstance(x, Register) and self._number(x) not in units]
         return (others[0] if len(others) == 1 else None), unit == -1
 
+    def _but_subtrahends(self, instruction: Instruction) -> dict[int, tuple[_Product, bool]]:
+        """What registers hold; but a flushed negative that is subtracted is a number."""
+        last = instruction.operands[-1] if instruction.mnemonic == "sub" else None
+        if isinstance(last, Register) and last.index in self._flushes:
+            return {x: y for x, y in self._holds.items() if x != last.index}
+        return self._holds
+
     def _product(self, place: int) -> _Product:
         return self._products.setdefault(place, _Product(place, _kind(self._code[place])))
 
     def _read(self, place: int) -> None:
         instruction, holds = self._code[place], self._holds
-        found = self._passed_on(instruction, holds)
+        negated = self._flushed(instruction)
+        is_held = negated is not None and (negated.free or any(x is negated for x, _ in holds.values()))
+        found = (negated, True) if negated is not None and is_held else self._passed_on(instruction, holds)
         if found is not None:
             found[0].names.append(place)
-        elif not _takes_in(instruction, holds, place, self.sums):
+        elif not _takes_in(instruction, self._but_subtrahends(instruction), place, self.sums):
             for register in reads(instruction):
                 if register in holds:
                     holds[register][0].kept = True
@@ -278,7 +329,7 @@ def _takes_in(
     if len(set(places)) < len(places) or any(x.kind != _kind(instruction) for x, _ in operands.values()):
         for product, _ in operands.values():
             product.kept = product.kept or places.count(product.place) > 1 or product.kind != _kind(instruction)
-        operands = {i: x for i, x in operands.items() if not x[0].kept}
+        operands = {i: x for i, x in operands.items() if x[0].is_fused and places.count(x[0].place) == 1}
     if operands:
         sums.append(_Sum(place, operands))
     for product, _ in operands.values():
@@ -308,6 +359,18 @@ def _is_open(instruction: Instruction, mnemonic: str) -> bool:
         return False
     *modifiers, type_name = instruction.modifiers
     return type_name in _TYPES and ({"ftz"} if mnemonic == "mul" else {"ftz", "sat"}).issuperset(modifiers)
+
+
+def _adds(instruction: Instruction, register: Register) -> bool:
+    """Whether an instruction is a flushing sum that does not subtract a register."""
+    is_subtracted = instruction.mnemonic == "sub" and instruction.operands[-1] == register
+    return is_sum(instruction) and _kind(instruction) == ("f32", True) and not is_subtracted
+
+
+def _is_sign_alone(negative: Instruction, kind: tuple[str, bool]) -> bool:
+    """Whether the assembler makes a negative of a product by changing a sign; others are instructions of their own."""
+    type_name, flushes = _kind(negative)
+    return type_name == kind[0] and not flushes and type_name != "bf16x2"
 
 
 def _kind(instruction: Instruction) -> tuple[str, bool]:
