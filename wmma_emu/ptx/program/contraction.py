@@ -79,7 +79,9 @@ class _Rebuilt:
                 code.append(instruction)
         moved.append(len(code))
         instructions = tuple(_moved(x, moved) for x in code)
-        self.program = replace(program, instructions=instructions, registers=tuple(self._registers))
+        functions = tuple((name, moved[first], moved[behind]) for name, first, behind in program.functions)
+        registers = tuple(self._registers)
+        self.program = replace(program, instructions=instructions, registers=registers, functions=functions)
 
     def _unread(self, fusions: list[Fusion]) -> set[int]:
         """Products, and their copies and negatives, that only the sums read that take them in."""

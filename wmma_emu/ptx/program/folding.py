@@ -30,6 +30,7 @@ from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, 
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.approx_known import known_approx, known_reciprocal
 from wmma_emu.scalar.approx_reference import multiply
+from wmma_emu.scalar.scaled_product import POWERS
 
 __all__ = ["Evaluate", "fold"]
 
@@ -217,6 +218,8 @@ class _Folded:
                 return [self._copy(product, number)]
             if factor is not None and factor ^ (1 << bits_of_type(kind) - 1) == _ONES[kind]:
                 return [_like(product, "neg", product.modifiers, (product.operands[0], number))]
+            if kind == "f32" and factor in POWERS:
+                return [replace(product, operands=(product.operands[0], number, Immediate("f32", factor)))]
         return None
 
     def _copy(self, instruction: Instruction, source: Operand | None) -> Instruction:
