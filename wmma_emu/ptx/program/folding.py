@@ -13,11 +13,13 @@ from wmma_emu.ptx.program.carriers import is_carrier
 from wmma_emu.ptx.program.flow import reads, registers_in, writes
 from wmma_emu.ptx.program.foldable import (
     INFINITIES,
+    SUMS,
     bits_of,
     is_early,
     is_function,
     is_maximum_of_one,
     is_nan,
+    is_negative,
     is_open_product,
     is_quotient,
     number_of,
@@ -25,11 +27,22 @@ from wmma_emu.ptx.program.foldable import (
 )  # fmt: skip
 from wmma_emu.ptx.program.fresh import Fresh
 from wmma_emu.ptx.program.known import known_values
+from wmma_emu.ptx.program.makers import Makers
+from wmma_emu.ptx.program.partly_known import decides
 from wmma_emu.ptx.program.places import with_instructions
-from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Operand, Register
+from wmma_emu.ptx.program.program import (
+    Immediate,
+    Instruction,
+    KernelProgram,
+    Operand,
+    PairOperand,
+    Register,
+    VectorOperand,
+)
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.approx_known import known_approx, known_reciprocal
 from wmma_emu.scalar.approx_reference import multiply
+from wmma_emu.scalar.known_sums import cut_tie
 from wmma_emu.scalar.scaled_product import POWERS
 
 __all__ = ["Evaluate", "fold"]
@@ -68,7 +81,8 @@ def fold(
 
 
 def _is_concerned(instruction: Instruction) -> bool:
-    return any(x(instruction) for x in (is_function, is_quotient, is_open_product, is_maximum_of_one))
+    kinds = (is_function, is_quotient, is_open_product, is_maximum_of_one, is_negative)
+    return any(x(instruction) for x in kinds) or opcode_of(instruction) in SUMS
 
 
 class _Folded:
@@ -79,17 +93,18 @@ class _Folded:
         self._evaluate, self._contracts = evaluate, contracts
         self._done: dict[tuple[object, ...], Mapping[int, int]] = {}
         self._registers = list(program.registers)
-        self._written_once = _written_once(program.instructions)
+        self._makers = Makers(program.instructions)
+        self._seen = tuple(map(self._makers.seen_through, self._code))
         lines: set[int] = set()
         new: dict[int, list[Instruction]] = {}
-        gives = {i for i, x in enumerate(self._code) if is_function(x) or is_quotient(x) or is_carrier(opcode_of(x))}
+        gives = {i for i, x in enumerate(self._seen) if _gives(x) or self._makers.is_of_written(x)}
         asked = {i for i, x in enumerate(self._code) if _is_concerned(x)}
-        for place, known in known_values(self._code, gives, asked, self._compute):
+        for place, known in known_values(self._seen, gives, asked, self._compute):
             made = self._made(place, known)
             if made is not None:
                 new[place] = made
                 instruction = self._code[place]
-                if not is_open_product(instruction) and not is_maximum_of_one(instruction):
+                if is_function(instruction) or is_quotient(instruction):
                     lines.add(instruction.line)
         self.lines = tuple(sorted(lines))
         registers = tuple(self._registers)
@@ -97,12 +112,17 @@ class _Folded:
 
     def _compute(self, place: int, known: Mapping[int, int]) -> Mapping[int, int]:
         """What ptxas knows of the registers that an instruction writes."""
-        instruction = self._code[place]
-        if instruction.mnemonic != "selp" and not _sources(instruction).issubset(known):
-            return {}
+        instruction = self._seen[place]
+        written = writes(instruction)
+        if instruction.mnemonic == "shfl" or all(isinstance(x, VectorOperand) for x in instruction.operands):
+            return _handed_over(instruction, known)
+        if not _sources(instruction).issubset(known):
+            if decides(instruction, known):
+                known = {**dict.fromkeys(_sources(instruction), 0), **known}
+            elif instruction.mnemonic != "selp":
+                return {}
         if is_early(instruction, known) and not self._is_fresh(place):
             return {}
-        written = writes(instruction)
         if len(written) == 1 and len(instruction.operands) > 1:
             value = self._function_or_quotient(instruction, known)
             if value is not None:
@@ -110,9 +130,18 @@ class _Folded:
         if not is_carrier(opcode_of(instruction)):
             return {}
         given = self._evaluated(place, known)
+        if opcode_of(instruction) in SUMS:
+            given = {x: self._sum(instruction, known, bits) for x, bits in given.items()}
         kind = instruction.modifiers[-2 if instruction.mnemonic == "cvt" else -1]
         is_number = kind in INFINITIES and instruction.mnemonic not in ("mov", "selp", "slct", "setp")
         return {} if is_number and any(is_nan(x, kind) for x in given.values()) else given
+
+    def _sum(self, instruction: Instruction, known: Mapping[int, int], rounded: int) -> int:
+        """A sum or a difference as ptxas computes it, of what the chip makes of it."""
+        a, b = (number_of(x, known) for x in instruction.operands[1:])
+        if a is None or b is None:
+            return rounded
+        return cut_tie(a, b ^ (instruction.mnemonic == "sub") << 31, rounded)
 
     def _is_fresh(self, place: int) -> bool:
         """Whether the source of an instruction, the divisor of a quotient, is made of constants nearby."""
@@ -123,7 +152,7 @@ class _Folded:
         """What the chip's instruction gives; the code is gone through several times."""
         key = place, *known.items()
         if key not in self._done:
-            self._done[key] = self._evaluate(self._code[place], known)
+            self._done[key] = self._evaluate(self._seen[place], known)
         return self._done[key]
 
     def _function_or_quotient(self, instruction: Instruction, known: Mapping[int, int]) -> int | None:
@@ -153,6 +182,9 @@ class _Folded:
         target = instruction.operands[0]
         if not isinstance(target, Register):
             return None
+        original = self._negated_twice(instruction)
+        if original is not None:
+            return [_like(instruction, "mov", (f"b{bits_of_type(instruction.modifiers[-1])}",), (target, original))]
         value = self._compute(place, known).get(target.index)
         if value is not None:
             width = f"b{bits_of_type(instruction.modifiers[-1])}"
@@ -163,35 +195,27 @@ class _Folded:
             return None
         if is_quotient(instruction):
             return self._product(instruction, known)
-        return self._unchanged(instruction, known) if self._contracts else None
+        return self._unchanged(instruction, known) if self._contracts and is_open_product(instruction) else None
+
+    def _negated_twice(self, instruction: Instruction) -> Register | None:
+        """The register that an instruction makes a negative of a negative of."""
+        if instruction.mnemonic != "neg" or len(instruction.operands) != 2 or len(instruction.modifiers) != 1:
+            return None
+        return self._makers.negated(instruction.operands[1], instruction.modifiers[0])
 
     def _undone(self, instruction: Instruction) -> list[Instruction] | None:
         """The reciprocal of a reciprocal is its operand, with .ftz."""
         if (instruction.mnemonic, instruction.modifiers) != _FLUSHED_RECIPROCAL:
             return None
-        original = self._divided_into_1(instruction.operands[1])
+        original = self._makers.divided_into_1(instruction.operands[1])
         return None if original is None else [_like(instruction, "mov", ("b32",), (instruction.operands[0], original))]
-
-    def _divided_into_1(self, operand: Operand | None) -> Register | None:
-        """Of a register with a flushed reciprocal, the register that it is the reciprocal of."""
-        made = self._maker(operand)
-        while made is not None and made.mnemonic == "mov" and made.guard is None and len(made.operands) == 2:
-            made = self._maker(made.operands[1])
-        if made is None or (made.mnemonic, made.modifiers) != _FLUSHED_RECIPROCAL or made.guard is not None:
-            return None
-        source = made.operands[1]
-        return source if isinstance(source, Register) and source.index in self._written_once else None
-
-    def _maker(self, operand: Operand | None) -> Instruction | None:
-        """The one instruction that writes a register; None where several do."""
-        return self._written_once.get(operand.index) if isinstance(operand, Register) else None
 
     def _product(self, instruction: Instruction, known: Mapping[int, int]) -> list[Instruction] | None:
         """A quotient by a known number, as a product; one by a reciprocal, too."""
         target, number, divisor = instruction.operands
         kind, flushes = instruction.modifiers[0], "ftz" in instruction.modifiers
         modifiers = instruction.modifiers[1:]
-        original = self._divided_into_1(divisor) if (kind, flushes) == ("approx", True) else None
+        original = self._makers.divided_into_1(divisor) if (kind, flushes) == ("approx", True) else None
         if original is not None:
             return [_like(instruction, "mul", modifiers, (target, number, original))]
         bits = number_of(divisor, known)
@@ -217,7 +241,9 @@ class _Folded:
             if factor == _ONES[kind]:
                 return [self._copy(product, number)]
             if factor is not None and factor ^ (1 << bits_of_type(kind) - 1) == _ONES[kind]:
-                return [_like(product, "neg", product.modifiers, (product.operands[0], number))]
+                negative = _like(product, "neg", product.modifiers, (product.operands[0], number))
+                original = self._negated_twice(negative)
+                return [negative] if original is None else [self._copy(product, original)]
             if kind == "f32" and factor in POWERS:
                 return [replace(product, operands=(product.operands[0], number, Immediate("f32", factor)))]
         return None
@@ -225,7 +251,7 @@ class _Folded:
     def _copy(self, instruction: Instruction, source: Operand | None) -> Instruction:
         """Copy what an instruction leaves as it is; with .ftz, subnormal numbers are zero, if they are not already."""
         kind, target = instruction.modifiers[-1], instruction.operands[0]
-        made = self._maker(source)
+        made = self._makers.maker(source)
         if "ftz" in instruction.modifiers and (made is None or "ftz" not in made.modifiers):
             return _like(instruction, "add", ("rn", "ftz", kind), (target, source, Immediate("f32", _MINUS_ZERO)))
         return _like(instruction, "mov", (f"b{bits_of_type(kind)}",), (target, source))
@@ -236,6 +262,21 @@ class _Folded:
         return self._registers[-1]
 
 
+def _gives(instruction: Instruction) -> bool:
+    """Whether an instruction may write known values."""
+    return is_function(instruction) or is_quotient(instruction) or is_carrier(opcode_of(instruction))
+
+
+def _handed_over(instruction: Instruction, known: Mapping[int, int]) -> dict[int, int]:
+    """What is known of the registers that take over a value of another lane, or the pieces of one."""
+    target, source = instruction.operands[:2]
+    pairs: list[tuple[object, Operand | None]] = [(target.first if isinstance(target, PairOperand) else target, source)]
+    if isinstance(target, VectorOperand) and isinstance(source, VectorOperand):
+        pairs = list(zip(target.elements, source.elements, strict=True))
+    found = {x.index: bits_of(y, known, x.type) for x, y in pairs if isinstance(x, Register)}
+    return {register: bits for register, bits in found.items() if bits is not None}
+
+
 _LOGARITHM_OF_0 = ("lg2", 0xFF80_0000)
 """Stays an instruction."""
 
@@ -244,15 +285,6 @@ _FLUSHED_RECIPROCAL = ("rcp", ("approx", "ftz", "f32"))
 
 def _sources(instruction: Instruction) -> set[int]:
     return set(reads(instruction)).difference(registers_in(instruction.guard))
-
-
-def _written_once(code: tuple[Instruction, ...]) -> dict[int, Instruction]:
-    """Registers that one instruction writes, and which."""
-    makers: dict[int, Instruction | None] = {}
-    for instruction in code:
-        for register in writes(instruction):
-            makers[register] = None if register in makers else instruction
-    return {register: made for register, made in makers.items() if made is not None}
 
 
 def _like(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A product of a product and 1/8, 1/4, 1/2, 2, 4 or 8: one instruction to ptxas, rounded once.
 
-After sums have taken in what they take, ptxas makes ``FMUL.M2 d, a, b`` of ``mul.f32 u, a, b; mul.f32 d, u, 2``, so that
-nothing overflows and nothing is lost between the two: ``docs/decisions/0024-constants-that-ptxas-knows.md``. The
+After sums have taken in what they take, ptxas makes ``FMUL.M2 d, a, b`` of ``mul.f32 u, a, b; mul.f32 d, u, 2``, so
+that nothing overflows and nothing is lost between the two: ``docs/decisions/0024-constants-that-ptxas-knows.md``. The
 inner product leaves its rounding open, or is the last one of a quotient or of a reciprocal; nothing else reads it.
 ``%mul``, which no text can spell, stands where it was; where the outer one was, a copy.
 """
