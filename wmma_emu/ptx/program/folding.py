@@ -39,6 +39,7 @@ from wmma_emu.ptx.program.program import (
     Register,
     VectorOperand,
 )
+from wmma_emu.ptx.program.unrolling import unroll
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.approx_known import known_approx, known_reciprocal
 from wmma_emu.scalar.approx_reference import multiply
@@ -76,7 +77,7 @@ def fold(
     """
     if not any(map(_is_concerned, program.instructions)):
         return program, ()
-    folded = _Folded(program, evaluate, contracts)
+    folded = _Folded(unroll(program, evaluate), evaluate, contracts)
     return folded.program, folded.lines
 
 
