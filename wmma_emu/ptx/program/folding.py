@@ -37,8 +37,10 @@ from wmma_emu.ptx.program.program import (
     Operand,
     PairOperand,
     Register,
+    Special,
     VectorOperand,
 )
+from wmma_emu.ptx.program.slots import Slots
 from wmma_emu.ptx.program.unrolling import unroll
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.approx_known import known_approx, known_reciprocal
@@ -95,7 +97,8 @@ class _Folded:
         self._done: dict[tuple[object, ...], Mapping[int, int]] = {}
         self._registers = list(program.registers)
         self._makers = Makers(program.instructions)
-        self._seen = tuple(map(self._makers.seen_through, self._code))
+        slots = Slots(program)
+        self._seen = tuple(self._makers.seen_through(_seen(x, program, slots)) for x in self._code)
         lines: set[int] = set()
         new: dict[int, list[Instruction]] = {}
         gives = {i for i, x in enumerate(self._seen) if _gives(x) or self._makers.is_of_written(x)}
@@ -261,6 +264,20 @@ class _Folded:
         place = len(self._registers)
         self._registers.append(Register(place, f"%folded{place}", "f32"))
         return self._registers[-1]
+
+
+def _seen(instruction: Instruction, program: KernelProgram, slots: Slots) -> Instruction:
+    """Read what is in a variable, or what the only thread of a block is called, as what it is."""
+    if len(instruction.operands) != 2 or instruction.mnemonic not in ("ld", "mov"):
+        return instruction
+    target, source = instruction.operands
+    value = slots.loaded(instruction)
+    if instruction.opcode == "mov.u32" and isinstance(source, Special) and program.required_block is not None:
+        lengths = dict(zip(("tid.x", "tid.y", "tid.z"), program.required_block, strict=True))
+        value = Immediate("int", 0) if lengths.get(source.name) == 1 else None
+    if value is None:
+        return instruction
+    return _like(instruction, "mov", (f"b{bits_of_type(instruction.modifiers[-1])}",), (target, value))
 
 
 def _gives(instruction: Instruction) -> bool:

@@ -108,6 +108,11 @@ class _Rounds:
         for place, instruction in enumerate(code):
             for register in writes(instruction):
                 (self._inside if place in span else self._outside).setdefault(register, []).append(place)
+        self._around = [
+            _target(x)
+            for i, x in enumerate(code)
+            if i >= span.stop and x.mnemonic == "bra" and _target(x) <= span.start
+        ]
         self._known = {x: value for x in self._registers() if (value := self._before(x, 0)) is not None}
         self.loop = self._counted() if self._is_counted() else None
 
@@ -118,6 +123,9 @@ class _Rounds:
         """Value of a register at the start of the loop, where one instruction before it decides that."""
         writers = self._outside.get(register, [])
         if len(writers) != 1 or writers[0] > self._span.start or depth > len(self._code):
+            return None
+        around = [x for x in self._around if writers[0] < x]
+        if around and register in self._inside:  # what leads back to behind the writer finds another value
             return None
         made = self._code[writers[0]]
         if made.guard is not None or register in reads(made) or not is_carrier(opcode_of(made)):
