@@ -4,7 +4,7 @@
 from dataclasses import replace
 
 from wmma_emu.ptx.program.flow import writes
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, VectorOperand
+from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol, VectorOperand
 
 __all__ = ["Makers"]
 
@@ -12,6 +12,9 @@ _FLUSHED_RECIPROCAL = ("rcp", ("approx", "ftz", "f32"))
 _NEGATIVES = ("f16", "f16x2", "f32", "f64")
 """Types whose negatives ptxas takes back; of bf16x2 it does not."""
 _MINUS_ONES = {"f32": 0xBF80_0000, "f64": 0xBFF0 << 48}
+
+
+_Piece = Register | Immediate | Special | Symbol | None
 
 
 class Makers:
@@ -74,21 +77,17 @@ class Makers:
         if instruction.mnemonic not in ("mov", "cvt") or len(instruction.operands) != 2:
             return instruction
         target, source = instruction.operands
-        is_low_half = instruction.mnemonic == "cvt" and instruction.modifiers == ("u32", "u64")
-        if not is_low_half and not isinstance(target, VectorOperand):
-            return instruction
         pieces = self._pieces(source)
         if not pieces or not all(isinstance(x, Immediate) or self._kept(x) for x in pieces):
             return instruction
-        if is_low_half:
-            return replace(
-                instruction, opcode="mov.b32", mnemonic="mov", modifiers=("b32",), operands=(target, pieces[0])
-            )
-        if len(target.elements) != len(pieces):
+        if instruction.mnemonic == "cvt" and instruction.modifiers == ("u32", "u64"):
+            operands = (target, pieces[0])
+            return replace(instruction, opcode="mov.b32", mnemonic="mov", modifiers=("b32",), operands=operands)
+        if not isinstance(target, VectorOperand) or len(target.elements) != len(pieces):
             return instruction
         return replace(instruction, operands=(target, VectorOperand(pieces)))
 
-    def _pieces(self, operand: Operand | None) -> tuple[Operand, ...]:
+    def _pieces(self, operand: Operand | None) -> tuple[_Piece, ...]:
         """What a register was put together of, lowest first; nothing where it was not."""
         made = self.origin(operand)
         if made is None or len(made.operands) != 2 or not isinstance(made.operands[0], Register):
@@ -96,4 +95,5 @@ class Makers:
         source = made.operands[1]
         if made.mnemonic == "mov" and isinstance(source, VectorOperand):
             return source.elements
-        return (source, Immediate("int", 0)) if made.opcode == "cvt.u64.u32" else ()
+        is_widened = made.opcode == "cvt.u64.u32"
+        return (source, Immediate("int", 0)) if is_widened and isinstance(source, Register) else ()

@@ -224,10 +224,14 @@ def _unrolled(program: KernelProgram, loop: _Loop) -> KernelProgram:
     for places in loop.copies:
         start = len(new)
         moved = {place: start + sum(x < place for x in places) for place in loop.span}
-        new += [_to(code[x], lambda index, moved=moved: moved.get(index, outside(index))) for x in places]
+        new += [_to(code[x], _inside(moved, outside)) for x in places]
     new += [_to(x, outside) for x in code[behind:]]
     functions = tuple((name, outside(start), outside(end)) for name, start, end in program.functions)
     return replace(program, instructions=tuple(new), functions=functions)
+
+
+def _inside(moved: Mapping[int, int], outside: Callable[[int], int]) -> Callable[[int], int]:
+    return lambda index: moved.get(index, outside(index))
 
 
 def _to(instruction: Instruction, moved: Callable[[int], int]) -> Instruction:
