@@ -28,19 +28,17 @@ from wmma_emu.ptx.program.foldable import (
 from wmma_emu.ptx.program.fresh import Fresh
 from wmma_emu.ptx.program.known import known_values
 from wmma_emu.ptx.program.makers import Makers
-from wmma_emu.ptx.program.partly_known import decides
+from wmma_emu.ptx.program.partly_known import decides, handed_over
 from wmma_emu.ptx.program.places import with_instructions
 from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
     KernelProgram,
     Operand,
-    PairOperand,
     Register,
-    Special,
     VectorOperand,
 )
-from wmma_emu.ptx.program.slots import Slots
+from wmma_emu.ptx.program.slots import Slots, read_through
 from wmma_emu.ptx.program.unrolling import unroll
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.approx_known import known_approx, known_reciprocal
@@ -98,7 +96,7 @@ class _Folded:
         self._registers = list(program.registers)
         self._makers = Makers(program.instructions)
         slots = Slots(program)
-        self._seen = tuple(self._makers.seen_through(_seen(x, program, slots)) for x in self._code)
+        self._seen = tuple(self._makers.seen_through(read_through(x, program, slots)) for x in self._code)
         lines: set[int] = set()
         new: dict[int, list[Instruction]] = {}
         gives = {i for i, x in enumerate(self._seen) if _gives(x) or self._makers.is_of_written(x)}
@@ -119,7 +117,7 @@ class _Folded:
         instruction = self._seen[place]
         written = writes(instruction)
         if instruction.mnemonic == "shfl" or all(isinstance(x, VectorOperand) for x in instruction.operands):
-            return _handed_over(instruction, known)
+            return handed_over(instruction, known)
         if not _sources(instruction).issubset(known):
             if decides(instruction, known):
                 known = {**dict.fromkeys(_sources(instruction), 0), **known}
@@ -266,33 +264,9 @@ class _Folded:
         return self._registers[-1]
 
 
-def _seen(instruction: Instruction, program: KernelProgram, slots: Slots) -> Instruction:
-    """Read what is in a variable, or what the only thread of a block is called, as what it is."""
-    if len(instruction.operands) != 2 or instruction.mnemonic not in ("ld", "mov"):
-        return instruction
-    target, source = instruction.operands
-    value = slots.loaded(instruction)
-    if instruction.opcode == "mov.u32" and isinstance(source, Special) and program.required_block is not None:
-        lengths = dict(zip(("tid.x", "tid.y", "tid.z"), program.required_block, strict=True))
-        value = Immediate("int", 0) if lengths.get(source.name) == 1 else None
-    if value is None:
-        return instruction
-    return _like(instruction, "mov", (f"b{bits_of_type(instruction.modifiers[-1])}",), (target, value))
-
-
 def _gives(instruction: Instruction) -> bool:
     """Whether an instruction may write known values."""
     return is_function(instruction) or is_quotient(instruction) or is_carrier(opcode_of(instruction))
-
-
-def _handed_over(instruction: Instruction, known: Mapping[int, int]) -> dict[int, int]:
-    """What is known of the registers that take over a value of another lane, or the pieces of one."""
-    target, source = instruction.operands[:2]
-    pairs: list[tuple[object, Operand | None]] = [(target.first if isinstance(target, PairOperand) else target, source)]
-    if isinstance(target, VectorOperand) and isinstance(source, VectorOperand):
-        pairs = list(zip(target.elements, source.elements, strict=True))
-    found = {x.index: bits_of(y, known, x.type) for x, y in pairs if isinstance(x, Register)}
-    return {register: bits for register, bits in found.items() if bits is not None}
 
 
 _LOGARITHM_OF_0 = ("lg2", 0xFF80_0000)

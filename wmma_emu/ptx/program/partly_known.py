@@ -7,10 +7,19 @@ nor ``min.u32`` of 0, nor any quotient.
 
 from collections.abc import Callable, Mapping
 
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
+from wmma_emu.ptx.program.foldable import bits_of
+from wmma_emu.ptx.program.program import (
+    Immediate,
+    Instruction,
+    Operand,
+    PairOperand,
+    Predicate,
+    Register,
+    VectorOperand,
+)
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["decides"]
+__all__ = ["decides", "handed_over"]
 
 _SHIFTS_OUT = ("b16", "b32", "b64", "u16", "u32", "u64")
 _KNOWN_OF_ITSELF = ("lt", "gt", "ne", "equ", "leu", "geu")
@@ -104,3 +113,13 @@ _RULES: dict[str, Callable[[Instruction, Values, int], bool]] = {
     "shl": _shift, "shr": _shift, "bfe": _extraction, "bfi": _insertion, "selp": _choice, "slct": _choice,
     "setp": _comparison,
 }  # fmt: skip
+
+
+def handed_over(instruction: Instruction, known: Mapping[int, int]) -> dict[int, int]:
+    """What is known of the registers that take over a value of another lane, or the pieces of one."""
+    target, source = instruction.operands[:2]
+    pairs: list[tuple[object, Operand | None]] = [(target.first if isinstance(target, PairOperand) else target, source)]
+    if isinstance(target, VectorOperand) and isinstance(source, VectorOperand):
+        pairs = list(zip(target.elements, source.elements, strict=True))
+    found = {x.index: bits_of(y, known, x.type) for x, y in pairs if isinstance(x, Register)}
+    return {register: bits for register, bits in found.items() if bits is not None}

@@ -5,13 +5,23 @@ ptxas keeps such variables in registers and sees through calls. A variable whose
 stays memory.
 """
 
+from dataclasses import replace
 from itertools import pairwise
 
 from wmma_emu.ptx.program.flow import writes
-from wmma_emu.ptx.program.program import AddressOperand, Instruction, KernelProgram, Operand, Register, Symbol
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Immediate,
+    Instruction,
+    KernelProgram,
+    Operand,
+    Register,
+    Special,
+    Symbol,
+)
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["Slots"]
+__all__ = ["Slots", "read_through"]
 
 _Slot = tuple[int, int]
 """Offset in the thread's local memory, and bytes."""
@@ -76,3 +86,18 @@ def _slot(instruction: Instruction) -> _Slot | None:
     if not isinstance(value, Register) and instruction.mnemonic == "ld":
         return None
     return symbol.offset + address.offset, bits_of_type(instruction.modifiers[-1]) // 8
+
+
+def read_through(instruction: Instruction, program: KernelProgram, slots: Slots) -> Instruction:
+    """Read what is in a variable, or what the only thread of a block is called, as what it is."""
+    if len(instruction.operands) != 2 or instruction.mnemonic not in ("ld", "mov"):
+        return instruction
+    target, source = instruction.operands
+    value = slots.loaded(instruction)
+    if instruction.opcode == "mov.u32" and isinstance(source, Special) and program.required_block is not None:
+        lengths = dict(zip(("tid.x", "tid.y", "tid.z"), program.required_block, strict=True))
+        value = Immediate("int", 0) if lengths.get(source.name) == 1 else None
+    if value is None:
+        return instruction
+    width = f"b{bits_of_type(instruction.modifiers[-1])}"
+    return replace(instruction, opcode=f"mov.{width}", mnemonic="mov", modifiers=(width,), operands=(target, value))
