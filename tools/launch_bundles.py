@@ -110,7 +110,7 @@ def _reason(text: str) -> str:
 
 def _record_one(bundle: Path, module: str, target: Path) -> int:
     launch, arrays = _read(bundle)
-    launcher = _Launcher((bundle / module).read_bytes() + b"\0", launch)
+    launcher = Launcher((bundle / module).read_bytes() + b"\0", launch)
     one, other = launcher.launch(arrays), launcher.launch(arrays)
     changed = [x for x in arrays if _bits(arrays[x]) != _bits(one[x]) or _bits(one[x]) != _bits(other[x])]
     unsteady = [x for x in changed if _bits(one[x]) != _bits(other[x])]
@@ -120,7 +120,7 @@ def _record_one(bundle: Path, module: str, target: Path) -> int:
     return 0
 
 
-class _Launcher:
+class Launcher:
     """One kernel of one module on the first GPU."""
 
     def __init__(self, image: bytes, launch: dict[str, Any]) -> None:

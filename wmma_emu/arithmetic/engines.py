@@ -25,6 +25,7 @@ from wmma_emu.formats.codec import Bits
 
 __all__ = ["ENGINES", "Engine", "check_engine", "fastest", "is_installed", "matmul"]
 
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """One way to compute products; all give the same bits.

@@ -179,9 +179,7 @@ def _broadcast(*operands: Any) -> list[Any]:
         ) from None
     xp = namespace(operands[0])
     if any(namespace(x) is not xp for x in operands):
-        raise FragmentMismatchError(
-            "the operands live in different places: bring all to the host, or all to the GPU"
-        )
+        raise FragmentMismatchError("the operands live in different places: bring all to the host, or all to the GPU")
     return [xp.broadcast_to(x, shape) for x in operands]
 
 

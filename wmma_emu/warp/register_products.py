@@ -15,6 +15,7 @@ from wmma_emu.layouts import LaneMap
 
 __all__ = ["engine_of_registers", "fits_registers", "multiply_registers"]
 
+
 def fits_registers(product: DotProduct, layouts: tuple[LaneMap, LaneMap, LaneMap, LaneMap]) -> bool:
     """Whether compiled code can take products from registers that lie so: layouts of A, B, C and D."""
     if product.model.arithmetic != "aligned_sum" or not _are_plain(layouts):

@@ -299,3 +299,82 @@ def test_a_launch_uses_the_number_and_reports_its_line(policy):
     assert SCORES.splitlines()[line - 1].strip() == "rsqrt.approx.f32 %f1, %f4;"
     assert f"folded:\n  1 of constants, line {line}" in str(report)
     assert f"folded         1 of constants, line {line}" in str(module.explain())
+
+
+PARTLY_KNOWN = [
+    ("and.b32 %r1, %r7, 0;", True),
+    ("mul.lo.s32 %r1, %r7, 0;", True),
+    ("mad.lo.s32 %r1, %r7, 0, 0;", True),
+    ("xor.b32 %r1, %r7, %r7;", True),
+    ("shr.u32 %r1, %r7, 32;", True),
+    ("bfe.u32 %r1, %r7, 3, 0;", True),
+    ("mov.b64 %rd1, {0, %r7}; mov.b64 {%r1, %r2}, %rd1;", True),
+    ("mov.b32 %r2, 0; shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;", True),
+    ("setp.ne.s32 %p1, %r7, %r7; selp.b32 %r1, 7, 0, %p1;", True),
+    ("sub.s32 %r1, %r7, %r7;", False),
+    ("min.u32 %r1, %r7, 0;", False),
+    ("div.u32 %r1, 0, %r7;", False),
+    ("mad.lo.s32 %r1, %r7, 0, %r7;", False),
+    ("shr.s32 %r1, %r7, 32;", False),
+    ("setp.eq.f32 %p1, %x, %x; selp.b32 %r1, 7, 0, %p1;", False),
+]
+
+
+@pytest.mark.parametrize(("body", "is_known"), PARTLY_KNOWN, ids=[x for x, _ in PARTLY_KNOWN])
+def test_results_that_one_source_decides_are_known_where_ptxas_knows_them(body, is_known):
+    root = "add.s32 %r1, %r1, 128; cvt.rn.f32.u32 %a, %r1;" + ROOT
+    assert stored(body + root) == (OF_128 if is_known else None)
+
+
+def test_a_difference_of_constants_that_ties_is_cut_as_the_driver_cuts_it():
+    assert stored("sub.f32 %b, 0f38F896AD, 0f3727C5AC;") == 0x38E39DF7
+    assert stored("add.rn.f32 %b, 0f38F896AD, 0fB727C5AC;") == 0x38E39DF7
+
+
+def test_a_difference_that_ties_with_a_lesser_exponent_and_a_sum_are_rounded_to_even():
+    assert stored("sub.f32 %b, 0f2A800001, 0f29800001;") == 0x2A400002
+    assert stored("add.f32 %b, 0f3F800001, 0f33800000;") == 0x3F800002
+
+
+def test_the_negative_of_a_negative_is_the_number_itself():
+    assert opcodes("neg.f32 %c, %x; neg.f32 %b, %c;") == ["neg.f32", "mov.b32"]
+    assert opcodes("neg.ftz.f32 %c, %x; neg.ftz.f32 %b, %c;") == ["neg.ftz.f32", "neg.ftz.f32"]
+
+
+LOOP = "mov.b32 %r1, 1; $m: cvt.rn.f32.s32 %a, %r1; rsqrt.approx.f32 %b, %a; st.global.f32 [%rd0+32], %b; {} $n:"
+COUNTED = LOOP.format("add.s32 %r1, %r1, {}; setp.lt.s32 %p0, %r1, {}; @%p0 bra $m;")
+
+
+def test_a_loop_with_a_known_count_is_unrolled_where_that_makes_functions_constants():
+    program, lines = folded(COUNTED.format(1, 5))
+    assert len(lines) == 1
+    assert not program.doubts
+    assert [x.mnemonic for x in program.instructions].count("st") == 5  # and the one that every text here ends in
+    assert "rsqrt" not in [x.mnemonic for x in program.instructions]
+
+
+def test_a_loop_of_unknown_count_or_that_shifts_its_counter_stays():
+    for rest in ("add.s32 %r1, %r1, 1; setp.lt.s32 %p0, %r1, %r7; @%p0 bra $m;",
+                 "shl.b32 %r1, %r1, 1; setp.lt.s32 %p0, %r1, 64; @%p0 bra $m;"):  # fmt: skip
+        program, lines = folded(LOOP.format(rest))
+        assert not lines
+        assert not program.doubts
+
+
+def test_a_loop_whose_counter_an_outer_loop_does_not_set_again_stays():
+    outer = "$o: " + COUNTED.format(1, 5).replace("mov.b32 %r1, 1;", "") + " bar.sync 0; @%p1 bra $o;"
+    _, lines = folded("mov.b32 %r1, 1; setp.eq.s32 %p1, %r7, 3;" + outer)
+    assert not lines
+
+
+def test_a_loop_beyond_what_ptxas_was_seen_to_unroll_is_doubtful():
+    program, lines = folded(COUNTED.format(1, 1000))
+    assert not lines
+    assert [x.opcode for x in program.doubts] == ["rsqrt.approx.f32"]
+
+
+def test_a_local_variable_is_known_by_its_one_store_unless_it_is_indexed():
+    declared = ".local .align 4 .b8 lv[16]; st.local.f32 [lv], 0f43000000; ld.local.f32 %a, [lv];"
+    assert stored(declared + ROOT) == OF_128
+    indexed = declared + "mov.u64 %rd1, lv; st.local.u32 [%rd1+4], %r7;"
+    assert stored(indexed + ROOT) is None

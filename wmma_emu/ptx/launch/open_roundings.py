@@ -9,6 +9,7 @@ from wmma_emu.ptx.launch.machine_code import MachineCode, assembled
 from wmma_emu.ptx.launch.report import lines_text
 from wmma_emu.ptx.program.contraction import Contracted, contract
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.program.scaled_products import scale_products
 
 __all__ = ["CONTRACTIONS", "OpenRoundings"]
 
@@ -40,7 +41,7 @@ class OpenRoundings:
         if self.policy == "never":
             return Contracted(program), "never"
         if self.policy == "rules":
-            return contract(program), _RULES
+            return _scaled(contract(program)), _RULES
         machine_code = self._machine_code
 
         def kinds(instruction: Instruction) -> frozenset[str]:
@@ -52,8 +53,12 @@ class OpenRoundings:
         contracted = contract(program, kinds)
         open_sums = contracted.undecided
         rest = f"; the sums of {lines_text(open_sums)} {_RULES}" if open_sums else ""
-        return contracted, f"as ptxas {machine_code.version} does for {machine_code.target}{rest}"
+        return _scaled(contracted), f"as ptxas {machine_code.version} does for {machine_code.target}{rest}"
 
     @cached_property
     def _machine_code(self) -> MachineCode:
         return assembled(self._text, self._arch)
+
+
+def _scaled(contracted: Contracted) -> Contracted:
+    return contracted._replace(program=scale_products(contracted.program))

@@ -76,7 +76,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
     ends: dict[int, End] = {}
     steps: dict[int, Step] = {}
     synchronising: dict[int, WarpSync] = {}
-    doubts: list[NotBitExact] = []
+    doubts = [NotBitExact(x.opcode, x.line, x.reason) for x in program.doubts]
     missing = [Missing(x.opcode, x.line, x.reason) for x in program.refusals]
     callees = {x.callee for x in program.instructions if x.callee is not None}
     first_function = min(callees, default=len(program.instructions))

@@ -111,9 +111,7 @@ class Memory(Spaces):
         )  # fmt: skip
         if undefined is not None and space == "global":
             shape = np.broadcast_shapes(reached.where.positions.shape, undefined.shape[1:])
-            self.reporter.undefined_stored(
-                instruction, np.broadcast_to(undefined, (len(values), *shape)), active
-            )
+            self.reporter.undefined_stored(instruction, np.broadcast_to(undefined, (len(values), *shape)), active)
         mask = None if reached.mask is None else in_passes(reached.mask, size)
         undefined = None if undefined is None else in_passes(undefined, size)
         positions, values = in_passes(reached.where.positions, size), in_passes(values, size)

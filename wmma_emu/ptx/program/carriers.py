@@ -32,6 +32,7 @@ _ROWS = (
     r"(cnot|brev)\.b32",
     r"(popc|clz)\.b(32|64)",
     r"bfind\.[su]32",
+    r"fns\.b32",
     r"bfe\.[su](32|64)",
     r"bfi\.b32",
     r"mov\.(pred|[subf](16|32|64))",

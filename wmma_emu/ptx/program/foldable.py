@@ -9,11 +9,13 @@ from wmma_emu.scalar.approx_known import KNOWN_NAMES
 
 __all__ = [
     "INFINITIES",
+    "SUMS",
     "bits_of",
     "is_early",
     "is_function",
     "is_maximum_of_one",
     "is_nan",
+    "is_negative",
     "is_open_product",
     "is_quotient",
     "number_of",
@@ -22,6 +24,9 @@ __all__ = [
 
 INFINITIES = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F80_0000, "f64": 0x7FF0 << 48}
 """Patterns by type."""
+
+SUMS = frozenset(f"{x}{rn}{ftz}.f32" for x in ("add", "sub") for rn in ("", ".rn") for ftz in ("", ".ftz"))
+"""Opcodes of sums that are rounded to nearest."""
 
 _FUNCTIONS = (("approx", "f32"), ("approx", "ftz", "f32"))
 
@@ -58,6 +63,11 @@ def is_maximum_of_one(instruction: Instruction) -> bool:
         and isinstance(instruction.operands[1], Register)
         and instruction.operands[1] == instruction.operands[2]
     )
+
+
+def is_negative(instruction: Instruction) -> bool:
+    """Whether an instruction changes the sign of a float."""
+    return instruction.mnemonic == "neg" and instruction.modifiers[-1:] != () and instruction.modifiers[-1][0] == "f"
 
 
 def is_early(instruction: Instruction, known: Mapping[int, int]) -> bool:

@@ -13,11 +13,13 @@ from wmma_emu.ptx.program.carriers import is_carrier
 from wmma_emu.ptx.program.flow import reads, registers_in, writes
 from wmma_emu.ptx.program.foldable import (
     INFINITIES,
+    SUMS,
     bits_of,
     is_early,
     is_function,
     is_maximum_of_one,
     is_nan,
+    is_negative,
     is_open_product,
     is_quotient,
     number_of,
@@ -25,11 +27,24 @@ from wmma_emu.ptx.program.foldable import (
 )  # fmt: skip
 from wmma_emu.ptx.program.fresh import Fresh
 from wmma_emu.ptx.program.known import known_values
+from wmma_emu.ptx.program.makers import Makers
+from wmma_emu.ptx.program.partly_known import decides, handed_over
 from wmma_emu.ptx.program.places import with_instructions
-from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Operand, Register
+from wmma_emu.ptx.program.program import (
+    Immediate,
+    Instruction,
+    KernelProgram,
+    Operand,
+    Register,
+    VectorOperand,
+)
+from wmma_emu.ptx.program.slots import Slots, read_through
+from wmma_emu.ptx.program.unrolling import unroll
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.approx_known import known_approx, known_reciprocal
 from wmma_emu.scalar.approx_reference import multiply
+from wmma_emu.scalar.known_sums import cut_tie
+from wmma_emu.scalar.scaled_product import POWERS
 
 __all__ = ["Evaluate", "fold"]
 
@@ -62,12 +77,13 @@ def fold(
     """
     if not any(map(_is_concerned, program.instructions)):
         return program, ()
-    folded = _Folded(program, evaluate, contracts)
+    folded = _Folded(unroll(program, evaluate), evaluate, contracts)
     return folded.program, folded.lines
 
 
 def _is_concerned(instruction: Instruction) -> bool:
-    return any(x(instruction) for x in (is_function, is_quotient, is_open_product, is_maximum_of_one))
+    kinds = (is_function, is_quotient, is_open_product, is_maximum_of_one, is_negative)
+    return any(x(instruction) for x in kinds) or opcode_of(instruction) in SUMS
 
 
 class _Folded:
@@ -78,17 +94,19 @@ class _Folded:
         self._evaluate, self._contracts = evaluate, contracts
         self._done: dict[tuple[object, ...], Mapping[int, int]] = {}
         self._registers = list(program.registers)
-        self._written_once = _written_once(program.instructions)
+        self._makers = Makers(program.instructions)
+        slots = Slots(program)
+        self._seen = tuple(self._makers.seen_through(read_through(x, program, slots)) for x in self._code)
         lines: set[int] = set()
         new: dict[int, list[Instruction]] = {}
-        gives = {i for i, x in enumerate(self._code) if is_function(x) or is_quotient(x) or is_carrier(opcode_of(x))}
+        gives = {i for i, x in enumerate(self._seen) if _gives(x) or self._makers.is_of_written(x)}
         asked = {i for i, x in enumerate(self._code) if _is_concerned(x)}
-        for place, known in known_values(self._code, gives, asked, self._compute):
+        for place, known in known_values(self._seen, gives, asked, self._compute):
             made = self._made(place, known)
             if made is not None:
                 new[place] = made
                 instruction = self._code[place]
-                if not is_open_product(instruction) and not is_maximum_of_one(instruction):
+                if is_function(instruction) or is_quotient(instruction):
                     lines.add(instruction.line)
         self.lines = tuple(sorted(lines))
         registers = tuple(self._registers)
@@ -96,12 +114,17 @@ class _Folded:
 
     def _compute(self, place: int, known: Mapping[int, int]) -> Mapping[int, int]:
         """What ptxas knows of the registers that an instruction writes."""
-        instruction = self._code[place]
-        if instruction.mnemonic != "selp" and not _sources(instruction).issubset(known):
-            return {}
+        instruction = self._seen[place]
+        written = writes(instruction)
+        if instruction.mnemonic == "shfl" or all(isinstance(x, VectorOperand) for x in instruction.operands):
+            return handed_over(instruction, known)
+        if not _sources(instruction).issubset(known):
+            if decides(instruction, known):
+                known = {**dict.fromkeys(_sources(instruction), 0), **known}
+            elif instruction.mnemonic != "selp":
+                return {}
         if is_early(instruction, known) and not self._is_fresh(place):
             return {}
-        written = writes(instruction)
         if len(written) == 1 and len(instruction.operands) > 1:
             value = self._function_or_quotient(instruction, known)
             if value is not None:
@@ -109,9 +132,18 @@ class _Folded:
         if not is_carrier(opcode_of(instruction)):
             return {}
         given = self._evaluated(place, known)
+        if opcode_of(instruction) in SUMS:
+            given = {x: self._sum(instruction, known, bits) for x, bits in given.items()}
         kind = instruction.modifiers[-2 if instruction.mnemonic == "cvt" else -1]
         is_number = kind in INFINITIES and instruction.mnemonic not in ("mov", "selp", "slct", "setp")
         return {} if is_number and any(is_nan(x, kind) for x in given.values()) else given
+
+    def _sum(self, instruction: Instruction, known: Mapping[int, int], rounded: int) -> int:
+        """A sum or a difference as ptxas computes it, of what the chip makes of it."""
+        a, b = (number_of(x, known) for x in instruction.operands[1:])
+        if a is None or b is None:
+            return rounded
+        return cut_tie(a, b ^ (instruction.mnemonic == "sub") << 31, rounded)
 
     def _is_fresh(self, place: int) -> bool:
         """Whether the source of an instruction, the divisor of a quotient, is made of constants nearby."""
@@ -122,7 +154,7 @@ class _Folded:
         """What the chip's instruction gives; the code is gone through several times."""
         key = place, *known.items()
         if key not in self._done:
-            self._done[key] = self._evaluate(self._code[place], known)
+            self._done[key] = self._evaluate(self._seen[place], known)
         return self._done[key]
 
     def _function_or_quotient(self, instruction: Instruction, known: Mapping[int, int]) -> int | None:
@@ -152,6 +184,9 @@ class _Folded:
         target = instruction.operands[0]
         if not isinstance(target, Register):
             return None
+        original = self._negated_twice(instruction)
+        if original is not None:
+            return [_like(instruction, "mov", (f"b{bits_of_type(instruction.modifiers[-1])}",), (target, original))]
         value = self._compute(place, known).get(target.index)
         if value is not None:
             width = f"b{bits_of_type(instruction.modifiers[-1])}"
@@ -162,35 +197,27 @@ class _Folded:
             return None
         if is_quotient(instruction):
             return self._product(instruction, known)
-        return self._unchanged(instruction, known) if self._contracts else None
+        return self._unchanged(instruction, known) if self._contracts and is_open_product(instruction) else None
+
+    def _negated_twice(self, instruction: Instruction) -> Register | None:
+        """The register that an instruction makes a negative of a negative of."""
+        if instruction.mnemonic != "neg" or len(instruction.operands) != 2 or len(instruction.modifiers) != 1:
+            return None
+        return self._makers.negated(instruction.operands[1], instruction.modifiers[0])
 
     def _undone(self, instruction: Instruction) -> list[Instruction] | None:
         """The reciprocal of a reciprocal is its operand, with .ftz."""
         if (instruction.mnemonic, instruction.modifiers) != _FLUSHED_RECIPROCAL:
             return None
-        original = self._divided_into_1(instruction.operands[1])
+        original = self._makers.divided_into_1(instruction.operands[1])
         return None if original is None else [_like(instruction, "mov", ("b32",), (instruction.operands[0], original))]
-
-    def _divided_into_1(self, operand: Operand | None) -> Register | None:
-        """Of a register with a flushed reciprocal, the register that it is the reciprocal of."""
-        made = self._maker(operand)
-        while made is not None and made.mnemonic == "mov" and made.guard is None and len(made.operands) == 2:
-            made = self._maker(made.operands[1])
-        if made is None or (made.mnemonic, made.modifiers) != _FLUSHED_RECIPROCAL or made.guard is not None:
-            return None
-        source = made.operands[1]
-        return source if isinstance(source, Register) and source.index in self._written_once else None
-
-    def _maker(self, operand: Operand | None) -> Instruction | None:
-        """The one instruction that writes a register; None where several do."""
-        return self._written_once.get(operand.index) if isinstance(operand, Register) else None
 
     def _product(self, instruction: Instruction, known: Mapping[int, int]) -> list[Instruction] | None:
         """A quotient by a known number, as a product; one by a reciprocal, too."""
         target, number, divisor = instruction.operands
         kind, flushes = instruction.modifiers[0], "ftz" in instruction.modifiers
         modifiers = instruction.modifiers[1:]
-        original = self._divided_into_1(divisor) if (kind, flushes) == ("approx", True) else None
+        original = self._makers.divided_into_1(divisor) if (kind, flushes) == ("approx", True) else None
         if original is not None:
             return [_like(instruction, "mul", modifiers, (target, number, original))]
         bits = number_of(divisor, known)
@@ -216,13 +243,17 @@ class _Folded:
             if factor == _ONES[kind]:
                 return [self._copy(product, number)]
             if factor is not None and factor ^ (1 << bits_of_type(kind) - 1) == _ONES[kind]:
-                return [_like(product, "neg", product.modifiers, (product.operands[0], number))]
+                negative = _like(product, "neg", product.modifiers, (product.operands[0], number))
+                original = self._negated_twice(negative)
+                return [negative] if original is None else [self._copy(product, original)]
+            if kind == "f32" and factor in POWERS:
+                return [replace(product, operands=(product.operands[0], number, Immediate("f32", factor)))]
         return None
 
     def _copy(self, instruction: Instruction, source: Operand | None) -> Instruction:
         """Copy what an instruction leaves as it is; with .ftz, subnormal numbers are zero, if they are not already."""
         kind, target = instruction.modifiers[-1], instruction.operands[0]
-        made = self._maker(source)
+        made = self._makers.maker(source)
         if "ftz" in instruction.modifiers and (made is None or "ftz" not in made.modifiers):
             return _like(instruction, "add", ("rn", "ftz", kind), (target, source, Immediate("f32", _MINUS_ZERO)))
         return _like(instruction, "mov", (f"b{bits_of_type(kind)}",), (target, source))
@@ -233,6 +264,11 @@ class _Folded:
         return self._registers[-1]
 
 
+def _gives(instruction: Instruction) -> bool:
+    """Whether an instruction may write known values."""
+    return is_function(instruction) or is_quotient(instruction) or is_carrier(opcode_of(instruction))
+
+
 _LOGARITHM_OF_0 = ("lg2", 0xFF80_0000)
 """Stays an instruction."""
 
@@ -241,15 +277,6 @@ _FLUSHED_RECIPROCAL = ("rcp", ("approx", "ftz", "f32"))
 
 def _sources(instruction: Instruction) -> set[int]:
     return set(reads(instruction)).difference(registers_in(instruction.guard))
-
-
-def _written_once(code: tuple[Instruction, ...]) -> dict[int, Instruction]:
-    """Registers that one instruction writes, and which."""
-    makers: dict[int, Instruction | None] = {}
-    for instruction in code:
-        for register in writes(instruction):
-            makers[register] = None if register in makers else instruction
-    return {register: made for register, made in makers.items() if made is not None}
 
 
 def _like(

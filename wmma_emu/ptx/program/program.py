@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 __all__ = [
     "AddressOperand",
     "Copy",
+    "Doubt",
     "Immediate",
     "Instruction",
     "KernelProgram",
@@ -189,6 +190,15 @@ _MOST_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """An instruction whose bits may not be those of the machine code, and why."""
+
+    opcode: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class KernelProgram:
     """A kernel and every function that it calls, as one list of instructions; the kernel begins at index 0.
 
@@ -222,6 +232,7 @@ class KernelProgram:
     required_cluster: tuple[int, int, int] | None = None
     refusals: tuple[Refusal, ...] = ()
     shared_span: int | None = None
+    doubts: tuple[Doubt, ...] = ()
 
     def text(self, line: int) -> str:
         """Text of the statement that begins in a line of PTX: compilers write calls over several."""

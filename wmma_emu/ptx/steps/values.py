@@ -13,6 +13,7 @@ from wmma_emu.ptx.steps.halves import HALF_ROWS
 from wmma_emu.ptx.steps.integers import INTEGER_ROWS
 from wmma_emu.ptx.steps.moves import MOVE_ROWS, VECTOR_ROWS
 from wmma_emu.ptx.steps.rows import Rows, builders
+from wmma_emu.ptx.steps.scaled_products import SCALED_ROWS
 from wmma_emu.ptx.steps.video import VIDEO_ROWS
 from wmma_emu.ptx.steps.video_words import REFUSED_OF_VIDEO, VIDEO_WORD_ROWS
 
@@ -47,6 +48,7 @@ VALUE_STEPS: dict[str, ValueStep] = {
     **builders({**VALUE_ROWS, **VECTOR_ROWS}, REFUSED),
     **builders(ALL_VIDEO_ROWS, REFUSED_OF_VIDEO),
     **builders(FACTOR_ROWS),
+    **builders(SCALED_ROWS),
     "cvt": build_cvt,
 }
 """The builder of each mnemonic."""

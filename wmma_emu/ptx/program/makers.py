@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""What made the values that instructions read: reciprocals and negatives that are undone, numbers put together."""
+
+from dataclasses import replace
+
+from wmma_emu.ptx.program.flow import writes
+from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol, VectorOperand
+
+__all__ = ["Makers"]
+
+_FLUSHED_RECIPROCAL = ("rcp", ("approx", "ftz", "f32"))
+_NEGATIVES = ("f16", "f16x2", "f32", "f64")
+"""Types whose negatives ptxas takes back; of bf16x2 it does not."""
+_MINUS_ONES = {"f32": 0xBF80_0000, "f64": 0xBFF0 << 48}
+
+
+_Piece = Register | Immediate | Special | Symbol | None
+
+
+class Makers:
+    """Registers that one instruction writes, and which."""
+
+    def __init__(self, code: tuple[Instruction, ...]) -> None:
+        makers: dict[int, Instruction | None] = {}
+        for instruction in code:
+            for register in writes(instruction):
+                makers[register] = None if register in makers else instruction
+        self._written = frozenset(makers)
+        self._makers = {register: made for register, made in makers.items() if made is not None}
+
+    def maker(self, operand: Operand | None) -> Instruction | None:
+        """The one instruction that writes a register; None where several do."""
+        return self._makers.get(operand.index) if isinstance(operand, Register) else None
+
+    def origin(self, operand: Operand | None) -> Instruction | None:
+        """What made a value, behind its copies; None where it is not one unguarded instruction."""
+        made = self.maker(operand)
+        while made is not None and made.mnemonic == "mov" and made.guard is None and len(made.operands) == 2:
+            if not isinstance(made.operands[1], Register):
+                break
+            made = self.maker(made.operands[1])
+        return made if made is not None and made.guard is None else None
+
+    def divided_into_1(self, operand: Operand | None) -> Register | None:
+        """Of a register with a flushed reciprocal, the register that it is the reciprocal of."""
+        made = self.origin(operand)
+        is_reciprocal = made is not None and (made.mnemonic, made.modifiers) == _FLUSHED_RECIPROCAL
+        return self._kept(made.operands[1]) if made is not None and is_reciprocal else None
+
+    def negated(self, operand: Operand | None, kind: str) -> Register | None:
+        """Of a register with a negative of a type, the register that it is the negative of."""
+        made = self.origin(operand)
+        if made is None or made.modifiers != (kind,) or kind not in _NEGATIVES:
+            return None
+        if made.mnemonic == "neg":
+            return self._kept(made.operands[1])
+        if made.mnemonic == "mul" and len(made.operands) == 3 and kind in _MINUS_ONES:
+            first, second = made.operands[1:]
+            number, source = (first, second) if isinstance(first, Immediate) else (second, first)
+            if isinstance(number, Immediate) and number.value == _MINUS_ONES[kind]:
+                return self._kept(source)
+        return None
+
+    def _kept(self, operand: Operand | None) -> Register | None:
+        """A register that nothing else overwrites."""
+        return operand if isinstance(operand, Register) and operand.index in self._makers else None
+
+    def is_of_written(self, instruction: Instruction) -> bool:
+        """Whether an instruction takes over, from another lane, a value that somebody wrote."""
+        if instruction.mnemonic != "shfl" or len(instruction.operands) < 2:
+            return False
+        source = instruction.operands[1]
+        return not isinstance(source, Register) or source.index in self._written
+
+    def seen_through(self, instruction: Instruction) -> Instruction:
+        """Read the pieces of a value that was put together, instead of the value: one of them may be known."""
+        if instruction.mnemonic not in ("mov", "cvt") or len(instruction.operands) != 2:
+            return instruction
+        target, source = instruction.operands
+        pieces = self._pieces(source)
+        if not pieces or not all(isinstance(x, Immediate) or self._kept(x) for x in pieces):
+            return instruction
+        if instruction.mnemonic == "cvt" and instruction.modifiers == ("u32", "u64"):
+            operands = (target, pieces[0])
+            return replace(instruction, opcode="mov.b32", mnemonic="mov", modifiers=("b32",), operands=operands)
+        if not isinstance(target, VectorOperand) or len(target.elements) != len(pieces):
+            return instruction
+        return replace(instruction, operands=(target, VectorOperand(pieces)))
+
+    def _pieces(self, operand: Operand | None) -> tuple[_Piece, ...]:
+        """What a register was put together of, lowest first; nothing where it was not."""
+        made = self.origin(operand)
+        if made is None or len(made.operands) != 2 or not isinstance(made.operands[0], Register):
+            return ()
+        source = made.operands[1]
+        if made.mnemonic == "mov" and isinstance(source, VectorOperand):
+            return source.elements
+        is_widened = made.opcode == "cvt.u64.u32"
+        return (source, Immediate("int", 0)) if is_widened and isinstance(source, Register) else ()

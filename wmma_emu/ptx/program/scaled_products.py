@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""A product of a product and 1/8, 1/4, 1/2, 2, 4 or 8: one instruction to ptxas, rounded once.
+
+After sums have taken in what they take, ptxas makes ``FMUL.M2 d, a, b`` of ``mul.f32 u, a, b; mul.f32 d, u, 2``, so
+that nothing overflows and nothing is lost between the two: ``docs/decisions/0024-constants-that-ptxas-knows.md``. The
+inner product leaves its rounding open, or is the last one of a quotient or of a reciprocal; nothing else reads it.
+``%mul``, which no text can spell, stands where it was; where the outer one was, a copy.
+"""
+
+from dataclasses import replace
+
+from wmma_emu.ptx.program.flow import Blocks, definitions, needed, reads, writes
+from wmma_emu.ptx.program.fusions import ends_in_product, is_product
+from wmma_emu.ptx.program.places import with_instructions
+from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Operand, Register, VectorOperand
+from wmma_emu.scalar.scaled_product import POWERS
+
+__all__ = ["scale_products"]
+
+Scale = tuple[str, ...]
+"""Modifiers of the scaled product: the power, .ftz and .sat."""
+
+
+def scale_products(program: KernelProgram) -> KernelProgram:
+    """Put one product where ptxas has one with a power of two in the place of two.
+
+    Parameters
+    ----------
+    program : KernelProgram
+        Its sums have taken in what they take.
+    """
+    if not any(_scale_of(x) for x in program.instructions):
+        return program
+    return _Scaled(program).program
+
+
+class _Scaled:
+    """The program with scaled products."""
+
+    def __init__(self, program: KernelProgram) -> None:
+        self._code = program.instructions
+        self._writers = definitions(self._code)
+        self._needed = needed(self._code)
+        self._readers: dict[int, list[int]] = {}
+        for place in sorted(self._needed):
+            for register in reads(self._code[place]):
+                self._readers.setdefault(register, []).append(place)
+        self._registers = list(program.registers)
+        new: dict[int, list[Instruction]] = {}
+        self._blocks = Blocks(self._code)
+        for block, span in enumerate(self._blocks.spans):
+            for place in span:
+                found = self._scale(place, block) if place in self._needed and place not in new else None
+                if found is None:
+                    continue
+                scale, outer, names = found
+                result = self._new()
+                new.update((x, []) for x in names)
+                new[place] = self._product(self._code[place], scale, result)
+                for reader in outer:
+                    operands = (self._code[reader].operands[0], result)
+                    new[reader] = [_like(self._code[reader], "mov", ("b32",), operands)]
+        registers = tuple(self._registers)
+        self.program = replace(with_instructions(program, new), registers=registers) if new else program
+
+    def _scale(self, place: int, block: int) -> tuple[Scale, list[int], list[int]] | None:
+        """By what a product is scaled, by whom, and its copies; None where anything else reads it."""
+        product = self._code[place]
+        if product.guard is not None or not is_product(product) or product.modifiers[-1] != "f32":
+            return None
+        outer, names, waiting = [], [], [place]
+        scales: set[Scale | None] = set()
+        while waiting:
+            readers = self._who_reads(waiting.pop(), block)
+            if readers is None:
+                return None
+            for reader in readers:
+                if self._is_copy(self._code[reader]):
+                    names.append(reader)
+                    waiting.append(reader)
+                else:
+                    outer.append(reader)
+                    scales.add(_scale_of(self._code[reader]))
+        scale = scales.pop() if len(scales) == 1 else None
+        return None if scale is None else (scale, outer, names)
+
+    def _who_reads(self, place: int, block: int) -> list[int] | None:
+        """Who reads what an instruction writes; None where others may write the same register for them."""
+        target = self._code[place].operands[0]
+        if not isinstance(target, Register):
+            return None
+        if len(self._writers[target.index]) == 1:
+            return self._readers.get(target.index, [])
+        found: list[int] = []
+        for later in range(place + 1, self._blocks.spans[block].stop):
+            if later in self._needed and target.index in reads(self._code[later]):
+                found.append(later)
+            if target.index in writes(self._code[later]):
+                return found if self._code[later].guard is None else None
+        return None if self._blocks.live[block] >> target.index & 1 else found
+
+    def _is_copy(self, instruction: Instruction) -> bool:
+        target = instruction.operands[0] if len(instruction.operands) == 2 else None
+        return (
+            instruction.mnemonic == "mov"
+            and instruction.guard is None
+            and isinstance(target, Register)
+            and isinstance(instruction.operands[1], Register)
+            and len(self._writers[target.index]) == 1
+        )
+
+    def _product(self, product: Instruction, scale: Scale, result: Register) -> list[Instruction]:
+        """The scaled product in the place of a product, or behind the factors of a quotient or a reciprocal."""
+        factors, ahead = product.operands[1:], []
+        if ends_in_product(product):
+            pair = self._new(), self._new()
+            operands = VectorOperand(pair), *factors
+            ahead = [_like(product, f"%{product.mnemonic}", product.modifiers, operands)]
+            factors = pair
+        return [*ahead, _like(product, "%mul", (*scale, "f32"), (result, *factors))]
+
+    def _new(self) -> Register:
+        place = len(self._registers)
+        self._registers.append(Register(place, f"%scaled{place}", "b32"))
+        return self._registers[-1]
+
+
+def _scale_of(instruction: Instruction) -> Scale | None:
+    """By what an instruction multiplies, if it is a product with a power of two that may take another product in."""
+    *others, kind = instruction.modifiers or ("",)
+    if instruction.mnemonic != "mul" or kind != "f32" or not {"rn", "ftz", "sat"}.issuperset(others):
+        return None
+    numbers = [x for x in instruction.operands[1:] if isinstance(x, Immediate)]
+    power = POWERS.get(numbers[0].value) if len(numbers) == 1 and numbers[0].kind == "f32" else None
+    return None if power is None else (power, *(x for x in ("ftz", "sat") if x in others))
+
+
+def _like(
+    like: Instruction, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand | None, ...]
+) -> Instruction:
+    opcode = ".".join((mnemonic, *modifiers))
+    return replace(like, opcode=opcode, mnemonic=mnemonic, modifiers=modifiers, operands=operands)

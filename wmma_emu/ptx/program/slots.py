@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""What is in local variables, parameters and results of functions, where one store alone writes them.
+
+ptxas keeps such variables in registers and sees through calls. A variable whose address is taken, or that is indexed,
+stays memory.
+"""
+
+from dataclasses import replace
+from itertools import pairwise
+
+from wmma_emu.ptx.program.flow import writes
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Immediate,
+    Instruction,
+    KernelProgram,
+    Operand,
+    Register,
+    Special,
+    Symbol,
+)
+from wmma_emu.ptx.widths import bits_of_type
+
+__all__ = ["Slots", "read_through"]
+
+_Slot = tuple[int, int]
+"""Offset in the thread's local memory, and bytes."""
+
+
+class Slots:
+    """Stores into local memory, by where they write."""
+
+    def __init__(self, program: KernelProgram) -> None:
+        self._stores: dict[_Slot, list[Operand | _Slot | None]] = {}
+        self._is_open = not program.local_bytes
+        for instruction in program.instructions:
+            self._see(instruction)
+        # A slot that another one overlaps is left as memory.
+        ordered = sorted(self._stores)
+        self._overlapping = {x for a, b in pairwise(ordered) if a[0] + a[1] > b[0] for x in (a, b)}
+
+    def _see(self, instruction: Instruction) -> None:
+        is_access = instruction.mnemonic in ("ld", "st") and len(instruction.operands) == 2
+        for operand in instruction.operands:
+            is_local = isinstance(operand, Symbol) and operand.space == "local"
+            if is_local or (isinstance(operand, AddressOperand) and not is_access and _symbol(operand)):
+                self._is_open = True
+        if is_access and {"local", "param"} & set(instruction.modifiers):
+            slot = _slot(instruction)
+            if slot is None:
+                self._is_open |= "local" in instruction.modifiers
+            elif instruction.mnemonic == "st":
+                self._stores.setdefault(slot, []).append(instruction.operands[1] if instruction.guard is None else None)
+        for copy in (*instruction.copies_in, *instruction.copies_out):
+            self._stores.setdefault((copy.target, copy.bytes), []).append((copy.source, copy.bytes))
+
+    def loaded(self, instruction: Instruction) -> Operand | None:
+        """What a load gives: a number, or a register, that the one store to its variable wrote; None otherwise."""
+        if self._is_open or instruction.mnemonic != "ld" or len(writes(instruction)) != 1:
+            return None
+        slot, seen = _slot(instruction), set[_Slot]()
+        while slot is not None and slot not in seen and slot not in self._overlapping:
+            seen.add(slot)
+            stores = self._stores.get(slot, [])
+            if len(stores) != 1:
+                return None
+            stored = stores[0]
+            if not isinstance(stored, tuple):
+                return stored
+            slot = stored
+        return None
+
+
+def _symbol(operand: AddressOperand) -> Symbol | None:
+    base = operand.base
+    return base if isinstance(base, Symbol) and base.space == "local" else None
+
+
+def _slot(instruction: Instruction) -> _Slot | None:
+    """Where an instruction that loads or stores one value does so, if that is a place in local memory."""
+    address = instruction.operands[0 if instruction.mnemonic == "st" else 1]
+    value = instruction.operands[1 if instruction.mnemonic == "st" else 0]
+    symbol = _symbol(address) if isinstance(address, AddressOperand) else None
+    if symbol is None or not isinstance(address, AddressOperand) or {"v2", "v4", "v8"} & set(instruction.modifiers):
+        return None
+    if not isinstance(value, Register) and instruction.mnemonic == "ld":
+        return None
+    return symbol.offset + address.offset, bits_of_type(instruction.modifiers[-1]) // 8
+
+
+def read_through(instruction: Instruction, program: KernelProgram, slots: Slots) -> Instruction:
+    """Read what is in a variable, or what the only thread of a block is called, as what it is."""
+    if len(instruction.operands) != 2 or instruction.mnemonic not in ("ld", "mov"):
+        return instruction
+    target, source = instruction.operands
+    value = slots.loaded(instruction)
+    if instruction.opcode == "mov.u32" and isinstance(source, Special) and program.required_block is not None:
+        lengths = dict(zip(("tid.x", "tid.y", "tid.z"), program.required_block, strict=True))
+        value = Immediate("int", 0) if lengths.get(source.name) == 1 else None
+    if value is None:
+        return instruction
+    width = f"b{bits_of_type(instruction.modifiers[-1])}"
+    return replace(instruction, opcode=f"mov.{width}", mnemonic="mov", modifiers=(width,), operands=(target, value))

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: MIT
+"""Loops with a known count, unrolled as ptxas unrolls them, where functions of the counter become constants by that.
+
+A loop is copied as often as it goes round, so that everything after sees what ptxas sees. Only loops are that give a
+function, or a divisor, another known value each time; to all others it makes no difference.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from wmma_emu.ptx.program.carriers import is_carrier
+from wmma_emu.ptx.program.flow import reads, writes
+from wmma_emu.ptx.program.foldable import is_function, is_quotient, number_of, opcode_of
+from wmma_emu.ptx.program.program import Doubt, Instruction, KernelProgram, Target
+
+__all__ = ["unroll"]
+
+Evaluate = Callable[[Instruction, Mapping[int, int]], Mapping[int, int]]
+
+_SMALL_LOOP, _MOST_ROUNDS, _MOST_INSTRUCTIONS = 14, 128, 344
+"""ptxas 13.0.88 unrolled every loop of so many instructions as often, and every other one that became no longer than
+this; beyond that its choice was not read, and what is not unrolled is doubtful."""
+
+_LIMIT = 4096
+"""Rounds after which a loop is left as it is."""
+
+_COUNTERS = frozenset(("add", "sub", "mov", "setp"))
+"""What may stand between a counter and the jump; ptxas does not see through loops that shift."""
+
+_DOUBT = "ptxas may unroll this loop, and round the function correctly of each value; here it is what the chip computes"
+
+
+@dataclass(slots=True)
+class _Loop:
+    """A loop: what is executed in each round but for known jumps, and the known values that its functions see."""
+
+    span: range
+    copies: list[list[int]] = field(default_factory=list)
+    seen: dict[int, set[int]] = field(default_factory=dict)
+
+    @property
+    def rounds(self) -> int:
+        """How often it goes round."""
+        return len(self.copies)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether ptxas certainly unrolls it."""
+        size = len(self.span)
+        return size * self.rounds <= _MOST_INSTRUCTIONS or (size <= _SMALL_LOOP and self.rounds <= _MOST_ROUNDS)
+
+
+def unroll(program: KernelProgram, evaluate: Evaluate) -> KernelProgram:
+    """Unroll loops with a known count in which functions become constants; doubt those that may be too long.
+
+    Parameters
+    ----------
+    program : KernelProgram
+    evaluate : callable
+        What an instruction gives of known values on the chip.
+    """
+    if not any(is_function(x) or is_quotient(x) for x in program.instructions):
+        return program
+    doubts: dict[int, Doubt] = {}
+    while True:
+        code = program.instructions
+        loops = [x for x in _loops(code, evaluate) if not any(code[y].line in doubts for y in x.seen)]
+        for loop in loops:
+            if loop.is_small:
+                program = _unrolled(program, loop)
+                break
+            doubts.update((code[x].line, Doubt(code[x].opcode, code[x].line, _DOUBT)) for x in loop.seen)
+        else:
+            return replace(program, doubts=(*program.doubts, *doubts.values())) if doubts else program
+
+
+def _loops(code: tuple[Instruction, ...], evaluate: Evaluate) -> Iterator[_Loop]:
+    """Loops that are worth unrolling, inner ones first."""
+    jumps = [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, Target)]
+    spans = [range(target, i + 1) for i, target in jumps if target <= i and code[i].mnemonic == "bra"]
+    for span in sorted(spans, key=len):
+        if not any(is_function(code[x]) or is_quotient(code[x]) for x in span):
+            continue
+        if not _is_simple(code, span, jumps):
+            continue
+        loop = _Rounds(code, span, evaluate).loop
+        if loop is not None and any(len(x) > 1 for x in loop.seen.values()):
+            yield loop
+
+
+def _is_simple(code: tuple[Instruction, ...], span: range, jumps: list[tuple[int, int]]) -> bool:
+    """Whether nothing leads into a loop but at its start, no other loop is in it, and nothing is called."""
+    inside = set(span)
+    if any(code[x].callee is not None or code[x].targets or code[x].mnemonic == "ret" for x in span):
+        return False
+    backward = [i for i, target in jumps if i in inside and target in inside and target <= i]
+    entries = [i for i, target in jumps if i not in inside and target in inside and target != span.start]
+    return backward == [span[-1]] and not entries
+
+
+class _Rounds:
+    """What a loop computes in each round, of what was known before it."""
+
+    def __init__(self, code: tuple[Instruction, ...], span: range, evaluate: Evaluate) -> None:
+        self._code, self._span, self._evaluate = code, span, evaluate
+        self._outside: dict[int, list[int]] = {}
+        self._inside: dict[int, list[int]] = {}
+        for place, instruction in enumerate(code):
+            for register in writes(instruction):
+                (self._inside if place in span else self._outside).setdefault(register, []).append(place)
+        self._around = [
+            _target(x)
+            for i, x in enumerate(code)
+            if i >= span.stop and x.mnemonic == "bra" and _target(x) <= span.start
+        ]
+        self._known = {x: value for x in self._registers() if (value := self._before(x, 0)) is not None}
+        self.loop = self._counted() if self._is_counted() else None
+
+    def _registers(self) -> set[int]:
+        return {x for place in self._span for x in reads(self._code[place])}
+
+    def _before(self, register: int, depth: int) -> int | None:
+        """Value of a register at the start of the loop, where one instruction before it decides that."""
+        writers = self._outside.get(register, [])
+        if len(writers) != 1 or writers[0] > self._span.start or depth > len(self._code):
+            return None
+        around = [x for x in self._around if writers[0] < x]
+        if around and register in self._inside:  # what leads back to behind the writer finds another value
+            return None
+        made = self._code[writers[0]]
+        if made.guard is not None or register in reads(made) or not is_carrier(opcode_of(made)):
+            return None
+        sources = {x: None if x in self._inside else self._before(x, depth + 1) for x in reads(made)}
+        known = {x: value for x, value in sources.items() if value is not None}
+        return self._evaluate(made, known).get(register) if len(known) == len(sources) else None
+
+    def _is_counted(self) -> bool:
+        """Whether only sums lead from a counter to the jumps that end the loop."""
+        ends = [self._code[x] for x in self._span if self._code[x].mnemonic == "bra" and self._leaves(x)]
+        waiting = [x.guard.register.index for x in ends if x.guard is not None]
+        found: set[int] = set()
+        while waiting:
+            register = waiting.pop()
+            for place in self._inside.get(register, ()):
+                if place not in found:
+                    found.add(place)
+                    waiting += reads(self._code[place])
+        kinds = {self._code[x].mnemonic for x in found}
+        return bool(kinds) and (kinds <= _COUNTERS)
+
+    def _leaves(self, place: int) -> bool:
+        return place == self._span[-1] or _target(self._code[place]) not in self._span
+
+    def _counted(self) -> _Loop | None:
+        loop = _Loop(self._span)
+        while loop.rounds < _LIMIT:
+            again = self._round(loop)
+            if again is None:
+                return None
+            if not again:
+                return loop
+        return None
+
+    def _round(self, loop: _Loop) -> bool | None:
+        """Go round once: whether it goes on, or None where that is not known."""
+        copy: list[int] = []
+        loop.copies.append(copy)
+        join = self._span.start
+        for place in self._span:
+            instruction = self._code[place]
+            taken = self._taken(instruction)
+            if instruction.mnemonic != "bra":
+                self._execute(place, taken is True and place >= join, loop)
+            elif place == self._span[-1]:
+                return taken
+            elif not self._leaves(place):
+                join = max(join, _target(instruction))
+            elif taken and place >= join:
+                # What stands behind the loop is where its last round ends, if it does not jump further.
+                if _target(instruction) != self._span.stop:
+                    copy.append(place)
+                return False
+            elif taken is False:
+                continue
+            copy.append(place)
+        return None
+
+    def _taken(self, instruction: Instruction) -> bool | None:
+        if instruction.guard is None:
+            return True
+        value = self._known.get(instruction.guard.register.index)
+        return None if value is None else bool(value) ^ instruction.guard.negated
+
+    def _execute(self, place: int, always: bool, loop: _Loop) -> None:
+        instruction = self._code[place]
+        operands = instruction.operands
+        known = {x: self._known[x] for x in reads(instruction) if x in self._known}
+        number = number_of(operands[2 if is_quotient(instruction) else 1], known) if len(operands) > 1 else None
+        if number is not None and (is_function(instruction) or is_quotient(instruction)):
+            loop.seen.setdefault(place, set()).add(number)
+        given: Mapping[int, int] = {}
+        is_known = len(known) == len(set(reads(instruction)))
+        if always and is_known and is_carrier(opcode_of(instruction)):
+            given = self._evaluate(instruction, known)
+        for register in writes(instruction):
+            self._known.pop(register, None)
+            if register in given:
+                self._known[register] = given[register]
+
+
+def _target(instruction: Instruction) -> int:
+    return next(x.index for x in instruction.operands if isinstance(x, Target))
+
+
+def _unrolled(program: KernelProgram, loop: _Loop) -> KernelProgram:
+    """Copy a loop as often as it goes round, without the jumps that are known."""
+    code, first, behind = program.instructions, loop.span.start, loop.span.stop
+    shift = sum(map(len, loop.copies)) - len(loop.span)
+
+    def outside(index: int) -> int:
+        return index if index < behind else index + shift
+
+    new = [_to(x, outside) for x in code[:first]]
+    for places in loop.copies:
+        start = len(new)
+        moved = {place: start + sum(x < place for x in places) for place in loop.span}
+        new += [_to(code[x], _inside(moved, outside)) for x in places]
+    new += [_to(x, outside) for x in code[behind:]]
+    functions = tuple((name, outside(start), outside(end)) for name, start, end in program.functions)
+    return replace(program, instructions=tuple(new), functions=functions)
+
+
+def _inside(moved: Mapping[int, int], outside: Callable[[int], int]) -> Callable[[int], int]:
+    return lambda index: moved.get(index, outside(index))
+
+
+def _to(instruction: Instruction, moved: Callable[[int], int]) -> Instruction:
+    """Let labels and calls point to where their instructions are now."""
+    operands = tuple(replace(x, index=moved(x.index)) if isinstance(x, Target) else x for x in instruction.operands)
+    callee = None if instruction.callee is None else moved(instruction.callee)
+    targets = tuple(map(moved, instruction.targets))
+    if (operands, callee, targets) == (instruction.operands, instruction.callee, instruction.targets):
+        return instruction
+    return replace(instruction, operands=operands, callee=callee, targets=targets)

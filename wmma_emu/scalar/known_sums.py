@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Sums and differences of f32 that ptxas computes: some releases cut a difference where the chip rounds a tie to even.
+
+``docs/decisions/0024-constants-that-ptxas-knows.md`` says how the rule was read.
+"""
+
+from fractions import Fraction
+
+from wmma_emu.formats import format_of
+from wmma_emu.formats.reference import unpack
+
+__all__ = ["RELEASES", "RELEASE_OF_THE_DRIVER", "cut_tie"]
+
+RELEASE_OF_THE_DRIVER = "driver 580.159.04"
+
+RELEASES = {
+    "ptxas 12.9.86": True, "ptxas 13.0.88": False, "ptxas 13.4.59": False, "ptxas 13.5.37": True,
+    RELEASE_OF_THE_DRIVER: True,
+}  # fmt: skip
+"""Whether a release cuts differences that tie: three of ptxas read on 23 November 2026, and the compiler in the driver
+of the NVIDIA H200 that was recorded on that day."""
+
+_F32 = format_of("f32")
+_MAGNITUDE, _INFINITY, _EXPONENT = 0x7FFF_FFFF, 0x7F80_0000, 23
+
+
+def cut_tie(a: int, b: int, rounded: int, release: str = RELEASE_OF_THE_DRIVER) -> int:
+    """Correct the sum of two f32, rounded to nearest even, to what a release gives.
+
+    A difference that lies halfway between two numbers is cut to the one nearer to zero, where it has the exponent of
+    the larger operand.
+
+    Parameters
+    ----------
+    a, b, rounded : int
+        Patterns of the operands of an addition, and of their sum.
+    release : str
+        A key of `RELEASES`.
+
+    Examples
+    --------
+    >>> numbers = 0x38F896AD, 0xB727C5AC, 0x38E39DF8
+    >>> hex(cut_tie(*numbers)), hex(cut_tie(*numbers, "ptxas 13.0.88"))
+    ('0x38e39df7', '0x38e39df8')
+    """
+    largest = max(a & _MAGNITUDE, b & _MAGNITUDE)
+    if not RELEASES[release] or (a ^ b) >> 31 == 0 or largest >= _INFINITY:
+        return rounded
+    is_above = abs(_value(rounded)) - abs(_value(a) + _value(b)) == abs(_value(rounded) - _value(rounded - 1)) / 2
+    below = rounded - 1
+    return below if is_above and (below & _MAGNITUDE) >> _EXPONENT == largest >> _EXPONENT else rounded
+
+
+def _value(word: int) -> Fraction:
+    x = unpack(word, _F32)
+    return Fraction((-1) ** x.sign * x.significand) * Fraction(2) ** (x.exponent - _F32.fraction_bits)
