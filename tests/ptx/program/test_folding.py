@@ -378,3 +378,15 @@ def test_a_local_variable_is_known_by_its_one_store_unless_it_is_indexed():
     assert stored(declared + ROOT) == OF_128
     indexed = declared + "mov.u64 %rd1, lv; st.local.u32 [%rd1+4], %r7;"
     assert stored(indexed + ROOT) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "mov.f32 %a, %b; mov.f32 %b, %a; rcp.approx.ftz.f32 %c, %a;",
+        "add.ftz.f32 %a, %x, %x;" + "add.ftz.f32 %a, %a, %a;" * 60 + "neg.ftz.f32 %b, %a; rcp.approx.ftz.f32 %c, %b;",
+    ],
+    ids=["copies of each other", "sums of sums"],
+)
+def test_what_leads_round_or_doubles_at_every_step_is_followed_once(body):
+    assert folded(body)[1] == ()

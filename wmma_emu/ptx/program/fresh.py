@@ -29,17 +29,26 @@ class Fresh:
 
     def is_fresh(self, operand: Operand | None, place: int) -> bool:
         """Tell whether what an instruction reads is made of constants of the same piece."""
-        return all(self._is_made_here(x, place) for x in registers_in(operand))
+        waiting = [(x, place) for x in registers_in(operand)]
+        seen = set(waiting)
+        while waiting:
+            made = self._maker(*waiting.pop())
+            if made is None:
+                return False
+            more = {(x, made) for x in reads(self._code[made])} - seen
+            seen |= more
+            waiting += more
+        return True
 
-    def _is_made_here(self, register: int, place: int) -> bool:
+    def _maker(self, register: int, place: int) -> int | None:
+        """Where a register was written last, before a place in the same piece; None where its value is not fresh."""
         for i in range(place - 1, self._starts[place] - 1, -1):
             instruction = self._code[i]
             kind, modifiers = instruction.mnemonic, instruction.modifiers
             is_scaled = kind in _SCALED and "approx" in modifiers and "ftz" not in modifiers
             if is_scaled or kind in ("bar", "barrier"):
-                return False
+                return None
             if register in writes(instruction):
-                if instruction.guard is not None or (kind == "div" and "approx" in modifiers):
-                    return False
-                return all(self._is_made_here(x, i) for x in reads(instruction))
-        return False
+                is_kept = instruction.guard is not None or (kind == "div" and "approx" in modifiers)
+                return None if is_kept else i
+        return None

@@ -5,7 +5,7 @@ The rules were read out of machine code; `docs/decisions/0015-contraction.md` ha
 """
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.flow import Blocks, constants, definitions, needed, reads, writes
@@ -281,7 +281,7 @@ class _Reading:
         others = [x for x in sources if isinstance(x, Register) and self._number(x) not in units]
         return (others[0] if len(others) == 1 else None), unit == -1
 
-    def _but_subtrahends(self, instruction: Instruction) -> dict[int, tuple[_Product, bool]]:
+    def _but_subtrahends(self, instruction: Instruction) -> MutableMapping[int, tuple[_Product, bool]]:
         """What registers hold; but a flushed negative that is subtracted is a number."""
         last = instruction.operands[-1] if instruction.mnemonic == "sub" else None
         if isinstance(last, Register) and last.index in self._flushes:

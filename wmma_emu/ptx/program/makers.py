@@ -35,10 +35,13 @@ class Makers:
     def origin(self, operand: Operand | None) -> Instruction | None:
         """What made a value, behind its copies; None where it is not one unguarded instruction."""
         made = self.maker(operand)
+        passed: set[int] = set()  # copies of each other, which nobody else writes, lead round for ever
         while made is not None and made.mnemonic == "mov" and made.guard is None and len(made.operands) == 2:
-            if not isinstance(made.operands[1], Register):
+            source = made.operands[1]
+            if not isinstance(source, Register) or source.index in passed:
                 break
-            made = self.maker(made.operands[1])
+            passed.add(source.index)
+            made = self.maker(source)
         return made if made is not None and made.guard is None else None
 
     def divided_into_1(self, operand: Operand | None) -> Register | None:

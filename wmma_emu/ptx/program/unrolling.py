@@ -24,6 +24,9 @@ this; beyond that its choice was not read, and what is not unrolled is doubtful.
 _LIMIT = 4096
 """Rounds after which a loop is left as it is."""
 
+_DEEPEST = 256
+"""Instructions in a row that a value before a loop is followed through."""
+
 _COUNTERS = frozenset(("add", "sub", "mov", "setp"))
 """What may stand between a counter and the jump; ptxas does not see through loops that shift."""
 
@@ -113,16 +116,24 @@ class _Rounds:
             for i, x in enumerate(code)
             if i >= span.stop and x.mnemonic == "bra" and _target(x) <= span.start
         ]
-        self._known = {x: value for x in self._registers() if (value := self._before(x, 0)) is not None}
+        self._started: dict[int, int | None] = {}
+        self._known = {x: value for x in self._registers() if (value := self._before(x)) is not None}
         self.loop = self._counted() if self._is_counted() else None
 
     def _registers(self) -> set[int]:
         return {x for place in self._span for x in reads(self._code[place])}
 
-    def _before(self, register: int, depth: int) -> int | None:
-        """Value of a register at the start of the loop, where one instruction before it decides that."""
+    def _before(self, register: int, depth: int = 0) -> int | None:
+        """Value of a register at the start of the loop; looked up once, and none on a way that leads round."""
+        if register not in self._started:
+            self._started[register] = None
+            self._started[register] = self._computed_before(register, depth)
+        return self._started[register]
+
+    def _computed_before(self, register: int, depth: int) -> int | None:
+        """Compute it, where one instruction before the loop decides it, of what others decide."""
         writers = self._outside.get(register, [])
-        if len(writers) != 1 or writers[0] > self._span.start or depth > len(self._code):
+        if len(writers) != 1 or writers[0] > self._span.start or depth > _DEEPEST:
             return None
         around = [x for x in self._around if writers[0] < x]
         if around and register in self._inside:  # what leads back to behind the writer finds another value
