@@ -81,7 +81,9 @@ def _are_plain(layouts: tuple[LaneMap, LaneMap, LaneMap, LaneMap]) -> bool:
 
 
 def _side_by_side(registers: NDArray[Any], warps: tuple[int, ...]) -> NDArray[Any]:
-    full = np.broadcast_to(registers, (len(registers), *warps, registers.shape[-1]))
+    count, *own, lanes = registers.shape
+    missing = (1,) * (len(warps) - len(own))  # behind the registers, which are no axis of warps
+    full = np.broadcast_to(registers.reshape(count, *missing, *own, lanes), (count, *warps, lanes))
     return np.ascontiguousarray(full).reshape(len(registers), -1, registers.shape[-1])
 
 

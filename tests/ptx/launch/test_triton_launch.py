@@ -169,6 +169,12 @@ def test_a_compilation_that_waits_for_another_leaves_the_filters_of_warnings_alo
     assert list(warnings.filters) == before
 
 
+def test_what_is_compiled_launch_by_launch_says_what_can_be_explained():
+    module = Module.from_triton(kernels.copy)
+    with pytest.raises(UnsupportedInstructionError, match=r"ask module\.kernel\.module\(\*arguments\)\.explain\(\)"):
+        module.explain()
+
+
 def test_the_report_says_where_triton_would_compile_anew():
     x, out = floats(128), np.zeros(129, np.float32)
     kernel = Module.from_triton(kernels.add_twice, constexprs=ADD, arguments=(x, x, out[1:], 100)).kernel

@@ -151,6 +151,18 @@ class TritonModule:
         """The modules that were made so far."""
         return tuple(self._variants.values())
 
+    def explain(self) -> None:
+        """Refuse: what there is to explain depends on the arguments of a launch.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+        """
+        raise UnsupportedInstructionError(
+            f"{self.kernel.called} is compiled for the arguments of each launch: ask module.kernel.module(*arguments)"
+            ".explain() with some, or one of module.variants after a launch"
+        )
+
     def variant(self, found: Specialised) -> "Module":
         """Return the module of a specialisation, made once."""
         if found.key not in self._variants:
