@@ -153,6 +153,8 @@ def constants(code: Sequence[Instruction], writers: Mapping[int, Sequence[int]])
 
 def _is_constant(instruction: Instruction, known: Mapping[int, int | None]) -> bool:
     sources = instruction.operands[1:]
+    if not sources:
+        return False  # too few operands, which is refused elsewhere
     if instruction.mnemonic in ("mov", "neg", "abs"):
         return all(isinstance(x, Immediate | Symbol) or (isinstance(x, Register) and x.index in known) for x in sources)
     if instruction.mnemonic != "ld" or not {"param", "const"} & set(instruction.modifiers):
