@@ -5,7 +5,7 @@ import numpy as np
 
 import wmma_emu as we
 
-HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
+HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 
 def text_of(body: str, parameters: int = 1, before: str = "") -> str:

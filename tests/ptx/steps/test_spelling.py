@@ -165,6 +165,20 @@ def test_arguments_of_calls_are_of_the_parameters_type(argument, said):
     assert said in missing.reason and missing.line == 6
 
 
+def test_an_instruction_that_the_texts_chip_lacks_is_refused_on_a_later_one():
+    text = f"{HEAD}.entry k() {{ {REGISTERS}\nsub.bf16x2 %r1, %r2, %r3;\nret; }}"
+    assert we.ptx.Module(text)["k"].compiled.missing == ()
+    (missing,) = we.ptx.Module(text.replace("sm_90", "sm_80"))["k"].compiled.missing
+    assert "sm_80 (Ampere) has no sub.bf16x2" in missing.reason and "the text is for sm_80" in missing.reason
+
+
+def test_what_is_not_legal_is_not_folded_away():
+    """A quotient that goes into a sum is no instruction any more, and its operands were not looked at."""
+    line = "mov.f32 %f1, 0f3F800000; div.approx.f32 %f2, %f1, 47; add.f32 %f3, %f2, %f1; st.global.f32 [%rd1], %f3;"
+    (missing,) = we.ptx.Module(f"{HEAD}.entry k() {{ {REGISTERS}\n{line}\nret; }}")["k"].compiled.missing
+    assert "the integer 47 is no operand of .f32" in missing.reason
+
+
 @pytest.mark.parametrize("number", ["0xEA", "0x1EA", "-22"])
 def test_a_table_of_lop3_is_taken_modulo_256(number):
     text = f"""{HEAD}.entry k(.param .u64 p) {{ .reg .b64 %a; .reg .b32 %r<5>; ld.param.u64 %a, [p];

@@ -32,9 +32,11 @@ from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.machine.run import run
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.program.contraction import Contracted
 from wmma_emu.ptx.program.folding import fold
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.steps.forms import Binding
+from wmma_emu.ptx.steps.legal_operands import is_legal
 from wmma_emu.ptx.steps.spelling import in_the_manuals_order
 
 if TYPE_CHECKING:
@@ -72,9 +74,14 @@ class Kernel:
 
     def __init__(self, module: "Module", program: KernelProgram) -> None:
         self.module = module
-        policy = module.open_roundings.policy
-        program, self.folded = fold(in_the_manuals_order(program), evaluate, contracts=policy != "never")
-        contracted, self.contraction = module.open_roundings.decide(program)
+        program = in_the_manuals_order(program)
+        roundings = module.open_roundings
+        self.folded: tuple[int, ...] = ()
+        if is_legal(program):
+            program, self.folded = fold(program, evaluate, contracts=roundings.policy != "never")
+            contracted, self.contraction = roundings.decide(program)
+        else:
+            contracted, self.contraction = Contracted(program), "never: the kernel cannot run"
         self.program, self.contracted = contracted.program, contracted.lines
         self.name, self.called = program.name, plain_name(program.name) or program.name
         self.types: SourceTypes = types_of_name(program)

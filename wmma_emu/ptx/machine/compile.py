@@ -10,11 +10,12 @@ import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.ptx.machine.control import CONTROL, End, fall, guarded_threads
+from wmma_emu.ptx.machine.older_target import Target
 from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.state import State, carry_of
-from wmma_emu.ptx.steps.availability import require_available, require_since, require_target_has
+from wmma_emu.ptx.steps.availability import require_available, require_since
 from wmma_emu.ptx.steps.forms import Binding, BoundStep, Step
 from wmma_emu.ptx.steps.legal_operands import require_legal
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING, VALUE_STEPS
@@ -79,6 +80,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
     doubts = [NotBitExact(x.opcode, x.line, x.reason) for x in program.doubts]
     missing = [Missing(x.opcode, x.line, x.reason) for x in program.refusals]
     callees = {x.callee for x in program.instructions if x.callee is not None}
+    target = Target(binding, _bind)
     first_function = min(callees, default=len(program.instructions))
     for place, instruction in enumerate(program.instructions):
         try:
@@ -96,7 +98,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
                 else:
                     end = _then_on(bound.step, place + 1)
             require_legal(instruction)
-            require_target_has(instruction, binding.target, binding.version)
+            target.require(instruction, is_control=instruction.mnemonic in CONTROL)
             if end is not None and members is not None:
                 kind = "barrier divergence" if members == "live" else "partial warp"
                 synchronising[place] = WarpSync(instruction, end, members, place, kind)

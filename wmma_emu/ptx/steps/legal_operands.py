@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Is an instruction one that an assembler takes: asked once of each opcode with operands of each kind."""
 
+from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.operand_kinds import kinds_of
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.machine_operands import require_legal_operands
 from wmma_emu.ptx.steps.operand_rules import require_legal_form
 from wmma_emu.ptx.steps.syntax_table import SYNTAXES
+from wmma_emu.ptx.steps.values import VALUE_STEPS
 
-__all__ = ["require_legal"]
+__all__ = ["is_legal", "require_legal"]
 
 _LEGAL: set[tuple[object, ...]] = set()
 """What was judged legal: a text has many instructions, and few opcodes with operands of few kinds."""
@@ -35,3 +37,15 @@ def require_legal(instruction: Instruction, form: Form | None = None) -> None:
     if len(_LEGAL) >= _MOST:
         _LEGAL.clear()
     _LEGAL.add(key)
+
+
+def is_legal(program: KernelProgram) -> bool:
+    """Tell whether an assembler takes all instructions: what is not legal is neither folded nor fused."""
+    try:
+        for instruction in program.instructions:
+            if (instruction.opcode, *kinds_of(instruction.operands)) not in _LEGAL:
+                build = VALUE_STEPS.get(instruction.mnemonic)
+                require_legal(instruction, None if build is None else build(instruction))
+    except UnsupportedInstructionError:
+        return False
+    return True

@@ -43,6 +43,8 @@ def require_legal_form(instruction: Instruction, form: Form) -> None:
     types, is_relaxed = _types(instruction, form)
     if mnemonic != "mov" and any(isinstance(x, VectorOperand) for x in instruction.operands):
         refuse(instruction, "takes no vectors")
+    if len(list(_flat(instruction))) != len(types):
+        refuse(instruction, f"takes {len(types)} operands, not {len(list(_flat(instruction)))}")
     targets = len(form.destinations) - form.destinations.count(CARRY)
     may_be_sink = mnemonic in ("setp", "lop3") or isinstance(instruction.operands[0], VectorOperand)
     for place, (operand, asked) in enumerate(zip(_flat(instruction), types, strict=False)):

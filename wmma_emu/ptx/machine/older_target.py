@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Does the chip that a text is for have its instructions, where an older one than runs it is named."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import ARCHS, Arch
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.steps.availability import require_available, require_target_has
+from wmma_emu.ptx.steps.forms import Binding
+
+__all__ = ["Target"]
+
+
+class Target:
+    """What ``.target`` and ``.version`` of a text allow.
+
+    Parameters
+    ----------
+    binding : Binding
+    bind : callable
+        Finds what executes an instruction; raises where a chip lacks it.
+    """
+
+    def __init__(self, binding: Binding, bind: Callable[[Instruction, Binding], object]) -> None:
+        self._target, self._version, self._bind = binding.target, binding.version, bind
+        chip = ARCHS.get(binding.target.rstrip("af"))
+        older: Arch | None = chip if chip is not None and chip.number < binding.arch.number else None
+        self._older = None if older is None else replace(binding, arch=older)
+        self._judged: set[str] = set()
+
+    def require(self, instruction: Instruction, *, is_control: bool) -> None:
+        """Refuse an instruction that the text's chip has not.
+
+        Raises
+        ------
+        UnsupportedInstructionError
+        """
+        require_target_has(instruction, self._target, self._version)
+        if self._older is None:
+            return
+        try:
+            require_available(instruction, self._older.arch)
+            if instruction.opcode not in self._judged and not is_control:
+                self._bind(instruction, self._older)
+                self._judged.add(instruction.opcode)
+        except UnsupportedInstructionError as error:
+            raise UnsupportedInstructionError(f"{error}; the text is for {self._target}") from None
