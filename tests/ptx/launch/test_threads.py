@@ -154,6 +154,7 @@ def test_a_launch_with_findings_gives_its_turn_back():
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="the system cannot send a signal to a thread")
 def test_a_launch_that_is_interrupted_while_it_waits_leaves_the_queue():
     add, x = we.ptx.Module(ADD)["add"], np.zeros(32, np.uint32)
+    add[1, 32](np.zeros(32, np.uint32), 0)  # compiled now, so that the launch below does nothing but wait
     holds, go_on, main = threading.Event(), threading.Event(), threading.main_thread().ident
 
     def hold():
@@ -166,10 +167,22 @@ def test_a_launch_that_is_interrupted_while_it_waits_leaves_the_queue():
     thread = threading.Thread(target=hold)
     thread.start()
     assert holds.wait(PATIENCE)
-    timer = threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        add[1, 32](x, 0)
+    left = threading.Event()
+
+    def interrupt():  # again and again: Python drops what is raised while it clears up an object
+        while not left.wait(0.5):
+            signal.pthread_kill(main, signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
+    try:
+        interrupting = threading.Thread(target=interrupt)
+        interrupting.start()
+        with pytest.raises(KeyboardInterrupt):
+            add[1, 32](x, 0)
+        left.set()
+        interrupting.join(PATIENCE)
+    finally:
+        signal.signal(signal.SIGINT, before)
     go_on.set()
     thread.join(PATIENCE)
     at_once(lambda: add[1, 32](x, 0))
