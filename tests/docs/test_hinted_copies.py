@@ -12,7 +12,7 @@ import pytest
 from wmma_emu.ptx import Module
 
 PAGE = (Path(__file__).parents[2] / "docs/evidence/hinted-copies-2026-11-23.md").read_text(encoding="utf-8")
-TEXT = re.search(r"<!-- kernel: hinted_copies -->\n```ptx\n(.*?)```", PAGE, re.DOTALL)[1]
+TEXT = re.search(r"<!-- kernel: hinted_copies -->\n```text\n(.*?)```", PAGE, re.DOTALL)[1]
 
 
 @pytest.mark.parametrize("stage", [0, 2])
