@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.clocks import Clocks
-from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.execution import Execution
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
@@ -39,6 +39,7 @@ def run(
     findings: Findings,
     limits: Limits = Limits(),  # noqa: B008 - immutable
     schedule: int | None = None,
+    checks: frozenset[str] = frozenset(CHECKS),
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -58,6 +59,8 @@ def run(
     limits : Limits
     schedule : int, optional
         Seed of another order of warps, of blocks, and of threads that meet at one address.
+    checks : frozenset of str
+        What is looked for: names of `CHECKS`. ``findings`` are to be of the same.
 
     Raises
     ------
@@ -73,8 +76,8 @@ def run(
     for blocks in _chunks(prod(grid), size, rng):
         threads = Threads(grid, block, blocks)
         clocks = Clocks(*threads.shape[:2])
-        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, clocks)
-        state = State(program, binding.arch, threads, clocks, memory, findings, rng)
+        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, clocks, checks)
+        state = State(program, binding.arch, threads, clocks, memory, findings, rng, checks)
         state.output = printed
         execution = Execution(compiled, state, deadline, rng)
         with np.errstate(all="ignore"):

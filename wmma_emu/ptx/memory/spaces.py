@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.clocks import Clocks
-from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.memory.access import units_of
 from wmma_emu.ptx.memory.footprint import chunk_bytes, require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
@@ -50,6 +50,8 @@ class Spaces:
         What the launch gives beyond what the kernel declares.
     findings : Findings
     clocks : Clocks
+    checks : frozenset of str
+        What is looked for: names of `CHECKS`.
 
     Raises
     ------
@@ -59,8 +61,9 @@ class Spaces:
 
     def __init__(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads,
-        dynamic_shared_bytes: int, findings: Findings, clocks: Clocks,
+        dynamic_shared_bytes: int, findings: Findings, clocks: Clocks, checks: frozenset[str] = frozenset(CHECKS),
     ) -> None:  # fmt: skip
+        self.checks = checks
         self.program, self.threads, self.clocks, self.heap = program, threads, clocks, heap
         blocks, warps, _ = threads.shape
         needed = heap.bytes_used + self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
@@ -74,13 +77,15 @@ class Spaces:
         self.param.flat[: len(given)] = given
         self.globals = HeapWindow(heap)
         self.reporter = Reporter(program, heap, threads, findings)
-        self.shared_shadow = Shadow(self.shared, self.reporter)
-        self.local_shadow = Shadow(self.local, self.reporter)
-        self.races = Races(self.shared, warps, self.reporter, clocks) if warps > 1 and self.shared.size else None
+        self.shared_shadow = Shadow(self.shared, self.reporter, checks)
+        self.local_shadow = Shadow(self.local, self.reporter, checks)
+        may_race = "races" in checks and warps > 1 and self.shared.size > 0
+        self.races = Races(self.shared, warps, self.reporter, clocks) if may_race else None
         self.copies: AsyncCopies | None = None
         self.mbarriers: Mbarriers | None = None
         self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
-        self._shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
+        shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
+        self._shadows = {name: x for name, x in shadows.items() if x.is_kept}
         # Relaxed accesses order nothing but themselves, unless fences go with them.
         self._fences = any(x.mnemonic == "membar" or x.opcode.startswith(_FENCES) for x in program.instructions)
         self._parameters: dict[tuple[int, int, int], Array] = {}
