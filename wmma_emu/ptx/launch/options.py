@@ -9,14 +9,15 @@ from typing import Any
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.findings import CHECKS
+from wmma_emu.ptx.launch.silences import Silence, silences_of
 from wmma_emu.ptx.machine.limits import Limits
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 
 __all__ = ["FINDINGS", "LaunchOptions"]
 
 FINDINGS = {
-    "warn": "one KernelFindingsWarning, and the arrays are updated",
-    "raise": "KernelFindingsError, and the arrays are left as they were",
+    "warn": "one KernelFindingsWarning for errors and warnings, and the arrays are updated",
+    "raise": "KernelFindingsError for errors, and the arrays are left as they were; for warnings alone as 'warn'",
     "report": "nothing but the report",
 }
 """What becomes of findings."""
@@ -32,7 +33,8 @@ class LaunchOptions:
     Parameters
     ----------
     findings : {"warn", "raise", "report"}
-        What becomes of what is wrong with the kernel: a warning, an error, or an entry of the report alone.
+        What becomes of what is wrong with the kernel: a warning, an error, or an entry of the report alone. Notes
+        are in the report alone, whatever is said.
     schedule : int, optional
         A seed: warps run in an order drawn from it. In a fixed order by default.
     schedules : int
@@ -47,6 +49,9 @@ class LaunchOptions:
     checks : collection of str
         What the launch looks for: names of `CHECKS`, all of them by default; ``()`` is none, and saves their time. What
         ends a launch is said in any case, a trap or a deadlock, and an access out of bounds is left out.
+    silence : collection of Silence
+        Findings of one kind at one line that are right as they are, each with its reason. Those of a launch are added
+        to those of its module.
 
     Examples
     --------
@@ -61,12 +66,14 @@ class LaunchOptions:
     max_seconds: float | None = 300
     max_bytes: int = DEFAULT_LIMIT
     checks: Collection[str] = frozenset(CHECKS)
+    silence: Collection[Silence] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.findings, str) or self.findings not in FINDINGS:
             meanings = "; ".join(f"{name!r}: {text}" for name, text in FINDINGS.items())
             raise UnsupportedInstructionError(f"findings={shorten(self.findings)} is none of {meanings}")
         object.__setattr__(self, "checks", _checks_of(self.checks))
+        object.__setattr__(self, "silence", silences_of(self.silence))
         for name, least in (("schedules", 1), ("max_steps", 1), ("max_bytes", 1), ("schedule", 0)):
             value = getattr(self, name)
             number = integer_of(value)
@@ -96,6 +103,8 @@ class LaunchOptions:
                 f"a launch has no option {unknown[0]}; it has {', '.join(known)}, and a module has "
                 f"{', '.join(_OF_A_MODULE)} too{hint}"
             )
+        if "silence" in changes:
+            changes = {**changes, "silence": (*self.silence, *silences_of(changes["silence"]))}
         return replace(self, **changes) if changes else self
 
     @property
