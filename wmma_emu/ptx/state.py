@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where a chunk of blocks stands: the registers of all its threads, its memory, its clocks, what was found."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -75,6 +76,8 @@ class State:
         Instructions stepped so far, by any number of threads.
     output : list of str
         What the kernel has printed.
+    look : callable
+        Looks whether time is up, and raises if it is: for instructions that go through threads one by one.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class State:
         self.pending: Pending | None = None
         self.steps = 0
         self.output: list[str] = []
+        self.look: Callable[[], None] = lambda: None
 
     def read(self, operand: Operand | None, type_name: str) -> Array:
         """Read a source operand as patterns of a type's width, as narrow as it is kept.

@@ -78,7 +78,7 @@ def run(
         clocks = Clocks(*threads.shape[:2])
         memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, clocks, checks)
         state = State(program, binding.arch, threads, clocks, memory, findings, rng, checks)
-        state.output = printed
+        state.output, state.look = printed, deadline.look
         execution = Execution(compiled, state, deadline, rng)
         with np.errstate(all="ignore"):
             execution.run()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.masks import fit
+from wmma_emu.ptx.memory.pages import zeroed
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.windows import Located, Window
@@ -54,7 +55,7 @@ class Shadow:
         self.is_kept = self._follows or self._waits
         self.pending = self.held = 0
         self.who_copies: Callable[[int], str] = lambda position: "an asynchronous copy"
-        self._flags = np.zeros(window.flat.shape if self.is_kept else 32, np.uint8)
+        self._flags = zeroed(window.flat.shape if self.is_kept else 32)
         self._views: dict[int, NDArray[Any]] = {}
         self._readers = np.zeros(0, np.uint32)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.access import view_of
+from wmma_emu.ptx.memory.pages import zeroed
 from wmma_emu.ptx.memory.places import round_up
 from wmma_emu.ptx.threads import Array
 
@@ -63,7 +64,7 @@ class Window:
         self._is_whole = len(pieces) <= 1 and sum(self._begins) == 0
         self.stride = round_up(size, 32)
         count = owners[0] * owners[1] * owners[2]
-        self.flat: NDArray[np.uint8] = np.zeros(max(self.stride * count, 32), np.uint8)
+        self.flat: NDArray[np.uint8] = zeroed(max(self.stride * count, 32))
         self.origin = None if count == 1 else np.arange(count, dtype=np.int64).reshape(owners) * self.stride
         self._views: dict[int, NDArray[Any]] = {}
 
