@@ -178,7 +178,7 @@ class Launch:
             a `Struct` for a struct.
         **options
             Those of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``.
+            ``max_bytes``, ``fill``.
 
         Raises
         ------
@@ -249,7 +249,7 @@ class Launch:
         findings = Findings(kernel.program)
         counts = run(
             kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
-            binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed,
+            binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, fill=options.fill,
         )  # fmt: skip
         return Run(heap, counts), list(findings)
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import Findings
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.execution import Execution
@@ -39,6 +40,7 @@ def run(
     findings: Findings,
     limits: Limits = Limits(),  # noqa: B008 - immutable
     schedule: int | None = None,
+    fill: str | int = "zeros",
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -58,6 +60,8 @@ def run(
     limits : Limits
     schedule : int, optional
         Seed of another order of warps, of blocks, and of threads that meet at one address.
+    fill : str or int
+        What shared memory, local memory and registers hold that nobody has written; see `Fill`.
 
     Raises
     ------
@@ -68,13 +72,14 @@ def run(
     deadline = Deadline(limits)
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
+    unwritten = Fill(fill)
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     for blocks in _chunks(prod(grid), size, rng):
         threads = Threads(grid, block, blocks)
         clocks = Clocks(*threads.shape[:2])
-        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, clocks)
-        state = State(program, binding.arch, threads, clocks, memory, findings, rng)
+        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, clocks, unwritten)
+        state = State(program, binding.arch, threads, clocks, memory, findings, rng, unwritten)
         state.output = printed
         execution = Execution(compiled, state, deadline, rng)
         with np.errstate(all="ignore"):
