@@ -11,6 +11,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.clocks import Clocks
 from wmma_emu.ptx.constants import constant
+from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.program.program import (
     Immediate,
@@ -64,10 +65,14 @@ class State:
         Draws the order in which threads are served that meet at one address; None is the order of their numbers.
     checks : frozenset of str
         What is looked for: names of `CHECKS`.
+    fill : Fill
+        What registers hold that nobody has written.
     live : bool array (G, W, 32)
         The threads that have not exited. Never changed in place: what all live threads execute gets this very array.
     values : list of arrays, or None
         The registers of all threads by `Register.index`, behind them the carry flag; None where nobody has written.
+    unwritten : list of arrays
+        What registers hold that nobody has written, by the same index.
     watched : set of int
         Registers that hold what nobody wrote, in some thread, or whose value has not arrived.
     pending : Pending, or None
@@ -90,6 +95,7 @@ class State:
         findings: Findings,
         order: np.random.Generator | None = None,
         checks: frozenset[str] = frozenset(CHECKS),
+        fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
     ) -> None:
         self.program, self.arch, self.threads = program, arch, threads
         self.clocks, self.memory, self.findings, self.order = clocks, memory, findings, order
@@ -99,7 +105,7 @@ class State:
         self.live: NDArray[np.bool_] = np.logical_and(np.ones(self.shape, np.bool_), exists)
         registers = (*program.registers, carry_of(program))
         self.values: list[Array | None] = [None] * len(registers)
-        self._zeros = [np.zeros((1, 1, 1), dtype_of_bits(bits_of_type(r.type))) for r in registers]
+        self.unwritten = [fill.register(dtype_of_bits(bits_of_type(r.type)), self.shape) for r in registers]
         self._names = [r.name for r in registers]
         self._follows = "undefined" in checks
         unwritten = registers if self._follows else ()
@@ -117,7 +123,7 @@ class State:
         """
         if isinstance(operand, Register):
             found = self.values[operand.index]
-            value = self._zeros[operand.index] if found is None else found
+            value = self.unwritten[operand.index] if found is None else found
         elif isinstance(operand, Immediate):
             return constant(operand, type_name)
         elif isinstance(operand, Predicate):
@@ -142,7 +148,7 @@ class State:
         """
         if register is None:
             return
-        dtype = self._zeros[register.index].dtype
+        dtype = self.unwritten[register.index].dtype
         self.put(register.index, value if value.dtype == dtype else value.astype(dtype), active, undefined)
 
     def put(self, index: int, value: Array, active: Active, undefined: NDArray[np.bool_] | None = None) -> None:
@@ -151,7 +157,7 @@ class State:
             active = None
         if active is not None:
             old = self.values[index]
-            value = np.where(active, value, self._zeros[index] if old is None else old)
+            value = np.where(active, value, self.unwritten[index] if old is None else old)
         self.values[index] = value
         if self._follows and (undefined is not None or index in self.watched):
             self._note_undefined(index, active, undefined)

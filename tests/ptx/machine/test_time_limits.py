@@ -11,7 +11,7 @@ from tests.ptx.texts_of_launches import VPRINTF
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.machine import limits
 from wmma_emu.ptx.memory.memory import Memory
-from wmma_emu.ptx.memory.pages import zeroed
+from wmma_emu.ptx.pages import zeroed
 
 
 class _Clock:

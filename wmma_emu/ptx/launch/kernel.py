@@ -180,7 +180,7 @@ class Launch:
             a `Struct` for a struct.
         **options
             Those of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``, ``checks``, ``silence``.
+            ``max_bytes``, ``checks``, ``silence``, ``fill``.
 
         Raises
         ------
@@ -254,6 +254,7 @@ class Launch:
         counts = run(
             kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
+            fill=options.fill,
         )  # fmt: skip
         return Run(heap, counts), list(findings)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.ptx.fills import require_fill
 from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.launch.silences import Silence, silences_of
 from wmma_emu.ptx.machine.limits import Limits
@@ -46,6 +47,9 @@ class LaunchOptions:
         Seconds that a run may take; None is no limit.
     max_bytes : int
         Memory of the arrays, and of the blocks that run at a time.
+    fill : {"zeros", "ones"} or int
+        What shared memory, local memory and registers hold that nobody has written: no bit is set, every bit is, or
+        bytes drawn from a seed. A kernel that uses nothing unwritten gives the same bits with each.
     checks : collection of str
         What the launch looks for: names of `CHECKS`, all of them by default; ``()`` is none, and saves their time. What
         ends a launch is said in any case, a trap or a deadlock, and an access out of bounds is left out.
@@ -67,6 +71,7 @@ class LaunchOptions:
     max_bytes: int = DEFAULT_LIMIT
     checks: Collection[str] = frozenset(CHECKS)
     silence: Collection[Silence] = ()
+    fill: str | int = "zeros"
 
     def __post_init__(self) -> None:
         if not isinstance(self.findings, str) or self.findings not in FINDINGS:
@@ -81,6 +86,7 @@ class LaunchOptions:
                 continue
             if number is None or number < least:
                 raise UnsupportedInstructionError(f"{name}={shorten(value)} is no integer from {least} on")
+        require_fill(self.fill)
         seconds = self.max_seconds
         if seconds is not None and (
             isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0

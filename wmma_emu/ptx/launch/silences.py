@@ -202,9 +202,7 @@ def _require_kind(kind: object) -> None:
     legal = [x for x, row in KINDS.items() if row.check]
     near = difflib.get_close_matches(kind, legal, n=1, cutoff=0.5) if isinstance(kind, str) else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise UnsupportedInstructionError(
-        f"kind={shorten(kind)} is no kind of finding; there are {', '.join(legal)}{hint}"
-    )
+    raise UnsupportedInstructionError(f"kind={shorten(kind)} is no kind of finding; there are {', '.join(legal)}{hint}")
 
 
 def _is_file(path: str, name: str) -> bool:

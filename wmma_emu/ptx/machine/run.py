@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.execution import Execution
@@ -40,6 +41,7 @@ def run(
     limits: Limits = Limits(),  # noqa: B008 - immutable
     schedule: int | None = None,
     checks: frozenset[str] = frozenset(CHECKS),
+    fill: str | int = "zeros",
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -61,6 +63,8 @@ def run(
         Seed of another order of warps, of blocks, and of threads that meet at one address.
     checks : frozenset of str
         What is looked for: names of `CHECKS`. ``findings`` are to be of the same.
+    fill : str or int
+        What shared memory, local memory and registers hold that nobody has written; see `Fill`.
 
     Raises
     ------
@@ -71,13 +75,14 @@ def run(
     deadline = Deadline(limits)
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
+    unwritten = Fill(fill)
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     for blocks in _chunks(prod(grid), size, rng):
         threads = Threads(grid, block, blocks)
         clocks = Clocks(*threads.shape[:2])
-        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, clocks, checks)
-        state = State(program, binding.arch, threads, clocks, memory, findings, rng, checks)
+        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, clocks, checks, unwritten)
+        state = State(program, binding.arch, threads, clocks, memory, findings, rng, checks, unwritten)
         state.output, state.look = printed, deadline.look
         execution = Execution(compiled, state, deadline, rng)
         with np.errstate(all="ignore"):

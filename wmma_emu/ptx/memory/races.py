@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.clocks import Clocks
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.masks import any_of, pick, wide
-from wmma_emu.ptx.memory.pages import zeroed
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.windows import Window
+from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 

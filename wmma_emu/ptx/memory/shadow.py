@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.masks import fit
-from wmma_emu.ptx.memory.pages import zeroed
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.windows import Located, Window
+from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
