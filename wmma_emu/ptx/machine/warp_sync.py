@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.barriers import is_aligned
 from wmma_emu.ptx.machine.positions import AT_WARP
-from wmma_emu.ptx.machine.whereabouts import ranges
+from wmma_emu.ptx.machine.whereabouts import ranges, standing
 from wmma_emu.ptx.program.program import Instruction, Operand
 from wmma_emu.ptx.threads import Active
 
@@ -90,7 +90,7 @@ class WarpSync(NamedTuple):
             who = self._leave_out(execution, who)
             if not who.any():
                 return None
-        missing = self._missing(execution, who)
+        missing = self.missing(execution, who)
         waits = who & self._widen(execution, missing)  # of a warpgroup: where any of its warps lacks lanes
         if waits.any():
             if self.members == "live":
@@ -124,9 +124,12 @@ class WarpSync(NamedTuple):
 
     def force(self, execution: "Execution", who: _Mask) -> None:
         """Execute it although lanes are missing that cannot come: a finding, unless they have exited."""
-        missing = self._missing(execution, who)
+        missing = self.missing(execution, who)
         if missing.any():
-            self._report(execution, who, missing, "which stand elsewhere and cannot come")
+            g = int(np.argmax(missing.any(axis=(1, 2))))
+            first = missing[g] & (np.arange(len(missing[g])) == int(np.argmax(missing[g].any(axis=1))))[:, None]
+            there = ", ".join(standing(execution, g, first))
+            self._report(execution, who, missing, f"which stand elsewhere and cannot come: {there}")
         execution.instructions += int(np.count_nonzero(who))
         self._execute(execution, who, who)
 
@@ -143,7 +146,7 @@ class WarpSync(NamedTuple):
                 self._report(execution, who, passed, "which passed by and have exited")
         self.act(execution, active)
 
-    def _missing(self, execution: "Execution", who: _Mask) -> _Mask:
+    def missing(self, execution: "Execution", who: _Mask) -> _Mask:
         """Find the live lanes that have to take part, beside those that are there."""
         state = execution.state
         if isinstance(self.members, str):
