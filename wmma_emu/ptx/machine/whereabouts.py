@@ -81,7 +81,7 @@ def _what_for(execution: "Execution", g: int, who: NDArray[np.bool_], place: int
 
 
 def _who(who: NDArray[np.bool_], live: NDArray[np.bool_]) -> tuple[str, bool]:
-    """Name whole warps, or lanes of warps, those of equal lanes together; and say whether it is one warp."""
+    """Name whole warps, or lanes of warps, those of equal lanes together; and say whether it is one warp, or lane."""
     whole = [w for w in range(len(who)) if who[w].any() and (who[w] == live[w]).all()]
     names = [f"warp{'s' * (len(whole) > 1)} {ranges(whole)}"] if whole else []
     parts: dict[str, list[int]] = {}
@@ -93,7 +93,8 @@ def _who(who: NDArray[np.bool_], live: NDArray[np.bool_]) -> tuple[str, bool]:
         f"{ranges(warps)}"
         for lanes, warps in parts.items()
     ]
-    return " and ".join(names), names == [f"warp {ranges(whole)}"] and len(whole) == 1
+    is_one = len(names) == 1 and (len(whole) == 1 or (not whole and np.count_nonzero(who) == 1))
+    return " and ".join(names), is_one
 
 
 def _line(program: KernelProgram, place: int, status: int) -> str:
