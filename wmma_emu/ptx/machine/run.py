@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.causality import CausalityOrder, hands_on
 from wmma_emu.ptx.findings import Findings
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.execution import Execution
@@ -69,7 +69,8 @@ def run(
     deadline = Deadline(limits)
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
-    causality = CausalityOrder(prod(grid), -(-prod(block) // LANES))
+    is_released_to = hands_on(program.instructions)
+    causality = CausalityOrder(prod(grid), -(-prod(block) // LANES), is_released_to=is_released_to)
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     for blocks in _chunks(prod(grid), size, rng):
