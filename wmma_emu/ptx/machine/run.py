@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchLimitError
-from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.causality import CausalityOrder, hands_on
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.machine.compile import Compiled
@@ -76,13 +77,17 @@ def run(
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
     unwritten = Fill(fill)
+    is_released_to = hands_on(program.instructions)
+    causality = CausalityOrder(prod(grid), -(-prod(block) // LANES), is_released_to=is_released_to)
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     for blocks in _chunks(prod(grid), size, rng):
         threads = Threads(grid, block, blocks)
-        clocks = Clocks(*threads.shape[:2])
-        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, clocks, checks, unwritten)
-        state = State(program, binding.arch, threads, clocks, memory, findings, rng, checks, unwritten)
+        causality.begin(blocks)
+        memory = Memory(
+            program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, unwritten
+        )
+        state = State(program, binding.arch, threads, causality, memory, findings, rng, checks, unwritten)
         state.output, state.look = printed, deadline.look
         execution = Execution(compiled, state, deadline, rng)
         with np.errstate(all="ignore"):

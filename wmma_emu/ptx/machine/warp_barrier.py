@@ -157,4 +157,5 @@ def _are_whole(who: _Mask, live: _Mask) -> bool:
 
 
 def _meet(state: State, active: Active, masks: _Words) -> None:
-    """Lanes that went on together know what each of them did before."""
+    """Let lanes that go on together know what each of them did before."""
+    state.causality.meet_lanes(active, masks, state.live)

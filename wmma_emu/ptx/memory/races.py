@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Races on shared memory: who wrote and read each granule last, and whether the clocks order it before an access."""
+"""Races on shared memory: who wrote and read each granule last, and whether that is known to precede an access."""
 
 from collections import deque
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.masks import any_of, pick, wide
 from wmma_emu.ptx.memory.reporter import Reporter
@@ -57,8 +57,8 @@ class Races:
     precede: between two barriers without a write, they cost nothing.
     """
 
-    def __init__(self, window: Window, warps: int, reporter: Reporter, clocks: Clocks) -> None:
-        self.window, self.warps, self.reporter, self.clocks = window, warps, reporter, clocks
+    def __init__(self, window: Window, warps: int, reporter: Reporter, causality: CausalityOrder) -> None:
+        self.window, self.warps, self.reporter, self.causality = window, warps, reporter, causality
         blocks = window.owners[0]
         self._granule = 4
         self._writes: NDArray[np.uint32] = zeroed(len(window.flat) // 4, np.uint32)
@@ -122,9 +122,9 @@ class Races:
         if touch.strong:
             stamps = np.where(stamps & _STRONG_WRITE, np.uint32(0), stamps)
         times = stamps >> _WRITE_TIME
-        if int(times.max()) <= int(self.clocks.seen.min()):
+        if int(times.max()) <= int(self._seen().min()):
             return
-        seen = self.clocks.seen.reshape(-1).take(self._first + (stamps & _WARP))
+        seen = self._seen().reshape(-1).take(self._first + (stamps & _WARP))
         bad = np.asarray((times > seen.view(np.uint32)).any(axis=0))
 
         def other(position: int, warp: int) -> str:
@@ -137,7 +137,7 @@ class Races:
     def _check_reads(self, touch: Touch, active: Active) -> None:
         self._flush()
         latest = self._get(self._any_read, touch, touch.positions)
-        if self._reads is None or int(latest.max()) <= int(self.clocks.seen.min()):
+        if self._reads is None or int(latest.max()) <= int(self._seen().min()):
             return
         blocks = self.window.owners[0]
         block_row = np.arange(blocks, dtype=np.int64).reshape(-1, 1, 1) * ((self.warps - 1) * self.window.stride)
@@ -146,17 +146,23 @@ class Races:
             if touch.strong:
                 stamps = np.where(stamps & _STRONG_READ, np.uint32(0), stamps)
             times = stamps >> _READ_TIME
-            bad = np.asarray((times > self.clocks.seen[:, :, v, None].view(np.uint32)).any(axis=0))
+            bad = np.asarray((times > self._seen()[:, :, v, None].view(np.uint32)).any(axis=0))
             if bad.any():
                 self._report(
                     touch, bad, active, "writes",
                     lambda position, warp, v=v: f"warp {v} read there{self._line(self._recent_reads, position, v)}",
                 )  # fmt: skip
 
+    def _seen(self) -> NDArray[np.int32]:
+        """The latest time of warp v that warp w knows of, (G, W, W); of itself, the present."""
+        seen = self.causality.known.copy()
+        np.einsum("gww->gw", seen)[:] = self.causality.now
+        return seen
+
     def _ordered(self, unordered: NDArray[np.int32]) -> bool:
         if not unordered.any():
             return True
-        if (self.clocks.seen >= unordered[:, None, :]).all():
+        if (self._seen() >= unordered[:, None, :]).all():
             unordered[:] = 0
             return True
         return False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.ptx.causality import At, CausalityOrder, threads_in
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.memory.access import units_of
@@ -32,8 +32,6 @@ __all__ = ["Spaces"]
 _MATRICES = ("ldmatrix", "wmma", "wgmma")
 """What reads matrices, in which there is no padding: every byte has to be written."""
 
-_FENCES = ("fence.acq_rel", "fence.sc", "fence.acquire", "fence.release")
-
 
 class Spaces:
     """All spaces of some blocks: their bytes, and what is kept on each.
@@ -50,7 +48,7 @@ class Spaces:
     dynamic_shared_bytes : int
         What the launch gives beyond what the kernel declares.
     findings : Findings
-    clocks : Clocks
+    causality : CausalityOrder
     checks : frozenset of str
         What is looked for: names of `CHECKS`.
     fill : Fill
@@ -64,11 +62,11 @@ class Spaces:
 
     def __init__(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads,
-        dynamic_shared_bytes: int, findings: Findings, clocks: Clocks, checks: frozenset[str] = frozenset(CHECKS),
-        fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
+        dynamic_shared_bytes: int, findings: Findings, causality: CausalityOrder,
+        checks: frozenset[str] = frozenset(CHECKS), fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
     ) -> None:  # fmt: skip
         self.checks = checks
-        self.program, self.threads, self.clocks, self.heap = program, threads, clocks, heap
+        self.program, self.threads, self.causality, self.heap = program, threads, causality, heap
         blocks, warps, _ = threads.shape
         needed = heap.bytes_used + self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
         require_within(heap.limit, needed, f"a chunk of {blocks} blocks of {warps} warps, with the launch's arrays,")
@@ -84,14 +82,12 @@ class Spaces:
         self.shared_shadow = Shadow(self.shared, self.reporter, checks)
         self.local_shadow = Shadow(self.local, self.reporter, checks)
         may_race = "races" in checks and warps > 1 and self.shared.size > 0
-        self.races = Races(self.shared, warps, self.reporter, clocks) if may_race else None
+        self.races = Races(self.shared, warps, self.reporter, causality) if may_race else None
         self.copies: AsyncCopies | None = None
         self.mbarriers: Mbarriers | None = None
         self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
         shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
         self._shadows = {name: x for name, x in shadows.items() if x.is_kept}
-        # Relaxed accesses order nothing but themselves, unless fences go with them.
-        self._fences = any(x.mnemonic == "membar" or x.opcode.startswith(_FENCES) for x in program.instructions)
         self._parameters: dict[tuple[int, int, int], Array] = {}
 
     @staticmethod
@@ -147,9 +143,13 @@ class Spaces:
         if where.outside is not None or where.misaligned is not None or where.read_only is not None:
             owned = 0 if space == "global" else self._windows[space].size
             self.reporter.wrong_place(instruction, space, owned, where, addresses, total, alignment, active, write)
+        mask = narrowest(active, where.used)
+        if write and ordering != "weak" and self.causality.is_released_to:
+            who = True if mask is None else any_of(mask)
+            self.causality.before_write(np.broadcast_to(who, self.threads.shape))
         touch = Touch(
             instruction, where.positions, addresses, total, units_of(total, alignment),
-            narrowest(active, where.used), self._synchronise(active, ordering), ordering != "weak",
+            mask, self.causality.now.copy(), ordering != "weak",
         )  # fmt: skip
         return Reached(where, touch, space, size, count)
 
@@ -168,6 +168,13 @@ class Spaces:
             touch.instruction, reached.where, touch.addresses, reached.size, reached.length, touch.unit, active,
             whole=touch.instruction.mnemonic in _MATRICES,
         )  # fmt: skip
+
+    def threads_of(self, reached: Reached) -> tuple[At, NDArray[np.int64]]:
+        """Name the threads that take part in an access, with the position of each one's."""
+        positions = reached.where.positions
+        shape = np.broadcast_shapes(positions.shape, self.threads.shape)
+        mask = np.broadcast_to(True if reached.mask is None else reached.mask, shape)
+        return threads_in(mask), np.broadcast_to(positions, shape)[mask]
 
     def note_store(
         self, reached: Reached, written: NDArray[np.int64], count: int, size: int, active: Active,
@@ -208,17 +215,6 @@ class Spaces:
     def window(self, space: str) -> "Window | HeapWindow":
         """The bytes of a space."""
         return self.globals if space == "global" else self._windows[space]
-
-    def _synchronise(self, active: Active, ordering: str) -> NDArray[np.int32]:
-        """Let what synchronises synchronise, and return the time of the access itself: before that."""
-        if self.races is None:
-            return self.clocks.now
-        now = self.clocks.now.copy()
-        if ordering == "weak" or (ordering == "relaxed" and not self._fences):
-            return now
-        members = np.True_ if active is None else any_of(active).any(axis=-1)
-        self.clocks.hand_over(*np.nonzero(np.broadcast_to(members, now.shape)))
-        return now
 
 
 def _not_written(where: Located) -> Located:
