@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a chunk of blocks stands: the registers of all its threads, its memory, its clocks, what was found."""
+"""Where a chunk of blocks stands: the registers of all its threads, its memory, its causality order, what was found."""
 
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Arch
-from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.constants import constant
 from wmma_emu.ptx.findings import Findings
 from wmma_emu.ptx.program.program import (
@@ -54,8 +54,8 @@ class State:
     arch : Arch
     threads : Threads
         Who is who; ``threads.shape`` is (G, W, 32).
-    clocks : Clocks
-        Which warp has synchronised with which.
+    causality : CausalityOrder
+        Which accesses precede what a thread does now.
     memory : Memory
         Global, constant, shared, local memory and parameters.
     findings : Findings
@@ -80,13 +80,13 @@ class State:
         program: KernelProgram,
         arch: Arch,
         threads: Threads,
-        clocks: Clocks,
+        causality: CausalityOrder,
         memory: "Memory",
         findings: Findings,
         order: np.random.Generator | None = None,
     ) -> None:
         self.program, self.arch, self.threads = program, arch, threads
-        self.clocks, self.memory, self.findings, self.order = clocks, memory, findings, order
+        self.causality, self.memory, self.findings, self.order = causality, memory, findings, order
         self.shape = threads.shape
         exists = True if threads.exists is None else threads.exists
         self.live: NDArray[np.bool_] = np.logical_and(np.ones(self.shape, np.bool_), exists)

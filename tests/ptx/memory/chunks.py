@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.findings import Finding, Findings
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
@@ -63,9 +63,9 @@ class Chunk:
         self.heap.expect(self.arrays.values())
         self.address = {name: self.heap.map(array, name) for name, array in self.arrays.items()}
         self.findings = Findings(self.program)
-        self.clocks = Clocks(self.blocks, self.warps)
+        self.causality = order_of(self.blocks, self.warps)
         self.memory = Memory(
-            self.program, self.heap, self.parameters, self.threads, self.dynamic, self.findings, self.clocks
+            self.program, self.heap, self.parameters, self.threads, self.dynamic, self.findings, self.causality
         )
         self.shape = self.threads.shape
 
@@ -83,7 +83,7 @@ class Chunk:
 
     def barrier(self) -> None:
         """All warps of all blocks meet."""
-        meet(self.clocks, np.arange(self.blocks), np.ones((self.blocks, self.warps), bool))
+        meet(self.causality, np.arange(self.blocks), np.ones((self.blocks, self.warps), bool))
 
     def lanes(self, step: int = 4, base: int = 0) -> NDArray[np.uint64]:
         """Addresses of the threads of a block, one behind the other: (1, warps, 32)."""
@@ -98,9 +98,20 @@ class Chunk:
         return [f.kind for f in self.findings]
 
 
-def meet(clocks: Clocks, blocks: NDArray[np.int64], members: NDArray[np.bool_]) -> None:
+def order_of(blocks: int, warps: int) -> CausalityOrder:
+    """The order of a launch whose blocks all run at once."""
+    order = CausalityOrder(blocks, warps)
+    order.begin(np.arange(blocks))
+    return order
+
+
+def meet(order: CausalityOrder, blocks: NDArray[np.int64], members: NDArray[np.bool_]) -> None:
     """Let warps of some blocks wait for each other."""
-    clocks.learn(blocks, members, clocks.tell(blocks, members))
+    who = np.zeros((*order.now.shape, 32), bool)
+    who[blocks] = members[..., None]
+    live = np.ones(who.shape, bool)
+    order.arrive(1, who, live)
+    order.complete(1, blocks, who, live)
 
 
 def one(value: int) -> NDArray[np.uint64]:

@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 
+from tests.ptx.memory.chunks import order_of
 from wmma_emu.instructions import arch_of
-from wmma_emu.ptx.clocks import Clocks
 from wmma_emu.ptx.findings import Findings
 from wmma_emu.ptx.program.program import (
     AddressOperand,
@@ -98,7 +98,7 @@ class ByHand:
         threads = Threads(Dim3(blocks), Dim3(32 * warps), np.arange(blocks))
         self.memory = BytesOfBlocks(self, size)
         self.findings = Findings(self.program)
-        self.state = State(self.program, self.arch, threads, Clocks(blocks, warps), self.memory, self.findings)
+        self.state = State(self.program, self.arch, threads, order_of(blocks, warps), self.memory, self.findings)
         self.line = 0
 
     def set(self, name, values):

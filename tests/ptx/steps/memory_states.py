@@ -37,7 +37,7 @@ class Stepper:
         chunk.registers = tuple(self.registers)
         chunk.__post_init__()
         memory: Memory = chunk.memory
-        self.state = State(chunk.program, self.arch, chunk.threads, chunk.clocks, memory, chunk.findings, self.order)
+        self.state = State(chunk.program, self.arch, chunk.threads, chunk.causality, memory, chunk.findings, self.order)
         self.binding = Binding(chunk.program, self.arch)
 
     def set(self, name: str, value) -> None:

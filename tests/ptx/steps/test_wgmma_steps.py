@@ -359,7 +359,7 @@ def with_memory(machine, shared_bytes):
     module = ModuleProgram({}, "sm_90", "8.0", b"", b"", (), (), (), ())
     state = machine.state
     state.memory = Memory(
-        machine.program, GlobalMemory(module), b"", state.threads, shared_bytes, machine.findings, state.clocks
+        machine.program, GlobalMemory(module), b"", state.threads, shared_bytes, machine.findings, state.causality
     )
 
     def store(address, warp):
@@ -378,7 +378,7 @@ def with_memory(machine, shared_bytes):
 
 def all_meet(machine):
     """A barrier of all warps."""
-    meet(machine.state.clocks, np.array([0]), np.ones((1, machine.warps), bool))
+    meet(machine.state.causality, np.array([0]), np.ones((1, machine.warps), bool))
 
 
 def test_a_tile_that_a_product_may_still_read_is_not_to_be_written():

@@ -45,10 +45,9 @@ class Barriers:
 
     def __init__(self, state: State, positions: Positions) -> None:
         self._state, self._positions = state, positions
-        blocks, warps, _ = state.shape
+        blocks = state.shape[0]
         self._arrived = np.zeros((blocks, NUM_BARRIERS + 1), np.int64)
         self._wanted = np.zeros((blocks, NUM_BARRIERS + 1), np.int64)
-        self._told = np.zeros((blocks, NUM_BARRIERS + 1, warps), np.int32)
         self._number = np.full(state.shape, -1, np.int8)
         self._form = np.full(state.shape, -1, np.int32)
         self._forms: list[BarrierForm] = []
@@ -83,7 +82,7 @@ class Barriers:
         if form.reduction:
             votes = np.broadcast_to(self._state.read(form.source, "pred"), self._state.shape)
             self._write(form, votes, self._state.live, None)
-        self._state.clocks.synchronise_all()
+        self._state.causality.meet_all()
         self._positions.go(None, place)
 
     def _are_legal(self, form: BarrierForm, number: Array, threads: Array | None, active: Active) -> bool:
@@ -111,8 +110,7 @@ class Barriers:
         arrivals = np.count_nonzero(who, axis=(1, 2))
         blocks = np.flatnonzero(arrivals)
         self._arrived[blocks, n] += arrivals[blocks]
-        told = self._state.clocks.tell(blocks, np.asarray(who.any(axis=2))[blocks])
-        self._told[blocks, n] = np.maximum(self._told[blocks, n], told)
+        self._state.causality.arrive(n, who, self._state.live)
         wanted = np.broadcast_to(np.int64(_ALL) if threads is None else threads, self._state.shape)
         self._wanted[blocks, n] = np.where(who, wanted, 0).max(axis=(1, 2))[blocks]
 
@@ -127,9 +125,10 @@ class Barriers:
             waiting = np.asarray((self._number == n) & done[:, n].reshape(-1, 1, 1) & state.live)
             self._require_one_place(n, blocks, waiting)
             self._reduce(blocks, waiting)
-            state.clocks.learn(blocks, np.asarray(waiting.any(axis=2))[blocks], self._told[blocks, n])
+            of_all = self._wanted[blocks, n] == _ALL
+            state.causality.complete(n, blocks[~of_all], waiting, state.live)
+            state.causality.meet(n, blocks[of_all])
             self._arrived[blocks, n] = 0
-            self._told[blocks, n] = 0
             self._number[waiting] = -1
             self._positions.release(waiting)
 

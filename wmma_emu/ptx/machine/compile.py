@@ -12,7 +12,7 @@ from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.ptx.machine.control import CONTROL, End, fall, guarded_threads
 from wmma_emu.ptx.machine.older_target import Target
 from wmma_emu.ptx.machine.value_steps import value_step
-from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
+from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, meeting_of_lanes, takes_part
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.state import State, carry_of
 from wmma_emu.ptx.steps.availability import require_available, require_since
@@ -161,7 +161,9 @@ def _bind(instruction: Instruction, binding: Binding) -> BoundStep:
     if mnemonic in MACHINE_STEPS:
         step = MACHINE_STEPS[mnemonic](instruction, binding)
         return step if isinstance(step, BoundStep) else BoundStep(step)
-    if mnemonic in NOTHING or is_bar_warp(instruction):
+    if is_bar_warp(instruction):
+        return BoundStep(meeting_of_lanes(instruction))
+    if mnemonic in NOTHING:
         return BoundStep(lambda state, active: None)
     near = _nearest(mnemonic[:_LONGEST_MNEMONIC])
     hint = f"; the mnemonics nearest to {mnemonic} are {', '.join(near)}" if near else ""

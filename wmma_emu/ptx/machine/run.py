@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchLimitError
-from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.findings import Findings
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.execution import Execution
@@ -68,13 +69,14 @@ def run(
     deadline = Deadline(limits)
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
+    causality = CausalityOrder(prod(grid), -(-prod(block) // LANES))
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     for blocks in _chunks(prod(grid), size, rng):
         threads = Threads(grid, block, blocks)
-        clocks = Clocks(*threads.shape[:2])
-        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, clocks)
-        state = State(program, binding.arch, threads, clocks, memory, findings, rng)
+        causality.begin(blocks)
+        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, causality)
+        state = State(program, binding.arch, threads, causality, memory, findings, rng)
         state.output = printed
         execution = Execution(compiled, state, deadline, rng)
         with np.errstate(all="ignore"):

@@ -11,12 +11,13 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.positions import AT_WARP
 from wmma_emu.ptx.machine.whereabouts import ranges
 from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.steps.forms import Step
 from wmma_emu.ptx.threads import Active
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.machine.execution import Execution
 
-__all__ = ["WHOLE_WARP", "WarpSync", "is_bar_warp", "takes_part"]
+__all__ = ["WHOLE_WARP", "WarpSync", "is_bar_warp", "meeting_of_lanes", "takes_part"]
 
 _Mask = NDArray[np.bool_]
 
@@ -64,6 +65,12 @@ def takes_part(instruction: Instruction) -> Operand | str | None:
 def is_bar_warp(instruction: Instruction) -> bool:
     """Tell ``bar.warp.sync`` from the barriers of a block."""
     return instruction.mnemonic == "bar" and instruction.modifiers[:1] == ("warp",)
+
+
+def meeting_of_lanes(instruction: Instruction) -> Step:
+    """Make the step of ``bar.warp.sync``, once its lanes are there: what they did precedes what they do next."""
+    membermask = instruction.operands[0]
+    return lambda state, active: state.causality.meet_lanes(active, state.read(membermask, "u32"), state.live)
 
 
 class WarpSync(NamedTuple):

@@ -149,7 +149,7 @@ class AsyncCopies:
             copy.mask = ~wide(ready, shape) if copy.mask is None else copy.mask & ~ready
             copy.is_done = not copy.mask.any()
         if memory.races is not None:
-            now = memory.clocks.now.copy() if now is None else now
+            now = memory.causality.now.copy() if now is None else now
             memory.races.write(touch._replace(mask=taken, now=now), taken, stamp_only=True)
 
     def who_copies(self, position: int) -> str:

@@ -149,10 +149,11 @@ class Mbarriers:
 
     def release(self, position: int, block: int, warp: int) -> None:
         """Hand over what a warp has seen, and let its time go on."""
-        clocks, phases = self.memory.clocks, self.phases(position)
-        np.maximum(phases.arriving, clocks.seen[block, warp], out=phases.arriving)
-        clocks.now[block, warp] += 1
-        clocks.seen[block, warp, warp] = clocks.now[block, warp]
+        causality, phases = self.memory.causality, self.phases(position)
+        told = causality.known[block, warp].copy()
+        told[warp] = causality.now[block, warp]
+        np.maximum(phases.arriving, told, out=phases.arriving)
+        causality.tick_of(block, warp)
 
     def settle(self, position: int, word: Word) -> None:
         """Complete the phase if nothing is pending, let its copies arrive, and write the barrier's bits."""
@@ -166,8 +167,8 @@ class Mbarriers:
 
     def observe(self, position: int, block: int, warp: int) -> None:
         """Let a warp have seen what those had seen who completed the last phase."""
-        seen = self.memory.clocks.seen[block, warp]
-        np.maximum(seen, self.phases(position).completed, out=seen)
+        known = self.memory.causality.known[block, warp]
+        np.maximum(known, self.phases(position).completed, out=known)
 
     def attach(self, position: int, copies: list[tuple[Copy, Active]], now: NDArray[np.int32]) -> None:
         """Let the phase that goes on end some copies, written at the time ``now``."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.clocks import Clocks
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.findings import Findings
 from wmma_emu.ptx.memory.access import units_of
 from wmma_emu.ptx.memory.footprint import chunk_bytes, require_within
@@ -31,8 +31,6 @@ __all__ = ["Spaces"]
 _MATRICES = ("ldmatrix", "wmma", "wgmma")
 """What reads matrices, in which there is no padding: every byte has to be written."""
 
-_FENCES = ("fence.acq_rel", "fence.sc", "fence.acquire", "fence.release")
-
 
 class Spaces:
     """All spaces of some blocks: their bytes, and what is kept on each.
@@ -49,7 +47,7 @@ class Spaces:
     dynamic_shared_bytes : int
         What the launch gives beyond what the kernel declares.
     findings : Findings
-    clocks : Clocks
+    causality : CausalityOrder
 
     Raises
     ------
@@ -59,9 +57,9 @@ class Spaces:
 
     def __init__(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads,
-        dynamic_shared_bytes: int, findings: Findings, clocks: Clocks,
+        dynamic_shared_bytes: int, findings: Findings, causality: CausalityOrder,
     ) -> None:  # fmt: skip
-        self.program, self.threads, self.clocks, self.heap = program, threads, clocks, heap
+        self.program, self.threads, self.causality, self.heap = program, threads, causality, heap
         blocks, warps, _ = threads.shape
         needed = heap.bytes_used + self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
         require_within(heap.limit, needed, f"a chunk of {blocks} blocks of {warps} warps, with the launch's arrays,")
@@ -76,13 +74,11 @@ class Spaces:
         self.reporter = Reporter(program, heap, threads, findings)
         self.shared_shadow = Shadow(self.shared, self.reporter)
         self.local_shadow = Shadow(self.local, self.reporter)
-        self.races = Races(self.shared, warps, self.reporter, clocks) if warps > 1 and self.shared.size else None
+        self.races = Races(self.shared, warps, self.reporter, causality) if warps > 1 and self.shared.size else None
         self.copies: AsyncCopies | None = None
         self.mbarriers: Mbarriers | None = None
         self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
         self._shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
-        # Relaxed accesses order nothing but themselves, unless fences go with them.
-        self._fences = any(x.mnemonic == "membar" or x.opcode.startswith(_FENCES) for x in program.instructions)
         self._parameters: dict[tuple[int, int, int], Array] = {}
 
     @staticmethod
@@ -140,7 +136,7 @@ class Spaces:
             self.reporter.wrong_place(instruction, space, owned, where, addresses, total, alignment, active, write)
         touch = Touch(
             instruction, where.positions, addresses, total, units_of(total, alignment),
-            narrowest(active, where.used), self._synchronise(active, ordering), ordering != "weak",
+            narrowest(active, where.used), self.causality.now.copy(), ordering != "weak",
         )  # fmt: skip
         return Reached(where, touch, space, size, count)
 
@@ -199,17 +195,6 @@ class Spaces:
     def window(self, space: str) -> "Window | HeapWindow":
         """The bytes of a space."""
         return self.globals if space == "global" else self._windows[space]
-
-    def _synchronise(self, active: Active, ordering: str) -> NDArray[np.int32]:
-        """Let what synchronises synchronise, and return the time of the access itself: before that."""
-        if self.races is None:
-            return self.clocks.now
-        now = self.clocks.now.copy()
-        if ordering == "weak" or (ordering == "relaxed" and not self._fences):
-            return now
-        members = np.True_ if active is None else any_of(active).any(axis=-1)
-        self.clocks.hand_over(*np.nonzero(np.broadcast_to(members, now.shape)))
-        return now
 
 
 def _not_written(where: Located) -> Located:

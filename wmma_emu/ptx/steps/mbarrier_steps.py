@@ -235,7 +235,7 @@ def arrive_of_copies(instruction: Instruction, counted: bool) -> Step:
     def step(state: State, active: Active) -> None:
         memory = state.memory
         barriers: Mbarriers = mbarriers_of(memory)
-        now = memory.clocks.now.copy()
+        now = memory.causality.now.copy()
         visits = _visits(state, instruction, address, active, write=False)
         under_way = copies_of(memory).under_way()
         for position in np.unique(visits.positions).tolist():
