@@ -10,7 +10,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.constants import constant
-from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
@@ -61,6 +61,8 @@ class State:
     findings : Findings
     order : numpy.random.Generator, or None
         Draws the order in which threads are served that meet at one address; None is the order of their numbers.
+    checks : frozenset of str
+        What is looked for: names of `CHECKS`.
     live : bool array (G, W, 32)
         The threads that have not exited. Never changed in place: what all live threads execute gets this very array.
     values : list of arrays, or None
@@ -84,9 +86,11 @@ class State:
         memory: "Memory",
         findings: Findings,
         order: np.random.Generator | None = None,
+        checks: frozenset[str] = frozenset(CHECKS),
     ) -> None:
         self.program, self.arch, self.threads = program, arch, threads
         self.causality, self.memory, self.findings, self.order = causality, memory, findings, order
+        self.checks = checks
         self.shape = threads.shape
         exists = True if threads.exists is None else threads.exists
         self.live: NDArray[np.bool_] = np.logical_and(np.ones(self.shape, np.bool_), exists)
@@ -94,7 +98,9 @@ class State:
         self.values: list[Array | None] = [None] * len(registers)
         self._zeros = [np.zeros((1, 1, 1), dtype_of_bits(bits_of_type(r.type))) for r in registers]
         self._names = [r.name for r in registers]
-        self._undefined: dict[int, NDArray[np.bool_]] = {r.index: np.ones((1, 1, 1), np.bool_) for r in registers}
+        self._follows = "undefined" in checks
+        unwritten = registers if self._follows else ()
+        self._undefined: dict[int, NDArray[np.bool_]] = {r.index: np.ones((1, 1, 1), np.bool_) for r in unwritten}
         self.watched: set[int] = set(self._undefined)
         self.pending: Pending | None = None
         self.steps = 0
@@ -143,7 +149,7 @@ class State:
             old = self.values[index]
             value = np.where(active, value, self._zeros[index] if old is None else old)
         self.values[index] = value
-        if undefined is not None or index in self.watched:
+        if self._follows and (undefined is not None or index in self.watched):
             self._note_undefined(index, active, undefined)
 
     def _note_undefined(self, index: int, active: Active, undefined: NDArray[np.bool_] | None) -> None:

@@ -178,7 +178,7 @@ class Launch:
             a `Struct` for a struct.
         **options
             Those of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``.
+            ``max_bytes``, ``checks``.
 
         Raises
         ------
@@ -246,10 +246,11 @@ class Launch:
         parameters = pack_parameters(kernel.program, values, place)
         require_aligned(values, places)
         kernel.check_arguments(values, places)
-        findings = Findings(kernel.program)
+        checks = frozenset(options.checks)
+        findings = Findings(kernel.program, checks)
         counts = run(
             kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
-            binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed,
+            binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
         )  # fmt: skip
         return Run(heap, counts), list(findings)
 

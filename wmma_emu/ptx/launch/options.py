@@ -2,12 +2,13 @@
 """How a launch is run: in which order, within which limits, and what becomes of findings."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.machine.limits import Limits
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 
@@ -43,6 +44,14 @@ class LaunchOptions:
         Seconds that a run may take; None is no limit.
     max_bytes : int
         Memory of the arrays, and of the blocks that run at a time.
+    checks : collection of str
+        What the launch looks for: names of `CHECKS`, all of them by default; ``()`` is none, and saves their time. What
+        ends a launch is said in any case, a trap or a deadlock, and an access out of bounds is left out.
+
+    Examples
+    --------
+    >>> sorted(LaunchOptions(checks=("races", "memory")).checks)
+    ['memory', 'races']
     """
 
     findings: str = "warn"
@@ -51,11 +60,13 @@ class LaunchOptions:
     max_steps: int = 10**8
     max_seconds: float | None = 300
     max_bytes: int = DEFAULT_LIMIT
+    checks: Collection[str] = frozenset(CHECKS)
 
     def __post_init__(self) -> None:
         if not isinstance(self.findings, str) or self.findings not in FINDINGS:
             meanings = "; ".join(f"{name!r}: {text}" for name, text in FINDINGS.items())
             raise UnsupportedInstructionError(f"findings={shorten(self.findings)} is none of {meanings}")
+        object.__setattr__(self, "checks", _checks_of(self.checks))
         for name, least in (("schedules", 1), ("max_steps", 1), ("max_bytes", 1), ("schedule", 0)):
             value = getattr(self, name)
             number = integer_of(value)
@@ -97,3 +108,27 @@ class LaunchOptions:
         """The order of each run."""
         first = 0 if self.schedule is None else self.schedule
         return [self.schedule, *range(first + 1, first + self.schedules)]
+
+
+def _checks_of(given: object) -> frozenset[str]:
+    """Read the names of checks.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        Naming those that exist.
+    """
+    names = [given] if isinstance(given, str) else given
+    legal = "; ".join(f"{name!r}: {text}" for name, text in CHECKS.items())
+    if not isinstance(names, list | tuple | set | frozenset):
+        raise UnsupportedInstructionError(
+            f"checks={shorten(given)} is no tuple of names, of which () is none; there are {legal}"
+        )
+    for name in names:
+        if not isinstance(name, str) or name not in CHECKS:
+            near = difflib.get_close_matches(name, CHECKS, n=1) if isinstance(name, str) else []
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise UnsupportedInstructionError(f"checks has {shorten(name)}, which is none of {legal}{hint}")
+    if isinstance(given, str):
+        raise UnsupportedInstructionError(f"checks is a tuple of names: checks=({given!r},)")
+    return frozenset(names)

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder
-from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.execution import Execution
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.machine.printing import Printed
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.races.launch import LaunchRaces, UnwatchedWriteError, ranges_written
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.threads import Dim3, Threads
@@ -40,6 +41,7 @@ def run(
     findings: Findings,
     limits: Limits = Limits(),  # noqa: B008 - immutable
     schedule: int | None = None,
+    checks: frozenset[str] = frozenset(CHECKS),
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -59,28 +61,55 @@ def run(
     limits : Limits
     schedule : int, optional
         Seed of another order of warps, of blocks, and of threads that meet at one address.
+    checks : frozenset of str
+        What is looked for: names of `CHECKS`. ``findings`` are to be of the same.
 
     Raises
     ------
     LaunchLimitError
         If it takes more steps, time or memory than it may.
     """
-    program = compiled.program
     deadline = Deadline(limits)
+    more: frozenset[int] = frozenset()
+    while True:
+        try:
+            return _run_once(
+                compiled, heap, parameters, grid, block, dynamic_shared_bytes, binding, findings, limits, schedule,
+                checks, deadline, more,
+            )  # fmt: skip
+        except UnwatchedWriteError as error:  # as if it had not begun
+            more |= error.found
+            findings.clear()
+            heap.reset()
+
+
+def _run_once(
+    compiled: Compiled, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3, dynamic_shared_bytes: int,
+    binding: Binding, findings: Findings, limits: Limits, schedule: int | None, checks: frozenset[str],
+    deadline: Deadline, more: frozenset[int],
+) -> Counts:  # fmt: skip
+    """Execute a kernel from the beginning; ``more`` are ranges of the heap that it writes, beyond what it seems to."""
+    program = compiled.program
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
     causality = CausalityOrder(prod(grid), -(-prod(block) // LANES))
     instructions, steps, completed = 0, 0, True
     printed = Printed()
+    races: LaunchRaces | None = None
+    if "races" in checks:
+        watched = ranges_written(heap, parameters, compiled.written) | more
+        races = LaunchRaces(heap, causality, watched, compiled.polling)
     for blocks in _chunks(prod(grid), size, rng):
         threads = Threads(grid, block, blocks)
         causality.begin(blocks)
-        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, causality)
-        state = State(program, binding.arch, threads, causality, memory, findings, rng)
+        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races)
+        state = State(program, binding.arch, threads, causality, memory, findings, rng, checks)
         state.output = printed
         execution = Execution(compiled, state, deadline, rng)
         with np.errstate(all="ignore"):
             execution.run()
+            if races is not None:
+                races.end_chunk()
         instructions += execution.instructions
         steps += state.steps
         if not execution.completed:

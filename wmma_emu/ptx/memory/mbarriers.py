@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.copies import Copy, copies_of
 from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.races.chunk import Moment
 from wmma_emu.ptx.threads import Active
 
 __all__ = ["Mbarriers", "Word", "mbarriers_of"]
@@ -63,7 +64,7 @@ class _Phases:
 
     arriving: NDArray[np.int32]
     completed: NDArray[np.int32]
-    copies: list[tuple[Copy, Active, NDArray[np.int32]]] = field(default_factory=list)
+    copies: list[tuple[Copy, Active, Moment | None]] = field(default_factory=list)
 
 
 class Mbarriers:
@@ -170,7 +171,7 @@ class Mbarriers:
         known = self.memory.causality.known[block, warp]
         np.maximum(known, self.phases(position).completed, out=known)
 
-    def attach(self, position: int, copies: list[tuple[Copy, Active]], now: NDArray[np.int32]) -> None:
+    def attach(self, position: int, copies: list[tuple[Copy, Active]], now: Moment | None) -> None:
         """Let the phase that goes on end some copies, written at the time ``now``."""
         self.phases(position).copies += [(copy, mask, now) for copy, mask in copies]
 

@@ -86,6 +86,12 @@ class Comparison:
             kept.reshape(-1)[index[which[unordered | (strengths < strength)]]] = True
         return verdict._replace(bad=bad, strong=strong, kept=kept)
 
+    def are_of_others(self, old: Array, mine: Array) -> _Mask:
+        """Say which numbers are not those of the same thread: chains, and accesses of other threads."""
+        coding, order = self.coding, self.order
+        others = order.threads_of(coding.stamps(old)) != order.threads_of(coding.stamps(mine))
+        return np.asarray((old != 0) & (old != mine) & (others | coding.are_chains(old)))
+
     def racing(self, number: int, mine: int, strength: int, thread: int) -> list[int]:
         """List the stamps among those of one granule with which an access of one thread is in a race."""
         coding = self.coding

@@ -12,7 +12,7 @@ from wmma_emu.ptx.memory.races.coding import Coding
 from wmma_emu.ptx.memory.races.comparison import Comparison, Verdict
 from wmma_emu.ptx.memory.races.crowds import Crowds
 from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
-from wmma_emu.ptx.memory.races.touch import BLOCK, LATER, Order, Touch
+from wmma_emu.ptx.memory.races.touch import BLOCK, LATER, WEAK, Order, Touch
 from wmma_emu.ptx.threads import Active, Array
 
 __all__ = ["Race", "Region"]
@@ -58,13 +58,16 @@ class Region:
         Whether only threads of one block come to the same granule: shared memory.
     origin : callable
         Gives the positions of a touch that was listed without them.
+    version : callable
+        Gives a number that changes whenever a thread comes to know of more.
     """
 
     def __init__(
         self, base: int, size: int, order: Order, report: Callable[[Race, Active], None], *, is_of_block: bool,
-        origin: Callable[[Array], NDArray[np.int64]] | None = None,
+        origin: Callable[[Array], NDArray[np.int64]] | None = None, version: Callable[[], int] = lambda: 0,
     ) -> None:  # fmt: skip
-        self.order, self.report, self._origin = order, report, origin
+        self.order, self.report, self.version, self._origin = order, report, version, origin
+        self.chunk: object = None
         self._is_of_block = is_of_block
         coding = Coding(np.dtype(np.uint32))
         self._compare = Comparison(order, coding, Crowds(coding.dtype), is_of_block=is_of_block)
@@ -73,10 +76,9 @@ class Region:
         self._log: list[tuple[Touch, int]] = []
         self._noted_writes, self._noted_reads = np.zeros((2, *order.now.shape), np.int32)
 
-    def begin_chunk(self) -> None:
-        """Other blocks come; reads of the last ones that are only listed are noted."""
+    def end_chunk(self) -> None:
+        """Note reads that are only listed: other blocks come."""
         self._flush()
-        self._noted_writes, self._noted_reads = np.zeros((2, *self.order.now.shape), np.int32)
 
     def read(self, touch: Touch, active: Active) -> None:
         """Check a read against the writes, and list it."""
@@ -88,8 +90,9 @@ class Region:
         if self._is_settled(self._noted_reads):
             self._log.clear()
         self._notice(self._noted_reads, touch, active)
-        few = self._origin is not None and touch.addresses.nbytes <= _MANY
-        self._log.append((touch._replace(positions=LATER) if few else touch, self.order.version))
+        few = touch.addresses.nbytes <= _MANY
+        later = few and self._origin is not None
+        self._log.append((touch._replace(positions=LATER) if later else touch, self.version()))
         if not few or len(self._log) > _LONGEST_LOG:
             self._flush()
 
@@ -101,7 +104,7 @@ class Region:
         """
         new = None if values is None or view is None else (values, view)
         verdict = self.check_write(touch, active, new)
-        self.stamp(touch, active, verdict, values)
+        self._stamp(touch, active, verdict, values)
 
     def check_write(self, touch: Touch, active: Active, new: tuple[Array, Array] | None = None) -> Verdict | None:
         """Check a write against what was written and read before it."""
@@ -119,17 +122,32 @@ class Region:
                 found = self._verdict(self._reads, touch)
                 if found is not None:
                     self._note(touch, found, found.bad, "read", active, write=True)
+                    self._forget(touch, found)
         return verdict
 
-    def stamp(self, touch: Touch, active: Active, verdict: Verdict | None, values: Array | None = None) -> None:
-        """Note a write that was checked."""
+    def arrive(self, touch: Touch, active: Active) -> None:
+        """Note a write that was checked before it was on its way."""
         self._refine(touch)
+        is_known = not self._is_written or self._is_settled(self._noted_writes)
+        self._stamp(touch, active, None if is_known else self._verdict(self._writes, touch), None)
+
+    def _stamp(self, touch: Touch, active: Active, verdict: Verdict | None, values: Array | None) -> None:
         self._notice(self._noted_writes, touch, active)
         mine = self._coded(touch)
-        again = self._put(self._writes, touch, mine, None if verdict is None else verdict)
+        again = self._put(self._writes, touch, mine, verdict)
         self._is_written = True
         if again is not None and (touch.strength < BLOCK or not self._is_of_block):
             self._note_collisions(touch, again, active, mine, values)
+
+    def _forget(self, touch: Touch, verdict: Verdict) -> None:
+        """Forget chains of reads that come before a weak write: whatever it is ordered before, they are."""
+        if touch.strength != WEAK:
+            return
+        over = self._compare.coding.are_chains(verdict.old)
+        if over.any():
+            slots = np.broadcast_to(self._reads.places(touch, self._positions(touch)), over.shape)
+            gone = slots[over & ~verdict.kept]
+            self._reads.flat[gone[~np.isin(gone, slots[over & verdict.kept])]] = 0
 
     # What an access is compared with, and what is noted of it.
 
@@ -228,10 +246,10 @@ class Region:
                 old = self._reads.get(touch, positions)
                 if touch.mask is not None:
                     old = np.where(touch.mask, old, old.dtype.type(0))
-                if version == self.order.version:
+                if version == self.version():
                     verdict = self._compare(old, mine, touch.strength)
                 elif old.any():  # what is ordered now need not have been ordered then
-                    other = (old != mine) & (old != 0)
+                    other = self._compare.are_of_others(old, mine)
                     verdict = Verdict(np.broadcast_to(old, other.shape), other, other, other)
             self._put(self._reads, touch, mine, verdict)
             self._is_read = True
@@ -240,7 +258,8 @@ class Region:
     def _positions(self, touch: Touch) -> NDArray[np.int64]:
         if touch.positions.size or self._origin is None:
             return touch.positions
-        return self._origin(touch.addresses)
+        positions = self._origin(touch.addresses)
+        return positions if touch.mask is None else np.where(touch.mask, positions, np.int64(0))
 
     def _refine(self, touch: Touch) -> None:
         wanted = min(touch.size, touch.unit)
@@ -256,10 +275,7 @@ class Region:
         if not noted.any():
             return True
         order = self.order
-        known = order.seen >= noted[:, None, :]
-        own = np.arange(noted.shape[1])
-        known[:, own, own] = order.met >= noted
-        if known.all():
+        if (order.known >= noted[:, None, :]).all():
             noted[:] = 0
             return True
         return False
@@ -319,8 +335,10 @@ class Region:
             if touch.strength > BLOCK:
                 return
             raced &= differs(self.order.threads_of(self._compare.coding.stamps(mine)) // size)
+        # CUDA's guide allows lanes of a warp to write one place in one instruction; which of them is left open.
+        several = differs(self.order.threads_of(self._compare.coding.stamps(mine)) // 32)
         unequal = raced if values is None else raced & differs(_in_granules(values, self._writes.size, again.shape[1:]))
-        for chosen, equal in ((unequal, False), (raced & ~unequal, True)):
+        for chosen, equal in ((unequal, False), (raced & ~unequal & several, True)):
             bad = np.zeros(again.shape, np.bool_)
             bad[again] = chosen
             if bad.any():

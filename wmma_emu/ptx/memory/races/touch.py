@@ -29,9 +29,7 @@ class Order(Protocol):
     """What races ask the causality order."""
 
     now: NDArray[np.int32]
-    seen: NDArray[np.int32]
-    met: NDArray[np.int32]
-    version: int
+    known: NDArray[np.int32]
 
     def stamps(self, active: Active) -> Array:
         """Give the number of an access that each thread makes now: thread and time; 0 is never one."""
