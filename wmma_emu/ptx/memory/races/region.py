@@ -335,6 +335,7 @@ class Region:
             if touch.strength > BLOCK:
                 return
             raced &= differs(self.order.threads_of(self._compare.coding.stamps(mine)) // size)
+            values = None
         # CUDA's guide allows lanes of a warp to write one place in one instruction; which of them is left open.
         several = differs(self.order.threads_of(self._compare.coding.stamps(mine)) // 32)
         unequal = raced if values is None else raced & differs(_in_granules(values, self._writes.size, again.shape[1:]))
