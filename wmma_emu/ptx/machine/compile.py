@@ -14,7 +14,9 @@ from wmma_emu.ptx.machine.older_target import Target
 from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
 from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
+from wmma_emu.ptx.program.polling import polling_loads
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.program.written import Written, written_by
 from wmma_emu.ptx.state import State, carry_of
 from wmma_emu.ptx.steps.availability import require_available, require_since
 from wmma_emu.ptx.steps.forms import Binding, BoundStep, Step
@@ -58,7 +60,8 @@ class Compiled:
 
     ``fragments`` are found by the place of their first instruction; ``synchronising`` are those of whole warps,
     ``spinning`` the places of fragments that look at what other threads may change, ``leaving`` of those
-    that only exit.
+    that only exit; ``written`` says what stores may reach, ``polling`` which instructions (by `id`) are loads in loops
+    that wait for their value.
     """
 
     program: KernelProgram
@@ -68,6 +71,8 @@ class Compiled:
     leaving: tuple[int, ...]
     not_bit_exact: tuple[NotBitExact, ...]
     missing: tuple[Missing, ...]
+    written: Written
+    polling: frozenset[int]
 
 
 def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
@@ -124,7 +129,10 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
         if any(_looks_at_others(x) for x in program.instructions[start : start + fragment.length])
     )
     leaving = tuple(x for x, y in fragments.items() if not y.body and _is_exit(program, x, first_function))
-    return Compiled(program, fragments, synchronising, spinning, leaving, tuple(doubts), tuple(missing))
+    return Compiled(
+        program, fragments, synchronising, spinning, leaving, tuple(doubts), tuple(missing),
+        written_by(program), frozenset(id(program.instructions[x]) for x in polling_loads(program)),
+    )  # fmt: skip
 
 
 _LONGEST_MNEMONIC, _SUGGESTIONS, _LIKENESS = 20, 3, 0.75

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality import At
 from wmma_emu.ptx.memory.copies import Copy, copies_of
 from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.races.chunk import Moment
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active
 
@@ -100,7 +101,7 @@ class Mbarriers:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._told: dict[int, _Told] = {}
-        self._copies: dict[int, list[tuple[Copy, Active, NDArray[np.int32]]]] = {}
+        self._copies: dict[int, list[tuple[Copy, Active, Moment | None]]] = {}
         self._words = memory.shared.view(8)
         self._waits: dict[int, tuple[Instruction, NDArray[np.int64], NDArray[np.bool_]]] = {}
 
@@ -242,7 +243,7 @@ class Mbarriers:
                     )
         return texts
 
-    def attach(self, position: int, copies: list[tuple[Copy, Active]], now: NDArray[np.int32]) -> None:
+    def attach(self, position: int, copies: list[tuple[Copy, Active]], now: Moment | None) -> None:
         """Let the phase that goes on end some copies, written at the time ``now``."""
         self._copies.setdefault(position, []).extend((copy, mask, now) for copy, mask in copies)
 

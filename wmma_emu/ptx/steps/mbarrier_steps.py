@@ -82,7 +82,7 @@ def _visits(
     if space == "shared" and write:
         memory.note_store(reached, positions, 1, 8, active, None)
     elif space == "shared" and memory.races is not None:
-        memory.races.read(reached.touch, active)
+        memory.races.read(reached, active)
     visits = _Visits(positions, *np.nonzero(mask))
     if exists:
         made = mbarriers_of(memory).exist(positions)
@@ -240,7 +240,7 @@ def arrive_of_copies(instruction: Instruction, counted: bool) -> Step:
     def step(state: State, active: Active) -> None:
         memory = state.memory
         barriers: Mbarriers = mbarriers_of(memory)
-        now = memory.causality.now.copy()
+        now = None if memory.races is None else memory.races.now()
         visits = _visits(state, instruction, address, active, write=False)
         under_way = copies_of(memory).under_way()
         for position in np.unique(visits.positions).tolist():
