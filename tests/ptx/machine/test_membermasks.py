@@ -13,7 +13,7 @@ BRANCHES = """
     setp.ge.u32 %p1, %r0, 16;
     @%p1 bra HIGH;
     bar.warp.sync {low};
-    st.global.u32 [%rd1], 7;
+    mov.u32 %r6, 7;
     bra END;
     HIGH: {high};
     END:
