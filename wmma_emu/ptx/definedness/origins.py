@@ -82,7 +82,8 @@ class Origins:
         place : callable
             From a space and an address to the words that name them.
         """
-        site = self._sites[origin >> (_ADDRESS_BITS + _LENGTH_BITS)]
+        number = origin >> (_ADDRESS_BITS + _LENGTH_BITS)
+        site = self._sites[number] if number < len(self._sites) else _ELSEWHERE
         number = origin & _ADDRESS
         if site.kind == "register":
             return f"{register(number)}, which nobody wrote"

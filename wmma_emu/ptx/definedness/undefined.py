@@ -78,9 +78,9 @@ def origin_of(given: Iterable[Undefined | None]) -> Array:
 
 def origin_of_warp(undefined: Undefined) -> Array:
     """Take one origin for all lanes of a warp, from (*lead, blocks, warps, lanes): (blocks or 1, warps or 1, 1)."""
-    known = np.where(undefined.bits != 0, undefined.origin, np.uint64(0))
+    known = np.where(undefined.bits != 0, undefined.origin, all_bits(undefined.origin.dtype))
     lead = tuple(range(known.ndim - 3))
-    return np.asarray(known.max(axis=(*lead, -1), keepdims=True)).reshape(*known.shape[-3:-1], 1)
+    return np.asarray(known.min(axis=(*lead, -1), keepdims=True)).reshape(*known.shape[-3:-1], 1)
 
 
 def stacked(given: Sequence[Undefined | None], dtype: "np.dtype[Any]") -> Undefined | None:
