@@ -143,7 +143,8 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
 def test_sums_lose_what_is_above_and_packed_numbers_each_its_own(name, given, expected):
     case = case_of(name)
     rule = rule_of(case.instruction.mnemonic, case.instruction.modifiers)
-    typed = [(dtype_of(kind).type(value), places) for kind, (value, places) in zip(case.form.sources, given, strict=True)]
+    kinds = [dtype_of(kind).type for kind in case.form.sources]
+    typed = [(kind(value), places) for kind, (value, places) in zip(kinds, given, strict=True)]
     by_rule, _ = compared(case.form, rule, typed)
     assert hex(by_rule[0]) == hex(expected)
 

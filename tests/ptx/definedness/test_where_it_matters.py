@@ -67,7 +67,9 @@ PLANTED = {
     "the condition of a trap": (
         "@%p3 trap;", "setp.eq.u32 %p3, %r0, 99;\n@%p3 trap;", "trap", "the guard is made of %p3",
     ),
-    "the number of a barrier": ("bar.sync %r9;", "mov.u32 %r9, 1;\nbar.sync %r9;", "bar.sync", "an operand of a barrier"),
+    "the number of a barrier": (
+        "bar.sync %r9;", "mov.u32 %r9, 1;\nbar.sync %r9;", "bar.sync", "an operand of a barrier",
+    ),
     "a size of a copy": (
         "cp.async.ca.shared.global [tile], [%rd1], 4, %r9;\ncp.async.wait_all;",
         "mov.u32 %r9, 4;\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 cp.async.ca.shared.global [tile], [%rd1], 4, %r9;\n"

@@ -68,7 +68,7 @@ class BytesOfBlocks:
         if not unknown.any():
             return np.moveaxis(found, -1, 0), None
         bits = np.where(unknown, np.uint8(0xFF), np.uint8(0)).view(f"<u{bytes_each}")
-        origin = np.broadcast_to(self.origins.of_lanes(instruction.line, np.zeros((1, 1, 1))), (count, *good.shape))
+        origin = np.broadcast_to(self.origins.of_lanes(instruction, np.zeros((1, 1, 1))), (count, *good.shape))
         return np.moveaxis(found, -1, 0), Undefined(np.moveaxis(bits, -1, 0), origin)
 
     def store(self, instruction, space, addresses, values, active, *, alignment=None, ordering="weak", undefined=None):

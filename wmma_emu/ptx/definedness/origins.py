@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wmma_emu.ptx.program.program import Instruction, SourceLine
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["Origins", "spans"]
@@ -21,6 +22,10 @@ class _Site(NamedTuple):
     kind: str
     line: int = 0
     space: str = ""
+    source: SourceLine | None = None
+
+    def __str__(self) -> str:
+        return f"line {self.line}" + (f" ({self.source})" if self.source else "")
 
 
 _ELSEWHERE = _Site("elsewhere")
@@ -36,8 +41,8 @@ class Origins:
 
     Examples
     --------
-    >>> origins = Origins()
-    >>> number = origins.of_bytes(57, "shared", np.array([0x40], np.uint64), np.array([3]), np.array([0]))
+    >>> origins, load = Origins(), Instruction("ld.shared.u32", "ld", ("shared", "u32"), (), None, 57, 1)
+    >>> number = origins.of_bytes(load, "shared", np.array([0x40], np.uint64), np.array([3]), np.array([0]))
     >>> origins.describe(int(number[0]), str, lambda space, address: f"{space} memory")
     'bytes 0x40 to 0x43 of shared memory, which nobody wrote, loaded at line 57'
     """
@@ -59,16 +64,18 @@ class Origins:
         """Give the origin of what is read of a register that nobody wrote."""
         return np.full((1, 1, 1), 1 << (_ADDRESS_BITS + _LENGTH_BITS) | index, np.uint64)
 
-    def of_bytes(self, line: int, space: str, addresses: Array, last: Array, first: Array) -> Array:
-        """Give the origins of bytes ``first`` to ``last`` behind each address, loaded at a line."""
+    def of_bytes(
+        self, instruction: Instruction, space: str, addresses: Array, last: Array, first: Array
+    ) -> Array:  # fmt: skip
+        """Give the origins of bytes ``first`` to ``last`` behind each address, which an instruction loads."""
         length = (last - first).astype(np.uint64) << np.uint64(_ADDRESS_BITS)
         address = (addresses + first.astype(np.uint64)) & np.uint64(_ADDRESS)
-        found: Array = np.uint64(self._number(_Site("bytes", line, space))) | length | address
+        found: Array = np.uint64(self._number(_Site("bytes", instruction.line, space, instruction.source))) | length | address
         return found
 
-    def of_lanes(self, line: int, lanes: Array) -> Array:
+    def of_lanes(self, instruction: Instruction, lanes: Array) -> Array:
         """Give the origins of what lanes read that do not take part in a shuffle."""
-        found: Array = np.uint64(self._number(_Site("lane", line))) | lanes.astype(np.uint64)
+        found: Array = np.uint64(self._number(_Site("lane", instruction.line, source=instruction.source))) | lanes.astype(np.uint64)
         return found
 
     def describe(self, origin: int, register: Callable[[int], str], place: Callable[[str, int], str]) -> str:
@@ -88,11 +95,11 @@ class Origins:
         if site.kind == "register":
             return f"{register(number)}, which nobody wrote"
         if site.kind == "lane":
-            return f"what lane {number} holds, which does not take part in the shuffle of line {site.line}"
+            return f"what lane {number} holds, which does not take part in the shuffle of {site}"
         if site.kind == "bytes":
             last = number + (origin >> _ADDRESS_BITS & (1 << _LENGTH_BITS) - 1)
             what = f"byte {number:#x}" if last == number else f"bytes {number:#x} to {last:#x}"
-            return f"{what} of {place(site.space, number)}, which nobody wrote, loaded at line {site.line}"
+            return f"{what} of {place(site.space, number)}, which nobody wrote, loaded at {site}"
         return "what nobody wrote"
 
 

@@ -74,7 +74,7 @@ class Shadow:
         if self.unwritten is None:
             return None
         used = _mask(where, active)
-        undefined = self.unwritten.read(where.positions, addresses, size, count, unit, used, instruction.line)
+        undefined = self.unwritten.read(where.positions, addresses, size, count, unit, used, instruction)
         if undefined is None or coming is None:
             return undefined
         rest = undefined._replace(bits=undefined.bits & ~coming)  # what is on its way is another finding

@@ -198,7 +198,7 @@ class Spaces:
         touch = reached.touch
         return self.heap.unwritten.read(
             touch.positions, touch.addresses, reached.size, reached.length, touch.unit, touch.mask,
-            touch.instruction.line,
+            touch.instruction,
         )  # fmt: skip
 
     def threads_of(self, reached: Reached) -> tuple[At, NDArray[np.int64]]:

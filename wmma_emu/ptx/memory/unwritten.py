@@ -10,6 +10,7 @@ from wmma_emu.ptx.definedness.origins import Origins, spans
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.pages import zeroed
+from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["UnwrittenBits"]
@@ -50,7 +51,7 @@ class UnwrittenBits:
 
     def read(
         self, positions: NDArray[np.int64], addresses: Array, size: int, count: int, unit: int,
-        used: NDArray[np.bool_] | None, line: int,
+        used: NDArray[np.bool_] | None, instruction: Instruction,
     ) -> Undefined | None:  # fmt: skip
         """Tell which bits of ``count`` elements of ``size`` bytes are undefined; None where no thread has any."""
         kept = gather(self._view(unit), unit, positions, size, count)
@@ -69,7 +70,7 @@ class UnwrittenBits:
                 return None
         first, last = spans(lost)
         step = np.arange(0, count * size, size, dtype=np.int64).reshape(-1, *(1,) * positions.ndim)
-        origin = self._origins.of_bytes(line, self._space, addresses + step.astype(np.uint64), last, first)
+        origin = self._origins.of_bytes(instruction, self._space, addresses + step.astype(np.uint64), last, first)
         if self._from is not None:
             known = self._from.take(positions + step + first >> _GRANULE)
             origin = np.where(known != 0, known, origin)

@@ -95,7 +95,7 @@ def _shuffle(instruction: Instruction, binding: Binding) -> Step:
             if lost is not None:
                 lost = Undefined(_taken(lost.bits, source), _taken(lost.origin, source))
             if missing is not None and "undefined" in state.checks:
-                lanes = state.memory.origins.of_lanes(instruction.line, source)
+                lanes = state.memory.origins.of_lanes(instruction, source)
                 lost = joined(missing, Undefined(everywhere(missing, value.dtype), lanes), lost)
             state.write(result, _taken(value, source), active, lost)
         if predicate is not None:
