@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.lane_order import LaneOrder
 
-__all__ = ["FAR", "NEAR", "At", "Clocks", "Holdings", "threads_in"]
+__all__ = ["At", "Clocks", "Holdings", "threads_in"]
 
 _Mask = NDArray[np.bool_]
 _Ids = NDArray[np.int64]
 
 At = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 """Threads of the chunk: positions of their blocks, their warps, their lanes."""
-
-NEAR, FAR = 0, 1
-"""What is known of a release to threads of the same block, and what to all."""
 
 
 def threads_in(mask: _Mask) -> At:
@@ -52,7 +49,8 @@ class Holdings:
         self.knowledge, self._clocks = knowledge, clocks
         shape = (*clocks.now.shape, 32)
         self.held = np.zeros(shape, np.int64)
-        self._seen = np.zeros((2, *shape), np.int64)
+        self._seen = np.zeros(shape, np.int64)
+        self._learnt = np.zeros(shape, np.int64)
 
     def facts(self, at: At) -> _Ids:
         """Note what threads know now, as facts."""
@@ -69,31 +67,36 @@ class Holdings:
         threads = (block * self.held.shape[1] + w) * 32 + lane
         return knowledge.facts(threads, clocks.now[g, w], rows, lanes, self.held[g, w, lane])
 
-    def rows(self, g: NDArray[np.int64], times: NDArray[np.int32]) -> _Ids:
-        """Make pieces of what all know of the warps of some blocks of the chunk, (n, W)."""
+    def rows(self, g: NDArray[np.int64], times: NDArray[np.int32], held: _Ids | int = 0) -> _Ids:
+        """Make pieces of what is known of the warps of some blocks of the chunk, (n, W), with pieces beside."""
         knowledge, blocks = self.knowledge, self._clocks.blocks[g]
         rows = knowledge.rows(blocks, times)
         first = blocks * self.held.shape[1] * 32
-        return knowledge.pieces(knowledge.facts(first, np.zeros(len(g), np.int32), rows))
+        return knowledge.pieces(knowledge.facts(first, np.zeros(len(g), np.int32), rows, held=held))
 
     def learn(self, at: At, pieces: _Ids) -> None:
         """Let threads hold a piece each, beside what they hold."""
-        if pieces.any():
-            self.held[at] = self.knowledge.join(self.held[at], pieces)
+        if (pieces != self._learnt[at]).any():
+            self.held[at] = self.knowledge.join(self.held[at], np.where(pieces == self._learnt[at], 0, pieces))
+            self._learnt[at] = pieces
 
-    def see(self, at: At, pieces: _Ids, distance: int) -> None:
-        """Note what threads found in a strong read, released by their own block (NEAR), or by another (FAR)."""
+    def see(self, at: At, pieces: _Ids) -> None:
+        """Note what threads found in a strong read that does not acquire."""
         if pieces.any():
-            where = (np.full(len(pieces), distance), *at)
-            self._seen[where] = self.knowledge.join(self._seen[where], pieces)
+            self._seen[at] = self.knowledge.join(self._seen[at], pieces)
 
-    def acquire(self, at: At, wide: bool) -> None:
-        """Let threads hold what they have seen; from other blocks, if the fence is ``wide`` enough for that."""
-        for distance in (NEAR, FAR) if wide else (NEAR,):
-            where = (np.full(len(at[0]), distance), *at)
-            if self._seen[where].any():
-                self.learn(at, self._seen[where])
-                self._seen[where] = 0
+    def acquire(self, at: At, *, wide: bool) -> None:
+        """Let threads hold what they have seen; if the fence is not ``wide``, what their own block released of it."""
+        seen = self._seen[at]
+        if not seen.any():
+            return
+        blocks = self._clocks.blocks[at[0]]
+        if not wide:
+            pairs, back = np.unique(np.stack((seen, blocks)), axis=1, return_inverse=True)
+            parts = [self.knowledge.of_block(*pair) for pair in pairs.T.tolist()]
+            seen = np.array(parts)[back.reshape(-1)]
+        self.learn(at, seen)
+        self._seen[at] = np.where(seen == self._seen[at], 0, self._seen[at])
 
     def told_by(self, who: _Mask) -> _Ids:
         """What the threads of a mask hold together, a piece for each block of the chunk, (G,)."""

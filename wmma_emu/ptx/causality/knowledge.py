@@ -57,6 +57,7 @@ class Knowledge:
             table.append(1)  # 0 is none
         self._pieces["block"][0] = -1
         self._flat: OrderedDict[int, Flat] = OrderedDict()
+        self._parts: dict[tuple[int, int], int] = {}
 
     def rows(self, blocks: _Ids, times: NDArray[np.int32]) -> _Ids:
         """Keep, for some blocks of the grid, up to which time each of its warps is known, (n, W)."""
@@ -165,11 +166,25 @@ class Knowledge:
         found: NDArray[np.int64] = self._pieces["block"][pieces]
         return found
 
+    def latest(self, facts: Iterable[int]) -> int:
+        """Of facts of one thread, that of the latest time; of none, 0."""
+        return max(facts, key=lambda x: int(self._facts["time"][x]), default=0)
+
+    def of_block(self, piece: int, block: int) -> int:
+        """Of a piece that was released at a word, what threads of one block released, with all that they held."""
+        if piece == 0 or int(self._pieces["block"][piece]) == block:
+            return piece
+        if (piece, block) not in self._parts:
+            facts = self._walk(piece, through_held=False)[0]
+            mine = facts[self._facts["thread"][facts] // (32 * self.warps) == block]
+            self._parts[piece, block] = self.join_all(self.pieces(mine).tolist())
+        return self._parts[piece, block]
+
     def flat(self, piece: int) -> Flat:
         """Read a piece out of the graph."""
         found = self._flat.get(piece)
         if found is None:
-            found = self._read(piece)
+            found = self._gathered(*self._walk(piece, through_held=True))
             self._flat[piece] = found
             while len(self._flat) > max(8, _BYTES_KEPT // found.bytes):
                 self._flat.popitem(last=False)
@@ -177,17 +192,17 @@ class Knowledge:
             self._flat.move_to_end(piece)
         return found
 
-    def _read(self, piece: int) -> Flat:
-        """Walk through all that a piece is made of."""
+    def _walk(self, piece: int, *, through_held: bool) -> tuple[_Ids, list[Flat]]:
+        """List the facts of a piece, and what is flat already of those that they held if it goes through these."""
         kept: list[Flat] = []
-        facts: list[_Ids] = []
+        facts: list[_Ids] = [np.zeros(0, np.int64)]
         visited = np.zeros(self._pieces.count, np.bool_)
         seen = np.zeros(self._facts.count, np.bool_)
         visited[0] = True
         front = np.array([piece])
         while len(front):
             visited[front] = True
-            known = [x for x in front.tolist() if x in self._flat]
+            known = [x for x in front.tolist() if through_held and x in self._flat]
             if known:
                 kept += [self._flat[x] for x in known]
                 front = front[~np.isin(front, known)]
@@ -198,10 +213,11 @@ class Knowledge:
             fresh = fresh[~seen[fresh]]
             seen[fresh] = True
             facts.append(fresh)
-            nearby = (self._pieces["left"][front], self._pieces["right"][front], self._facts["held"][fresh])
+            nearby = [self._pieces["left"][front], self._pieces["right"][front]]
+            nearby += [self._facts["held"][fresh]] if through_held else []
             front = np.unique(np.concatenate(nearby))
             front = front[~visited[front]]
-        return self._gathered(np.concatenate([np.zeros(0, np.int64), *facts]), kept)
+        return np.concatenate(facts), kept
 
     def _gathered(self, facts: _Ids, kept: list[Flat]) -> Flat:
         table = self._facts

@@ -5,11 +5,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality.block_order import BlockOrder
-from wmma_emu.ptx.causality.holdings import FAR, NEAR, At, threads_in
+from wmma_emu.ptx.causality.holdings import At, threads_in
 from wmma_emu.ptx.causality.ordering import Ordering
 from wmma_emu.ptx.causality.words import Operations, Words
 
 __all__ = ["MemoryOrder"]
+
+_NEAR, _FAR = 0, 1
+"""Fences of any scope, and those whose scope reaches beyond the block."""
 
 _WORD_BITS = 2
 """A word is four bytes: what is released there is found by whoever reads any of them."""
@@ -60,14 +63,14 @@ class MemoryOrder(BlockOrder):
         if not len(at[0]) or not self.is_released_to:
             return
         if ordering.acquires and self._holdings is not None:
-            self._holdings.acquire(at, ordering.wide)
+            self._holdings.acquire(at, wide=ordering.wide)
         if ordering.releases:
             facts = self.holdings.facts(at)
             if self._fenced is None:
                 self._fenced = np.zeros((2, *who.shape), np.int64)
-            self._fenced[NEAR][at] = facts
+            self._fenced[_NEAR][at] = facts
             if ordering.wide:
-                self._fenced[FAR][at] = facts
+                self._fenced[_FAR][at] = facts
             self.tick(np.asarray(who.any(axis=-1)))
 
     def before_write(self, who: NDArray[np.bool_]) -> None:
@@ -94,12 +97,11 @@ class MemoryOrder(BlockOrder):
             return
         for first in range(0, max(size, 4), 4):
             words = (positions + first) >> _WORD_BITS
-            near, far = self._words[space].read(words, self.blocks[at[0]], ordering.wide)
-            self._found(at, near, far, ordering)
+            self._found(at, self._words[space].read(words, self.blocks[at[0]], ordering.wide), ordering)
 
     def stored(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
         """Let threads release what they know, or knew at a fence, where they wrote strongly; the last one stays."""
-        if self._fenced is None and not ordering.releases and not self._words:
+        if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
             return
         near, far = self._given(at, ordering)
         for first in range(0, max(size, 4), 4):
@@ -108,14 +110,14 @@ class MemoryOrder(BlockOrder):
 
     def updated(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
         """Let threads, in this order, find what was released and release themselves, by atomic operations."""
-        if self._fenced is None and not ordering.releases and not self._words:
+        if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
             return
         near, far = self._given(at, ordering)
         for first in range(0, max(size, 4), 4):
             done = self._operations(at, (positions + first) >> _WORD_BITS, near, far, ordering)
-            found_near, found_far = self.words[space].update(done)
+            found = self.words[space].update(done)
             if ordering.reads:
-                self._found(at, found_near, found_far, ordering)
+                self._found(at, found, ordering)
         self.tick(_of_warps(at, self.now.shape))
 
     def told_at_fences(self, who: NDArray[np.bool_]) -> NDArray[np.int64] | None:
@@ -123,7 +125,7 @@ class MemoryOrder(BlockOrder):
         if self._fenced is None:
             return None
         at = threads_in(who)
-        pieces = self.knowledge.pieces(self._fenced[NEAR][at])
+        pieces = self.knowledge.pieces(self._fenced[_NEAR][at])
         told = np.zeros(len(self.blocks), np.int64)
         for g in np.unique(at[0]).tolist():
             told[g] = self.knowledge.join_all(pieces[at[0] == g].tolist())
@@ -134,9 +136,9 @@ class MemoryOrder(BlockOrder):
         at = threads_in(who)
         if len(at[0]):
             g = np.unique(at[0])
-            found = pieces.copy()
-            found[g] = self.knowledge.join(found[g], self.holdings.rows(g, told[g]))
-            self.holdings.see(at, found[at[0]], NEAR)
+            found = np.zeros(len(self.blocks), np.int64)
+            found[g] = self.holdings.rows(g, told[g], pieces[g])
+            self.holdings.see(at, found[at[0]])
 
     def _given(self, at: At, ordering: Ordering) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The facts that strong writes release to their own block, and to others."""
@@ -148,9 +150,9 @@ class MemoryOrder(BlockOrder):
             nothing = np.zeros(len(at[0]), np.int64)
             return nothing, nothing
         else:
-            near = self._fenced[NEAR][at]
+            near = self._fenced[_NEAR][at]
         times = self.now[at[0], at[1]]
-        far = np.zeros_like(near) if self._fenced is None else self._fenced[FAR][at]
+        far = np.zeros_like(near) if self._fenced is None else self._fenced[_FAR][at]
         if np.array_equal(near, far):
             near = self.knowledge.with_access(near, times)
             return near, near
@@ -164,13 +166,13 @@ class MemoryOrder(BlockOrder):
         threads = (blocks * self.warps + at[1]) * 32 + at[2]
         return Operations(words, blocks, threads, near, far, ordering.wide)
 
-    def _found(self, at: At, near: NDArray[np.int64], far: NDArray[np.int64], ordering: Ordering) -> None:
+    def _found(self, at: At, pieces: NDArray[np.int64], ordering: Ordering) -> None:
+        if not pieces.any():
+            return
         if ordering.acquires:
-            self.holdings.learn(at, near)
-            self.holdings.learn(at, far)
+            self.holdings.learn(at, pieces)
         else:
-            self.holdings.see(at, near, NEAR)
-            self.holdings.see(at, far, FAR)
+            self.holdings.see(at, pieces)
 
 
 def _of_warps(at: At, shape: tuple[int, ...]) -> NDArray[np.bool_]:
