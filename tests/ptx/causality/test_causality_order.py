@@ -42,7 +42,7 @@ class Trace:
         for at in np.argwhere(self.live):
             thread = self.name(*at)
             for found, (_, event) in zip(unordered[(slice(None), *at)], events, strict=True):
-                assert found != self.reference.precedes(event, thread), (kind, event, thread)
+                assert found != self.reference.precedes(event, thread), (kind, event, thread, bool(found))
 
     def name(self, g, w, lane):
         return int(self.order.blocks[g]), int(w), int(lane)
