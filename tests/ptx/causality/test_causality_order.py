@@ -161,7 +161,10 @@ MEMORY = ("fence", "load", "store", "update")
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize(
     "kinds",
-    [BARRIERS, LANES_OF_WARPS, BARRIERS + LANES_OF_WARPS, MEMORY, MEMORY + BARRIERS, MEMORY + BARRIERS + LANES_OF_WARPS],
+    [
+        BARRIERS, LANES_OF_WARPS, BARRIERS + LANES_OF_WARPS, MEMORY, MEMORY + BARRIERS,
+        MEMORY + BARRIERS + LANES_OF_WARPS,
+    ],  # fmt: skip
     ids=["barriers", "lanes", "barriers and lanes", "memory", "memory and barriers", "all"],
 )
 def test_the_order_is_that_of_the_reference(kinds, seed):
