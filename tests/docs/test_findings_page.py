@@ -14,6 +14,8 @@ from wmma_emu.ptx.findings import KINDS
 
 PAGE = (Path(__file__).parents[2] / "docs/explanation/findings.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"<!-- found: (\w+) -->\n```text\n(.*?)```", PAGE, re.DOTALL)
+UNPLANTED = {"partly uninitialised", "race of equal bytes"}
+"""Kinds without an example of their own."""
 HOPPER = PLANTED["result_without_a_wait"]
 
 
@@ -29,15 +31,17 @@ def report_of(bug, ptx=None):
 
 
 def test_the_page_has_every_kind_as_the_program_words_it():
-    rows = re.findall(r"^\| \[(.+?)\]\(#(.+?)\) \| (.*) \|$", PAGE, re.MULTILINE)
-    assert {kind: text for kind, _, text in rows} == KINDS
-    assert [anchor for _, anchor, _ in rows] == [kind.replace(" ", "-") for kind in KINDS]
+    rows = re.findall(r"^\| \[(.+?)\]\(#(.+?)\) \| (.*?) \| (\w+: .*) \| (\w+) \|$", PAGE, re.MULTILINE)
+    assert [(kind, text, severity, check) for kind, _, text, severity, check in rows] == [
+        (kind, x.says, f"{x.severity}: {x.reason}", x.check or "always") for kind, x in KINDS.items()
+    ]
+    assert [anchor for _, anchor, *_ in rows] == [kind.replace(" ", "-") for kind in KINDS]
     assert re.findall(r"^## (.*)$", PAGE, re.MULTILINE) == [*KINDS, "What no check sees"]
 
 
 def test_every_kind_has_an_example():
     assert len(EXAMPLES) == PAGE.count("<!-- found:")
-    assert {PLANTED[name].kind for name, _ in EXAMPLES} == set(KINDS)
+    assert {PLANTED[name].kind for name, _ in EXAMPLES} == set(KINDS) - UNPLANTED
 
 
 @pytest.mark.parametrize(("name", "shown"), EXAMPLES, ids=[name for name, _ in EXAMPLES])

@@ -3,26 +3,101 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from wmma_emu.errors import printable
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
 
-__all__ = ["KINDS", "Finding", "Findings"]
+__all__ = ["CHECKS", "KINDS", "SEVERITIES", "Finding", "Findings", "Kind"]
+
+SEVERITIES = {
+    "error": "the kernel is wrong: on some run, or on some chip, it gives wrong results or does not end",
+    "warning": "the kernel may be wrong: it depends on what the check cannot see",
+    "note": "the kernel is right on the chips that are modelled, and somebody may want to know",
+}
+"""How bad a finding is, the worst first."""
+
+CHECKS = {
+    "memory": "addresses: bounds, alignment, what may only be read (the access is left out in any case)",
+    "undefined": "values that nobody wrote, from where they are read to where they matter",
+    "races": "accesses of several threads to one place that nothing orders",
+    "synchronisation": "barriers, waits, membermasks, and what instructions of whole warps need",
+}
+"""What a launch looks for; each can be switched off, which saves its time."""
+
+
+class Kind(NamedTuple):
+    """A kind of finding.
+
+    ``says`` is what a finding of this kind means, ``severity`` one of `SEVERITIES` and ``reason`` why it is that one;
+    ``check`` the one of `CHECKS` that looks for it, "" where it is what ends a launch and is said in any case.
+    """
+
+    says: str
+    severity: str
+    reason: str
+    check: str
+
 
 KINDS = {
-    "out of bounds": "an access outside of every allocation, or of the space's memory",
-    "misaligned": "an address that is no multiple of what the instruction needs",
-    "uninitialised": "a value that nobody wrote is used",
-    "read-only": "a write to memory that may only be read",
-    "race": "two warps access the same shared memory, one of them writes, and no barrier is between",
-    "missing wait": "data of an asynchronous copy or product is used before it is waited for",
-    "barrier divergence": "a barrier of all threads is met at several instructions, or by some lanes of a warp",
-    "deadlock": "every thread that is left waits for another",
-    "partial warp": "an instruction of a whole warp is reached by some of its lanes",
-    "illegal metadata": "sparsity metadata that the manual forbids",
-    "illegal operand": "an operand whose value the manual forbids: a membermask, a barrier's number, a descriptor",
-    "trap": "the kernel gave up: trap, or an assertion",
-}
-"""Every kind of finding, and what it says."""
+    "out of bounds": Kind(
+        "an access outside of every allocation, or of the space's memory", "error",
+        "a GPU stops the kernel, or the access meets memory of somebody else", "memory",
+    ),
+    "misaligned": Kind(
+        "an address that is no multiple of what the instruction needs", "error", "a GPU stops the kernel", "memory"
+    ),
+    "uninitialised": Kind(
+        "a value that nobody wrote is used", "error", "the result is what the memory held before", "undefined"
+    ),
+    "partly uninitialised": Kind(
+        "an element is stored of which nobody wrote some bytes", "warning",
+        "the bytes may be the padding of a structure, which nobody reads, or one that was forgotten", "undefined",
+    ),
+    "read-only": Kind(
+        "a write to memory that may only be read", "error",
+        "a GPU stops the kernel, or an array changes that was said to be an input", "memory",
+    ),
+    "race": Kind(
+        "two warps access the same shared memory, one of them writes, and no barrier is between", "error",
+        "which of them comes first is left open, and the result with it", "races",
+    ),
+    "race of equal bytes": Kind(
+        "threads store the same bytes to the same place, and nothing orders the stores", "note",
+        "PTX leaves open which store is the last one, and the bytes are the same whichever it is; compute-sanitizer's "
+        "racecheck says nothing either", "races",
+    ),
+    "missing wait": Kind(
+        "data of an asynchronous copy or product is used before it is waited for", "error",
+        "whether the data is there depends on how fast it comes", "synchronisation",
+    ),
+    "barrier divergence": Kind(
+        "a barrier of all threads is met by some lanes of a warp, while others go around it", "error",
+        "PTX leaves open what an aligned barrier does then; compute-sanitizer's synccheck calls it an error",
+        "synchronisation",
+    ),
+    "barriers at several instructions": Kind(
+        "the threads of a block meet a barrier of all threads at several instructions", "note",
+        "PTX allows it on chips from sm_70 on, where a barrier counts threads and not instructions; the CUDA guide "
+        "forbids it, and compute-sanitizer's synccheck says so", "synchronisation",
+    ),
+    "deadlock": Kind(
+        "every thread that is left waits for another", "error", "the kernel does not end", ""
+    ),
+    "partial warp": Kind(
+        "an instruction of a whole warp is reached by some of its lanes", "error",
+        "PTX leaves open what the instruction does then", "synchronisation",
+    ),
+    "illegal metadata": Kind(
+        "sparsity metadata that the manual forbids", "error", "the product is undefined", "synchronisation"
+    ),
+    "illegal operand": Kind(
+        "an operand whose value the manual forbids: a membermask, a barrier's number, a descriptor", "error",
+        "what the instruction does is undefined, and some chips stop the kernel", "synchronisation",
+    ),
+    "trap": Kind("the kernel gave up: trap, or an assertion", "error", "the kernel itself says that it went wrong", ""),
+}  # fmt: skip
+"""Every kind of finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +118,11 @@ class Finding:
     address: int | None = None
     count: int = 1
 
+    @property
+    def severity(self) -> str:
+        """How bad it is: one of `SEVERITIES`."""
+        return KINDS[self.kind].severity
+
     def __str__(self) -> str:
         where = f"line {self.line}" + (f" ({self.source})" if self.source else "")
         who = "" if self.block is None else f", block {tuple(self.block)}"
@@ -52,11 +132,16 @@ class Finding:
 
 
 class Findings:
-    """The findings of a launch, in the order in which they were met."""
+    """The findings of a launch, in the order in which they were met; of the kinds that ``checks`` look for alone."""
 
-    def __init__(self, program: KernelProgram) -> None:
+    def __init__(self, program: KernelProgram, checks: frozenset[str] = frozenset(CHECKS)) -> None:
         self._program = program
+        self._checks = checks | {""}
         self._found: dict[tuple[str, int], Finding] = {}
+
+    def are_sought(self, kind: str) -> bool:
+        """Whether findings of a kind are kept: what makes one may be left out where they are not."""
+        return KINDS[kind].check in self._checks
 
     def add(
         self,
@@ -75,9 +160,9 @@ class Findings:
         if known is not None:
             self._found[key] = replace(known, count=known.count + count)
             return
-        if kind not in KINDS:
-            raise KeyError(kind)
-        text = message if isinstance(message, str) else message()
+        if not self.are_sought(kind):
+            return
+        text = printable(message if isinstance(message, str) else message())
         self._found[key] = Finding(
             kind, text, instruction.line, self._program.text(instruction.line), instruction.source, block, thread,
             address, count,

@@ -13,7 +13,7 @@ extern "C" __global__ void one_warp_alone(const int* in, int* out)
     tile[threadIdx.x] = in[threadIdx.x];
     if (BUG(threadIdx.x < 32, false))
         __syncthreads();
-    __syncthreads(); // <- barrier divergence
+    __syncthreads(); // <- barriers at several instructions
     if (threadIdx.x == 0)
         out[0] = tile[0];
 }
@@ -22,10 +22,10 @@ extern "C" __global__ void odd_threads(const int* in, int* out)
 {
     int x = in[threadIdx.x];
     if (BUG(x & 1, false)) {
-        asm volatile("barrier.sync 0;" ::: "memory"); // <- barrier divergence
+        asm volatile("barrier.sync 0;" ::: "memory"); // <- barriers at several instructions
         ++x;
     } else {
-        asm volatile("barrier.sync 0;" ::: "memory"); // <- barrier divergence
+        asm volatile("barrier.sync 0;" ::: "memory"); // <- barriers at several instructions
     }
     out[threadIdx.x] = x;
 }

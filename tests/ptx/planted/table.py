@@ -155,14 +155,15 @@ _WAITS = [
 ]  # fmt: skip
 
 _BARRIERS = [
-    Planted("barrier divergence", "bar", "barriers", "one_warp_alone", 64, lambda: (ints(64), zeros(1))),
-    Planted("barrier divergence", "barrier", "barriers", "odd_threads", 32, lambda: (ints(32), zeros(32))),
+    Planted("barriers at several instructions", "bar", "barriers", "one_warp_alone", 64, lambda: (ints(64), zeros(1))),
+    Planted("barriers at several instructions", "barrier", "barriers", "odd_threads", 32,
+            lambda: (ints(32), zeros(32))),
     Planted("deadlock", "barrier", "barriers", "left_early", 64, lambda: (ints(50), zeros(50), 50)),
     Planted("deadlock", "bar", "barriers", "rounds_of_a_warp", 64, lambda: (zeros(64), 2)),
     Planted("deadlock", "bar", "barriers", "too_many_expected", 64, lambda: (zeros(64),)),
     Planted("deadlock", "bar", "barriers", "different_barriers", 64, lambda: (zeros(64),)),
     Planted("deadlock", "bar", "barriers", "crossed_barriers", 64, lambda: (zeros(64),)),
-]
+]  # fmt: skip
 
 _WARPS = [
     Planted("partial warp", "mma", "warps", "mma_of_some_lanes", 32, lambda: (floats(32), _f(32))),

@@ -12,7 +12,7 @@ from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predic
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["NUM_BARRIERS", "BarrierForm", "Barriers", "barrier_form"]
+__all__ = ["NUM_BARRIERS", "BarrierForm", "Barriers", "barrier_form", "is_aligned"]
 
 NUM_BARRIERS = 16
 """PTX ISA, barrier: a block has sixteen."""
@@ -21,6 +21,8 @@ _OF_CLUSTER = NUM_BARRIERS
 """The barrier of a cluster of one block."""
 
 _ALL = 0
+
+_SEVERAL = "barriers at several instructions"
 
 
 class BarrierForm(NamedTuple):
@@ -137,20 +139,22 @@ class Barriers:
 
         That is what ``compute-sanitizer --tool synccheck`` reports (CUDA 13.0, NVIDIA H200, 2026-11-21: two branches
         with a barrier each; a branch with one more than the other); threads that have exited are none of the block's.
+        Where lanes of one warp meet aligned barriers at several instructions, another finding says so: each of these
+        is met by a part of the warp.
         """
-        if len(self._forms) < 2:
-            return
         state = self._state
+        if len(self._forms) < 2 or not state.findings.are_sought(_SEVERAL):
+            return
         for g in blocks[self._wanted[blocks, n] == _ALL].tolist():
             forms = np.unique(self._form[g][waiting[g]]).tolist()
-            if len(forms) < 2:
+            if len(forms) < 2 or self._part_warps(g, forms, waiting[g]):
                 continue
             lines = sorted({self._forms[x].instruction.line for x in forms})
             last = max(forms, key=lambda x: self._forms[x].instruction.line)
             here = waiting[g] & (self._form[g] == last)
             first = int(np.argmax(here))
             state.findings.add(
-                "barrier divergence",
+                _SEVERAL,
                 self._forms[last].instruction,
                 f"the threads of the block meet barrier {n} at several instructions, lines "
                 f"{', '.join(map(str, lines))}; here, warps {ranges(np.flatnonzero(here.any(axis=1)).tolist())}",
@@ -158,6 +162,14 @@ class Barriers:
                 thread=state.threads.name_thread(first // 32, first % 32),
                 count=int(np.count_nonzero(here)),
             )
+
+    def _part_warps(self, g: int, forms: list[int], waiting: NDArray[np.bool_]) -> bool:
+        """Whether lanes of one warp of a block wait at several aligned barriers."""
+        met = np.zeros(len(waiting), np.int64)
+        for x in forms:
+            if is_aligned(self._forms[x].instruction):
+                met += (waiting & (self._form[g] == x)).any(axis=1)
+        return bool((met > 1).any())
 
     def _reduce(self, blocks: NDArray[np.int64], waiting: NDArray[np.bool_]) -> None:
         """Write what each ``bar.red`` gives to the threads that wait at it."""
@@ -211,3 +223,8 @@ def barrier_form(instruction: Instruction) -> BarrierForm:
         raise ValueError
     threads = operands[1] if len(operands) == 2 else None
     return BarrierForm(instruction, operands[0], threads, words == ["sync"])
+
+
+def is_aligned(barrier: Instruction) -> bool:
+    """Whether all threads of a warp have to execute a barrier of the block together."""
+    return barrier.mnemonic == "bar" or "aligned" in barrier.modifiers

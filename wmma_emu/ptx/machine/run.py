@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.causality import CausalityOrder, hands_on
-from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.causality import order_of_launch
+from wmma_emu.ptx.fills import Fill
+from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.execution import Execution
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
@@ -40,6 +41,8 @@ def run(
     findings: Findings,
     limits: Limits = Limits(),  # noqa: B008 - immutable
     schedule: int | None = None,
+    checks: frozenset[str] = frozenset(CHECKS),
+    fill: str | int = "zeros",
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -59,6 +62,10 @@ def run(
     limits : Limits
     schedule : int, optional
         Seed of another order of warps, of blocks, and of threads that meet at one address.
+    checks : frozenset of str
+        What is looked for: names of `CHECKS`. ``findings`` are to be of the same.
+    fill : str or int
+        What shared memory, local memory and registers hold that nobody has written; see `Fill`.
 
     Raises
     ------
@@ -69,16 +76,19 @@ def run(
     deadline = Deadline(limits)
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
-    is_released_to = hands_on(program.instructions)
-    causality = CausalityOrder(prod(grid), -(-prod(block) // LANES), is_released_to=is_released_to)
+    warps = -(-prod(block) // LANES)
+    causality = order_of_launch(prod(grid), warps, program.instructions, is_asked="races" in checks)
+    unwritten = Fill(fill)
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     for blocks in _chunks(prod(grid), size, rng):
         threads = Threads(grid, block, blocks)
         causality.begin(blocks)
-        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, causality)
-        state = State(program, binding.arch, threads, causality, memory, findings, rng)
-        state.output = printed
+        memory = Memory(
+            program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, unwritten
+        )  # fmt: skip
+        state = State(program, binding.arch, threads, causality, memory, findings, rng, checks, unwritten)
+        state.output, state.look = printed, deadline.look
         execution = Execution(compiled, state, deadline, rng)
         with np.errstate(all="ignore"):
             execution.run()

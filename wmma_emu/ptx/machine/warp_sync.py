@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.machine.barriers import is_aligned
 from wmma_emu.ptx.machine.positions import AT_WARP
 from wmma_emu.ptx.machine.whereabouts import ranges
 from wmma_emu.ptx.program.program import Instruction, Operand
@@ -50,7 +51,7 @@ def takes_part(instruction: Instruction) -> Operand | str | None:
         None where the instruction is none of a warp.
     """
     if instruction.mnemonic in ("bar", "barrier") and not is_bar_warp(instruction):
-        return "live" if instruction.mnemonic == "bar" or "aligned" in instruction.modifiers else None
+        return "live" if is_aligned(instruction) else None
     if instruction.mnemonic in WHOLE_WARP:
         return "all"
     if "sync" not in instruction.modifiers or not instruction.operands:
@@ -174,6 +175,8 @@ class WarpSync(NamedTuple):
         return self.instruction.mnemonic in _WARPGROUP
 
     def _report(self, execution: "Execution", who: _Mask, absent: _Mask, why: str) -> None:
+        if not execution.state.findings.are_sought(self.kind):
+            return
         threads = execution.state.threads
         g, w, _ = (int(x) for x in np.unravel_index(int(np.argmax(absent)), absent.shape))
         there = ranges(np.flatnonzero(who[g, w]).tolist()) or "none"

@@ -12,6 +12,7 @@ from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.masks import any_of, pick, wide
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.windows import Window
+from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
@@ -60,8 +61,8 @@ class Races:
         self.window, self.warps, self.reporter, self.causality = window, warps, reporter, causality
         blocks = window.owners[0]
         self._granule = 4
-        self._writes: NDArray[np.uint32] = np.zeros(len(window.flat) // 4, np.uint32)
-        self._any_read: NDArray[np.uint32] = np.zeros(len(window.flat) // 4, np.uint32)
+        self._writes: NDArray[np.uint32] = zeroed(len(window.flat) // 4, np.uint32)
+        self._any_read: NDArray[np.uint32] = zeroed(len(window.flat) // 4, np.uint32)
         self._reads: NDArray[np.uint32] | None = None
         self._unordered_writes = np.zeros((blocks, warps), np.int32)
         self._unordered_reads = np.zeros((blocks, warps), np.int32)
@@ -183,7 +184,7 @@ class Races:
         """Stamp the reads that are only listed."""
         for touch in self._log:
             if self._reads is None:
-                self._reads = np.zeros(len(self.window.flat) * self.warps // self._granule, np.uint32)
+                self._reads = zeroed(len(self.window.flat) * self.warps // self._granule, np.uint32)
             times = touch.now.astype(np.uint32)[..., None]
             stamps = times << _READ_TIME | np.uint32(touch.strong)
             positions = self._positions(touch)

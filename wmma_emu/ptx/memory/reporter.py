@@ -28,6 +28,8 @@ class Reporter:
         text: Callable[[int], str],
     ) -> None:  # fmt: skip
         """Note a finding of the active threads of a mask, if there are any; ``text`` takes the first address."""
+        if not self._findings.are_sought(kind):
+            return
         active = self._active(active)
         where = mask if active is None else mask & active
         threads = any_of(where)

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.windows import Located, Window
+from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
@@ -43,13 +45,17 @@ class Shadow:
         How many asynchronous copies are on their way.
     held : int
         How many pieces of 16 bytes asynchronous products may still read, each counted as often as it is read.
+    is_kept : bool
+        Whether any of ``checks`` needs the flags; where none does, nothing is noted.
     """
 
-    def __init__(self, window: Window, reporter: Reporter) -> None:
+    def __init__(self, window: Window, reporter: Reporter, checks: frozenset[str] = frozenset(CHECKS)) -> None:
         self.window, self.reporter = window, reporter
+        self._follows, self._waits = "undefined" in checks, "synchronisation" in checks
+        self.is_kept = self._follows or self._waits
         self.pending = self.held = 0
         self.who_copies: Callable[[int], str] = lambda position: "an asynchronous copy"
-        self._flags = np.zeros(window.flat.shape, np.uint8)
+        self._flags = zeroed(window.flat.shape if self.is_kept else 32)
         self._views: dict[int, NDArray[Any]] = {}
         self._readers = np.zeros(0, np.uint32)
 
@@ -66,11 +72,16 @@ class Shadow:
 
         ``whole`` elements have no padding: each of their bytes has to be written.
         """
+        waits = self.pending and self._waits
+        if not (waits or self._follows):
+            return None
         flags = gather(self._view(unit), unit, where.positions, size, count)
+        if waits:
+            self._check_pending(instruction, flags, where, addresses, size * count, active, False)
+        if not self._follows:
+            return None
         ones = _ONES[size]
         written = flags & ones
-        if self.pending:
-            self._check_pending(instruction, flags, where, addresses, size * count, active, False)
         if (written == ones).all() if whole else written.all():
             return None
         mask = _mask(where, active)
@@ -100,10 +111,12 @@ class Shadow:
         view = self._view(unit)
         if self.held:
             self._check_held(instruction, where, addresses, size * count, active)
-        if self.pending:
+        if self.pending and self._waits:
             flags = gather(view, unit, where.positions, size, count)
             self._check_pending(instruction, flags, where, addresses, size * count, active, True)
-        if undefined is None:
+        if not (self._follows or self.pending):
+            return
+        if undefined is None or not self._follows:
             self.mark(written, size * count, unit)
             return
         ones = _ONES[size]
@@ -111,6 +124,8 @@ class Shadow:
 
     def mark(self, positions: NDArray[np.int64], size: int, unit: int, flag: int = DEFINED) -> None:
         """Give the bytes at some positions the same flags."""
+        if not self.is_kept:
+            return
         if unit == 16:
             for k in range(size // 8):
                 self._view(8)[(positions >> 3) + k] = _ONES[8] * np.uint64(flag)
@@ -121,10 +136,12 @@ class Shadow:
 
     def begin(self, reached: Reached, written: NDArray[np.int64], active: Active) -> None:
         """Say that a copy to the bytes at ``written`` is on its way, whatever they hold until then."""
+        if not self.is_kept:
+            return
         touch, where = reached.touch, reached.where
         if self.held:
             self._check_held(touch.instruction, where, touch.addresses, touch.size, active)
-        if self.pending:
+        if self.pending and self._waits:
             flags = gather(self._view(touch.unit), touch.unit, where.positions, reached.size, reached.length)
             self._check_pending(touch.instruction, flags, where, touch.addresses, touch.size, active, True)
         unit = min(touch.unit, 8)
@@ -134,6 +151,8 @@ class Shadow:
 
     def hold(self, pieces: NDArray[np.int64]) -> None:
         """Say that asynchronous products will read these pieces of 16 bytes, counted from the start of all blocks."""
+        if not self._waits:
+            return
         if not len(self._readers):
             self._readers = np.zeros(-(-len(self._flags) // _PIECE), np.uint32)
         np.add.at(self._readers, pieces, np.uint32(1))
@@ -141,6 +160,8 @@ class Shadow:
 
     def release(self, pieces: NDArray[np.int64]) -> None:
         """Say that products that were to read these pieces have been waited for."""
+        if not self._waits:
+            return
         np.subtract.at(self._readers, pieces, np.uint32(1))
         self.held -= len(pieces)
 

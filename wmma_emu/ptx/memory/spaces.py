@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import At, CausalityOrder, threads_in
-from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.fills import Fill
+from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.memory.access import units_of
 from wmma_emu.ptx.memory.footprint import chunk_bytes, require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
@@ -48,6 +49,10 @@ class Spaces:
         What the launch gives beyond what the kernel declares.
     findings : Findings
     causality : CausalityOrder
+    checks : frozenset of str
+        What is looked for: names of `CHECKS`.
+    fill : Fill
+        What shared and local memory hold in the beginning.
 
     Raises
     ------
@@ -58,27 +63,31 @@ class Spaces:
     def __init__(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads,
         dynamic_shared_bytes: int, findings: Findings, causality: CausalityOrder,
+        checks: frozenset[str] = frozenset(CHECKS), fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
     ) -> None:  # fmt: skip
+        self.checks = checks
         self.program, self.threads, self.causality, self.heap = program, threads, causality, heap
         blocks, warps, _ = threads.shape
         needed = heap.bytes_used + self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
         require_within(heap.limit, needed, f"a chunk of {blocks} blocks of {warps} warps, with the launch's arrays,")
         self._dynamic = dynamic_shared_bytes
         pieces = _shared_pieces(program, dynamic_shared_bytes)
-        self.shared = Window("shared", max((hi for _, hi in pieces), default=0), (blocks, 1, 1), pieces)
-        self.local = Window("local", program.local_bytes, threads.shape)
+        self.shared = Window("shared", max((hi for _, hi in pieces), default=0), (blocks, 1, 1), pieces, fill)
+        self.local = Window("local", program.local_bytes, threads.shape, fill=fill)
         self.param = Window("param", program.parameter_bytes, (1, 1, 1))
         given = np.frombuffer(parameters[: program.parameter_bytes], np.uint8)
         self.param.flat[: len(given)] = given
         self.globals = HeapWindow(heap)
         self.reporter = Reporter(program, heap, threads, findings)
-        self.shared_shadow = Shadow(self.shared, self.reporter)
-        self.local_shadow = Shadow(self.local, self.reporter)
-        self.races = Races(self.shared, warps, self.reporter, causality) if warps > 1 and self.shared.size else None
+        self.shared_shadow = Shadow(self.shared, self.reporter, checks)
+        self.local_shadow = Shadow(self.local, self.reporter, checks)
+        may_race = "races" in checks and warps > 1 and self.shared.size > 0
+        self.races = Races(self.shared, warps, self.reporter, causality) if may_race else None
         self.copies: AsyncCopies | None = None
         self.mbarriers: Mbarriers | None = None
         self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
-        self._shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
+        shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
+        self._shadows = {name: x for name, x in shadows.items() if x.is_kept}
         self._parameters: dict[tuple[int, int, int], Array] = {}
 
     @staticmethod

@@ -174,7 +174,7 @@ def members_of(state: "State", instruction: Instruction, operand: Operand | None
         return Members(active, present, present)
     state.require_defined(instruction, operand, active, "the membermask")
     mask = state.read(operand, "b32")
-    if mask.size > 1 or mask.item() != FULL:
+    if "synchronisation" in state.checks and (mask.size > 1 or mask.item() != FULL):
         _check_mask(state, instruction, mask, present, active)
     return Members(active, mask, mask & present)
 

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""A launch looks for what its checks are, and for nothing else; it computes the same."""
+
+import re
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from tests.ptx.planted.table import PLANTED
+from tests.ptx.texts_of_kernels import launch, put
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES
+
+ONE_OF_EACH = {x.kind: x for x in reversed(PLANTED.values())}
+
+
+def report_of(bug, **options):
+    module = we.ptx.Module(bug.ptx(False), arch="sm_90", findings="report")
+    return module[bug.kernel][bug.grid, bug.block, bug.shared](*bug.arguments(), **options)
+
+
+def test_every_kind_has_a_severity_a_reason_and_a_check():
+    for kind, row in KINDS.items():
+        assert row.severity in SEVERITIES and row.reason and row.check in {"", *CHECKS}, kind
+
+
+@pytest.mark.parametrize("kind", ONE_OF_EACH)
+def test_a_check_that_is_off_finds_nothing_and_the_others_find_what_they_did(kind):
+    bug, check = ONE_OF_EACH[kind], KINDS[kind].check
+    assert [x.kind for x in report_of(bug, checks=set(CHECKS) - {check}).findings] == ([] if check else [kind])
+    assert kind in [x.kind for x in report_of(bug, checks=(check,) if check else ()).findings]
+
+
+def test_without_checks_an_access_out_of_bounds_is_left_out_all_the_same():
+    x = np.arange(8, dtype=np.int32)
+    report = launch("add.u64 %rd1, %rd1, 16;" + put("7"), x[:4], block=1, checks=())
+    assert not report.findings and x.tolist() == list(range(8))
+
+
+def test_a_module_has_checks_that_a_launch_may_change():
+    bug = PLANTED["reversed"]
+    module = we.ptx.Module(bug.ptx(False), arch="sm_90", findings="report", checks=["memory"])
+    kernel = module[bug.kernel][bug.grid, bug.block, bug.shared]
+    assert not kernel(*bug.arguments()).findings
+    assert kernel(*bug.arguments(), checks=tuple(CHECKS)).findings
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("races", "checks is a tuple of names: checks=('races',)"),
+        (("race",), "checks has 'race', which is none of 'memory': .* did you mean 'races'"),
+        ((1,), "checks has 1, which is none of 'memory'"),
+        (None, "checks=None is no tuple of names, of which () is none"),
+    ],
+)
+def test_what_is_no_check_is_refused(given, said):
+    pattern = re.escape(said).replace(re.escape(".*"), ".*")
+    with pytest.raises(UnsupportedInstructionError, match=pattern):
+        launch("ret;", checks=given)
