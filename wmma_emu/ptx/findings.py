@@ -168,6 +168,10 @@ class Findings:
             address, count,
         )  # fmt: skip
 
+    def clear(self) -> None:
+        """Forget all of them: the launch begins anew."""
+        self._found.clear()
+
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._found.values())
 

@@ -15,6 +15,11 @@ def chunk_of(warps: int = 2, blocks: int = 1) -> Chunk:
     return Chunk(blocks=blocks, warps=warps, shared_bytes=2048, local_bytes=64, symbols=(TILE,))
 
 
+def meet_lanes(chunk: Chunk) -> None:
+    """What __syncwarp() does, of all lanes of all warps."""
+    chunk.causality.meet_lanes(None, np.full((1, 1, 1), 0xFFFFFFFF, np.uint32), np.ones(chunk.shape, bool))
+
+
 def only(chunk: Chunk, warp: int):
     return warp_mask(chunk.shape, warp)
 
@@ -33,6 +38,7 @@ def test_a_read_of_what_nobody_wrote_is_found_once(space):
 def test_padding_is_no_finding():
     chunk = chunk_of(1)
     chunk.store("shared", one(40), np.ones((1, 1, 1, 1), np.uint8))
+    meet_lanes(chunk)
     chunk.store("local", one(0), np.ones((1, 1, 1, 1), np.uint32))
     assert chunk.load("shared", one(40))[1] is None
     _, undefined = chunk.load("local", one(0), 8, 2)
@@ -90,30 +96,50 @@ def test_a_write_after_another_warps_read_needs_a_barrier():
     chunk.store("shared", chunk.lanes(), ONES, line=6)
     (finding,) = chunk.found
     assert (finding.kind, finding.line) == ("race", 6)
-    assert "warp 0 read there (line 5, ld.shared)" in finding.message
+    assert "warp 0 writes 4 bytes" in finding.message and "warp 1 read there (line 5, ld.shared)" in finding.message
 
 
-def test_two_warps_that_write_one_place_race_even_with_one_value():
+def test_two_warps_that_write_one_value_to_one_place_are_noted():
     chunk = chunk_of()
     chunk.store("shared", one(64), ONES, line=8)
-    assert chunk.kinds() == ["race"]
-    assert "another warp writes in the same instruction" in chunk.found[0].message
+    assert chunk.kinds() == ["race of equal bytes"]
+    assert "another thread writes the same value there in the same instruction" in chunk.found[0].message
+    chunk.store("shared", one(64), ONES, only(chunk, 1), line=9)
+    chunk.load("shared", one(64), active=only(chunk, 0), line=10)
+    assert [(f.kind, f.line) for f in chunk.found[1:]] == [("race of equal bytes", 9), ("race", 10)]
 
 
 def test_two_warps_that_write_one_place_one_after_the_other_race():
     chunk = chunk_of()
     chunk.store("shared", one(64), ONES, only(chunk, 0), line=8)
-    chunk.store("shared", one(64), ONES, only(chunk, 1), line=9)
+    chunk.store("shared", one(64), 2 * ONES, only(chunk, 1), line=9)
     (finding,) = chunk.found
     assert (finding.kind, finding.line, finding.thread) == ("race", 9, (32, 0, 0))
     assert "warp 0 wrote there (line 8, st.shared)" in finding.message
 
 
-def test_lanes_of_a_warp_that_write_one_place_do_not_race():
+def test_lanes_of_a_warp_race_if_they_write_different_values_to_one_place():
     chunk = chunk_of(1)
-    chunk.store("shared", one(64), np.arange(32, dtype=np.uint32).reshape(1, 1, 1, 32))
-    assert chunk.load("shared", one(64))[0].item() == 0
+    chunk.store("shared", one(64), ONES)
     assert not chunk.found
+    meet_lanes(chunk)
+    chunk.store("shared", one(64), np.arange(32, dtype=np.uint32).reshape(1, 1, 1, 32), line=7)
+    assert chunk.load("shared", one(64))[0].item() == 0
+    assert [(f.kind, f.line, f.count) for f in chunk.found[:1]] == [("race", 7, 32)]
+
+
+def test_what_another_lane_wrote_needs_a_syncwarp():
+    chunk = chunk_of(1)
+    for line in (3, 5):
+        chunk.store("shared", chunk.lanes(), ONES, line=line)
+        if line == 3:
+            meet_lanes(chunk)
+        chunk.load("shared", chunk.lanes() ^ np.uint64(4), line=line + 1)
+        meet_lanes(chunk)
+    (finding,) = chunk.found
+    assert (finding.kind, finding.line, finding.count) == ("race", 6, 32)
+    assert "lane 0 of warp 0 reads 4 bytes" in finding.message
+    assert "lane 1 wrote there (line 5, st.shared), and no __syncwarp() is between the two" in finding.message
 
 
 def test_bytes_side_by_side_are_no_race():
@@ -123,7 +149,7 @@ def test_bytes_side_by_side_are_no_race():
     chunk.store("shared", one(512), one_byte, only(chunk, 0))
     chunk.store("shared", one(513), one_byte, only(chunk, 1))
     assert not chunk.found
-    chunk.store("shared", one(513), one_byte, only(chunk, 0))
+    chunk.store("shared", one(513), 2 * one_byte, only(chunk, 0))
     assert chunk.kinds() == ["race"]
 
 
@@ -169,11 +195,9 @@ def test_volatile_accesses_order_nothing_at_other_addresses():
     chunk = chunk_of()
     chunk.store("shared", one(64), ONES, only(chunk, 0))
     chunk.store("shared", one(128), ONES, only(chunk, 0), ordering="volatile")
-    chunk.load("shared", one(128), active=only(chunk, 1), ordering="volatile")
-    chunk.load("shared", one(64), active=only(chunk, 1), line=7)
-    chunk.store("shared", one(256), ONES, only(chunk, 0), line=8)
-    chunk.load("shared", one(256), active=only(chunk, 1), line=9)
-    assert [(f.kind, f.line) for f in chunk.found] == [("race", 7), ("race", 9)]
+    chunk.load("shared", one(128), active=only(chunk, 1), ordering="volatile", line=7)
+    chunk.load("shared", one(64), active=only(chunk, 1), line=8)
+    assert [(f.kind, f.line) for f in chunk.found] == [("race", 7), ("race", 8)]
 
 
 def test_a_thousand_reads_between_barriers_are_remembered():

@@ -40,6 +40,10 @@ class Stepper:
         self.state = State(chunk.program, self.arch, chunk.threads, chunk.causality, memory, chunk.findings, self.order)
         self.binding = Binding(chunk.program, self.arch)
 
+    def meet_lanes(self) -> None:
+        """What __syncwarp() does, of all lanes of all warps."""
+        self.chunk.causality.meet_lanes(None, np.full((1, 1, 1), 0xFFFFFFFF, np.uint32), self.state.live)
+
     def set(self, name: str, value) -> None:
         """Put patterns into a register: a number, or an array that broadcasts to the threads."""
         register = self.names[name]

@@ -73,6 +73,7 @@ def test_an_address_in_32_bits_wraps_there():
     made.set("r0", 0xFFFF_FFF8)
     made.set("r1", 5)
     made.do("st.shared.b32", "[r0+16]", "r1")
+    made.meet_lanes()
     made.do("ld.shared.b32", "r2", "[8]")
     assert (made.get("r2") == 5).all()
     assert not made.kinds()
@@ -110,6 +111,7 @@ def test_an_address_that_nobody_wrote_is_a_finding():
 def test_an_undefined_register_travels_through_memory():
     made = stepper()
     made.do("st.shared.b32", "[16]", "r5")
+    made.meet_lanes()
     made.do("ld.shared.b32", "r6", "[16]")
     assert made.state.undefined_of(made.names["r6"]).all()
     assert not made.kinds()

@@ -230,7 +230,9 @@ def test_an_accumulator_that_was_never_filled_is_found_where_it_leaves():
     d = np.zeros(512, np.float32)
     for pointer in ("%rd1", "%rd5"):
         report = launch(EMPTY + STORE.format("global", pointer) + "ret;", d, block=64, grid=2)
-        assert [(x.kind, x.count) for x in report.findings] == [("uninitialised", 128)]
+        assert [(x.kind, x.count) for x in report.findings if x.kind != "race of equal bytes"] == [
+            ("uninitialised", 128)
+        ]
     shared = EMPTY + STORE.format("shared", "%r7") + "bar.sync 0; shl.b32 %r8, %r0, 2; mov.u32 %r9, tile; "
     shared += "add.u32 %r9, %r9, %r8; ld.shared.u32 %r10, [%r9];"
     assert not launch(shared + "ret;", d, block=64).findings

@@ -128,6 +128,32 @@ class CausalityOrder(MemoryOrder):
         )  # fmt: skip
         return out
 
+    def unordered_for(self, stamps: _Stamps, threads: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell the same of a list of accesses, each for a thread of the chunk that runs, counted from 0.
+
+        Parameters
+        ----------
+        stamps : unsigned array (n,)
+        threads : int array (n,)
+        """
+        kind = stamps.dtype.type
+        g, w, lane = np.unravel_index(threads, (*self.now.shape, LANES))
+        whose = stamps & kind((1 << self.bits) - 1)
+        found: NDArray[np.bool_] = (whose != self._numbers[kind][g, w, lane]) & (stamps != 0)
+        times = stamps >> kind(self.bits)
+        warps = (whose >> kind(_LANE_BITS)) - self._first.astype(kind)[g, 0, 0]
+        here = warps < kind(self.warps)
+        found &= ~(here & (times <= self.known[g, w, np.where(here, warps, kind(0)).astype(np.int64)]))
+        if self.knows_lanes and found.any():
+            at = np.flatnonzero(found)
+            which = g[at], w[at], lane[at]
+            found[at] = ~self.lanes_know(which, whose[at].astype(np.int64), times[at].astype(np.int64))
+        return found
+
+    def threads_of(self, stamps: _Stamps) -> NDArray[np.int64]:
+        """Number the threads of stamps through the whole launch."""
+        return np.asarray((stamps & stamps.dtype.type((1 << self.bits) - 1)).astype(np.int64))
+
     def who(self, stamp: int | np.unsignedinteger) -> tuple[int, int, int]:
         """Name the thread of a stamp: its block in the grid, its warp in the block, its lane."""
         thread = int(stamp) & ((1 << self.bits) - 1)

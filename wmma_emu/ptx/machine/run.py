@@ -18,6 +18,7 @@ from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.machine.printing import Printed
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.races.launch import LaunchRaces, UnwatchedWriteError, ranges_written
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.threads import Dim3, Threads
@@ -72,8 +73,27 @@ def run(
     LaunchLimitError
         If it takes more steps, time or memory than it may.
     """
-    program = compiled.program
     deadline = Deadline(limits)
+    more: frozenset[int] = frozenset()
+    while True:
+        try:
+            return _run_once(
+                compiled, heap, parameters, grid, block, dynamic_shared_bytes, binding, findings, limits, schedule,
+                checks, fill, deadline, more,
+            )  # fmt: skip
+        except UnwatchedWriteError as error:  # as if it had not begun
+            more |= error.found
+            findings.clear()
+            heap.reset()
+
+
+def _run_once(
+    compiled: Compiled, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3, dynamic_shared_bytes: int,
+    binding: Binding, findings: Findings, limits: Limits, schedule: int | None, checks: frozenset[str],
+    fill: str | int, deadline: Deadline, more: frozenset[int],
+) -> Counts:  # fmt: skip
+    """Execute a kernel from the beginning; ``more`` are ranges of the heap that it writes, beyond what it seems to."""
+    program = compiled.program
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
     warps = -(-prod(block) // LANES)
@@ -81,17 +101,23 @@ def run(
     unwritten = Fill(fill)
     instructions, steps, completed = 0, 0, True
     printed = Printed()
+    races: LaunchRaces | None = None
+    if "races" in checks:
+        watched = ranges_written(heap, parameters, compiled.written) | more
+        races = LaunchRaces(heap, causality, watched, compiled.polling)
     for blocks in _chunks(prod(grid), size, rng):
         threads = Threads(grid, block, blocks)
         causality.begin(blocks)
         memory = Memory(
-            program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, unwritten
-        )  # fmt: skip
+            program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races, unwritten
+        )
         state = State(program, binding.arch, threads, causality, memory, findings, rng, checks, unwritten)
         state.output, state.look = printed, deadline.look
         execution = Execution(compiled, state, deadline, rng)
         with np.errstate(all="ignore"):
             execution.run()
+            if races is not None:
+                races.end_chunk()
         instructions += execution.instructions
         steps += state.steps
         if not execution.completed:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.access import scatter
 from wmma_emu.ptx.memory.masks import narrowest, pick, wide
 from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.races.chunk import Moment
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.shadow import Shadow
 from wmma_emu.ptx.program.program import Instruction
@@ -90,7 +91,7 @@ class AsyncCopies:
         """Put a copy whose bytes are known on its way."""
         shape, touch = self.memory.threads.shape, reached.touch
         if self.memory.races is not None:
-            self.memory.races.check_write(touch, active)
+            self.memory.races.check_write(reached, active)
         index = None if touch.mask is None else np.flatnonzero(wide(touch.mask, shape))
         self._shadow.begin(reached, pick(touch.positions, shape, index), active)
         copy = Copy(reached, words, touch.mask, self._groups, by_barrier)
@@ -121,7 +122,7 @@ class AsyncCopies:
         """List the copies that threads may wait for, for a barrier in memory to finish."""
         return [copy for copy in self._copies if not copy.by_barrier]
 
-    def finish(self, copies: list[tuple[Copy, Active]], now: NDArray[np.int32]) -> None:
+    def finish(self, copies: list[tuple[Copy, Active]], now: Moment | None) -> None:
         """Let copies arrive, as written at a time that has been."""
         for copy, mask in copies:
             self._arrive(copy, mask, now)
@@ -131,7 +132,7 @@ class AsyncCopies:
         self._copies = [copy for copy in copies if not copy.is_done]
         self._shadow.pending = len(self._copies)
 
-    def _arrive(self, copy: Copy, ready: Active, now: NDArray[np.int32] | None = None) -> None:
+    def _arrive(self, copy: Copy, ready: Active, now: Moment | None = None) -> None:
         """Write what a copy brings for the threads that are ready."""
         memory, touch, shape = self.memory, copy.reached.touch, self.memory.threads.shape
         taken, index = narrowest(copy.mask, ready), None
@@ -149,8 +150,7 @@ class AsyncCopies:
             copy.mask = ~wide(ready, shape) if copy.mask is None else copy.mask & ~ready
             copy.is_done = not copy.mask.any()
         if memory.races is not None:
-            now = memory.causality.now.copy() if now is None else now
-            memory.races.write(touch._replace(mask=taken, now=now), taken, stamp_only=True)
+            memory.races.arrive(copy.reached, taken, memory.races.now() if now is None else now)
 
     def who_copies(self, position: int) -> str:
         """Say which copy is about to write a byte, and what is missing."""

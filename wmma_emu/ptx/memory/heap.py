@@ -229,6 +229,12 @@ class GlobalMemory:
                 found |= (addresses >= np.uint64(HEAP + r.lo)) & (addresses < np.uint64(HEAP + r.hi))
         return found
 
+    def reset(self) -> None:
+        """Begin anew: what was written since the launch began is lost."""
+        self._built = None
+        self._views.clear()
+        self.written.clear()
+
     def copy_back(self) -> None:
         """Bring what was written back to the user's arrays, and to the module's variables."""
         if self._built is None:

@@ -30,6 +30,7 @@ class HeapWindow:
         self._writeable = np.array([r.writeable for r in self.ranges] or [False])
         self._touching = any(a.hi == b.lo for a, b in zip(self.ranges, self.ranges[1:], strict=False))
         self._last: dict[int, int] = {}
+        self.found = -1
 
     def view(self, unit: int) -> NDArray[Any]:
         """Return all bytes as elements of 1, 2, 4, 8 or 16 bytes."""
@@ -38,7 +39,10 @@ class HeapWindow:
     def locate(
         self, key: int, addresses: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool
     ) -> Located:
-        """Find the bytes of an access; ``key`` names the instruction, which as a rule accesses one array only."""
+        """Find the bytes of an access; ``key`` names the instruction, which as a rule accesses one array only.
+
+        ``found`` is the index of the range that they all lie in, -1 where they do not.
+        """
         offsets = addresses - _HEAP
         guess = self._last.get(key, -1)
         found = self._all_in(guess, offsets, size, alignment, used, write)
@@ -73,10 +77,12 @@ class HeapWindow:
             return None
         if write:
             self.heap.written.add(i)
+        self.found = i
         return Located(offsets.view(np.int64), used)
 
     def _each(self, offsets: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool) -> Located:
         """Locate each address by itself."""
+        self.found = -1
         i = np.searchsorted(self._lo, offsets, side="right") - 1
         at = np.maximum(i, 0)
         end = self._hi[at]

@@ -122,6 +122,7 @@ class Memory(Spaces):
         if undefined is not None and space == "global":
             shape = np.broadcast_shapes(reached.where.positions.shape, undefined.shape[1:])
             self.reporter.undefined_stored(instruction, np.broadcast_to(undefined, (len(values), *shape)), active)
+        given = values
         mask = None if reached.mask is None else in_passes(reached.mask, size)
         undefined = None if undefined is None else in_passes(undefined, size)
         positions, values = in_passes(reached.where.positions, size), in_passes(values, size)
@@ -134,7 +135,7 @@ class Memory(Spaces):
             undefined = pick(np.broadcast_to(undefined, (len(values), *shape)), shape, index)
         written = pick(positions, shape, index)
         chosen = pick(wide(values, (len(values), *shape)), shape, index)
-        self.note_store(reached, written, len(values), values.dtype.itemsize, active, undefined)
+        self.note_store(reached, written, len(values), values.dtype.itemsize, active, undefined, given)
         scatter(self.window(space).view(reached.unit), reached.unit, written, chosen)
         if ordering != "weak" and self.causality.is_released_to and space in _COMMON:
             self._release(reached, space, size)

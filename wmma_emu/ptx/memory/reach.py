@@ -6,20 +6,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.memory.races import Touch
+from wmma_emu.ptx.memory.races.touch import Touch
 from wmma_emu.ptx.memory.windows import Located
 
 __all__ = ["Reached"]
 
 
 class Reached(NamedTuple):
-    """An access whose bytes are found: ``length`` elements of ``size`` bytes in one space."""
+    """An access whose bytes are found: ``length`` elements of ``size`` bytes in one space.
+
+    ``found`` is the range of the heap that they lie in, -1 if they lie in several, or in none.
+    """
 
     where: Located
     touch: Touch
     space: str
     size: int
     length: int
+    found: int = -1
 
     @property
     def unit(self) -> int:

@@ -15,7 +15,9 @@ from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.heap_window import HeapWindow
 from wmma_emu.ptx.memory.masks import any_of, fit, narrowest, pick, wide
 from wmma_emu.ptx.memory.places import BASES
-from wmma_emu.ptx.memory.races import Races, Touch
+from wmma_emu.ptx.memory.races.chunk import ChunkRaces
+from wmma_emu.ptx.memory.races.launch import LaunchRaces
+from wmma_emu.ptx.memory.races.touch import Touch, strength_of
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.shadow import Shadow
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.memory.mbarriers import Mbarriers
 
 __all__ = ["Spaces"]
+
+_SCOPES = ("cta", "cluster", "gpu", "sys")
 
 _MATRICES = ("ldmatrix", "wmma", "wgmma")
 """What reads matrices, in which there is no padding: every byte has to be written."""
@@ -51,6 +55,8 @@ class Spaces:
     causality : CausalityOrder
     checks : frozenset of str
         What is looked for: names of `CHECKS`.
+    races : LaunchRaces, optional
+        What earlier chunks of the launch did to global memory; without it, all of global memory is watched from now.
     fill : Fill
         What shared and local memory hold in the beginning.
 
@@ -63,7 +69,8 @@ class Spaces:
     def __init__(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads,
         dynamic_shared_bytes: int, findings: Findings, causality: CausalityOrder,
-        checks: frozenset[str] = frozenset(CHECKS), fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
+        checks: frozenset[str] = frozenset(CHECKS), races: LaunchRaces | None = None,
+        fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
     ) -> None:  # fmt: skip
         self.checks = checks
         self.program, self.threads, self.causality, self.heap = program, threads, causality, heap
@@ -81,8 +88,11 @@ class Spaces:
         self.reporter = Reporter(program, heap, threads, findings)
         self.shared_shadow = Shadow(self.shared, self.reporter, checks)
         self.local_shadow = Shadow(self.local, self.reporter, checks)
-        may_race = "races" in checks and warps > 1 and self.shared.size > 0
-        self.races = Races(self.shared, warps, self.reporter, causality) if may_race else None
+        self.races: ChunkRaces | None = None
+        if "races" in checks:
+            races = LaunchRaces(heap, causality) if races is None else races
+            self.races = ChunkRaces(races, self.shared, causality, self.reporter, threads)
+        self._strengths: dict[tuple[int, str], int] = {}
         self.copies: AsyncCopies | None = None
         self.mbarriers: Mbarriers | None = None
         self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
@@ -148,18 +158,32 @@ class Spaces:
             who = True if mask is None else any_of(mask)
             self.causality.before_write(np.broadcast_to(who, self.threads.shape))
         touch = Touch(
-            instruction, where.positions, addresses, total, units_of(total, alignment),
-            mask, self.causality.now.copy(), ordering != "weak",
-        )  # fmt: skip
-        return Reached(where, touch, space, size, count)
+            instruction, where.positions, addresses, total, units_of(total, alignment), mask
+        )
+        if self.races is not None and space in ("global", "shared"):
+            touch = self._timed(touch, ordering, space)
+        return Reached(where, touch, space, size, count, self.globals.found if space == "global" else -1)
+
+    def _timed(self, touch: Touch, ordering: str, space: str) -> Touch:
+        """Say when an access is made, and how strong it is."""
+        if ordering != "weak" or touch.instruction.mnemonic == "mbarrier":
+            self.races.synchronised += 1  # type: ignore[union-attr]
+        key = id(touch.instruction), space
+        strength = self._strengths.get(key)
+        if strength is None:
+            scope = next((x for x in touch.instruction.modifiers if x in _SCOPES), "")
+            polls = id(touch.instruction) in self.races.polling  # type: ignore[union-attr]
+            strength = self._strengths[key] = strength_of(ordering, scope, space, polls=polls)
+        stamps, times = self.races.now()  # type: ignore[union-attr]
+        return touch._replace(stamps=stamps, times=times, strength=strength)
 
     def note_load(self, reached: Reached, active: Active, *, writes_too: bool = False) -> Array | None:
         """Check that what is read was written, is not on its way, and is in no race; return where it is undefined.
 
         What ``writes_too`` in the same instruction is checked for races as a write.
         """
-        if reached.space == "shared" and self.races is not None and not writes_too:
-            self.races.read(reached.touch, active)
+        if self.races is not None and not writes_too:
+            self.races.read(reached, active)
         shadow = self._shadows.get(reached.space)
         if shadow is None:
             return None
@@ -178,11 +202,14 @@ class Spaces:
 
     def note_store(
         self, reached: Reached, written: NDArray[np.int64], count: int, size: int, active: Active,
-        undefined: Array | None,
+        undefined: Array | None, values: Array | None = None,
     ) -> None:  # fmt: skip
-        """Check that a write is in no race and touches nothing that is on its way, and note what is written."""
-        if reached.space == "shared" and self.races is not None:
-            self.races.write(reached.touch, active)
+        """Check that a write is in no race and touches nothing that is on its way, and note what is written.
+
+        ``values`` are those of the store, before lanes are put into another order; None where they are computed.
+        """
+        if self.races is not None:
+            self.races.write(reached, active, values, self.window(reached.space).view)
         shadow = self._shadows.get(reached.space)
         if shadow is not None:
             touch = reached.touch

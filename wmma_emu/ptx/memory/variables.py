@@ -64,6 +64,11 @@ class ModuleMemory:
         found, at = self._find(symbol.space, symbol.offset)
         return at + symbol.offset - found.offset
 
+    def position_at(self, space: str, offset: int) -> int:
+        """Position in the heap of a byte of the module's global or constant memory."""
+        found, at = self._find(space, offset)
+        return at + offset - found.offset
+
     def read(self, name: str) -> NDArray[np.uint8]:
         """Return the bytes of a variable as the last launch left them, as a view that may be written.
 

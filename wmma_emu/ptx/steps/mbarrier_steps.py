@@ -82,7 +82,7 @@ def _visits(
     if space == "shared" and write:
         memory.note_store(reached, positions, 1, 8, active, None)
     elif space == "shared" and memory.races is not None:
-        memory.races.read(reached.touch, active)
+        memory.races.read(reached, active)
     visits = _Visits(positions, *np.nonzero(mask))
     if exists:
         made = mbarriers_of(memory).exist(positions)
@@ -203,7 +203,9 @@ def _wait(instruction: Instruction) -> Step:
         given = state.read(phase, "u32" if by_parity else "b64")
         parities = given & given.dtype.type(1) if by_parity else given >> np.uint64(63)
         barriers, visits = mbarriers_of(state.memory), _visits(state, instruction, address, active, write=False)
-        over = visits.only(barriers.parities(visits.positions) != visits.of(parities, state.shape))
+        is_over = barriers.parities(visits.positions) != visits.of(parities, state.shape)
+        barriers.note_waits(instruction, visits.positions, is_over)
+        over = visits.only(is_over)
         barriers.observe(over.positions, over.at, state.live, relaxed=relaxed)
         state.write(target, over.mask(state.shape), active)
 
@@ -238,7 +240,7 @@ def arrive_of_copies(instruction: Instruction, counted: bool) -> Step:
     def step(state: State, active: Active) -> None:
         memory = state.memory
         barriers: Mbarriers = mbarriers_of(memory)
-        now = memory.causality.now.copy()
+        now = None if memory.races is None else memory.races.now()
         visits = _visits(state, instruction, address, active, write=False)
         under_way = copies_of(memory).under_way()
         for position in np.unique(visits.positions).tolist():

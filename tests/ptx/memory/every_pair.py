@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Races by the definition: every pair of accesses to every byte, and what each thread knows of every other."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wmma_emu.ptx.memory.races.touch import BLOCK, SYSTEM, VOLATILE, WEAK
+
+LANES = 32
+
+
+class Knowledge:
+    """The order between the threads of a launch, as a time that each knows of each other: what races ask, written out.
+
+    Threads of a block are its warps of 32 lanes; one chunk of blocks runs at a time.
+    """
+
+    def __init__(self, blocks: int, warps: int) -> None:
+        self.warps, self.count = warps, blocks * warps * LANES
+        self.bits = max((self.count - 1).bit_length(), 1)
+        self.time = np.ones(self.count, np.int64)
+        self.knows = np.zeros((self.count, self.count), np.int64)
+        self.changes = 0
+
+    def begin(self, blocks: list[int]) -> None:
+        self.blocks = np.array(blocks)
+        self.mine = (self.blocks.reshape(-1, 1, 1) * self.warps + np.arange(self.warps).reshape(1, -1, 1)) * LANES
+        self.mine = self.mine + np.arange(LANES)
+        self.shape = self.mine.shape
+
+    @property
+    def now(self) -> np.ndarray:
+        return self.time[self.mine].max(axis=-1).astype(np.int32)
+
+    @property
+    def known(self) -> np.ndarray:
+        """What all lanes of a warp know of all lanes of another of its block, but of themselves."""
+        knows = self.knows.copy()
+        knows[np.arange(self.count), np.arange(self.count)] = np.iinfo(np.int32).max
+        mine = self.mine
+        by_lanes = knows[mine[:, :, None, :, None], mine[:, None, :, None, :]]
+        return np.minimum(by_lanes.min(axis=(-1, -2)), self.now[:, None, :]).astype(np.int32)
+
+    def stamps(self, active: object = None) -> np.ndarray:
+        return (self.time[self.mine] << self.bits | self.mine).astype(np.uint32)
+
+    def unordered(self, stamps: np.ndarray) -> np.ndarray:
+        full = np.broadcast_to(stamps, np.broadcast_shapes(stamps.shape, self.shape))
+        return self._is_unordered(full, np.broadcast_to(self.mine, full.shape))
+
+    def unordered_for(self, stamps: np.ndarray, threads: np.ndarray) -> np.ndarray:
+        return self._is_unordered(stamps, self.mine.reshape(-1)[threads])
+
+    def _is_unordered(self, stamps: np.ndarray, mine: np.ndarray) -> np.ndarray:
+        other = self.threads_of(stamps)
+        time = (stamps >> np.uint32(self.bits)).astype(np.int64)
+        return (time > self.knows[mine, other]) & (other != mine)
+
+    def threads_of(self, stamps: np.ndarray) -> np.ndarray:
+        return (stamps & np.uint32((1 << self.bits) - 1)).astype(np.int64)
+
+    def who(self, stamp: int) -> tuple[int, int, int]:
+        thread = stamp & ((1 << self.bits) - 1)
+        return thread // LANES // self.warps, thread // LANES % self.warps, thread % LANES
+
+    def meet(self, threads: list[int]) -> None:
+        """Threads wait for each other."""
+        told = self.knows[threads].max(axis=0)
+        told[threads] = self.time[threads]
+        self.knows[threads] = told
+        self.time[threads] += 1
+        self.changes += 1
+
+    def hand_over(self, source: int, target: int) -> None:
+        """One thread tells another all that it knows and did."""
+        told = self.knows[source].copy()
+        told[source] = self.time[source]
+        self.time[source] += 1
+        self.knows[target] = np.maximum(self.knows[target], told)
+        self.changes += 1
+
+
+class One(NamedTuple):
+    """An access of one thread to one byte."""
+
+    thread: int
+    time: int
+    write: bool
+    strength: int
+
+
+class EveryPair:
+    """Every access to every byte of some memory, compared with every other."""
+
+    def __init__(self, order: Knowledge, *, is_of_block: bool) -> None:
+        self.order, self.is_of_block = order, is_of_block
+        self.seen: dict[int, list[One]] = {}
+
+    def access(
+        self, threads: list[int], positions: list[int], size: int, values: list[bytes], before: bytes, write: bool,
+        strength: int,
+    ) -> tuple[set[int], set[int]]:  # fmt: skip
+        """Return the threads that are in a race, and those that are in one of equal bytes alone."""
+        order, size_of_block = self.order, self.order.warps * LANES
+        races, equals = set(), set()
+        for thread, position, value in zip(threads, positions, values, strict=True):
+            for i in range(size):
+                for old in self.seen.get(position + i, ()):
+                    if not (write or old.write) or old.thread == thread:
+                        continue
+                    if old.time <= order.knows[thread, old.thread]:
+                        continue
+                    if not in_conflict(strength, old.strength, thread // size_of_block == old.thread // size_of_block):
+                        continue
+                    both = write and old.write and max(strength, old.strength) < BLOCK
+                    same = both and value[i] == before[position + i]
+                    (equals if same else races).add(thread)
+        if write:
+            self._at_once(threads, positions, size, values, strength, races, equals)
+        for thread, position in zip(threads, positions, strict=True):
+            for i in range(size):
+                one = One(thread, int(order.time[thread]), write, strength)
+                self.seen.setdefault(position + i, []).append(one)
+        return races, equals - races
+
+    def _at_once(self, threads, positions, size, values, strength, races, equals) -> None:
+        size_of_block = self.order.warps * LANES
+        for thread, position, value in zip(threads, positions, values, strict=True):
+            for other, where, given in zip(threads, positions, values, strict=True):
+                if other == thread or not position < where + size or not where < position + size:
+                    continue
+                if not in_conflict(strength, strength, thread // size_of_block == other // size_of_block):
+                    continue
+                if given != value or strength >= BLOCK:
+                    races.update((thread, other))
+                elif thread // LANES != other // LANES:
+                    equals.update((thread, other))
+
+
+def in_conflict(one: int, other: int, same_block: bool) -> bool:
+    """Whether two accesses of these strengths are in conflict if nothing orders them."""
+    if WEAK in (one, other) or one == other == VOLATILE:
+        return True
+    return not same_block and not (one == other == SYSTEM)

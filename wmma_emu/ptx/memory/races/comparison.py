@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""An access against those that are noted: with which of them it is in a race, and which it does not stand for."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.races.coding import Coding
+from wmma_emu.ptx.memory.races.crowds import Crowds
+from wmma_emu.ptx.memory.races.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Order
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["Comparison", "Verdict"]
+
+_Mask = NDArray[np.bool_]
+
+
+class Verdict(NamedTuple):
+    """What a comparison says of each granule and thread, (granules, ..., G, W, 32).
+
+    ``bad`` is in a race; ``strong`` with a strong access that is no plain store; ``kept`` has to be kept beside what
+    comes: it is not ordered before it, or in conflict with more. ``old`` are the numbers.
+    """
+
+    old: Array
+    bad: _Mask
+    strong: _Mask
+    kept: _Mask
+
+
+class Comparison:
+    """Compares accesses of a chunk with noted ones.
+
+    Parameters
+    ----------
+    order : Order
+    coding : Coding
+    crowds : Crowds
+    is_of_block : bool
+        Whether only threads of one block come to the same granule: shared memory.
+    """
+
+    def __init__(self, order: Order, coding: Coding, crowds: Crowds, *, is_of_block: bool) -> None:
+        self.order, self.coding, self.crowds, self.is_of_block = order, coding, crowds, is_of_block
+
+    def __call__(self, old: Array, mine: Array, strength: int) -> Verdict | None:
+        """Compare ``old`` numbers (granules, ..., threads or narrower) with those of what comes, ``mine``.
+
+        None where nothing is noted but what the same thread did at the same time.
+        """
+        if not old.any():
+            return None
+        other = (old != mine) & (old != 0)
+        if not other.any():
+            return None
+        old = np.broadcast_to(old, other.shape)
+        coding = self.coding
+        chains = coding.are_chains(old)
+        some = bool((chains & other).any())
+        single = np.where(chains, coding.dtype.type(0), old) if some else old
+        unordered = self.order.unordered(coding.stamps(single))
+        strengths = coding.strengths(single)
+        bad = unordered if strength == WEAK else unordered & self._conflict(single, strengths, mine, strength)
+        kept = unordered | ((strengths < strength) & (single != 0)) if strength else unordered
+        strong = bad & (strengths >= BLOCK)
+        verdict = Verdict(old, bad, strong, kept)
+        return self._with_chains(verdict, np.flatnonzero(chains & other), mine, strength) if some else verdict
+
+    def _with_chains(self, verdict: Verdict, index: NDArray[np.int64], mine: Array, strength: int) -> Verdict:
+        """Compare with every member of the chains at some places."""
+        bad, strong, kept = (np.array(x) for x in verdict[1:])
+        heads = self.coding.heads(verdict.old.reshape(-1)[index])
+        if strength >= BLOCK and (self.is_of_block or strength == SYSTEM):
+            at_ease = self.crowds.weakest(heads) >= (BLOCK if self.is_of_block else SYSTEM)
+            kept.reshape(-1)[index[at_ease]] = True
+            index, heads = index[~at_ease], heads[~at_ease]
+        mine = np.broadcast_to(mine, verdict.old.shape).reshape(-1)[index]
+        threads = index % self._threads
+        for which, members in self.crowds.pairs(heads, self.shortened):
+            unordered = self.order.unordered_for(self.coding.stamps(members), threads[which])
+            strengths = self.coding.strengths(members)
+            races = unordered & self._conflict(members, strengths, mine[which], strength)
+            bad.reshape(-1)[index[which[races]]] = True
+            strong.reshape(-1)[index[which[races & (strengths >= BLOCK)]]] = True
+            kept.reshape(-1)[index[which[unordered | (strengths < strength)]]] = True
+        return verdict._replace(bad=bad, strong=strong, kept=kept)
+
+    def are_of_others(self, old: Array, mine: Array) -> _Mask:
+        """Say which numbers are not those of the same thread: chains, and accesses of other threads."""
+        coding, order = self.coding, self.order
+        others = order.threads_of(coding.stamps(old)) != order.threads_of(coding.stamps(mine))
+        return np.asarray((old != 0) & (old != mine) & (others | coding.are_chains(old)))
+
+    def racing(self, number: int, mine: int, strength: int, thread: int) -> list[int]:
+        """List the stamps among those of one granule with which an access of one thread is in a race."""
+        coding = self.coding
+        one = np.array([number], coding.dtype)
+        members = self.crowds.members(int(coding.heads(one)[0])) if coding.are_chains(one)[0] else one
+        unordered = self.order.unordered_for(coding.stamps(members), np.full(len(members), thread))
+        mine_too = np.full(len(members), mine, coding.dtype)
+        bad = unordered & self._conflict(members, coding.strengths(members), mine_too, strength)
+        return [int(x) for x in coding.stamps(members)[bad]]
+
+    def shortened(self, members: Array) -> Array:
+        """Keep the last access of each thread and strength: those before it are ordered before it."""
+        threads = self.order.threads_of(self.coding.stamps(members))
+        keys = threads * 4 + self.coding.strengths(members).astype(np.int64)
+        _, last = np.unique(keys[::-1], return_index=True)
+        return members[np.sort(len(members) - 1 - last)]
+
+    @property
+    def _threads(self) -> int:
+        blocks, warps = self.order.now.shape
+        return int(blocks * warps * 32)
+
+    def _conflict(self, old: Array, strengths: Array, mine: Array, strength: int) -> Array:
+        """Say which accesses are in conflict if nothing orders them: all but strong ones within their scopes."""
+        if strength == WEAK:
+            return np.ones(old.shape, np.bool_)
+        weak = strengths == WEAK
+        if strength == VOLATILE:
+            weak = weak | (strengths == VOLATILE)
+        if self.is_of_block or (strength == SYSTEM and not (strengths == BLOCK).any()):
+            return np.asarray(weak)
+        narrow = (strengths == BLOCK) | (strength == BLOCK)
+        size = self.order.now.shape[1] * 32
+        coding = self.coding
+        elsewhere = self.order.threads_of(coding.stamps(old)) // size != self.order.threads_of(
+            coding.stamps(np.broadcast_to(mine, old.shape))
+        ) // size
+        return np.asarray(weak | (narrow & elsewhere))

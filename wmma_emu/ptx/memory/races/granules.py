@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""One number for each granule of some bytes: of four bytes, or of two or one where accesses are as small as that."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.access import gather, scatter, view_of
+from wmma_emu.ptx.memory.masks import pick, wide
+from wmma_emu.ptx.memory.races.touch import Touch
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["Granules", "chosen_of"]
+
+_LARGEST = 4
+
+
+class Granules:
+    """Numbers, 0 at first, for the granules of ``size`` bytes that begin at the position ``base``.
+
+    Pages of zeros are the system's until they are touched: what nobody accesses costs nothing.
+
+    Examples
+    --------
+    >>> granules = Granules(0, 64, np.dtype(np.uint32))
+    >>> granules.refine(2)
+    >>> granules.size, len(granules.flat)
+    (2, 32)
+    """
+
+    def __init__(self, base: int, size: int, dtype: np.dtype[Any]) -> None:
+        self.base, self.size = base & -32, _LARGEST
+        count = -(-(base + size - self.base) // 32) * 32 // _LARGEST
+        self.flat: Array = np.zeros(count, dtype)
+
+    def refine(self, wanted: int) -> None:
+        """Make the granules as small as an access is."""
+        if wanted < self.size:
+            self.flat, self.size = np.repeat(self.flat, self.size // wanted), wanted
+
+    def widen(self, flat: Array) -> None:
+        """Put the same numbers in a wider type."""
+        self.flat = flat
+
+    def _geometry(self, touch: Touch) -> tuple[int, int, int]:
+        item = self.flat.dtype.itemsize
+        scale = item // self.size
+        return scale, min(touch.unit * scale, 16), touch.size // self.size
+
+    def _scaled(self, positions: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
+        offsets = positions - self.base if self.base else positions
+        return offsets * scale if scale > 1 else offsets
+
+    def get(self, touch: Touch, positions: NDArray[np.int64]) -> Array:
+        """Read the numbers of an access at some positions: (granules of the access, *positions)."""
+        scale, unit, count = self._geometry(touch)
+        view = view_of(self.flat.view(np.uint8), unit)
+        return gather(view, unit, self._scaled(positions, scale), self.flat.dtype.itemsize, count)
+
+    def put(self, touch: Touch, positions: NDArray[np.int64], values: Array) -> None:
+        """Write the same number for all granules of an access, one for each position."""
+        scale, unit, count = self._geometry(touch)
+        view: NDArray[Any] = view_of(self.flat.view(np.uint8), unit)
+        scatter(view, unit, self._scaled(positions, scale), np.broadcast_to(values, (count, *values.shape)))
+
+    def places(self, touch: Touch, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Index of every granule of an access, (granules of the access, *positions)."""
+        first = (positions - self.base) // self.size
+        steps = np.arange(touch.size // self.size).reshape(-1, *(1,) * first.ndim)
+        return np.asarray(first + steps)
+
+
+def chosen_of(touch: Touch, positions: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
+    """Give the positions and the values of the threads that take part, each in one list, or whole where all do."""
+    if touch.mask is None:
+        shape = np.broadcast_shapes(positions.shape, values.shape)
+        return wide(positions, shape), wide(values, shape)
+    shape = np.broadcast_shapes(positions.shape, values.shape, touch.mask.shape)
+    index = np.flatnonzero(wide(touch.mask, shape))
+    return pick(positions, shape, index), pick(values, shape, index)

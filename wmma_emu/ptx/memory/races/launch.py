@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Races on global memory: one region for each range of the heap that a launch may write, through all its chunks."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.places import HEAP
+from wmma_emu.ptx.memory.races.region import Region
+from wmma_emu.ptx.memory.races.reports import RaceReports
+from wmma_emu.ptx.memory.races.sides import Sides
+from wmma_emu.ptx.memory.races.touch import Order, Touch
+from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.memory.words import place_in_heap
+from wmma_emu.ptx.program.written import Written
+from wmma_emu.ptx.threads import Threads
+
+__all__ = ["LaunchRaces", "UnwatchedWriteError", "ranges_written"]
+
+
+class UnwatchedWriteError(Exception):
+    """A store came to a range of the heap of which it was thought that nobody writes it: the launch begins anew."""
+
+    def __init__(self, found: frozenset[int]) -> None:
+        super().__init__("a range is written that was thought to be read only")
+        self.found = found
+
+
+def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> frozenset[int]:
+    """Return the indices of the heap's ranges that a launch may write, as far as can be told before it."""
+    if written.anything:
+        return frozenset(range(len(heap.ranges)))
+    addresses = [int.from_bytes(parameters[x : x + 8], "little") - HEAP for x in written.parameters]
+    positions = [x for x in addresses if 0 <= x < len(heap.buffer)]
+    positions += [heap.variables.position_at("global", x) for x in written.variables]
+    return frozenset(found for x in positions if (found := heap.range_at(x)) >= 0)
+
+
+class LaunchRaces:
+    """The watched ranges of the heap.
+
+    Parameters
+    ----------
+    heap : GlobalMemory
+        All arrays are mapped.
+    order : Order
+    watched : frozenset of int
+        Indices of ranges; all, if None.
+    polling : frozenset of int
+        Instructions, by `id`, that are loads in loops which wait for their value.
+    """
+
+    def __init__(self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None, polling: frozenset[int] = frozenset()) -> None:
+        self._heap, self._order, self.polling = heap, order, polling
+        ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
+        self.watched = frozenset(ranges) if watched is None else watched
+        self._regions: dict[int, tuple[Region, Sides]] = {}
+
+    def end_chunk(self) -> None:
+        """Note what was only listed: other blocks come."""
+        for region, _ in self._regions.values():
+            region.end_chunk()
+
+    def of(
+        self, found: int, touch: Touch, write: bool, reporter: Reporter, threads: Threads
+    ) -> list[tuple[Region, Touch]]:
+        """Find the regions of an access, each with the part that falls into it; ``found`` is its range, -1 for several.
+
+        Raises
+        ------
+        UnwatchedWriteError
+        """
+        if found >= 0:
+            if found in self.watched:
+                return [(self._region(found, reporter, threads), touch)]
+            if write and (touch.mask is None or touch.mask.any()):
+                raise UnwatchedWriteError(frozenset((found,)))
+            return []
+        parts, lost = [], set[int]()
+        used = np.ones((1, 1, 1), np.bool_) if touch.mask is None else touch.mask
+        for i in range(len(self._heap.ranges)) if write else sorted(self.watched):
+            r = self._heap.ranges[i]
+            mask: NDArray[np.bool_] = (touch.positions >= r.lo) & (touch.positions < r.hi) & used
+            if not mask.any():
+                continue
+            if i in self.watched:
+                positions = np.where(mask, touch.positions, r.lo & -32)
+                parts.append((self._region(i, reporter, threads), touch._replace(positions=positions, mask=mask)))
+            else:
+                lost.add(i)
+        if lost:
+            raise UnwatchedWriteError(frozenset(lost))
+        return parts
+
+    def sides_of(self, region: Region) -> Sides:
+        """Give what is remembered of the accesses to a region."""
+        return next(sides for x, sides in self._regions.values() if x is region)
+
+    def _region(self, i: int, reporter: Reporter, threads: Threads) -> Region:
+        known = self._regions.get(i)
+        if known is None:
+            r = self._heap.ranges[i]
+            sides = Sides()
+            region = Region(r.lo, r.hi - r.lo, self._order, _nothing, is_of_block=False)
+            known = self._regions[i] = region, sides
+        region, sides = known
+        if region.chunk is not threads:
+            region.chunk = threads
+            region.report = RaceReports(
+                self._order, reporter, threads, sides, lambda x: place_in_heap(self._heap, x), lambda x: HEAP + x
+            )
+        return region
+
+
+def _nothing(*_: object) -> None:
+    """No chunk has begun."""

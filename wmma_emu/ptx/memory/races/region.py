@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: MIT
+"""Some memory of which every access is noted: the shared memory of a chunk of blocks, or one range of the heap."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.access import gather
+from wmma_emu.ptx.memory.masks import any_of, wide
+from wmma_emu.ptx.memory.races.coding import Coding
+from wmma_emu.ptx.memory.races.comparison import Comparison, Verdict
+from wmma_emu.ptx.memory.races.crowds import Crowds
+from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
+from wmma_emu.ptx.memory.races.touch import BLOCK, LATER, WEAK, Order, Touch
+from wmma_emu.ptx.threads import Active, Array
+
+__all__ = ["Race", "Region"]
+
+_LONGEST_LOG = 128
+_MANY = 1 << 13
+"""Bytes of addresses from which on a list of them costs more than the stamps: the pages are not the system's again."""
+
+_Mask = NDArray[np.bool_]
+
+
+class Race:
+    """A race that was found: ``bad`` threads of an access, each of whose bytes another one has accessed.
+
+    ``verb`` says what the other did, "wrote" or "read"; ``equal`` that both store the same bytes; ``other`` gives
+    stamps of what is at the same place, of which it is in a race with, for a place (granule, ..., G, W, lane); None
+    where the other is another thread in the same instruction.
+    """
+
+    def __init__(
+        self, touch: Touch, bad: _Mask, verb: str, write: bool, equal: bool,
+        other: Callable[[tuple[int, ...]], list[int]] | None,
+    ) -> None:  # fmt: skip
+        self.touch, self.bad, self.verb, self.write, self.equal, self.other = touch, bad, verb, write, equal, other
+
+
+class Region:
+    """Who wrote and who read each granule of some bytes last.
+
+    A granule is four bytes until an access of one or two bytes comes, from then on as small as that: bytes side by
+    side, written by two threads, are no race. What is noted is replaced only by what comes after it and is in conflict
+    with as much; accesses that nothing orders stand side by side, in chains. Reads are only listed until a write comes
+    that they are not known to precede: between two barriers without a write, they cost nothing.
+
+    Parameters
+    ----------
+    base, size : int
+        Position of the first byte, and how many there are.
+    order : Order
+    report : callable
+        Takes each `Race`.
+    is_of_block : bool
+        Whether only threads of one block come to the same granule: shared memory.
+    origin : callable
+        Gives the positions of a touch that was listed without them.
+    version : callable
+        Gives a number that changes whenever a thread comes to know of more.
+    """
+
+    def __init__(
+        self, base: int, size: int, order: Order, report: Callable[[Race, Active], None], *, is_of_block: bool,
+        origin: Callable[[Array], NDArray[np.int64]] | None = None, version: Callable[[], int] = lambda: 0,
+    ) -> None:  # fmt: skip
+        self.order, self.report, self.version, self._origin = order, report, version, origin
+        self.chunk: object = None
+        self._is_of_block = is_of_block
+        coding = Coding(np.dtype(np.uint32))
+        self._compare = Comparison(order, coding, Crowds(coding.dtype), is_of_block=is_of_block)
+        self._writes, self._reads = (Granules(base, size, coding.dtype) for _ in range(2))
+        self._is_written = self._is_read = False
+        self._log: list[tuple[Touch, int]] = []
+        self._noted_writes, self._noted_reads = np.zeros((2, *order.now.shape), np.int32)
+
+    def end_chunk(self) -> None:
+        """Note reads that are only listed: other blocks come."""
+        self._flush()
+
+    def read(self, touch: Touch, active: Active) -> None:
+        """Check a read against the writes, and list it."""
+        self._refine(touch)
+        if self._is_written and not self._is_settled(self._noted_writes):
+            verdict = self._verdict(self._writes, touch)
+            if verdict is not None:
+                self._note(touch, verdict, verdict.bad, "wrote", active, write=False)
+        if self._is_settled(self._noted_reads):
+            self._log.clear()
+        self._notice(self._noted_reads, touch, active)
+        few = touch.addresses.nbytes <= _MANY
+        later = few and self._origin is not None
+        self._log.append((touch._replace(positions=LATER) if later else touch, self.version()))
+        if not few or len(self._log) > _LONGEST_LOG:
+            self._flush()
+
+    def write(self, touch: Touch, active: Active, *, values: Array | None = None, view: Array | None = None) -> None:
+        """Check a write against writes and reads, and note it.
+
+        ``values`` are (elements, ..., threads or narrower), ``view`` the bytes as they are before it, in elements of
+        the access's unit: where several store the same, it is another kind of race.
+        """
+        new = None if values is None or view is None else (values, view)
+        verdict = self.check_write(touch, active, new)
+        self._stamp(touch, active, verdict, values)
+
+    def check_write(self, touch: Touch, active: Active, new: tuple[Array, Array] | None = None) -> Verdict | None:
+        """Check a write against what was written and read before it."""
+        self._refine(touch)
+        verdict = None
+        if self._is_written and not self._is_settled(self._noted_writes):
+            verdict = self._verdict(self._writes, touch)
+            if verdict is not None and verdict.bad.any():
+                self._note_writes(touch, verdict, active, new)
+        if self._is_settled(self._noted_reads):
+            self._log.clear()
+        else:
+            self._flush()
+            if self._is_read:
+                found = self._verdict(self._reads, touch)
+                if found is not None:
+                    self._note(touch, found, found.bad, "read", active, write=True)
+                    self._forget(touch, found)
+        return verdict
+
+    def arrive(self, touch: Touch, active: Active) -> None:
+        """Note a write that was checked before it was on its way."""
+        self._refine(touch)
+        is_known = not self._is_written or self._is_settled(self._noted_writes)
+        self._stamp(touch, active, None if is_known else self._verdict(self._writes, touch), None)
+
+    def _stamp(self, touch: Touch, active: Active, verdict: Verdict | None, values: Array | None) -> None:
+        self._notice(self._noted_writes, touch, active)
+        mine = self._coded(touch)
+        again = self._put(self._writes, touch, mine, verdict)
+        self._is_written = True
+        if again is not None and (touch.strength < BLOCK or not self._is_of_block):
+            self._note_collisions(touch, again, active, mine, values)
+
+    def _forget(self, touch: Touch, verdict: Verdict) -> None:
+        """Forget chains of reads that come before a weak write: whatever it is ordered before, they are."""
+        if touch.strength != WEAK:
+            return
+        over = self._compare.coding.are_chains(verdict.old)
+        if over.any():
+            slots = np.broadcast_to(self._reads.places(touch, self._positions(touch)), over.shape)
+            gone = slots[over & ~verdict.kept]
+            self._reads.flat[gone[~np.isin(gone, slots[over & verdict.kept])]] = 0
+
+    # What an access is compared with, and what is noted of it.
+
+    def _coded(self, touch: Touch) -> Array:
+        stamps = touch.stamps
+        if stamps is None:
+            raise TypeError("an access without stamps")
+        coding = self._compare.coding
+        if (stamps.dtype.itemsize > 4 and coding.dtype.itemsize == 4) or int(stamps.max()) > coding.largest:
+            self._recode()
+            coding = self._compare.coding
+        return coding.access(stamps, touch.strength)
+
+    def _recode(self) -> None:
+        """Go on with numbers of 64 bits."""
+        old, new = self._compare.coding, Coding(np.dtype(np.uint64))
+        for granules in (self._writes, self._reads):
+            granules.widen(new.recoded(granules.flat, old))
+        self._compare.coding = new
+        self._compare.crowds.recode(lambda values: new.recoded(values, old))
+
+    def _verdict(self, granules: Granules, touch: Touch) -> Verdict | None:
+        mine = self._coded(touch)
+        old = granules.get(touch, self._positions(touch))
+        if touch.mask is not None and old.any():
+            old = np.where(touch.mask, old, old.dtype.type(0))
+        return self._compare(old, mine, touch.strength)
+
+    def _put(self, granules: Granules, touch: Touch, mine: Array, verdict: Verdict | None) -> _Mask | None:
+        """Note an access beside what the verdict keeps; return where several threads did so at once."""
+        positions = self._positions(touch)
+        places, values = chosen_of(touch, positions, mine)
+        granules.put(touch, places, values)
+        now = granules.get(touch, positions)
+        clash = now != mine
+        if touch.mask is not None:
+            clash &= touch.mask
+        kept = None if verdict is None or not verdict.kept.any() else verdict.kept
+        several = bool(clash.any())
+        if not several and kept is None:
+            return None
+        shape = np.broadcast_shapes(clash.shape, mine.shape, () if kept is None else kept.shape)
+        concerned = np.broadcast_to(clash, shape)
+        if kept is not None:
+            concerned = concerned | kept
+        slots = np.broadcast_to(granules.places(touch, positions), shape)
+        again = np.isin(slots, np.unique(slots[concerned])) if several else concerned
+        if touch.mask is not None:
+            again = again & touch.mask
+        old = None if kept is None else np.where(kept, verdict.old, verdict.old.dtype.type(0))[again]  # type: ignore[union-attr]
+        self._join(granules, slots[again], np.broadcast_to(mine, shape)[again], old)
+        return again if several else None
+
+    def _join(self, granules: Granules, slots: NDArray[np.int64], values: Array, old: Array | None) -> None:
+        """Let accesses stand side by side in their granules, behind the ``old`` ones that are kept (0: none)."""
+        coding, crowds = self._compare.coding, self._compare.crowds
+        order = np.lexsort((values, slots))
+        slots, values = slots[order], values[order]
+        fresh = np.append(True, (slots[1:] != slots[:-1]) | (values[1:] != values[:-1]))
+        before = None
+        if old is not None:
+            begins = np.flatnonzero(np.append(True, slots[1:] != slots[:-1]))
+            before = np.maximum.reduceat(old[order], begins)
+        slots, values = slots[fresh], values[fresh]
+        unique, group = np.unique(slots, return_inverse=True)
+        heads = np.zeros(len(unique), np.int64)
+        if before is not None:
+            chains = coding.are_chains(before)
+            heads[chains] = coding.heads(before[chains])
+            single = np.flatnonzero(~chains & (before != 0))
+            if len(single):
+                first = before[single]
+                heads[single] = crowds.append(
+                    np.zeros(len(single), np.int64), np.arange(len(single)), first, coding.strengths(first)
+                )
+            known = (heads > 0) & (crowds.last(heads) == values[np.searchsorted(slots, unique)])
+            known &= np.bincount(group) == 1
+            if known.any():
+                granules.flat[unique[known]] = coding.chains(heads[known])
+                left = ~known[group]
+                if not left.any():
+                    return
+                slots, values, heads, unique = slots[left], values[left], heads[~known], unique[~known]
+                group = np.unique(slots, return_inverse=True)[1]
+        granules.flat[unique] = coding.chains(crowds.append(heads, group, values, coding.strengths(values)))
+
+    def _flush(self) -> None:
+        """Note the reads that are only listed."""
+        for touch, version in self._log:
+            positions = self._positions(touch)
+            touch = touch._replace(positions=positions)
+            self._refine(touch)
+            mine = self._coded(touch)
+            verdict = None
+            if self._is_read:
+                old = self._reads.get(touch, positions)
+                if touch.mask is not None:
+                    old = np.where(touch.mask, old, old.dtype.type(0))
+                if version == self.version():
+                    verdict = self._compare(old, mine, touch.strength)
+                elif old.any():  # what is ordered now need not have been ordered then
+                    other = self._compare.are_of_others(old, mine)
+                    verdict = Verdict(np.broadcast_to(old, other.shape), other, other, other)
+            self._put(self._reads, touch, mine, verdict)
+            self._is_read = True
+        self._log.clear()
+
+    def _positions(self, touch: Touch) -> NDArray[np.int64]:
+        if touch.positions.size or self._origin is None:
+            return touch.positions
+        positions = self._origin(touch.addresses)
+        return positions if touch.mask is None else np.where(touch.mask, positions, np.int64(0))
+
+    def _refine(self, touch: Touch) -> None:
+        wanted = min(touch.size, touch.unit)
+        if wanted < self._writes.size:
+            self._writes.refine(wanted)
+            self._reads.refine(wanted)
+
+    # Whether all that was noted comes before all that comes now.
+
+    def _is_settled(self, noted: NDArray[np.int32]) -> bool:
+        if not self._is_of_block:
+            return False
+        if not noted.any():
+            return True
+        order = self.order
+        if (order.known >= noted[:, None, :]).all():
+            noted[:] = 0
+            return True
+        return False
+
+    def _notice(self, noted: NDArray[np.int32], touch: Touch, active: Active) -> None:
+        if not self._is_of_block or touch.times is None:
+            return
+        if active is None:
+            np.maximum(noted, touch.times, out=noted)
+        else:
+            np.maximum(noted, np.where(any_of(active).any(axis=-1), touch.times, 0), out=noted)
+
+    # What is said of it.
+
+    def _note(self, touch: Touch, verdict: Verdict, bad: _Mask, verb: str, active: Active, *, write: bool,
+              equal: bool = False) -> None:  # fmt: skip
+        if not bad.any():
+            return
+        mine, shape = np.broadcast_to(self._coded(touch), verdict.old.shape), self.order.now.shape
+
+        def other(at: tuple[int, ...]) -> list[int]:
+            thread = (at[-3] * shape[1] + at[-2]) * 32 + at[-1]
+            return self._compare.racing(int(verdict.old[at]), int(mine[at]), touch.strength, thread)
+
+        self.report(Race(touch, bad, verb, write, equal, other), active)
+
+    def _note_writes(
+        self, touch: Touch, verdict: Verdict, active: Active, new: tuple[Array, Array] | None
+    ) -> None:  # fmt: skip
+        bad, same = verdict.bad, np.zeros((), np.bool_)
+        if new is not None and touch.strength < BLOCK:
+            values, view = new
+            before = gather(view, touch.unit, touch.positions, self._writes.size, touch.size // self._writes.size)
+            same = (_in_granules(values, self._writes.size, bad.shape[1:]) == before) & ~verdict.strong
+        self._note(touch, verdict, bad & ~same, "wrote", active, write=True)
+        self._note(touch, verdict, bad & same, "wrote", active, write=True, equal=True)
+
+    def _note_collisions(
+        self, touch: Touch, again: _Mask, active: Active, mine: Array, values: Array | None
+    ) -> None:  # fmt: skip
+        """Note where threads wrote one place in the same instruction, what differs and what does not."""
+        slots = np.broadcast_to(self._writes.places(touch, self._positions(touch)), again.shape)[again]
+        order = np.argsort(slots, kind="stable")
+        begins = np.flatnonzero(np.append(True, np.diff(slots[order]) != 0))
+        counts = np.diff(np.append(begins, len(slots)))
+
+        def differs(of: Array) -> _Mask:
+            value = np.broadcast_to(of, again.shape)[again][order]
+            unlike = np.maximum.reduceat(value, begins) != np.minimum.reduceat(value, begins)
+            out = np.empty(len(slots), np.bool_)
+            out[order] = np.repeat(unlike, counts)
+            return out
+
+        raced = differs(mine)
+        size = self.order.now.shape[1] * 32
+        if touch.strength >= BLOCK:
+            if touch.strength > BLOCK:
+                return
+            raced &= differs(self.order.threads_of(self._compare.coding.stamps(mine)) // size)
+            values = None
+        # CUDA's guide allows lanes of a warp to write one place in one instruction; which of them is left open.
+        several = differs(self.order.threads_of(self._compare.coding.stamps(mine)) // 32)
+        unequal = raced if values is None else raced & differs(_in_granules(values, self._writes.size, again.shape[1:]))
+        for chosen, equal in ((unequal, False), (raced & ~unequal & several, True)):
+            bad = np.zeros(again.shape, np.bool_)
+            bad[again] = chosen
+            if bad.any():
+                self.report(Race(touch, bad, "wrote", True, equal, None), active)
+
+
+def _in_granules(values: Array, size: int, shape: tuple[int, ...]) -> Array:
+    """Give the bytes of a store, (elements, ...), as numbers of the granules: (granules, *shape)."""
+    full = np.ascontiguousarray(np.moveaxis(wide(values, (len(values), *shape)), 0, -1))
+    return np.moveaxis(full.view(f"u{size}"), -1, 0)
+
+

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""What findings say of a race: both sides, each with its thread, its instruction and its bytes."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from wmma_emu.ptx.memory.races.region import Race
+from wmma_emu.ptx.memory.races.sides import Side, Sides
+from wmma_emu.ptx.memory.races.touch import Order
+from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.threads import Active, Threads
+
+__all__ = ["RaceReports"]
+
+_Who = tuple[int, int, int]
+
+
+class RaceReports:
+    """Makes findings of the races in a region.
+
+    ``place`` gives the words for an address, and ``address`` the address of a position.
+    """
+
+    def __init__(
+        self, order: Order, reporter: Reporter, threads: Threads, sides: Sides, place: Callable[[int], str],
+        address: Callable[[int], int],
+    ) -> None:  # fmt: skip
+        self._order, self._reporter, self._threads, self._sides = order, reporter, threads, sides
+        self._place, self._address = place, address
+
+    def __call__(self, race: Race, active: Active) -> None:
+        """Note one finding for the threads of a race."""
+        touch, bad = race.touch, race.bad
+        shape = np.broadcast_shapes(bad.shape, touch.addresses.shape, self._order.now.shape + (32,))
+        full = np.broadcast_to(bad, shape)
+        if active is not None:
+            full = full & active
+        if not full.any():
+            return
+        threads = np.moveaxis(full.reshape(-1, *shape[-3:]), 0, -1)
+        first = np.unravel_index(int(np.argmax(threads)), threads.shape)
+        at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])
+        mine = (int(self._threads.blocks[int(at[-3])]), int(at[-2]), int(at[-1]))
+        if race.equal and self._reporter.is_race(touch.instruction):
+            return  # which says enough
+        kind = "race of equal bytes" if race.equal else "race"
+
+        def text(_: int) -> str:
+            address = int(np.broadcast_to(touch.addresses, shape[1:])[at[1:]])
+            verb = "writes" if race.write else "reads"
+            here = f"{verb} {touch.size} bytes at {self._place(address)}"
+            if race.other is None:
+                value = "the same" if race.equal else "another"
+                return (
+                    f"{self._name(mine, mine)} {here}; another thread writes {value} value there in the same "
+                    "instruction"
+                )
+            stamps = race.other(tuple(int(x) for x in at))
+            if not stamps:  # pragma: no cover - a verdict has its reason
+                return f"{self._name(mine, mine)} {here}, which another thread {race.verb} too"
+            position = int(np.broadcast_to(touch.positions, shape[1:])[at[1:]])
+            whole = [(self._order.who(x), position) for x in stamps]
+            who, side = self._other(whole, touch.size, race.verb == "wrote")
+            return f"{self._name(mine, who)} {here}; {self._what(who, mine, side, race.verb, address, touch.size)}"
+
+        self._reporter.note(kind, touch.instruction, full.any(axis=0), None, touch.addresses, text)
+
+    def _other(self, whole: list[tuple[_Who, int]], size: int, write: bool) -> tuple[_Who, Side | None]:
+        for who, position in whole:
+            side = self._sides.find(position, size, who, write)
+            if side is not None:
+                return who, side
+        return whole[0][0], None
+
+    def _name(self, who: _Who, other: _Who) -> str:
+        block, warp, lane = who
+        if block != other[0]:
+            return f"block {self._block(block)}"
+        return f"warp {warp}" if warp != other[1] else f"lane {lane} of warp {warp}"
+
+    def _block(self, block: int) -> str:
+        grid = self._threads.grid
+        return str((block % grid.x, block // grid.x % grid.y, block // (grid.x * grid.y)))
+
+    def _what(self, who: _Who, mine: _Who, side: Side | None, verb: str, address: int, size: int) -> str:
+        """Say what the other side did, and what is missing between the two."""
+        if who[0] != mine[0]:
+            name, missing = f"thread {self._thread(who)} of block {self._block(who[0])}", "nothing orders the two"
+        elif who[1] != mine[1]:
+            name, missing = f"warp {who[1]}", "no barrier is between the two"
+        else:
+            name, missing = f"lane {who[2]}", "no __syncwarp() is between the two"
+        where = "there"
+        if side is not None and side.position is not None and (side.size != size):
+            where = f"{side.size} bytes at {self._address(side.position):#x}"
+        line = "" if side is None else f" (line {side.instruction.line}, {side.instruction.opcode})"
+        return f"{name} {verb} {where}{line}, and {missing}"
+
+    def _thread(self, who: _Who) -> str:
+        return str(tuple(int(x) for x in self._threads.name_thread(who[1], who[2])))

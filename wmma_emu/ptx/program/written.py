@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Which parameters and variables of a kernel lead to memory that it may write: where its stores' addresses come from."""
+
+from typing import NamedTuple
+
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Instruction,
+    KernelProgram,
+    Operand,
+    PairOperand,
+    Predicate,
+    Register,
+    Symbol,
+    VectorOperand,
+)
+
+__all__ = ["Written", "written_by"]
+
+_WRITES = ("st", "atom", "red")
+_NO_GLOBALS = ("shared", "shared::cta", "shared::cluster", "local", "param", "param::func")
+
+_LOADED = "loaded"
+"""Where a value comes from that was read from memory: from anywhere."""
+
+_Origin = int | str
+_Origins = dict[int, set[_Origin]]
+
+
+class Written(NamedTuple):
+    """Where the addresses of a kernel's stores and atomics may come from.
+
+    ``parameters`` are offsets of what is loaded from the kernel's parameters, ``variables`` offsets of variables of
+    global memory; ``anything`` says that some address was itself loaded from memory.
+    """
+
+    parameters: frozenset[int]
+    variables: frozenset[int]
+    anything: bool
+
+
+def written_by(program: KernelProgram) -> Written:
+    """Follow parameters through registers to the addresses of stores and atomics.
+
+    A number that was loaded and added to a parameter is taken for an index: only an address in which no parameter and
+    no variable occurs is one that leads anywhere.
+
+    Examples
+    --------
+    >>> from wmma_emu.ptx.program.program import Register
+    >>> pointer, place = Register(0, "%rd1", "b64"), Symbol("param", 8, "k_param_1", 8)
+    >>> load = Instruction("ld.param.u64", "ld", ("param", "u64"), (pointer, AddressOperand(place)), None, 1, 1)
+    >>> store = Instruction("st.global.u64", "st", ("global", "u64"), (AddressOperand(pointer), pointer), None, 2, 1)
+    >>> program = KernelProgram("k", (), 16, (pointer,), (load, store), (), 0, None, 0, None, None, ())
+    >>> written_by(program).parameters
+    frozenset({8})
+    """
+    origins: _Origins = {}
+    flows = [(targets, sources, own) for x in program.instructions for targets, sources, own in _flow(x)]
+    changed = True
+    while changed:
+        changed = False
+        for targets, sources, own in flows:
+            found = own.union(*(origins[s] for s in sources if s in origins))
+            if not found:
+                continue
+            for target in targets:
+                known = origins.setdefault(target, set())
+                if not found <= known:
+                    known |= found
+                    changed = True
+    return _joined([_of_address(x, origins) for x in program.instructions if _may_write_globals(x)])
+
+
+def _joined(addresses: list[set[_Origin]]) -> Written:
+    parameters, variables, anything = set[int](), set[int](), False
+    for address in addresses:
+        named = {x for x in address if isinstance(x, int)}
+        parameters |= {x for x in named if x >= 0}
+        variables |= {~x for x in named if x < 0}
+        anything |= not named
+    return Written(frozenset(parameters), frozenset(variables), anything)
+
+
+def _may_write_globals(instruction: Instruction) -> bool:
+    stores = instruction.mnemonic in _WRITES or (instruction.mnemonic == "wmma" and "store" in instruction.modifiers)
+    return stores and not any(x in _NO_GLOBALS for x in instruction.modifiers)
+
+
+def _of_address(instruction: Instruction, origins: _Origins) -> set[_Origin]:
+    address = next((x for x in instruction.operands if isinstance(x, AddressOperand)), None)
+    if address is None:
+        return set()
+    if isinstance(address.base, Symbol):
+        return _of_symbol(address.base, address.offset) or {_LOADED}
+    return origins.get(address.base.index, set()) if isinstance(address.base, Register) else set()
+
+
+def _of_symbol(symbol: Symbol, offset: int = 0) -> set[_Origin]:
+    """Say where the address of a variable comes from; variables of global memory are counted from -1 down."""
+    return {~symbol.offset} if symbol.space == "global" else set()
+
+
+def _flow(instruction: Instruction) -> list[tuple[tuple[int, ...], tuple[int, ...], set[_Origin]]]:
+    """Say what an instruction writes, of which registers, and from where else."""
+    if not instruction.operands:
+        return []
+    first, *rest = instruction.operands
+    targets = _registers(first)
+    if not targets or isinstance(first, AddressOperand):
+        return []
+    if instruction.mnemonic in ("ld", "ldu") and rest and isinstance(rest[0], AddressOperand):
+        return _loaded(instruction, first, rest[0])
+    if instruction.mnemonic in ("atom", "ldmatrix"):
+        return [(targets, (), {_LOADED})]
+    own = set[_Origin]().union(*(_of_symbol(x) for x in rest if isinstance(x, Symbol)))
+    return [(targets, tuple(r for x in rest for r in _registers(x)), own)]
+
+
+def _loaded(
+    instruction: Instruction, target: Operand | None, address: AddressOperand
+) -> list[tuple[tuple[int, ...], tuple[int, ...], set[_Origin]]]:
+    base = address.base
+    if not (isinstance(base, Symbol) and base.space == "param"):
+        return [(_registers(target), (), {_LOADED})]
+    elements = target.elements if isinstance(target, VectorOperand) else (target,)
+    size = int(instruction.modifiers[-1].lstrip("busf")) // 8
+    return [
+        (_registers(x), (), {base.offset + address.offset + k * size})
+        for k, x in enumerate(elements)
+        if isinstance(x, Register)
+    ]
+
+
+def _registers(operand: object) -> tuple[int, ...]:
+    if isinstance(operand, Register):
+        return (operand.index,)
+    if isinstance(operand, Predicate):
+        return (operand.register.index,)
+    if isinstance(operand, VectorOperand):
+        return tuple(x.index for x in operand.elements if isinstance(x, Register))
+    if isinstance(operand, PairOperand):
+        return tuple(x.index for x in (operand.first, operand.second) if x is not None)
+    return ()
