@@ -28,10 +28,10 @@ class _Unasked(CausalityOrder):
     def complete(self, number: int, blocks: NDArray[np.int64], who: _Mask, live: _Mask) -> None:
         """Keep nothing."""
 
-    def arrive(self, number: int, who: _Mask, live: _Mask) -> None:
+    def arrive(self, number: int, who: _Mask, live: _Mask, *, relaxed: bool = False) -> None:
         """Keep nothing."""
 
-    def tell(self, who: _Mask, live: _Mask) -> tuple[NDArray[np.int32], None]:
+    def tell(self, who: _Mask, live: _Mask, *, relaxed: bool = False) -> tuple[NDArray[np.int32], None]:
         """Tell nothing."""
         return np.zeros_like(self.now), None
 
