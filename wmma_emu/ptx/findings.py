@@ -58,8 +58,18 @@ KINDS = {
         "a GPU stops the kernel, or an array changes that was said to be an input", "memory",
     ),
     "race": Kind(
-        "two warps access the same shared memory, one of them writes, and no barrier is between", "error",
+        "threads of different warps access the same bytes, one of them writes, and nothing orders the two", "error",
         "which of them comes first is left open, and the result with it", "races",
+    ),
+    "race within a warp": Kind(
+        "lanes of one warp access the same bytes, one of them writes, and no __syncwarp() is between", "warning",
+        "PTX orders nothing here; chips execute lanes of a warp that go the same way in step, and compute-sanitizer's "
+        "racecheck calls it a warning", "races",
+    ),
+    "lanes store to one place": Kind(
+        "lanes of one warp store different bytes to one place in one instruction", "warning",
+        "PTX leaves open which of them stays; an NVIDIA H200 keeps the one of the lowest lane of the last 128 bytes, "
+        "always (2026-11-23)", "races",
     ),
     "race of equal bytes": Kind(
         "threads store the same bytes to the same place, and nothing orders the stores", "note",
