@@ -23,6 +23,7 @@ __all__ = [
     "UnsupportedInstructionError",
     "UnverifiedModelWarning",
     "WmmaEmuError",
+    "printable",
     "shorten",
 ]
 
@@ -124,6 +125,19 @@ class KernelFindingsWarning(UserWarning):
     """A kernel did what a GPU would not have reported: an access out of bounds, a race, a missing wait."""
 
 
+def printable(text: str) -> str:
+    r"""Escape what a terminal would obey rather than print.
+
+    Examples
+    --------
+    >>> print(printable("\x1b]0;a title\x07"))
+    \x1b]0;a title\x07
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def shorten(value: object, text: Callable[[Any], str] = repr) -> str:
     r"""Show a user's value in an error message: on one line, in 80 characters at most, whatever it is.
 
@@ -142,5 +156,5 @@ def shorten(value: object, text: Callable[[Any], str] = repr) -> str:
         shown = text(value)[: _LIMIT + 1]
     except Exception:
         shown = f"<{type(value).__name__}>"
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+    shown = printable(shown)
     return shown if len(shown) <= _LIMIT else shown[: _LIMIT - 3] + "..."

@@ -79,3 +79,16 @@ class NoGpuHere(EmulatedBackend):
         if os.getpid() == self.home:
             raise BackendUnavailableError("there is no GPU")
         return super().describe()
+
+
+@dataclass(frozen=True)
+class Slow(EmulatedBackend):
+    """Hardware that takes its time."""
+
+    seconds: float = 0.0
+
+    def execute(self, ins, a, b, c, **keywords: Any):
+        import time
+
+        time.sleep(self.seconds)
+        return super().execute(ins, a, b, c, **keywords)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.gpu.altered_backends import Dies, DiesOnce, NoGpuHere, Refuses, SomethingElse
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.gpu.campaign import EmulatedBackend, crosscheck
+from wmma_emu.gpu.campaign import EmulatedBackend, crosscheck, dask_patience
 from wmma_emu.gpu.campaign import on_dask as module
 
 pytestmark = pytest.mark.slow
@@ -139,7 +139,7 @@ def test_a_task_that_kills_every_worker_ends_the_campaign_with_words(client):
 
 
 def test_a_cluster_without_workers_is_said(monkeypatch):
-    monkeypatch.setattr(module, "_PATIENCE", 0.5)
+    monkeypatch.setattr(dask_patience, "PATIENCE", 0.5)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,

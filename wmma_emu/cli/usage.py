@@ -4,7 +4,7 @@
 import difflib
 from collections.abc import Iterable
 
-from wmma_emu.errors import WmmaEmuError
+from wmma_emu.errors import WmmaEmuError, printable
 
 __all__ = ["UsageError", "check_choice", "check_number", "did_you_mean", "one_line", "printable", "quoted"]
 
@@ -116,8 +116,3 @@ def one_line(message: str) -> str:
     if len(text) > _LONGEST_LINE:
         text = text[:_LONGEST_LINE] + "..."
     return printable(text)
-
-
-def printable(text: str) -> str:
-    """Escape what a terminal would not print but obey."""
-    return text if text.isprintable() else "".join(x if x.isprintable() else ascii(x)[1:-1] for x in text)

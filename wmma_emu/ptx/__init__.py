@@ -31,23 +31,28 @@
 (array([  0.,   2., 198.], dtype=float32), ())
 """
 
-from wmma_emu.ptx.findings import Finding
+from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, Finding, Kind
 from wmma_emu.ptx.launch.explain import Explanation, KernelExplanation
 from wmma_emu.ptx.launch.kernel import Kernel, Launch
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw
 from wmma_emu.ptx.launch.module import Module
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.report import Report
+from wmma_emu.ptx.launch.silences import Silence, Silenced, Silencing, silence
 from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.launch.triton_arguments import TritonTensor
 from wmma_emu.ptx.launch.triton_module import TritonModule
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 
 __all__ = [
+    "CHECKS",
+    "KINDS",
+    "SEVERITIES",
     "Explanation",
     "Finding",
     "Kernel",
     "KernelExplanation",
+    "Kind",
     "Launch",
     "LaunchOptions",
     "Missing",
@@ -55,8 +60,12 @@ __all__ = [
     "NotBitExact",
     "Raw",
     "Report",
+    "Silence",
+    "Silenced",
+    "Silencing",
     "Struct",
     "TritonModule",
     "TritonTensor",
     "raw",
+    "silence",
 ]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from wmma_emu.errors import printable
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
 
 __all__ = ["CHECKS", "KINDS", "SEVERITIES", "Finding", "Findings", "Kind"]
@@ -171,7 +172,7 @@ class Findings:
             return
         if not self.are_sought(kind):
             return
-        text = message if isinstance(message, str) else message()
+        text = printable(message if isinstance(message, str) else message())
         self._found[key] = Finding(
             kind, text, instruction.line, self._program.text(instruction.line), instruction.source, block, thread,
             address, count,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where a chunk of blocks stands: the registers of all its threads, its memory, its causality order, what was found."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.constants import constant
+from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.program.program import (
     Immediate,
@@ -63,10 +65,14 @@ class State:
         Draws the order in which threads are served that meet at one address; None is the order of their numbers.
     checks : frozenset of str
         What is looked for: names of `CHECKS`.
+    fill : Fill
+        What registers hold that nobody has written.
     live : bool array (G, W, 32)
         The threads that have not exited. Never changed in place: what all live threads execute gets this very array.
     values : list of arrays, or None
         The registers of all threads by `Register.index`, behind them the carry flag; None where nobody has written.
+    unwritten : list of arrays
+        What registers hold that nobody has written, by the same index.
     watched : set of int
         Registers that hold what nobody wrote, in some thread, or whose value has not arrived.
     pending : Pending, or None
@@ -75,6 +81,8 @@ class State:
         Instructions stepped so far, by any number of threads.
     output : list of str
         What the kernel has printed.
+    look : callable
+        Looks whether time is up, and raises if it is: for instructions that go through threads one by one.
     """
 
     def __init__(
@@ -87,6 +95,7 @@ class State:
         findings: Findings,
         order: np.random.Generator | None = None,
         checks: frozenset[str] = frozenset(CHECKS),
+        fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
     ) -> None:
         self.program, self.arch, self.threads = program, arch, threads
         self.causality, self.memory, self.findings, self.order = causality, memory, findings, order
@@ -96,7 +105,7 @@ class State:
         self.live: NDArray[np.bool_] = np.logical_and(np.ones(self.shape, np.bool_), exists)
         registers = (*program.registers, carry_of(program))
         self.values: list[Array | None] = [None] * len(registers)
-        self._zeros = [np.zeros((1, 1, 1), dtype_of_bits(bits_of_type(r.type))) for r in registers]
+        self.unwritten = [fill.register(dtype_of_bits(bits_of_type(r.type)), self.shape) for r in registers]
         self._names = [r.name for r in registers]
         self._follows = "undefined" in checks
         unwritten = registers if self._follows else ()
@@ -105,6 +114,7 @@ class State:
         self.pending: Pending | None = None
         self.steps = 0
         self.output: list[str] = []
+        self.look: Callable[[], None] = lambda: None
 
     def read(self, operand: Operand | None, type_name: str) -> Array:
         """Read a source operand as patterns of a type's width, as narrow as it is kept.
@@ -113,7 +123,7 @@ class State:
         """
         if isinstance(operand, Register):
             found = self.values[operand.index]
-            value = self._zeros[operand.index] if found is None else found
+            value = self.unwritten[operand.index] if found is None else found
         elif isinstance(operand, Immediate):
             return constant(operand, type_name)
         elif isinstance(operand, Predicate):
@@ -138,7 +148,7 @@ class State:
         """
         if register is None:
             return
-        dtype = self._zeros[register.index].dtype
+        dtype = self.unwritten[register.index].dtype
         self.put(register.index, value if value.dtype == dtype else value.astype(dtype), active, undefined)
 
     def put(self, index: int, value: Array, active: Active, undefined: NDArray[np.bool_] | None = None) -> None:
@@ -147,7 +157,7 @@ class State:
             active = None
         if active is not None:
             old = self.values[index]
-            value = np.where(active, value, self._zeros[index] if old is None else old)
+            value = np.where(active, value, self.unwritten[index] if old is None else old)
         self.values[index] = value
         if self._follows and (undefined is not None or index in self.watched):
             self._note_undefined(index, active, undefined)

@@ -74,7 +74,7 @@ def test_arrays_of_any_dtype_are_bytes_in_memory(dtype):
 
 def test_a_warning_says_what_is_wrong_and_the_rest_is_done():
     x = np.ones(100, np.float32)
-    with pytest.warns(KernelFindingsWarning, match=r"scale: 2 findings\nout of bounds: line \d+, block \(3, 0, 0\)"):
+    with pytest.warns(KernelFindingsWarning, match=r"scale: 2 errors\nout of bounds: line \d+, block \(3, 0, 0\)"):
         report = we.ptx.Module(SCALE)["scale"][4, 32](x, 2.0, 104)
     assert x.tolist() == [2] * 100
     assert [(x.kind, x.count) for x in report.findings] == [("out of bounds", 4)] * 2
@@ -83,7 +83,7 @@ def test_a_warning_says_what_is_wrong_and_the_rest_is_done():
 def test_an_error_leaves_the_arrays_as_they_were():
     x = np.ones(100, np.float32)
     module = we.ptx.Module(SCALE, findings="raise")
-    with pytest.raises(KernelFindingsError, match="scale: 2 findings") as error:
+    with pytest.raises(KernelFindingsError, match="scale: 2 errors") as error:
         module["scale"][4, 32](x, 2.0, 104)
     assert x.tolist() == [1] * 100 and len(error.value.report.findings) == 2
     with warnings.catch_warnings():

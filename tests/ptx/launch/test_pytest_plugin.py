@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.ptx.texts_of_kernels import text_of
 from tests.ptx.texts_of_launches import ORDER, SCALE, SHIFT
 
 ROOT = Path(__file__).parents[3]
+
+TWO_BARRIERS = text_of("setp.ge.u32 %p1, %r0, 32;\n@%p1 bra HIGH;\nbar.sync 0;\nret;\nHIGH: bar.sync 0;", 0, "")
 
 TESTS = f'''
 import numpy as np
@@ -34,9 +37,62 @@ def test_order(emulated_gpu):
     emulated_gpu.ptx(ORDER)["order"][64, 1](np.zeros(1, np.uint32), np.zeros(64, np.uint32))
 '''
 
+SEVERITIES = f'''
+import numpy as np
+import pytest
 
-def run(folder, *options):
-    (folder / "test_kernels.py").write_text(TESTS, encoding="utf-8")
+RACE = """{SHIFT.replace("BARRIER", "")}"""
+NOTE = """{TWO_BARRIERS}"""
+
+
+def arrays():
+    return np.zeros(128, np.uint32), np.zeros(128, np.uint32)
+
+
+@pytest.fixture(scope="module")
+def shift(emulated_gpu):
+    return emulated_gpu.ptx(RACE)["shift"][1, 128]
+
+
+@pytest.mark.wmma_emu_silence("race", LINE, "any of the values will do")
+def test_silenced_by_a_marker(shift):
+    assert shift(*arrays()).silenced
+
+
+@pytest.mark.wmma_emu_silence("race", LINE, "any of the values will do")
+def test_stale_marker():
+    pass
+
+
+@pytest.mark.wmma_emu_silence("race", LINE)
+def test_marker_without_a_reason(shift):
+    shift(*arrays())
+
+
+def test_silenced_by_the_fixture(shift, emulated_gpu):
+    with emulated_gpu.silence("race", LINE, "any of the values will do"):
+        assert shift(*arrays()).silenced
+
+
+def test_not_silenced(shift):
+    shift(*arrays())
+
+
+def test_note(emulated_gpu):
+    assert emulated_gpu.ptx(NOTE)["k"][1, 64]().notes
+
+
+def test_warning(emulated_gpu, monkeypatch):
+    from wmma_emu.ptx import findings
+
+    several = "barriers at several instructions"
+    monkeypatch.setitem(findings.KINDS, several, findings.KINDS[several]._replace(severity="warning"))
+    assert emulated_gpu.ptx(NOTE)["k"][1, 64]().warnings
+'''
+
+
+def run(folder, *options, tests=TESTS):
+    (folder / "test_kernels.py").write_text(tests, encoding="utf-8")
     plugin = ["-p", "pytest_wmma_emu"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, *options]
@@ -55,6 +111,17 @@ def test_the_fixture_catches_a_race_and_its_option_an_order(tmp_path, options, f
     assert "wmma_emu/ptx" not in out  # the line of the test, not of the emulator
     if "test_order" in failed:
         assert "ScheduleDependenceError: the order of the warps decides what order computes" in out
+
+
+def test_errors_fail_warnings_are_shown_notes_are_hidden_and_silences_are_kept_account_of(tmp_path):
+    line = 1 + next(i for i, x in enumerate(SHIFT.replace("BARRIER", "").splitlines()) if "ld.shared" in x)
+    out = run(tmp_path, tests=SEVERITIES.replace("LINE", str(line)))
+    failed = {x.split("::")[1].split(" ")[0] for x in out.splitlines() if x.startswith("FAILED")}
+    assert failed == {"test_marker_without_a_reason", "test_not_silenced"}, out
+    assert "5 passed" in out and "@pytest.mark.wmma_emu_silence(kind, line, reason): " in out
+    assert "KernelFindingsWarning: k: 1 warning\n" in out and out.count("KernelFindingsWarning") == 1
+    stale = f"this marker silenced nothing: wmma_emu_silence of race at line {line}: any of the values will do"
+    assert out.count("this marker silenced nothing") == 1 and stale in out
 
 
 def test_the_plugin_imports_nothing_until_it_is_used():

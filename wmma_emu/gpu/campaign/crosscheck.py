@@ -94,7 +94,8 @@ def crosscheck(
     Raises
     ------
     BackendUnavailableError
-        If there is no GPU; the message says what is missing. If a cluster has no workers, or a task kills them.
+        If there is no GPU; the message says what is missing. If a cluster has had no workers for a minute, or a task
+        kills them.
     UnsupportedInstructionError
         For what names no instruction or family, a count below 1, the state of another campaign, ``workers`` beside
         ``client``, and workers that differ in GPU or version.
@@ -136,7 +137,7 @@ def crosscheck(
     if state is not None:
         save_state(state, identity, totals)  # now, so that a place where nothing can be written is said at once
     try:
-        with closing(_results(instructions, other, remaining, processes, device, client)) as results:
+        with closing(_results(instructions, other, remaining, processes, device, client, state)) as results:
             for result in results:
                 totals.add(tasks[result.task], result)
                 now = time.monotonic()
@@ -156,9 +157,16 @@ def crosscheck(
 
 def _results(
     instructions: list[BoundInstruction], backend: Backend, tasks: list[Task], processes: int, device: dict[str, Any],
-    client: Any,
+    client: Any, state: str | Path | None,
 ) -> Generator[TaskResult, None, None]:  # fmt: skip
     if tasks and client is not None:
-        yield from run_on_dask(client, instructions, backend, tasks, device)
+        yield from run_on_dask(client, instructions, backend, tasks, device, _resume(state))
     elif tasks:
         yield from run_tasks(instructions, backend, tasks, processes)
+
+
+def _resume(state: str | Path | None) -> str:
+    """How to go on with a campaign whose cluster has lost its workers."""
+    if state is None:
+        return "Nothing of this campaign is kept: with state=FILE the same call would go on from there"
+    return f"What is counted is in {shorten(str(state), str)}, and the same call goes on from there"

@@ -4,7 +4,6 @@
 import pickle
 import sys
 import threading
-import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 import wmma_emu
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.gpu.campaign.backends import Backend
+from wmma_emu.gpu.campaign.dask_patience import Patience
 from wmma_emu.gpu.campaign.processes import bundles_of, name_of, portable
 from wmma_emu.gpu.campaign.tasks import Task
 from wmma_emu.gpu.campaign.worker import TaskResult, Worker
@@ -24,12 +24,6 @@ _T = TypeVar("_T")
 
 _IN_FLIGHT = 4
 """Bundles of tasks for each thread of the cluster that the scheduler knows of: enough that none waits for more."""
-
-_LOOK_EVERY = 5.0
-"""Seconds between two looks at how many threads the cluster has."""
-
-_PATIENCE = 60.0
-"""Seconds after which a cluster without any worker is said to have none."""
 
 
 def check_client(client: object, workers: object) -> None:
@@ -73,18 +67,17 @@ def describe_on_dask(client: Any, backend: Backend) -> dict[str, Any]:
         What ``backend.describe()`` raised.
     """
     future = client.submit(_describe, _pickled(backend), key=f"describe-{uuid.uuid4().hex}", pure=False)
-    started = time.monotonic()
+    patience = Patience(client)
     while True:
         try:
             found: Any = _translated(lambda: future.result(timeout=1.0))
             break
         except TimeoutError:
-            if time.monotonic() - started > _PATIENCE and not client.nthreads():
+            try:
+                patience.watch(lambda: "")
+            except BackendUnavailableError:
                 future.cancel()
-                raise BackendUnavailableError(
-                    f"the cluster has had no worker for {_PATIENCE:.0f} s; start some: dask worker "
-                    f"{shorten(client.scheduler.address, str)}"
-                ) from None
+                raise
     return _unless_error(found)  # type: ignore[no-any-return]
 
 
@@ -94,11 +87,12 @@ def run_on_dask(
     backend: Backend,
     tasks: Sequence[Task],
     device: dict[str, Any],
+    resume: str,
 ) -> Iterator[TaskResult]:
     """Carry tasks out on the workers of a cluster, and yield what came of each, once, in any order.
 
     The scheduler knows of a bounded number of them at a time. Where a worker dies, what it had not delivered is done
-    again on another.
+    again on another; where none is left, this waits some time for others to come.
 
     Parameters
     ----------
@@ -109,25 +103,32 @@ def run_on_dask(
     tasks : list of Task
     device : dict
         What the backend must say of itself on every worker.
+    resume : str
+        How to go on where the cluster loses all its workers, for the message.
 
     Raises
     ------
     WmmaEmuError
-        What a worker raised; if a task is what workers die of; if a worker has another GPU or version.
+        What a worker raised; if a task is what workers die of; if a worker has another GPU or version; if there is no
+        worker for long.
     """
     campaign, pickled = uuid.uuid4().hex, _pickled(backend)
     as_completed = sys.modules["distributed"].as_completed
-    threads = max(1, threads_of(client))
-    looked = time.monotonic()
-    bundles = bundles_of(tasks, threads)
+    patience = Patience(client)
+    bundles = bundles_of(tasks, max(1, patience.threads))
     flying: dict[Any, list[Task]] = {}
-    landed = as_completed(with_results=True, raise_errors=False)
+    landed = as_completed(with_results=True, raise_errors=False, loop=client.loop)
+
+    def left() -> str:
+        waiting = sum(map(len, bundles)) + sum(map(len, flying.values()))
+        return f"{waiting} of {len(tasks)} tasks are left. {resume}; "
+
     try:
         while bundles or flying:
-            if time.monotonic() - looked > _LOOK_EVERY:
-                threads, looked = max(1, threads_of(client)), time.monotonic()
-            while bundles and len(flying) < _IN_FLIGHT * threads:
+            patience.watch(left)
+            while bundles and len(flying) < _IN_FLIGHT * max(1, patience.threads):
                 landed.add(_submit(client, campaign, instructions, pickled, device, bundles, flying))
+            patience.until(landed.has_ready, left)
             future, results = next(landed)
             bundle = flying.pop(future)
             if future.status != "finished":

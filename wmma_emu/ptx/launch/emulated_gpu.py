@@ -2,18 +2,22 @@
 """What a test takes for a GPU: modules whose launches fail on whatever is wrong with a kernel."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from wmma_emu.instructions import DEFAULT_ARCH, Arch
 from wmma_emu.ptx.launch.module import Module
+from wmma_emu.ptx.launch.silences import Silence, Silencing, silence
 from wmma_emu.ptx.launch.triton_module import TritonModule
 
 __all__ = ["EmulatedGpu"]
 
 
 class EmulatedGpu:
-    """Modules for tests: a launch with findings raises `KernelFindingsError`, and leaves the arrays alone.
+    """Modules for tests: a launch with errors raises `KernelFindingsError`, and leaves the arrays alone.
+
+    Warnings are given as `KernelFindingsWarning`, which pytest lists below the results; notes are in the report alone.
 
     The pytest plugin gives it as the fixture ``emulated_gpu``; its option ``--ptx-schedules=N`` sets ``schedules``.
 
@@ -37,6 +41,25 @@ class EmulatedGpu:
     def __init__(self, arch: str | Arch = DEFAULT_ARCH, schedules: int = 1, max_seconds: float | None = 60) -> None:
         self.arch = arch
         self._defaults = {"findings": "raise", "schedules": schedules, "max_seconds": max_seconds}
+
+    def silence(self, kind: str, line: int | str, reason: str) -> AbstractContextManager[Silencing]:
+        """Silence one kind of finding at one line, in the launches in the block of a ``with``.
+
+        Parameters
+        ----------
+        kind : str
+            As findings are called.
+        line : int or str
+            Of ``module.text``, or of the source: ``"file.cu:16"``.
+        reason : str
+            Why the kernel is right there; the report repeats it.
+
+        Examples
+        --------
+        >>> with EmulatedGpu().silence("race", "histogram.cu:12", "any of the values will do"):
+        ...     pass
+        """
+        return silence(Silence(kind, line, reason))
 
     def ptx(self, text: str, arch: str | Arch | None = None, **keywords: Any) -> Module:
         """Take a PTX text, as `Module` does."""

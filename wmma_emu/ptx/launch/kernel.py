@@ -24,6 +24,8 @@ from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
+from wmma_emu.ptx.launch.silenced_lines import judge_launch, require_lines
+from wmma_emu.ptx.launch.silences import Judged
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
 from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
@@ -178,14 +180,14 @@ class Launch:
             a `Struct` for a struct.
         **options
             Those of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``, ``checks``.
+            ``max_bytes``, ``checks``, ``silence``, ``fill``.
 
         Raises
         ------
         FragmentMismatchError
             For arguments that the parameters cannot take.
         KernelFindingsError
-            With ``findings="raise"``, if anything is wrong with the kernel.
+            With ``findings="raise"``, if any finding is an error.
         LaunchLimitError
             If it takes too many steps, too long, or too much memory.
         ScheduleDependenceError
@@ -205,7 +207,7 @@ class Launch:
         with turn.lock:
             turn.wait()
             report = self._run_all(given, chosen)
-        if report.findings and chosen.findings == "warn":
+        if chosen.findings != "report" and (report.errors or report.warnings):
             warnings.warn(summary_of(report), KernelFindingsWarning, stacklevel=4)
         return report
 
@@ -213,6 +215,7 @@ class Launch:
         """Run in every order that is asked for, and bring the results of the first back."""
         kernel, module, values = self.kernel, self.kernel.module, given.values
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
+        require_lines(chosen.silence, module.program.kernels.values(), module.name)
         first, findings = self._run(values, module.variables, chosen, chosen.seeds[0])
         completed = first.counts.completed
         for seed in chosen.seeds[1:]:
@@ -220,10 +223,10 @@ class Launch:
             completed &= other.counts.completed
             known = {(x.kind, x.line) for x in findings}
             findings += [x for x in more if (x.kind, x.line) not in known]
-            if not findings:
+            if not self._has_errors(findings, chosen):
                 require_same_results(kernel.called, first, other, seed)
-        report = self._report(first.counts._replace(completed=completed), findings, given.assumed)
-        if findings and chosen.findings == "raise":
+        report = self._report(first.counts._replace(completed=completed), findings, given.assumed, chosen)
+        if report.errors and chosen.findings == "raise":
             raise KernelFindingsError(summary_of(report), report)
         with uninterrupted():
             first.heap.copy_back()
@@ -251,15 +254,29 @@ class Launch:
         counts = run(
             kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
+            fill=options.fill,
         )  # fmt: skip
         return Run(heap, counts), list(findings)
 
-    def _report(self, counts: Counts, findings: list[Finding], assumed: tuple[str, ...]) -> Report:
+    def _judged(self, findings: list[Finding], options: LaunchOptions) -> Judged:
+        """Take out what is silenced."""
         kernel = self.kernel
+        program = kernel.module.program.kernels[kernel.name]
+        return judge_launch(findings, options.silence, kernel.module.silences, program, options.checks)
+
+    def _has_errors(self, findings: list[Finding], options: LaunchOptions) -> bool:
+        return any(x.severity == "error" for x in self._judged(findings, options).findings)
+
+    def _report(
+        self, counts: Counts, findings: list[Finding], assumed: tuple[str, ...], options: LaunchOptions
+    ) -> Report:
+        kernel = self.kernel
+        judged = self._judged(findings, options)
         return Report(
-            kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds, tuple(findings),
+            kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds,
+            tuple(judged.findings),
             kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
-            assumed, kernel.folded,
+            assumed, kernel.folded, judged.silenced, judged.unused,
         )  # fmt: skip
 
 

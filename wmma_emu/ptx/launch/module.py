@@ -2,6 +2,7 @@
 """A PTX text as kernels that can be launched on NumPy arrays, from a text, a file, CUDA C++ or Triton."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
@@ -18,6 +19,8 @@ from wmma_emu.ptx.launch.kernel import Kernel
 from wmma_emu.ptx.launch.names import find
 from wmma_emu.ptx.launch.open_roundings import OpenRoundings
 from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.silenced_lines import silences_in_sources
+from wmma_emu.ptx.launch.silences import Silence
 from wmma_emu.ptx.launch.targets import require_target
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel
@@ -65,6 +68,9 @@ class Module:
     """
 
     triton: CompiledTriton | None = None
+    sources: Mapping[str, str] | None = None
+    """Texts of sources, where the module was compiled here (others of its files are read): they may silence findings.
+    """
 
     @errors_at_the_caller
     def __init__(
@@ -141,7 +147,7 @@ class Module:
             source, arch, name=name, options=options, include=include, instantiate=instantiate
         )  # fmt: skip
         module = cls(compiled.ptx, arch, name=name, **keywords)
-        module._expressions = compiled.names
+        module._expressions, module.sources = compiled.names, {name: source}
         return module
 
     @overload
@@ -229,7 +235,7 @@ class Module:
         def make(compiled: CompiledTriton) -> Module:
             contraction = {} if compiled.fusion else {"contraction": "never"}
             module = cls(compiled.ptx, arch, **{"name": compiled.name, **contraction, **keywords})
-            module.triton = compiled
+            module.triton, module.sources = compiled, {}
             return module
 
         compiled = request.compiled(signature, arguments, divisible_by_16)
@@ -264,6 +270,11 @@ class Module:
                 f"{self.name} has no kernel"
             )  # fmt: skip
         return self[names[0]]
+
+    @cached_property
+    def silences(self) -> tuple[Silence, ...]:
+        """What comments of the text, and of the sources, silence (``// wmma_emu: allow KIND: REASON``)."""
+        return tuple(silences_in_sources(self.text, self.sources, self.program.kernels.values()))
 
     def explain(self) -> Explanation:
         """Say what is in the text, without running it."""

@@ -8,15 +8,17 @@ from typing import Any
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.ptx.fills import require_fill
 from wmma_emu.ptx.findings import CHECKS
+from wmma_emu.ptx.launch.silences import Silence, silences_of
 from wmma_emu.ptx.machine.limits import Limits
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 
 __all__ = ["FINDINGS", "LaunchOptions"]
 
 FINDINGS = {
-    "warn": "one KernelFindingsWarning, and the arrays are updated",
-    "raise": "KernelFindingsError, and the arrays are left as they were",
+    "warn": "one KernelFindingsWarning for errors and warnings, and the arrays are updated",
+    "raise": "KernelFindingsError for errors, and the arrays are left as they were; for warnings alone as 'warn'",
     "report": "nothing but the report",
 }
 """What becomes of findings."""
@@ -32,7 +34,8 @@ class LaunchOptions:
     Parameters
     ----------
     findings : {"warn", "raise", "report"}
-        What becomes of what is wrong with the kernel: a warning, an error, or an entry of the report alone.
+        What becomes of what is wrong with the kernel: a warning, an error, or an entry of the report alone. Notes
+        are in the report alone, whatever is said.
     schedule : int, optional
         A seed: warps run in an order drawn from it. In a fixed order by default.
     schedules : int
@@ -44,9 +47,15 @@ class LaunchOptions:
         Seconds that a run may take; None is no limit.
     max_bytes : int
         Memory of the arrays, and of the blocks that run at a time.
+    fill : {"zeros", "ones"} or int
+        What shared memory, local memory and registers hold that nobody has written: no bit is set, every bit is, or
+        bytes drawn from a seed. A kernel that uses nothing unwritten gives the same bits with each.
     checks : collection of str
         What the launch looks for: names of `CHECKS`, all of them by default; ``()`` is none, and saves their time. What
         ends a launch is said in any case, a trap or a deadlock, and an access out of bounds is left out.
+    silence : collection of Silence
+        Findings of one kind at one line that are right as they are, each with its reason. Those of a launch are added
+        to those of its module.
 
     Examples
     --------
@@ -61,12 +70,15 @@ class LaunchOptions:
     max_seconds: float | None = 300
     max_bytes: int = DEFAULT_LIMIT
     checks: Collection[str] = frozenset(CHECKS)
+    silence: Collection[Silence] = ()
+    fill: str | int = "zeros"
 
     def __post_init__(self) -> None:
         if not isinstance(self.findings, str) or self.findings not in FINDINGS:
             meanings = "; ".join(f"{name!r}: {text}" for name, text in FINDINGS.items())
             raise UnsupportedInstructionError(f"findings={shorten(self.findings)} is none of {meanings}")
         object.__setattr__(self, "checks", _checks_of(self.checks))
+        object.__setattr__(self, "silence", silences_of(self.silence))
         for name, least in (("schedules", 1), ("max_steps", 1), ("max_bytes", 1), ("schedule", 0)):
             value = getattr(self, name)
             number = integer_of(value)
@@ -74,6 +86,7 @@ class LaunchOptions:
                 continue
             if number is None or number < least:
                 raise UnsupportedInstructionError(f"{name}={shorten(value)} is no integer from {least} on")
+        require_fill(self.fill)
         seconds = self.max_seconds
         if seconds is not None and (
             isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0
@@ -96,6 +109,8 @@ class LaunchOptions:
                 f"a launch has no option {unknown[0]}; it has {', '.join(known)}, and a module has "
                 f"{', '.join(_OF_A_MODULE)} too{hint}"
             )
+        if "silence" in changes:
+            changes = {**changes, "silence": (*self.silence, *silences_of(changes["silence"]))}
         return replace(self, **changes) if changes else self
 
     @property

@@ -4,7 +4,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wmma_emu.ptx.findings import Finding
+from wmma_emu.errors import printable
+from wmma_emu.ptx.findings import SEVERITIES, Finding
+from wmma_emu.ptx.launch.silences import Silence, Silenced
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 
 __all__ = ["Report", "contracted_text", "folded_text", "grouped", "lines_text", "summary_of"]
@@ -26,7 +28,8 @@ class Report:
         Instructions stepped, each for many threads at once: what ``max_steps`` limits.
     seconds : float
     findings : tuple of Finding
-        What is wrong with the kernel, in the order in which it was met: one for each kind and line of PTX.
+        What is wrong with the kernel, in the order in which it was met: one for each kind and line of PTX. What is
+        silenced is not among them.
     not_bit_exact : tuple of NotBitExact
         Instructions of the kernel whose bits are not proved; where it is empty, the bits are the chip's.
     contracted : tuple of int
@@ -41,6 +44,10 @@ class Report:
         What the kernel's compiler took for granted that a launch of its own would have read off the arguments.
     folded : tuple of int
         Lines of the functions and quotients of constants that were evaluated as ptxas does, or became products.
+    silenced : tuple of Silenced
+        Findings that a silence covers, each with it.
+    unused_silences : tuple of Silence
+        Silences at lines of this kernel that silenced nothing in this launch: stale ones, as a rule.
     """
 
     kernel: str
@@ -56,6 +63,26 @@ class Report:
     contraction: str = ""
     assumed: tuple[str, ...] = ()
     folded: tuple[int, ...] = ()
+    silenced: tuple[Silenced, ...] = ()
+    unused_silences: tuple[Silence, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that are errors."""
+        return self._of("error")
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """The findings that are warnings."""
+        return self._of("warning")
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """The findings that are notes."""
+        return self._of("note")
+
+    def _of(self, severity: str) -> tuple[Finding, ...]:
+        return tuple(x for x in self.findings if x.severity == severity)
 
     def __str__(self) -> str:
         rate = f", {self.instructions / self.seconds / 1e6:.3g} million a second" if self.seconds > 0 else ""
@@ -63,8 +90,11 @@ class Report:
             f"{self.kernel} on {self.arch}: {self.instructions} thread-instructions in {self.seconds:.3g} s{rate}"
             + ("" if self.completed else "; it did not come to its end")
         ]
+        headed = [(f"{severity}s", self._of(severity)) for severity in SEVERITIES]
         for heading, entries in (
-            ("findings", self.findings),
+            *([x for x in headed if x[1]] or [("findings", ())]),
+            *([("silenced", self.silenced)] if self.silenced else ()),
+            *([("silences that silenced nothing", self.unused_silences)] if self.unused_silences else ()),
             ("not bit-exact", grouped(self.not_bit_exact)),
             ("contracted", [contracted_text(self.contracted, self.contraction)] if self.contracted else ()),
             ("folded", [folded_text(self.folded)] if self.folded else ()),
@@ -74,7 +104,7 @@ class Report:
         if self.assumed:
             lines += ["assumed:", *(f"  {x}" for x in self.assumed)]
         if self.output:
-            lines += ["printed:", *(f"  {line}" for line in self.output.splitlines())]
+            lines += ["printed:", *(f"  {printable(line.expandtabs())}" for line in self.output.splitlines())]
         return "\n".join(lines)
 
 
@@ -113,8 +143,10 @@ def lines_text(numbers: Sequence[int]) -> str:
 
 
 def summary_of(report: Report) -> str:
-    """Say the first findings of a launch, as a warning or an error says them."""
-    findings = report.findings
-    heads = "\n".join(str(x) for x in findings[:_SHOWN])
-    more = f"\nand {len(findings) - _SHOWN} more" if len(findings) > _SHOWN else ""
-    return f"{report.kernel}: {len(findings)} finding{'s' * (len(findings) != 1)}\n{heads}{more}"
+    """Say the first errors and warnings of a launch, as a Python warning or error says them; notes are left out."""
+    counts = [(len(x), name) for x, name in ((report.errors, "error"), (report.warnings, "warning")) if x]
+    head = ", ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counts)
+    marks = ["", "warning, "] if len(counts) > 1 else ["", ""]
+    lines = [f"{marks[0]}{x}" for x in report.errors] + [f"{marks[1]}{x}" for x in report.warnings]
+    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return "\n".join([f"{report.kernel}: {head}", *lines[:_SHOWN], *more])

@@ -132,7 +132,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
 
 _LONGEST_MNEMONIC, _SUGGESTIONS, _LIKENESS = 20, 3, 0.75
 _LONGEST = 256
-"""Instructions of a fragment, between two looks at the clock."""
+"""Instructions of a fragment."""
 
 _RETURN = Instruction("ret", "ret", (), (), None, 0, 0)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.machine.barriers import Barriers
 from wmma_emu.ptx.machine.compile import Compiled
-from wmma_emu.ptx.machine.limits import Deadline
+from wmma_emu.ptx.machine.limits import Deadline, Exceeded
 from wmma_emu.ptx.machine.positions import AT_WARP, Positions
 from wmma_emu.ptx.machine.whereabouts import whereabouts
 from wmma_emu.ptx.state import State
@@ -51,7 +51,14 @@ class Execution:
         LaunchLimitError
             If it takes too long.
         """
+        try:
+            self._run()
+        except Exceeded as error:
+            raise self._deadline.exceed(str(error), whereabouts(self.state, self.positions)) from None
+
+    def _run(self) -> None:
         state, positions, fragments = self.state, self.positions, self.compiled.fragments
+        look = self._deadline.look
         while True:
             picked = positions.pick()
             if picked is None:
@@ -66,10 +73,9 @@ class Execution:
             state.steps += fragment.length
             for step in fragment.body:
                 step(state, active)
+                look()
             fragment.end(self, active)
-            exceeded = self._deadline.count(fragment.length)
-            if exceeded is not None:
-                raise self._deadline.exceed(exceeded, whereabouts(state, positions))
+            self._deadline.count(fragment.length)
 
     def _force(self) -> None:
         """No thread may go on: those that wait for lanes of their warp go without them, else it is a deadlock."""

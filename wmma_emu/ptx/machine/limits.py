@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 """How much a launch may take: steps, seconds, bytes."""
 
+import math
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 
-__all__ = ["Counts", "Deadline", "Limits"]
+__all__ = ["Counts", "Deadline", "Exceeded", "Limits"]
+
+
+_clock = time.perf_counter
 
 
 class Limits(NamedTuple):
@@ -40,26 +45,63 @@ class Counts(NamedTuple):
     left_out: int = 0
 
 
-class Deadline:
-    """Watches the limits of a launch while it runs."""
+class Exceeded(Exception):
+    """A launch has taken more than it may; says of what. Whoever knows where the threads are says that too."""
 
-    def __init__(self, limits: Limits) -> None:
+
+class Deadline:
+    """Watches the limits of a launch while it runs.
+
+    Parameters
+    ----------
+    limits : Limits
+    clock : callable, optional
+        Gives seconds.
+
+    Examples
+    --------
+    >>> seconds = iter([0, 1, 3])
+    >>> deadline = Deadline(Limits(seconds=2), lambda: next(seconds))
+    >>> deadline.look()
+    >>> deadline.look()
+    Traceback (most recent call last):
+        ...
+    wmma_emu.ptx.machine.limits.Exceeded: 2 seconds (max_seconds)
+    """
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] | None = None) -> None:
         self._limits = limits
-        self._start = time.perf_counter()
+        self._clock = _clock if clock is None else clock
+        self._start = self._clock()
+        self._end = math.inf if limits.seconds is None else self._start + limits.seconds
         self.steps = 0
 
     @property
     def seconds(self) -> float:
         """Seconds since the launch."""
-        return time.perf_counter() - self._start
+        return self._clock() - self._start
 
-    def count(self, steps: int) -> str | None:
-        """Count steps; say what is exceeded, if anything is."""
+    def count(self, steps: int) -> None:
+        """Count steps, and look at the clock.
+
+        Raises
+        ------
+        Exceeded
+        """
         self.steps += steps
         if self.steps > self._limits.steps:
-            return f"{self._limits.steps} steps (max_steps)"
-        limit = self._limits.seconds
-        return None if limit is None or self.seconds <= limit else f"{limit} seconds (max_seconds)"
+            raise Exceeded(f"{self._limits.steps} steps (max_steps)")
+        self.look()
+
+    def look(self) -> None:
+        """Look at the clock: behind each instruction, and within those that go through threads one by one.
+
+        Raises
+        ------
+        Exceeded
+        """
+        if self._clock() > self._end:
+            raise Exceeded(f"{self._limits.seconds} seconds (max_seconds)")
 
     @staticmethod
     def exceed(what: str, where: str) -> LaunchLimitError:

@@ -161,6 +161,7 @@ def print_texts(
         return found
 
     for field in fields:
+        state.look()
         if isinstance(field, str):
             texts = [x + field for x in texts]
             continue
@@ -184,6 +185,7 @@ def read_texts(state: State, instruction: Instruction, addresses: Array, who: ND
     reading = who & (addresses != 0)
     rows: list[Any] = []
     while reading.any() and len(rows) < _LONGEST_TEXT:
+        state.look()
         values, _ = state.memory.load(instruction, "", addresses + np.uint64(len(rows)), 1, 1, reading)
         letters = np.where(reading, np.broadcast_to(values[0], state.shape), 0).astype(np.uint8)
         reading = reading & (letters != 0)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.execution import Execution
@@ -42,6 +43,7 @@ def run(
     limits: Limits = Limits(),  # noqa: B008 - immutable
     schedule: int | None = None,
     checks: frozenset[str] = frozenset(CHECKS),
+    fill: str | int = "zeros",
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -63,6 +65,8 @@ def run(
         Seed of another order of warps, of blocks, and of threads that meet at one address.
     checks : frozenset of str
         What is looked for: names of `CHECKS`. ``findings`` are to be of the same.
+    fill : str or int
+        What shared memory, local memory and registers hold that nobody has written; see `Fill`.
 
     Raises
     ------
@@ -75,7 +79,7 @@ def run(
         try:
             return _run_once(
                 compiled, heap, parameters, grid, block, dynamic_shared_bytes, binding, findings, limits, schedule,
-                checks, deadline, more,
+                checks, deadline, more, fill,
             )  # fmt: skip
         except UnwatchedWriteError as error:  # as if it had not begun
             more |= error.found
@@ -86,13 +90,14 @@ def run(
 def _run_once(
     compiled: Compiled, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3, dynamic_shared_bytes: int,
     binding: Binding, findings: Findings, limits: Limits, schedule: int | None, checks: frozenset[str],
-    deadline: Deadline, more: frozenset[int],
+    deadline: Deadline, more: frozenset[int], fill: str | int,
 ) -> Counts:  # fmt: skip
     """Execute a kernel from the beginning; ``more`` are ranges of the heap that it writes, beyond what it seems to."""
     program = compiled.program
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
     causality = CausalityOrder(prod(grid), -(-prod(block) // LANES))
+    unwritten = Fill(fill)
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     races: LaunchRaces | None = None
@@ -102,9 +107,11 @@ def _run_once(
     for blocks in _chunks(prod(grid), size, rng):
         threads = Threads(grid, block, blocks)
         causality.begin(blocks)
-        memory = Memory(program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races)
-        state = State(program, binding.arch, threads, causality, memory, findings, rng, checks)
-        state.output = printed
+        memory = Memory(
+            program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, unwritten, races
+        )
+        state = State(program, binding.arch, threads, causality, memory, findings, rng, checks, unwritten)
+        state.output, state.look = printed, deadline.look
         execution = Execution(compiled, state, deadline, rng)
         with np.errstate(all="ignore"):
             execution.run()

@@ -132,11 +132,11 @@ def _reader(operand: Operand, type_name: str) -> _Read:
     if isinstance(operand, Register):
         dtype = dtype_of_bits(bits_of_type(type_name))
         if dtype_of_bits(bits_of_type(operand.type)) == dtype:
-            index, zero = operand.index, np.zeros((1, 1, 1), dtype)
+            index = operand.index
 
             def register(state: State) -> Array:
                 value = state.values[index]
-                return zero if value is None else value
+                return state.unwritten[index] if value is None else value
 
             return register
     return lambda state: state.read(operand, type_name)

@@ -13,6 +13,7 @@ from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.windows import Located, Window
+from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
@@ -54,7 +55,7 @@ class Shadow:
         self.is_kept = self._follows or self._waits
         self.pending = self.held = 0
         self.who_copies: Callable[[int], str] = lambda position: "an asynchronous copy"
-        self._flags = np.zeros(window.flat.shape if self.is_kept else 32, np.uint8)
+        self._flags = zeroed(window.flat.shape if self.is_kept else 32)
         self._views: dict[int, NDArray[Any]] = {}
         self._readers = np.zeros(0, np.uint32)
 

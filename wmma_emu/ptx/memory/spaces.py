@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.memory.access import units_of
 from wmma_emu.ptx.memory.footprint import chunk_bytes, require_within
@@ -54,6 +55,8 @@ class Spaces:
     causality : CausalityOrder
     checks : frozenset of str
         What is looked for: names of `CHECKS`.
+    fill : Fill
+        What shared and local memory hold in the beginning.
     races : LaunchRaces, optional
         What earlier chunks of the launch did to global memory; without it, all of global memory is watched from now.
 
@@ -65,7 +68,8 @@ class Spaces:
 
     def __init__(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads,
-        dynamic_shared_bytes: int, findings: Findings, causality: CausalityOrder, checks: frozenset[str] = frozenset(CHECKS),
+        dynamic_shared_bytes: int, findings: Findings, causality: CausalityOrder,
+        checks: frozenset[str] = frozenset(CHECKS), fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
         races: LaunchRaces | None = None,
     ) -> None:  # fmt: skip
         self.checks = checks
@@ -75,8 +79,8 @@ class Spaces:
         require_within(heap.limit, needed, f"a chunk of {blocks} blocks of {warps} warps, with the launch's arrays,")
         self._dynamic = dynamic_shared_bytes
         pieces = _shared_pieces(program, dynamic_shared_bytes)
-        self.shared = Window("shared", max((hi for _, hi in pieces), default=0), (blocks, 1, 1), pieces)
-        self.local = Window("local", program.local_bytes, threads.shape)
+        self.shared = Window("shared", max((hi for _, hi in pieces), default=0), (blocks, 1, 1), pieces, fill)
+        self.local = Window("local", program.local_bytes, threads.shape, fill=fill)
         self.param = Window("param", program.parameter_bytes, (1, 1, 1))
         given = np.frombuffer(parameters[: program.parameter_bytes], np.uint8)
         self.param.flat[: len(given)] = given

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.memory.access import view_of
 from wmma_emu.ptx.memory.places import round_up
 from wmma_emu.ptx.threads import Array
@@ -45,6 +46,8 @@ class Window:
         parameters.
     pieces : sequence of (int, int), optional
         What may be accessed, in order: variables, with gaps between them. All of it unless given.
+    fill : Fill
+        What it holds in the beginning.
 
     Examples
     --------
@@ -56,14 +59,15 @@ class Window:
     """
 
     def __init__(
-        self, name: str, size: int, owners: tuple[int, int, int], pieces: Sequence[tuple[int, int]] = ()
-    ) -> None:
+        self, name: str, size: int, owners: tuple[int, int, int], pieces: Sequence[tuple[int, int]] = (),
+        fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
+    ) -> None:  # fmt: skip
         self.name, self.size, self.owners = name, size, owners
         self._begins, self._ends = [lo for lo, _ in pieces], [hi for _, hi in pieces]
         self._is_whole = len(pieces) <= 1 and sum(self._begins) == 0
         self.stride = round_up(size, 32)
         count = owners[0] * owners[1] * owners[2]
-        self.flat: NDArray[np.uint8] = np.zeros(max(self.stride * count, 32), np.uint8)
+        self.flat: NDArray[np.uint8] = fill.memory(max(self.stride * count, 32))
         self.origin = None if count == 1 else np.arange(count, dtype=np.int64).reshape(owners) * self.stride
         self._views: dict[int, NDArray[Any]] = {}
 

@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass, field
 
+from wmma_emu.errors import printable
+
 __all__ = [
     "AddressOperand",
     "Copy",
@@ -130,7 +132,7 @@ class SourceLine:
     inlined_at: "SourceLine | None" = None
 
     def __str__(self) -> str:
-        here = f"{self.file}:{self.line}"
+        here = f"{printable(self.file)}:{self.line}"
         return here if self.inlined_at is None else f"{self.inlined_at}, inlined from {here}"
 
 
@@ -235,13 +237,13 @@ class KernelProgram:
     doubts: tuple[Doubt, ...] = ()
 
     def text(self, line: int) -> str:
-        """Text of the statement that begins in a line of PTX: compilers write calls over several."""
+        """Text of the statement that begins in a line of PTX, to be shown: compilers write calls over several."""
         found: list[str] = []
         for one in self.lines[max(line - 1, 0) : line - 1 + _MOST_LINES]:
             found.append(one.strip())
             if ";" in one or not found[-1]:
                 break
-        return " ".join(found).strip()
+        return printable(" ".join(" ".join(found).split()))
 
 
 @dataclass(frozen=True, slots=True)

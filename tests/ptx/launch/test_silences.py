@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""A silence takes one kind of finding at one line out of a report, which repeats its reason; stale ones are named."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from tests.ptx.planted.table import PLANTED
+from tests.ptx.texts_of_kernels import launch, numbers, text_of
+from wmma_emu.errors import BackendUnavailableError, KernelFindingsError, UnsupportedInstructionError
+from wmma_emu.ptx import Silence, silence
+
+BUG = PLANTED["reversed"]
+TEXT = BUG.ptx(False)
+REASON = "the two halves are equal"
+
+
+def launched(text=TEXT, bug=BUG, launch_options=None, **options):
+    module = we.ptx.Module(text, arch="sm_90", **{"findings": "report", **options})
+    return module[bug.kernel][bug.grid, bug.block, bug.shared](*bug.arguments(), **(launch_options or {}))
+
+
+FINDING = launched().findings[0]
+SOURCE = f"{FINDING.source.file.rsplit('/')[-1]}:{FINDING.source.line}"
+
+
+@pytest.mark.parametrize("line", [FINDING.line, str(FINDING.line), np.int64(FINDING.line), SOURCE])
+def test_a_finding_is_silenced_at_its_line_of_the_ptx_or_of_the_source(line):
+    report = launched(silence=[Silence("race", line, REASON)])
+    assert not report.findings and not report.errors and not report.unused_silences
+    ((finding, by),) = report.silenced
+    assert finding == FINDING and by.reason == REASON
+    assert f"silenced: {REASON}" in str(report) and "findings: none" in str(report)
+
+
+def test_a_silence_of_another_kind_or_line_silences_nothing_and_is_named():
+    other = Silence("uninitialised", FINDING.line, REASON)
+    report = launched(silence=[other])
+    assert report.findings == (FINDING,) and report.unused_silences == (other,)
+    assert f"silences that silenced nothing:\n  uninitialised at line {FINDING.line}: {REASON}" in str(report)
+
+
+def test_what_is_silenced_neither_warns_nor_raises():
+    silences = [Silence("race", SOURCE, REASON)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert launched(findings="raise", silence=silences).silenced
+        assert launched(findings="warn", silence=silences).silenced
+    with pytest.raises(KernelFindingsError):
+        launched(findings="raise")
+
+
+def test_silences_of_a_launch_are_added_to_those_of_its_module():
+    mine, its = Silence("misaligned", SOURCE, REASON), Silence("race", SOURCE, REASON)
+    report = launched(silence=[mine], launch_options={"silence": [its]})
+    assert [x.silence for x in report.silenced] == [its] and report.unused_silences == (mine,)
+
+
+def test_a_silence_of_what_is_not_looked_for_is_not_stale():
+    assert not launched(silence=[Silence("race", SOURCE, REASON)], checks=()).unused_silences
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_comment_of_the_ptx_silences_its_line_or_the_next(alone):
+    lines = TEXT.splitlines()
+    comment = f"// wmma_emu: allow race: {REASON}"
+    lines[FINDING.line - 1] = f"{comment}\n{lines[FINDING.line - 1]}" if alone else lines[FINDING.line - 1] + comment
+    report = launched("\n".join(lines))
+    assert not report.findings and report.silenced[0].silence.reason == REASON
+
+
+CUDA = """
+extern "C" __global__ void reversed(const int* in, int* out)
+{
+    __shared__ int tile[64];
+    tile[threadIdx.x] = in[threadIdx.x];
+    out[threadIdx.x] = tile[63 - threadIdx.x];  // wmma_emu: allow race: the two halves are equal
+    // wmma_emu: allow uninitialised: nothing of the kind
+    out[threadIdx.x] += 1;
+}
+"""
+
+
+def compiled(source, **keywords):
+    try:
+        return we.ptx.Module.from_cuda(source, findings="raise", **keywords)
+    except BackendUnavailableError as error:
+        pytest.skip(str(error))
+
+
+def test_a_comment_of_cuda_silences_its_line():
+    report = compiled(CUDA)["reversed"][1, 64](*BUG.arguments())
+    assert [str(x.silence) for x in report.silenced] == [f"race at kernel.cu:6: {REASON}"]
+    assert [str(x) for x in report.unused_silences] == ["uninitialised at kernel.cu:8: nothing of the kind"]
+
+
+def test_a_comment_of_a_header_silences_its_line(tmp_path):
+    header = """
+    __device__ void swap(int* tile, int* out) {
+        out[threadIdx.x] = tile[63 - threadIdx.x]; /* wmma_emu: allow race: the two halves are equal */
+    }"""
+    (tmp_path / "swap.h").write_text(header, encoding="utf-8")
+    source = CUDA.replace("out[threadIdx.x] = tile[63 - threadIdx.x];", "swap(tile, out);").replace("// wmma", "// ")
+    report = compiled('#include "swap.h"\n' + source, include=[tmp_path])["reversed"][1, 64](*BUG.arguments())
+    assert [x.silence.reason for x in report.silenced] == [REASON]
+
+
+@pytest.mark.parametrize(
+    ("comment", "said"),
+    [
+        ("allow race", "line 4 of the PTX: 'wmma_emu: allow race' is no silence; write 'wmma_emu: allow KIND: REASON'"),
+        ("allow rac: because", "line 4 of the PTX: kind='rac' is no kind of finding; .*; did you mean 'race'?"),
+        ("ignore race: because", "'wmma_emu: ignore race: because' is no silence"),
+        ("allow deadlock: because", "a deadlock ends the launch, and is not silenced"),
+    ],
+)
+def test_a_comment_that_is_no_silence_is_refused(comment, said):
+    text = "\n\n\n// wmma_emu: " + comment + "\n" + text_of("ret;", 0, "")
+    with pytest.raises(UnsupportedInstructionError, match=re.escape(said).replace(r"\.\*", ".*")):
+        we.ptx.Module(text)["k"][1, 1]()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("races", 5, "x"), "kind='races' is no kind of finding; there are out of bounds, .*; did you mean 'race'?"),
+        (("race", 0, "x"), "line=0 is no line of the PTX, counted from 1, such as 54, and none of a source"),
+        (("race", "kernel.cu", "x"), "line='kernel.cu' is no line"),
+        (("race", 5, "  "), "reason='  ' says nothing"),
+        (("trap", 5, "x"), "a trap ends the launch, and is not silenced"),
+    ],
+)
+def test_what_is_no_silence_is_refused(given, said):
+    with pytest.raises(UnsupportedInstructionError, match=re.escape(said).replace(r"\.\*", ".*")):
+        Silence(*given)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (1, "a silence of race is at line 1, from which no instruction of the PTX text comes; the nearest lines of"),
+        (SOURCE.split(":")[0] + ":9999", "the nearest lines of races.cu are"),
+        ("other.cu:16", "it comes from .*races.cu"),
+    ],
+)
+def test_a_line_that_the_module_does_not_have_is_refused(line, said):
+    with pytest.raises(UnsupportedInstructionError, match=re.escape(said).replace(r"\.\*", ".*")):
+        launched(silence=[Silence("race", line, REASON)])
+
+
+@pytest.mark.parametrize("given", [Silence("race", 5, "x"), ["race"], "race"])
+def test_what_is_no_list_of_silences_is_refused(given):
+    with pytest.raises(UnsupportedInstructionError, match=r"wmma_emu.ptx.Silence\(kind, line, reason\)"):
+        launched(silence=given)
+
+
+def test_silences_are_in_force_in_the_block_of_a_with_and_no_longer():
+    with silence(Silence("race", SOURCE, REASON), Silence("race", "other.cu:16", REASON)) as silencing:
+        assert launched().silenced
+        assert [x.place for x in silencing.unused] == ["other.cu:16"]
+    assert launched().findings
+
+
+def test_orders_are_compared_where_what_was_found_is_silenced():
+    bug = PLANTED["two_writers"]
+    found = launched(bug.ptx(False), bug, {"schedules": 8}).errors
+    with pytest.raises(we.errors.ScheduleDependenceError):
+        launched(bug.ptx(False), bug, {"schedules": 8}, silence=[Silence(x.kind, x.line, REASON) for x in found])
+
+
+def test_orders_are_compared_where_notes_are_all_that_is_found():
+    body = """
+    setp.ge.u32 %p1, %r0, 32;
+    @%p1 bra HIGH;
+    bar.sync 0;
+    bra END;
+    HIGH: bar.sync 0;
+    END: atom.global.exch.b32 %r2, [%rd1], %r0;
+    """
+    with pytest.raises(we.errors.ScheduleDependenceError):
+        launch(body, numbers(1), block=64, schedules=8)
+    assert [x.severity for x in launch(body, numbers(1), block=64).findings] == ["note"]

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""max_seconds is kept between the instructions of straight code and within those that take long: a clock of ours."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.ptx.texts_of_kernels import launch, numbers
+from tests.ptx.texts_of_launches import VPRINTF
+from wmma_emu.errors import LaunchLimitError
+from wmma_emu.ptx.machine import limits
+from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.pages import zeroed
+
+
+class _Clock:
+    """A second passes each time that somebody looks."""
+
+    def __init__(self):
+        self.seconds = 0
+
+    def __call__(self):
+        self.seconds += 1
+        return self.seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    ours = _Clock()
+    monkeypatch.setattr(limits, "_clock", ours)
+    return ours
+
+
+def test_straight_code_is_stopped_at_the_instruction_where_time_is_up(clock):
+    x = numbers()
+    with pytest.raises(LaunchLimitError, match=r"more than 50 seconds \(max_seconds\); block \(0, 0, 0\): warp 0"):
+        launch("st.global.u32 [%rd1], %r0;\n" + "add.u32 %r2, %r0, %r1;\n" * 200, x, max_seconds=50)
+    assert 50 < clock.seconds < 55
+    assert x.tolist() == numbers().tolist()
+
+
+def test_a_launch_within_its_limit_is_not_stopped(clock):
+    launch("add.u32 %r2, %r0, %r1;\n" * 200, numbers(), max_seconds=1000)
+    assert 200 < clock.seconds < 1000
+
+
+@pytest.mark.parametrize(("fmt", "argument"), [("%d" * 80, "%rd4"), ("%s", "%rd3")], ids=["fields", "letters"])
+def test_one_call_of_printf_is_stopped_when_time_is_up(clock, monkeypatch, fmt, argument):
+    loads, load = [], Memory.load
+    monkeypatch.setattr(Memory, "load", lambda *given, **more: (loads.append(1), load(*given, **more))[1])
+    letters = ", ".join(map(str, fmt.encode() + b"\0"))
+    long = ", ".join(["65"] * 500 + ["0"])
+    before = f"{VPRINTF}\n.global .align 8 .b8 fmt[] = {{{letters}}};\n.global .align 8 .b8 long[] = {{{long}}};\n"
+    body = f"""
+    .local .align 8 .b8 buffer[512];
+    mov.u64 %rd2, fmt; cvta.global.u64 %rd2, %rd2; mov.u64 %rd3, long; cvta.global.u64 %rd3, %rd3; mov.u64 %rd4, 7;
+    st.local.u64 [buffer], {argument}; mov.u64 %rd5, buffer; cvta.local.u64 %rd5, %rd5;
+    {{ .param .b64 p0; .param .b64 p1; .param .b32 q; st.param.b64 [p0], %rd2; st.param.b64 [p1], %rd5;
+    call.uni (q), vprintf, (p0, p1); }}"""
+    with pytest.raises(LaunchLimitError, match=r"more than 250 seconds"):
+        launch(body, numbers(), before=before, max_seconds=250)
+    assert 250 < clock.seconds < 255
+    assert len(loads) < 250
+
+
+def test_a_word_of_large_local_memory_takes_a_small_page_a_thread():
+    status = Path("/proc/self/statm")
+    if not status.exists():
+        pytest.skip("needs /proc/self/statm, which says what is resident")
+
+    def resident():
+        return int(status.read_text().split()[1]) * 4096
+
+    before, array = resident(), zeroed(1 << 29)
+    array[:: 1 << 19] = 1
+    assert resident() - before < 1 << 26
+    assert int(np.count_nonzero(array[:: 1 << 18])) == 1 << 10

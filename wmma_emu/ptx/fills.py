@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What shared memory, local memory and registers hold before anybody has written them.
+
+A GPU does not say: they hold what was there before. A kernel that uses none of it gives the same bits whatever it is.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.ptx.pages import zeroed
+
+__all__ = ["FILLS", "Fill", "require_fill"]
+
+FILLS = {"zeros": 0x00, "ones": 0xFF}
+"""The byte that a fill of this name repeats."""
+
+
+class Fill:
+    """What nobody has written, for all the blocks of a launch.
+
+    Parameters
+    ----------
+    given : str or int
+        "zeros", "ones" (every bit is set), or a seed: bytes are drawn from it.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If it is neither.
+
+    Examples
+    --------
+    >>> Fill("ones").memory(4)
+    array([255, 255, 255, 255], dtype=uint8)
+    >>> Fill("ones").register(np.dtype(np.uint16), (1, 4, 32)).tolist()
+    [[[65535]]]
+    >>> Fill(7).register(np.dtype(np.uint16), (1, 4, 32)).shape
+    (1, 4, 32)
+    >>> Fill(7).memory(4).tolist() == Fill(7).memory(4).tolist()
+    True
+    """
+
+    def __init__(self, given: str | int = "zeros") -> None:
+        require_fill(given)
+        self._byte = FILLS[given] if isinstance(given, str) else None
+        self._rng = np.random.default_rng(None if isinstance(given, str) else given)
+
+    def memory(self, size: int) -> NDArray[np.uint8]:
+        """Give the bytes of memory that was just taken."""
+        if self._byte == 0:
+            return zeroed(size)
+        if self._byte is not None:
+            return np.full(size, self._byte, np.uint8)
+        return np.frombuffer(self._rng.bytes(size), np.uint8).copy()
+
+    def register(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+        """Give a register's patterns in threads of a shape: one for all where they are the same in all."""
+        shape = shape if self._byte is None else (1,) * len(shape)
+        count = int(np.prod(shape))
+        raw = self.memory(count * dtype.itemsize)
+        return ((raw & 1).astype(np.bool_) if dtype == np.bool_ else raw.view(dtype)).reshape(shape)
+
+
+def require_fill(given: object) -> None:
+    """Refuse what is no fill."""
+    number = None if isinstance(given, str) else integer_of(given)
+    if given in FILLS if isinstance(given, str) else number is not None and number >= 0:
+        return
+    names = " or ".join(repr(x) for x in FILLS)
+    raise UnsupportedInstructionError(f"fill={shorten(given)} is neither {names} nor a seed, an integer from 0 on")

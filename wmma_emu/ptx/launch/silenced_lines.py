@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""Which silences a launch has: those that it is given, those in the text, those in force; and whether their lines are
+lines of the kernel.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from wmma_emu.errors import UnsupportedInstructionError, printable, shorten
+from wmma_emu.ptx.findings import KINDS, Finding
+from wmma_emu.ptx.launch.silences import Judged, Silence, in_force, judge
+from wmma_emu.ptx.launch.silencing_comments import files_of, silences_in, text_of_file
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
+
+__all__ = ["judge_launch", "require_lines", "silences_in_sources"]
+
+_MOST_NAMES = 5
+
+
+def judge_launch(
+    findings: Iterable[Finding],
+    given: Iterable[Silence],
+    written: Iterable[Silence],
+    program: KernelProgram,
+    checks: Collection[str],
+) -> Judged:
+    """Take out what is silenced: by a launch or its module, in the texts, or by what is in force in this thread.
+
+    Of silences that silence nothing, those are named whose lines this kernel has, and whose kinds were looked for.
+    """
+    scopes = in_force()
+    everything = dict.fromkeys([*given, *written, *(x for scope in scopes for x in scope.silences)])
+    if not everything:
+        return Judged(list(findings), (), ())
+    judged = judge(findings, list(everything))
+    for scope in scopes:
+        scope.use(judged.silenced)
+    unused = (x for x in judged.unused if KINDS[x.kind].check in checks and _is_in(x, program.instructions))
+    return judged._replace(unused=tuple(unused))
+
+
+def silences_in_sources(
+    text: str, sources: Mapping[str, str] | None, kernels: Iterable[KernelProgram]
+) -> list[Silence]:
+    """Read the silences that stand in a PTX text, and in the sources that it was compiled from here (None: elsewhere).
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For comments that are no silences.
+    """
+    found = list(silences_in(text))
+    if sources is not None:
+        for name in files_of(x for program in kernels for x in program.instructions):
+            found += silences_in(text_of_file(name, sources), name)
+    return found
+
+
+def require_lines(silences: Iterable[Silence], kernels: Iterable[KernelProgram], name: str) -> None:
+    """Refuse silences whose lines no kernel of a module has.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        Naming the lines nearest to it, or the files that there are.
+    """
+    instructions: list[Instruction] | None = None
+    for silence in silences:
+        if instructions is None:
+            instructions = [x for program in kernels for x in program.instructions]
+        if not _is_in(silence, instructions):
+            raise UnsupportedInstructionError(
+                f"a silence of {silence.kind} is at {silence.place}, from which no instruction of {shorten(name, str)} "
+                f"comes; {_what_there_is(silence, instructions)}"
+            )
+
+
+def _is_in(silence: Silence, instructions: Iterable[Instruction]) -> bool:
+    return any(silence.is_at(x.line, x.source) for x in instructions)
+
+
+def _what_there_is(silence: Silence, instructions: list[Instruction]) -> str:
+    """Name lines near a wrong one."""
+    if isinstance(silence.line, int):
+        return f"the nearest lines of the PTX are {_nearest({x.line for x in instructions}, silence.line)}"
+    file, _, line = silence.line.rpartition(":")
+    places = {(x.file, x.line) for x in _sources(instructions)}
+    there = {n for f, n in places if Silence(silence.kind, f"{file}:{n}", "this line").is_at(0, SourceLine(f, n))}
+    if there:
+        return f"the nearest lines of {printable(file)} are {_nearest(there, int(line))}"
+    names = sorted({f for f, _ in places})[:_MOST_NAMES]
+    return f"it comes from {printable(', '.join(names))}" if names else "it does not say where they come from"
+
+
+def _sources(instructions: Iterable[Instruction]) -> Iterable[SourceLine]:
+    for source in {x.source for x in instructions}:
+        here = source
+        while here is not None:
+            yield here
+            here = here.inlined_at
+
+
+def _nearest(lines: set[int], wanted: int) -> str:
+    near = sorted(sorted(lines, key=lambda x: abs(x - wanted))[:2])
+    return " and ".join(map(str, near)) or "none: it has no instructions"
