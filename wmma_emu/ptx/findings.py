@@ -141,6 +141,12 @@ class Finding:
         return f"{self.kind}: {where}{who}: {self.message}{more}\n    {self.text}"
 
 
+_LESSER = {
+    "race within a warp": "race", "lanes store to one place": "race", "race of equal bytes": "race",
+}  # fmt: skip
+"""Kinds that say nothing more where a line has the other one."""
+
+
 class Findings:
     """The findings of a launch, in the order in which they were met; of the kinds that ``checks`` look for alone."""
 
@@ -177,6 +183,12 @@ class Findings:
             kind, text, instruction.line, self._program.text(instruction.line), instruction.source, block, thread,
             address, count,
         )  # fmt: skip
+
+    def leave_lesser_out(self) -> None:
+        """Leave out what is less than another finding of the same line, and comes from the same cause."""
+        for kind, line in [x for x in self._found if x[0] in _LESSER]:
+            if (_LESSER[kind], line) in self._found:
+                del self._found[kind, line]
 
     def clear(self) -> None:
         """Forget all of them: the launch begins anew."""

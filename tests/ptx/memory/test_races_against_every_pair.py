@@ -38,8 +38,7 @@ class Both:
         self.memory = np.zeros(BYTES * (BLOCKS if is_of_block else 1), np.uint8)
         self.found: list = []
         self.region = Region(
-            0, len(self.memory), self.order, lambda race, active: self.found.append(race), is_of_block=is_of_block,
-            version=lambda: self.order.changes,
+            0, len(self.memory), self.order, lambda race, active: self.found.append(race), is_of_block=is_of_block
         )  # fmt: skip
 
     def thread(self, k: int) -> int:

@@ -104,7 +104,7 @@ class ByHand:
     def set(self, name, values):
         """Write a register of all threads."""
         register = self.registers[name]
-        dtype = self.state._zeros[register.index].dtype
+        dtype = self.state.unwritten[register.index].dtype
         values = np.asarray(values)
         values = values.reshape((1,) * (3 - values.ndim) + values.shape)
         self.state.write(register, values.astype(dtype), None)

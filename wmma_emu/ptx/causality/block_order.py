@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What the warps of the blocks that run know of each other: vector clocks, and what barriers hand on."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality.holdings import At, Holdings, threads_in
+from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.lane_order import LaneOrder
 
 __all__ = ["BlockOrder"]
@@ -26,10 +30,14 @@ class BlockOrder:
     known : int32 array (G, W, W)
         ``known[g, w, v]``: all that threads of warp v did up to this time precedes what any thread of warp w does now;
         of the warp itself (v = w): what its other lanes did.
+    lane_order : LaneOrder, or None
+        What single lanes know of their warp besides; made when it is needed first.
     """
 
-    def __init__(self, warps: int) -> None:
+    def __init__(self, grid_blocks: int, warps: int) -> None:
         self.warps = warps
+        self._grid_blocks = grid_blocks
+        self._knowledge: Knowledge | None = None
         self.begin(np.zeros(0, np.int64))
 
     def begin(self, blocks: NDArray[np.int64]) -> None:
@@ -41,34 +49,60 @@ class BlockOrder:
         self._met = np.einsum("gww->gw", self.known)
         self._row = (np.arange(count * warps, dtype=np.int64) * warps).reshape(count, warps, 1)
         self._told = np.zeros((count, NUM_BARRIERS, warps), np.int32)
-        self._lanes: LaneOrder | None = None
-        self._stamps: NDArray[np.unsignedinteger] | None = None
+        self.lane_order: LaneOrder | None = None
+        self._holdings: Holdings | None = None
+        self._told_pieces: NDArray[np.int64] | None = None
+        self._stamps: NDArray[Any] | None = None
+        self._learnt = 0
 
     def tick(self, warps: _Mask | None = None) -> None:
         """Let the time of some warps go on, bool (G, W), or of all."""
         self.now += 1 if warps is None else warps
         self._stamps = None
 
-    def tick_of(self, block: int, warp: int) -> None:
-        """Let the time of one warp go on."""
-        self.now[block, warp] += 1
-        self._stamps = None
-
     def known_times(self, warps: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Look up ``known`` for the thread that stands there, of a warp of its block, (..., G, W, 32)."""
         return self.known.reshape(-1).take(self._row + warps).view(np.uint32)
+
+    @property
+    def changes(self) -> int:
+        """A number that grows whenever a thread of the chunk may have come to know of more."""
+        held = 0 if self._holdings is None else self._holdings.changes
+        return int(self.now.sum()) + self._learnt + held
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is handed on beside the clocks of blocks, in this launch."""
+        if self._knowledge is None:
+            self._knowledge = Knowledge(self._grid_blocks, self.warps)
+        return self._knowledge
+
+    @property
+    def holdings(self) -> Holdings:
+        """What single threads of the chunk know."""
+        if self._holdings is None:
+            self._holdings = Holdings(self.knowledge, self)
+        return self._holdings
 
     def meet_all(self) -> None:
         """All threads of all blocks wait for each other: ``bar.sync 0``."""
         self.known[:] = self.now[:, None, :]
         self.tick()
+        if self._holdings is not None:
+            self._holdings.meet_blocks(np.arange(len(self.blocks)))
 
     def meet(self, number: int, blocks: NDArray[np.int64]) -> None:
         """All threads of some blocks waited for each other at a barrier, those that have exited being done."""
+        if not len(blocks):
+            return
         self.known[blocks] = self.now[blocks][:, None, :]
-        self._told[blocks, number] = 0
         self.now[blocks] += 1
         self._stamps = None
+        self._told[blocks, number] = 0
+        if self._told_pieces is not None:
+            self._told_pieces[blocks, number] = 0
+        if self._holdings is not None:
+            self._holdings.meet_blocks(blocks)
 
     def arrive(self, number: int, who: _Mask, live: _Mask) -> None:
         """Let threads arrive at a barrier of their blocks, with all that they know; what they do next is not told.
@@ -81,12 +115,43 @@ class BlockOrder:
         live : bool array (G, W, 32)
             The threads that have not exited.
         """
-        some = np.asarray(who.any(axis=2))
-        whole = some & ~(live & ~who).any(axis=2)
+        told, pieces = self.tell(who, live)
+        np.maximum(self._told[:, number], told, out=self._told[:, number])
+        if pieces is not None:
+            if self._told_pieces is None:
+                self._told_pieces = np.zeros(self._told.shape[:2], np.int64)
+            self._told_pieces[:, number] = self.knowledge.join(self._told_pieces[:, number], pieces)
+
+    def tell(self, who: _Mask, live: _Mask) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
+        """What threads hand on that arrive somewhere in their block; their times go on.
+
+        Returns
+        -------
+        told : int32 array (G, W)
+            Times of the warps of each block.
+        pieces : int64 array (G,), or None
+            What goes beyond these, of ``knowledge``; None where nothing does.
+        """
+        some, whole = _warps_of(who, live)
         told = np.where(some[:, :, None], self.known, 0).max(axis=1)
         told = np.maximum(told, np.where(whole, self.now, 0))
-        np.maximum(self._told[:, number], told, out=self._told[:, number])
+        alone = who & (some & ~whole)[..., None]
+        pieces = None
+        if self._holdings is not None or alone.any():
+            pieces = self._told_beside(who, alone)
         self.tick(some)
+        return told, pieces
+
+    def _told_beside(self, who: _Mask, alone: _Mask) -> NDArray[np.int64]:
+        """What threads hold, a piece for each block, and what those did that come without lanes of their warp."""
+        holdings = self.holdings
+        told = holdings.told_by(who)
+        at = threads_in(alone)
+        if len(at[0]):
+            pieces = self.knowledge.pieces(holdings.facts(at))
+            for g in np.unique(at[0]).tolist():
+                told[g] = self.knowledge.join_all((told[g], *pieces[at[0] == g].tolist()))
+        return told
 
     def complete(self, number: int, blocks: NDArray[np.int64], who: _Mask, live: _Mask) -> None:
         """Let threads that waited at a barrier of some blocks know what was told there, and empty it.
@@ -98,12 +163,44 @@ class BlockOrder:
             Positions of blocks in the chunk.
         who, live : bool arrays (G, W, 32)
         """
-        some = np.asarray(who.any(axis=2))
-        whole = some & ~(live & ~who).any(axis=2)
-        mine = np.zeros(whole.shape, np.bool_)
-        mine[blocks] = whole[blocks]
-        np.maximum(self.known, np.where(mine[:, :, None], self._told[:, number, None, :], 0), out=self.known)
+        if not len(blocks):
+            return
+        told = np.zeros_like(self._told[:, number])
+        told[blocks] = self._told[blocks, number]
+        pieces = None
+        if self._told_pieces is not None:
+            pieces = np.zeros(len(self.blocks), np.int64)
+            pieces[blocks] = self._told_pieces[blocks, number]
+            self._told_pieces[blocks, number] = 0
+        mine = np.zeros(who.shape, np.bool_)
+        mine[blocks] = who[blocks]
         self._told[blocks, number] = 0
+        self.learn(mine, live, told, pieces)
+
+    def learn(self, who: _Mask, live: _Mask, told: NDArray[np.int32], pieces: NDArray[np.int64] | None) -> None:
+        """Let threads know what was told in their blocks.
+
+        Parameters
+        ----------
+        who, live : bool arrays (G, W, 32)
+        told : int32 array (G, W)
+            Times of the block's warps.
+        pieces : int64 array (G,), or None
+            Of ``knowledge``, beside these.
+        """
+        some, whole = _warps_of(who, live)
+        self._learnt += 1
+        np.maximum(self.known, np.where(whole[:, :, None], told[:, None, :], 0), out=self.known)
+        alone = who & (some & ~whole)[..., None]
+        at = threads_in(alone)
+        if len(at[0]):
+            g = np.unique(at[0])
+            rows = np.zeros(len(self.blocks), np.int64)
+            rows[g] = self.holdings.rows(g, told[g])
+            self.holdings.learn(at, rows[at[0]])
+        if pieces is not None and pieces.any():
+            at = threads_in(who & (pieces != 0).reshape(-1, 1, 1))
+            self.holdings.learn(at, pieces[at[0]])
 
     def meet_lanes(self, who: _Mask | None, masks: NDArray[np.uint32], live: _Mask) -> None:
         """Lanes of warps wait for each other: ``bar.warp.sync``.
@@ -118,32 +215,50 @@ class BlockOrder:
         """
         if who is None and (masks == np.uint32(0xFFFFFFFF)).all():
             self._met[:] = self.now
+            if self._holdings is not None:
+                self._holdings.meet_lanes(live)
             return self.tick()
         here = live if who is None else who & live
         lanes = np.arange(32, dtype=np.uint32)
         named = np.bitwise_and.reduce(np.where(here, masks, np.uint32(0xFFFFFFFF)), axis=-1, keepdims=True)
         all_named = ~(live & ((named >> lanes) & np.uint32(1) == 0)).any(axis=-1)
-        some = np.asarray(here.any(axis=-1))
-        whole = some & all_named & ~(live & ~here).any(axis=-1)
+        some, whole = _warps_of(here, live)
+        whole = whole & all_named
         np.copyto(self._met, self.now, where=whole)
+        if self._holdings is not None:
+            self._holdings.meet_lanes(here & whole[..., None])
         if (some & ~whole).any():
-            if self._lanes is None:
-                self._lanes = LaneOrder(self.now.shape)
-            self._lanes.meet(here & ~whole[..., None], np.broadcast_to(masks, here.shape), self.now, self._met)
+            self._meet_some(here & ~whole[..., None], np.broadcast_to(masks, here.shape))
         return self.tick(some)
+
+    def _meet_some(self, who: _Mask, masks: NDArray[np.uint32]) -> None:
+        """Lanes wait for those of their warp that give the same membermask."""
+        if self.lane_order is None:
+            self.lane_order = LaneOrder(self.now.shape)
+        for mask in np.unique(masks[who]).tolist():
+            together = who & (masks == mask) & ((mask >> np.arange(32)) & 1 == 1)
+            self.lane_order.meet(together, self.now, self._met)
+            if self._holdings is not None:
+                self._holdings.meet_lanes(together)
 
     @property
     def knows_lanes(self) -> bool:
-        """Whether any lane knows what not all of its warp do."""
-        return self._lanes is not None
+        """Whether any lane may know what not all of its warp do."""
+        return self.lane_order is not None or self._holdings is not None
 
-    def lanes_know(
-        self, g: NDArray[np.int64], w: NDArray[np.int64], lane: NDArray[np.int64],
-        threads: NDArray[np.int64], times: NDArray[np.int64],
-    ) -> _Mask:  # fmt: skip
+    def lanes_know(self, at: At, threads: NDArray[np.int64], times: NDArray[np.int64]) -> _Mask:
         """Tell which accesses lanes know of: those of threads of the launch, at times."""
-        found = np.zeros(len(g), np.bool_)
-        if self._lanes is not None:
+        found = np.zeros(len(threads), np.bool_)
+        if self.lane_order is not None:
+            g, w, lane = at
             same = threads >> 5 == self.blocks[g] * self.warps + w
-            found |= same & (times <= self._lanes.known[g, w, lane, threads & 31])
+            found |= same & (times <= self.lane_order.known[g, w, lane, threads & 31])
+        if self._holdings is not None:
+            found |= self._holdings.know(at, threads, times)
         return found
+
+
+def _warps_of(who: _Mask, live: _Mask) -> tuple[_Mask, _Mask]:
+    """Say of which warps there are threads in a mask, and of which all live ones, (G, W)."""
+    some: _Mask = np.asarray(who.any(axis=2))
+    return some, some & ~(live & ~who).any(axis=2)

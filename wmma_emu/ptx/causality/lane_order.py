@@ -19,7 +19,7 @@ class LaneOrder:
     Examples
     --------
     >>> order, half = LaneOrder((1, 1)), np.arange(32).reshape(1, 1, 32) < 16
-    >>> order.meet(half, np.full((1, 1, 32), 0xFFFF, np.uint32), np.array([[7]]), np.array([[2]]))
+    >>> order.meet(half, np.array([[7]]), np.array([[2]]))
     >>> order.known[0, 0, 3, [4, 15, 16]], order.known[0, 0, 20, 4]
     (array([7, 7, 2], dtype=int32), np.int32(0))
     """
@@ -27,24 +27,18 @@ class LaneOrder:
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.known = np.zeros((*shape, LANES, LANES), np.int32)
 
-    def meet(
-        self, who: NDArray[np.bool_], masks: NDArray[np.uint32], now: NDArray[np.int32], met: NDArray[np.int32]
-    ) -> None:
-        """Let the lanes of each warp that give one membermask wait for each other.
+    def meet(self, together: NDArray[np.bool_], now: NDArray[np.int32], met: NDArray[np.int32]) -> None:
+        """Let some lanes of each warp wait for each other.
 
         Parameters
         ----------
-        who : bool array (G, W, 32)
-        masks : uint32 array (G, W, 32)
+        together : bool array (G, W, 32)
         now, met : int32 arrays (G, W)
             The time of each warp, and the one up to which all its lanes know each other.
         """
-        for mask in np.unique(masks[who]).tolist():
-            named = (mask >> np.arange(LANES)) & 1 == 1
-            together = who & (masks == mask) & named
-            g, w = np.nonzero(together.any(axis=-1))
-            lanes = together[g, w]
-            rows = np.maximum(self.known[g, w], met[g, w][:, None, None])
-            told = np.where(lanes[:, :, None], rows, 0).max(axis=1)
-            told = np.where(lanes, now[g, w][:, None], told)
-            self.known[g, w] = np.where(lanes[:, :, None], told[:, None, :], self.known[g, w])
+        g, w = np.nonzero(together.any(axis=-1))
+        lanes = together[g, w]
+        rows = np.maximum(self.known[g, w], met[g, w][:, None, None])
+        told = np.where(lanes[:, :, None], rows, 0).max(axis=1)
+        told = np.where(lanes, now[g, w][:, None], told)
+        self.known[g, w] = np.where(lanes[:, :, None], told[:, None, :], self.known[g, w])

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: MIT
 """The causality order between all threads of a launch, as stamps of accesses and the question what they precede."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.causality.block_order import BlockOrder
+from wmma_emu.ptx.causality.memory_order import MemoryOrder
 
 __all__ = ["CausalityOrder"]
 
-_Stamps = NDArray[np.uint32] | NDArray[np.uint64]
+_Stamps = NDArray[Any]
+"""Of uint32 or uint64."""
+
 _LANE_BITS = 5
 
 
-class CausalityOrder(BlockOrder):
+class CausalityOrder(MemoryOrder):
     """What precedes what in a launch: PTX ISA 9.1, Memory Consistency Model, Causality Order.
 
     An access is stamped with the number of its thread in the launch and the time of its warp; times go on at each
@@ -29,6 +33,9 @@ class CausalityOrder(BlockOrder):
         Blocks of the grid.
     warps : int
         Warps of a block.
+    is_released_to : bool
+        Whether anything may be released to words of memory and found there, see `hands_on`: if not, strong accesses
+        and fences cost nothing.
 
     Examples
     --------
@@ -46,11 +53,12 @@ class CausalityOrder(BlockOrder):
     (np.False_, np.True_)
     """
 
-    def __init__(self, blocks: int, warps: int) -> None:
-        super().__init__(warps)
+    def __init__(self, blocks: int, warps: int, *, is_released_to: bool = True) -> None:
+        super().__init__(blocks, warps)
+        self.is_released_to = is_released_to
         self.bits = max((blocks * warps * LANES - 1).bit_length(), 1)
-        self.dtype: type[np.uint32] | type[np.uint64] = np.uint32
-        self._numbers: dict[type, NDArray[np.unsignedinteger]] = {}
+        self.dtype: Any = np.uint32
+        self._numbers: dict[Any, _Stamps] = {}
 
     def begin(self, blocks: NDArray[np.int64]) -> None:
         """Say which blocks of the grid run from now on, all of whose threads begin.
@@ -78,9 +86,9 @@ class CausalityOrder(BlockOrder):
             if int(self.now.max()) >> (31 - self.bits if self.bits < 31 else 0):
                 self.dtype = np.uint64
             times = self.now.astype(self.dtype)[..., None] << self.dtype(self.bits)
-            self._stamps = times | self._numbers[self.dtype]  # type: ignore[assignment]
-            self._stamps.flags.writeable = False  # type: ignore[union-attr]
-        found: _Stamps = self._stamps  # type: ignore[assignment]
+            self._stamps = times | self._numbers[self.dtype]
+            self._stamps.flags.writeable = False
+        found = self._stamps
         return found if active is None else np.where(active, found, found.dtype.type(0))
 
     def unordered(self, stamps: _Stamps) -> NDArray[np.bool_]:
@@ -97,7 +105,7 @@ class CausalityOrder(BlockOrder):
         """
         kind = stamps.dtype.type
         threads = stamps & kind((1 << self.bits) - 1)
-        found = (threads != self._numbers[kind]) & (stamps != 0)
+        found: NDArray[np.bool_] = (threads != self._numbers[kind]) & (stamps != 0)
         if not found.any():
             return found
         times = stamps >> kind(self.bits)
@@ -114,7 +122,7 @@ class CausalityOrder(BlockOrder):
         at = np.nonzero(asked)
         shape = asked.shape
         out[at] = self.lanes_know(
-            at[-3], at[-2], at[-1],
+            (at[-3], at[-2], at[-1]),
             np.broadcast_to(threads, shape)[at].astype(np.int64),
             np.broadcast_to(times, shape)[at].astype(np.int64),
         )  # fmt: skip
@@ -138,9 +146,8 @@ class CausalityOrder(BlockOrder):
         found &= ~(here & (times <= self.known[g, w, np.where(here, warps, kind(0)).astype(np.int64)]))
         if self.knows_lanes and found.any():
             at = np.flatnonzero(found)
-            found[at] = ~self.lanes_know(
-                g[at], w[at], lane[at], whose[at].astype(np.int64), times[at].astype(np.int64)
-            )
+            lanes = g[at], w[at], lane[at]
+            found[at] = ~self.lanes_know(lanes, whose[at].astype(np.int64), times[at].astype(np.int64))
         return found
 
     def threads_of(self, stamps: _Stamps) -> NDArray[np.int64]:
@@ -155,4 +162,5 @@ class CausalityOrder(BlockOrder):
 
     def time(self, stamps: _Stamps) -> _Stamps:
         """Times of stamps: of one warp, an earlier access never has a later time."""
-        return stamps >> stamps.dtype.type(self.bits)  # type: ignore[return-value]
+        found: _Stamps = stamps >> stamps.dtype.type(self.bits)
+        return found

@@ -70,7 +70,7 @@ def is_bar_warp(instruction: Instruction) -> bool:
 
 def meeting_of_lanes(instruction: Instruction) -> Step:
     """Make the step of ``bar.warp.sync``, once its lanes are there: what they did precedes what they do next."""
-    membermask = instruction.operands[0]
+    membermask = instruction.operands[0] if instruction.operands else None
     return lambda state, active: state.causality.meet_lanes(active, state.read(membermask, "u32"), state.live)
 
 

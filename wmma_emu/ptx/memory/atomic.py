@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import ordering_of
 from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit, narrowest
 from wmma_emu.ptx.memory.memory import Memory
@@ -87,6 +88,11 @@ def _within(
         before, after, last = serve(index, view.take(index), operands, look_up(space))
     memory.note_store(reached, positions, 1, size, active, None)
     view[index[last]] = after
+    if memory.causality.is_released_to:
+        at, places = memory.threads_of(reached)
+        g, w, lane = at if turn is None else tuple(x[turn] for x in at)
+        how = ordering_of(instruction.mnemonic, instruction.modifiers)
+        memory.causality.updated(space, (g, w, lane), places if turn is None else places[turn], size, how)
     if turn is not None:
         unturned = np.empty_like(before)
         unturned[turn] = before

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Barriers in shared memory (mbarrier): phases, arrivals, bytes that are awaited, and who has seen what."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import At
 from wmma_emu.ptx.memory.copies import Copy, copies_of
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.chunk import Moment
@@ -59,12 +61,33 @@ class Word:
 
 
 @dataclass(slots=True)
-class _Phases:
-    """What goes with a barrier beyond its bits: what those that arrived had seen, and copies that its phase ends."""
+class _Told:
+    """What was handed on at the barriers that lie at one address of the shared memory of each block.
+
+    Times of the block's warps and a piece of knowledge, see `CausalityOrder.tell`: of those that have arrived, and as
+    it was when the last phase was completed.
+    """
 
     arriving: NDArray[np.int32]
     completed: NDArray[np.int32]
-    copies: list[tuple[Copy, Active, Moment | None]] = field(default_factory=list)
+    arriving_pieces: NDArray[np.int64]
+    completed_pieces: NDArray[np.int64]
+
+    @classmethod
+    def nothing(cls, blocks: int, warps: int) -> "_Told":
+        """Make one of barriers at which nobody has arrived."""
+        times, pieces = np.zeros((blocks, warps), np.int32), np.zeros(blocks, np.int64)
+        return cls(times, times.copy(), pieces, pieces.copy())
+
+    def forget(self, block: int) -> None:
+        """Begin anew in one block."""
+        for x in (self.arriving, self.completed, self.arriving_pieces, self.completed_pieces):
+            x[block] = 0
+
+    def complete(self, block: int) -> None:
+        """Complete a phase of one block."""
+        self.completed[block] = self.arriving[block]
+        self.completed_pieces[block] = self.arriving_pieces[block]
 
 
 class Mbarriers:
@@ -75,7 +98,8 @@ class Mbarriers:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self._phases: dict[int, _Phases] = {}
+        self._told: dict[int, _Told] = {}
+        self._copies: dict[int, list[tuple[Copy, Active, Moment | None]]] = {}
         self._words = memory.shared.view(8)
 
     def word(self, position: int) -> Word | None:
@@ -89,15 +113,16 @@ class Mbarriers:
     def make(self, position: int, count: int) -> None:
         """Begin the first phase of a barrier that needs ``count`` arrivals."""
         self.put(position, Word(count, count, 0, 0))
-        self._phases.pop(position, None)
+        block, told = self._told_at(position)
+        told.forget(block)
+        self._copies.pop(position, None)
 
-    def phases(self, position: int) -> _Phases:
-        """What goes with the barrier at a position."""
-        found = self._phases.get(position)
-        if found is None:
-            warps = self.memory.threads.shape[1]
-            found = self._phases[position] = _Phases(np.zeros(warps, np.int32), np.zeros(warps, np.int32))
-        return found
+    def _told_at(self, position: int) -> tuple[int, _Told]:
+        """What was handed on at the barrier at a position, and of which block it is."""
+        block, address = divmod(position, self.memory.shared.stride)
+        if address not in self._told:
+            self._told[address] = _Told.nothing(*self.memory.threads.shape[:2])
+        return block, self._told[address]
 
     def exist(self, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say where there is a barrier."""
@@ -117,8 +142,8 @@ class Mbarriers:
             self.settle(position, word)
 
     def arrive(
-        self, positions: NDArray[np.int64], blocks: NDArray[np.int64], warps: NDArray[np.int64],
-        counts: NDArray[np.int64], expected: NDArray[np.int64], *, drop: bool = False, completes: bool = True,
+        self, positions: NDArray[np.int64], counts: NDArray[np.int64], expected: NDArray[np.int64], *,
+        drop: bool = False, completes: bool = True,
     ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:  # fmt: skip
         """Arrive for some threads in their order, ``counts`` arrivals each, after awaiting ``expected`` more bytes.
 
@@ -132,8 +157,6 @@ class Mbarriers:
         tokens, refused = np.zeros(len(positions), np.uint64), np.zeros(len(positions), np.bool_)
         for position in np.unique(positions).tolist():
             mine = np.flatnonzero(positions == position)
-            for block, warp in sorted(set(zip(blocks[mine].tolist(), warps[mine].tolist(), strict=True))):
-                self.release(position, block, warp)
             word = self.word(position)
             if word is None:
                 continue
@@ -148,32 +171,59 @@ class Mbarriers:
                 self.settle(position, word)
         return tokens, refused
 
-    def release(self, position: int, block: int, warp: int) -> None:
-        """Hand over what a warp has seen, and let its time go on."""
-        causality, phases = self.memory.causality, self.phases(position)
-        told = causality.known[block, warp].copy()
-        told[warp] = causality.now[block, warp]
-        np.maximum(phases.arriving, told, out=phases.arriving)
-        causality.tick_of(block, warp)
+    def release(self, positions: NDArray[np.int64], at: At, live: NDArray[np.bool_], *, relaxed: bool) -> None:
+        """Let threads hand on what they know to those that see the phase completed that they arrive at.
+
+        Parameters
+        ----------
+        positions : int array (n,)
+            The barrier of each.
+        at : At
+            The threads.
+        live : bool array (G, W, 32)
+        relaxed : bool
+            Whether they hand on only what they knew at a fence.
+        """
+        causality = self.memory.causality
+        for told, who in self._by_address(positions, at, live.shape):
+            times, pieces = (None, causality.told_at_fences(who)) if relaxed else causality.tell(who, live)
+            if times is not None:
+                np.maximum(told.arriving, times, out=told.arriving)
+            if pieces is not None:
+                told.arriving_pieces = causality.knowledge.join(told.arriving_pieces, pieces)
+
+    def observe(self, positions: NDArray[np.int64], at: At, live: NDArray[np.bool_], *, relaxed: bool) -> None:
+        """Let threads that see a phase completed know what was handed on at it, ``relaxed`` at their next fence."""
+        causality = self.memory.causality
+        for told, who in self._by_address(positions, at, live.shape):
+            if relaxed:
+                causality.see_told(who, told.completed, told.completed_pieces)
+            else:
+                causality.learn(who, live, told.completed, told.completed_pieces)
+
+    def _by_address(
+        self, positions: NDArray[np.int64], at: At, shape: tuple[int, ...]
+    ) -> Iterator[tuple[_Told, NDArray[np.bool_]]]:  # fmt: skip
+        """Sort threads by the address of their barriers, which many blocks use alike."""
+        addresses = positions % self.memory.shared.stride
+        for address in np.unique(addresses).tolist():
+            mine = addresses == address
+            who = np.zeros(shape, np.bool_)
+            who[at[0][mine], at[1][mine], at[2][mine]] = True
+            yield self._told_at(address)[1], who
 
     def settle(self, position: int, word: Word) -> None:
         """Complete the phase if nothing is pending, let its copies arrive, and write the barrier's bits."""
         if word.completes():
-            phases = self.phases(position)
-            np.maximum(phases.completed, phases.arriving, out=phases.completed)
-            copies, phases.copies = phases.copies, []
-            for copy, mask, now in copies:
+            block, told = self._told_at(position)
+            told.complete(block)
+            for copy, mask, now in self._copies.pop(position, ()):
                 copies_of(self.memory).finish([(copy, mask)], now)
         self.put(position, word)
 
-    def observe(self, position: int, block: int, warp: int) -> None:
-        """Let a warp have seen what those had seen who completed the last phase."""
-        known = self.memory.causality.known[block, warp]
-        np.maximum(known, self.phases(position).completed, out=known)
-
     def attach(self, position: int, copies: list[tuple[Copy, Active]], now: Moment | None) -> None:
         """Let the phase that goes on end some copies, written at the time ``now``."""
-        self.phases(position).copies += [(copy, mask, now) for copy, mask in copies]
+        self._copies.setdefault(position, []).extend((copy, mask, now) for copy, mask in copies)
 
 
 def mbarriers_of(memory: Memory) -> Mbarriers:

@@ -3,10 +3,13 @@
 
 import numpy as np
 
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.causality import ordering_of
 from wmma_emu.ptx.memory.access import gather, in_passes, scatter
 from wmma_emu.ptx.memory.generic import Part, classify
 from wmma_emu.ptx.memory.masks import fit, narrowest, pick, wide
 from wmma_emu.ptx.memory.places import BASES, WINDOW_BITS
+from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.spaces import Spaces
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
@@ -17,6 +20,9 @@ _SPACES = {
     "": "", "global": "global", "const": "global", "shared": "shared", "shared::cta": "shared",
     "shared::cluster": "shared", "local": "local", "param": "param", "param::entry": "param", "param::func": "param",
 }  # fmt: skip
+
+_COMMON = ("global", "shared")
+"""Spaces that threads share."""
 
 _CONST, _OWN_BITS = np.uint64(BASES["const"]), np.uint64(WINDOW_BITS)
 """What an address of a constant's own space, of so many bits, is counted from; pointers of the host's are generic."""
@@ -76,7 +82,11 @@ class Memory(Spaces):
         values = gather(self.window(space).view(reached.unit), reached.unit, reached.where.positions, bytes_each, count)
         if reached.where.outside is not None or reached.where.misaligned is not None:
             values = np.where(reached.where.used, values, values.dtype.type(0))  # type: ignore[arg-type]
-        return values, self.note_load(reached, active)
+        undefined = self.note_load(reached, active)
+        if ordering != "weak" and self.causality.is_released_to and space in _COMMON:
+            how = ordering_of(instruction.mnemonic, instruction.modifiers)
+            self.causality.loaded(space, *self.threads_of(reached), bytes_each * count, how)
+        return values, undefined
 
     def store(
         self, instruction: Instruction, space: str, addresses: Array, values: Array, active: Active, *,
@@ -127,6 +137,16 @@ class Memory(Spaces):
         chosen = pick(wide(values, (len(values), *shape)), shape, index)
         self.note_store(reached, written, len(values), values.dtype.itemsize, active, undefined, given)
         scatter(self.window(space).view(reached.unit), reached.unit, written, chosen)
+        if ordering != "weak" and self.causality.is_released_to and space in _COMMON:
+            self._release(reached, space, size)
+
+    def _release(self, reached: Reached, space: str, size: int) -> None:
+        """Note what threads release by a strong store, in the order in which the stores are done."""
+        (g, w, lane), positions = self.threads_of(reached)
+        rank = np.argsort(in_passes(np.arange(LANES), size))
+        order = np.lexsort((rank[lane], w, g))
+        how = ordering_of(reached.touch.instruction.mnemonic, reached.touch.instruction.modifiers)
+        self.causality.stored(space, (g[order], w[order], lane[order]), positions[order], size, how)
 
     def _load_each(
         self, instruction: Instruction, parts: list[Part], addresses: Array,

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.causality import At, CausalityOrder, threads_in
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.memory.access import units_of
 from wmma_emu.ptx.memory.footprint import chunk_bytes, require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.heap_window import HeapWindow
-from wmma_emu.ptx.memory.masks import fit, narrowest, pick, wide
+from wmma_emu.ptx.memory.masks import any_of, fit, narrowest, pick, wide
 from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.memory.races.chunk import ChunkRaces
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
@@ -153,8 +153,12 @@ class Spaces:
         if where.outside is not None or where.misaligned is not None or where.read_only is not None:
             owned = 0 if space == "global" else self._windows[space].size
             self.reporter.wrong_place(instruction, space, owned, where, addresses, total, alignment, active, write)
+        mask = narrowest(active, where.used)
+        if write and ordering != "weak" and self.causality.is_released_to:
+            who = True if mask is None else any_of(mask)
+            self.causality.before_write(np.broadcast_to(who, self.threads.shape))
         touch = Touch(
-            instruction, where.positions, addresses, total, units_of(total, alignment), narrowest(active, where.used)
+            instruction, where.positions, addresses, total, units_of(total, alignment), mask
         )
         if self.races is not None and space in ("global", "shared"):
             touch = self._timed(touch, ordering, space)
@@ -162,8 +166,6 @@ class Spaces:
 
     def _timed(self, touch: Touch, ordering: str, space: str) -> Touch:
         """Say when an access is made, and how strong it is."""
-        if ordering != "weak" or touch.instruction.mnemonic == "mbarrier":
-            self.races.synchronised += 1  # type: ignore[union-attr]
         key = id(touch.instruction), space
         strength = self._strengths.get(key)
         if strength is None:
@@ -188,6 +190,13 @@ class Spaces:
             touch.instruction, reached.where, touch.addresses, reached.size, reached.length, touch.unit, active,
             whole=touch.instruction.mnemonic in _MATRICES,
         )  # fmt: skip
+
+    def threads_of(self, reached: Reached) -> tuple[At, NDArray[np.int64]]:
+        """Name the threads that take part in an access, with the position of each one's."""
+        positions = reached.where.positions
+        shape = np.broadcast_shapes(positions.shape, self.threads.shape)
+        mask = np.broadcast_to(True if reached.mask is None else reached.mask, shape)
+        return threads_in(mask), np.broadcast_to(positions, shape)[mask]
 
     def note_store(
         self, reached: Reached, written: NDArray[np.int64], count: int, size: int, active: Active,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import At
 from wmma_emu.ptx.memory.copies import copies_of
 from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit
@@ -45,9 +46,10 @@ class _Visits(NamedTuple):
         out[self.blocks, self.warps, self.lanes] = True
         return out
 
-    def warps_at(self) -> list[tuple[int, int, int]]:
-        """Each warp once for each barrier: (position, block, warp)."""
-        return sorted(set(zip(self.positions.tolist(), self.blocks.tolist(), self.warps.tolist(), strict=True)))
+    @property
+    def at(self) -> At:
+        """Who they are."""
+        return self.blocks, self.warps, self.lanes
 
 
 def mbarrier(instruction: Instruction, binding: Binding) -> Step:
@@ -151,6 +153,7 @@ def _arrive(instruction: Instruction) -> Step:
     address, amount = _barrier(instruction, operands[0]), operands[1] if len(operands) > 1 else None
     require_values(instruction, *operands[1:2])
     drop = instruction.modifiers[0] == "arrive_drop"
+    relaxed = "relaxed" in instruction.modifiers
     expects, never_completes = "expect_tx" in instruction.modifiers, "noComplete" in instruction.modifiers
 
     def step(state: State, active: Active) -> None:
@@ -158,9 +161,10 @@ def _arrive(instruction: Instruction) -> Step:
         barriers, visits = mbarriers_of(state.memory), _visits(state, instruction, address, active, write=False)
         numbers = visits.of(amounts, state.shape).astype(np.int64)
         counts, expected = (np.ones_like(numbers), numbers) if expects else (numbers, np.zeros_like(numbers))
+        barriers.release(visits.positions, visits.at, state.live, relaxed=relaxed)
         tokens, refused = barriers.arrive(
-            visits.positions, visits.blocks, visits.warps, counts, expected, drop=drop, completes=not never_completes
-        )
+            visits.positions, counts, expected, drop=drop, completes=not never_completes
+        )  # fmt: skip
         wrong = visits.only(refused).mask(state.shape)
         _wrong(state, instruction, wrong, "more arrivals than the phase of the barrier has pending")
         if isinstance(target, Register):
@@ -190,7 +194,7 @@ def _transactions(sign: int) -> Callable[[Instruction], Step]:
 def _wait(instruction: Instruction) -> Step:
     target = _operand(instruction, 0)
     address, phase = _barrier(instruction, _operand(instruction, 1)), _value(instruction, 2)
-    by_parity = "parity" in instruction.modifiers
+    by_parity, relaxed = "parity" in instruction.modifiers, "relaxed" in instruction.modifiers
     if target is not None and not isinstance(target, Register):
         raise refuse(instruction, "writes a predicate")
 
@@ -200,8 +204,7 @@ def _wait(instruction: Instruction) -> Step:
         parities = given & given.dtype.type(1) if by_parity else given >> np.uint64(63)
         barriers, visits = mbarriers_of(state.memory), _visits(state, instruction, address, active, write=False)
         over = visits.only(barriers.parities(visits.positions) != visits.of(parities, state.shape))
-        for position, block, warp in over.warps_at():
-            barriers.observe(position, block, warp)
+        barriers.observe(over.positions, over.at, state.live, relaxed=relaxed)
         state.write(target, over.mask(state.shape), active)
 
     return step
@@ -241,13 +244,11 @@ def arrive_of_copies(instruction: Instruction, counted: bool) -> Step:
         for position in np.unique(visits.positions).tolist():
             who = visits.only(visits.positions == position).mask(state.shape)
             barriers.attach(position, [(copy, who) for copy in under_way], now)
+        barriers.release(visits.positions, visits.at, state.live, relaxed=False)
         if counted:
             once = np.ones(len(visits.positions), np.int64)
-            _, refused = barriers.arrive(visits.positions, visits.blocks, visits.warps, once, 0 * once)
+            _, refused = barriers.arrive(visits.positions, once, 0 * once)
             wrong = visits.only(refused).mask(state.shape)
             _wrong(state, instruction, wrong, "more arrivals than the phase of the barrier has pending")
-        else:
-            for position, block, warp in visits.warps_at():
-                barriers.release(position, block, warp)
 
     return step

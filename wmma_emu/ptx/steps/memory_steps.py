@@ -3,6 +3,7 @@
 
 import numpy as np
 
+from wmma_emu.ptx.causality import fence_of
 from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol
@@ -188,9 +189,21 @@ def _nothing(state: State, active: Active) -> None:
 
 
 def _hint(instruction: Instruction, binding: Binding) -> Step:
-    # Threads run in the order of their instructions and see each other's stores at once. What orders threads are
-    # barriers, and accesses that synchronise; a fence alone orders nothing.
     return _nothing
+
+
+def _fence(instruction: Instruction, binding: Binding) -> Step:
+    # Threads run in the order of their instructions and see each other's stores at once: a fence changes no value. What
+    # it orders is noted.
+    ordering = fence_of(instruction)
+    if ordering is None:
+        return _nothing
+
+    def step(state: State, active: Active) -> None:
+        if state.causality.is_released_to:
+            state.causality.fence(state.live if active is None else np.broadcast_to(active, state.shape), ordering)
+
+    return step
 
 
 def _prefetch(instruction: Instruction, binding: Binding) -> Step:
@@ -222,7 +235,7 @@ def _createpolicy(instruction: Instruction, binding: Binding) -> Step:
 MACHINE_STEPS: dict[str, MachineStep] = {
     "ld": _load, "ldu": _load, "st": _store,
     "cvta": _cvta, "isspacep": _isspacep, "mapa": _mapa, "getctarank": _getctarank,
-    "membar": _hint, "fence": _hint, "griddepcontrol": _hint, "nanosleep": _hint,
+    "membar": _fence, "fence": _fence, "griddepcontrol": _hint, "nanosleep": _hint,
     "prefetch": _prefetch, "prefetchu": _prefetch, "applypriority": _prefetch, "discard": _discard,
     "createpolicy": _createpolicy,
 }  # fmt: skip

@@ -61,15 +61,13 @@ class Region:
         Whether only threads of one block come to the same granule: shared memory.
     origin : callable
         Gives the positions of a touch that was listed without them.
-    version : callable
-        Gives a number that changes whenever a thread comes to know of more.
     """
 
     def __init__(
         self, base: int, size: int, order: Order, report: Callable[[Race, Active], None], *, is_of_block: bool,
-        origin: Callable[[Array], NDArray[np.int64]] | None = None, version: Callable[[], int] = lambda: 0,
+        origin: Callable[[Array], NDArray[np.int64]] | None = None,
     ) -> None:  # fmt: skip
-        self.order, self.report, self.version, self._origin = order, report, version, origin
+        self.order, self.report, self._origin = order, report, origin
         self.chunk: object = None
         self._is_of_block = is_of_block
         coding = Coding(np.dtype(np.uint32))
@@ -95,7 +93,7 @@ class Region:
         self._notice(self._noted_reads, touch, active)
         few = touch.addresses.nbytes <= _MANY
         later = few and self._origin is not None
-        self._log.append((touch._replace(positions=LATER) if later else touch, self.version()))
+        self._log.append((touch._replace(positions=LATER) if later else touch, self.order.changes))
         if not few or len(self._log) > _LONGEST_LOG:
             self._flush()
 
@@ -239,7 +237,7 @@ class Region:
 
     def _flush(self) -> None:
         """Note the reads that are only listed."""
-        for touch, version in self._log:
+        for touch, changes in self._log:
             positions = self._positions(touch)
             touch = touch._replace(positions=positions)
             self._refine(touch)
@@ -249,7 +247,7 @@ class Region:
                 old = self._reads.get(touch, positions)
                 if touch.mask is not None:
                     old = np.where(touch.mask, old, old.dtype.type(0))
-                if version == self.version():
+                if changes == self.order.changes:
                     verdict = self._compare(old, mine, touch.strength)
                 elif old.any():  # what is ordered now need not have been ordered then
                     other = self._compare.are_of_others(old, mine)

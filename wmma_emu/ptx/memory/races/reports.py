@@ -42,8 +42,6 @@ class RaceReports:
         first = np.unravel_index(int(np.argmax(threads)), threads.shape)
         at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])
         mine = (int(self._threads.blocks[int(at[-3])]), int(at[-2]), int(at[-1]))
-        if race.kind == EQUAL and self._reporter.is_race(touch.instruction):
-            return  # which says enough
 
         def text(_: int) -> str:
             address = int(np.broadcast_to(touch.addresses, shape[1:])[at[1:]])

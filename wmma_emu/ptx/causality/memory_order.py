@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""What strong accesses and fences order: releases to words of memory, and those who acquire from them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.causality.block_order import BlockOrder
+from wmma_emu.ptx.causality.holdings import At, threads_in
+from wmma_emu.ptx.causality.ordering import Ordering
+from wmma_emu.ptx.causality.words import Operations, Words
+
+__all__ = ["MemoryOrder"]
+
+_NEAR, _FAR = 0, 1
+"""Fences of any scope, and those whose scope reaches beyond the block."""
+
+_WORD_BITS = 2
+"""A word is four bytes: what is released there is found by whoever reads any of them."""
+
+
+class MemoryOrder(BlockOrder):
+    """The order that goes through memory.
+
+    A release pattern is a releasing write, or a fence and a strong write behind it; what the thread knew at the
+    first of them is kept at the word. An acquire pattern is an acquiring read, or a strong read and a fence behind it,
+    or a barrier of the block (PTX ISA 9.1, Release and Acquire Patterns; the barrier is this project's leniency).
+
+    Attributes
+    ----------
+    is_released_to : bool
+        Whether the program can release to words at all. If not, strong accesses need not be told.
+    """
+
+    def __init__(self, grid_blocks: int, warps: int) -> None:
+        self.is_released_to = True
+        self._words: dict[str, Words] = {}
+        super().__init__(grid_blocks, warps)
+
+    def begin(self, blocks: NDArray[np.int64]) -> None:
+        """Let the threads of some blocks begin; shared memory is new."""
+        super().begin(blocks)
+        self._fenced: NDArray[np.int64] | None = None
+        if self._words:
+            self._words["shared"] = Words(self.knowledge, of_block=True)
+
+    @property
+    def words(self) -> dict[str, Words]:
+        """Words of shared and of global memory."""
+        if not self._words:
+            knowledge = self.knowledge
+            self._words = {x: Words(knowledge, of_block=x == "shared") for x in ("shared", "global")}
+        return self._words
+
+    def fence(self, who: NDArray[np.bool_], ordering: Ordering) -> None:
+        """Let threads execute a fence: ``fence``, ``membar``.
+
+        Parameters
+        ----------
+        who : bool array (G, W, 32)
+        ordering : Ordering
+        """
+        at = threads_in(who)
+        if not len(at[0]) or not self.is_released_to:
+            return
+        if ordering.acquires and self._holdings is not None:
+            self._holdings.acquire(at, wide=ordering.wide)
+        if ordering.releases:
+            facts = self.holdings.facts(at)
+            if self._fenced is None:
+                self._fenced = np.zeros((2, *who.shape), np.int64)
+            self._fenced[_NEAR][at] = facts
+            if ordering.wide:
+                self._fenced[_FAR][at] = facts
+            self.tick(np.asarray(who.any(axis=-1)))
+
+    def before_write(self, who: NDArray[np.bool_]) -> None:
+        """Let the time of threads go on before a strong write, so that it is alone at its own."""
+        if self._fenced is not None:
+            self.tick(np.asarray(who.any(axis=-1)))
+
+    def loaded(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
+        """Let threads find what was released where they read strongly.
+
+        Parameters
+        ----------
+        space : str
+            "shared" or "global".
+        at : At
+            The threads.
+        positions : int64 array (n,)
+            First byte of each access.
+        size : int
+            Bytes of an access.
+        ordering : Ordering
+        """
+        if not self._words or not len(self._words[space]):
+            return
+        for first in range(0, max(size, 4), 4):
+            words = (positions + first) >> _WORD_BITS
+            self._found(at, self._words[space].read(words, self.blocks[at[0]], ordering.wide), ordering)
+
+    def stored(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
+        """Let threads release what they know, or knew at a fence, where they wrote strongly; the last one stays."""
+        if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
+            return
+        near, far = self._given(at, ordering)
+        for first in range(0, max(size, 4), 4):
+            self.words[space].write(self._operations(at, (positions + first) >> _WORD_BITS, near, far, ordering))
+        self.tick(_of_warps(at, self.now.shape))
+
+    def updated(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
+        """Let threads, in this order, find what was released and release themselves, by atomic operations."""
+        if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
+            return
+        near, far = self._given(at, ordering)
+        for first in range(0, max(size, 4), 4):
+            done = self._operations(at, (positions + first) >> _WORD_BITS, near, far, ordering)
+            found = self.words[space].update(done)
+            if ordering.reads:
+                self._found(at, found, ordering)
+        self.tick(_of_warps(at, self.now.shape))
+
+    def told_at_fences(self, who: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+        """What threads knew at their last fences, a piece for each block, (G,); None where there was none."""
+        if self._fenced is None:
+            return None
+        at = threads_in(who)
+        pieces = self.knowledge.pieces(self._fenced[_NEAR][at])
+        told = np.zeros(len(self.blocks), np.int64)
+        for g in np.unique(at[0]).tolist():
+            told[g] = self.knowledge.join_all(pieces[at[0] == g].tolist())
+        return told
+
+    def see_told(self, who: NDArray[np.bool_], told: NDArray[np.int32], pieces: NDArray[np.int64]) -> None:
+        """Let threads acquire at their next fence what was told in their blocks."""
+        at = threads_in(who)
+        if len(at[0]):
+            g = np.unique(at[0])
+            found = np.zeros(len(self.blocks), np.int64)
+            found[g] = self.holdings.rows(g, told[g], pieces[g])
+            self.holdings.see(at, found[at[0]])
+
+    def _given(self, at: At, ordering: Ordering) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The facts that strong writes release to their own block, and to others."""
+        if ordering.releases:
+            near = self.holdings.facts(at)
+            if ordering.wide:
+                return near, near
+        elif self._fenced is None:
+            nothing = np.zeros(len(at[0]), np.int64)
+            return nothing, nothing
+        else:
+            near = self._fenced[_NEAR][at]
+        times = self.now[at[0], at[1]]
+        far = np.zeros_like(near) if self._fenced is None else self._fenced[_FAR][at]
+        if np.array_equal(near, far):
+            near = self.knowledge.with_access(near, times)
+            return near, near
+        far = self.knowledge.with_access(far, times)
+        return near if ordering.releases else self.knowledge.with_access(near, times), far
+
+    def _operations(
+        self, at: At, words: NDArray[np.int64], near: NDArray[np.int64], far: NDArray[np.int64], ordering: Ordering
+    ) -> Operations:  # fmt: skip
+        blocks = self.blocks[at[0]]
+        threads = (blocks * self.warps + at[1]) * 32 + at[2]
+        return Operations(words, blocks, threads, near, far, ordering.wide)
+
+    def _found(self, at: At, pieces: NDArray[np.int64], ordering: Ordering) -> None:
+        if not pieces.any():
+            return
+        if ordering.acquires:
+            self.holdings.learn(at, pieces)
+        else:
+            self.holdings.see(at, pieces)
+
+
+def _of_warps(at: At, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Mark the warps of some threads."""
+    out = np.zeros(shape, np.bool_)
+    out[at[0], at[1]] = True
+    return out

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""What the modifiers of an access or a fence say of its order: whether it acquires, releases, and at which scope."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from wmma_emu.ptx.program.program import Instruction
+
+__all__ = ["Ordering", "fence_of", "hands_on", "ordering_of"]
+
+_BOTH = ("acq_rel", "seq_cst", "sc")
+_WIDE = ("gpu", "gl", "sys")
+_ATOMIC = ("atom", "red")
+
+
+class Ordering(NamedTuple):
+    """What an operation orders.
+
+    ``strong`` is False of weak accesses, which order nothing. ``wide`` says whether the scope reaches beyond the
+    block: ``.gpu`` and ``.sys``. ``.cta`` does not; ``.cluster`` does not either, since clusters have one block here.
+    ``reads`` is False of ``red``, which gives its thread nothing.
+    """
+
+    strong: bool
+    acquires: bool
+    releases: bool
+    wide: bool
+    reads: bool = True
+
+
+@lru_cache(maxsize=4096)
+def ordering_of(mnemonic: str, modifiers: tuple[str, ...]) -> Ordering:
+    """Say what ``ld``, ``st``, ``atom`` or ``red`` orders.
+
+    ``volatile`` and ``mmio`` are ``relaxed.sys``; ``atom`` and ``red`` are ``relaxed.gpu`` unless they say otherwise
+    (PTX ISA 9.1: ld, st, atom, red).
+
+    Examples
+    --------
+    >>> ordering_of("ld", ("global", "u32")).strong, ordering_of("ld", ("volatile", "global", "u32"))
+    (False, Ordering(strong=True, acquires=False, releases=False, wide=True, reads=True))
+    >>> ordering_of("atom", ("add", "release", "cta", "global", "u32"))
+    Ordering(strong=True, acquires=False, releases=True, wide=False, reads=True)
+    """
+    words = set(modifiers)
+    both = not words.isdisjoint(_BOTH)
+    strong = both or mnemonic in _ATOMIC or not words.isdisjoint(("relaxed", "acquire", "release", "volatile", "mmio"))
+    unsaid = words.isdisjoint(("cta", "cluster"))
+    return Ordering(strong, both or "acquire" in words, both or "release" in words, unsaid, mnemonic != "red")
+
+
+def fence_of(instruction: Instruction) -> Ordering | None:
+    """Say what ``fence`` or ``membar`` orders; None of one that orders no accesses of different threads.
+
+    Examples
+    --------
+    >>> fence_of(Instruction("fence.acq_rel.gpu", "fence", ("acq_rel", "gpu"), (), None, 1, 1))
+    Ordering(strong=True, acquires=True, releases=True, wide=True, reads=True)
+    >>> fence_of(Instruction("fence.proxy.async", "fence", ("proxy", "async"), (), None, 1, 1)) is None
+    True
+    """
+    words = set(instruction.modifiers)
+    if any(x.startswith("proxy") for x in words):
+        return None
+    wide = not words.isdisjoint(_WIDE)
+    if instruction.mnemonic == "membar":
+        return Ordering(True, True, True, wide)
+    one_way = words & {"acquire", "release"}
+    return Ordering(True, one_way != {"release"}, one_way != {"acquire"}, wide)
+
+
+def hands_on(instructions: Sequence[Instruction]) -> bool:
+    """Say whether a program can release to words of memory, and read them so that this is found.
+
+    Examples
+    --------
+    >>> load = Instruction("ld.acquire.gpu.u32", "ld", ("acquire", "gpu", "u32"), (), None, 1, 1)
+    >>> store = Instruction("st.release.gpu.u32", "st", ("release", "gpu", "u32"), (), None, 2, 1)
+    >>> hands_on([load]), hands_on([load, store])
+    (False, True)
+    """
+    fences = [fence_of(x) for x in instructions if x.mnemonic in ("membar", "fence")]
+    strong = [
+        (x.mnemonic, found) for x in instructions
+        if x.mnemonic in ("ld", "st", *_ATOMIC) and (found := ordering_of(x.mnemonic, x.modifiers)).strong
+    ]  # fmt: skip
+    writes = [found for mnemonic, found in strong if mnemonic != "ld"]
+    is_released = any(x.releases for x in writes) or (bool(writes) and any(x and x.releases for x in fences))
+    return is_released and any(mnemonic in ("ld", "atom") for mnemonic, _ in strong)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Columns of numbers that grow: what happened in a launch, one row an event."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Table"]
+
+_FIRST = 64
+
+
+class Table:
+    """Rows of numbers by column.
+
+    Parameters
+    ----------
+    **columns : (dtype, shape of an element)
+
+    Examples
+    --------
+    >>> table = Table(time=(np.int32, ()), lanes=(np.int32, (2,)))
+    >>> table.append(2, time=[5, 7], lanes=[[1, 2], [3, 4]])
+    array([0, 1])
+    >>> table.append(1, time=9)
+    array([2])
+    >>> table["time"][:table.count], table["lanes"][1], table["lanes"][2]
+    (array([5, 7, 9], dtype=int32), array([3, 4], dtype=int32), array([0, 0], dtype=int32))
+    """
+
+    def __init__(self, **columns: tuple[Any, tuple[int, ...]]) -> None:
+        self._columns = {name: np.zeros((_FIRST, *shape), dtype) for name, (dtype, shape) in columns.items()}
+        self.count = 0
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """A column, longer than what is in it."""
+        return self._columns[name]
+
+    def append(self, count: int, **values: Any) -> NDArray[np.int64]:
+        """Add rows, with zeros in the columns that are not named, and return their numbers."""
+        begin, end = self.count, self.count + count
+        for name, column in self._columns.items():
+            if end > len(column):
+                wider = np.zeros((max(end, 2 * len(column)), *column.shape[1:]), column.dtype)
+                wider[:begin] = column[:begin]
+                self._columns[name] = wider
+            if name in values:
+                self._columns[name][begin:end] = values[name]
+        self.count = end
+        return np.arange(begin, end)
