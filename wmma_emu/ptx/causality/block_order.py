@@ -53,6 +53,7 @@ class BlockOrder:
         self._holdings: Holdings | None = None
         self._told_pieces: NDArray[np.int64] | None = None
         self._stamps: NDArray[Any] | None = None
+        self._learnt = 0
 
     def tick(self, warps: _Mask | None = None) -> None:
         """Let the time of some warps go on, bool (G, W), or of all."""
@@ -62,6 +63,12 @@ class BlockOrder:
     def known_times(self, warps: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Look up ``known`` for the thread that stands there, of a warp of its block, (..., G, W, 32)."""
         return self.known.reshape(-1).take(self._row + warps).view(np.uint32)
+
+    @property
+    def changes(self) -> int:
+        """A number that grows whenever a thread of the chunk may have come to know of more."""
+        held = 0 if self._holdings is None else self._holdings.changes
+        return int(self.now.sum()) + self._learnt + held
 
     @property
     def knowledge(self) -> Knowledge:
@@ -192,6 +199,7 @@ class BlockOrder:
             Of ``knowledge``, beside these.
         """
         some, whole = _warps_of(who, live)
+        self._learnt += 1
         np.maximum(self.known, np.where(whole[:, :, None], told[:, None, :], 0), out=self.known)
         alone = who & (some & ~whole)[..., None]
         at = threads_in(alone)

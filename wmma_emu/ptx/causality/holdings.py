@@ -43,6 +43,8 @@ class Holdings:
     ----------
     held : int64 array (G, W, 32)
         Pieces of ``knowledge``; 0 is none.
+    changes : int
+        How often threads came to hold more.
     """
 
     def __init__(self, knowledge: Knowledge, clocks: Clocks) -> None:
@@ -51,6 +53,7 @@ class Holdings:
         self.held = np.zeros(shape, np.int64)
         self._seen = np.zeros(shape, np.int64)
         self._learnt = np.zeros(shape, np.int64)
+        self.changes = 0
 
     def facts(self, at: At, *, wide: bool = False) -> _Ids:
         """Note what threads know now, as facts."""
@@ -77,6 +80,7 @@ class Holdings:
     def learn(self, at: At, pieces: _Ids) -> None:
         """Let threads hold a piece each, beside what they hold."""
         if (pieces != self._learnt[at]).any():
+            self.changes += 1
             self.held[at] = self.knowledge.join(self.held[at], np.where(pieces == self._learnt[at], 0, pieces))
             self._learnt[at] = pieces
 
