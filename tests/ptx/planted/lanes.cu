@@ -60,6 +60,9 @@ extern "C" __global__ void word_of_a_leader(const int* in, int* out)
 {
     __shared__ int word;
     if (threadIdx.x == 0)
+        word = 0;
+    __syncwarp();
+    if (threadIdx.x == 0)
         word = in[7];
     BUG(, __syncwarp());
     out[threadIdx.x] = word; // <- race

@@ -134,12 +134,3 @@ extern "C" __global__ void stage_that_nobody_frees(const int* in, int* out)
         out[threadIdx.x - 32] = tile[63 - threadIdx.x];
     }
 }
-
-// A loop that ends at different rounds, with a barrier in it.
-extern "C" __global__ void rounds_of_each_lane(const int* in, int* out)
-{
-    int rounds = BUG(in[threadIdx.x] % 2, 1);
-    for (int i = 0; i <= rounds; ++i)
-        asm volatile("barrier.sync 0;" ::: "memory"); // <- barrier divergence
-    out[threadIdx.x] = rounds;
-}

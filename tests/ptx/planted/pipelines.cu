@@ -217,46 +217,55 @@ extern "C" __global__ void barrier_of_another_producer(const int* in, int* out)
 extern "C" __global__ void wrong_parity(const int* in, int* out)
 {
     __shared__ u64 full;
-    __shared__ int tile[64];
+    __shared__ int tile[32];
     if (threadIdx.x == 0)
-        init(&full, 64);
+        init(&full, 32);
     __syncthreads();
-    tile[threadIdx.x] = in[threadIdx.x];
-    arrive(&full);
-    wait(&full, BUG(1, 0));
-    out[threadIdx.x] = tile[63 - threadIdx.x]; // <- race
+    if (threadIdx.x < 32) {
+        wait(&full, BUG(1, 0));
+        out[threadIdx.x] = tile[31 - threadIdx.x]; // <- race
+    } else {
+        tile[threadIdx.x - 32] = in[threadIdx.x]; // <- race
+        arrive(&full);
+    }
 }
 
 // The parity changes with every round.
 extern "C" __global__ void parity_that_does_not_change(const int* in, int* out, int rounds)
 {
     __shared__ u64 full;
-    __shared__ int tile[2][64];
+    __shared__ int tile[32];
+    tile[threadIdx.x % 32] = 0;
     if (threadIdx.x == 0)
-        init(&full, 64);
+        init(&full, 32);
     __syncthreads();
     int sum = 0;
     for (int t = 0; t < rounds; ++t) {
-        tile[t % 2][threadIdx.x] = in[64 * t + threadIdx.x]; // <- race
-        arrive(&full);
-        wait(&full, BUG(0, t % 2));
-        sum += tile[t % 2][63 - threadIdx.x]; // <- race
+        if (threadIdx.x < 32) {
+            wait(&full, BUG(0, t % 2));
+            sum += tile[31 - threadIdx.x]; // <- race
+        } else {
+            tile[threadIdx.x - 32] = in[32 * t + threadIdx.x - 32]; // <- race
+            arrive(&full);
+        }
+        __syncthreads();
     }
-    out[threadIdx.x] = sum;
+    if (threadIdx.x < 32)
+        out[threadIdx.x] = sum;
 }
 
-// A phase of one warp, and two warps write.
-extern "C" __global__ void phase_of_too_few(const int* in, int* out)
+// Nobody has waited until the barrier itself is there.
+extern "C" __global__ void arrival_before_the_barrier(const int* in, int* out)
 {
     __shared__ u64 full;
     __shared__ int tile[64];
-    if (threadIdx.x == 0)
-        init(&full, BUG(32, 64));
-    __syncthreads();
     tile[threadIdx.x] = in[threadIdx.x];
-    arrive(&full);
-    wait(&full, 0);
-    out[threadIdx.x] = tile[63 - threadIdx.x]; // <- race
+    if (threadIdx.x == 0)
+        init(&full, 64); // <- race
+    BUG(, __syncthreads());
+    arrive(&full); // <- race
+    wait(&full, 0); // <- race
+    out[threadIdx.x] = tile[63 - threadIdx.x];
 }
 
 // Threads arrive before they have written.

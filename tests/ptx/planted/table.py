@@ -83,9 +83,10 @@ _WAITS = [
 ]  # fmt: skip
 
 _BARRIERS = [
-    Planted("barriers at several instructions", "bar", "barriers", "one_warp_alone", 64, lambda: (ints(64), zeros(1))),
+    Planted("barriers at several instructions", "bar", "barriers", "one_warp_alone", 64, lambda: (ints(64), zeros(1)),
+            severity="note"),
     Planted("barriers at several instructions", "barrier", "barriers", "odd_threads", 32,
-            lambda: (ints(32), zeros(32))),
+            lambda: (ints(32), zeros(32)), severity="note"),
     Planted("deadlock", "barrier", "barriers", "left_early", 64, lambda: (ints(50), zeros(50), 50)),
     Planted("deadlock", "bar", "barriers", "rounds_of_a_warp", 64, lambda: (zeros(64), 2)),
     Planted("deadlock", "bar", "barriers", "too_many_expected", 64, lambda: (zeros(64),)),

@@ -63,8 +63,8 @@ extern "C" __global__ void address_in_shared_memory(const int* in, int* out)
 extern "C" __global__ void branch(const int* in, int* out)
 {
     __shared__ int found;
-    if (BUG(in[threadIdx.x] > 100, true))
-        found = 1;
+    if (BUG(in[threadIdx.x] > 100, threadIdx.x == 0))
+        found = in[threadIdx.x] - 100;
     __syncwarp();
     if (found) // <- uninitialised
         asm volatile("st.global.s32 [%0], 1;" ::"l"(out + threadIdx.x) : "memory"); // <- uninitialised
@@ -83,7 +83,7 @@ extern "C" __global__ void bound_of_a_loop(const int* in, int* out)
 
 extern "C" __global__ void membermask(const int* in, int* out)
 {
-    out[threadIdx.x] = __shfl_sync(nothing(-1), in[threadIdx.x], 3); // <- uninitialised
+    out[threadIdx.x] = __shfl_sync(~nothing(0), in[threadIdx.x], 3); // <- uninitialised
 }
 
 extern "C" __global__ void operand_of_an_atomic(int* out)
@@ -143,7 +143,7 @@ extern "C" __global__ void half_of_a_pointer(const int* in, int* out)
     unsigned long long p = (unsigned long long)(in + threadIdx.x), q;
     asm volatile("{\n\t.reg .b32 lo, hi;\n\tmov.b64 {lo, hi}, %1;\n\tmov.b64 %0, {lo, %2};\n\t}"
                  : "=l"(q)
-                 : "l"(p), "r"(nothing(p >> 32)));
+                 : "l"(p), "r"(nothing(0) ^ (unsigned)(p >> 32)));
     int x;
     asm volatile("ld.global.s32 %0, [%1];" : "=r"(x) : "l"(q)); // <- uninitialised
     out[threadIdx.x] = x;
