@@ -63,7 +63,7 @@ extern "C" __global__ void word_of_a_leader(const int* in, int* out)
         word = 0;
     __syncwarp();
     if (threadIdx.x == 0)
-        word = in[7];
+        word = in[7]; // <- race
     BUG(, __syncwarp());
     out[threadIdx.x] = word; // <- race
 }

@@ -218,6 +218,8 @@ extern "C" __global__ void wrong_parity(const int* in, int* out)
 {
     __shared__ u64 full;
     __shared__ int tile[32];
+    if (threadIdx.x < 32)
+        tile[threadIdx.x] = 0;
     if (threadIdx.x == 0)
         init(&full, 32);
     __syncthreads();
@@ -235,7 +237,8 @@ extern "C" __global__ void parity_that_does_not_change(const int* in, int* out, 
 {
     __shared__ u64 full;
     __shared__ int tile[32];
-    tile[threadIdx.x % 32] = 0;
+    if (threadIdx.x < 32)
+        tile[threadIdx.x] = 0;
     if (threadIdx.x == 0)
         init(&full, 32);
     __syncthreads();

@@ -221,7 +221,7 @@ extern "C" __global__ void unlock_without_a_fence(int* lock, int* count, int* ou
     TAKE(lock);
     __threadfence();
     int x = *count; // <- race
-    *count = x + 1;
+    *count = x + 1; // <- race
     BUG(, __threadfence());
     atomicExch(lock, 0);
     out[blockIdx.x] = x >= 0;
@@ -232,7 +232,7 @@ extern "C" __global__ void lock_without_the_first_fence(int* lock, int* count, i
     TAKE(lock);
     BUG(, __threadfence());
     int x = *count; // <- race
-    *count = x + 1;
+    *count = x + 1; // <- race
     __threadfence();
     atomicExch(lock, 0);
     out[blockIdx.x] = x >= 0;
