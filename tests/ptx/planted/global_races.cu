@@ -27,7 +27,7 @@ extern "C" __global__ void exchange_of_lanes(const int* in, int* x, int* out)
 {
     x[threadIdx.x] = in[threadIdx.x];
     BUG(, __syncwarp());
-    out[threadIdx.x] = x[31 - threadIdx.x]; // <- race
+    out[threadIdx.x] = x[31 - threadIdx.x]; // <- race within a warp
 }
 
 // The barrier of a block orders no other block.
@@ -81,7 +81,7 @@ extern "C" __global__ void words_over_rows(unsigned char* out)
     unsigned char* row = out + 6 * threadIdx.x;
     *(unsigned short*)row = threadIdx.x;
     *(unsigned short*)(row + 2) = 0;
-    *(unsigned short*)(row + BUG(6, 4)) = 1; // <- race
+    *(unsigned short*)(row + BUG(6, 4)) = 1; // <- race within a warp
 }
 
 // A transpose in place: each pair is exchanged twice unless half of the threads do it.
@@ -121,5 +121,5 @@ extern "C" __global__ void pairs_one_word_apart(const int2* in, int* out)
     int i = threadIdx.x;
     *(int2*)(out + 2 * i) = in[i];
     if (i < 31)
-        out[2 * i + BUG(2, 1)] = 5; // <- race
+        out[2 * i + BUG(2, 1)] = 5; // <- race within a warp
 }

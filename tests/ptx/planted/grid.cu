@@ -118,27 +118,27 @@ extern "C" __global__ void grid_barrier_without_the_second_half(const int* in, i
     out[i] = x[n - 1 - i]; // <- race
 }
 
-// Counts one block too few.
-extern "C" __global__ void grid_barrier_of_too_few(const int* in, int* x, int* count, int* out)
+// Each block counts in a word of its own.
+extern "C" __global__ void grid_barrier_of_each_block(const int* in, int* x, int* count, int* out)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
     x[i] = in[i];
     __syncthreads();
     if (threadIdx.x == 0)
-        meet(count, gridDim.x - BUG(1, 0));
+        meet(count + BUG(blockIdx.x, 0), BUG(1, gridDim.x));
     __syncthreads();
     out[i] = x[n - 1 - i]; // <- race
 }
 
-// The second round uses the count of the first: everybody has met already.
-extern "C" __global__ void grid_barrier_that_is_not_reset(const int* in, int* x, int* count, int* out)
+// The second round goes without.
+extern "C" __global__ void grid_barrier_of_the_first_round(const int* in, int* x, int* count, int* out)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
     for (int round = 0; round < 2; ++round) {
         x[round * n + i] = in[i];
         __syncthreads();
-        if (threadIdx.x == 0)
-            meet(count, gridDim.x * BUG(1, (round + 1)));
+        if (threadIdx.x == 0 && BUG(round == 0, true))
+            meet(count, gridDim.x * (round + 1));
         __syncthreads();
         out[i] = x[round * n + n - 1 - i]; // <- race
     }
