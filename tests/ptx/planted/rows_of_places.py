@@ -3,7 +3,6 @@
 
 from typing import Any
 
-
 from tests.ptx.planted.planted import Planted, ints, read_only, zeros
 
 ROWS = []
@@ -50,4 +49,3 @@ _bounds("pitch_of_a_tile", "", lambda: (ints(32, 4), zeros(32, 4)), kind="misali
 _bounds("output_for_input", "st.global", lambda: (read_only(ints(32)), zeros(32)), kind="read-only")
 _bounds("half_of_the_block_left", "bar", lambda: (zeros(128),), kind="deadlock", block=128)
 _bounds("stage_that_nobody_frees", "bar", lambda: (ints(32), zeros(32)), kind="deadlock", block=64)
-

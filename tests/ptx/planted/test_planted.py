@@ -15,8 +15,11 @@ from wmma_emu.ptx.findings import KINDS
 
 BUGS = list(PLANTED)
 
-LESSER = {"race": {"race within a warp", "lanes store to one place"}}
-"""What several warps race for, lanes of one warp may race for too."""
+LESSER = {
+    "race": {"race within a warp", "lanes store to one place"},
+    "race within a warp": {"lanes store to one place"},
+}
+"""What several warps race for, lanes of one warp may race for too, some of them in one instruction."""
 
 
 @cache
