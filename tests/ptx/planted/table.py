@@ -6,7 +6,7 @@ import numpy as np
 from tests.ptx.planted import rows_of_places, rows_of_races, rows_of_values
 from tests.ptx.planted.planted import FOLDER, TARGETS, Planted, floats, halves, ints, read_only, zeros
 
-__all__ = ["FILES", "FOLDER", "PLANTED", "TARGETS", "Planted"]
+__all__ = ["FILES", "FOLDER", "FURTHER", "PLANTED", "TARGETS", "Planted"]
 
 
 def _f(*shape):
@@ -119,8 +119,9 @@ _WARPS = [
     Planted("trap", "trap", "traps", "trap", 32, lambda: (ints(32), zeros(32))),
 ]  # fmt: skip
 
-_FURTHER = (*rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS)
+FURTHER = (*rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS)
+"""Those that no GPU has run."""
 
-PLANTED = {x.kernel: x for x in (*_BOUNDS, *_ALIGNMENT, *_VALUES, *_RACES, *_WAITS, *_BARRIERS, *_WARPS, *_FURTHER)}
+PLANTED = {x.kernel: x for x in (*_BOUNDS, *_ALIGNMENT, *_VALUES, *_RACES, *_WAITS, *_BARRIERS, *_WARPS, *FURTHER)}
 
 FILES = sorted({x.file for x in PLANTED.values()})
