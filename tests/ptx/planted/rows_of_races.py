@@ -57,12 +57,12 @@ def _scopes(kernel, arguments, block=1, opcode="ld.global"):
     _one(opcode, "scopes", kernel, block, arguments, 2)
 
 
+def _locks(kernel):
+    _one("", "locks", kernel, 1, lambda: (zeros(2), zeros(1), zeros(2)), 2)
+
+
 def _handed():
     return ints(1, low=5), zeros(1), zeros(1), zeros(1)
-
-
-def _locked():
-    return zeros(2), zeros(1), zeros(2)
 
 
 _scopes("flag_without_a_fence", _handed)
@@ -78,11 +78,11 @@ _scopes("relaxed_for_acquire", _handed)
 _scopes("flag_of_another_word", lambda: (ints(32), zeros(32), zeros(32), zeros(32)), 32)
 _scopes("atomics_of_the_block", lambda: (ints(32), zeros(1)), 32, "")
 _scopes("atomics_of_two_scopes", lambda: (ints(32), zeros(1)), 32, "")
-_scopes("lock_without_fences", _locked, 1, "")
-_scopes("unlock_without_a_fence", _locked, 1, "")
-_scopes("lock_without_the_first_fence", _locked, 1, "")
-_scopes("unlocked_too_early", _locked, 1, "")
-_scopes("lock_of_each_block", _locked, 1, "")
+_locks("lock_without_fences")
+_locks("unlock_without_a_fence")
+_locks("lock_without_the_first_fence")
+_locks("unlocked_too_early")
+_locks("lock_of_each_block")
 
 
 def _grid(kernel, n, block, grid=3):
@@ -107,6 +107,10 @@ def _pipelines(kernel, opcode, arguments, block=64, kind="race"):
     _one(opcode, "pipelines", kernel, block, arguments, kind=kind)
 
 
+def _mbarriers(kernel, opcode, arguments, kind="race"):
+    _one(opcode, "mbarriers", kernel, 64, arguments, kind=kind)
+
+
 _pipelines("barrier_before_the_write", "ld.shared", lambda: (ints(64), zeros(64)))
 _pipelines("barrier_of_some_rounds", "st.shared", lambda: (ints(4, 64), zeros(64), 4))
 _pipelines("scan_in_place", "", lambda: (ints(64), zeros(64)))
@@ -116,10 +120,10 @@ _pipelines("stage_filled_too_early", "cp.async", lambda: (ints(4, 64), zeros(64)
 _pipelines("arrival_before_the_write", "", lambda: (ints(32), zeros(32)))
 _pipelines("arrival_of_the_consumer", "", lambda: (ints(32), zeros(32)))
 _pipelines("barrier_of_another_producer", "", lambda: (ints(64), zeros(32)), 96)
-_pipelines("wrong_parity", "", lambda: (ints(64), zeros(32)))
-_pipelines("parity_that_does_not_change", "", lambda: (ints(4, 32), zeros(32), 4))
-_pipelines("arrival_before_the_barrier", "mbarrier", lambda: (ints(64), zeros(64)))
-_pipelines("mbarrier_before_the_write", "ld.shared", lambda: (ints(64), zeros(64)))
+_mbarriers("wrong_parity", "", lambda: (ints(64), zeros(32)))
+_mbarriers("parity_that_does_not_change", "", lambda: (ints(4, 32), zeros(32), 4))
+_mbarriers("arrival_before_the_barrier", "mbarrier", lambda: (ints(64), zeros(64)))
+_mbarriers("mbarrier_before_the_write", "ld.shared", lambda: (ints(64), zeros(64)))
 _pipelines("wait_of_a_stage_too_few", "ld.shared", lambda: (ints(5, 64), zeros(64), 5), kind="missing wait")
 _pipelines("write_beside_a_copy", "st.shared", lambda: (ints(64), zeros(64)), kind="missing wait")
-_pipelines("copy_that_does_not_arrive", "ld.shared", lambda: (ints(64), zeros(64)), kind="missing wait")
+_mbarriers("copy_that_does_not_arrive", "ld.shared", lambda: (ints(64), zeros(64)), kind="missing wait")
