@@ -38,7 +38,7 @@ MISTAKES = {
         "fence_of_the_block second_fence_of_the_block last_block_with_a_narrow_fence release_of_the_block "
         "acquire_of_the_block"
     ),
-    "relaxed or plain flag": "relaxed_for_acquire plain_flag",
+    "relaxed access or plain flag": "relaxed_for_acquire plain_flag",
     "flag of something else": "flag_of_another_word",
     "atomic of too narrow a scope": "atomics_of_the_block atomics_of_two_scopes",
     "lock without acquire or release": "lock_without_fences unlock_without_a_fence lock_without_the_first_fence",

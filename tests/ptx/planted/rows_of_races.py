@@ -62,7 +62,7 @@ def _locks(kernel):
 
 
 def _handed():
-    return ints(1, low=5), zeros(1), zeros(1), zeros(1)
+    return ints(1, low=5), zeros(2), zeros(1), zeros(1)
 
 
 _scopes("flag_without_a_fence", _handed)

@@ -38,20 +38,6 @@ extern "C" __global__ void flag_without_a_fence(const int* in, int* data, int* f
     }
 }
 
-extern "C" __global__ void flag_without_the_second_fence(const int* in, int* data, int* flag, int* out)
-{
-    if (blockIdx.x == 0) {
-        *data = in[0];
-        __threadfence();
-        set(flag);
-    } else {
-        while (!look(flag)) {
-        }
-        BUG(, __threadfence());
-        out[0] = *data; // <- race
-    }
-}
-
 // A fence of the block, and the reader is in another one.
 extern "C" __global__ void fence_of_the_block(const int* in, int* data, int* flag, int* out)
 {
@@ -63,20 +49,6 @@ extern "C" __global__ void fence_of_the_block(const int* in, int* data, int* fla
         while (!look(flag)) {
         }
         __threadfence();
-        out[0] = *data; // <- race
-    }
-}
-
-extern "C" __global__ void second_fence_of_the_block(const int* in, int* data, int* flag, int* out)
-{
-    if (blockIdx.x == 0) {
-        *data = in[0];
-        __threadfence();
-        set(flag);
-    } else {
-        while (!look(flag)) {
-        }
-        BUG(__threadfence_block, __threadfence)();
         out[0] = *data; // <- race
     }
 }
@@ -156,18 +128,37 @@ extern "C" __global__ void acquire_of_the_block(const int* in, int* data, int* f
     }
 }
 
-extern "C" __global__ void relaxed_for_acquire(const int* in, int* data, int* flag, int* out)
+// Whoever comes second, by a ticket, reads what the first one stored.
+extern "C" __global__ void flag_without_the_second_fence(const int* in, int* data, int* count, int* out)
 {
-    if (blockIdx.x == 0) {
-        *data = in[0];
-        RELEASE("gpu", flag);
-    } else {
-        int seen;
-        do
-            ACQUIRE(BUG("relaxed.gpu", "acquire.gpu"), seen, flag);
-        while (!seen);
-        out[0] = *data; // <- race
+    data[blockIdx.x] = in[0];
+    __threadfence();
+    if (atomicAdd(count, 1) == 1) {
+        BUG(, __threadfence());
+        out[0] = data[1 - blockIdx.x]; // <- race
     }
+}
+
+extern "C" __global__ void second_fence_of_the_block(const int* in, int* data, int* count, int* out)
+{
+    data[blockIdx.x] = in[0];
+    __threadfence();
+    if (atomicAdd(count, 1) == 1) {
+        BUG(__threadfence_block, __threadfence)();
+        out[0] = data[1 - blockIdx.x]; // <- race
+    }
+}
+
+extern "C" __global__ void relaxed_for_acquire(const int* in, int* data, int* count, int* out)
+{
+    data[blockIdx.x] = in[0];
+    int ticket;
+    asm volatile("atom." BUG("release", "acq_rel") ".gpu.global.add.s32 %0, [%1], 1;"
+                 : "=r"(ticket)
+                 : "l"(count)
+                 : "memory");
+    if (ticket == 1)
+        out[0] = data[1 - blockIdx.x]; // <- race
 }
 
 // Each word has a flag, and the reader waits for that of another word.
