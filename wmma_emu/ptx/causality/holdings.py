@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.lane_order import LaneOrder
 
-__all__ = ["FAR", "NEAR", "At", "Clocks", "Holdings", "threads_in"]
+__all__ = ["At", "Clocks", "Holdings", "threads_in"]
 
 _Mask = NDArray[np.bool_]
 _Ids = NDArray[np.int64]
 
 At = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 """Threads of the chunk: positions of their blocks, their warps, their lanes."""
-
-NEAR, FAR = 0, 1
-"""What is known of a release to threads of the same block, and what to all."""
 
 
 def threads_in(mask: _Mask) -> At:
@@ -46,15 +43,19 @@ class Holdings:
     ----------
     held : int64 array (G, W, 32)
         Pieces of ``knowledge``; 0 is none.
+    changes : int
+        How often threads came to hold more.
     """
 
     def __init__(self, knowledge: Knowledge, clocks: Clocks) -> None:
         self.knowledge, self._clocks = knowledge, clocks
         shape = (*clocks.now.shape, 32)
         self.held = np.zeros(shape, np.int64)
-        self._seen = np.zeros((2, *shape), np.int64)
+        self._seen = np.zeros(shape, np.int64)
+        self._learnt = np.zeros(shape, np.int64)
+        self.changes = 0
 
-    def facts(self, at: At) -> _Ids:
+    def facts(self, at: At, *, wide: bool = False) -> _Ids:
         """Note what threads know now, as facts."""
         g, w, lane = at
         clocks, knowledge = self._clocks, self.knowledge
@@ -67,33 +68,35 @@ class Holdings:
         if clocks.lane_order is not None:
             lanes = knowledge.lanes(clocks.lane_order.known[g, w, lane])
         threads = (block * self.held.shape[1] + w) * 32 + lane
-        return knowledge.facts(threads, clocks.now[g, w], rows, lanes, self.held[g, w, lane])
+        return knowledge.facts(threads, clocks.now[g, w], rows, lanes, self.held[g, w, lane], wide=wide)
 
-    def rows(self, g: NDArray[np.int64], times: NDArray[np.int32]) -> _Ids:
-        """Make pieces of what all know of the warps of some blocks of the chunk, (n, W)."""
+    def rows(self, g: NDArray[np.int64], times: NDArray[np.int32], held: _Ids | int = 0) -> _Ids:
+        """Make pieces of what is known of the warps of some blocks of the chunk, (n, W), with pieces beside."""
         knowledge, blocks = self.knowledge, self._clocks.blocks[g]
         rows = knowledge.rows(blocks, times)
         first = blocks * self.held.shape[1] * 32
-        return knowledge.pieces(knowledge.facts(first, np.zeros(len(g), np.int32), rows))
+        return knowledge.pieces(knowledge.facts(first, np.zeros(len(g), np.int32), rows, held=held))
 
     def learn(self, at: At, pieces: _Ids) -> None:
         """Let threads hold a piece each, beside what they hold."""
-        if pieces.any():
-            self.held[at] = self.knowledge.join(self.held[at], pieces)
+        if (pieces != self._learnt[at]).any():
+            self.changes += 1
+            self.held[at] = self.knowledge.join(self.held[at], np.where(pieces == self._learnt[at], 0, pieces))
+            self._learnt[at] = pieces
 
-    def see(self, at: At, pieces: _Ids, distance: int) -> None:
-        """Note what threads found in a strong read, released by their own block (NEAR), or by another (FAR)."""
+    def see(self, at: At, pieces: _Ids) -> None:
+        """Note what threads found in a strong read that does not acquire."""
         if pieces.any():
-            where = (np.full(len(pieces), distance), *at)
-            self._seen[where] = self.knowledge.join(self._seen[where], pieces)
+            self._seen[at] = self.knowledge.join(self._seen[at], pieces)
 
-    def acquire(self, at: At, wide: bool) -> None:
-        """Let threads hold what they have seen; from other blocks, if the fence is ``wide`` enough for that."""
-        for distance in (NEAR, FAR) if wide else (NEAR,):
-            where = (np.full(len(at[0]), distance), *at)
-            if self._seen[where].any():
-                self.learn(at, self._seen[where])
-                self._seen[where] = 0
+    def acquire(self, at: At, *, wide: bool) -> None:
+        """Let threads hold what they have seen, as far as the scopes of those who released it and theirs reach."""
+        seen = self._seen[at]
+        if not seen.any():
+            return
+        reached = self.knowledge.reaching(seen, self._clocks.blocks[at[0]], wide=wide)
+        self.learn(at, reached)
+        self._seen[at] = np.where(reached == seen, 0, seen)
 
     def told_by(self, who: _Mask) -> _Ids:
         """What the threads of a mask hold together, a piece for each block of the chunk, (G,)."""
@@ -112,7 +115,7 @@ class Holdings:
             return
         self.acquire(threads_in(mask), wide=True)
         own = self._clocks.blocks.reshape(-1, 1, 1)
-        self.held[mask & (self.knowledge.block_of(self.held) == own)] = 0
+        self.held[mask & self.knowledge.is_about(self.held, own)] = 0
         self.held[blocks] = self.told_by(mask)[blocks].reshape(-1, 1, 1)
 
     def meet_lanes(self, together: _Mask) -> None:

@@ -5,11 +5,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality.block_order import BlockOrder
-from wmma_emu.ptx.causality.holdings import FAR, NEAR, At, threads_in
+from wmma_emu.ptx.causality.holdings import At, threads_in
 from wmma_emu.ptx.causality.ordering import Ordering
 from wmma_emu.ptx.causality.words import Operations, Words
 
 __all__ = ["MemoryOrder"]
+
+_NEAR, _FAR = 0, 1
+"""Fences of any scope, and those whose scope reaches beyond the block."""
 
 _WORD_BITS = 2
 """A word is four bytes: what is released there is found by whoever reads any of them."""
@@ -38,14 +41,13 @@ class MemoryOrder(BlockOrder):
         super().begin(blocks)
         self._fenced: NDArray[np.int64] | None = None
         if self._words:
-            self._words["shared"] = Words(self.knowledge, of_block=True)
+            self._words["shared"] = Words(self.knowledge)
 
     @property
     def words(self) -> dict[str, Words]:
         """Words of shared and of global memory."""
         if not self._words:
-            knowledge = self.knowledge
-            self._words = {x: Words(knowledge, of_block=x == "shared") for x in ("shared", "global")}
+            self._words = {"shared": Words(self.knowledge), "global": Words(self.knowledge)}
         return self._words
 
     def fence(self, who: NDArray[np.bool_], ordering: Ordering) -> None:
@@ -60,14 +62,14 @@ class MemoryOrder(BlockOrder):
         if not len(at[0]) or not self.is_released_to:
             return
         if ordering.acquires and self._holdings is not None:
-            self._holdings.acquire(at, ordering.wide)
+            self._holdings.acquire(at, wide=ordering.wide)
         if ordering.releases:
-            facts = self.holdings.facts(at)
+            facts = self.holdings.facts(at, wide=ordering.wide)
             if self._fenced is None:
                 self._fenced = np.zeros((2, *who.shape), np.int64)
-            self._fenced[NEAR][at] = facts
+            self._fenced[_NEAR][at] = facts
             if ordering.wide:
-                self._fenced[FAR][at] = facts
+                self._fenced[_FAR][at] = facts
             self.tick(np.asarray(who.any(axis=-1)))
 
     def before_write(self, who: NDArray[np.bool_]) -> None:
@@ -94,28 +96,27 @@ class MemoryOrder(BlockOrder):
             return
         for first in range(0, max(size, 4), 4):
             words = (positions + first) >> _WORD_BITS
-            near, far = self._words[space].read(words, self.blocks[at[0]], ordering.wide)
-            self._found(at, near, far, ordering)
+            self._found(at, self._words[space].read(words, self.blocks[at[0]], ordering.wide), ordering)
 
     def stored(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
         """Let threads release what they know, or knew at a fence, where they wrote strongly; the last one stays."""
-        if self._fenced is None and not ordering.releases and not self._words:
+        if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
             return
-        near, far = self._given(at, ordering)
+        facts = self._given(at, ordering)
         for first in range(0, max(size, 4), 4):
-            self.words[space].write(self._operations(at, (positions + first) >> _WORD_BITS, near, far, ordering))
+            self.words[space].write(self._operations(at, (positions + first) >> _WORD_BITS, facts, ordering))
         self.tick(_of_warps(at, self.now.shape))
 
     def updated(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
         """Let threads, in this order, find what was released and release themselves, by atomic operations."""
-        if self._fenced is None and not ordering.releases and not self._words:
+        if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
             return
-        near, far = self._given(at, ordering)
+        facts = self._given(at, ordering)
         for first in range(0, max(size, 4), 4):
-            done = self._operations(at, (positions + first) >> _WORD_BITS, near, far, ordering)
-            found_near, found_far = self.words[space].update(done)
+            words = (positions + first) >> _WORD_BITS
+            found = self.words[space].update(self._operations(at, words, facts, ordering))
             if ordering.reads:
-                self._found(at, found_near, found_far, ordering)
+                self._found(at, found, ordering)
         self.tick(_of_warps(at, self.now.shape))
 
     def told_at_fences(self, who: NDArray[np.bool_]) -> NDArray[np.int64] | None:
@@ -123,7 +124,7 @@ class MemoryOrder(BlockOrder):
         if self._fenced is None:
             return None
         at = threads_in(who)
-        pieces = self.knowledge.pieces(self._fenced[NEAR][at])
+        pieces = self.knowledge.pieces(self._fenced[_NEAR][at])
         told = np.zeros(len(self.blocks), np.int64)
         for g in np.unique(at[0]).tolist():
             told[g] = self.knowledge.join_all(pieces[at[0] == g].tolist())
@@ -134,43 +135,40 @@ class MemoryOrder(BlockOrder):
         at = threads_in(who)
         if len(at[0]):
             g = np.unique(at[0])
-            found = pieces.copy()
-            found[g] = self.knowledge.join(found[g], self.holdings.rows(g, told[g]))
-            self.holdings.see(at, found[at[0]], NEAR)
+            found = np.zeros(len(self.blocks), np.int64)
+            found[g] = self.holdings.rows(g, told[g], pieces[g])
+            self.holdings.see(at, found[at[0]])
 
-    def _given(self, at: At, ordering: Ordering) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The facts that strong writes release to their own block, and to others."""
+    def _given(self, at: At, ordering: Ordering) -> NDArray[np.int64]:
+        """The facts that strong writes release, two at most: of the write itself, and of the fences before it."""
+        facts = np.zeros((len(at[0]), 2), np.int64)
         if ordering.releases:
-            near = self.holdings.facts(at)
+            facts[:, 0] = self.holdings.facts(at, wide=ordering.wide)
             if ordering.wide:
-                return near, near
-        elif self._fenced is None:
-            nothing = np.zeros(len(at[0]), np.int64)
-            return nothing, nothing
-        else:
-            near = self._fenced[NEAR][at]
-        times = self.now[at[0], at[1]]
-        far = np.zeros_like(near) if self._fenced is None else self._fenced[FAR][at]
-        if np.array_equal(near, far):
-            near = self.knowledge.with_access(near, times)
-            return near, near
-        far = self.knowledge.with_access(far, times)
-        return near if ordering.releases else self.knowledge.with_access(near, times), far
+                return facts
+        if self._fenced is not None:
+            times = self.now[at[0], at[1]]
+            near, far = self._fenced[_NEAR][at], self._fenced[_FAR][at]
+            facts[:, 1] = self.knowledge.with_access(far, times)
+            if not ordering.releases:
+                facts[:, 0] = self.knowledge.with_access(np.where(near == far, 0, near), times)
+        return facts
 
     def _operations(
-        self, at: At, words: NDArray[np.int64], near: NDArray[np.int64], far: NDArray[np.int64], ordering: Ordering
+        self, at: At, words: NDArray[np.int64], facts: NDArray[np.int64], ordering: Ordering
     ) -> Operations:  # fmt: skip
         blocks = self.blocks[at[0]]
         threads = (blocks * self.warps + at[1]) * 32 + at[2]
-        return Operations(words, blocks, threads, near, far, ordering.wide)
+        return Operations(words, blocks, threads, facts, ordering.wide)
 
-    def _found(self, at: At, near: NDArray[np.int64], far: NDArray[np.int64], ordering: Ordering) -> None:
+    def _found(self, at: At, pieces: NDArray[np.int64], ordering: Ordering) -> None:
+        if not pieces.any():
+            return
         if ordering.acquires:
-            self.holdings.learn(at, near)
-            self.holdings.learn(at, far)
+            pieces = self.knowledge.reaching(pieces, self.blocks[at[0]], wide=ordering.wide)
+            self.holdings.learn(at, pieces)
         else:
-            self.holdings.see(at, near, NEAR)
-            self.holdings.see(at, far, FAR)
+            self.holdings.see(at, pieces)
 
 
 def _of_warps(at: At, shape: tuple[int, ...]) -> NDArray[np.bool_]:

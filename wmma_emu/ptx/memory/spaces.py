@@ -166,8 +166,6 @@ class Spaces:
 
     def _timed(self, touch: Touch, ordering: str, space: str) -> Touch:
         """Say when an access is made, and how strong it is."""
-        if ordering != "weak" or touch.instruction.mnemonic == "mbarrier":
-            self.races.synchronised += 1  # type: ignore[union-attr]
         key = id(touch.instruction), space
         strength = self._strengths.get(key)
         if strength is None:

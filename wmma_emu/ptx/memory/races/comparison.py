@@ -19,12 +19,13 @@ _Mask = NDArray[np.bool_]
 class Verdict(NamedTuple):
     """What a comparison says of each granule and thread, (granules, ..., G, W, 32).
 
-    ``bad`` is in a race; ``strong`` with a strong access that is no plain store; ``kept`` has to be kept beside what
+    ``bad`` is in a race, ``outside`` with a thread of another warp; ``strong`` with a strong access; ``kept`` has to be kept beside what
     comes: it is not ordered before it, or in conflict with more. ``old`` are the numbers.
     """
 
     old: Array
     bad: _Mask
+    outside: _Mask
     strong: _Mask
     kept: _Mask
 
@@ -64,12 +65,12 @@ class Comparison:
         bad = unordered if strength == WEAK else unordered & self._conflict(single, strengths, mine, strength)
         kept = unordered | ((strengths < strength) & (single != 0)) if strength else unordered
         strong = bad & (strengths >= BLOCK)
-        verdict = Verdict(old, bad, strong, kept)
+        verdict = Verdict(old, bad, bad & self._are_of_other_warps(single, mine) if bad.any() else bad, strong, kept)
         return self._with_chains(verdict, np.flatnonzero(chains & other), mine, strength) if some else verdict
 
     def _with_chains(self, verdict: Verdict, index: NDArray[np.int64], mine: Array, strength: int) -> Verdict:
         """Compare with every member of the chains at some places."""
-        bad, strong, kept = (np.array(x) for x in verdict[1:])
+        bad, outside, strong, kept = (np.array(x) for x in verdict[1:])
         heads = self.coding.heads(verdict.old.reshape(-1)[index])
         if strength >= BLOCK and (self.is_of_block or strength == SYSTEM):
             at_ease = self.crowds.weakest(heads) >= (BLOCK if self.is_of_block else SYSTEM)
@@ -82,9 +83,10 @@ class Comparison:
             strengths = self.coding.strengths(members)
             races = unordered & self._conflict(members, strengths, mine[which], strength)
             bad.reshape(-1)[index[which[races]]] = True
+            outside.reshape(-1)[index[which[races & self._are_of_other_warps(members, mine[which])]]] = True
             strong.reshape(-1)[index[which[races & (strengths >= BLOCK)]]] = True
             kept.reshape(-1)[index[which[unordered | (strengths < strength)]]] = True
-        return verdict._replace(bad=bad, strong=strong, kept=kept)
+        return verdict._replace(bad=bad, outside=outside, strong=strong, kept=kept)
 
     def are_of_others(self, old: Array, mine: Array) -> _Mask:
         """Say which numbers are not those of the same thread: chains, and accesses of other threads."""
@@ -101,6 +103,10 @@ class Comparison:
         mine_too = np.full(len(members), mine, coding.dtype)
         bad = unordered & self._conflict(members, coding.strengths(members), mine_too, strength)
         return [int(x) for x in coding.stamps(members)[bad]]
+
+    def _are_of_other_warps(self, old: Array, mine: Array) -> _Mask:
+        threads = self.order.threads_of
+        return np.asarray(threads(self.coding.stamps(old)) >> 5 != threads(self.coding.stamps(mine)) >> 5)
 
     def shortened(self, members: Array) -> Array:
         """Keep the last access of each thread and strength: those before it are ordered before it."""

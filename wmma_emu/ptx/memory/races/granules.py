@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.masks import pick, wide
 from wmma_emu.ptx.memory.races.touch import Touch
+from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["Granules", "chosen_of"]
@@ -32,7 +33,7 @@ class Granules:
     def __init__(self, base: int, size: int, dtype: np.dtype[Any]) -> None:
         self.base, self.size = base & -32, _LARGEST
         count = -(-(base + size - self.base) // 32) * 32 // _LARGEST
-        self.flat: Array = np.zeros(count, dtype)
+        self.flat: Array = zeroed(count, dtype)
 
     def refine(self, wanted: int) -> None:
         """Make the granules as small as an access is."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.memory.access import gather
+from wmma_emu.ptx.memory.access import gather, in_passes
 from wmma_emu.ptx.memory.masks import any_of, wide
 from wmma_emu.ptx.memory.races.coding import Coding
 from wmma_emu.ptx.memory.races.comparison import Comparison, Verdict
@@ -15,7 +15,10 @@ from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
 from wmma_emu.ptx.memory.races.touch import BLOCK, LATER, WEAK, Order, Touch
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["Race", "Region"]
+__all__ = ["EQUAL", "LANES_AT_ONCE", "NEAR", "RACE", "Race", "Region"]
+
+RACE, NEAR, LANES_AT_ONCE, EQUAL = "race", "race within a warp", "lanes store to one place", "race of equal bytes"
+"""Kinds of findings."""
 
 _LONGEST_LOG = 128
 _MANY = 1 << 13
@@ -27,16 +30,16 @@ _Mask = NDArray[np.bool_]
 class Race:
     """A race that was found: ``bad`` threads of an access, each of whose bytes another one has accessed.
 
-    ``verb`` says what the other did, "wrote" or "read"; ``equal`` that both store the same bytes; ``other`` gives
+    ``kind`` is that of the finding; ``verb`` says what the other did, "wrote" or "read"; ``other`` gives
     stamps of what is at the same place, of which it is in a race with, for a place (granule, ..., G, W, lane); None
     where the other is another thread in the same instruction.
     """
 
     def __init__(
-        self, touch: Touch, bad: _Mask, verb: str, write: bool, equal: bool,
+        self, kind: str, touch: Touch, bad: _Mask, verb: str, write: bool,
         other: Callable[[tuple[int, ...]], list[int]] | None,
     ) -> None:  # fmt: skip
-        self.touch, self.bad, self.verb, self.write, self.equal, self.other = touch, bad, verb, write, equal, other
+        self.kind, self.touch, self.bad, self.verb, self.write, self.other = kind, touch, bad, verb, write, other
 
 
 class Region:
@@ -58,15 +61,13 @@ class Region:
         Whether only threads of one block come to the same granule: shared memory.
     origin : callable
         Gives the positions of a touch that was listed without them.
-    version : callable
-        Gives a number that changes whenever a thread comes to know of more.
     """
 
     def __init__(
         self, base: int, size: int, order: Order, report: Callable[[Race, Active], None], *, is_of_block: bool,
-        origin: Callable[[Array], NDArray[np.int64]] | None = None, version: Callable[[], int] = lambda: 0,
+        origin: Callable[[Array], NDArray[np.int64]] | None = None,
     ) -> None:  # fmt: skip
-        self.order, self.report, self.version, self._origin = order, report, version, origin
+        self.order, self.report, self._origin = order, report, origin
         self.chunk: object = None
         self._is_of_block = is_of_block
         coding = Coding(np.dtype(np.uint32))
@@ -92,7 +93,7 @@ class Region:
         self._notice(self._noted_reads, touch, active)
         few = touch.addresses.nbytes <= _MANY
         later = few and self._origin is not None
-        self._log.append((touch._replace(positions=LATER) if later else touch, self.version()))
+        self._log.append((touch._replace(positions=LATER) if later else touch, self.order.changes))
         if not few or len(self._log) > _LONGEST_LOG:
             self._flush()
 
@@ -236,7 +237,7 @@ class Region:
 
     def _flush(self) -> None:
         """Note the reads that are only listed."""
-        for touch, version in self._log:
+        for touch, changes in self._log:
             positions = self._positions(touch)
             touch = touch._replace(positions=positions)
             self._refine(touch)
@@ -246,11 +247,11 @@ class Region:
                 old = self._reads.get(touch, positions)
                 if touch.mask is not None:
                     old = np.where(touch.mask, old, old.dtype.type(0))
-                if version == self.version():
+                if changes == self.order.changes:
                     verdict = self._compare(old, mine, touch.strength)
                 elif old.any():  # what is ordered now need not have been ordered then
                     other = self._compare.are_of_others(old, mine)
-                    verdict = Verdict(np.broadcast_to(old, other.shape), other, other, other)
+                    verdict = Verdict(np.broadcast_to(old, other.shape), other, other, other, other)
             self._put(self._reads, touch, mine, verdict)
             self._is_read = True
         self._log.clear()
@@ -290,9 +291,15 @@ class Region:
 
     # What is said of it.
 
-    def _note(self, touch: Touch, verdict: Verdict, bad: _Mask, verb: str, active: Active, *, write: bool,
-              equal: bool = False) -> None:  # fmt: skip
+    def _note(
+        self, touch: Touch, verdict: Verdict, bad: _Mask, verb: str, active: Active, *, write: bool, kind: str = ""
+    ) -> None:
         if not bad.any():
+            return
+        if not kind:
+            self._note(touch, verdict, bad & verdict.outside, verb, active, write=write, kind=RACE)
+            far = verdict.outside.any(axis=0)
+            self._note(touch, verdict, bad & ~far, verb, active, write=write, kind=NEAR)
             return
         mine, shape = np.broadcast_to(self._coded(touch), verdict.old.shape), self.order.now.shape
 
@@ -300,7 +307,7 @@ class Region:
             thread = (at[-3] * shape[1] + at[-2]) * 32 + at[-1]
             return self._compare.racing(int(verdict.old[at]), int(mine[at]), touch.strength, thread)
 
-        self.report(Race(touch, bad, verb, write, equal, other), active)
+        self.report(Race(kind, touch, bad, verb, write, other), active)
 
     def _note_writes(
         self, touch: Touch, verdict: Verdict, active: Active, new: tuple[Array, Array] | None
@@ -309,9 +316,10 @@ class Region:
         if new is not None and touch.strength < BLOCK:
             values, view = new
             before = gather(view, touch.unit, touch.positions, self._writes.size, touch.size // self._writes.size)
-            same = (_in_granules(values, self._writes.size, bad.shape[1:]) == before) & ~verdict.strong
+            new_bytes = self._left(touch, _in_granules(values, self._writes.size, bad.shape[1:]))
+            same = (new_bytes == before) & ~verdict.strong
         self._note(touch, verdict, bad & ~same, "wrote", active, write=True)
-        self._note(touch, verdict, bad & same, "wrote", active, write=True, equal=True)
+        self._note(touch, verdict, bad & same, "wrote", active, write=True, kind=EQUAL)
 
     def _note_collisions(
         self, touch: Touch, again: _Mask, active: Active, mine: Array, values: Array | None
@@ -329,21 +337,62 @@ class Region:
             out[order] = np.repeat(unlike, counts)
             return out
 
-        raced = differs(mine)
-        size = self.order.now.shape[1] * 32
+        raced, threads = differs(mine), self.order.threads_of(self._compare.coding.stamps(mine))
         if touch.strength >= BLOCK:
-            if touch.strength > BLOCK:
-                return
-            raced &= differs(self.order.threads_of(self._compare.coding.stamps(mine)) // size)
-            values = None
-        # CUDA's guide allows lanes of a warp to write one place in one instruction; which of them is left open.
-        several = differs(self.order.threads_of(self._compare.coding.stamps(mine)) // 32)
-        unequal = raced if values is None else raced & differs(_in_granules(values, self._writes.size, again.shape[1:]))
-        for chosen, equal in ((unequal, False), (raced & ~unequal & several, True)):
+            if touch.strength == BLOCK:
+                far = raced & differs(threads // (self.order.now.shape[1] * 32))
+                self._report_collisions(RACE, touch, again, far, active)
+            return
+        # CUDA's guide allows lanes of a warp to write one place in one instruction; which of them stays is left open.
+        several = raced & differs(threads >> 5)
+        if values is None:
+            far, near = several, raced
+        else:
+            given = _in_granules(values, self._writes.size, again.shape[1:])
+            far = several & differs(self._left(touch, given))
+            near = raced & self._differ_in_warps(given, threads, again, slots)
+        self._report_collisions(RACE, touch, again, far, active)
+        self._report_collisions(LANES_AT_ONCE, touch, again, near & ~far, active)
+        self._report_collisions(EQUAL, touch, again, several & ~far & ~near, active)
+
+    def _report_collisions(
+        self, kind: str, touch: Touch, again: _Mask, chosen: _Mask, active: Active
+    ) -> None:  # fmt: skip
+        if chosen.any():
             bad = np.zeros(again.shape, np.bool_)
             bad[again] = chosen
-            if bad.any():
-                self.report(Race(touch, bad, "wrote", True, equal, None), active)
+            self.report(Race(kind, touch, bad, "wrote", True, None), active)
+
+    def _differ_in_warps(self, given: Array, threads: Array, again: _Mask, slots: NDArray[np.int64]) -> _Mask:
+        """Say where lanes of one warp give one place different bytes."""
+        warps = np.broadcast_to(threads >> 5, again.shape)[again]
+        _, group = np.unique(np.stack((slots, warps)), axis=1, return_inverse=True)
+        value = np.broadcast_to(given, again.shape)[again]
+        order = np.argsort(group, kind="stable")
+        begins = np.flatnonzero(np.diff(group[order], prepend=-1))
+        unlike = np.maximum.reduceat(value[order], begins) != np.minimum.reduceat(value[order], begins)
+        return np.asarray(unlike[group])
+
+    def _left(self, touch: Touch, given: Array) -> Array:
+        """Give each lane the bytes that its warp leaves where it stores them: see `in_passes`."""
+        positions = self._positions(touch)
+        slots = np.broadcast_to(self._writes.places(touch, positions), given.shape)
+        if touch.mask is not None:
+            slots = np.where(touch.mask, slots, -1 - np.arange(32))
+        rank = np.empty(32, np.int64)
+        rank[in_passes(np.arange(32), touch.size)] = np.arange(32)
+        later = np.broadcast_to(rank, given.shape)
+        by_warp = np.moveaxis(slots, 0, -2).reshape(-1, given.shape[0], 32)
+        if (np.sort(by_warp[:, 0], axis=-1)[:, 1:] != np.sort(by_warp[:, 0], axis=-1)[:, :-1]).all():
+            return given
+        warps = np.broadcast_to(np.arange(given[0].size // 32).reshape(*given.shape[1:-1], 1), given.shape)
+        keys = np.lexsort((later.ravel(), slots.ravel(), warps.ravel()))
+        same = (np.diff(slots.ravel()[keys]) == 0) & (np.diff(warps.ravel()[keys]) == 0)
+        group = np.cumsum(np.append(True, ~same)) - 1
+        last = np.append(np.flatnonzero(~same), len(keys) - 1)
+        out = np.empty(given.size, given.dtype)
+        out[keys] = given.ravel()[keys[last]][group]
+        return out.reshape(given.shape)
 
 
 def _in_granules(values: Array, size: int, shape: tuple[int, ...]) -> Array:

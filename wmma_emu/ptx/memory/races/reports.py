@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmma_emu.ptx.memory.races.region import Race
+from wmma_emu.ptx.memory.races.region import EQUAL, Race
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.races.touch import Order
 from wmma_emu.ptx.memory.reporter import Reporter
@@ -42,16 +42,13 @@ class RaceReports:
         first = np.unravel_index(int(np.argmax(threads)), threads.shape)
         at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])
         mine = (int(self._threads.blocks[int(at[-3])]), int(at[-2]), int(at[-1]))
-        if race.equal and self._reporter.is_race(touch.instruction):
-            return  # which says enough
-        kind = "race of equal bytes" if race.equal else "race"
 
         def text(_: int) -> str:
             address = int(np.broadcast_to(touch.addresses, shape[1:])[at[1:]])
             verb = "writes" if race.write else "reads"
             here = f"{verb} {touch.size} bytes at {self._place(address)}"
             if race.other is None:
-                value = "the same" if race.equal else "another"
+                value = "the same" if race.kind == EQUAL else "another"
                 return (
                     f"{self._name(mine, mine)} {here}; another thread writes {value} value there in the same "
                     "instruction"
@@ -60,11 +57,13 @@ class RaceReports:
             if not stamps:  # pragma: no cover - a verdict has its reason
                 return f"{self._name(mine, mine)} {here}, which another thread {race.verb} too"
             position = int(np.broadcast_to(touch.positions, shape[1:])[at[1:]])
-            whole = [(self._order.who(x), position) for x in stamps]
+            others = [self._order.who(x) for x in stamps]
+            others = [x for x in others if x[:2] != mine[:2]] or others
+            whole = [(x, position) for x in others]
             who, side = self._other(whole, touch.size, race.verb == "wrote")
             return f"{self._name(mine, who)} {here}; {self._what(who, mine, side, race.verb, address, touch.size)}"
 
-        self._reporter.note(kind, touch.instruction, full.any(axis=0), None, touch.addresses, text)
+        self._reporter.note(race.kind, touch.instruction, full.any(axis=0), None, touch.addresses, text)
 
     def _other(self, whole: list[tuple[_Who, int]], size: int, write: bool) -> tuple[_Who, Side | None]:
         for who, position in whole:

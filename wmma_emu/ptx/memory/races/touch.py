@@ -31,6 +31,10 @@ class Order(Protocol):
     now: NDArray[np.int32]
     known: NDArray[np.int32]
 
+    @property
+    def changes(self) -> int:
+        """A number that grows whenever a thread of the chunk comes to know of more."""
+
     def stamps(self, active: Active) -> Array:
         """Give the number of an access that each thread makes now: thread and time; 0 is never one."""
 
