@@ -131,6 +131,29 @@ def _ptx(results: Results) -> Table:
     return Table("Kernels from their PTX (sm_80, all cores)", columns, rows)
 
 
+def _checks(results: Results) -> Table:
+    rows = [
+        (
+            x["what"], f"{x['seconds'] * 1e3:,.3g} ms", f"{x['checked'] * 1e3:,.3g} ms", f"{x['ratio']:.2f}",
+            f"{x['least']:.2f} to {x['most']:.2f}", _shadow(x), _when(x),
+        )
+        for x in results.get("checks", [])
+    ]  # fmt: skip
+    columns = ("kernel", "without checks", "with all", "median of ratios", "least to most",
+               "bytes kept on a byte of memory", "measured")  # fmt: skip
+    return Table("What the checks of a launch cost", columns, rows)
+
+
+def _when(record: dict[str, Any]) -> str:
+    """When it was measured, and how busy the machine was."""
+    return record["date"] if record["load"] is None else f"{record['date']}, load {record['load']:.1f}"
+
+
+def _shadow(record: dict[str, Any]) -> str:
+    """Of a launch that was measured for it."""
+    return f"{record['kept'] / record['touched']:.2g}" if record.get("kept") is not None else ""
+
+
 def _first_launch(results: Results) -> Table:
     rows = []
     for x in results.get("first_launch", []):
@@ -140,7 +163,7 @@ def _first_launch(results: Results) -> Table:
             (
                 x["what"], x["engine"], cache, f"{x['first']:.2f} s", f"{x['first'] / numpy['first']:.2f}",
                 f"{x['slowest']:.2f} s", f"{x['second']:.2f} s", f"{x['second'] / numpy['second']:.2f}",
-                f"{x['date']}, load {x['load']:.1f}" if x["load"] is not None else x["date"],
+                _when(x),
             )
         )  # fmt: skip
     columns = ("Triton kernel", "engine", "compiled code on disk", "first launch", "over numpy's", "slowest",
@@ -181,6 +204,7 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "kernels": _kernels,
     "ptx": _ptx,
     "first_launch": _first_launch,
+    "checks": _checks,
     "gpu": _gpu,
 }  # fmt: skip
 """By the name that a page gives the place of each."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the engines are to reach on two cores, and whether this run did."""
 
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -90,6 +91,20 @@ def _first(what: str, engine: str, cache: str) -> Callable[[Results], float | No
     return read
 
 
+def _checks(read: Callable[[list[dict[str, Any]]], float | None]) -> Callable[[Results], float | None]:
+    def of(results: Results) -> float | None:
+        found = results.get("checks", [])
+        return None if results.get("quick") or not found else read(found)
+
+    return of
+
+
+def _kept(records: list[dict[str, Any]]) -> float | None:
+    """The most bytes that are kept on a byte of memory."""
+    found = [x["kept"] / x["touched"] for x in records if x.get("kept") is not None]
+    return max(found, default=None)
+
+
 def _rate(what: str, wanted: float, fmt: str, engine: str, threads: int, part: str = "formats", **more: Any) -> Target:
     return Target(f"{what}, {engine}", wanted, True, _speed(part, fmt, engine, threads, **more), "MAC/s")
 
@@ -115,12 +130,37 @@ TARGETS = (
     Target(
         "PTX: thread-instructions a second without the products, 512", 80e6, True, _ptx("matmul f16", "rate", "numba")
     ),
-    Target("PTX: first launch, matmul, nothing compiled: auto over numpy", 1.25, False,
-           _first("matmul f16, 128 x 64 x 96", "auto", "empty")),
-    Target("PTX: first launch, flash attention, nothing compiled: auto over numpy", 1.25, False,
-           _first("flash attention, 4 x 512 x 64", "auto", "empty")),
-    Target("PTX: first launch, flash attention, all compiled: auto over numpy", 1.25, False,
-           _first("flash attention, 4 x 512 x 64", "auto", "filled")),
+    Target(
+        "PTX: first launch, matmul, nothing compiled: auto over numpy",
+        1.25,
+        False,
+        _first("matmul f16, 128 x 64 x 96", "auto", "empty"),
+    ),
+    Target(
+        "PTX: first launch, flash attention, nothing compiled: auto over numpy",
+        1.25,
+        False,
+        _first("flash attention, 4 x 512 x 64", "auto", "empty"),
+    ),
+    Target(
+        "PTX: first launch, flash attention, all compiled: auto over numpy",
+        1.25,
+        False,
+        _first("flash attention, 4 x 512 x 64", "auto", "filled"),
+    ),
+    Target(
+        "PTX: time with all checks over that with none, median of the kernels",
+        1.5,
+        False,
+        _checks(lambda found: statistics.median(x["ratio"] for x in found)),
+    ),
+    Target(
+        "PTX: time with all checks over that with none, the worst kernel",
+        2.5,
+        False,
+        _checks(lambda found: max(x["ratio"] for x in found)),
+    ),
+    Target("PTX: bytes that checks keep on a byte of memory that is touched, at most", 3, False, _checks(_kept)),
     Target("PTX: instructions parsed a second", 30e3, True, _ptx("parser", "rate")),
     Target("two Dask workers over one, numpy", 1.7, True, _workers("numpy")),
     Target("two Dask workers over one, numba", 1.7, True, _workers("numba")),

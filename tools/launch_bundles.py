@@ -6,7 +6,8 @@
     python -m tools.launch_bundles emulate BUNDLES          # anywhere: the emulator alone
 
 A bundle is a folder with ``launch.json``, ``arrays.npz`` and one or more modules, ``*.ptx`` or ``*.cubin``. An argument
-is the bytes of its parameter, and the places in it where the address of an array is written::
+is the bytes of its parameter, and the places in it where the address of an array is written; ``"struct": true`` says
+that it is a structure, as whatever has an address and more than 8 bytes is anyway::
 
     {"kernel": "saxpy", "grid": [4, 1, 1], "block": [128, 1, 1], "shared": 0, "arch": "sm_90",
      "arguments": [{"bytes": "0000000000000000", "pointers": [[0, "x", 0]]}, {"bytes": "00020000", "pointers": []}],
@@ -179,7 +180,7 @@ def _argument(argument: dict[str, Any], arrays: dict[str, Array]) -> Any:
         fields += [np.uint8(x) for x in given[end:offset]]
         fields.append(raw(arrays[name].reshape(-1).view(np.uint8)[further:]))
         end = offset + 8
-    return Struct(*fields, *(np.uint8(x) for x in given[end:])) if len(given) > 8 else fields[0]
+    return Struct(*fields, *(np.uint8(x) for x in given[end:])) if len(given) > 8 or argument.get("struct") else fields[0]
 
 
 def _emulate_one(bundle: Path) -> int:

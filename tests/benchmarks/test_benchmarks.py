@@ -10,10 +10,12 @@ import pytest
 
 from benchmarks import startup
 from benchmarks.__main__ import PARTS, main, merged
+from benchmarks.memory_kernels import MEMORY_KERNELS
 from benchmarks.page import filled, places
 from benchmarks.tables import TABLES, machine_line
 from benchmarks.targets import TARGETS, judged
 from benchmarks.timing import Run, in_rounds, summary
+from wmma_emu.ptx.launch.module import Module
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/explanation/performance.md"
@@ -143,6 +145,28 @@ def test_targets_are_met_or_not_by_what_was_measured():
     assert found["two Dask workers over one, numpy"] == (1.6, False)
     assert found["two Dask workers over one, numba"] == (1.8, True)
     assert found["s8, 1024, two threads, numba"] == (None, None)
+
+
+def test_the_cost_of_checks_is_judged_by_the_median_the_worst_and_the_bytes():
+    records = [
+        {"what": "a", "ratio": 1.2, "kept": 300, "touched": 100},
+        {"what": "b", "ratio": 1.4, "kept": None, "touched": 100},
+        {"what": "c", "ratio": 2.6},
+    ]
+    found = {x["what"]: (x["measured"], x["met"]) for x in judged({"speed": [], "memory": [], "workers": [],
+                                                                   "checks": records})}  # fmt: skip
+    over = "PTX: time with all checks over that with none, "
+    assert found[over + "median of the kernels"] == (1.4, True)
+    assert found[over + "the worst kernel"] == (2.6, False)
+    assert found["PTX: bytes that checks keep on a byte of memory that is touched, at most"] == (3.0, True)
+
+
+@pytest.mark.parametrize("name", MEMORY_KERNELS)
+def test_kernels_that_access_memory_run_without_a_finding(name):
+    kernel = MEMORY_KERNELS[name]
+    arguments = kernel.arguments(2)
+    report = Module(kernel.text, findings="raise")["k"][2, kernel.threads](*arguments)
+    assert report.completed and arguments[1].any()
 
 
 def test_rounds_take_the_cases_in_turn():

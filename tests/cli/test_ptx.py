@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.ptx.planted.table import PLANTED
 from tests.ptx.texts_of_launches import SCALE, SHIFT, entry
 from wmma_emu.cli import main
 
@@ -180,3 +181,34 @@ def test_an_interrupt_leaves_no_file(run, texts, monkeypatch):
     before = sorted(os.listdir())
     assert main(list(scale("y.npy=x.npy", "0.5", "6"))) == 130
     assert sorted(os.listdir()) == before
+
+
+RACE = "races.ptx", "reversed", "--grid", "1", "--block", "64", "--arg", "zeros:s32:64", "--arg", "zeros:s32:64"
+
+
+def race(run, folder, *options):
+    (folder / "races.ptx").write_text(PLANTED["reversed"].ptx(False), encoding="utf-8")
+    return run("ptx", "run", RACE[0], "--kernel", *RACE[1:], *options)
+
+
+def test_checks_say_what_is_looked_for(run, texts):
+    assert race(run, texts)[0] == 1
+    assert race(run, texts, "--checks", "memory, undefined")[0] == 0
+    assert race(run, texts, "--checks", "none")[0] == 0
+    status, _, error = race(run, texts, "--checks", "memory,race")
+    assert status == 2 and "--checks 'race' is none of 'memory'" in error and "did you mean 'races'?" in error
+
+
+def test_a_finding_is_silenced_with_a_reason(run, texts):
+    status, out, _ = race(run, texts, "--silence", "race at races.cu:16: the halves are equal")
+    assert status == 0 and "silenced: the halves are equal" in out
+    status, out, _ = race(run, texts, "--silence", "race at 54: the halves are equal")
+    assert status == 0
+    for wrong, said in (
+        ("race races.cu:16", "--silence 'race races.cu:16' is not written as in 'race at kernel.cu:16: the reason'"),
+        ("race at races.cu:16: ", "says nothing: a silence says why the kernel is right there"),
+        ("raec at races.cu:16: x", "kind='raec' is no kind of finding"),
+        ("race at races.cu:1: x", "the nearest lines of races.cu are"),
+    ):
+        status, _, error = race(run, texts, "--silence", wrong)
+        assert status == 2 and said in " ".join(error.split()), error

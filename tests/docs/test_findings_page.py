@@ -10,7 +10,7 @@ import pytest
 import wmma_emu as we
 from tests.ptx.planted.table import PLANTED
 from tests.ptx.texts_of_kernels import launch, numbers, put
-from wmma_emu.ptx.findings import KINDS
+from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES
 
 PAGE = (Path(__file__).parents[2] / "docs/explanation/findings.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"<!-- found: (\w+) -->\n```text\n(.*?)```", PAGE, re.DOTALL)
@@ -36,7 +36,15 @@ def test_the_page_has_every_kind_as_the_program_words_it():
         (kind, x.says, f"{x.severity}: {x.reason}", x.check or "always") for kind, x in KINDS.items()
     ]
     assert [anchor for _, anchor, *_ in rows] == [kind.replace(" ", "-") for kind in KINDS]
-    assert re.findall(r"^## (.*)$", PAGE, re.MULTILINE) == [*KINDS, "What no check sees"]
+    assert re.findall(r"^## (.*)$", PAGE, re.MULTILINE) == [
+        *KINDS, "Severities, checks and silences", "What no check sees",
+    ]  # fmt: skip
+
+
+def test_the_page_says_what_severities_mean_as_the_program_does():
+    rows = re.findall(r"^\| (\w+) \| .* \| .* \| (.*) \|$", PAGE, re.MULTILINE)
+    assert [x for x in rows if x[0] in SEVERITIES] == list(SEVERITIES.items())
+    assert all(f"`{x}`" in PAGE for x in CHECKS)
 
 
 def test_every_kind_has_an_example():

@@ -29,7 +29,7 @@ _BROKEN_PIPE = 141
 """What a shell reports for a program that a closed pipe (SIGPIPE) ends."""
 
 _KEYWORD = re.compile(
-    r"\b(instr|arch|reference|engine|threads|lowering|model|scale_a|scale_b|a_format|b_format|contraction|schedule|schedules|max_steps|max_bytes|"
+    r"\b(instr|arch|reference|engine|threads|lowering|model|scale_a|scale_b|a_format|b_format|contraction|schedule|schedules|max_steps|max_bytes|checks|silence|"
     r"max_seconds)="
 )
 """Keywords of the library that are options here: its messages name them."""

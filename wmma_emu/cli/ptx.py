@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import re
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,18 @@ from wmma_emu.cli.matrices import check_output, write_matrix, write_text
 from wmma_emu.cli.ptx_arguments import read_given, read_sizes
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
-from wmma_emu.ptx import Explanation, Kernel, LaunchOptions, Module
+from wmma_emu.ptx import Explanation, Kernel, LaunchOptions, Module, Silence
 from wmma_emu.ptx.launch.open_roundings import CONTRACTIONS
 from wmma_emu.ptx.launch.targets import arch_for
 
 __all__ = ["run"]
 
 _MOST_NAMES = 10
+_SILENCE = re.compile(r"(.+?) at (\d+|\S.*?:\d+)\s*:\s*(.*)", re.DOTALL)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Explain a text, or run one of its kernels; the exit status is 1 where something is wrong with the kernel.
+    """Explain a text, or run one of its kernels; the exit status is 1 where a finding is an error.
 
     Raises
     ------
@@ -85,6 +87,9 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
             options[name] = int(_number(f"--{name.replace('_', '-')}", text))
     if arguments.max_seconds is not None:
         options["max_seconds"] = _number("--max-seconds", arguments.max_seconds)
+    if arguments.checks is not None:
+        options["checks"] = [x.strip() for x in arguments.checks.split(",") if x.strip() not in ("", "none")]
+    options["silence"] = [_silence(x) for x in arguments.silence]
     chosen = LaunchOptions().but(options)
     grid, block = read_sizes("--grid", arguments.grid), read_sizes("--block", arguments.block)
     shared = check_number("--shared-bytes", arguments.shared_bytes)
@@ -106,7 +111,7 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
             digest = hashlib.sha256(np.ascontiguousarray(stored).data).hexdigest()
             written.append((output, f"{' x '.join(map(str, value.shape))} {stored.dtype}, sha256 {digest}"))
         terminal.fields(written, indent=0)
-    return 1 if report.findings else 0
+    return 1 if report.errors else 0
 
 
 def _kernel(module: Module, name: str | None) -> Kernel:
@@ -120,6 +125,14 @@ def _kernel(module: Module, name: str | None) -> Kernel:
         listed = ", ".join(shown[:_MOST_NAMES]) + more
         raise UsageError(f"{module.name} has {len(shown)} kernels, {listed}; name one: --kernel {shown[0]}")
     return module.kernel
+
+
+def _silence(text: str) -> Silence:
+    """Read "race at kernel.cu:16: the reason"."""
+    found = _SILENCE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"--silence {quoted(text)} is not written as in 'race at kernel.cu:16: the reason'")
+    return Silence(*found.groups())
 
 
 def _number(option: str, text: str) -> float:

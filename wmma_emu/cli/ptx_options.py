@@ -46,6 +46,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--max-seconds", metavar="S", help="seconds before a run of the launch is stopped; 300 if left out")
     add("--max-bytes", metavar="N", help="memory that the launch may use; 4 GiB if left out")
     add("--engine", metavar="E", default="auto", help="of matrix products; the bits are the same")
+    add("--checks", metavar="C[,C...]",
+        help="what to look for, of memory, undefined, races and synchronisation; all if left out, and none is nothing")
+    add("--silence", metavar="S", action="append", default=[],
+        help="leave out findings of one kind at one line of the PTX or of the source, which are right as they are: "
+        "'race at kernel.cu:16: any of the values will do'; may be given several times")  # fmt: skip
 
 
 ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
@@ -53,8 +58,8 @@ ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] =
                 "Say what is in a PTX text: its kernels, their parameters, memory and opcodes, which instructions are "
                 "not modelled, and which have bits that are not proved."),
     "run": (_add_run, "run a kernel on .npy files",
-            "Run a kernel on .npy files, without a GPU. The exit status is 0, 1 if anything is wrong with the kernel "
-            "(out of bounds, a race, a missing wait), 2 after an error."),
+            "Run a kernel on .npy files, without a GPU. The exit status is 0, 1 if a finding is an error (out of "
+            "bounds, a race, a missing wait), 2 after an error of the command."),
 }  # fmt: skip
 
 

@@ -50,8 +50,8 @@ def test_a_module_has_checks_that_a_launch_may_change():
     ("given", "said"),
     [
         ("races", "checks is a tuple of names: checks=('races',)"),
-        (("race",), "checks has 'race', which is none of 'memory': .* did you mean 'races'"),
-        ((1,), "checks has 1, which is none of 'memory'"),
+        (("race",), "checks='race' is none of 'memory': .* did you mean 'races'"),
+        ((1,), "checks=1 is none of 'memory'"),
         (None, "checks=None is no tuple of names, of which () is none"),
     ],
 )

@@ -146,13 +146,13 @@ class CausalityOrder(MemoryOrder):
         found &= ~(here & (times <= self.known[g, w, np.where(here, warps, kind(0)).astype(np.int64)]))
         if self.knows_lanes and found.any():
             at = np.flatnonzero(found)
-            lanes = g[at], w[at], lane[at]
-            found[at] = ~self.lanes_know(lanes, whose[at].astype(np.int64), times[at].astype(np.int64))
+            which = g[at], w[at], lane[at]
+            found[at] = ~self.lanes_know(which, whose[at].astype(np.int64), times[at].astype(np.int64))
         return found
 
     def threads_of(self, stamps: _Stamps) -> NDArray[np.int64]:
         """Number the threads of stamps through the whole launch."""
-        return (stamps & stamps.dtype.type((1 << self.bits) - 1)).astype(np.int64)
+        return np.asarray((stamps & stamps.dtype.type((1 << self.bits) - 1)).astype(np.int64))
 
     def who(self, stamp: int | np.unsignedinteger) -> tuple[int, int, int]:
         """Name the thread of a stamp: its block in the grid, its warp in the block, its lane."""

@@ -143,7 +143,7 @@ def _checks_of(given: object) -> frozenset[str]:
         if not isinstance(name, str) or name not in CHECKS:
             near = difflib.get_close_matches(name, CHECKS, n=1) if isinstance(name, str) else []
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise UnsupportedInstructionError(f"checks has {shorten(name)}, which is none of {legal}{hint}")
+            raise UnsupportedInstructionError(f"checks={shorten(name)} is none of {legal}{hint}")
     if isinstance(given, str):
         raise UnsupportedInstructionError(f"checks is a tuple of names: checks=({given!r},)")
     return frozenset(names)

@@ -188,6 +188,17 @@ class Barriers:
             found = np.asarray((votes & there).any(axis=(1, 2)))
         self._state.write(form.result, found.reshape(-1, 1, 1), active)
 
+    def awaited(self, g: int, who: NDArray[np.bool_]) -> str:
+        """Say what threads of a block wait for at barriers: " for barrier 0, where 50 of 64 threads are"."""
+        live = int(np.count_nonzero(self._state.live[g]))
+        texts = []
+        for n in np.unique(self._number[g][who]).tolist():
+            name = "the barrier of the cluster" if n == _OF_CLUSTER else f"barrier {n}"
+            wanted = int(self._wanted[g, n])
+            wanted = live if wanted == _ALL else wanted
+            texts.append(f"{name}, where {int(self._arrived[g, n])} of {wanted} threads are")
+        return f" for {' and '.join(texts)}"
+
     @property
     def is_waited_at(self) -> bool:
         """Whether any thread waits at a barrier."""

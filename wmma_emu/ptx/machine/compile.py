@@ -2,7 +2,7 @@
 """From a program to fragments: runs of instructions that threads execute without a look around, and how each ends."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +12,8 @@ from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.ptx.machine.control import CONTROL, End, fall, guarded_threads
 from wmma_emu.ptx.machine.older_target import Target
 from wmma_emu.ptx.machine.value_steps import value_step
-from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, meeting_of_lanes, takes_part
+from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
+from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
 from wmma_emu.ptx.program.polling import polling_loads
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.program.written import Written, written_by
@@ -65,7 +66,7 @@ class Compiled:
 
     program: KernelProgram
     fragments: dict[int, Fragment]
-    synchronising: dict[int, WarpSync]
+    synchronising: dict[int, WarpSync | WarpBarrier]
     spinning: frozenset[int]
     leaving: tuple[int, ...]
     not_bit_exact: tuple[NotBitExact, ...]
@@ -81,7 +82,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
     """
     ends: dict[int, End] = {}
     steps: dict[int, Step] = {}
-    synchronising: dict[int, WarpSync] = {}
+    synchronising: dict[int, WarpSync | WarpBarrier] = {}
     doubts = [NotBitExact(x.opcode, x.line, x.reason) for x in program.doubts]
     missing = [Missing(x.opcode, x.line, x.reason) for x in program.refusals]
     callees = {x.callee for x in program.instructions if x.callee is not None}
@@ -106,7 +107,11 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
             target.require(instruction, is_control=instruction.mnemonic in CONTROL)
             if end is not None and members is not None:
                 kind = "barrier divergence" if members == "live" else "partial warp"
-                synchronising[place] = WarpSync(instruction, end, members, place, kind)
+                synchronising[place] = (
+                    WarpBarrier(instruction, members, place)
+                    if is_bar_warp(instruction) and not isinstance(members, str)
+                    else WarpSync(instruction, end, members, place, kind)
+                )
                 end = synchronising[place].__call__
             if end is not None:
                 ends[place] = _guarded_end(instruction, place, end)
@@ -169,9 +174,7 @@ def _bind(instruction: Instruction, binding: Binding) -> BoundStep:
     if mnemonic in MACHINE_STEPS:
         step = MACHINE_STEPS[mnemonic](instruction, binding)
         return step if isinstance(step, BoundStep) else BoundStep(step)
-    if is_bar_warp(instruction):
-        return BoundStep(meeting_of_lanes(instruction))
-    if mnemonic in NOTHING:
+    if mnemonic in NOTHING or is_bar_warp(instruction):
         return BoundStep(lambda state, active: None)
     near = _nearest(mnemonic[:_LONGEST_MNEMONIC])
     hint = f"; the mnemonics nearest to {mnemonic} are {', '.join(near)}" if near else ""
@@ -239,7 +242,7 @@ def _after(step: Step, end: End) -> End:
 
 
 def _fragments(
-    program: KernelProgram, steps: dict[int, Step], ends: dict[int, End], synchronising: dict[int, WarpSync]
+    program: KernelProgram, steps: dict[int, Step], ends: dict[int, End], synchronising: Iterable[int]
 ) -> Iterator[tuple[int, Fragment]]:
     """Cut the program where threads may arrive from elsewhere, or may have to wait."""
     last = len(program.instructions)

@@ -54,7 +54,7 @@ class Execution:
         try:
             self._run()
         except Exceeded as error:
-            raise self._deadline.exceed(str(error), whereabouts(self.state, self.positions)) from None
+            raise self._deadline.exceed(str(error), whereabouts(self)) from None
 
     def _run(self) -> None:
         state, positions, fragments = self.state, self.positions, self.compiled.fragments
@@ -92,7 +92,7 @@ class Execution:
         state.findings.add(
             "deadlock",
             instruction,
-            lambda: f"no thread can go on: {whereabouts(state, positions)}",
+            lambda: f"no thread can go on: {whereabouts(self)}",
             block=state.threads.name_block(g),
             thread=state.threads.name_thread(w, lane),
             count=int(np.count_nonzero(state.live)),
@@ -102,6 +102,7 @@ class Execution:
     def leave(self, active: Active) -> None:
         """Let the active threads exit; a barrier may have waited for them alone."""
         self.positions.leave(active)
+        self.positions.wake(active)
         if self.barriers.is_waited_at:
             self.barriers.complete()
 

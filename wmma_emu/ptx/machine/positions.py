@@ -159,6 +159,13 @@ class Positions:
         """Let threads that wait go on."""
         self.status[who] = READY
 
+    def wake(self, active: Active) -> None:
+        """Let lanes that wait for others of their warp look again, where some of the warp have exited."""
+        if active is None or self.together is not None:
+            return
+        of_warps = np.broadcast_to(active, self._state.shape).any(axis=-1, keepdims=True)
+        self.status[(self.status == AT_WARP) & of_warps & self._state.live] = READY
+
     def leave(self, active: Active) -> None:
         """Let the active threads exit."""
         state = self._state

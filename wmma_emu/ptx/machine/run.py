@@ -79,7 +79,7 @@ def run(
         try:
             counts = _run_once(
                 compiled, heap, parameters, grid, block, dynamic_shared_bytes, binding, findings, limits, schedule,
-                checks, deadline, more, fill,
+                checks, fill, deadline, more,
             )  # fmt: skip
             findings.leave_lesser_out()
             return counts
@@ -92,15 +92,15 @@ def run(
 def _run_once(
     compiled: Compiled, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3, dynamic_shared_bytes: int,
     binding: Binding, findings: Findings, limits: Limits, schedule: int | None, checks: frozenset[str],
-    deadline: Deadline, more: frozenset[int], fill: str | int,
+    fill: str | int, deadline: Deadline, more: frozenset[int],
 ) -> Counts:  # fmt: skip
     """Execute a kernel from the beginning; ``more`` are ranges of the heap that it writes, beyond what it seems to."""
     program = compiled.program
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
+    unwritten = Fill(fill)
     is_released_to = hands_on(program.instructions)
     causality = CausalityOrder(prod(grid), -(-prod(block) // LANES), is_released_to=is_released_to)
-    unwritten = Fill(fill)
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     races: LaunchRaces | None = None
@@ -111,7 +111,7 @@ def _run_once(
         threads = Threads(grid, block, blocks)
         causality.begin(blocks)
         memory = Memory(
-            program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, unwritten, races
+            program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races, unwritten
         )
         state = State(program, binding.arch, threads, causality, memory, findings, rng, checks, unwritten)
         state.output, state.look = printed, deadline.look

@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.barriers import is_aligned
 from wmma_emu.ptx.machine.positions import AT_WARP
-from wmma_emu.ptx.machine.whereabouts import ranges
+from wmma_emu.ptx.machine.whereabouts import ranges, standing
 from wmma_emu.ptx.program.program import Instruction, Operand
-from wmma_emu.ptx.steps.forms import Step
 from wmma_emu.ptx.threads import Active
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.machine.execution import Execution
 
-__all__ = ["WHOLE_WARP", "WarpSync", "is_bar_warp", "meeting_of_lanes", "takes_part"]
+__all__ = ["WHOLE_WARP", "WarpSync", "is_bar_warp", "takes_part"]
 
 _Mask = NDArray[np.bool_]
 
@@ -68,12 +67,6 @@ def is_bar_warp(instruction: Instruction) -> bool:
     return instruction.mnemonic == "bar" and instruction.modifiers[:1] == ("warp",)
 
 
-def meeting_of_lanes(instruction: Instruction) -> Step:
-    """Make the step of ``bar.warp.sync``, once its lanes are there: what they did precedes what they do next."""
-    membermask = instruction.operands[0] if instruction.operands else None
-    return lambda state, active: state.causality.meet_lanes(active, state.read(membermask, "u32"), state.live)
-
-
 class WarpSync(NamedTuple):
     """One such instruction, with what executes it, and sends the threads on, once the lanes are there.
 
@@ -97,7 +90,7 @@ class WarpSync(NamedTuple):
             who = self._leave_out(execution, who)
             if not who.any():
                 return None
-        missing = self._missing(execution, who)
+        missing = self.missing(execution, who)
         waits = who & self._widen(execution, missing)  # of a warpgroup: where any of its warps lacks lanes
         if waits.any():
             if self.members == "live":
@@ -131,9 +124,12 @@ class WarpSync(NamedTuple):
 
     def force(self, execution: "Execution", who: _Mask) -> None:
         """Execute it although lanes are missing that cannot come: a finding, unless they have exited."""
-        missing = self._missing(execution, who)
+        missing = self.missing(execution, who)
         if missing.any():
-            self._report(execution, who, missing, "which stand elsewhere and cannot come")
+            g = int(np.argmax(missing.any(axis=(1, 2))))
+            first = missing[g] & (np.arange(len(missing[g])) == int(np.argmax(missing[g].any(axis=1))))[:, None]
+            there = ", ".join(standing(execution, g, first))
+            self._report(execution, who, missing, f"which stand elsewhere and cannot come: {there}")
         execution.instructions += int(np.count_nonzero(who))
         self._execute(execution, who, who)
 
@@ -150,7 +146,7 @@ class WarpSync(NamedTuple):
                 self._report(execution, who, passed, "which passed by and have exited")
         self.act(execution, active)
 
-    def _missing(self, execution: "Execution", who: _Mask) -> _Mask:
+    def missing(self, execution: "Execution", who: _Mask) -> _Mask:
         """Find the live lanes that have to take part, beside those that are there."""
         state = execution.state
         if isinstance(self.members, str):

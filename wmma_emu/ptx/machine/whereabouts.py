@@ -1,57 +1,87 @@
 # SPDX-License-Identifier: MIT
-"""Who is where, in words: for deadlocks, and for launches that take too long."""
+"""Who is where, and waits for what, in words: for deadlocks, and for launches that take too long."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.machine.positions import READY, Positions
+from wmma_emu.ptx.machine.positions import AT_BARRIER, AT_WARP, READY
 from wmma_emu.ptx.program.program import KernelProgram
-from wmma_emu.ptx.state import State
 
-__all__ = ["ranges", "whereabouts"]
+if TYPE_CHECKING:
+    from wmma_emu.ptx.machine.execution import Execution
+
+__all__ = ["ranges", "standing", "whereabouts"]
 
 _BLOCKS = 2
 _PLACES = 6
 
 
-def whereabouts(state: State, positions: Positions) -> str:
-    """Say for the first blocks that still run which of their warps are where.
+def whereabouts(execution: "Execution") -> str:
+    """Say for the first blocks that still run which of their warps are where, and what they wait for.
 
     Returns
     -------
     str
-        "block (0, 0, 0): warps 0-2 wait at line 88 (bar.sync 0;), 32 threads have exited".
+        "block (0, 0, 0): warps 0-2 wait at line 88 (bar.sync 0;) for barrier 0, where 96 of 128 threads are; 32
+        threads have exited".
     """
-    live = state.live
-    blocks = np.flatnonzero(live.any(axis=(1, 2)))
-    shown = [_of_block(state, positions, int(g)) for g in blocks[:_BLOCKS]]
+    blocks = np.flatnonzero(execution.state.live.any(axis=(1, 2)))
+    shown = [_of_block(execution, int(g)) for g in blocks[:_BLOCKS]]
     more = len(blocks) - _BLOCKS
     return "; ".join(shown) + (f"; and {more} more blocks" if more > 0 else "")
 
 
-def _of_block(state: State, positions: Positions, g: int) -> str:
+def standing(execution: "Execution", g: int, among: NDArray[np.bool_]) -> list[str]:
+    """Say where some threads of a block, (warps, 32), stand, each place once, and what they wait for there."""
+    state, positions = execution.state, execution.positions
     live = state.live[g]
+    among = among & live
     together = positions.together
     at = np.full(live.shape, together) if together is not None else positions.at[g]
-    waiting = np.zeros(live.shape, bool) if together is not None else positions.status[g] != READY
+    status = np.full(live.shape, READY) if together is not None else positions.status[g]
     parts = []
-    for place in np.unique(at[live]).tolist()[:_PLACES]:
-        for waits in (True, False):
-            who = live & (at == place) & (waiting == waits)
+    for place in np.unique(at[among]).tolist()[:_PLACES]:
+        for now in (AT_WARP, AT_BARRIER, READY):
+            who = among & (at == place) & (status == now)
             if who.any():
                 name, is_one = _who(who, live)
-                verb = ("waits at" if is_one else "wait at") if waits else ("is at" if is_one else "are at")
-                parts.append(f"{name} {verb} {_line(state.program, place, waits)}")
+                verb = ("is at" if is_one else "are at") if now == READY else ("waits at" if is_one else "wait at")
+                parts.append(
+                    f"{name} {verb} {_line(state.program, place, now)}{_what_for(execution, g, who, place, now)}"
+                )
+    return parts
+
+
+def _of_block(execution: "Execution", g: int) -> str:
+    state = execution.state
+    live = state.live[g]
+    parts = standing(execution, g, live)
+    if state.memory.mbarriers is not None:
+        parts += state.memory.mbarriers.unmet(g)
     exited = np.count_nonzero(~live) - (0 if state.threads.exists is None else np.count_nonzero(~state.threads.exists))
     if exited:
         parts.append(f"{exited} threads have exited")
     return f"block {tuple(state.threads.name_block(g))}: {', '.join(parts)}"
 
 
+def _what_for(execution: "Execution", g: int, who: NDArray[np.bool_], place: int, status: int) -> str:
+    """Say what threads of a block that stand at one place wait for there."""
+    if status == AT_BARRIER:
+        return execution.barriers.awaited(g, who)
+    if status == AT_WARP:
+        everyone = np.zeros(execution.state.shape, np.bool_)
+        everyone[g] = who
+        missing = execution.compiled.synchronising[place].missing(execution, everyone)[g]
+        if missing.any():
+            return f" for {_who(missing, execution.state.live[g])[0]}"
+    return ""
+
+
 def _who(who: NDArray[np.bool_], live: NDArray[np.bool_]) -> tuple[str, bool]:
-    """Name whole warps, or lanes of warps, those of equal lanes together; and say whether it is one warp."""
+    """Name whole warps, or lanes of warps, those of equal lanes together; and say whether it is one warp, or lane."""
     whole = [w for w in range(len(who)) if who[w].any() and (who[w] == live[w]).all()]
     names = [f"warp{'s' * (len(whole) > 1)} {ranges(whole)}"] if whole else []
     parts: dict[str, list[int]] = {}
@@ -63,17 +93,16 @@ def _who(who: NDArray[np.bool_], live: NDArray[np.bool_]) -> tuple[str, bool]:
         f"{ranges(warps)}"
         for lanes, warps in parts.items()
     ]
-    return " and ".join(names), names == [f"warp {ranges(whole)}"] and len(whole) == 1
+    is_one = len(names) == 1 and (len(whole) == 1 or (not whole and np.count_nonzero(who) == 1))
+    return " and ".join(names), is_one
 
 
-def _line(program: KernelProgram, place: int, waits: bool) -> str:
+def _line(program: KernelProgram, place: int, status: int) -> str:
     """Name the instruction at a place; of a barrier that threads wait at it is the one before."""
     last = len(program.instructions) - 1
-    found = program.instructions[min(max(place, 0), last)]
-    before = program.instructions[place - 1] if 0 < place <= last + 1 else found
-    if waits and before.mnemonic in ("bar", "barrier"):
-        found = before
-    return f"line {found.line} ({program.text(found.line)})"
+    found = program.instructions[min(max(place - (status == AT_BARRIER), 0), last)]
+    source = f"{found.source}: " if found.source else ""
+    return f"line {found.line} ({source}{program.text(found.line)})"
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -11,11 +11,13 @@ from wmma_emu.ptx.causality import At
 from wmma_emu.ptx.memory.copies import Copy, copies_of
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.chunk import Moment
+from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active
 
 __all__ = ["Mbarriers", "Word", "mbarriers_of"]
 
 _COUNT = (1 << 20) - 1
+_MOST_SHOWN = 4
 _TX_BITS, _TX_MASK = 21, (1 << 21) - 1
 
 
@@ -101,6 +103,7 @@ class Mbarriers:
         self._told: dict[int, _Told] = {}
         self._copies: dict[int, list[tuple[Copy, Active, Moment | None]]] = {}
         self._words = memory.shared.view(8)
+        self._waits: dict[int, tuple[Instruction, NDArray[np.int64], NDArray[np.bool_]]] = {}
 
     def word(self, position: int) -> Word | None:
         """Read the barrier at a position of shared memory; None where none was made."""
@@ -220,6 +223,25 @@ class Mbarriers:
             for copy, mask, now in self._copies.pop(position, ()):
                 copies_of(self.memory).finish([(copy, mask)], now)
         self.put(position, word)
+
+    def note_waits(self, instruction: Instruction, positions: NDArray[np.int64], over: NDArray[np.bool_]) -> None:
+        """Remember at which barriers threads looked last, and whether the phase that they wait for was over."""
+        self._waits[instruction.line] = instruction, positions, over
+
+    def unmet(self, block: int) -> list[str]:
+        """Say of a block's barriers whose phase threads wait for what the phase lacks."""
+        stride = self.memory.shared.stride
+        texts = []
+        for instruction, positions, over in self._waits.values():
+            for position in np.unique(positions[~over & (positions // stride == block)]).tolist()[:_MOST_SHOWN]:
+                word = self.word(position)
+                place = self.memory.reporter.place("shared", position - block * stride)
+                if word is not None:
+                    texts.append(
+                        f"the mbarrier at {place}, at which line {instruction.line} looks, lacks {word.pending} of "
+                        f"{word.expected} arrivals and {max(word.bytes, 0)} bytes"
+                    )
+        return texts
 
     def attach(self, position: int, copies: list[tuple[Copy, Active]], now: Moment | None) -> None:
         """Let the phase that goes on end some copies, written at the time ``now``."""

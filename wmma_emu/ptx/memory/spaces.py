@@ -55,10 +55,10 @@ class Spaces:
     causality : CausalityOrder
     checks : frozenset of str
         What is looked for: names of `CHECKS`.
-    fill : Fill
-        What shared and local memory hold in the beginning.
     races : LaunchRaces, optional
         What earlier chunks of the launch did to global memory; without it, all of global memory is watched from now.
+    fill : Fill
+        What shared and local memory hold in the beginning.
 
     Raises
     ------
@@ -69,8 +69,8 @@ class Spaces:
     def __init__(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads,
         dynamic_shared_bytes: int, findings: Findings, causality: CausalityOrder,
-        checks: frozenset[str] = frozenset(CHECKS), fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
-        races: LaunchRaces | None = None,
+        checks: frozenset[str] = frozenset(CHECKS), races: LaunchRaces | None = None,
+        fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
     ) -> None:  # fmt: skip
         self.checks = checks
         self.program, self.threads, self.causality, self.heap = program, threads, causality, heap

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Loads that poll: a loop around them goes on, or ends, by the value that they read."""
 
-from wmma_emu.ptx.program.flow import registers_in, reads, writes
+from wmma_emu.ptx.program.flow import reads, registers_in, writes
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Target
 
 __all__ = ["polling_loads"]

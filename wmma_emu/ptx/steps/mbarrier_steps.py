@@ -203,7 +203,9 @@ def _wait(instruction: Instruction) -> Step:
         given = state.read(phase, "u32" if by_parity else "b64")
         parities = given & given.dtype.type(1) if by_parity else given >> np.uint64(63)
         barriers, visits = mbarriers_of(state.memory), _visits(state, instruction, address, active, write=False)
-        over = visits.only(barriers.parities(visits.positions) != visits.of(parities, state.shape))
+        is_over = barriers.parities(visits.positions) != visits.of(parities, state.shape)
+        barriers.note_waits(instruction, visits.positions, is_over)
+        over = visits.only(is_over)
         barriers.observe(over.positions, over.at, state.live, relaxed=relaxed)
         state.write(target, over.mask(state.shape), active)
 

@@ -26,6 +26,8 @@ _MANY = 1 << 13
 
 _Mask = NDArray[np.bool_]
 
+_NOWHERE: _Mask = np.zeros(1, np.bool_)
+
 
 class Race:
     """A race that was found: ``bad`` threads of an access, each of whose bytes another one has accessed.
@@ -84,11 +86,11 @@ class Region:
     def read(self, touch: Touch, active: Active) -> None:
         """Check a read against the writes, and list it."""
         self._refine(touch)
-        if self._is_written and not self._is_settled(self._noted_writes):
-            verdict = self._verdict(self._writes, touch)
+        if self._is_written:
+            verdict = self._verdict(self._writes, touch, self._settled(self._noted_writes))
             if verdict is not None:
                 self._note(touch, verdict, verdict.bad, "wrote", active, write=False)
-        if self._is_settled(self._noted_reads):
+        if self._log and self._is_of_block and self._settled(self._noted_reads).all():
             self._log.clear()
         self._notice(self._noted_reads, touch, active)
         few = touch.addresses.nbytes <= _MANY
@@ -111,16 +113,17 @@ class Region:
         """Check a write against what was written and read before it."""
         self._refine(touch)
         verdict = None
-        if self._is_written and not self._is_settled(self._noted_writes):
-            verdict = self._verdict(self._writes, touch)
+        if self._is_written:
+            verdict = self._verdict(self._writes, touch, self._settled(self._noted_writes))
             if verdict is not None and verdict.bad.any():
                 self._note_writes(touch, verdict, active, new)
-        if self._is_settled(self._noted_reads):
+        settled = self._settled(self._noted_reads)
+        if self._is_of_block and settled.all():
             self._log.clear()
-        else:
+        elif not self._concerns_only(touch, settled):
             self._flush()
             if self._is_read:
-                found = self._verdict(self._reads, touch)
+                found = self._verdict(self._reads, touch, settled)
                 if found is not None:
                     self._note(touch, found, found.bad, "read", active, write=True)
                     self._forget(touch, found)
@@ -129,8 +132,8 @@ class Region:
     def arrive(self, touch: Touch, active: Active) -> None:
         """Note a write that was checked before it was on its way."""
         self._refine(touch)
-        is_known = not self._is_written or self._is_settled(self._noted_writes)
-        self._stamp(touch, active, None if is_known else self._verdict(self._writes, touch), None)
+        verdict = self._verdict(self._writes, touch, self._settled(self._noted_writes)) if self._is_written else None
+        self._stamp(touch, active, verdict, None)
 
     def _stamp(self, touch: Touch, active: Active, verdict: Verdict | None, values: Array | None) -> None:
         self._notice(self._noted_writes, touch, active)
@@ -157,7 +160,7 @@ class Region:
         if stamps is None:
             raise TypeError("an access without stamps")
         coding = self._compare.coding
-        if stamps.dtype.itemsize > 4 and coding.dtype.itemsize == 4 or int(stamps.max()) > coding.largest:
+        if (stamps.dtype.itemsize > 4 and coding.dtype.itemsize == 4) or int(stamps.max()) > coding.largest:
             self._recode()
             coding = self._compare.coding
         return coding.access(stamps, touch.strength)
@@ -170,11 +173,16 @@ class Region:
         self._compare.coding = new
         self._compare.crowds.recode(lambda values: new.recoded(values, old))
 
-    def _verdict(self, granules: Granules, touch: Touch) -> Verdict | None:
+    def _verdict(self, granules: Granules, touch: Touch, settled: _Mask) -> Verdict | None:
+        """Compare an access with what is noted, but for blocks in which all of that is settled."""
+        if self._concerns_only(touch, settled):
+            return None
         mine = self._coded(touch)
         old = granules.get(touch, self._positions(touch))
         if touch.mask is not None and old.any():
             old = np.where(touch.mask, old, old.dtype.type(0))
+        if settled.any():
+            old = np.where(settled.reshape(-1, 1, 1), old.dtype.type(0), old)
         return self._compare(old, mine, touch.strength)
 
     def _put(self, granules: Granules, touch: Touch, mine: Array, verdict: Verdict | None) -> _Mask | None:
@@ -240,6 +248,13 @@ class Region:
         for touch, changes in self._log:
             positions = self._positions(touch)
             touch = touch._replace(positions=positions)
+            if self._is_of_block and touch.times is not None:
+                over = self._precede(touch.times)
+                if over.any():
+                    left = ~over.reshape(-1, 1, 1)
+                    touch = touch._replace(mask=left if touch.mask is None else touch.mask & left)
+                    if not touch.mask.any():  # type: ignore[union-attr]
+                        continue
             self._refine(touch)
             mine = self._coded(touch)
             verdict = None
@@ -270,16 +285,27 @@ class Region:
 
     # Whether all that was noted comes before all that comes now.
 
-    def _is_settled(self, noted: NDArray[np.int32]) -> bool:
+    def _settled(self, noted: NDArray[np.int32]) -> _Mask:
+        """Say in which blocks all that was noted precedes what any thread of the block does now."""
         if not self._is_of_block:
-            return False
+            return _NOWHERE
         if not noted.any():
+            return np.ones(len(noted), np.bool_)
+        over = self._precede(noted)
+        noted[over] = 0
+        return over
+
+    def _precede(self, times: NDArray[np.int32]) -> _Mask:
+        """Say in which blocks what the warps did up to some times precedes what any thread of the block does now."""
+        return np.asarray((self.order.known >= times[:, None, :]).all(axis=(1, 2)))
+
+    def _concerns_only(self, touch: Touch, settled: _Mask) -> bool:
+        """Tell whether an access is one of settled blocks alone."""
+        if settled.all():
             return True
-        order = self.order
-        if (order.known >= noted[:, None, :]).all():
-            noted[:] = 0
-            return True
-        return False
+        if touch.mask is None or not settled.any():
+            return False
+        return not (any_of(touch.mask) & ~settled.reshape(-1, 1, 1)).any()
 
     def _notice(self, noted: NDArray[np.int32], touch: Touch, active: Active) -> None:
         if not self._is_of_block or touch.times is None:

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""``bar.warp.sync``: lanes of a warp that wait for each other, at whichever of these instructions each of them is."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.machine.positions import AT_WARP
+from wmma_emu.ptx.machine.whereabouts import ranges, standing
+from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.collectives import FULL, LANE, has_bit, note
+from wmma_emu.ptx.threads import Active
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.machine.execution import Execution
+
+__all__ = ["WarpBarrier"]
+
+_Mask = NDArray[np.bool_]
+_Words = NDArray[np.uint32]
+
+
+class _Arrivals(NamedTuple):
+    """The lanes that are at barriers of their warps, and the membermask that each gives: (blocks, warps, 32)."""
+
+    lanes: _Mask
+    masks: _Words
+
+
+class WarpBarrier(NamedTuple):
+    """One ``bar.warp.sync``.
+
+    A lane goes on when all lanes that its membermask names, and that have not exited, have come to a barrier of the
+    warp with the same membermask (PTX ISA 9.1, bar.warp.sync; CUDA C++ Programming Guide, __syncwarp): to this one or
+    to another one, in another branch.
+    """
+
+    instruction: Instruction
+    membermask: Operand
+    place: int
+
+    def __call__(self, execution: "Execution", active: Active) -> None:
+        """Let the active lanes arrive, and those go on whose lanes are all there."""
+        state = execution.state
+        state.require_defined(self.instruction, self.membermask, active, "the membermask")
+        masks = state.read(self.membermask, "u32")
+        who = np.broadcast_to(state.live if active is None else active, state.shape)
+        if masks.size == 1 and masks.item() == FULL and _are_whole(who, state.live):
+            _meet(state, active, masks)
+            return execution.positions.go(active, self.place + 1)
+        arrived = self._arrivals(execution, who, masks)
+        names = has_bit(arrived.masks[..., None], LANE[0]) & arrived.lanes[..., None]
+        done = arrived.lanes & ~(names & _lacking(state, arrived)).any(axis=-1)
+        done |= self._outside(state, who, arrived) | self._at_odds(state, who, arrived, names)
+        _meet(state, done, arrived.masks)
+        waits = who & ~done
+        self._release(execution, done & ~who)
+        if waits.any():
+            execution.positions.go(who & done, self.place + 1)
+            execution.positions.wait(waits, AT_WARP, self.place)
+            execution.instructions -= int(np.count_nonzero(waits))  # counted when it is executed
+        else:
+            execution.positions.go(active, self.place + 1)
+        return None
+
+    def force(self, execution: "Execution", who: _Mask) -> None:
+        """Let lanes go on although others are missing that cannot come: a finding, unless those have exited."""
+        state = execution.state
+        missing = self.missing(execution, who)
+        if missing.any() and state.findings.are_sought("partial warp"):
+            g, w, _ = (int(x) for x in np.unravel_index(int(np.argmax(missing)), missing.shape))
+            here, absent = np.zeros_like(who), np.zeros_like(who)
+            here[g, w], absent[g, w] = who[g, w], missing[g, w]
+            block, thread, _ = state.threads.first(here)
+            mask = int(np.broadcast_to(state.read(self.membermask, "u32"), state.shape)[here][0])
+            state.findings.add(
+                "partial warp",
+                self.instruction,
+                lambda: f"lanes {ranges(np.flatnonzero(here[g, w]).tolist())} of warp {w} wait here with the "
+                f"membermask {mask:#010x}, and without lanes {ranges(np.flatnonzero(absent[g, w]).tolist())}, which "
+                f"cannot come: {', '.join(standing(execution, g, absent[g]))}",
+                block=block, thread=thread, count=int(np.count_nonzero(missing)),
+            )  # fmt: skip
+        _meet(state, who, state.read(self.membermask, "u32"))
+        execution.instructions += int(np.count_nonzero(who))
+        execution.positions.go(who, self.place + 1)
+
+    def missing(self, execution: "Execution", who: _Mask) -> _Mask:
+        """Find the lanes that some lanes wait for here: live ones that are at no barrier with the same membermask."""
+        state = execution.state
+        arrived = self._arrivals(execution, who, state.read(self.membermask, "u32"))
+        names = has_bit(arrived.masks[..., None], LANE[0]) & who[..., None]
+        return np.asarray((names & _lacking(state, arrived)).any(axis=-2))
+
+    def _arrivals(self, execution: "Execution", who: _Mask, masks: _Words) -> _Arrivals:
+        """Collect who is at barriers of the warps that some lanes are of."""
+        state, positions = execution.state, execution.positions
+        given = np.where(who, masks, np.uint32(0))
+        lanes = who.copy()
+        if positions.together is not None:
+            return _Arrivals(lanes, given)
+        waiting = state.live & (positions.status == AT_WARP) & who.any(axis=-1, keepdims=True) & ~who
+        for place in np.unique(positions.at[waiting]).tolist():
+            other = execution.compiled.synchronising[place]
+            if isinstance(other, WarpBarrier):
+                there = waiting & (positions.at == place)
+                given = np.where(there, state.read(other.membermask, "u32"), given)
+                lanes |= there
+        return _Arrivals(lanes, given)
+
+    def _outside(self, state: State, who: _Mask, arrived: _Arrivals) -> _Mask:
+        """Find lanes that their own membermask leaves out: they wait for nobody."""
+        outside = who & ~has_bit(arrived.masks, LANE)
+        if outside.any():
+            note(
+                state, self.instruction, "illegal operand", outside,
+                lambda g, w, lane: f"lane {lane} executes this, but the membermask that it gives, "
+                f"{int(arrived.masks[g, w, lane]):#010x}, leaves it out",
+            )  # fmt: skip
+        return outside
+
+    def _at_odds(self, state: State, who: _Mask, arrived: _Arrivals, names: _Mask) -> _Mask:
+        """Find lanes that wait for each other with different membermasks, which no later arrival can mend."""
+        masks = arrived.masks
+        both = names & np.swapaxes(names, -1, -2) & (masks[..., None] != masks[..., None, :])
+        odd = both.any(axis=-1)
+        if odd.any():
+            note(
+                state, self.instruction, "illegal operand", odd & who if (odd & who).any() else odd,
+                lambda g, w, lane: f"lane {lane} gives the membermask {int(masks[g, w, lane]):#010x}, and lane "
+                f"{int(np.argmax(both[g, w, lane]))}, which it names, waits for it with "
+                f"{int(masks[g, w, int(np.argmax(both[g, w, lane]))]):#010x}: they have to agree",
+            )  # fmt: skip
+        return np.asarray(odd)
+
+    def _release(self, execution: "Execution", done: _Mask) -> None:
+        """Let lanes go on that waited at other barriers of their warp."""
+        if not done.any():
+            return
+        positions = execution.positions
+        for place in np.unique(positions.at[done]).tolist():
+            positions.go(done & (positions.at == place), place + 1)
+        execution.instructions += int(np.count_nonzero(done))
+
+
+def _lacking(state: State, arrived: _Arrivals) -> _Mask:
+    """For each lane, the live lanes that have not come with its membermask: (blocks, warps, lane, other lane)."""
+    agree = arrived.lanes[..., None, :] & (arrived.masks[..., None] == arrived.masks[..., None, :])
+    return np.asarray(state.live[..., None, :] & ~agree)
+
+
+def _are_whole(who: _Mask, live: _Mask) -> bool:
+    """Whether all live lanes of the warps that some lanes are of are there."""
+    return who is live or bool((who == (live & who.any(axis=-1, keepdims=True))).all())
+
+
+def _meet(state: State, active: Active, masks: _Words) -> None:
+    """Let lanes that go on together know what each of them did before."""
+    state.causality.meet_lanes(active, masks, state.live)
