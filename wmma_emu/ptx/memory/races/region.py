@@ -324,7 +324,7 @@ class Region:
             return
         if not kind:
             self._note(touch, verdict, bad & verdict.outside, verb, active, write=write, kind=RACE)
-            far = verdict.outside.any(axis=0)
+            far = (bad & verdict.outside).any(axis=0)
             self._note(touch, verdict, bad & ~far, verb, active, write=write, kind=NEAR)
             return
         mine, shape = np.broadcast_to(self._coded(touch), verdict.old.shape), self.order.now.shape
