@@ -76,6 +76,7 @@ class Region:
         self._compare = Comparison(order, coding, Crowds(coding.dtype), is_of_block=is_of_block)
         self._writes, self._reads = (Granules(base, size, coding.dtype) for _ in range(2))
         self._is_written = self._is_read = False
+        self._last_coded: tuple[Array, int, Array] | None = None
         self._log: list[tuple[Touch, int]] = []
         self._noted_writes, self._noted_reads = np.zeros((2, *order.now.shape), np.int32)
 
@@ -156,14 +157,18 @@ class Region:
     # What an access is compared with, and what is noted of it.
 
     def _coded(self, touch: Touch) -> Array:
-        stamps = touch.stamps
+        stamps, last = touch.stamps, self._last_coded
         if stamps is None:
             raise TypeError("an access without stamps")
+        if last is not None and last[0] is stamps and last[1] == touch.strength:
+            return last[2]
         coding = self._compare.coding
         if (stamps.dtype.itemsize > 4 and coding.dtype.itemsize == 4) or int(stamps.max()) > coding.largest:
             self._recode()
             coding = self._compare.coding
-        return coding.access(stamps, touch.strength)
+        coded = coding.access(stamps, touch.strength)
+        self._last_coded = stamps, touch.strength, coded
+        return coded
 
     def _recode(self) -> None:
         """Go on with numbers of 64 bits."""
@@ -171,6 +176,7 @@ class Region:
         for granules in (self._writes, self._reads):
             granules.widen(new.recoded(granules.flat, old))
         self._compare.coding = new
+        self._last_coded = None
         self._compare.crowds.recode(lambda values: new.recoded(values, old))
 
     def _verdict(self, granules: Granules, touch: Touch, settled: _Mask) -> Verdict | None:
@@ -230,8 +236,9 @@ class Region:
             if len(single):
                 first = before[single]
                 heads[single] = crowds.append(
-                    np.zeros(len(single), np.int64), np.arange(len(single)), first, coding.strengths(first)
-                )
+                    np.zeros(len(single), np.int64), np.arange(len(single)), first, coding.strengths(first),
+                    coding.stamps(first),
+                )  # fmt: skip
             known = (heads > 0) & (crowds.last(heads) == values[np.searchsorted(slots, unique)])
             known &= np.bincount(group) == 1
             if known.any():
@@ -241,7 +248,8 @@ class Region:
                     return
                 slots, values, heads, unique = slots[left], values[left], heads[~known], unique[~known]
                 group = np.unique(slots, return_inverse=True)[1]
-        granules.flat[unique] = coding.chains(crowds.append(heads, group, values, coding.strengths(values)))
+        strengths, stamps = coding.strengths(values), coding.stamps(values)
+        granules.flat[unique] = coding.chains(crowds.append(heads, group, values, strengths, stamps))
 
     def _flush(self) -> None:
         """Note the reads that are only listed."""
