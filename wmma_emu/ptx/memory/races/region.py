@@ -32,14 +32,13 @@ _NOWHERE: _Mask = np.zeros(1, np.bool_)
 class Race:
     """A race that was found: ``bad`` threads of an access, each of whose bytes another one has accessed.
 
-    ``kind`` is that of the finding; ``verb`` says what the other did, "wrote" or "read"; ``other`` gives
-    stamps of what is at the same place, of which it is in a race with, for a place (granule, ..., G, W, lane); None
-    where the other is another thread in the same instruction.
+    ``kind`` is that of the finding; ``verb`` says what the other did, "wrote" or "read", or "writes" in the same
+    instruction; ``other`` gives the stamps of those that it is in a race with, for a place (granule, ..., G, W, lane).
     """
 
     def __init__(
         self, kind: str, touch: Touch, bad: _Mask, verb: str, write: bool,
-        other: Callable[[tuple[int, ...]], list[int]] | None,
+        other: Callable[[tuple[int, ...]], list[int]],
     ) -> None:  # fmt: skip
         self.kind, self.touch, self.bad, self.verb, self.write, self.other = kind, touch, bad, verb, write, other
 
@@ -375,7 +374,7 @@ class Region:
         if touch.strength >= BLOCK:
             if touch.strength == BLOCK:
                 far = raced & differs(threads // (self.order.now.shape[1] * 32))
-                self._report_collisions(RACE, touch, again, far, active)
+                self._report_collisions(RACE, touch, again, far, active, slots)
             return
         # CUDA's guide allows lanes of a warp to write one place in one instruction; which of them stays is left open.
         several = raced & differs(threads >> 5)
@@ -385,17 +384,25 @@ class Region:
             given = _in_granules(values, self._writes.size, again.shape[1:])
             far = several & differs(self._left(touch, given))
             near = raced & self._differ_in_warps(given, threads, again, slots)
-        self._report_collisions(RACE, touch, again, far, active)
-        self._report_collisions(LANES_AT_ONCE, touch, again, near & ~far, active)
-        self._report_collisions(EQUAL, touch, again, several & ~far & ~near, active)
+        self._report_collisions(RACE, touch, again, far, active, slots)
+        self._report_collisions(LANES_AT_ONCE, touch, again, near & ~far, active, slots)
+        self._report_collisions(EQUAL, touch, again, several & ~far & ~near, active, slots)
 
     def _report_collisions(
-        self, kind: str, touch: Touch, again: _Mask, chosen: _Mask, active: Active
+        self, kind: str, touch: Touch, again: _Mask, chosen: _Mask, active: Active, slots: NDArray[np.int64]
     ) -> None:  # fmt: skip
-        if chosen.any():
-            bad = np.zeros(again.shape, np.bool_)
-            bad[again] = chosen
-            self.report(Race(kind, touch, bad, "wrote", True, None), active)
+        if not chosen.any():
+            return
+        bad = np.zeros(again.shape, np.bool_)
+        bad[again] = chosen
+        stamps = self._compare.coding.stamps(np.broadcast_to(self._coded(touch), again.shape))
+        places = np.broadcast_to(self._writes.places(touch, self._positions(touch)), again.shape)
+
+        def other(at: tuple[int, ...]) -> list[int]:
+            found = np.unique(stamps[again][slots == places[at]])
+            return [int(x) for x in found if x != stamps[at]]
+
+        self.report(Race(kind, touch, bad, "writes", True, other), active)
 
     def _differ_in_warps(self, given: Array, threads: Array, again: _Mask, slots: NDArray[np.int64]) -> _Mask:
         """Say where lanes of one warp give one place different bytes."""
