@@ -117,10 +117,10 @@ _ALIGNMENT = [
 ]  # fmt: skip
 
 _VALUES = [
-    Planted("uninitialised", "ld.shared", "uninitialised", "border", 64, lambda: (ints(64), zeros(64))),
+    Planted("uninitialised", "st.global", "uninitialised", "border", 64, lambda: (ints(64), zeros(64))),
     Planted("uninitialised", "", "uninitialised", "total_of_a_block", 64, lambda: (ints(64), zeros(1))),
-    Planted("uninitialised", "ld", "uninitialised", "local_array", 32, lambda: (ints(32) % 16, zeros(32))),
-    Planted("uninitialised", "ldmatrix", "uninitialised", "last_column", 32,
+    Planted("uninitialised", "st.global", "uninitialised", "local_array", 32, lambda: (ints(32) % 16, zeros(32))),
+    Planted("partly uninitialised", "st.global", "uninitialised", "last_column", 32,
             lambda: (ints(64).astype(np.uint16), zeros(32, dtype=np.uint32))),
     Planted("uninitialised", "st.global", "uninitialised", "register_of_some_lanes", 32, lambda: (ints(32), zeros(32))),
     Planted("read-only", "st", "constants", "write_to_a_constant", 32, lambda: (ints(32), zeros(32))),

@@ -13,7 +13,7 @@ from wmma_emu.errors import BackendUnavailableError
 
 BUGS = list(PLANTED)
 
-UNPLANTED = {"partly uninitialised", "race of equal bytes", "race within a warp", "lanes store to one place"}
+UNPLANTED = {"race of equal bytes", "race within a warp", "lanes store to one place"}
 """Kinds that no planted bug has."""
 
 

@@ -4,5 +4,6 @@
 from wmma_emu.ptx.causality.holdings import At, threads_in
 from wmma_emu.ptx.causality.order import CausalityOrder
 from wmma_emu.ptx.causality.ordering import Ordering, fence_of, hands_on, ordering_of
+from wmma_emu.ptx.causality.unasked import order_of_launch
 
-__all__ = ["At", "CausalityOrder", "Ordering", "fence_of", "hands_on", "ordering_of", "threads_in"]
+__all__ = ["At", "CausalityOrder", "Ordering", "fence_of", "hands_on", "order_of_launch", "ordering_of", "threads_in"]

@@ -104,7 +104,7 @@ class BlockOrder:
         if self._holdings is not None:
             self._holdings.meet_blocks(blocks)
 
-    def arrive(self, number: int, who: _Mask, live: _Mask) -> None:
+    def arrive(self, number: int, who: _Mask, live: _Mask, *, relaxed: bool = False) -> None:
         """Let threads arrive at a barrier of their blocks, with all that they know; what they do next is not told.
 
         Parameters
@@ -114,15 +114,19 @@ class BlockOrder:
         who : bool array (G, W, 32)
         live : bool array (G, W, 32)
             The threads that have not exited.
+        relaxed : bool
+            Whether they hand on only what they knew at a fence.
         """
-        told, pieces = self.tell(who, live)
+        told, pieces = self.tell(who, live, relaxed=relaxed)
         np.maximum(self._told[:, number], told, out=self._told[:, number])
         if pieces is not None:
             if self._told_pieces is None:
                 self._told_pieces = np.zeros(self._told.shape[:2], np.int64)
             self._told_pieces[:, number] = self.knowledge.join(self._told_pieces[:, number], pieces)
 
-    def tell(self, who: _Mask, live: _Mask) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
+    def tell(
+        self, who: _Mask, live: _Mask, *, relaxed: bool = False
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
         """What threads hand on that arrive somewhere in their block; their times go on.
 
         Returns
@@ -132,6 +136,8 @@ class BlockOrder:
         pieces : int64 array (G,), or None
             What goes beyond these, of ``knowledge``; None where nothing does.
         """
+        if relaxed:
+            return np.zeros_like(self.now), self.told_at_fences(who)
         some, whole = _warps_of(who, live)
         told = np.where(some[:, :, None], self.known, 0).max(axis=1)
         told = np.maximum(told, np.where(whole, self.now, 0))
@@ -141,6 +147,10 @@ class BlockOrder:
             pieces = self._told_beside(who, alone)
         self.tick(some)
         return told, pieces
+
+    def told_at_fences(self, who: _Mask) -> NDArray[np.int64] | None:
+        """What threads knew at their last fences; there are none here."""
+        return None
 
     def _told_beside(self, who: _Mask, alone: _Mask) -> NDArray[np.int64]:
         """What threads hold, a piece for each block, and what those did that come without lanes of their warp."""

@@ -55,7 +55,7 @@ class Holdings:
         self._learnt = np.zeros(shape, np.int64)
         self.changes = 0
 
-    def facts(self, at: At) -> _Ids:
+    def facts(self, at: At, *, wide: bool = False) -> _Ids:
         """Note what threads know now, as facts."""
         g, w, lane = at
         clocks, knowledge = self._clocks, self.knowledge
@@ -68,7 +68,7 @@ class Holdings:
         if clocks.lane_order is not None:
             lanes = knowledge.lanes(clocks.lane_order.known[g, w, lane])
         threads = (block * self.held.shape[1] + w) * 32 + lane
-        return knowledge.facts(threads, clocks.now[g, w], rows, lanes, self.held[g, w, lane])
+        return knowledge.facts(threads, clocks.now[g, w], rows, lanes, self.held[g, w, lane], wide=wide)
 
     def rows(self, g: NDArray[np.int64], times: NDArray[np.int32], held: _Ids | int = 0) -> _Ids:
         """Make pieces of what is known of the warps of some blocks of the chunk, (n, W), with pieces beside."""
@@ -90,17 +90,13 @@ class Holdings:
             self._seen[at] = self.knowledge.join(self._seen[at], pieces)
 
     def acquire(self, at: At, *, wide: bool) -> None:
-        """Let threads hold what they have seen; if the fence is not ``wide``, what their own block released of it."""
+        """Let threads hold what they have seen, as far as the scopes of those who released it and theirs reach."""
         seen = self._seen[at]
         if not seen.any():
             return
-        blocks = self._clocks.blocks[at[0]]
-        if not wide:
-            pairs, back = np.unique(np.stack((seen, blocks)), axis=1, return_inverse=True)
-            parts = [self.knowledge.of_block(*pair) for pair in pairs.T.tolist()]
-            seen = np.array(parts)[back.reshape(-1)]
-        self.learn(at, seen)
-        self._seen[at] = np.where(seen == self._seen[at], 0, self._seen[at])
+        reached = self.knowledge.reaching(seen, self._clocks.blocks[at[0]], wide=wide)
+        self.learn(at, reached)
+        self._seen[at] = np.where(reached == seen, 0, seen)
 
     def told_by(self, who: _Mask) -> _Ids:
         """What the threads of a mask hold together, a piece for each block of the chunk, (G,)."""
@@ -119,7 +115,7 @@ class Holdings:
             return
         self.acquire(threads_in(mask), wide=True)
         own = self._clocks.blocks.reshape(-1, 1, 1)
-        self.held[mask & (self.knowledge.block_of(self.held) == own)] = 0
+        self.held[mask & self.knowledge.is_about(self.held, own)] = 0
         self.held[blocks] = self.told_by(mask)[blocks].reshape(-1, 1, 1)
 
     def meet_lanes(self, together: _Mask) -> None:

@@ -14,6 +14,9 @@ from wmma_emu.ptx.causality.tables import Table
 __all__ = ["Knowledge"]
 
 _Ids = NDArray[np.int64]
+_SEVERAL = -1
+"""In the place of a block where there are several."""
+
 _BYTES_KEPT = 64 << 20
 """Of flat knowledge that has been read out of the graph, to be read again."""
 
@@ -22,9 +25,10 @@ class Knowledge:
     """Immutable pieces of knowledge, each with a number; 0 is none.
 
     A fact is what one thread knew at one time: what it did itself up to then, what all threads of its warp knew of the
-    other warps of its block (a row), what it knew of single lanes of its warp, and the piece that it held. A piece is
-    two others together, with a range of facts (`links`): an atomic operation that continues a release sequence adds a
-    fact to those that were there before, and reads what they had been.
+    other warps of its block (a row), what it knew of single lanes of its warp, and the piece that it held. It is
+    ``wide`` if it was released at a scope beyond the block. A piece is two others together, with a range of facts
+    (`links`): an atomic operation that continues a release sequence adds to the facts that were there before, and finds
+    what they had been.
 
     Parameters
     ----------
@@ -45,19 +49,19 @@ class Knowledge:
         self.blocks, self.warps = blocks, warps
         self._facts = Table(
             thread=(np.int64, ()), time=(np.int32, ()), exact=(np.int32, ()), row=(np.int32, ()),
-            lanes=(np.int32, ()), held=(np.int32, ()),
+            lanes=(np.int32, ()), held=(np.int32, ()), wide=(np.bool_, ()),
         )  # fmt: skip
         self._rows = Table(block=(np.int64, ()), times=(np.int32, (warps,)))
         self._lanes = Table(times=(np.int32, (32,)))
         self._pieces = Table(
-            left=(np.int32, ()), right=(np.int32, ()), lo=(np.int32, ()), hi=(np.int32, ()), block=(np.int64, ())
-        )
+            left=(np.int32, ()), right=(np.int32, ()), lo=(np.int32, ()), hi=(np.int32, ()),
+            about=(np.int64, ()), by=(np.int64, ()), narrow=(np.bool_, ()),
+        )  # fmt: skip
         self._links = Table(fact=(np.int32, ()))
         for table in (self._facts, self._rows, self._lanes, self._pieces):
             table.append(1)  # 0 is none
-        self._pieces["block"][0] = -1
         self._flat: OrderedDict[int, Flat] = OrderedDict()
-        self._parts: dict[tuple[int, int], int] = {}
+        self._parts: dict[tuple[int, int, bool], int] = {}
 
     def rows(self, blocks: _Ids, times: NDArray[np.int32]) -> _Ids:
         """Keep, for some blocks of the grid, up to which time each of its warps is known, (n, W)."""
@@ -67,22 +71,24 @@ class Knowledge:
         """Keep up to which time each lane of a warp is known, (n, 32)."""
         return self._lanes.append(len(times), times=times)
 
-    def facts(self, threads: _Ids, times: NDArray[Any], rows: Any = 0, lanes: Any = 0, held: Any = 0) -> _Ids:
+    def facts(
+        self, threads: _Ids, times: NDArray[Any], rows: Any = 0, lanes: Any = 0, held: Any = 0, *, wide: bool = False
+    ) -> _Ids:  # fmt: skip
         """Keep what threads know at a time: their numbers in the launch, and what `rows` and `lanes` gave."""
-        return self._facts.append(len(threads), thread=threads, time=times, row=rows, lanes=lanes, held=held)
+        return self._facts.append(
+            len(threads), thread=threads, time=times, row=rows, lanes=lanes, held=held, wide=wide
+        )  # fmt: skip
 
     def with_access(self, facts: _Ids, times: NDArray[np.int32]) -> _Ids:
         """Add to facts one access of the thread itself, alone at its time, that came later; 0 stays 0."""
-        old = {name: self._facts[name][facts] for name in ("thread", "time", "row", "lanes", "held")}
+        if not facts.any():
+            return facts
+        old = {name: self._facts[name][facts] for name in ("thread", "time", "row", "lanes", "held", "wide")}
         return np.where(facts > 0, self._facts.append(len(facts), exact=times, **old), 0)
 
     def pieces(self, facts: _Ids) -> _Ids:
         """Make a piece of each fact; of 0 nothing."""
-        out = np.zeros(len(facts), np.int64)
-        some = facts > 0
-        links = self._links.append(int(some.sum()), fact=facts[some])
-        out[some] = self._make(0, 0, links, links + 1, self._block_of(facts[some]))
-        return out
+        return self.chain(np.zeros(len(facts), np.int64), facts[:, None], np.arange(len(facts)))[1]
 
     def join(self, first: _Ids, second: _Ids) -> _Ids:
         """Join pieces pair by pair."""
@@ -92,9 +98,13 @@ class Knowledge:
             low, high = np.minimum(first, second)[differ], np.maximum(first, second)[differ]
             pairs, back = np.unique(low << 32 | high, return_inverse=True)
             low, high = pairs >> 32, pairs & 0xFFFFFFFF
-            blocks = self._pieces["block"]
-            same = np.where(blocks[low] == blocks[high], blocks[low], -1)
-            out[differ] = self._make(low, high, 0, 0, same)[back.reshape(-1)]
+            about, by, narrow = (self._pieces[x] for x in ("about", "by", "narrow"))
+            made = self._pieces.append(
+                len(pairs), left=low, right=high, narrow=narrow[low] | narrow[high],
+                about=np.where(about[low] == about[high], about[low], _SEVERAL),
+                by=np.where(by[low] == by[high], by[low], _SEVERAL),
+            )  # fmt: skip
+            out[differ] = made[back.reshape(-1)]
         return out
 
     def join_all(self, pieces: Iterable[int]) -> int:
@@ -105,16 +115,16 @@ class Knowledge:
         return out
 
     def chain(self, old: _Ids, facts: _Ids, first: _Ids) -> tuple[_Ids, _Ids]:
-        """Let atomic operations of several places, each place's one behind the other, find and leave pieces.
+        """Let operations at several words, those of each word one behind the other, find and leave pieces.
 
         Parameters
         ----------
         old : int array (n,)
-            What was at the place before all of them.
-        facts : int array (n,)
+            What was at the word before all of them.
+        facts : int array (n, k)
             What each adds; 0 is nothing.
         first : int array (n,)
-            The index of the first operation at the same place.
+            The index of the first operation at the same word.
 
         Returns
         -------
@@ -122,63 +132,63 @@ class Knowledge:
             The pieces before and after each operation.
         """
         some = facts > 0
-        before: _Ids = np.cumsum(some) - some
-        begin = self._links.count
+        after: _Ids = np.cumsum(some.sum(axis=1))
+        begin = (after - some.sum(axis=1))[first]
+        base = self._links.count
         self._links.append(int(some.sum()), fact=facts[some])
-        lo = begin + before[first]
-        alone = self._block_of_ranges(old, facts, first)
-
-        def piece(hi: _Ids, block: _Ids) -> _Ids:
-            out = old.copy()
-            new = hi > lo
-            out[new] = self._make(old[new], 0, lo[new], hi[new], block[new])
-            return out
-
-        left = piece(begin + before + some, alone)
+        left, new = old.copy(), after > begin
+        if new.any():
+            of = _Ranges(facts[some], begin[new], after[new])
+            table, about, by = self._facts, self._blocks_about(of.facts), self._blocks_by(of.facts)
+            back, pieces = old[new], self._pieces
+            left[new] = pieces.append(
+                len(back), left=back, lo=base + begin[new], hi=base + after[new],
+                about=of.alike(about, back, pieces["about"]), by=of.alike(by, back, pieces["by"]),
+                narrow=of.any(~table["wide"][of.facts]) | pieces["narrow"][back],
+            )  # fmt: skip
         found = np.where(first == np.arange(len(old)), old, np.roll(left, 1))
         return found, left
 
-    def _block_of_ranges(self, old: _Ids, facts: _Ids, first: _Ids) -> NDArray[np.int64]:
-        """The block that all of a place's facts up to each are about, and what was there before; -1 if others are."""
-        some, mine = facts > 0, self._block_of(facts)
-        one = np.full(len(facts), np.iinfo(np.int64).max)
-        np.minimum.at(one, first[some], np.flatnonzero(some))
-        one = np.minimum(one[first], len(facts) - 1)
-        others = np.cumsum(some & (mine != mine[one]))
-        same = others - (others - (some & (mine != mine[one])))[first] == 0
-        return np.where(same & ((old == 0) | (self._pieces["block"][old] == mine[one])), mine[one], -1)
+    def _blocks_by(self, facts: _Ids) -> NDArray[np.int64]:
+        """The blocks of the threads whose facts these are."""
+        return np.asarray(self._facts["thread"][facts] // (32 * self.warps))
 
-    def _make(self, left: Any, right: Any, lo: Any, hi: Any, block: NDArray[np.int64]) -> _Ids:
-        return self._pieces.append(len(block), left=left, right=right, lo=lo, hi=hi, block=block)
+    def _blocks_about(self, facts: _Ids) -> NDArray[np.int64]:
+        """The blocks that all of each fact is about."""
+        own, held = self._blocks_by(facts), self._facts["held"][facts]
+        return np.where((held == 0) | (self._pieces["about"][held] == own), own, _SEVERAL)
 
-    def _block_of(self, facts: _Ids) -> NDArray[np.int64]:
-        """The block that all of a fact is about, -1 if there are others."""
-        own = np.where(
-            self._facts["row"][facts] > 0,
-            self._rows["block"][self._facts["row"][facts]],
-            self._facts["thread"][facts] // (32 * self.warps),
-        )
-        held = self._facts["held"][facts]
-        return np.where((held == 0) | (self._pieces["block"][held] == own), own, -1)
+    def is_about(self, pieces: _Ids, blocks: _Ids) -> NDArray[np.bool_]:
+        """Tell which pieces say nothing of any other block of the grid."""
+        return np.asarray((pieces == 0) | (self._pieces["about"][pieces] == blocks))
 
-    def block_of(self, pieces: _Ids) -> NDArray[np.int64]:
-        """The block of the grid that all of a piece is about, -1 if there are others."""
-        found: NDArray[np.int64] = self._pieces["block"][pieces]
-        return found
+    def reaching(self, pieces: _Ids, blocks: _Ids, *, wide: bool) -> _Ids:
+        """Of pieces that were released at words, what scopes let synchronise with threads of some blocks.
 
-    def latest(self, facts: Iterable[int]) -> int:
-        """Of facts of one thread, that of the latest time; of none, 0."""
-        return max(facts, key=lambda x: int(self._facts["time"][x]), default=0)
+        That is what threads of the same block released, at any scope, and what others did at a wide one, if the
+        operation that acquires is ``wide`` too; with all that those threads held.
+        """
+        whole = (pieces == 0) | (self._pieces["by"][pieces] == blocks)
+        if wide:
+            whole |= ~self._pieces["narrow"][pieces]
+        if whole.all():
+            return pieces
+        out = pieces.copy()
+        pairs, back = np.unique(np.stack((pieces, blocks))[:, ~whole], axis=1, return_inverse=True)
+        out[~whole] = np.array([self._part(piece, block, wide) for piece, block in pairs.T.tolist()])[back.reshape(-1)]
+        return out
 
-    def of_block(self, piece: int, block: int) -> int:
-        """Of a piece that was released at a word, what threads of one block released, with all that they held."""
-        if piece == 0 or int(self._pieces["block"][piece]) == block:
-            return piece
-        if (piece, block) not in self._parts:
+    def _part(self, piece: int, block: int, wide: bool) -> int:
+        key = piece, block, wide
+        if key not in self._parts:
             facts = self._walk(piece, through_held=False)[0]
-            mine = facts[self._facts["thread"][facts] // (32 * self.warps) == block]
-            self._parts[piece, block] = self.join_all(self.pieces(mine).tolist())
-        return self._parts[piece, block]
+            counts = self._blocks_by(facts) == block
+            if wide:
+                counts |= self._facts["wide"][facts]
+            mine = facts[counts]
+            left = self.chain(0 * mine, mine[:, None], 0 * mine)[1]
+            self._parts[key] = int(left[-1]) if len(mine) else 0
+        return self._parts[key]
 
     def flat(self, piece: int) -> Flat:
         """Read a piece out of the graph."""
@@ -233,3 +243,23 @@ class Knowledge:
             np.concatenate((threads, lanes.reshape(-1))), np.concatenate((own, lane_times.reshape(-1))),
             threads[exact > 0], exact[exact > 0], kept,
         )  # fmt: skip
+
+
+class _Ranges:
+    """Facts from a first one on, up to some that grows."""
+
+    def __init__(self, facts: _Ids, begin: _Ids, end: _Ids) -> None:
+        self.facts, self._begin, self._last = facts, begin, end - 1
+
+    def any(self, what: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell in which ranges there is any such fact."""
+        count = np.append(0, np.cumsum(what))
+        return np.asarray(count[self._last + 1] > count[self._begin])
+
+    def alike(self, blocks: _Ids, old: _Ids, of_old: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The block of all facts of a range and of the piece before them, `_SEVERAL` if there are others."""
+        one = blocks[self._begin]
+        changes = np.append(False, blocks[1:] != blocks[:-1])
+        changed = np.cumsum(changes)
+        same = (changed[self._last] == changed[self._begin]) & (one != _SEVERAL)
+        return np.where(same & ((old == 0) | (of_old[old] == one)), one, _SEVERAL)

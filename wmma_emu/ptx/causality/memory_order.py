@@ -41,14 +41,13 @@ class MemoryOrder(BlockOrder):
         super().begin(blocks)
         self._fenced: NDArray[np.int64] | None = None
         if self._words:
-            self._words["shared"] = Words(self.knowledge, of_block=True)
+            self._words["shared"] = Words(self.knowledge)
 
     @property
     def words(self) -> dict[str, Words]:
         """Words of shared and of global memory."""
         if not self._words:
-            knowledge = self.knowledge
-            self._words = {x: Words(knowledge, of_block=x == "shared") for x in ("shared", "global")}
+            self._words = {"shared": Words(self.knowledge), "global": Words(self.knowledge)}
         return self._words
 
     def fence(self, who: NDArray[np.bool_], ordering: Ordering) -> None:
@@ -65,7 +64,7 @@ class MemoryOrder(BlockOrder):
         if ordering.acquires and self._holdings is not None:
             self._holdings.acquire(at, wide=ordering.wide)
         if ordering.releases:
-            facts = self.holdings.facts(at)
+            facts = self.holdings.facts(at, wide=ordering.wide)
             if self._fenced is None:
                 self._fenced = np.zeros((2, *who.shape), np.int64)
             self._fenced[_NEAR][at] = facts
@@ -103,19 +102,19 @@ class MemoryOrder(BlockOrder):
         """Let threads release what they know, or knew at a fence, where they wrote strongly; the last one stays."""
         if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
             return
-        near, far = self._given(at, ordering)
+        facts = self._given(at, ordering)
         for first in range(0, max(size, 4), 4):
-            self.words[space].write(self._operations(at, (positions + first) >> _WORD_BITS, near, far, ordering))
+            self.words[space].write(self._operations(at, (positions + first) >> _WORD_BITS, facts, ordering))
         self.tick(_of_warps(at, self.now.shape))
 
     def updated(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
         """Let threads, in this order, find what was released and release themselves, by atomic operations."""
         if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
             return
-        near, far = self._given(at, ordering)
+        facts = self._given(at, ordering)
         for first in range(0, max(size, 4), 4):
-            done = self._operations(at, (positions + first) >> _WORD_BITS, near, far, ordering)
-            found = self.words[space].update(done)
+            words = (positions + first) >> _WORD_BITS
+            found = self.words[space].update(self._operations(at, words, facts, ordering))
             if ordering.reads:
                 self._found(at, found, ordering)
         self.tick(_of_warps(at, self.now.shape))
@@ -140,36 +139,33 @@ class MemoryOrder(BlockOrder):
             found[g] = self.holdings.rows(g, told[g], pieces[g])
             self.holdings.see(at, found[at[0]])
 
-    def _given(self, at: At, ordering: Ordering) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The facts that strong writes release to their own block, and to others."""
+    def _given(self, at: At, ordering: Ordering) -> NDArray[np.int64]:
+        """The facts that strong writes release, two at most: of the write itself, and of the fences before it."""
+        facts = np.zeros((len(at[0]), 2), np.int64)
         if ordering.releases:
-            near = self.holdings.facts(at)
+            facts[:, 0] = self.holdings.facts(at, wide=ordering.wide)
             if ordering.wide:
-                return near, near
-        elif self._fenced is None:
-            nothing = np.zeros(len(at[0]), np.int64)
-            return nothing, nothing
-        else:
-            near = self._fenced[_NEAR][at]
-        times = self.now[at[0], at[1]]
-        far = np.zeros_like(near) if self._fenced is None else self._fenced[_FAR][at]
-        if np.array_equal(near, far):
-            near = self.knowledge.with_access(near, times)
-            return near, near
-        far = self.knowledge.with_access(far, times)
-        return near if ordering.releases else self.knowledge.with_access(near, times), far
+                return facts
+        if self._fenced is not None:
+            times = self.now[at[0], at[1]]
+            near, far = self._fenced[_NEAR][at], self._fenced[_FAR][at]
+            facts[:, 1] = self.knowledge.with_access(far, times)
+            if not ordering.releases:
+                facts[:, 0] = self.knowledge.with_access(np.where(near == far, 0, near), times)
+        return facts
 
     def _operations(
-        self, at: At, words: NDArray[np.int64], near: NDArray[np.int64], far: NDArray[np.int64], ordering: Ordering
+        self, at: At, words: NDArray[np.int64], facts: NDArray[np.int64], ordering: Ordering
     ) -> Operations:  # fmt: skip
         blocks = self.blocks[at[0]]
         threads = (blocks * self.warps + at[1]) * 32 + at[2]
-        return Operations(words, blocks, threads, near, far, ordering.wide)
+        return Operations(words, blocks, threads, facts, ordering.wide)
 
     def _found(self, at: At, pieces: NDArray[np.int64], ordering: Ordering) -> None:
         if not pieces.any():
             return
         if ordering.acquires:
+            pieces = self.knowledge.reaching(pieces, self.blocks[at[0]], wide=ordering.wide)
             self.holdings.learn(at, pieces)
         else:
             self.holdings.see(at, pieces)

@@ -12,6 +12,7 @@ __all__ = ["Ordering", "fence_of", "hands_on", "ordering_of"]
 _BOTH = ("acq_rel", "seq_cst", "sc")
 _WIDE = ("gpu", "gl", "sys")
 _ATOMIC = ("atom", "red")
+_ACCESSES, _FENCES, _BARRIERS = ("ld", "st", *_ATOMIC), ("membar", "fence"), ("mbarrier", "barrier")
 
 
 class Ordering(NamedTuple):
@@ -71,7 +72,7 @@ def fence_of(instruction: Instruction) -> Ordering | None:
 
 
 def hands_on(instructions: Sequence[Instruction]) -> bool:
-    """Say whether a program can release to words of memory, and read them so that this is found.
+    """Say whether threads of a program can order each other by strong accesses, or by fences: not by barriers alone.
 
     Examples
     --------
@@ -80,11 +81,20 @@ def hands_on(instructions: Sequence[Instruction]) -> bool:
     >>> hands_on([load]), hands_on([load, store])
     (False, True)
     """
-    fences = [fence_of(x) for x in instructions if x.mnemonic in ("membar", "fence")]
+    fences = [found for x in instructions if x.mnemonic in _FENCES and (found := fence_of(x)) is not None]
     strong = [
         (x.mnemonic, found) for x in instructions
-        if x.mnemonic in ("ld", "st", *_ATOMIC) and (found := ordering_of(x.mnemonic, x.modifiers)).strong
+        if x.mnemonic in _ACCESSES and (found := ordering_of(x.mnemonic, x.modifiers)).strong
     ]  # fmt: skip
     writes = [found for mnemonic, found in strong if mnemonic != "ld"]
-    is_released = any(x.releases for x in writes) or (bool(writes) and any(x and x.releases for x in fences))
-    return is_released and any(mnemonic in ("ld", "atom") for mnemonic, _ in strong)
+    reads = any(mnemonic in ("ld", "atom") for mnemonic, _ in strong)
+    relaxed = [x for x in instructions if x.mnemonic in _BARRIERS and "relaxed" in x.modifiers]
+    is_fenced = any(x.releases for x in fences)
+    is_released = any(x.releases for x in writes) or (bool(writes) and is_fenced)
+    told_at_fence = is_fenced and any(not _is_wait(x) for x in relaxed)
+    seen_by_fence = any(x.acquires for x in fences) and any(_is_wait(x) for x in relaxed)
+    return (is_released and reads) or told_at_fence or seen_by_fence
+
+
+def _is_wait(instruction: Instruction) -> bool:
+    return not {"wait", "test_wait", "try_wait"}.isdisjoint(instruction.modifiers)

@@ -84,8 +84,19 @@ class Barriers:
         if form.reduction:
             votes = np.broadcast_to(self._state.read(form.source, "pred"), self._state.shape)
             self._write(form, votes, self._state.live, None)
-        self._state.causality.meet_all()
+        causality = self._state.causality
+        if form.is_of_cluster:
+            everyone = self._state.live
+            causality.complete(_OF_CLUSTER, np.arange(len(everyone)), everyone, everyone)
+        else:
+            causality.meet_all()
         self._positions.go(None, place)
+
+    def arrive_of_cluster(self, active: Active, *, relaxed: bool) -> None:
+        """Let the active threads hand on what they did to those who wait; ``relaxed``, what they did before a fence."""
+        state = self._state
+        who = np.broadcast_to(state.live if active is None else active, state.shape)
+        state.causality.arrive(_OF_CLUSTER, who, state.live, relaxed=relaxed)
 
     def _are_legal(self, form: BarrierForm, number: Array, threads: Array | None, active: Active) -> bool:
         """Note a finding for a barrier that no block has, and for a number of threads that is none of whole warps."""
@@ -112,7 +123,8 @@ class Barriers:
         arrivals = np.count_nonzero(who, axis=(1, 2))
         blocks = np.flatnonzero(arrivals)
         self._arrived[blocks, n] += arrivals[blocks]
-        self._state.causality.arrive(n, who, self._state.live)
+        if n != _OF_CLUSTER:
+            self._state.causality.arrive(n, who, self._state.live)
         wanted = np.broadcast_to(np.int64(_ALL) if threads is None else threads, self._state.shape)
         self._wanted[blocks, n] = np.where(who, wanted, 0).max(axis=(1, 2))[blocks]
 
@@ -127,7 +139,7 @@ class Barriers:
             waiting = np.asarray((self._number == n) & done[:, n].reshape(-1, 1, 1) & state.live)
             self._require_one_place(n, blocks, waiting)
             self._reduce(blocks, waiting)
-            of_all = self._wanted[blocks, n] == _ALL
+            of_all = (self._wanted[blocks, n] == _ALL) & (n != _OF_CLUSTER)
             state.causality.complete(n, blocks[~of_all], waiting, state.live)
             state.causality.meet(n, blocks[of_all])
             self._arrived[blocks, n] = 0

@@ -136,7 +136,7 @@ def copy_bytes(state: State, instruction: Instruction, copies: tuple[Copy, ...],
 def _barrier(instruction: Instruction, place: int) -> End:
     """``bar`` and ``barrier``."""
     if "cluster" in instruction.modifiers and "arrive" in instruction.modifiers:
-        return fall(place + 1)  # of a cluster of one block: its wait is the barrier
+        return _arrival_of_cluster("relaxed" in instruction.modifiers, place)
     try:
         form = barrier_form(instruction)
     except ValueError:
@@ -153,6 +153,16 @@ def _barrier(instruction: Instruction, place: int) -> End:
         execution.barriers.arrive(form, active, place + 1)
 
     return barrier
+
+
+def _arrival_of_cluster(relaxed: bool, place: int) -> End:
+    """``barrier.cluster.arrive``: of a cluster of one block, whose ``wait`` counts the threads."""
+
+    def arrive(execution: "Execution", active: Active) -> None:
+        execution.barriers.arrive_of_cluster(active, relaxed=relaxed)
+        execution.positions.go(active, place + 1)
+
+    return arrive
 
 
 def _trap(instruction: Instruction, place: int) -> End:

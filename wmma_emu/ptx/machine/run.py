@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.causality import CausalityOrder, hands_on
+from wmma_emu.ptx.causality import order_of_launch
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.machine.compile import Compiled
@@ -98,9 +98,9 @@ def _run_once(
     program = compiled.program
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     rng = None if schedule is None else np.random.default_rng(schedule)
+    warps = -(-prod(block) // LANES)
+    causality = order_of_launch(prod(grid), warps, program.instructions, is_asked="races" in checks)
     unwritten = Fill(fill)
-    is_released_to = hands_on(program.instructions)
-    causality = CausalityOrder(prod(grid), -(-prod(block) // LANES), is_released_to=is_released_to)
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     races: LaunchRaces | None = None

@@ -189,9 +189,8 @@ class Mbarriers:
         """
         causality = self.memory.causality
         for told, who in self._by_address(positions, at, live.shape):
-            times, pieces = (None, causality.told_at_fences(who)) if relaxed else causality.tell(who, live)
-            if times is not None:
-                np.maximum(told.arriving, times, out=told.arriving)
+            times, pieces = causality.tell(who, live, relaxed=relaxed)
+            np.maximum(told.arriving, times, out=told.arriving)
             if pieces is not None:
                 told.arriving_pieces = causality.knowledge.join(told.arriving_pieces, pieces)
 

@@ -5,7 +5,15 @@ from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.program.program import KernelProgram
 
-__all__ = ["misaligned_text", "nearest_in_heap", "outside_of_heap", "outside_of_window", "place_in_heap", "verb"]
+__all__ = [
+    "inside_of_heap",
+    "misaligned_text",
+    "nearest_in_heap",
+    "outside_of_heap",
+    "outside_of_window",
+    "place_in_heap",
+    "verb",
+]
 
 _NULL = 1 << 16
 
@@ -60,6 +68,15 @@ def place_in_heap(heap: GlobalMemory, address: int) -> str:
     position = address - HEAP
     found = next(((lo, name) for lo, hi, name in _allocations(heap) if lo <= position < hi), None)
     return f"{address:#x}" if found is None else f"{address:#x} ({found[1]} + {position - found[0]})"
+
+
+def inside_of_heap(heap: GlobalMemory, address: int) -> str:
+    """Say in which allocation an address lies, and how far behind its beginning."""
+    position = address - HEAP
+    for lo, hi, name in _allocations(heap):
+        if lo <= position < hi:
+            return f"{name} + {position - lo}"
+    return "none of the launch's arrays"
 
 
 def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) -> str:
