@@ -20,7 +20,7 @@ class Knowledge:
     def __init__(self, blocks: int, warps: int) -> None:
         self.warps, self.count = warps, blocks * warps * LANES
         self.bits = max((self.count - 1).bit_length(), 1)
-        self.time = np.ones(self.count, np.int64)
+        self.times = np.ones(self.count, np.int64)
         self.knows = np.zeros((self.count, self.count), np.int64)
         self.changes = 0
 
@@ -32,7 +32,7 @@ class Knowledge:
 
     @property
     def now(self) -> np.ndarray:
-        return self.time[self.mine].max(axis=-1).astype(np.int32)
+        return self.times[self.mine].max(axis=-1).astype(np.int32)
 
     @property
     def known(self) -> np.ndarray:
@@ -44,7 +44,7 @@ class Knowledge:
         return np.minimum(by_lanes.min(axis=(-1, -2)), self.now[:, None, :]).astype(np.int32)
 
     def stamps(self, active: object = None) -> np.ndarray:
-        return (self.time[self.mine] << self.bits | self.mine).astype(np.uint32)
+        return (self.times[self.mine] << self.bits | self.mine).astype(np.uint32)
 
     def unordered(self, stamps: np.ndarray) -> np.ndarray:
         full = np.broadcast_to(stamps, np.broadcast_shapes(stamps.shape, self.shape))
@@ -61,6 +61,9 @@ class Knowledge:
     def threads_of(self, stamps: np.ndarray) -> np.ndarray:
         return (stamps & np.uint32((1 << self.bits) - 1)).astype(np.int64)
 
+    def time(self, stamps: np.ndarray) -> np.ndarray:
+        return stamps >> np.uint32(self.bits)
+
     def who(self, stamp: int) -> tuple[int, int, int]:
         thread = stamp & ((1 << self.bits) - 1)
         return thread // LANES // self.warps, thread // LANES % self.warps, thread % LANES
@@ -68,16 +71,16 @@ class Knowledge:
     def meet(self, threads: list[int]) -> None:
         """Threads wait for each other."""
         told = self.knows[threads].max(axis=0)
-        told[threads] = self.time[threads]
+        told[threads] = self.times[threads]
         self.knows[threads] = told
-        self.time[threads] += 1
+        self.times[threads] += 1
         self.changes += 1
 
     def hand_over(self, source: int, target: int) -> None:
         """One thread tells another all that it knows and did."""
         told = self.knows[source].copy()
-        told[source] = self.time[source]
-        self.time[source] += 1
+        told[source] = self.times[source]
+        self.times[source] += 1
         self.knows[target] = np.maximum(self.knows[target], told)
         self.changes += 1
 
@@ -124,7 +127,7 @@ class EveryPair:
             self._at_once(threads, positions, values, left, strength, found)
         for thread, position in zip(threads, positions, strict=True):
             for i in range(size):
-                one = One(thread, int(order.time[thread]), write, strength)
+                one = One(thread, int(order.times[thread]), write, strength)
                 self.seen.setdefault(position + i, []).append(one)
         return found
 

@@ -83,10 +83,9 @@ class Both:
 
     def require_other_sides(self, race) -> None:
         """Every race names another access."""
-        if race.other is not None:
-            full = np.broadcast_to(race.bad, (race.bad.shape[0], *self.order.shape)) & race.touch.mask
-            for at in np.argwhere(full)[:2]:
-                assert race.other(tuple(at.tolist()))
+        full = np.broadcast_to(race.bad, (race.bad.shape[0], *self.order.shape)) & race.touch.mask
+        for at in np.argwhere(full)[:2]:
+            assert race.other(tuple(at.tolist()))
 
     def run(self, trace) -> None:
         for kind, *what in trace:

@@ -109,7 +109,7 @@ def test_two_warps_that_write_one_value_to_one_place_are_noted():
     chunk = chunk_of()
     chunk.store("shared", one(64), ONES, line=8)
     assert chunk.kinds() == ["race of equal bytes"]
-    assert "another thread writes the same value there in the same instruction" in chunk.found[0].message
+    assert "; warp 1 writes the same value there in the same instruction" in chunk.found[0].message
     chunk.store("shared", one(64), ONES, only(chunk, 1), line=9)
     chunk.load("shared", one(64), active=only(chunk, 0), line=10)
     assert [(f.kind, f.line) for f in chunk.found[1:]] == [("race of equal bytes", 9), ("race", 10)]

@@ -60,7 +60,11 @@ class Comparison:
         chains = coding.are_chains(old)
         some = bool((chains & other).any())
         single = np.where(chains, coding.dtype.type(0), old) if some else old
-        unordered = self.order.unordered(coding.stamps(single))
+        stamps = coding.stamps(single)
+        if self.is_of_block and int(self.order.time(stamps.max())) <= int(self.order.known.min()):
+            unordered: Array = np.zeros(stamps.shape, np.bool_)
+        else:
+            unordered = self.order.unordered(stamps)
         strengths = coding.strengths(single)
         bad = unordered if strength == WEAK else unordered & self._conflict(single, strengths, mine, strength)
         kept = unordered | ((strengths < strength) & (single != 0)) if strength else unordered
@@ -76,6 +80,12 @@ class Comparison:
             at_ease = self.crowds.weakest(heads) >= (BLOCK if self.is_of_block else SYSTEM)
             kept.reshape(-1)[index[at_ease]] = True
             index, heads = index[~at_ease], heads[~at_ease]
+        if self.is_of_block and len(index):
+            blocks = index % self._threads // (self.order.now.shape[1] * 32)
+            floor = self.order.known.min(axis=(1, 2)).astype(np.int64)
+            over = self.order.time(self.crowds.latest(heads)) <= floor[blocks]
+            kept.reshape(-1)[index[over & (self.crowds.weakest(heads) < strength)]] = True
+            index, heads = index[~over], heads[~over]
         mine = np.broadcast_to(mine, verdict.old.shape).reshape(-1)[index]
         threads = index % self._threads
         for which, members in self.crowds.pairs(heads, self.shortened):

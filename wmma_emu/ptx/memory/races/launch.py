@@ -28,10 +28,11 @@ class UnwatchedWriteError(Exception):
 
 def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> frozenset[int]:
     """Return the indices of the heap's ranges that a launch may write, as far as can be told before it."""
+    size = len(heap.buffer)
     if written.anything:
         return frozenset(range(len(heap.ranges)))
     addresses = [int.from_bytes(parameters[x : x + 8], "little") - HEAP for x in written.parameters]
-    positions = [x for x in addresses if 0 <= x < len(heap.buffer)]
+    positions = [x for x in addresses if 0 <= x < size]
     positions += [heap.variables.position_at("global", x) for x in written.variables]
     return frozenset(found for x in positions if (found := heap.range_at(x)) >= 0)
 

@@ -26,18 +26,19 @@ _MANY = 1 << 13
 
 _Mask = NDArray[np.bool_]
 
+_NOWHERE: _Mask = np.zeros(1, np.bool_)
+
 
 class Race:
     """A race that was found: ``bad`` threads of an access, each of whose bytes another one has accessed.
 
-    ``kind`` is that of the finding; ``verb`` says what the other did, "wrote" or "read"; ``other`` gives
-    stamps of what is at the same place, of which it is in a race with, for a place (granule, ..., G, W, lane); None
-    where the other is another thread in the same instruction.
+    ``kind`` is that of the finding; ``verb`` says what the other did, "wrote" or "read", or "writes" in the same
+    instruction; ``other`` gives the stamps of those that it is in a race with, for a place (granule, ..., G, W, lane).
     """
 
     def __init__(
         self, kind: str, touch: Touch, bad: _Mask, verb: str, write: bool,
-        other: Callable[[tuple[int, ...]], list[int]] | None,
+        other: Callable[[tuple[int, ...]], list[int]],
     ) -> None:  # fmt: skip
         self.kind, self.touch, self.bad, self.verb, self.write, self.other = kind, touch, bad, verb, write, other
 
@@ -74,6 +75,7 @@ class Region:
         self._compare = Comparison(order, coding, Crowds(coding.dtype), is_of_block=is_of_block)
         self._writes, self._reads = (Granules(base, size, coding.dtype) for _ in range(2))
         self._is_written = self._is_read = False
+        self._last_coded: tuple[Array, int, Array] | None = None
         self._log: list[tuple[Touch, int]] = []
         self._noted_writes, self._noted_reads = np.zeros((2, *order.now.shape), np.int32)
 
@@ -84,11 +86,11 @@ class Region:
     def read(self, touch: Touch, active: Active) -> None:
         """Check a read against the writes, and list it."""
         self._refine(touch)
-        if self._is_written and not self._is_settled(self._noted_writes):
-            verdict = self._verdict(self._writes, touch)
+        if self._is_written:
+            verdict = self._verdict(self._writes, touch, self._settled(self._noted_writes))
             if verdict is not None:
                 self._note(touch, verdict, verdict.bad, "wrote", active, write=False)
-        if self._is_settled(self._noted_reads):
+        if self._log and self._is_of_block and self._settled(self._noted_reads).all():
             self._log.clear()
         self._notice(self._noted_reads, touch, active)
         few = touch.addresses.nbytes <= _MANY
@@ -111,16 +113,17 @@ class Region:
         """Check a write against what was written and read before it."""
         self._refine(touch)
         verdict = None
-        if self._is_written and not self._is_settled(self._noted_writes):
-            verdict = self._verdict(self._writes, touch)
+        if self._is_written:
+            verdict = self._verdict(self._writes, touch, self._settled(self._noted_writes))
             if verdict is not None and verdict.bad.any():
                 self._note_writes(touch, verdict, active, new)
-        if self._is_settled(self._noted_reads):
+        settled = self._settled(self._noted_reads)
+        if self._is_of_block and settled.all():
             self._log.clear()
-        else:
+        elif not self._concerns_only(touch, settled):
             self._flush()
             if self._is_read:
-                found = self._verdict(self._reads, touch)
+                found = self._verdict(self._reads, touch, settled)
                 if found is not None:
                     self._note(touch, found, found.bad, "read", active, write=True)
                     self._forget(touch, found)
@@ -129,8 +132,8 @@ class Region:
     def arrive(self, touch: Touch, active: Active) -> None:
         """Note a write that was checked before it was on its way."""
         self._refine(touch)
-        is_known = not self._is_written or self._is_settled(self._noted_writes)
-        self._stamp(touch, active, None if is_known else self._verdict(self._writes, touch), None)
+        verdict = self._verdict(self._writes, touch, self._settled(self._noted_writes)) if self._is_written else None
+        self._stamp(touch, active, verdict, None)
 
     def _stamp(self, touch: Touch, active: Active, verdict: Verdict | None, values: Array | None) -> None:
         self._notice(self._noted_writes, touch, active)
@@ -153,14 +156,18 @@ class Region:
     # What an access is compared with, and what is noted of it.
 
     def _coded(self, touch: Touch) -> Array:
-        stamps = touch.stamps
+        stamps, last = touch.stamps, self._last_coded
         if stamps is None:
             raise TypeError("an access without stamps")
+        if last is not None and last[0] is stamps and last[1] == touch.strength:
+            return last[2]
         coding = self._compare.coding
         if (stamps.dtype.itemsize > 4 and coding.dtype.itemsize == 4) or int(stamps.max()) > coding.largest:
             self._recode()
             coding = self._compare.coding
-        return coding.access(stamps, touch.strength)
+        coded = coding.access(stamps, touch.strength)
+        self._last_coded = stamps, touch.strength, coded
+        return coded
 
     def _recode(self) -> None:
         """Go on with numbers of 64 bits."""
@@ -168,13 +175,19 @@ class Region:
         for granules in (self._writes, self._reads):
             granules.widen(new.recoded(granules.flat, old))
         self._compare.coding = new
+        self._last_coded = None
         self._compare.crowds.recode(lambda values: new.recoded(values, old))
 
-    def _verdict(self, granules: Granules, touch: Touch) -> Verdict | None:
+    def _verdict(self, granules: Granules, touch: Touch, settled: _Mask) -> Verdict | None:
+        """Compare an access with what is noted, but for blocks in which all of that is settled."""
+        if self._concerns_only(touch, settled):
+            return None
         mine = self._coded(touch)
         old = granules.get(touch, self._positions(touch))
         if touch.mask is not None and old.any():
             old = np.where(touch.mask, old, old.dtype.type(0))
+        if settled.any():
+            old = np.where(settled.reshape(-1, 1, 1), old.dtype.type(0), old)
         return self._compare(old, mine, touch.strength)
 
     def _put(self, granules: Granules, touch: Touch, mine: Array, verdict: Verdict | None) -> _Mask | None:
@@ -195,7 +208,9 @@ class Region:
         if kept is not None:
             concerned = concerned | kept
         slots = np.broadcast_to(granules.places(touch, positions), shape)
-        again = np.isin(slots, np.unique(slots[concerned])) if several else concerned
+        if touch.mask is not None:
+            slots = np.where(touch.mask, slots, np.int64(0))
+        again = granules.are_among(slots, slots[concerned]) if several else concerned
         if touch.mask is not None:
             again = again & touch.mask
         old = None if kept is None else np.where(kept, verdict.old, verdict.old.dtype.type(0))[again]  # type: ignore[union-attr]
@@ -205,15 +220,14 @@ class Region:
     def _join(self, granules: Granules, slots: NDArray[np.int64], values: Array, old: Array | None) -> None:
         """Let accesses stand side by side in their granules, behind the ``old`` ones that are kept (0: none)."""
         coding, crowds = self._compare.coding, self._compare.crowds
-        order = np.lexsort((values, slots))
-        slots, values = slots[order], values[order]
-        fresh = np.append(True, (slots[1:] != slots[:-1]) | (values[1:] != values[:-1]))
-        before = None
+        before, held = None, slots if old is None else slots[old != 0]
         if old is not None:
-            begins = np.flatnonzero(np.append(True, slots[1:] != slots[:-1]))
-            before = np.maximum.reduceat(old[order], begins)
-        slots, values = slots[fresh], values[fresh]
-        unique, group = np.unique(slots, return_inverse=True)
+            granules.flat[held] = old[old != 0]  # one for all that come to a granule, to be read below
+        slots, values = _ordered_pairs(slots, values)
+        begins = _begins(slots)
+        unique, group = slots[begins], np.cumsum(begins) - 1
+        if old is not None:
+            before = np.where(granules.are_among(unique, held), granules.flat[unique], old.dtype.type(0))
         heads = np.zeros(len(unique), np.int64)
         if before is not None:
             chains = coding.are_chains(before)
@@ -222,9 +236,10 @@ class Region:
             if len(single):
                 first = before[single]
                 heads[single] = crowds.append(
-                    np.zeros(len(single), np.int64), np.arange(len(single)), first, coding.strengths(first)
-                )
-            known = (heads > 0) & (crowds.last(heads) == values[np.searchsorted(slots, unique)])
+                    np.zeros(len(single), np.int64), np.arange(len(single)), first, coding.strengths(first),
+                    coding.stamps(first),
+                )  # fmt: skip
+            known = (heads > 0) & (crowds.last(heads) == values[begins])
             known &= np.bincount(group) == 1
             if known.any():
                 granules.flat[unique[known]] = coding.chains(heads[known])
@@ -232,14 +247,22 @@ class Region:
                 if not left.any():
                     return
                 slots, values, heads, unique = slots[left], values[left], heads[~known], unique[~known]
-                group = np.unique(slots, return_inverse=True)[1]
-        granules.flat[unique] = coding.chains(crowds.append(heads, group, values, coding.strengths(values)))
+                group = np.cumsum(_begins(slots)) - 1
+        strengths, stamps = coding.strengths(values), coding.stamps(values)
+        granules.flat[unique] = coding.chains(crowds.append(heads, group, values, strengths, stamps))
 
     def _flush(self) -> None:
         """Note the reads that are only listed."""
         for touch, changes in self._log:
             positions = self._positions(touch)
             touch = touch._replace(positions=positions)
+            if self._is_of_block and touch.times is not None:
+                over = self._precede(touch.times)
+                if over.any():
+                    left = ~over.reshape(-1, 1, 1)
+                    touch = touch._replace(mask=left if touch.mask is None else touch.mask & left)
+                    if not touch.mask.any():  # type: ignore[union-attr]
+                        continue
             self._refine(touch)
             mine = self._coded(touch)
             verdict = None
@@ -270,16 +293,27 @@ class Region:
 
     # Whether all that was noted comes before all that comes now.
 
-    def _is_settled(self, noted: NDArray[np.int32]) -> bool:
+    def _settled(self, noted: NDArray[np.int32]) -> _Mask:
+        """Say in which blocks all that was noted precedes what any thread of the block does now."""
         if not self._is_of_block:
-            return False
+            return _NOWHERE
         if not noted.any():
+            return np.ones(len(noted), np.bool_)
+        over = self._precede(noted)
+        noted[over] = 0
+        return over
+
+    def _precede(self, times: NDArray[np.int32]) -> _Mask:
+        """Say in which blocks what the warps did up to some times precedes what any thread of the block does now."""
+        return np.asarray((self.order.known >= times[:, None, :]).all(axis=(1, 2)))
+
+    def _concerns_only(self, touch: Touch, settled: _Mask) -> bool:
+        """Tell whether an access is one of settled blocks alone."""
+        if settled.all():
             return True
-        order = self.order
-        if (order.known >= noted[:, None, :]).all():
-            noted[:] = 0
-            return True
-        return False
+        if touch.mask is None or not settled.any():
+            return False
+        return not (any_of(touch.mask) & ~settled.reshape(-1, 1, 1)).any()
 
     def _notice(self, noted: NDArray[np.int32], touch: Touch, active: Active) -> None:
         if not self._is_of_block or touch.times is None:
@@ -298,7 +332,7 @@ class Region:
             return
         if not kind:
             self._note(touch, verdict, bad & verdict.outside, verb, active, write=write, kind=RACE)
-            far = verdict.outside.any(axis=0)
+            far = (bad & verdict.outside).any(axis=0)
             self._note(touch, verdict, bad & ~far, verb, active, write=write, kind=NEAR)
             return
         mine, shape = np.broadcast_to(self._coded(touch), verdict.old.shape), self.order.now.shape
@@ -325,6 +359,8 @@ class Region:
         self, touch: Touch, again: _Mask, active: Active, mine: Array, values: Array | None
     ) -> None:  # fmt: skip
         """Note where threads wrote one place in the same instruction, what differs and what does not."""
+        if touch.strength > BLOCK:
+            return
         slots = np.broadcast_to(self._writes.places(touch, self._positions(touch)), again.shape)[again]
         order = np.argsort(slots, kind="stable")
         begins = np.flatnonzero(np.append(True, np.diff(slots[order]) != 0))
@@ -341,7 +377,7 @@ class Region:
         if touch.strength >= BLOCK:
             if touch.strength == BLOCK:
                 far = raced & differs(threads // (self.order.now.shape[1] * 32))
-                self._report_collisions(RACE, touch, again, far, active)
+                self._report_collisions(RACE, touch, again, far, active, slots)
             return
         # CUDA's guide allows lanes of a warp to write one place in one instruction; which of them stays is left open.
         several = raced & differs(threads >> 5)
@@ -351,17 +387,25 @@ class Region:
             given = _in_granules(values, self._writes.size, again.shape[1:])
             far = several & differs(self._left(touch, given))
             near = raced & self._differ_in_warps(given, threads, again, slots)
-        self._report_collisions(RACE, touch, again, far, active)
-        self._report_collisions(LANES_AT_ONCE, touch, again, near & ~far, active)
-        self._report_collisions(EQUAL, touch, again, several & ~far & ~near, active)
+        self._report_collisions(RACE, touch, again, far, active, slots)
+        self._report_collisions(LANES_AT_ONCE, touch, again, near & ~far, active, slots)
+        self._report_collisions(EQUAL, touch, again, several & ~far & ~near, active, slots)
 
     def _report_collisions(
-        self, kind: str, touch: Touch, again: _Mask, chosen: _Mask, active: Active
+        self, kind: str, touch: Touch, again: _Mask, chosen: _Mask, active: Active, slots: NDArray[np.int64]
     ) -> None:  # fmt: skip
-        if chosen.any():
-            bad = np.zeros(again.shape, np.bool_)
-            bad[again] = chosen
-            self.report(Race(kind, touch, bad, "wrote", True, None), active)
+        if not chosen.any():
+            return
+        bad = np.zeros(again.shape, np.bool_)
+        bad[again] = chosen
+        stamps = self._compare.coding.stamps(np.broadcast_to(self._coded(touch), again.shape))
+        places = np.broadcast_to(self._writes.places(touch, self._positions(touch)), again.shape)
+
+        def other(at: tuple[int, ...]) -> list[int]:
+            found = np.unique(stamps[again][slots == places[at]])
+            return [int(x) for x in found if x != stamps[at]]
+
+        self.report(Race(kind, touch, bad, "writes", True, other), active)
 
     def _differ_in_warps(self, given: Array, threads: Array, again: _Mask, slots: NDArray[np.int64]) -> _Mask:
         """Say where lanes of one warp give one place different bytes."""
@@ -401,3 +445,26 @@ def _in_granules(values: Array, size: int, shape: tuple[int, ...]) -> Array:
     return np.moveaxis(full.view(f"u{size}"), -1, 0)
 
 
+def _begins(ordered: NDArray[np.int64]) -> _Mask:
+    """Say where another number begins, in numbers that are in order."""
+    return np.append(True, ordered[1:] != ordered[:-1])
+
+
+def _ordered_pairs(slots: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
+    """Sort pairs of a slot and a value, each of them once: where both have 32 bits, as numbers of 64 bits.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in _ordered_pairs(np.array([5, 1, 5, 5]), np.array([7, 9, 6, 7], np.uint32))]
+    [[1, 5, 5], [9, 6, 7]]
+    """
+    if values.dtype.itemsize > 4 or int(slots.max()) >> 32:
+        order = np.lexsort((values, slots))
+        slots, values = slots[order], values[order]
+        fresh = _begins(slots)
+        fresh[1:] |= values[1:] != values[:-1]
+        return slots[fresh], values[fresh]
+    pairs = slots.astype(np.uint64) << np.uint64(32) | values
+    pairs.sort()
+    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
+    return (pairs >> np.uint64(32)).astype(np.int64), pairs.astype(np.uint32)

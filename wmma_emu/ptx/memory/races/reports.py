@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmma_emu.ptx.memory.races.region import EQUAL, Race
+from wmma_emu.ptx.memory.races.region import EQUAL, LANES_AT_ONCE, NEAR, Race
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.races.touch import Order
 from wmma_emu.ptx.memory.reporter import Reporter
@@ -47,18 +47,15 @@ class RaceReports:
             address = int(np.broadcast_to(touch.addresses, shape[1:])[at[1:]])
             verb = "writes" if race.write else "reads"
             here = f"{verb} {touch.size} bytes at {self._place(address)}"
-            if race.other is None:
-                value = "the same" if race.kind == EQUAL else "another"
-                return (
-                    f"{self._name(mine, mine)} {here}; another thread writes {value} value there in the same "
-                    "instruction"
-                )
             stamps = race.other(tuple(int(x) for x in at))
-            if not stamps:  # pragma: no cover - a verdict has its reason
-                return f"{self._name(mine, mine)} {here}, which another thread {race.verb} too"
-            position = int(np.broadcast_to(touch.positions, shape[1:])[at[1:]])
             others = [self._order.who(x) for x in stamps]
-            others = [x for x in others if x[:2] != mine[:2]] or others
+            near = race.kind in (NEAR, LANES_AT_ONCE)
+            others = [x for x in others if (x[:2] == mine[:2]) == near] or others
+            if race.verb == "writes":
+                value = "the same" if race.kind == EQUAL else "another"
+                who = self._name(others[0], mine)
+                return f"{self._name(mine, others[0])} {here}; {who} writes {value} value there in the same instruction"
+            position = int(np.broadcast_to(touch.positions, shape[1:])[at[1:]])
             whole = [(x, position) for x in others]
             who, side = self._other(whole, touch.size, race.verb == "wrote")
             return f"{self._name(mine, who)} {here}; {self._what(who, mine, side, race.verb, address, touch.size)}"

@@ -47,6 +47,9 @@ class Order(Protocol):
     def threads_of(self, stamps: Array) -> NDArray[np.int64]:
         """Number the threads of accesses through the whole launch."""
 
+    def time(self, stamps: Array) -> Array:
+        """Give the times of accesses: in one block, what is known up to a time is known of all earlier ones."""
+
     def who(self, stamp: int) -> tuple[int, int, int]:
         """Name the thread of an access: block of the grid, warp, lane."""
 
