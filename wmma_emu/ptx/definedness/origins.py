@@ -75,7 +75,8 @@ class Origins:
 
     def of_lanes(self, instruction: Instruction, lanes: Array) -> Array:
         """Give the origins of what lanes read that do not take part in a shuffle."""
-        found: Array = np.uint64(self._number(_Site("lane", instruction.line, source=instruction.source))) | lanes.astype(np.uint64)
+        site = _Site("lane", instruction.line, source=instruction.source)
+        found: Array = np.uint64(self._number(site)) | lanes.astype(np.uint64)
         return found
 
     def describe(self, origin: int, register: Callable[[int], str], place: Callable[[str, int], str]) -> str:
