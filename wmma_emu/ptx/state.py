@@ -12,7 +12,7 @@ from wmma_emu.instructions import Arch
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.constants import constant
 from wmma_emu.ptx.definedness.registers import UndefinedRegisters
-from wmma_emu.ptx.definedness.undefined import Undefined, cast, stacked
+from wmma_emu.ptx.definedness.undefined import Undefined, all_bits, cast, stacked
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.program.program import (
@@ -171,6 +171,11 @@ class State:
     def undefined_of(self, operands: Sequence[object], dtype: "np.dtype[Any]", active: Active) -> Undefined | None:
         """Give the undefined bits of several operands side by side, (number, ...), if any active thread has some."""
         return stacked([self.undefined_in(x, dtype, active) for x in operands], dtype)
+
+    def lose(self, index: int, who: NDArray[np.bool_], origin: Array) -> None:
+        """Say that nobody knows what a register holds in some threads."""
+        every = np.full((1, 1, 1), all_bits(self.unwritten[index].dtype))
+        self._undefined.write(index, who, Undefined(every, origin), self.live)
 
     def require_arrived(self, instruction: Instruction, registers: tuple[int, ...], active: Active) -> None:
         """Note a finding if one of these registers waits for an asynchronous product."""
