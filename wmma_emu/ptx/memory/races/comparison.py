@@ -19,8 +19,8 @@ _Mask = NDArray[np.bool_]
 class Verdict(NamedTuple):
     """What a comparison says of each granule and thread, (granules, ..., G, W, 32).
 
-    ``bad`` is in a race, ``outside`` with a thread of another warp; ``strong`` with a strong access; ``kept`` has to be kept beside what
-    comes: it is not ordered before it, or in conflict with more. ``old`` are the numbers.
+    ``bad`` is in a race, ``outside`` with a thread of another warp, ``strong`` with a strong access; ``kept`` has to be
+    kept beside what comes: it is not ordered before it, or in conflict with more. ``old`` are the numbers.
     """
 
     old: Array
