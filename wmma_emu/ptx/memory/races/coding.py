@@ -33,6 +33,7 @@ class Coding:
         self._shift = self._type(bits - 3)
         self._stamp = self._type((1 << (bits - 3)) - 1)
         self.largest = int(self._stamp)
+        self.last_access = int(self._chain) - 1
 
     def access(self, stamps: Array, strength: int) -> Array:
         """Number accesses of one strength."""

@@ -48,9 +48,7 @@ class Notes:
     def noted(self, granules: Granules, touch: Touch) -> Array:
         """Read what is noted where an access goes to, 0 where no thread takes part."""
         old = granules.get(touch, touch.positions)
-        if touch.mask is not None and old.any():
-            old = np.where(touch.mask, old, old.dtype.type(0))
-        return old
+        return old if touch.mask is None else np.where(touch.mask, old, old.dtype.type(0))
 
     def coded(self, touch: Touch) -> Array:
         """Give the number of each thread's access."""

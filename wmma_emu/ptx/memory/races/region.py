@@ -71,7 +71,7 @@ class Region:
             verdict = self._verdict(self._notes.writes, touch, self._settled(self._settled_writes))
             if verdict is not None:
                 self._report(touch, verdict, verdict.bad, "wrote", active, write=False)
-        if self._log and self._settled(self._settled_reads).all():
+        if self._log and self._settled(self._settled_reads) is None:
             self._log.clear()
         if self._is_of_block:
             self._settled_reads.notice(touch, active)
@@ -100,7 +100,7 @@ class Region:
             if verdict is not None and verdict.bad.any():
                 self._report_writes(touch, verdict, active, new)
         settled = self._settled(self._settled_reads)
-        if settled.all():
+        if settled is None:
             self._log.clear()
         elif not concerns_only(touch, settled):
             self._flush()
@@ -126,13 +126,13 @@ class Region:
         if again is not None and (touch.strength < BLOCK or not self._is_of_block):
             self._report_collisions(touch, again, active, values)
 
-    def _settled(self, accesses: Settled) -> _Mask:
-        """Say in which blocks accesses are settled: never where other blocks come too."""
+    def _settled(self, accesses: Settled) -> _Mask | None:
+        """Say in which blocks accesses are settled, None for all: nowhere if other blocks come to the bytes too."""
         return accesses.blocks() if self._is_of_block else _NOWHERE
 
-    def _verdict(self, granules: Granules, touch: Touch, settled: _Mask) -> Verdict | None:
+    def _verdict(self, granules: Granules, touch: Touch, settled: _Mask | None) -> Verdict | None:
         """Compare an access with what is noted, but for blocks in which all of that is settled."""
-        if concerns_only(touch, settled):
+        if settled is None or concerns_only(touch, settled):
             return None
         mine = self._notes.coded(touch)
         old = self._notes.noted(granules, touch)

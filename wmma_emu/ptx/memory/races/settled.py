@@ -22,6 +22,7 @@ class Settled:
     def __init__(self, order: Order) -> None:
         self._order = order
         self._latest = np.zeros(order.now.shape, np.int32)
+        self._are_any = False
 
     def notice(self, touch: Touch, active: Active) -> None:
         """Take an access into account."""
@@ -29,12 +30,17 @@ class Settled:
             return
         times = touch.times if active is None else np.where(any_of(active).any(axis=-1), touch.times, 0)
         np.maximum(self._latest, times, out=self._latest)
+        self._are_any = True
 
-    def blocks(self) -> _Mask:
-        """Say in which blocks all of them are settled, (G,)."""
-        if not self._latest.any():
-            return np.ones(len(self._latest), np.bool_)
+    def blocks(self) -> _Mask | None:
+        """Say in which blocks all of them are settled, (G,); None for all blocks."""
+        if not self._are_any:
+            return None
         over = self.at(self._latest)
+        if over.all():
+            self._latest[:] = 0
+            self._are_any = False
+            return None
         self._latest[over] = 0
         return over
 
@@ -43,9 +49,9 @@ class Settled:
         return np.asarray((self._order.known >= times[:, None, :]).all(axis=(1, 2)))
 
 
-def concerns_only(touch: Touch, blocks: _Mask) -> bool:
-    """Tell whether an access is one of some blocks alone."""
-    if blocks.all():
+def concerns_only(touch: Touch, blocks: _Mask | None) -> bool:
+    """Tell whether an access is one of some blocks alone; None is all of them."""
+    if blocks is None:
         return True
     if touch.mask is None or not blocks.any():
         return False
