@@ -8,11 +8,15 @@ from hypothesis import strategies as st
 
 from tests.ptx.memory.chunks import instruction
 from tests.ptx.memory.every_pair import EveryPair, Knowledge
-from wmma_emu.ptx.memory.races.region import EQUAL, LANES_AT_ONCE, NEAR, RACE, Region
+from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, RACE
+from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Touch
 
 BLOCKS, WARPS, BYTES = 2, 2, 32
 SOME_LANES = (0, 5)
+
+_WIDE = (1 << 21) - 2
+"""A time a little before stamps are more than 32 bits hold, with what is said of each access."""
 
 _lists = st.lists(st.integers(0, 7), min_size=1, max_size=8, unique=True)
 _access = st.tuples(
@@ -30,9 +34,10 @@ _traces = st.lists(st.one_of(_access, _access, _access, _meet, _tell, _whole, _c
 class Both:
     """A region and the definition, side by side."""
 
-    def __init__(self, *, is_of_block: bool) -> None:
+    def __init__(self, *, is_of_block: bool, start: int) -> None:
         self.is_of_block = is_of_block
         self.order = Knowledge(2 * BLOCKS, WARPS)
+        self.order.times[:] = start
         self.order.begin([0, 1])
         self.pairs = EveryPair(self.order, is_of_block=is_of_block)
         self.memory = np.zeros(BYTES * (BLOCKS if is_of_block else 1), np.uint8)
@@ -109,9 +114,9 @@ def worst(found: dict[str, set[int]]) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("is_of_block", [True, False], ids=["shared", "global"])
-@given(trace=_traces)
+@given(trace=_traces, start=st.sampled_from([1, 1, _WIDE]))
 @settings(max_examples=150, deadline=None)
-def test_races_are_those_of_the_definition(is_of_block, trace):
-    Both(is_of_block=is_of_block).run(trace)
+def test_races_are_those_of_the_definition(is_of_block, trace, start):
+    Both(is_of_block=is_of_block, start=start).run(trace)
 
 

@@ -58,6 +58,7 @@ class BlockOrder:
     def tick(self, warps: _Mask | None = None) -> None:
         """Let the time of some warps go on, bool (G, W), or of all."""
         self.now += 1 if warps is None else warps
+        self._learnt += 1
         self._stamps = None
 
     def known_times(self, warps: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -68,7 +69,7 @@ class BlockOrder:
     def changes(self) -> int:
         """A number that grows whenever a thread of the chunk may have come to know of more."""
         held = 0 if self._holdings is None else self._holdings.changes
-        return int(self.now.sum()) + self._learnt + held
+        return self._learnt + held
 
     @property
     def knowledge(self) -> Knowledge:
@@ -97,6 +98,7 @@ class BlockOrder:
             return
         self.known[blocks] = self.now[blocks][:, None, :]
         self.now[blocks] += 1
+        self._learnt += 1
         self._stamps = None
         self._told[blocks, number] = 0
         if self._told_pieces is not None:

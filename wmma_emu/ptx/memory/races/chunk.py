@@ -38,6 +38,7 @@ class ChunkRaces:
         self._launch, self._order, self._reporter, self._threads = launch, order, reporter, threads
         self._shared_window, self._sides = shared, Sides()
         self._shared: Region | None = None
+        self._now: Moment | None = None
         self.polling = launch.polling
         if shared.size:
             report = RaceReports(
@@ -54,7 +55,10 @@ class ChunkRaces:
 
     def now(self) -> Moment:
         """Return the present moment."""
-        return Moment(self._order.stamps(None), self._order.now.copy())
+        stamps = self._order.stamps(None)
+        if self._now is None or self._now.stamps is not stamps:
+            self._now = Moment(stamps, self._order.now.copy())
+        return self._now
 
     def _parts(self, reached: "Reached", write: bool) -> list[tuple[Region, Sides, Touch]]:
         touch = reached.touch

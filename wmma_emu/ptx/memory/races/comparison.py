@@ -19,8 +19,8 @@ _Mask = NDArray[np.bool_]
 class Verdict(NamedTuple):
     """What a comparison says of each granule and thread, (granules, ..., G, W, 32).
 
-    ``bad`` is in a race, ``outside`` with a thread of another warp; ``strong`` with a strong access; ``kept`` has to be kept beside what
-    comes: it is not ordered before it, or in conflict with more. ``old`` are the numbers.
+    ``bad`` is in a race, ``outside`` with a thread of another warp, ``strong`` with a strong access; ``kept`` has to be
+    kept beside what comes: it is not ordered before it, or in conflict with more. ``old`` are the numbers.
     """
 
     old: Array
@@ -48,9 +48,13 @@ class Comparison:
     def __call__(self, old: Array, mine: Array, strength: int) -> Verdict | None:
         """Compare ``old`` numbers (granules, ..., threads or narrower) with those of what comes, ``mine``.
 
-        None where nothing is noted but what the same thread did at the same time.
+        None where nothing is noted that matters: what the same thread did at the same time, or what a weak access may
+        take the place of.
         """
-        if not old.any():
+        top = int(old.max())
+        if not top:
+            return None
+        if self.is_of_block and strength == WEAK and self._is_over(top):
             return None
         other = (old != mine) & (old != 0)
         if not other.any():
@@ -58,19 +62,21 @@ class Comparison:
         old = np.broadcast_to(old, other.shape)
         coding = self.coding
         chains = coding.are_chains(old)
-        some = bool((chains & other).any())
+        some = top > self.coding.last_access
         single = np.where(chains, coding.dtype.type(0), old) if some else old
-        stamps = coding.stamps(single)
-        if self.is_of_block and int(self.order.time(stamps.max())) <= int(self.order.known.min()):
-            unordered: Array = np.zeros(stamps.shape, np.bool_)
-        else:
-            unordered = self.order.unordered(stamps)
+        unordered = self.order.unordered(coding.stamps(single))
         strengths = coding.strengths(single)
         bad = unordered if strength == WEAK else unordered & self._conflict(single, strengths, mine, strength)
         kept = unordered | ((strengths < strength) & (single != 0)) if strength else unordered
         strong = bad & (strengths >= BLOCK)
         verdict = Verdict(old, bad, bad & self._are_of_other_warps(single, mine) if bad.any() else bad, strong, kept)
         return self._with_chains(verdict, np.flatnonzero(chains & other), mine, strength) if some else verdict
+
+    def _is_over(self, top: int) -> bool:
+        """Tell whether all weak accesses up to a number precede what any thread of any block does now."""
+        if top > self.coding.largest:
+            return False
+        return int(self.order.time(self.coding.dtype.type(top))) <= int(self.order.known.min())
 
     def _with_chains(self, verdict: Verdict, index: NDArray[np.int64], mine: Array, strength: int) -> Verdict:
         """Compare with every member of the chains at some places."""

@@ -26,7 +26,8 @@ class Crowds:
     Examples
     --------
     >>> crowds = Crowds(np.dtype(np.uint32))
-    >>> heads = crowds.append(np.array([0]), np.array([0, 0]), np.array([7, 9], np.uint32), np.zeros(2, int), np.array([7, 9]))
+    >>> values, weak = np.array([7, 9], np.uint32), np.zeros(2, int)
+    >>> heads = crowds.append(np.array([0]), np.array([0, 0]), values, weak, values)
     >>> crowds.members(int(heads[0])).tolist()
     [7, 9]
     """

@@ -51,7 +51,10 @@ class LaunchRaces:
         Instructions, by `id`, that are loads in loops which wait for their value.
     """
 
-    def __init__(self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None, polling: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None,
+        polling: frozenset[int] = frozenset(),
+    ) -> None:  # fmt: skip
         self._heap, self._order, self.polling = heap, order, polling
         ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
         self.watched = frozenset(ranges) if watched is None else watched
