@@ -174,8 +174,9 @@ class Knowledge:
         if whole.all():
             return pieces
         out = pieces.copy()
-        pairs, back = np.unique(np.stack((pieces, blocks))[:, ~whole], axis=1, return_inverse=True)
-        out[~whole] = np.array([self._part(piece, block, wide) for piece, block in pairs.T.tolist()])[back.reshape(-1)]
+        keys, back = np.unique(pieces[~whole] * self.blocks + blocks[~whole], return_inverse=True)
+        parts = [self._part(key // self.blocks, key % self.blocks, wide) for key in keys.tolist()]
+        out[~whole] = np.array(parts)[back.reshape(-1)]
         return out
 
     def _part(self, piece: int, block: int, wide: bool) -> int:

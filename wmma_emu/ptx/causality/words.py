@@ -25,9 +25,8 @@ class _Released(NamedTuple):
     thread: int
     facts: tuple[int, ...]
 
-    def reach(self, block: int, wide: bool) -> bool:
-        """Say whether the scopes of the last write and of an operation of a block include each other's threads."""
-        return self.block == block or (self.wide and wide)
+
+_NOTHING = _Released(0, -1, False, -1, ())
 
 
 class Operations(NamedTuple):
@@ -61,14 +60,11 @@ class Words:
 
     def read(self, words: _Ids, blocks: _Ids, wide: bool) -> _Ids:
         """Give the pieces that strong reads observe; what of them synchronises is `Knowledge.reaching`."""
-        found = np.zeros(len(words), np.int64)
         unique, back = np.unique(words, return_inverse=True)
-        for k, word in enumerate(unique.tolist()):
-            entry = self._words.get(word)
-            if entry is not None:
-                mine = np.flatnonzero(back.reshape(-1) == k)
-                found[mine if wide and entry.wide else mine[blocks[mine] == entry.block]] = entry.piece
-        return found
+        back = back.reshape(-1)
+        entries = [self._words.get(word, _NOTHING) for word in unique.tolist()]
+        piece, block, is_wide = (np.array([x[k] for x in entries])[back] for k in range(3))
+        return np.where((block == blocks) | (wide & is_wide), piece, 0)
 
     def write(self, done: Operations) -> None:
         """Put what strong writes release in the places of what was there; the last write to a word stays.
@@ -77,9 +73,9 @@ class Words:
         """
         last = {word: i for i, word in enumerate(done.words.tolist())}
         for word, i in last.items():
-            thread, old = int(done.threads[i]), self._words.get(word)
+            thread, old = int(done.threads[i]), self._words.get(word, _NOTHING)
             facts = {x for x in done.facts[i].tolist() if x}
-            if old is not None and old.thread == thread:
+            if old.thread == thread:
                 facts |= set(old.facts)
             if facts:
                 piece = self.knowledge.join_all(self.knowledge.pieces(np.array(sorted(facts))).tolist())
@@ -92,11 +88,11 @@ class Words:
         order = np.argsort(done.words, kind="stable")
         words, blocks, facts = done.words[order], done.blocks[order], done.facts[order]
         begins = np.append(True, words[1:] != words[:-1])
-        entries = [self._words.get(word) for word in words[begins].tolist()]
+        entries = [self._words.get(word, _NOTHING) for word in words[begins].tolist()]
         follows = np.append(False, done.wide | (blocks[1:] == blocks[:-1]))  # the operation before it, at one word
         old = np.zeros(len(words), np.int64)
-        pairs = zip(entries, blocks[begins].tolist(), strict=True)
-        old[begins] = [x.piece if x is not None and x.reach(block, done.wide) else 0 for x, block in pairs]
+        piece, block, is_wide = (np.array([x[k] for x in entries]) for k in range(3))
+        old[begins] = np.where((block == blocks[begins]) | (done.wide & is_wide), piece, 0)
         begins_anew = begins | ~follows
         first = np.flatnonzero(begins_anew)[np.cumsum(begins_anew) - 1]
         found, left = self.knowledge.chain(old[first], facts, first)
