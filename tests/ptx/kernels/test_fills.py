@@ -87,7 +87,7 @@ def test_a_fill_is_what_a_kernel_reads_that_nobody_wrote(what):
     def read(**options):
         out = np.full(32, 7, np.uint32)
         report = launch(out, **options)
-        assert {x.kind for x in report.findings} == {"uninitialised"}
+        assert {x.kind for x in report.errors} == {"uninitialised"}
         return out
 
     assert (read() == 0).all() and (read(fill="zeros") == 0).all()
