@@ -20,6 +20,7 @@ TEXT = """
     mul.wide.u32 %a3, %r0, 32;
     add.s64 %a4, %a1, %a3;
     st.global.u32 [%a4+28], %r0;
+    bar.warp.sync 0xffffffff;
     ld.global.u32 %r1, [%a4+28];
     ld.global.u32 %r2, [%a4];
     mul.wide.u32 %a5, %r0, 8;
