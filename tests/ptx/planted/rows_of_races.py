@@ -4,13 +4,13 @@
 import numpy as np
 
 from tests.ptx.planted.planted import Planted, ints, zeros
+from wmma_emu.ptx.findings import KINDS
 
 ROWS = []
 
 
 def _one(opcode, file, kernel, block, arguments, grid=1, kind="race"):
-    severity = "warning" if kind in ("race within a warp", "lanes store to one place") else "error"
-    ROWS.append(Planted(kind, opcode, file, kernel, block, arguments, grid, severity=severity))
+    ROWS.append(Planted(kind, opcode, file, kernel, block, arguments, grid, severity=KINDS[kind].severity))
 
 
 def _lanes(kernel, opcode, arguments, block=32, kind="race within a warp"):
