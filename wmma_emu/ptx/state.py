@@ -12,7 +12,7 @@ from wmma_emu.instructions import Arch
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.constants import constant
 from wmma_emu.ptx.definedness.registers import UndefinedRegisters
-from wmma_emu.ptx.definedness.undefined import Undefined, among, cast, stacked
+from wmma_emu.ptx.definedness.undefined import Undefined, all_bits, cast, stacked
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.program.program import (
@@ -166,11 +166,16 @@ class State:
         index = registers_of(operand)
         if len(index) != 1 or index[0] not in self.watched:
             return None
-        return cast(among(self._undefined.get(index[0]), self.live if active is None else active), dtype)
+        return cast(self._undefined.among(index[0], self.live if active is None else active), dtype)
 
     def undefined_of(self, operands: Sequence[object], dtype: "np.dtype[Any]", active: Active) -> Undefined | None:
         """Give the undefined bits of several operands side by side, (number, ...), if any active thread has some."""
         return stacked([self.undefined_in(x, dtype, active) for x in operands], dtype)
+
+    def lose(self, index: int, who: NDArray[np.bool_], origin: Array) -> None:
+        """Say that nobody knows what a register holds in some threads."""
+        every = np.full((1, 1, 1), all_bits(self.unwritten[index].dtype))
+        self._undefined.write(index, who, Undefined(every, origin), self.live)
 
     def require_arrived(self, instruction: Instruction, registers: tuple[int, ...], active: Active) -> None:
         """Note a finding if one of these registers waits for an asynchronous product."""
@@ -184,10 +189,11 @@ class State:
             return
         self.require_arrived(instruction, registers, active)
         for i in registers:
-            found = self._undefined.get(i)
-            used = None if found is None else (found.bits != 0) & (self.live if active is None else active)
-            if found is None or used is None or not used.any():
+            who = self.live if active is None else active
+            found = self._undefined.among(i, who)
+            if found is None:
                 continue
+            used = (found.bits != 0) & who
             self.memory.reporter.undefined(instruction, found, used, what)
             self._undefined.write(i, np.broadcast_to(used, self.shape), None, self.live)  # said once
 

@@ -38,9 +38,9 @@ def planted(file):
 
 
 def left(launch, arguments, **options):
-    """The bytes of all arrays after a launch in which nothing is found."""
+    """The bytes of all arrays after a launch in which nothing is found but notes."""
     report = launch(*arguments, **options)
-    assert not report.findings, "\n".join(map(str, report.findings))
+    assert report.findings == report.notes, "\n".join(map(str, report.findings))
     return [bits(x).tobytes() for x in arguments if isinstance(x, np.ndarray)]
 
 

@@ -44,8 +44,11 @@ def module(**changes):
 
 def test_every_block_has_scratch_memory_of_its_own_which_nobody_has_cleared():
     out = np.zeros((6, 2), np.uint32)
-    assert module().kernel[3](out).findings == ()
-    assert out[:3, 0].tolist() == [0, 1, 2] and (out[:3, 1] == 0xCDCDCDCD).all()
+    findings = module().kernel[3](out, findings="report").findings
+    assert {(x.kind, x.text) for x in findings if x.severity == "error"} == {
+        ("uninitialised", "st.global.u32 [%a6+4], %r2;")
+    }
+    assert out[:3, 0].tolist() == [0, 1, 2] and (out[:3, 1] == 0xFFFFFFFF).all()
 
 
 def test_scratch_memory_counts_as_memory_of_the_launch():

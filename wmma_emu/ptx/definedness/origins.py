@@ -70,12 +70,14 @@ class Origins:
         """Give the origins of bytes ``first`` to ``last`` behind each address, which an instruction loads."""
         length = (last - first).astype(np.uint64) << np.uint64(_ADDRESS_BITS)
         address = (addresses + first.astype(np.uint64)) & np.uint64(_ADDRESS)
-        found: Array = np.uint64(self._number(_Site("bytes", instruction.line, space, instruction.source))) | length | address
+        site = _Site("bytes", instruction.line, space, instruction.source)
+        found: Array = np.uint64(self._number(site)) | length | address
         return found
 
     def of_lanes(self, instruction: Instruction, lanes: Array) -> Array:
         """Give the origins of what lanes read that do not take part in a shuffle."""
-        found: Array = np.uint64(self._number(_Site("lane", instruction.line, source=instruction.source))) | lanes.astype(np.uint64)
+        site = _Site("lane", instruction.line, source=instruction.source)
+        found: Array = np.uint64(self._number(site)) | lanes.astype(np.uint64)
         return found
 
     def describe(self, origin: int, register: Callable[[int], str], place: Callable[[str, int], str]) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["Undefined", "all_bits", "among", "cast", "everywhere", "joined", "origin_of", "origin_of_warp", "stacked"]
+__all__ = ["Undefined", "all_bits", "cast", "everywhere", "joined", "origin_of", "origin_of_warp", "stacked"]
 
 _NOWHERE = np.zeros((1, 1, 1), np.uint64)
 
@@ -38,16 +38,6 @@ def all_bits(dtype: "np.dtype[Any]") -> Any:
     (np.uint16(65535), np.True_)
     """
     return np.True_ if dtype.kind == "b" else ~dtype.type(0)
-
-
-def among(undefined: Undefined | None, active: Active) -> Undefined | None:
-    """Give what is undefined if it is so in any of the active threads, else None."""
-    if undefined is None:
-        return None
-    lost = undefined.bits != 0
-    if active is not None:
-        lost = lost & active
-    return undefined if lost.any() else None
 
 
 def cast(undefined: Undefined | None, dtype: "np.dtype[Any]") -> Undefined | None:

@@ -34,6 +34,7 @@ class Granules:
         self.base, self.size = base & -32, _LARGEST
         count = -(-(base + size - self.base) // 32) * 32 // _LARGEST
         self.flat: Array = zeroed(count, dtype)
+        self._marks: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     def refine(self, wanted: int) -> None:
         """Make the granules as small as an access is."""
@@ -64,6 +65,15 @@ class Granules:
         scale, unit, count = self._geometry(touch)
         view: NDArray[Any] = view_of(self.flat.view(np.uint8), unit)
         scatter(view, unit, self._scaled(positions, scale), np.broadcast_to(values, (count, *values.shape)))
+
+    def are_among(self, slots: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which of some granules are among others, both by their index."""
+        if len(self._marks) != len(self.flat):
+            self._marks = zeroed(len(self.flat), np.bool_)
+        self._marks[others] = True
+        found: NDArray[np.bool_] = self._marks[slots]
+        self._marks[others] = False
+        return found
 
     def places(self, touch: Touch, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Index of every granule of an access, (granules of the access, *positions)."""

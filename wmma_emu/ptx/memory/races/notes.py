@@ -92,7 +92,9 @@ class Notes:
         if kept is not None:
             concerned = concerned | kept
         slots = np.broadcast_to(granules.places(touch, positions), shape)
-        again = np.isin(slots, np.unique(slots[concerned])) if several else concerned
+        if touch.mask is not None:
+            slots = np.where(touch.mask, slots, np.int64(0))
+        again = granules.are_among(slots, slots[concerned]) if several else concerned
         if touch.mask is not None:
             again = again & touch.mask
         old = None if kept is None else np.where(kept, verdict.old, verdict.old.dtype.type(0))[again]  # type: ignore[union-attr]
@@ -102,15 +104,14 @@ class Notes:
     def _join(self, granules: Granules, slots: NDArray[np.int64], values: Array, old: Array | None) -> None:
         """Let accesses stand side by side in their granules, behind the ``old`` ones that are kept (0: none)."""
         coding, crowds = self.coding, self.crowds
-        order = np.lexsort((values, slots))
-        slots, values = slots[order], values[order]
-        fresh = np.append(True, (slots[1:] != slots[:-1]) | (values[1:] != values[:-1]))
-        before = None
+        before, held = None, slots if old is None else slots[old != 0]
         if old is not None:
-            begins = np.flatnonzero(np.append(True, slots[1:] != slots[:-1]))
-            before = np.maximum.reduceat(old[order], begins)
-        slots, values = slots[fresh], values[fresh]
-        unique, group = np.unique(slots, return_inverse=True)
+            granules.flat[held] = old[old != 0]  # one for all that come to a granule, to be read below
+        slots, values = _ordered_pairs(slots, values)
+        begins = _begins(slots)
+        unique, group = slots[begins], np.cumsum(begins) - 1
+        if old is not None:
+            before = np.where(granules.are_among(unique, held), granules.flat[unique], old.dtype.type(0))
         heads = np.zeros(len(unique), np.int64)
         if before is not None:
             chains = coding.are_chains(before)
@@ -122,7 +123,7 @@ class Notes:
                     np.zeros(len(single), np.int64), np.arange(len(single)), first, coding.strengths(first),
                     coding.stamps(first),
                 )  # fmt: skip
-            known = (heads > 0) & (crowds.last(heads) == values[np.searchsorted(slots, unique)])
+            known = (heads > 0) & (crowds.last(heads) == values[begins])
             known &= np.bincount(group) == 1
             if known.any():
                 granules.flat[unique[known]] = coding.chains(heads[known])
@@ -130,7 +131,7 @@ class Notes:
                 if not left.any():
                     return
                 slots, values, heads, unique = slots[left], values[left], heads[~known], unique[~known]
-                group = np.unique(slots, return_inverse=True)[1]
+                group = np.cumsum(_begins(slots)) - 1
         strengths, stamps = coding.strengths(values), coding.stamps(values)
         granules.flat[unique] = coding.chains(crowds.append(heads, group, values, strengths, stamps))
 
@@ -142,3 +143,28 @@ class Notes:
         if over.any():
             slots = np.broadcast_to(self.reads.places(touch, touch.positions), over.shape)
             self.reads.flat[slots[over & ~verdict.kept]] = 0
+
+
+def _begins(ordered: NDArray[np.int64]) -> _Mask:
+    """Say where another number begins, in numbers that are in order."""
+    return np.append(True, ordered[1:] != ordered[:-1])
+
+
+def _ordered_pairs(slots: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
+    """Sort pairs of a slot and a value, each of them once: where both have 32 bits, as numbers of 64 bits.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in _ordered_pairs(np.array([5, 1, 5, 5]), np.array([7, 9, 6, 7], np.uint32))]
+    [[1, 5, 5], [9, 6, 7]]
+    """
+    if values.dtype.itemsize > 4 or int(slots.max()) >> 32:
+        order = np.lexsort((values, slots))
+        slots, values = slots[order], values[order]
+        fresh = _begins(slots)
+        fresh[1:] |= values[1:] != values[:-1]
+        return slots[fresh], values[fresh]
+    pairs = slots.astype(np.uint64) << np.uint64(32) | values
+    pairs.sort()
+    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
+    return (pairs >> np.uint64(32)).astype(np.int64), pairs.astype(np.uint32)
