@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality.holdings import At, Holdings, threads_in
+from wmma_emu.ptx.causality.holdings import Holdings
 from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.lane_order import LaneOrder
+from wmma_emu.ptx.causality.threads import At, threads_in
 
 __all__ = ["BlockOrder"]
 
@@ -199,10 +200,10 @@ class BlockOrder:
             g = np.unique(at[0])
             rows = np.zeros(len(self.blocks), np.int64)
             rows[g] = self.holdings.rows(g, told[g])
-            self.holdings.learn(at, rows[at[0]])
+            self.holdings.learn(at, (rows[at[0]], 0 * at[0]))
         if pieces is not None and pieces.any():
             at = threads_in(who & (pieces != 0).reshape(-1, 1, 1))
-            self.holdings.learn(at, pieces[at[0]])
+            self.holdings.learn(at, (pieces[at[0]], 0 * at[0]))
 
     def meet_lanes(self, who: _Mask | None, masks: NDArray[np.uint32], live: _Mask) -> None:
         """Lanes of warps wait for each other: ``bar.warp.sync``.

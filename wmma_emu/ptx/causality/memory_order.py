@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality.block_order import BlockOrder
-from wmma_emu.ptx.causality.holdings import At, threads_in
+from wmma_emu.ptx.causality.gathered import Found
 from wmma_emu.ptx.causality.knowledge import Links
 from wmma_emu.ptx.causality.ordering import Ordering
+from wmma_emu.ptx.causality.threads import At, threads_in
 from wmma_emu.ptx.causality.words import Operations, Words
 
 __all__ = ["MemoryOrder"]
@@ -137,7 +138,7 @@ class MemoryOrder(BlockOrder):
             g = np.unique(at[0])
             found = np.zeros(len(self.blocks), np.int64)
             found[g] = self.holdings.rows(g, told[g], pieces[g])
-            self.holdings.see(at, found[at[0]])
+            self.holdings.see(at, (found[at[0]], 0 * at[0]))
 
     def _given(self, at: At, ordering: Ordering) -> Links:
         """The facts that strong writes release, two at most: of the write itself, and of the fences before it."""
@@ -163,14 +164,15 @@ class MemoryOrder(BlockOrder):
             words = (positions + first) >> _WORD_BITS
             yield Operations(words, blocks, threads, links, ordering.releases, ordering.wide)
 
-    def _found(self, at: At, pieces: NDArray[np.int64], ordering: Ordering) -> None:
+    def _found(self, at: At, found: Found, ordering: Ordering) -> None:
+        pieces, sequences = found
         if not pieces.any():
             return
         if ordering.acquires:
-            pieces = self.knowledge.reaching(pieces, self.blocks[at[0]], wide=ordering.wide)
-            self.holdings.learn(at, pieces)
+            reached = self.knowledge.reaching(pieces, self.blocks[at[0]], wide=ordering.wide)
+            self.holdings.learn(at, (reached, np.where(reached == pieces, sequences, 0)))
         else:
-            self.holdings.see(at, pieces)
+            self.holdings.see(at, found)
 
 
 def _of_warps(at: At, shape: tuple[int, ...]) -> NDArray[np.bool_]:
