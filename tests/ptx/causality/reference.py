@@ -94,6 +94,14 @@ class Reference:
         for thread in threads:
             self.learn(thread, self.told.get(barrier, NOTHING))
 
+    def arrive_relaxed(self, barrier, thread):
+        for pattern in self.fences.get(thread, ()):
+            self.told[barrier] = self.told.get(barrier, NOTHING).joined(pattern.known)
+
+    def see_told(self, barrier, thread):
+        pattern = Pattern(self.told.get(barrier, NOTHING), thread[0], False, False)
+        self.seen.setdefault(thread, []).append(pattern)
+
     def fence(self, thread, ordering):
         if ordering.acquires:
             self.acquire(thread, ordering.wide)

@@ -15,6 +15,8 @@ __all__ = ["BlockOrder"]
 
 _Mask = NDArray[np.bool_]
 
+_LAST = np.int32(2**31 - 1)
+
 NUM_BARRIERS = 17
 """The sixteen barriers of a block, and that of its cluster."""
 
@@ -38,13 +40,16 @@ class BlockOrder:
     def __init__(self, grid_blocks: int, warps: int) -> None:
         self.warps = warps
         self._grid_blocks = grid_blocks
+        self._is_begun = np.zeros(grid_blocks, np.bool_)
         self._knowledge: Knowledge | None = None
+        self._past: NDArray[np.int32] | None = None
         self.begin(np.zeros(0, np.int64))
 
     def begin(self, blocks: NDArray[np.int64]) -> None:
         """Let the threads of some blocks begin; nobody knows of anybody."""
         count, warps = len(blocks), self.warps
         self.blocks = np.asarray(blocks, np.int64)
+        self._is_begun[self.blocks] = True
         self.now = np.ones((count, warps), np.int32)
         self.known = np.zeros((count, warps, warps), np.int32)
         self._met = np.einsum("gww->gw", self.known)
@@ -53,6 +58,7 @@ class BlockOrder:
         self.lane_order: LaneOrder | None = None
         self._holdings: Holdings | None = None
         self._told_pieces: NDArray[np.int64] | None = None
+        self._pieces: list[NDArray[np.int64]] = []
         self._stamps: NDArray[Any] | None = None
 
     def tick(self, warps: _Mask | None = None) -> None:
@@ -77,6 +83,22 @@ class BlockOrder:
         if self._holdings is None:
             self._holdings = Holdings(self.knowledge, self)
         return self._holdings
+
+    def no_pieces(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Make an array for pieces of ``knowledge``, which are forgotten with it."""
+        self._pieces.append(np.zeros(shape, np.int64))
+        return self._pieces[-1]
+
+    def forget(self) -> None:
+        """Take all that was done until now as known to everyone, and keep nothing else of what was handed on."""
+        if self._past is None:
+            self._past = np.zeros((self._grid_blocks, self.warps), np.int32)
+        self._past[self._is_begun] = _LAST
+        self._past[self.blocks] = self.now
+        self._knowledge = self._holdings = None
+        for pieces in self._pieces:
+            pieces[:] = 0
+        self.tick()
 
     def meet_all(self) -> None:
         """All threads of all blocks wait for each other: ``bar.sync 0``."""
@@ -115,7 +137,7 @@ class BlockOrder:
         np.maximum(self._told[:, number], told, out=self._told[:, number])
         if pieces is not None:
             if self._told_pieces is None:
-                self._told_pieces = np.zeros(self._told.shape[:2], np.int64)
+                self._told_pieces = self.no_pieces(self._told.shape[:2])
             self._told_pieces[:, number] = self.knowledge.join(self._told_pieces[:, number], pieces)
 
     def tell(
@@ -247,11 +269,13 @@ class BlockOrder:
     @property
     def knows_lanes(self) -> bool:
         """Whether any lane may know what not all of its warp do."""
-        return self.lane_order is not None or self._holdings is not None
+        return self.lane_order is not None or self._holdings is not None or self._past is not None
 
     def lanes_know(self, at: At, threads: NDArray[np.int64], times: NDArray[np.int64]) -> _Mask:
         """Tell which accesses lanes know of: those of threads of the launch, at times."""
         found = np.zeros(len(threads), np.bool_)
+        if self._past is not None:
+            found |= times <= self._past.reshape(-1)[threads >> 5]
         if self.lane_order is not None:
             g, w, lane = at
             same = threads >> 5 == self.blocks[g] * self.warps + w

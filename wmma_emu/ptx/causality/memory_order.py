@@ -18,6 +18,10 @@ __all__ = ["MemoryOrder"]
 _NEAR, _FAR = 0, 1
 """Fences of any scope, and those whose scope reaches beyond the block."""
 
+MOST_KEPT = 1 << 22
+"""Facts, links and pieces that are kept, of some 30 bytes each: a launch in which more is released forgets them, and
+takes what came before as ordered."""
+
 _WORD_BITS = 2
 """A word is four bytes: what is released there is found by whoever reads any of them."""
 
@@ -75,6 +79,16 @@ class MemoryOrder(BlockOrder):
             if ordering.wide:
                 self._fenced[_FAR][at] = facts
             self.tick(np.asarray(who.any(axis=-1)))
+            self._forget_if_much()
+
+    def forget(self) -> None:
+        """Take all that was done until now as known to everyone, and keep nothing else of what was handed on."""
+        super().forget()
+        self._fenced, self._words = None, {}
+
+    def _forget_if_much(self) -> None:
+        if self._knowledge is not None and self._knowledge.count > MOST_KEPT:
+            self.forget()
 
     def before_write(self, who: NDArray[np.bool_]) -> None:
         """Let the time of threads go on before a strong write, so that it is alone at its own."""
@@ -109,6 +123,7 @@ class MemoryOrder(BlockOrder):
         for done in self._operations(at, positions, size, ordering):
             self.words[space].write(done)
         self.tick(_of_warps(at, self.now.shape))
+        self._forget_if_much()
 
     def updated(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
         """Let threads, in this order, find what was released and release themselves, by atomic operations."""
@@ -119,6 +134,7 @@ class MemoryOrder(BlockOrder):
             if ordering.reads:
                 self._found(at, found, ordering)
         self.tick(_of_warps(at, self.now.shape))
+        self._forget_if_much()
 
     def told_at_fences(self, who: NDArray[np.bool_]) -> NDArray[np.int64] | None:
         """What threads knew at their last fences, a piece for each block, (G,); None where there was none."""
