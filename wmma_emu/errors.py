@@ -16,6 +16,7 @@ __all__ = [
     "KernelFindingsError",
     "KernelFindingsWarning",
     "LaunchLimitError",
+    "MemoryLimitError",
     "OutOfBoundsError",
     "ScheduleDependenceError",
     "UnmodelledArithmeticError",
@@ -62,6 +63,10 @@ class BackendUnavailableError(WmmaEmuError, ImportError):
 
 class LaunchLimitError(WmmaEmuError, RuntimeError):
     """A kernel that takes more steps, time or memory than its launch allows."""
+
+
+class MemoryLimitError(WmmaEmuError, MemoryError):
+    """Arrays that take more memory than this machine has."""
 
 
 class CompilationError(WmmaEmuError, ValueError):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Every wrong use is one line on standard error, exit status 2, and no file."""
 
+import errno
 import os
 import pickle
+import re
 
 import ml_dtypes
 import numpy as np
@@ -314,3 +316,26 @@ def test_memory_that_the_library_lacks_is_one_line_and_status_two(run, here, mon
     assert (status, out) == (2, "") and err.count("\n") == 1
     assert err.startswith("wmma-emu: error: not enough memory") and err.rstrip("\n").isprintable()
     assert sorted(os.listdir()) == ["a.npy", "b.npy"]
+
+
+@pytest.mark.parametrize("limit", [64, 4096])
+def test_a_disk_that_is_full_is_said_in_the_systems_words_and_leaves_no_part_of_a_file(run, here, limit):
+    resource = pytest.importorskip("resource")
+    np.save("a.npy", np.ones((64, 64), np.float16))
+    before, limits = sorted(os.listdir()), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limits[1]))  # what can be made to fail as a full disk does
+    try:
+        found = run("gemm", "a.npy", "a.npy", "-o", "d.npy")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert found == (2, "", f"wmma-emu: error: d.npy: {os.strerror(errno.EFBIG)}\n")
+    assert sorted(os.listdir()) == before
+
+
+def test_memory_that_no_machine_has_is_one_line_with_the_limit(run, here, monkeypatch):
+    monkeypatch.setattr("wmma_emu.formats.room.memory_of_machine", lambda: 16)
+    status, out, err = run("gemm", "a.npy", "b.npy", "-o", "d.npy")
+    assert (status, out) == (2, "") and "not enough memory" not in err
+    assert re.fullmatch(
+        r"wmma-emu: error: D of shape \(.*\) takes 1 GiB, and this machine has .* take a part .*\n", err
+    )

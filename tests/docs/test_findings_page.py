@@ -14,7 +14,7 @@ from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES
 
 PAGE = (Path(__file__).parents[2] / "docs/explanation/findings.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"<!-- found: (\w+) -->\n```text\n(.*?)```", PAGE, re.DOTALL)
-UNPLANTED = {"partly uninitialised", "race of equal bytes"}
+UNPLANTED = {"race of equal bytes", "race within a warp", "lanes store to one place"}
 """Kinds without an example of their own."""
 HOPPER = PLANTED["result_without_a_wait"]
 
@@ -79,30 +79,35 @@ def test_barriers_are_judged_as_the_page_says_that_the_sanitizer_does(kernel):
 SHARED = """.shared .align 4 .b32 tile[64]; mov.u32 %r5, tile; shl.b32 %r6, %r0, 2; add.u32 %r7, %r5, %r6;
     xor.b32 %r8, %r6, {other}; add.u32 %r8, %r5, %r8;"""
 EXCHANGE = "st.shared.u32 [%r7], %r0; {between} ld.shared.u32 %r9, [%r8];" + put("%r9")
-# Warp 1 comes to one atomic, then warp 0 to another one.
-LATER = """setp.lt.u32 %p1, %r0, 32; @%p1 bra FIRST; atom.global.add.u32 %r11, [%rd2], 1; bra.uni END;
-    FIRST: atom.global.add.u32 %r11, [%rd2+4], 1;"""
 
 
-def test_lanes_of_one_warp_do_not_race():
+def test_lanes_of_one_warp_race_less_than_two_warps_do():
     body = SHARED.format(other=4) + EXCHANGE.format(between="")
-    assert not launch(body + "ret;", numbers(), block=32).findings
+    (finding,) = launch(body + "ret;", numbers(), block=32).findings
+    assert (finding.kind, finding.severity) == ("race within a warp", "warning")
+    assert not launch(body.replace("ld.shared", "bar.warp.sync -1; ld.shared") + "ret;", numbers(), block=32).findings
     beyond = SHARED.format(other=128) + EXCHANGE.format(between="")
     assert [x.kind for x in launch(beyond + "ret;", numbers(64), block=64).findings] == ["race"]
 
 
-def test_atomics_of_a_kernel_with_fences_order_what_has_nothing_to_do_with_them():
-    def kinds(between):
-        body = SHARED.format(other=128) + EXCHANGE.format(between=between) + "END: ret;"
+def test_atomics_order_what_they_release_to_those_who_acquire_it():
+    # Warp 0 stores, and comes to an atomic; warp 1 waits for it, and loads.
+    def kinds(before, behind, offset=0):
+        body = f"""{SHARED.format(other=128)} setp.gt.u32 %p1, %r0, 31; @%p1 bra OTHER; st.shared.u32 [%r7], %r0;
+            bar.warp.sync -1; {before} atom.global.add.u32 %r11, [%rd2], 1; ret;
+            OTHER: atom.global.add.u32 %r11, [%rd2+{offset}], 0; setp.lt.u32 %p2, %r11, {0 if offset else 32};
+            @%p2 bra OTHER; {behind} ld.shared.u32 %r9, [%r8];{put("%r9")} ret;"""
         return [x.kind for x in launch(body, numbers(64), numbers(2), block=64).findings]
 
-    assert kinds(LATER) == ["race"]
-    assert kinds("membar.gl;" + LATER) == []
-    assert kinds(LATER.replace("atom", "atom.acq_rel.gpu")) == []
+    assert kinds("", "") == ["race"]
+    assert kinds("membar.gl;", "") == ["race"]
+    assert kinds("membar.gl;", "membar.gl;") == []
+    assert kinds("membar.gl;", "membar.gl;", offset=4) == ["race"]
 
 
-def test_threads_do_not_race_on_global_memory():
-    assert not launch("st.global.u32 [%rd1], %r0; ret;", numbers(1), grid=2, block=64).findings
+def test_threads_race_on_global_memory():
+    report = launch("st.global.u32 [%rd1], %r0; ret;", numbers(1), grid=2, block=64)
+    assert [x.kind for x in report.findings] == ["race"]
 
 
 @pytest.mark.parametrize("fence", [r"wgmma\.fence\.sync\.aligned;", r"fence\.proxy\.async[^;]*;"])

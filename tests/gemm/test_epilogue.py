@@ -158,6 +158,11 @@ def test_an_epilogue_takes_batches_and_broadcasts():
         ({"alpha": "2"}, we.UnsupportedInstructionError, "alpha='2' is no number"),
         ({"alpha": np.ones(3)}, we.UnsupportedInstructionError, "is no number; one Python or NumPy number is taken"),
         ({"alpha": True}, we.UnsupportedInstructionError, "alpha=True is no number"),
+        (
+            {"alpha": np.timedelta64(1, "s")},
+            we.UnsupportedInstructionError,
+            r"alpha=np\.timedelta64\(1,'s'\) is no num",
+        ),
         ({"bias": np.ones(3, np.float32)}, we.FragmentMismatchError, r"bias has shape \(3,\).*\(2,\)"),
         ({"bias": np.ones((2, 1), np.float32)}, we.FragmentMismatchError, r"bias has shape \(2, 1\).*\(2,\)"),
         ({"bias": np.ones(2)}, we.FragmentMismatchError, "bias is an array of float64; the epilogue computes in f32"),

@@ -27,6 +27,9 @@ Progress = Callable[[float], None]
 BlockEngine = Callable[[DotProduct, Bits, Bits, Bits, Bits, Progress | None], None]
 """From a block's a, b, c to its d, which is written; shapes (batch, m, k), (batch, k, n), (batch, m, n)."""
 
+_MOST_THREADS = 256
+"""More than a machine has cores gain nothing, and systems refuse some thousands."""
+
 _WORTH_A_THREAD = 1 << 22
 """Multiply-adds of a block, at the least: some milliseconds, against the 0.1 ms that a thread takes to begin."""
 
@@ -55,7 +58,7 @@ def available_cores() -> int:
 
 
 def thread_count(threads: int | None) -> int:
-    """Check a number of threads; None is every core.
+    """Check a number of threads; None is every core. No more are ever started than `_MOST_THREADS`.
 
     Raises
     ------
@@ -64,8 +67,8 @@ def thread_count(threads: int | None) -> int:
 
     Examples
     --------
-    >>> thread_count(3)
-    3
+    >>> thread_count(3), thread_count(10**9)
+    (3, 256)
     """
     if threads is None:
         return available_cores()
@@ -74,7 +77,7 @@ def thread_count(threads: int | None) -> int:
         raise UnsupportedInstructionError(
             f"threads={shorten(threads)} is no number of threads; give 1 or more, or leave it out"
         )
-    return count
+    return min(count, _MOST_THREADS)
 
 
 def multiply_blocks(

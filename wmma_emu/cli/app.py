@@ -64,7 +64,7 @@ def _run_command(argv: Sequence[str]) -> int:
 def _fail(error: Exception) -> int:
     text = str(error).replace("scale_a and scale_b are missing", "--scale-a and --scale-b are missing")
     text = _KEYWORD.sub(lambda found: f"--{found[1].replace('_', '-')} ", text)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and not isinstance(error, WmmaEmuError):
         text = f"not enough memory; multiply smaller matrices ({text})" if text else "not enough memory"
     elif isinstance(error, OSError) and not isinstance(error, WmmaEmuError):
         what = error.filename if error.filename is not None else "standard output"

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -178,7 +179,8 @@ def write_matrix(path: str, matrix: NDArray[Any]) -> None:
     UsageError
         If the system refuses; then nothing is left behind.
     """
-    _write(path, lambda file: np.save(file, matrix, allow_pickle=False))
+    # A file that NumPy knows it writes itself, and then it says of a full disk only how much of the matrix there is.
+    _write(path, lambda file: np.save(SimpleNamespace(write=file.write), matrix, allow_pickle=False))
 
 
 def write_text(path: str, text: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import FragmentMismatchError, WmmaEmuError, shorten
+from wmma_emu.formats.room import require_room
 
 __all__ = ["MAX_AXES", "as_numpy", "integer_of"]
 
@@ -63,6 +64,7 @@ def as_numpy(array: object, name: str = "A") -> tuple[NDArray[Any], str | None]:
             f"{name} has {given.ndim} axes; at most {MAX_AXES} are taken: reshape the leading ones into one"
         )
     if not given.dtype.isnative:
+        require_room(given.shape, given.dtype.itemsize, name)
         given = given.astype(given.dtype.newbyteorder("="))
     return given, format_name
 

@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.formats.room import require_room
 from wmma_emu.formats.rounding import Bits, Int64s, round_pack
 from wmma_emu.formats.spec import Format, Overflow, Rounding
 from wmma_emu.formats.table import format_of
 
 __all__ = ["Bits", "Int64s", "UnpackedArray", "decode", "encode", "round_pack", "unpack", "with_specials"]
+
+_WIDE = 8
+"""Bytes of each of the integers that an element is taken apart into."""
 
 _NUMPY_FLOATS = {np.float64: format_of("f64"), np.float32: format_of("f32"), np.float16: format_of("f16")}
 
@@ -112,6 +116,7 @@ def _require_patterns(bits: object, fmt: Format) -> None:
             f"{fmt} patterns are unsigned integers of NumPy, such as {fmt.storage}, not {given}; "
             "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
         )
+    require_room(bits.shape, _WIDE, "an array of patterns")
 
 
 def _as_floats(values: ArrayLike) -> NDArray[Any]:
@@ -121,6 +126,7 @@ def _as_floats(values: ArrayLike) -> NDArray[Any]:
         raise FragmentMismatchError(f"values that are no array: {shorten(error, str)}") from None
     if isinstance(values, np.ma.MaskedArray):
         raise FragmentMismatchError("a masked array has elements without a value; pass values.filled(...)")
+    require_room(given.shape, _WIDE, "an array of values")
     return given
 
 

@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.packing import unpack_axis
+from wmma_emu.formats.room import require_room
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import Format
 from wmma_emu.formats.table import FORMATS, format_of
@@ -119,6 +120,8 @@ def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int 
     ------
     FragmentMismatchError
         For any other dtype, raw bits that the format does not have, or what is no array.
+    MemoryLimitError
+        For more elements than this machine can hold.
 
     Examples
     --------
@@ -129,6 +132,7 @@ def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int 
     """
     fmt = format_of(fmt)
     given, format_name = as_numpy(array, name)
+    require_room(given.shape, fmt.storage.itemsize, name)
     dtype = given.dtype if format_name is None else _DTYPES[format_name]
     if packed_axis is not None and fmt.bits in (1, 4) and dtype == np.uint8:
         return unpack_axis(given, fmt, packed_axis, name)

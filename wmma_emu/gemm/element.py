@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["explain_element", "resolve_product"]
 
+_LONGEST = 1 << 20
+"""Columns of A that are explained: some thousand bytes for each of them."""
+
 
 def explain_element(
     ins: Bound | Instruction | str | None,
@@ -46,6 +49,11 @@ def explain_element(
     plain = without_tensor_scales(taken_apart(A, B, scale_a, scale_b), "explain")
     x, y = _matrix(plain.a, "A"), _matrix(plain.b, "B")
     row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])
+    if x.shape[1] > _LONGEST:
+        raise FragmentMismatchError(
+            f"A has {x.shape[1]} columns: an explanation keeps every step, of at most {_LONGEST} k; explain a part of "
+            "them, with what the others give as C"
+        )
     name, chip, product, instruction = resolve_product(
         ins, plain.a, plain.b, arch, lowering, a_format, b_format, model, plain.scale_a, plain.scale_b
     )

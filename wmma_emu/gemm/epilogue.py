@@ -174,7 +174,7 @@ def _factor(name: str, given: object, compute: Format) -> int | None:
             )
         return value & 0xFFFF_FFFF
     number = given.item() if isinstance(given, np.ndarray) and given.ndim == 0 else given
-    if isinstance(number, bool) or not isinstance(number, numbers.Real):
+    if isinstance(number, bool | np.timedelta64) or not isinstance(number, numbers.Real):
         raise UnsupportedInstructionError(f"{name}={shorten(given)} is no number; one Python or NumPy number is taken")
     try:
         value64 = float(number)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Matrices of any size, as a kernel multiplies them: instructions over k, an order of accumulation, an epilogue."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from math import prod
@@ -15,6 +14,7 @@ from wmma_emu.display import progress_bar
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
+from wmma_emu.formats.room import require_room
 from wmma_emu.gemm.accumulation import Accumulation, Parts
 from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.dask_arrays import check_known, gemm_dask, is_dask
@@ -88,13 +88,14 @@ def gemm(
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
         All give the same bits.
     threads : int, optional
-        The most threads that are used; by default every core, or as many as the engine gains from. Where integers, and
-        sums that lose nothing, go through NumPy's BLAS, they are kept to it by threadpoolctl (extra ``fast``); without
-        that, BLAS has as many as it is set to.
+        The most threads that are used, never more than 256; by default every core, or as many as the engine gains from.
+        Where integers, and sums that lose nothing, go through NumPy's BLAS, they are kept to it by threadpoolctl (extra
+        ``fast``); without that, BLAS has as many as it is set to.
     k_order : KOrder, optional
         Tiles, split-K, stream-K, promotion to float32. A plain loop by default.
     alpha, beta : float, optional
-        Numbers, rounded once to the epilogue's format (from float64). A beta of 0 reads no C.
+        Numbers, rounded once to the epilogue's format (from float64): beyond its largest to infinity. A beta of 0 reads
+        no C.
     bias : array, shape (N,), optional
         One number for each column of D, added to every row; formats as of C with ``beta``.
     like : str, optional
@@ -331,7 +332,7 @@ def _by_panels(
 ) -> NDArray[Any]:
     product, step, k = accumulation.product, accumulation.step, a.shape[-1]
     item = format_of(accumulation.result_format).storage.itemsize
-    _check_size(shape, max(item, epilogue.result.storage.itemsize))
+    require_room(shape, max(item, epilogue.result.storage.itemsize), "D")
     widest = max(product.a.storage.itemsize, product.b.storage.itemsize)
     size = panel_size(shape, k, step, item, widest, accumulation.is_sparse)
     d = np.empty(shape, dtype_of(epilogue.result))
@@ -379,8 +380,3 @@ def _result_format(product: DotProduct, out_dtype: DTypeLike | None, is_scaled: 
             f"use {'float32' if is_scaled else dtype_of(product.d)}, or a floating-point dtype of NumPy or ml_dtypes"
         )
     return fmt
-
-
-def _check_size(shape: tuple[int, ...], item_bytes: int) -> None:
-    if prod(shape) * item_bytes > sys.maxsize:
-        raise FragmentMismatchError(f"D would have shape {shape}, more than any memory holds")

@@ -31,6 +31,7 @@
 (array([  0.,   2., 198.], dtype=float32), ())
 """
 
+from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, empty
 from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, Finding, Kind
 from wmma_emu.ptx.launch.explain import Explanation, KernelExplanation
 from wmma_emu.ptx.launch.kernel import Kernel, Launch
@@ -48,6 +49,7 @@ __all__ = [
     "CHECKS",
     "KINDS",
     "SEVERITIES",
+    "EmptyArray",
     "Explanation",
     "Finding",
     "Kernel",
@@ -66,6 +68,7 @@ __all__ = [
     "Struct",
     "TritonModule",
     "TritonTensor",
+    "empty",
     "raw",
     "silence",
 ]

@@ -59,8 +59,18 @@ KINDS = {
         "a GPU stops the kernel, or an array changes that was said to be an input", "memory",
     ),
     "race": Kind(
-        "two warps access the same shared memory, one of them writes, and no barrier is between", "error",
+        "threads of different warps access the same bytes, one of them writes, and nothing orders the two", "error",
         "which of them comes first is left open, and the result with it", "races",
+    ),
+    "race within a warp": Kind(
+        "lanes of one warp access the same bytes, one of them writes, and no __syncwarp() is between", "warning",
+        "PTX orders nothing here; chips execute lanes of a warp that go the same way in step, and compute-sanitizer's "
+        "racecheck calls it a warning", "races",
+    ),
+    "lanes store to one place": Kind(
+        "lanes of one warp store different bytes to one place in one instruction", "warning",
+        "PTX leaves open which of them stays; an NVIDIA H200 keeps the one of the lowest lane of the last 128 bytes, "
+        "always (2026-11-23)", "races",
     ),
     "race of equal bytes": Kind(
         "threads store the same bytes to the same place, and nothing orders the stores", "note",
@@ -131,6 +141,12 @@ class Finding:
         return f"{self.kind}: {where}{who}: {self.message}{more}\n    {self.text}"
 
 
+_LESSER = {
+    "race within a warp": "race", "lanes store to one place": "race", "race of equal bytes": "race",
+}  # fmt: skip
+"""Kinds that say nothing more where a line has the other one."""
+
+
 class Findings:
     """The findings of a launch, in the order in which they were met; of the kinds that ``checks`` look for alone."""
 
@@ -167,6 +183,12 @@ class Findings:
             kind, text, instruction.line, self._program.text(instruction.line), instruction.source, block, thread,
             address, count,
         )  # fmt: skip
+
+    def leave_lesser_out(self) -> None:
+        """Leave out what is less than another finding of the same line, and comes from the same cause."""
+        for kind, line in [x for x in self._found if x[0] in _LESSER]:
+            if (_LESSER[kind], line) in self._found:
+                del self._found[kind, line]
 
     def clear(self) -> None:
         """Forget all of them: the launch begins anew."""

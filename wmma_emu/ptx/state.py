@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where a chunk of blocks stands: the registers of all its threads, its memory, its causality order, what was found."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -11,6 +11,8 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.constants import constant
+from wmma_emu.ptx.definedness.registers import UndefinedRegisters
+from wmma_emu.ptx.definedness.undefined import Undefined, all_bits, cast, stacked
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.program.program import (
@@ -106,11 +108,8 @@ class State:
         registers = (*program.registers, carry_of(program))
         self.values: list[Array | None] = [None] * len(registers)
         self.unwritten = [fill.register(dtype_of_bits(bits_of_type(r.type)), self.shape) for r in registers]
-        self._names = [r.name for r in registers]
-        self._follows = "undefined" in checks
-        unwritten = registers if self._follows else ()
-        self._undefined: dict[int, NDArray[np.bool_]] = {r.index: np.ones((1, 1, 1), np.bool_) for r in unwritten}
-        self.watched: set[int] = set(self._undefined)
+        self._undefined = UndefinedRegisters([x.dtype for x in self.unwritten], memory.origins, "undefined" in checks)
+        self.watched = self._undefined.watched
         self.pending: Pending | None = None
         self.steps = 0
         self.output: list[str] = []
@@ -139,19 +138,19 @@ class State:
         return value if value.dtype == dtype else value.astype(dtype)
 
     def write(
-        self, register: Register | None, value: Array, active: Active, undefined: NDArray[np.bool_] | None = None
+        self, register: Register | None, value: Array, active: Active, undefined: Undefined | None = None
     ) -> None:
         """Write a register of the active threads; the sink takes nothing.
 
         A value narrower than the register is extended with zeros, a wider one loses its upper bits. ``undefined`` says
-        in which threads the value is made of what nobody wrote.
+        which bits of the value are made of what nobody wrote.
         """
         if register is None:
             return
         dtype = self.unwritten[register.index].dtype
         self.put(register.index, value if value.dtype == dtype else value.astype(dtype), active, undefined)
 
-    def put(self, index: int, value: Array, active: Active, undefined: NDArray[np.bool_] | None = None) -> None:
+    def put(self, index: int, value: Array, active: Active, undefined: Undefined | None = None) -> None:
         """`write` to a register by its index, of a value of its width."""
         if active is self.live:
             active = None
@@ -159,33 +158,24 @@ class State:
             old = self.values[index]
             value = np.where(active, value, self.unwritten[index] if old is None else old)
         self.values[index] = value
-        if self._follows and (undefined is not None or index in self.watched):
-            self._note_undefined(index, active, undefined)
+        if undefined is not None or index in self.watched:
+            self._undefined.write(index, active, cast(undefined, self.unwritten[index].dtype), self.live)
 
-    def _note_undefined(self, index: int, active: Active, undefined: NDArray[np.bool_] | None) -> None:
-        """Keep where a register that was just written holds what nobody wrote."""
-        now: Any = np.False_ if undefined is None else undefined
-        if active is not None:
-            now = np.where(active, now, self._undefined.get(index, np.False_))
-        if (now & self.live).any():
-            self._undefined[index] = now
-            self.watched.add(index)
-        else:
-            self._undefined.pop(index, None)
-            self.watched.discard(index)
+    def undefined_in(self, operand: object, dtype: "np.dtype[Any]", active: Active = None) -> Undefined | None:
+        """Give the undefined bits of what `read` gives of an operand, if any active thread has some."""
+        index = registers_of(operand)
+        if len(index) != 1 or index[0] not in self.watched:
+            return None
+        return cast(self._undefined.among(index[0], self.live if active is None else active), dtype)
 
-    def undefined(self, registers: tuple[int, ...]) -> NDArray[np.bool_] | None:
-        """Where any of these registers (their indices) holds what nobody wrote; None where all are defined."""
-        found: NDArray[np.bool_] | None = None
-        for i in registers:
-            mask = self._undefined.get(i)
-            if mask is not None:
-                found = mask if found is None else found | mask
-        return found
+    def undefined_of(self, operands: Sequence[object], dtype: "np.dtype[Any]", active: Active) -> Undefined | None:
+        """Give the undefined bits of several operands side by side, (number, ...), if any active thread has some."""
+        return stacked([self.undefined_in(x, dtype, active) for x in operands], dtype)
 
-    def undefined_of(self, operand: object) -> NDArray[np.bool_] | None:
-        """`undefined` of whatever registers an operand reads."""
-        return self.undefined(registers_of(operand))
+    def lose(self, index: int, who: NDArray[np.bool_], origin: Array) -> None:
+        """Say that nobody knows what a register holds in some threads."""
+        every = np.full((1, 1, 1), all_bits(self.unwritten[index].dtype))
+        self._undefined.write(index, who, Undefined(every, origin), self.live)
 
     def require_arrived(self, instruction: Instruction, registers: tuple[int, ...], active: Active) -> None:
         """Note a finding if one of these registers waits for an asynchronous product."""
@@ -199,17 +189,19 @@ class State:
             return
         self.require_arrived(instruction, registers, active)
         for i in registers:
-            mask = self._undefined.get(i)
-            used = None if mask is None else mask & (self.live if active is None else active)
-            if used is None or not used.any():
+            who = self.live if active is None else active
+            found = self._undefined.among(i, who)
+            if found is None:
                 continue
-            block, thread, count = self.threads.first(used)
-            name = self._names[i]
-            self.findings.add(
-                "uninitialised", instruction, f"{what} is made of {name}, which holds what nobody wrote",
-                block=block, thread=thread, count=count,
-            )  # fmt: skip
-            self._note_undefined(i, np.broadcast_to(used, self.shape), None)  # said once
+            used = (found.bits != 0) & who
+            self.memory.reporter.undefined(instruction, found, used, what)
+            self._undefined.write(i, np.broadcast_to(used, self.shape), None, self.live)  # said once
+
+    def require_written(self, instruction: Instruction, undefined: Undefined | None, active: Active, what: str) -> None:
+        """Note a finding if active threads use as ``what`` a value of memory that nobody wrote."""
+        if undefined is not None:
+            used = (undefined.bits != 0) & (self.live if active is None else active)
+            self.memory.reporter.undefined(instruction, undefined, used, what)
 
     def warps(self, active: Active) -> Warps:
         """The warps that execute an instruction together."""

@@ -13,6 +13,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.room import require_room
 from wmma_emu.instructions.spec import Container, Instruction, Operand
 from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.warp.containers import pack_containers, unpack_containers
@@ -161,6 +162,7 @@ class BoundOperand:
     def checked_registers(self, registers: NDArray[Any], name: str = "registers") -> NDArray[Any]:
         """Refuse what are no registers of this operand."""
         registers, _ = as_numpy(registers, name)
+        require_room(registers.shape, registers.dtype.itemsize, name)
         self._check_registers(registers)
         return registers
 

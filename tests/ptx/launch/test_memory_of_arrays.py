@@ -121,6 +121,9 @@ def test_raw_memory_has_every_element_at_its_strides(order, steps):
         assert found.memory[at : at + 2].view(np.uint16)[0] == view[index]
 
 
+_LONG = pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="the host's long double is a double here")
+
+
 @pytest.mark.parametrize(("array", "message"), [
     (np.array(["a", "bc"]), r"an array of text \(<U2, shape \(2,\)\), which no kernel reads: pass its bytes"),
     (np.array([b"a"]), "an array of text"),
@@ -130,6 +133,11 @@ def test_raw_memory_has_every_element_at_its_strides(order, steps):
     (np.zeros(2, [("a", "O")]), "an array of Python objects"),
     (np.zeros(2, "V4"), r"an array of bytes without a type .* x\.view\(np\.uint32\)"),
     (np.zeros(2, "V3"), r"x\.view\(np\.uint8\)"),
+    (np.zeros(2, [("a", "f4"), ("b", "U3")]), "an array of text"),
+    (np.zeros(2, [("a", "f4"), ("b", [("c", "M8[s]", (2, 2))])]), "an array of dates"),
+    (np.zeros(2, [("a", "V4")]), "an array of bytes without a type"),
+    pytest.param(np.zeros(2, np.longdouble), r"the host's long double .* pass x\.astype\(np\.float64\)", marks=_LONG),
+    pytest.param(np.zeros(2, np.clongdouble), r"long double .* pass x\.astype\(np\.complex128\)", marks=_LONG),
 ])  # fmt: skip
 def test_arrays_that_are_no_numbers_are_refused(array, message):
     with pytest.raises(FragmentMismatchError, match=message):
@@ -143,6 +151,11 @@ def test_arrays_that_are_no_numbers_are_refused(array, message):
 def test_raw_takes_arrays_of_plain_bytes(given, message):
     with pytest.raises(FragmentMismatchError, match=message):
         we.ptx.raw(given)
+
+
+def test_structures_of_numbers_are_arrays():
+    pairs = np.array([(1, 2), (3, 4)], [("a", "i4"), ("b", "i4", (1,))])
+    assert copied(pairs, 4, 4) == [1, 2, 3, 4]
 
 
 def test_text_and_dates_are_bytes_to_those_who_say_so():

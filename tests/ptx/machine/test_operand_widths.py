@@ -22,6 +22,9 @@ def test_a_register_of_another_width_is_refused(instruction, said):
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("instruction", ["cvt.u16.u32 %r2, %r0;", "cvt.s64.s8 %rd5, %r0;", "add.s64 %rd4, %rd1, %rd0;\nst.global.u8 [%rd4], %r0;"])
+@pytest.mark.parametrize(
+    "instruction",
+    ["cvt.u16.u32 %r2, %r0;", "cvt.s64.s8 %rd5, %r0;", "add.s64 %rd4, %rd1, %rd0;\nst.global.u8 [%rd4], %r0;"],
+)
 def test_conversions_and_stores_take_wider_ones(instruction):
     assert not launch(instruction, numbers()).findings

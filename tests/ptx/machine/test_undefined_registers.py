@@ -17,10 +17,21 @@ def found(report):
         ("add.u32 %r2, %r9, 1;\nmov.u32 %r3, %r2;\nst.global.u32 [%rd1], %r3;", "st.global.u32 [%rd1], %r3;"),
         ("ld.global.u32 %r2, [%rd9];", "ld.global.u32 %r2, [%rd9];"),
         ("setp.eq.u32 %p1, %r9, 0;\n@%p1 bra L;\nL: ret;", "@%p1 bra L;"),
-        ("@%p3 mov.u32 %r2, 1;", "@%p3 mov.u32 %r2, 1;"),
+        ("setp.eq.u32 %p1, %r9, 0;\n@%p1 bra L;\nst.global.u32 [%rd1], 1;\nL: ret;", "@%p1 bra L;"),
+        ("@%p3 st.global.u32 [%rd1], 1;", "@%p3 st.global.u32 [%rd1], 1;"),
+        ("@%p3 mov.u32 %r0, 1;\nst.global.u32 [%rd1], %r0;", "st.global.u32 [%rd1], %r0;"),
         ("bar.sync %r9;", "bar.sync %r9;"),
     ],
-    ids=["stored", "stored later", "an address", "a branch", "a guard", "a barrier"],
+    ids=[
+        "stored",
+        "stored later",
+        "an address",
+        "a branch",
+        "a branch around a store",
+        "a guard",
+        "a choice",
+        "a barrier",
+    ],
 )
 def test_use_of_what_nobody_wrote_is_reported(body, text):
     assert ("uninitialised", text) in found(launch(body, numbers()))
@@ -44,9 +55,22 @@ def test_only_threads_that_did_not_write_are_counted():
         "setp.lt.u32 %p1, %r0, 12;\n@%p1 setp.eq.u32 %p2, %r0, 3;\nand.pred %p3, %p1, %p2;\n@%p3 bra L;\nL: ret;",
         "setp.lt.u32 %p1, %r0, 12;\n@!%p1 setp.eq.u32 %p2, %r0, 3;\nor.pred %p3, %p1, %p2;\n@%p3 bra L;\nL: ret;",
         "mov.u32 %r9, %r8;\nadd.u32 %r9, %r9, 2;",
+        "@%p3 mov.u32 %r2, 1;",
+        "@%p3 bra L;\nadd.u32 %r2, %r0, 1;\nL: " + put("%r0"),
+        "mov.u32 %r2, 0;\n@%p3 bra E;\nadd.u32 %r2, %r0, 1;\nbra.uni L;\nE: add.u32 %r2, %r0, 2;\n"
+        "L: setp.lt.u32 %p1, %r0, 99;\nselp.u32 %r2, %r0, %r2, %p1;\n" + put("%r2"),
         "setp.lt.u32 %p1, %r0, 12;\n@%p1 mov.u32 %r9, 4;\n@%p1 st.global.u32 [%rd1], %r9;",
     ],
-    ids=["not chosen", "and.pred decided", "or.pred decided", "never used", "used where written"],
+    ids=[
+        "not chosen",
+        "and.pred decided",
+        "or.pred decided",
+        "never used",
+        "a choice that nobody uses",
+        "a branch around a sum",
+        "two ways that meet",
+        "used where written",
+    ],
 )
 def test_what_is_not_used_is_not_reported(body):
     assert not launch(body, numbers()).findings

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, RACE
 from wmma_emu.ptx.memory.races.touch import BLOCK, SYSTEM, VOLATILE, WEAK
 
 LANES = 32
@@ -19,7 +20,7 @@ class Knowledge:
     def __init__(self, blocks: int, warps: int) -> None:
         self.warps, self.count = warps, blocks * warps * LANES
         self.bits = max((self.count - 1).bit_length(), 1)
-        self.time = np.ones(self.count, np.int64)
+        self.times = np.ones(self.count, np.int64)
         self.knows = np.zeros((self.count, self.count), np.int64)
         self.changes = 0
 
@@ -31,7 +32,7 @@ class Knowledge:
 
     @property
     def now(self) -> np.ndarray:
-        return self.time[self.mine].max(axis=-1).astype(np.int32)
+        return self.times[self.mine].max(axis=-1).astype(np.int32)
 
     @property
     def known(self) -> np.ndarray:
@@ -43,7 +44,7 @@ class Knowledge:
         return np.minimum(by_lanes.min(axis=(-1, -2)), self.now[:, None, :]).astype(np.int32)
 
     def stamps(self, active: object = None) -> np.ndarray:
-        return (self.time[self.mine] << self.bits | self.mine).astype(np.uint32)
+        return (self.times[self.mine] << self.bits | self.mine).astype(np.uint32)
 
     def unordered(self, stamps: np.ndarray) -> np.ndarray:
         full = np.broadcast_to(stamps, np.broadcast_shapes(stamps.shape, self.shape))
@@ -60,6 +61,9 @@ class Knowledge:
     def threads_of(self, stamps: np.ndarray) -> np.ndarray:
         return (stamps & np.uint32((1 << self.bits) - 1)).astype(np.int64)
 
+    def time(self, stamps: np.ndarray) -> np.ndarray:
+        return stamps >> np.uint32(self.bits)
+
     def who(self, stamp: int) -> tuple[int, int, int]:
         thread = stamp & ((1 << self.bits) - 1)
         return thread // LANES // self.warps, thread // LANES % self.warps, thread % LANES
@@ -67,16 +71,16 @@ class Knowledge:
     def meet(self, threads: list[int]) -> None:
         """Threads wait for each other."""
         told = self.knows[threads].max(axis=0)
-        told[threads] = self.time[threads]
+        told[threads] = self.times[threads]
         self.knows[threads] = told
-        self.time[threads] += 1
+        self.times[threads] += 1
         self.changes += 1
 
     def hand_over(self, source: int, target: int) -> None:
         """One thread tells another all that it knows and did."""
         told = self.knows[source].copy()
-        told[source] = self.time[source]
-        self.time[source] += 1
+        told[source] = self.times[source]
+        self.times[source] += 1
         self.knows[target] = np.maximum(self.knows[target], told)
         self.changes += 1
 
@@ -100,11 +104,12 @@ class EveryPair:
     def access(
         self, threads: list[int], positions: list[int], size: int, values: list[bytes], before: bytes, write: bool,
         strength: int,
-    ) -> tuple[set[int], set[int]]:  # fmt: skip
-        """Return the threads that are in a race, and those that are in one of equal bytes alone."""
+    ) -> dict[str, set[int]]:  # fmt: skip
+        """Return the threads that are in a race, by the kind of it; the first of RACE, NEAR or LANES_AT_ONCE, EQUAL."""
         order, size_of_block = self.order, self.order.warps * LANES
-        races, equals = set(), set()
-        for thread, position, value in zip(threads, positions, values, strict=True):
+        found: dict[str, set[int]] = {RACE: set(), NEAR: set(), LANES_AT_ONCE: set(), EQUAL: set()}
+        left = self._left(threads, positions, size, values)
+        for thread, position, value in zip(threads, positions, left, strict=True):
             for i in range(size):
                 for old in self.seen.get(position + i, ()):
                     if not (write or old.write) or old.thread == thread:
@@ -114,28 +119,41 @@ class EveryPair:
                     if not in_conflict(strength, old.strength, thread // size_of_block == old.thread // size_of_block):
                         continue
                     both = write and old.write and max(strength, old.strength) < BLOCK
-                    same = both and value[i] == before[position + i]
-                    (equals if same else races).add(thread)
+                    if both and value[i] == before[position + i]:
+                        found[EQUAL].add(thread)
+                    else:
+                        found[RACE if thread // LANES != old.thread // LANES else NEAR].add(thread)
         if write:
-            self._at_once(threads, positions, size, values, strength, races, equals)
+            self._at_once(threads, positions, values, left, strength, found)
         for thread, position in zip(threads, positions, strict=True):
             for i in range(size):
-                one = One(thread, int(order.time[thread]), write, strength)
+                one = One(thread, int(order.times[thread]), write, strength)
                 self.seen.setdefault(position + i, []).append(one)
-        return races, equals - races
+        return found
 
-    def _at_once(self, threads, positions, size, values, strength, races, equals) -> None:
-        size_of_block = self.order.warps * LANES
+    def _left(self, threads, positions, size, values) -> list[bytes]:
+        """What the warp of each thread leaves at its place: the value of the lowest lane of the last pass."""
+        lanes = min(128 // size, LANES)
+        found = {}
         for thread, position, value in zip(threads, positions, values, strict=True):
-            for other, where, given in zip(threads, positions, values, strict=True):
-                if other == thread or not position < where + size or not where < position + size:
+            key, lane = (thread // LANES, position), thread % LANES
+            order = lane // lanes, -lane
+            if key not in found or found[key][0] < order:
+                found[key] = order, value
+        return [found[t // LANES, p][1] for t, p in zip(threads, positions, strict=True)]
+
+    def _at_once(self, threads, positions, values, left, strength, found) -> None:
+        size_of_block = self.order.warps * LANES
+        for thread, position, value, stays in zip(threads, positions, values, left, strict=True):
+            for other, where, given, other_stays in zip(threads, positions, values, left, strict=True):
+                if other == thread or where != position:
                     continue
                 if not in_conflict(strength, strength, thread // size_of_block == other // size_of_block):
                     continue
-                if given != value or strength >= BLOCK:
-                    races.update((thread, other))
-                elif thread // LANES != other // LANES:
-                    equals.update((thread, other))
+                if thread // LANES == other // LANES:
+                    found[LANES_AT_ONCE].update((thread, other) if value != given else ())
+                else:
+                    found[RACE if stays != other_stays or strength >= BLOCK else EQUAL].update((thread, other))
 
 
 def in_conflict(one: int, other: int, same_block: bool) -> bool:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.ptx.memory.chunks import Chunk, meet, one, warp_mask
+from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.program.program import Symbol
 
 ONES = np.ones((1, 1, 1, 1), np.uint32)
@@ -25,33 +26,38 @@ def only(chunk: Chunk, warp: int):
 
 
 @pytest.mark.parametrize("space", ["shared", "local"])
-def test_a_read_of_what_nobody_wrote_is_found_once(space):
+def test_what_nobody_wrote_is_read_without_a_finding_and_named(space):
     chunk = chunk_of(1)
     values, undefined = chunk.load(space, one(40), line=3)
     assert not values.any()
-    assert undefined is None
-    (finding,) = chunk.found
-    assert (finding.kind, finding.line, finding.count) == ("uninitialised", 3, 32)
-    assert ("(tile + 8)" in finding.message) == (space == "shared")
+    assert (undefined.bits == 0xFFFF_FFFF).all()
+    assert not chunk.found
+    origin = chunk.memory.reporter.origin(int(undefined.origin.flat[0]))
+    tile = " (tile + 8)" if space == "shared" else ""
+    assert origin == f"bytes 0x28 to 0x2b of {space} memory{tile}, which nobody wrote, loaded at line 3"
 
 
-def test_padding_is_no_finding():
+def test_padding_is_undefined_byte_by_byte():
     chunk = chunk_of(1)
     chunk.store("shared", one(40), np.ones((1, 1, 1, 1), np.uint8))
     meet_lanes(chunk)
     chunk.store("local", one(0), np.ones((1, 1, 1, 1), np.uint32))
-    assert chunk.load("shared", one(40))[1] is None
+    assert chunk.load("shared", one(40))[1].bits.ravel().tolist() == [0xFFFF_FF00]
     _, undefined = chunk.load("local", one(0), 8, 2)
-    assert undefined.ravel().tolist() == [False] * 32 + [True] * 32
+    assert undefined.bits.ravel().tolist() == [0xFFFF_FFFF_0000_0000] * 32 + [0xFFFF_FFFF_FFFF_FFFF] * 32
     assert not chunk.found
+
+
+def lost_in(mask, bits=0xFFFF_FFFF):
+    return Undefined(np.where(mask, np.uint32(bits), np.uint32(0)), np.zeros((1, 1, 1), np.uint64))
 
 
 def test_an_undefined_value_stays_undefined_in_memory():
     chunk = chunk_of(1)
     mask = (np.arange(32) < 3).reshape(1, 1, 1, 32)
-    chunk.store("shared", chunk.lanes(), ONES, undefined=mask)
+    chunk.store("shared", chunk.lanes(), ONES, undefined=lost_in(mask, 0x10))
     _, undefined = chunk.load("shared", chunk.lanes())
-    assert (undefined == mask).all()
+    assert (undefined.bits == np.where(mask, 0x10, 0)).all()
     chunk.store("shared", chunk.lanes(), ONES)
     assert chunk.load("shared", chunk.lanes())[1] is None
     assert not chunk.found
@@ -61,7 +67,7 @@ def test_an_undefined_value_in_global_memory_is_a_finding():
     x = np.zeros(32, np.uint32)
     chunk = Chunk(arrays={"x": x})
     mask = (np.arange(32) == 5).reshape(1, 1, 1, 32)
-    chunk.store("global", chunk.lanes(4, chunk.address["x"]), ONES, undefined=mask)
+    chunk.store("global", chunk.lanes(4, chunk.address["x"]), ONES, undefined=lost_in(mask))
     (finding,) = chunk.found
     assert (finding.kind, finding.thread, finding.count) == ("uninitialised", (5, 0, 0), 1)
 
@@ -103,7 +109,7 @@ def test_two_warps_that_write_one_value_to_one_place_are_noted():
     chunk = chunk_of()
     chunk.store("shared", one(64), ONES, line=8)
     assert chunk.kinds() == ["race of equal bytes"]
-    assert "another thread writes the same value there in the same instruction" in chunk.found[0].message
+    assert "; warp 1 writes the same value there in the same instruction" in chunk.found[0].message
     chunk.store("shared", one(64), ONES, only(chunk, 1), line=9)
     chunk.load("shared", one(64), active=only(chunk, 0), line=10)
     assert [(f.kind, f.line) for f in chunk.found[1:]] == [("race of equal bytes", 9), ("race", 10)]
@@ -125,7 +131,7 @@ def test_lanes_of_a_warp_race_if_they_write_different_values_to_one_place():
     meet_lanes(chunk)
     chunk.store("shared", one(64), np.arange(32, dtype=np.uint32).reshape(1, 1, 1, 32), line=7)
     assert chunk.load("shared", one(64))[0].item() == 0
-    assert [(f.kind, f.line, f.count) for f in chunk.found[:1]] == [("race", 7, 32)]
+    assert [(f.kind, f.line, f.count) for f in chunk.found[:1]] == [("lanes store to one place", 7, 32)]
 
 
 def test_what_another_lane_wrote_needs_a_syncwarp():
@@ -137,7 +143,7 @@ def test_what_another_lane_wrote_needs_a_syncwarp():
         chunk.load("shared", chunk.lanes() ^ np.uint64(4), line=line + 1)
         meet_lanes(chunk)
     (finding,) = chunk.found
-    assert (finding.kind, finding.line, finding.count) == ("race", 6, 32)
+    assert (finding.kind, finding.line, finding.count) == ("race within a warp", 6, 32)
     assert "lane 0 of warp 0 reads 4 bytes" in finding.message
     assert "lane 1 wrote there (line 5, st.shared), and no __syncwarp() is between the two" in finding.message
 

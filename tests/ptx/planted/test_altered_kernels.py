@@ -45,7 +45,8 @@ def test_a_kernel_that_lacks_a_line_is_found(name, line, kind):
     text, count = re.subn(line, "", body)
     assert count
     report = launch(head + begin + text, case, case.draw(1))
-    kinds = {x.kind for x in report.findings}
+    # What several warps race for, lanes of one warp may race for too.
+    kinds = {x.kind for x in report.findings} - ({"race within a warp"} if kind == "race" else set())
     assert kind in kinds
     assert kinds <= {kind, "uninitialised"}  # what has not come yet may be what nobody ever wrote
 

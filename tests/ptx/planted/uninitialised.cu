@@ -15,9 +15,9 @@ extern "C" __global__ void border(const int* in, int* out)
     if (BUG(false, threadIdx.x < 2))
         tile[65 * threadIdx.x] = 0;
     __syncthreads();
-    int left = tile[threadIdx.x]; // <- uninitialised
+    int left = tile[threadIdx.x];
     int right = tile[threadIdx.x + 2 BUG(- (threadIdx.x == 63), )];
-    out[threadIdx.x] = left + right;
+    out[threadIdx.x] = left + right; // <- uninitialised
 }
 
 // A total that does not begin at zero.
@@ -52,9 +52,9 @@ extern "C" __global__ void last_column(const unsigned short* in, unsigned* out)
     unsigned m, from = __cvta_generic_to_shared(tile + threadIdx.x % 8 * 8);
     asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
                  : "=r"(m)
-                 : "r"(from) // <- uninitialised
+                 : "r"(from)
                  : "memory");
-    out[threadIdx.x] = m;
+    out[threadIdx.x] = m; // <- partly uninitialised
 }
 
 extern "C" __global__ void register_of_some_lanes(const int* in, int* out)

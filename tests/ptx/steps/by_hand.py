@@ -2,12 +2,16 @@
 """A state made by hand: registers by name, shared and global memory as bytes, and one instruction at a time."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 
 from tests.ptx.memory.chunks import order_of
 from wmma_emu.instructions import arch_of
+from wmma_emu.ptx.definedness.origins import Origins
+from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
@@ -34,6 +38,8 @@ class BytesOfBlocks:
         self.bytes = np.zeros((machine.blocks, size), np.uint8)
         self.written = np.ones((machine.blocks, size), np.bool_)
         self.calls = []
+        self.origins = Origins()
+        self.reporter = None
 
     def _places(self, instruction, addresses, width, active, alignment):
         state = self.machine.state
@@ -58,9 +64,12 @@ class BytesOfBlocks:
         places, block, good = self._places(instruction, addresses, bytes_each * count, active, alignment)
         values = np.where(good[..., None], self.bytes[block, places], 0).astype(np.uint8)
         unknown = ~self.written[block, places] & good[..., None]
-        unknown = unknown.reshape(*good.shape, count, bytes_each).any(axis=-1)
         found = values.view(f"<u{bytes_each}")
-        return np.moveaxis(found, -1, 0), np.moveaxis(unknown, -1, 0) if unknown.any() else None
+        if not unknown.any():
+            return np.moveaxis(found, -1, 0), None
+        bits = np.where(unknown, np.uint8(0xFF), np.uint8(0)).view(f"<u{bytes_each}")
+        origin = np.broadcast_to(self.origins.of_lanes(instruction, np.zeros((1, 1, 1))), (count, *good.shape))
+        return np.moveaxis(found, -1, 0), Undefined(np.moveaxis(bits, -1, 0), origin)
 
     def store(self, instruction, space, addresses, values, active, *, alignment=None, ordering="weak", undefined=None):
         self.calls.append((space, values.dtype.itemsize, len(values)))
@@ -98,16 +107,24 @@ class ByHand:
         threads = Threads(Dim3(blocks), Dim3(32 * warps), np.arange(blocks))
         self.memory = BytesOfBlocks(self, size)
         self.findings = Findings(self.program)
+        heap = SimpleNamespace(origins=self.memory.origins)
+        self.memory.reporter = Reporter(self.program, heap, threads, self.findings)
         self.state = State(self.program, self.arch, threads, order_of(blocks, warps), self.memory, self.findings)
         self.line = 0
 
     def set(self, name, values):
         """Write a register of all threads."""
         register = self.registers[name]
-        dtype = self.state._zeros[register.index].dtype
+        dtype = self.state.unwritten[register.index].dtype
         values = np.asarray(values)
         values = values.reshape((1,) * (3 - values.ndim) + values.shape)
         self.state.write(register, values.astype(dtype), None)
+
+    def undefined(self, name):
+        """Which bits of a register are undefined, (blocks, warps, 32); None where none is."""
+        register = self.registers[name]
+        found = self.state.undefined_in(register, self.state.unwritten[register.index].dtype)
+        return None if found is None else np.broadcast_to(found.bits, self.state.shape)
 
     def get(self, name):
         """Read a register of all threads: (blocks, warps, 32)."""

@@ -56,7 +56,7 @@ def test_threads_that_meet_are_served_in_order(op, kind, spread, space):
     if space == "shared":
         made.chunk.memory.shared.flat[:] = 0
         made.chunk.memory.shared.flat[: data.nbytes] = data.view(np.uint8)
-        made.chunk.memory.shared_shadow.mark(np.arange(0, 1024, 8), 8, 8)
+        made.chunk.memory.shared_shadow.write(np.arange(0, 1024, 8), 8, 1, 8)
         base = 0
     places = RANDOM.permutation(128)[:64] if spread == 1000 else RANDOM.integers(0, spread, 64)
     values = RANDOM.integers(0, 1 << min(bits, 62), 64, dtype=np.uint64).astype(dtype)

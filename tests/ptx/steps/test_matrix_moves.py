@@ -93,12 +93,14 @@ def test_rows_that_begin_anywhere_are_found_and_give_zeros():
 @pytest.mark.parametrize("trans", ["", ".trans"])
 def test_what_nobody_wrote_is_undefined_in_the_registers_that_get_it(trans):
     machine = ByHand()
-    machine.memory.written[0, 20] = False  # row 1, halves 2 and 3 at 32-bit grain
+    machine.memory.written[0, 20] = False
     machine.set("%rd1", np.arange(32) * 16)
     machine.run(f"ldmatrix.sync.aligned.m8n8.x2{trans}.shared.b16 {{%r10, %r11}}, [%rd1]")
-    undefined = machine.state.undefined_of(machine.registers["%r10"])
-    assert np.flatnonzero(undefined[0, 0]).tolist() == ([8, 12] if trans else [5])
-    assert machine.state.undefined_of(machine.registers["%r11"]) is None
+    undefined = machine.undefined("%r10")[0, 0]
+    lanes = [8] if trans else [5]  # byte 20 is the low byte of half 2 of row 1
+    assert np.flatnonzero(undefined).tolist() == lanes
+    assert [hex(x) for x in undefined[lanes]] == (["0xff0000"] if trans else ["0xff"])
+    assert machine.undefined("%r11") is None
 
 
 def test_warps_that_do_not_execute_keep_their_registers():

@@ -113,10 +113,11 @@ def test_an_undefined_register_travels_through_memory():
     made.do("st.shared.b32", "[16]", "r5")
     made.meet_lanes()
     made.do("ld.shared.b32", "r6", "[16]")
-    assert made.state.undefined_of(made.names["r6"]).all()
+    assert (made.state.undefined_in(made.names["r6"], np.dtype(np.uint32)).bits == 0xFFFF_FFFF).all()
     assert not made.kinds()
     made.do("st.global.b32", "[rd1]", "r6", line=9)
     assert made.kinds() == [("uninitialised", 9)]
+    assert "is made of %r5, which nobody wrote" in made.chunk.found[0].message
 
 
 def test_hints_and_fences_change_nothing():

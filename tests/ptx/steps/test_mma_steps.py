@@ -132,13 +132,19 @@ def test_registers_that_all_warps_share_stay_narrow():
     assert np.array_equal(machine.get("%r41")[3, 2], matrix.execute(*registers.values())[1, 0, 0])
 
 
-def test_what_nobody_wrote_is_found_and_named():
+def test_a_column_of_b_that_nobody_wrote_is_a_column_of_d():
     machine = ByHand()
     given(machine, ROWS[F16], (1, 1, 32))
-    machine.run(text_of(F16, ROWS[F16]).replace("%r21", "%r99"))
-    assert machine.found == ["uninitialised"]
-    assert "operand B" in machine.messages[0]
-    assert "%r99" in machine.messages[0]
+    unwritten = (np.arange(32) == 6).reshape(1, 1, 32)  # lane 6 holds rows 4 and 5 of column 1
+    machine.state.write(machine.registers["%r98"], np.zeros((1, 1, 1), np.uint32), ~unwritten)
+    machine.run(text_of(F16, ROWS[F16]).replace("%r21", "%r98"))
+    assert machine.found == []
+    row = ROWS[F16]
+    matrix = bound_instruction(row, machine.arch).d
+    lost = [machine.undefined(f"%r{40 + i}") for i in range(matrix.num_registers)]
+    columns = matrix.unpack_bits(np.stack([np.zeros(32, np.uint32) if x is None else x[0, 0] for x in lost]))
+    assert (columns[:, 1] == matrix.format.mask).all()
+    assert not np.delete(columns, 1, axis=1).any()
 
 
 def test_a_model_without_a_recording_is_said_in_the_step_and_warns_of_nothing():

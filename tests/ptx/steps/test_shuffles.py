@@ -82,8 +82,8 @@ def test_a_lane_that_the_mask_leaves_out_is_found():
 
 
 def undefined_lanes(machine, name="%r2"):
-    mask = machine.state.undefined_of(machine.registers[name])
-    return [] if mask is None else np.flatnonzero(np.broadcast_to(mask, machine.state.shape)[0, 0]).tolist()
+    mask = machine.undefined(name)
+    return [] if mask is None else np.flatnonzero(mask[0, 0]).tolist()
 
 
 def test_what_a_lane_outside_of_the_mask_gives_is_undefined():
@@ -151,7 +151,7 @@ def test_what_nobody_wrote_stays_undefined_in_the_lane_that_reads_it():
     register = machine.registers["%r1"]
     machine.state.write(register, np.zeros((1, 1, 1), np.uint32), (np.arange(32) != 5).reshape(1, 1, 32))
     machine.run("shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1")
-    assert np.flatnonzero(machine.state.undefined_of(machine.registers["%r2"])[0, 0]).tolist() == [4]
+    assert undefined_lanes(machine) == [4]
     assert machine.found == []
     machine.run("shfl.sync.idx.b32 %r2, %r1, %r9, 31, -1")
     assert machine.found == ["uninitialised"]

@@ -6,6 +6,7 @@ import pytest
 
 from tests.ptx.steps.by_hand import ByHand
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.definedness.undefined import Undefined
 
 RNG = np.random.default_rng(4)
 MASKS = [0xFFFF_FFFF, 0x0000_FFFF, 0x8000_0001, 0xFFFF_FFFE, 0x0000_0010]
@@ -167,11 +168,59 @@ def test_the_active_mask_is_who_executes():
     assert machine.get("%r1")[0, :, 0].tolist() == [0x7F, 0xFFFF_FFFF]
 
 
-def test_a_predicate_that_nobody_wrote_is_found():
+@pytest.mark.parametrize(
+    ("mode", "value", "expected"),
+    [
+        ("any.pred", False, 1), ("any.pred", True, 0), ("all.pred", True, 1), ("all.pred", False, 0),
+        ("uni.pred", True, 1), ("uni.pred", np.arange(32) < 9, 0), ("ballot.b32", True, 1 << 5),
+    ],
+)  # fmt: skip
+def test_a_vote_is_undefined_where_the_lane_that_nobody_wrote_decides_it(mode, value, expected):
     machine = ByHand()
-    machine.run("vote.sync.any.pred %p1, %p2, -1")
-    assert machine.found == ["uninitialised"]
-    assert "%p2" in machine.messages[0]
+    written = (np.arange(32) != 5).reshape(1, 1, 32)
+    machine.state.write(machine.registers["%p2"], np.broadcast_to(value, (1, 1, 32)), written)
+    result = "%r1" if "ballot" in mode else "%p1"
+    machine.set(result, 0)
+    machine.run(f"vote.sync.{mode} {result}, %p2, -1")
+    assert machine.found == []
+    lost = machine.undefined(result)
+    assert expected == (0 if lost is None else int(lost[0, 0, 0]))
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [("and.b32", 0x0F), ("or.b32", 0xF0), ("xor.b32", 0xFF), ("add.u32", 0xFFFF_FFFF), ("max.u32", 0xFFFF_FFFF)],
+)
+def test_a_reduction_loses_the_bits_that_a_lane_nobody_wrote_decides(operation, expected):
+    machine = ByHand()
+    values = np.where(np.arange(32) == 3, 0xF0, 0xFF)
+    machine.set("%r1", np.where(np.arange(32) == 3, values, 0x0F if operation == "or.b32" else values))
+    if operation == "and.b32":
+        machine.set("%r1", np.where(np.arange(32) == 3, 0, 0x0F))
+    where = (np.arange(32) == 7).reshape(1, 1, 32)
+    bits = np.where(where, np.uint32(0xFF), np.uint32(0))
+    unwritten = Undefined(bits, np.zeros((1, 1, 1), np.uint64))
+    value = np.where(where, np.uint32(0), machine.get("%r1"))
+    value = np.full((1, 1, 32), 0x0F, np.uint32)
+    machine.state.write(machine.registers["%r1"], value, None, unwritten)
+    machine.set("%r2", 0)
+    machine.run(f"redux.sync.{operation} %r2, %r1, -1")
+    assert int(machine.undefined("%r2")[0, 0, 0]) == expected
+    assert machine.found == []
+
+
+def test_match_is_undefined_between_lanes_whose_values_may_be_equal():
+    machine = ByHand()
+    where = (np.arange(32) == 7).reshape(1, 1, 32)
+    bits = np.where(where, np.uint32(1), np.uint32(0))
+    values = np.arange(32, dtype=np.uint32).reshape(1, 1, 32)
+    machine.state.write(machine.registers["%r1"], values, None, Undefined(bits, np.zeros((1, 1, 1), np.uint64)))
+    machine.set("%r2", 0)
+    machine.run("match.any.sync.b32 %r2, %r1, -1")
+    lost = machine.undefined("%r2")[0, 0]
+    assert {lane: int(x) for lane, x in enumerate(lost) if x} == {6: 1 << 7, 7: 1 << 6}
+    machine.run("match.all.sync.b32 %r2|%p1, %r1, -1")  # others differ for certain
+    assert machine.undefined("%p1") is None
 
 
 @pytest.mark.parametrize(

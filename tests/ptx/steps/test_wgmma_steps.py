@@ -7,7 +7,7 @@ import pytest
 from tests.ptx.memory.chunks import meet
 from tests.ptx.steps.by_hand import ByHand
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.instructions import INSTRUCTIONS, arch_of
+from wmma_emu.instructions import INSTRUCTIONS, arch_of, lookup
 from wmma_emu.layouts import pack_metadata
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.metadata import granularity_of
@@ -249,9 +249,11 @@ def test_without_scale_d_the_accumulators_may_be_undefined(two_groups):
     assert not np.array_equal(machine.get("%f21")[0, 4:], expected[0, 1][0])
     fresh = "{" + ", ".join(f"%f{40 + i}" for i in range(1, 9)) + "}"
     machine.run(f"{F16} {fresh}, {vector('%r', 4)}, %rd1, %p1, 1, 1, 0")
-    assert machine.found == ["uninitialised"]
-    assert "accumulator" in machine.messages[0]
-    assert next(iter(machine.findings)).thread == (128, 0, 0)
+    assert machine.found == []
+    machine.run(COMMIT)
+    machine.run(f"{WAIT} 0")
+    assert not machine.undefined("%f41")[0, :4].any()
+    assert (machine.undefined("%f41")[0, 4:] == 0xFFFF_FFFF).all()
 
 
 def test_an_illegal_descriptor_is_found_and_leaves_c():
@@ -295,15 +297,21 @@ def test_a_descriptor_that_differs_within_a_warpgroup_is_found():
     assert "lane 7 is not that of the warpgroup's first thread" in machine.messages[0]
 
 
-def test_shared_memory_that_nobody_wrote_is_found():
+def test_a_column_of_b_in_shared_memory_that_nobody_wrote_is_a_column_of_d():
     machine = ByHand(1, 4)
     machine.memory.written[0, 100] = False
     for i in range(1, 5):
         machine.set(f"%r{i}", 0)
     machine.set("%rd1", MatrixDescriptor(0, 128, 256).encode())
     machine.run(f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 0, 1, 1, 0")
-    assert machine.found == ["uninitialised"]
-    assert "operand B in shared memory" in machine.messages[0]
+    machine.run(COMMIT)
+    machine.run(f"{WAIT} 0")
+    assert machine.found == []
+    lost = [machine.undefined(f"%f{i}") for i in range(1, 9)]
+    matrix = bound_instruction(lookup(F16, "sm_90"), arch_of("sm_90")).d
+    columns = matrix.unpack_bits(np.stack([np.zeros((4, 32), np.uint32) if x is None else x[0] for x in lost]))
+    assert np.flatnonzero(columns.any(axis=0)).tolist() == [6]
+    assert (columns[:, 6] == 0xFFFF_FFFF).all()
 
 
 def test_memory_is_read_16_bytes_a_thread():

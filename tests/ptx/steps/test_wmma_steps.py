@@ -176,9 +176,10 @@ def test_what_nobody_wrote_to_memory_is_undefined_in_the_lanes_that_hold_it():
     machine.memory.written[0, 34] = False  # element (1, 1) of 16 x 16 f16
     machine.set("%rd1", 0)
     machine.run(f"wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {vector('%r', 10, 8)}, [%rd1], 16")
-    undefined = machine.state.undefined_of(machine.registers["%r10"])
-    assert np.flatnonzero(undefined[0, 0]).tolist() == [4]
-    assert machine.state.undefined_of(machine.registers["%r11"]) is None
+    undefined = machine.undefined("%r10")[0, 0]
+    assert np.flatnonzero(undefined).tolist() == [4]
+    assert hex(undefined[4]) == "0xff0000"
+    assert machine.undefined("%r11") is None
 
 
 MULTIPLICATIONS = [

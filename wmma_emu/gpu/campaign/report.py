@@ -13,6 +13,7 @@ import numpy as np
 
 import wmma_emu
 from wmma_emu.gpu.campaign.explained import explained
+from wmma_emu.gpu.campaign.files import replace_text
 from wmma_emu.gpu.campaign.groups import GROUPS, group_of
 from wmma_emu.gpu.campaign.revision import revision
 from wmma_emu.gpu.campaign.rows import append_rows
@@ -126,10 +127,10 @@ class Report:
         return rows
 
     def save(self, path: str | Path) -> None:
-        """Write the report as its file's name says: ``.json``, ``.html``, else text."""
+        """Write the report as its file's name says: ``.json``, ``.html``, else text; whole, or not at all."""
         suffix = Path(path).suffix.lower()
         text = {".json": self.to_json, ".html": self.to_html}.get(suffix, self.to_text)()
-        Path(path).write_text(text, encoding="utf-8")
+        replace_text(path, text)
 
     def save_rows(self, path: str | Path) -> int:
         """Append the mismatches to a file of rows that tests replay; returns how many were new.

@@ -10,6 +10,7 @@ from typing import Any
 
 from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.gpu.campaign.cases import Case, emulate_cases, execute_cases
+from wmma_emu.gpu.campaign.files import replace_text
 from wmma_emu.gpu.campaign.findings import Finding, Itself
 from wmma_emu.gpu.campaign.registers import Variant
 from wmma_emu.instructions import arch_of, lookup
@@ -69,7 +70,7 @@ def append_rows(path: str | Path, rows: Iterable[dict[str, Any]]) -> int:
     new = [row for row in rows if _key(row) not in known]
     if new or not path.exists():
         lines = ",\n".join(json.dumps(row) for row in [*there, *new])
-        path.write_text(f"[\n{lines}\n]\n" if lines else "[]\n", encoding="utf-8")
+        replace_text(path, f"[\n{lines}\n]\n" if lines else "[]\n")
     return len(new)
 
 

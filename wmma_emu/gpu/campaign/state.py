@@ -4,7 +4,6 @@
 import hashlib
 import json
 import math
-import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import wmma_emu
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.gpu.campaign.files import replace_text
 from wmma_emu.gpu.campaign.tasks import DOT_PRODUCTS_OF_A_TASK, Task
 from wmma_emu.gpu.campaign.totals import Totals
 from wmma_emu.testing.families import VERSION
@@ -118,11 +118,4 @@ def _check_sums(totals: Totals, tasks: Sequence[Task], sizes: Sequence[int]) -> 
 
 def save_state(path: str | Path, identity: dict[str, Any], totals: Totals) -> None:
     """Write it so that an interrupt leaves the old file or the new one, whole."""
-    path = Path(path)
-    text = json.dumps({"kind": _KIND, "campaign": identity, "totals": totals.to_dict()})
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    replace_text(path, json.dumps({"kind": _KIND, "campaign": identity, "totals": totals.to_dict()}))

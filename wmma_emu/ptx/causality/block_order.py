@@ -60,15 +60,23 @@ class BlockOrder:
         self._told_pieces: NDArray[np.int64] | None = None
         self._pieces: list[NDArray[np.int64]] = []
         self._stamps: NDArray[Any] | None = None
+        self._learnt = 0
 
     def tick(self, warps: _Mask | None = None) -> None:
         """Let the time of some warps go on, bool (G, W), or of all."""
         self.now += 1 if warps is None else warps
+        self._learnt += 1
         self._stamps = None
 
     def known_times(self, warps: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Look up ``known`` for the thread that stands there, of a warp of its block, (..., G, W, 32)."""
         return self.known.reshape(-1).take(self._row + warps).view(np.uint32)
+
+    @property
+    def changes(self) -> int:
+        """A number that grows whenever a thread of the chunk may have come to know of more."""
+        held = 0 if self._holdings is None else self._holdings.changes
+        return self._learnt + held
 
     @property
     def knowledge(self) -> Knowledge:
@@ -95,6 +103,7 @@ class BlockOrder:
             self._past = np.zeros((self._grid_blocks, self.warps), np.int32)
         self._past[self._is_begun] = _LAST
         self._past[self.blocks] = self.now
+        self._learnt = self.changes + 1
         self._knowledge = self._holdings = None
         for pieces in self._pieces:
             pieces[:] = 0
@@ -113,6 +122,7 @@ class BlockOrder:
             return
         self.known[blocks] = self.now[blocks][:, None, :]
         self.now[blocks] += 1
+        self._learnt += 1
         self._stamps = None
         self._told[blocks, number] = 0
         if self._told_pieces is not None:
@@ -215,6 +225,7 @@ class BlockOrder:
             Of ``knowledge``, beside these.
         """
         some, whole = _warps_of(who, live)
+        self._learnt += 1
         np.maximum(self.known, np.where(whole[:, :, None], told[:, None, :], 0), out=self.known)
         alone = who & (some & ~whole)[..., None]
         at = threads_in(alone)

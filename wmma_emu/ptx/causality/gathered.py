@@ -21,6 +21,13 @@ class Gathered:
 
     A thread that waits for a flag, or comes to one counter again and again, finds ever more of one release sequence:
     the last one it found is all that is kept of it.
+
+    Attributes
+    ----------
+    is_empty : bool
+        Whether no thread has come by any.
+    changes : int
+        How often any did.
     """
 
     def __init__(self, knowledge: Knowledge, shape: tuple[int, ...]) -> None:
@@ -28,7 +35,7 @@ class Gathered:
         self._pieces = np.zeros(shape, np.int64)
         self._last = np.zeros(shape, np.int64)
         self._sequence = np.zeros(shape, np.int64)
-        self.is_empty = True
+        self.is_empty, self.changes = True, 0
 
     def add(self, at: At, found: Found) -> None:
         """Let threads come by a piece each; 0 is none."""
@@ -38,7 +45,7 @@ class Gathered:
         news = (pieces != 0) & (pieces != last) & ~older
         if not news.any():
             return
-        self.is_empty = False
+        self.is_empty, self.changes = False, self.changes + 1
         apart = news & ((sequences == 0) | (sequences != sequence))
         if apart.any():
             where = at[0][apart], at[1][apart], at[2][apart]
@@ -59,4 +66,4 @@ class Gathered:
     def put(self, at: At, pieces: _Ids) -> None:
         """Let threads have come by a piece each, and nothing else."""
         self._pieces[at], self._last[at], self._sequence[at] = pieces, 0, 0
-        self.is_empty = self.is_empty and not pieces.any()
+        self.is_empty, self.changes = self.is_empty and not pieces.any(), self.changes + 1

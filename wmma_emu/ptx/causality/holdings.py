@@ -37,6 +37,11 @@ class Holdings:
         self._held = Gathered(knowledge, self._shape)
         self._seen = Gathered(knowledge, self._shape)
 
+    @property
+    def changes(self) -> int:
+        """How often threads came to hold more."""
+        return self._held.changes
+
     def facts(self, at: At, *, wide: bool = False) -> _Ids:
         """Note what threads know now, as facts."""
         g, w, lane = at

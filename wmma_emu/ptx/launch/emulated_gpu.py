@@ -6,7 +6,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import DTypeLike
+
 from wmma_emu.instructions import DEFAULT_ARCH, Arch
+from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, empty
 from wmma_emu.ptx.launch.module import Module
 from wmma_emu.ptx.launch.silences import Silence, Silencing, silence
 from wmma_emu.ptx.launch.triton_module import TritonModule
@@ -60,6 +63,10 @@ class EmulatedGpu:
         ...     pass
         """
         return silence(Silence(kind, line, reason))
+
+    def empty(self, shape: Any, dtype: DTypeLike) -> EmptyArray:
+        """Make an array that nobody has written, as ``cudaMalloc`` gives memory: `wmma_emu.ptx.empty`."""
+        return empty(shape, dtype)
 
     def ptx(self, text: str, arch: str | Arch | None = None, **keywords: Any) -> Module:
         """Take a PTX text, as `Module` does."""

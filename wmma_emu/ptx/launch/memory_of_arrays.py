@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """An array as a pointer: what can stand for one, of which type it has to be, and how its bytes alone are meant."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,31 @@ def require_readable(array: NDArray[Any], label: str) -> None:
     FragmentMismatchError
     """
     _require_bytes(array, label)
-    kind = array.dtype.kind
+    for dtype in _scalars_of(array.dtype):
+        _require_known(dtype, array, label)
+    if not array.flags.c_contiguous:
+        raise FragmentMismatchError(
+            f"{label} is a view that is not contiguous ({shown_array(array)}, strides {array.strides}): a kernel finds "
+            "other elements in its memory than the view has. Pass y = np.ascontiguousarray(x), and copy back with "
+            "x[...] = y; or, if the kernel is told the strides, its bytes: wmma_emu.ptx.raw(x) (on the command line "
+            "raw:x.npy)"
+        )
+
+
+def _scalars_of(dtype: np.dtype[Any]) -> Iterator[np.dtype[Any]]:
+    """Give the types of a structure's fields; a type that is no structure is its own."""
+    if dtype.subdtype is not None:
+        yield from _scalars_of(dtype.base)
+    elif dtype.fields is None:
+        yield dtype
+    else:
+        for field in dtype.fields.values():
+            yield from _scalars_of(field[0])
+
+
+def _require_known(dtype: np.dtype[Any], array: NDArray[Any], label: str) -> None:
+    """Refuse elements, or fields of a structure, of a type that no kernel has."""
+    kind = dtype.kind
     if kind in "SU":
         raise FragmentMismatchError(
             f"{label} is an array of text ({shown_array(array)}), which no kernel reads: pass its bytes, "
@@ -90,18 +115,20 @@ def require_readable(array: NDArray[Any], label: str) -> None:
             f"{label} is an array of {'dates' if kind == 'M' else 'times'} ({shown_array(array)}), which no kernel "
             "reads: pass their counts, x.view(np.int64)"
         )
-    if array.dtype.type is np.void and array.dtype.fields is None:
+    if dtype.type is np.void:
         raise FragmentMismatchError(
             f"{label} is an array of bytes without a type ({shown_array(array)}): pass a view of what they are, "
-            f"x.view(np.{'uint8' if array.itemsize not in (2, 4, 8) else f'uint{array.itemsize * 8}'})"
+            f"x.view(np.{'uint8' if dtype.itemsize not in (2, 4, 8) else f'uint{dtype.itemsize * 8}'})"
         )
-    if not array.flags.c_contiguous:
+    if dtype.type in (np.longdouble, np.clongdouble) and dtype.itemsize > _WIDEST[kind]:
         raise FragmentMismatchError(
-            f"{label} is a view that is not contiguous ({shown_array(array)}, strides {array.strides}): a kernel finds "
-            "other elements in its memory than the view has. Pass y = np.ascontiguousarray(x), and copy back with "
-            "x[...] = y; or, if the kernel is told the strides, its bytes: wmma_emu.ptx.raw(x) (on the command line "
-            "raw:x.npy)"
+            f"{label} is an array of the host's long double ({shown_array(array)}), a type that no GPU has: pass "
+            f"x.astype({'np.float64' if kind == 'f' else 'np.complex128'})"
         )
+
+
+_WIDEST = {"f": 8, "c": 16}
+"""Bytes of the widest floating-point number and complex number of a kernel."""
 
 
 def _require_bytes(array: NDArray[Any], label: str) -> None:

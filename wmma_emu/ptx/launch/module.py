@@ -119,6 +119,9 @@ class Module:
     ) -> "Module":
         """Compile CUDA C++ with NVRTC, which needs neither a GPU nor a driver (the extra ``nvrtc``).
 
+        The compiler reads whatever file an ``#include`` names, and its messages quote lines: compile sources of
+        strangers in a sandbox.
+
         Parameters
         ----------
         source : str

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
-from wmma_emu.ptx.machine.control import CONTROL, End, fall, guarded_threads
+from wmma_emu.ptx.machine.choices import chosen, only_computes, undecided
+from wmma_emu.ptx.machine.control import CONTROL, End, branch_of, fall, guarded_threads
 from wmma_emu.ptx.machine.older_target import Target
 from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
@@ -95,6 +96,8 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
             members = takes_part(instruction)
             if instruction.mnemonic in CONTROL and not is_bar_warp(instruction):
                 end = _control(instruction, place, place < first_function)
+                if instruction.mnemonic == "bra" and instruction.guard is not None:
+                    end = branch_of(instruction, place, program)
             else:
                 bound = _bind(instruction, binding)
                 if bound.not_bit_exact is not None:
@@ -194,8 +197,13 @@ def _guarded(instruction: Instruction, step: Step) -> Step:
     """Let a step be executed by the threads whose guard holds."""
     if instruction.guard is None:
         return step
+    registers = chosen(instruction) if only_computes(instruction) else ()
 
     def guarded(state: State, active: Active) -> None:
+        if registers:
+            lost = undecided(state, instruction, registers, active)
+            if lost is not None:
+                active = (state.live if active is None else active) & ~lost
         taken = guarded_threads(state, instruction, active)
         if not isinstance(taken, bool):
             step(state, taken)

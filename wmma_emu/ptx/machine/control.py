@@ -8,15 +8,16 @@ import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.machine.barriers import barrier_form
+from wmma_emu.ptx.machine.choices import choice_at, undecided
 from wmma_emu.ptx.machine.driver_calls import driver_call
-from wmma_emu.ptx.program.program import Copy, Immediate, Instruction, Target
+from wmma_emu.ptx.program.program import Copy, Immediate, Instruction, KernelProgram, Target
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.machine.execution import Execution
 
-__all__ = ["CONTROL", "End", "fall", "guarded_threads"]
+__all__ = ["CONTROL", "End", "branch_of", "fall", "guarded_threads"]
 
 End = Callable[["Execution", Active], None]
 """Send the active threads on from the end of a fragment."""
@@ -45,14 +46,24 @@ def guarded_threads(state: State, instruction: Instruction, active: Active) -> A
     return taken
 
 
-def _branch(instruction: Instruction, place: int) -> End:
-    """``bra``: those whose guard holds go to the label."""
+def branch_of(instruction: Instruction, place: int, program: KernelProgram | None = None) -> End:
+    """``bra``: those whose guard holds go to the label; those whose guard is undefined, to where the ways meet again.
+
+    Without a program it is not known where that is: an undefined guard is a finding.
+    """
     target = instruction.operands[0]
     if not isinstance(target, Target):
         raise UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode} goes to a label")
     there = target.index
+    choice = None if program is None else choice_at(program, place)
 
     def branch(execution: "Execution", active: Active) -> None:
+        if choice is not None:
+            lost = undecided(execution.state, instruction, choice.registers, active)
+            if lost is not None:
+                holds = execution.state.read(instruction.guard, "pred")
+                execution.positions.send(active, np.where(lost, choice.join, np.where(holds, there, place + 1)))
+                return
         taken = guarded_threads(execution.state, instruction, active)
         if taken is active:
             execution.positions.go(active, there)
@@ -178,7 +189,7 @@ def _trap(instruction: Instruction, place: int) -> End:
 
 
 CONTROL: dict[str, Callable[[Instruction, int], End]] = {
-    "bra": _branch,
+    "bra": branch_of,
     "brx": _branch_indexed,
     "call": _call,
     "exit": _exit,

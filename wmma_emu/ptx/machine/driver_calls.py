@@ -79,9 +79,11 @@ def _read(state: State, instruction: Instruction, operand: Operand | None, activ
     """Read an argument of a call, of up to eight bytes, of every thread."""
     if isinstance(operand, Symbol):
         address = np.full((1, 1, 1), operand.offset, np.uint64)
-        values, _ = state.memory.load(instruction, "local", address, min(operand.bytes, 8), 1, active)
+        values, undefined = state.memory.load(instruction, "local", address, min(operand.bytes, 8), 1, active)
+        state.require_written(instruction, undefined, active, "an argument of the call")
         found = values[0]
     else:
+        state.require_defined(instruction, operand, active, "an argument of the call")
         found = state.read(operand, "u64")
     return np.broadcast_to(found, state.shape).astype(np.uint64)
 

@@ -156,7 +156,8 @@ def print_texts(
         position += -position % size
         addresses = buffers + np.uint64(position)
         position += size
-        values, _ = state.memory.load(instruction, "", addresses, size, 1, who)
+        values, undefined = state.memory.load(instruction, "", addresses, size, 1, who)
+        state.require_written(instruction, undefined, who, "what is printed")
         found: list[int] = np.broadcast_to(values[0], state.shape)[who].tolist()
         return found
 
@@ -186,7 +187,8 @@ def read_texts(state: State, instruction: Instruction, addresses: Array, who: ND
     rows: list[Any] = []
     while reading.any() and len(rows) < _LONGEST_TEXT:
         state.look()
-        values, _ = state.memory.load(instruction, "", addresses + np.uint64(len(rows)), 1, 1, reading)
+        values, undefined = state.memory.load(instruction, "", addresses + np.uint64(len(rows)), 1, 1, reading)
+        state.require_written(instruction, undefined, reading, "a text that is printed")
         letters = np.where(reading, np.broadcast_to(values[0], state.shape), 0).astype(np.uint8)
         reading = reading & (letters != 0)
         rows.append(letters[who])

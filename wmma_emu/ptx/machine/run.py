@@ -77,10 +77,12 @@ def run(
     more: frozenset[int] = frozenset()
     while True:
         try:
-            return _run_once(
+            counts = _run_once(
                 compiled, heap, parameters, grid, block, dynamic_shared_bytes, binding, findings, limits, schedule,
                 checks, fill, deadline, more,
             )  # fmt: skip
+            findings.leave_lesser_out()
+            return counts
         except UnwatchedWriteError as error:  # as if it had not begun
             more |= error.found
             findings.clear()

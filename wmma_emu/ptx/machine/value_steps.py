@@ -4,11 +4,11 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.constants import constant
+from wmma_emu.ptx.definedness.bit_rules import Sources
+from wmma_emu.ptx.definedness.rules import rule_of
+from wmma_emu.ptx.definedness.undefined import Undefined, origin_of
 from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
@@ -27,7 +27,6 @@ from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 __all__ = ["flatten", "value_step"]
 
 _Read = Callable[[State], Array]
-_Mask = NDArray[np.bool_]
 
 
 def value_step(instruction: Instruction, form: Form, carry: Register) -> Step:
@@ -45,39 +44,51 @@ def value_step(instruction: Instruction, form: Form, carry: Register) -> Step:
     used = frozenset(i for operand in sources for i in registers_of(operand))
     indices = [None if x is None else x.index for x in targets]
     casts = [_cast(register, _width(x)) for register, x in zip(targets, form.destinations, strict=True)]
-    undefined = _undefined_rule(instruction, sources)
-
-    def of_undefined(state: State, active: Active) -> _Mask | None:
-        state.require_arrived(instruction, tuple(used), active)
-        return undefined(state)
+    lost_of = _lost(instruction, form, sources, reads, frozenset(used))
 
     if len(indices) == 1 and indices[0] is not None:
         target, cast = indices[0], casts[0]
 
         def one(state: State, active: Active) -> None:
-            lost = None if state.watched.isdisjoint(used) else of_undefined(state, active)
+            lost = None if state.watched.isdisjoint(used) else lost_of(state, active)
             result: Any = compute(*[read(state) for read in reads])
-            state.put(target, result if cast is None else result.astype(cast), active, lost)
+            result = result if cast is None else result.astype(cast)
+            state.put(target, result, active, None if lost is None else lost[0])
 
         return one
 
-    apart = [registers_of(x) for x in sources] if _moves_elements(instruction) else None
-
     def several(state: State, active: Active) -> None:
-        lost = None if state.watched.isdisjoint(used) else of_undefined(state, active)
+        lost = None if state.watched.isdisjoint(used) else lost_of(state, active)
         results: Any = compute(*[read(state) for read in reads])
         results = results if isinstance(results, tuple) else (results,)
-        masks = [lost] * len(indices) if lost is None or apart is None else [state.undefined(x) for x in apart]
-        for index, cast, result, mask in zip(indices, casts, results, masks, strict=True):
+        for i, (index, cast, result) in enumerate(zip(indices, casts, results, strict=True)):
             if index is not None:
-                state.put(index, result if cast is None else result.astype(cast), active, mask)
+                result = result if cast is None else result.astype(cast)
+                state.put(index, result, active, None if lost is None else lost[i])
 
     return several
 
 
-def _moves_elements(instruction: Instruction) -> bool:
-    """Whether each result is one of the sources as it is: what one element is made of does not concern the others."""
-    return instruction.mnemonic == "mov" and all(isinstance(x, VectorOperand) for x in instruction.operands)
+def _lost(
+    instruction: Instruction, form: Form, sources: list[Operand], reads: list[_Read], used: frozenset[int]
+) -> Callable[[State, Active], list[Undefined] | None]:
+    """Make what says which bits of the results are undefined, where a source may have undefined bits."""
+    rule = rule_of(instruction.mnemonic, instruction.modifiers)
+    dtypes = [dtype_of_bits(bits_of_type(_width(x))) for x in form.sources]
+    results = tuple(dtype_of_bits(bits_of_type(_width(x))) for x in form.destinations)
+    names = tuple((registers_of(x) or i, getattr(x, "negated", False)) for i, x in enumerate(sources))
+
+    def lost(state: State, active: Active) -> list[Undefined] | None:
+        state.require_arrived(instruction, tuple(used), active)
+        found = [state.undefined_in(x, dtype, active) for x, dtype in zip(sources, dtypes, strict=True)]
+        if not any(found):
+            return None
+        bits = [None if x is None else x.bits for x in found]
+        undefined = rule(Sources([read(state) for read in reads], bits, names, form.compute, results))
+        origin = origin_of(found)
+        return [Undefined(x, origin) for x in undefined]
+
+    return lost
 
 
 def _require_widths(instruction: Instruction, operands: list[Any], types: tuple[str, ...]) -> None:
@@ -153,34 +164,3 @@ def _cast(register: Register | None, type_name: str) -> Any:
         return None
     dtype = dtype_of_bits(bits_of_type(register.type))
     return None if dtype == dtype_of_bits(bits_of_type(type_name)) else dtype
-
-
-def _undefined_rule(instruction: Instruction, sources: list[Operand]) -> Callable[[State], _Mask | None]:
-    """Tell in which threads a result is made of what nobody wrote: where any source is, but for choices.
-
-    What ``selp`` does not choose does not count, nor does what ``and.pred`` and ``or.pred`` need not look at.
-    """
-    if instruction.mnemonic == "selp":
-        return lambda state: _of_selection(state, sources[0], sources[1], sources[2])
-    if instruction.mnemonic in ("and", "or") and instruction.modifiers == ("pred",):
-        decides = instruction.mnemonic == "or"
-        return lambda state: _of_logic(state, sources[0], sources[1], decides)
-    registers = tuple(i for operand in sources for i in registers_of(operand))
-    return lambda state: state.undefined(registers)
-
-
-def _mask(state: State, operand: Operand) -> _Mask:
-    found = state.undefined_of(operand)
-    return np.zeros((1, 1, 1), np.bool_) if found is None else found
-
-
-def _of_selection(state: State, a: Operand, b: Operand, p: Operand) -> _Mask:
-    chosen = np.where(state.read(p, "pred"), _mask(state, a), _mask(state, b))
-    return np.asarray(chosen | _mask(state, p))
-
-
-def _of_logic(state: State, p: Operand, q: Operand, decides: bool) -> _Mask:
-    lost_p, lost_q = _mask(state, p), _mask(state, q)
-    p_decides = (state.read(p, "pred") == decides) & ~lost_p
-    q_decides = (state.read(q, "pred") == decides) & ~lost_q
-    return np.asarray((lost_p | lost_q) & ~p_decides & ~q_decides)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import ordering_of
+from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit, narrowest
 from wmma_emu.ptx.memory.memory import Memory
@@ -22,7 +23,7 @@ def atomic(
     memory: Memory, instruction: Instruction, space: str, addresses: Array, values: tuple[Array, ...], active: Active,
     look_up: Callable[[str], Operation], alignment: int, order: np.random.Generator | None,
     ordering: str,
-) -> tuple[Array, Array | None]:  # fmt: skip
+) -> tuple[Array, Undefined | None]:  # fmt: skip
     """Serve the active threads one after another; return what each finds, and where that is what nobody had computed.
 
     Parameters
@@ -48,15 +49,14 @@ def atomic(
         )
     parts = classify(addresses, fit(active, addresses.shape))
     found: Array | None = None
-    undefined: Array | None = None
+    undefined: Undefined | None = None
     for name, mask, inside in parts:
         now = narrowest(active, mask)
         if mask is not None and now is not None and not now.any():
             continue
         old, bad = _within(memory, instruction, name, inside, values, now, look_up, alignment, order, ordering)
         found = old if found is None or mask is None else np.where(mask, old, found)
-        if bad is not None:
-            undefined = bad if undefined is None else undefined | bad
+        undefined = joined(mask, bad, undefined)
     return np.zeros((1, 1, 1), values[0].dtype) if found is None else found, undefined
 
 
@@ -64,7 +64,7 @@ def _within(
     memory: Memory, instruction: Instruction, space: str, addresses: Array, values: tuple[Array, ...], active: Active,
     look_up: Callable[[str], Operation], alignment: int, order: np.random.Generator | None,
     ordering: str,
-) -> tuple[Array, Array | None]:  # fmt: skip
+) -> tuple[Array, Undefined | None]:  # fmt: skip
     if space not in ("global", "shared"):
         # There are no atomic operations on what a thread has for itself: such an address is nowhere.
         space, addresses = "global", np.where(np.ones((1, 1, 1), np.bool_), np.uint64(HEAP), addresses)
@@ -84,8 +84,13 @@ def _within(
         positions, operands = positions[turn], tuple(x[turn] for x in operands)
     view = memory.window(space).view(size)
     index = positions // size
+    operation = look_up(space)
+    if undefined is not None and not operation.replaces:
+        used = undefined.bits[0] != 0
+        memory.reporter.undefined(instruction, undefined, used, "what the operation finds in memory")
+        undefined = None
     with np.errstate(all="ignore"):
-        before, after, last = serve(index, view.take(index), operands, look_up(space))
+        before, after, last = serve(index, view.take(index), operands, operation)
     memory.note_store(reached, positions, 1, size, active, None)
     view[index[last]] = after
     if memory.causality.is_released_to:
@@ -97,8 +102,21 @@ def _within(
         unturned = np.empty_like(before)
         unturned[turn] = before
         before = unturned
+    lost = None if undefined is None else _found_first(undefined, index, turn, full, shape)
     if full is None:
-        return before.reshape(shape), None if undefined is None else undefined[0]
+        return before.reshape(shape), lost
     out = np.zeros(shape, before.dtype)
     out[full] = before
-    return out, None if undefined is None else undefined[0]
+    return out, lost
+
+
+def _found_first(
+    undefined: Undefined, index: NDArray[np.int64], turn: NDArray[np.int64] | None, full: NDArray[np.bool_] | None,
+    shape: tuple[int, ...],
+) -> Undefined:  # fmt: skip
+    """Keep what is undefined for the first thread at each place: the others find what that one left."""
+    _, first = np.unique(index, return_index=True)
+    place = np.flatnonzero(np.ones(shape, np.bool_) if full is None else full)
+    is_first = np.zeros(shape, np.bool_)
+    is_first.reshape(-1)[place[first if turn is None else turn[first]]] = True
+    return Undefined(np.where(is_first, undefined.bits[0], undefined.bits.dtype.type(0)), undefined.origin[0])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.memory.access import scatter
 from wmma_emu.ptx.memory.masks import narrowest, pick, wide
 from wmma_emu.ptx.memory.memory import Memory
@@ -27,7 +28,7 @@ class Copy:
     """One execution of an asynchronous copy: words (count, blocks, warps, 32) for the threads of ``mask`` (None: all).
 
     ``group`` counts the groups that each thread had committed before; ``by_barrier`` says that no wait_group ends
-    it, but the phase of an mbarrier.
+    it, but the phase of an mbarrier; ``undefined`` which bits of the words nobody wrote.
     """
 
     reached: Reached
@@ -36,6 +37,7 @@ class Copy:
     group: NDArray[np.int32]
     by_barrier: bool = False
     is_done: bool = False
+    undefined: Undefined | None = None
 
     @property
     def size(self) -> int:
@@ -66,35 +68,39 @@ class AsyncCopies:
         """
         memory, shape = self.memory, self.memory.threads.shape
         words: Array | None = None
+        undefined: Undefined | None = None
         for amount, who in _amounts(read, size, active):
             if amount == size:
-                got, _ = memory.load(instruction, "global", source, _WORD, size // _WORD, who)
+                got, lost = memory.load(instruction, "global", source, _WORD, size // _WORD, who)
             else:
-                some, _ = memory.load(instruction, "global", source, 1, amount, who, alignment=size)
-                padded = np.zeros((*some.shape[1:], size), np.uint8)
-                padded[..., :amount] = np.moveaxis(some, 0, -1)
-                got = np.moveaxis(padded.view(np.uint32), -1, 0)
+                some, missing = memory.load(instruction, "global", source, 1, amount, who, alignment=size)
+                got = _words_of(some, size)
+                lost = None if missing is None else Undefined(_words_of(missing.bits, size), missing.origin.max(axis=0))
             if who is None or who is active:
-                words = got
+                words, undefined = got, lost
             else:
                 words = np.zeros((size // _WORD, *shape), np.uint32) if words is None else words
                 np.copyto(words, got, where=who)
+                undefined = joined(who, lost, undefined)
         if words is None:
             words = np.zeros((size // _WORD, 1, 1, 1), np.uint32)
         active = memory.threads.exists if active is None else active
         reached = memory.reach(
             instruction, "shared", target, _WORD, size // _WORD, size, active, write=True, ordering="weak"
         )
-        self.begin(reached, words, active)
+        self.begin(reached, words, active, undefined=undefined)
 
-    def begin(self, reached: Reached, words: Array, active: Active, *, by_barrier: bool = False) -> Copy:
+    def begin(
+        self, reached: Reached, words: Array, active: Active, *, by_barrier: bool = False,
+        undefined: Undefined | None = None,
+    ) -> Copy:  # fmt: skip
         """Put a copy whose bytes are known on its way."""
         shape, touch = self.memory.threads.shape, reached.touch
         if self.memory.races is not None:
             self.memory.races.check_write(reached, active)
         index = None if touch.mask is None else np.flatnonzero(wide(touch.mask, shape))
         self._shadow.begin(reached, pick(touch.positions, shape, index), active)
-        copy = Copy(reached, words, touch.mask, self._groups, by_barrier)
+        copy = Copy(reached, words, touch.mask, self._groups, by_barrier, undefined=undefined)
         self._keep([*self._copies, copy])
         return copy
 
@@ -143,7 +149,11 @@ class AsyncCopies:
         written = pick(touch.positions, shape, index)
         words = pick(wide(copy.words, (len(copy.words), *shape)), shape, index)
         scatter(memory.shared.view(copy.reached.unit), copy.reached.unit, written, words)
-        self._shadow.mark(written, copy.size, copy.reached.unit)
+        lost = copy.undefined
+        if lost is not None:
+            full = (len(copy.words), *shape)
+            lost = Undefined(*(pick(np.broadcast_to(x, full), shape, index) for x in lost))
+        self._shadow.write(written, _WORD, len(copy.words), copy.reached.unit, lost)
         if taken is None or ready is None:
             copy.is_done = True
         else:
@@ -179,6 +189,13 @@ def _amounts(read: Array, size: int, active: Active) -> list[tuple[int, Active]]
         if who is not None and who.any():
             found.append((amount, who))
     return found
+
+
+def _words_of(some: Array, size: int) -> Array:
+    """Put some bytes, (bytes, ...), and zeros behind them together to words: (words, ...)."""
+    padded = np.zeros((*some.shape[1:], size), np.uint8)
+    padded[..., : len(some)] = np.moveaxis(some, 0, -1)
+    return np.moveaxis(padded.view(np.uint32), -1, 0)
 
 
 def copies_of(memory: Memory) -> AsyncCopies:

@@ -38,8 +38,9 @@ def chunk_bytes(shared: int, local: int, blocks: int, warps: int) -> int:
     Examples
     --------
     >>> chunk_bytes(1024, 0, 1, 1), chunk_bytes(1024, 16, 2, 4)
-    (2048, 69632)
+    (5120, 92160)
     """
-    # Bytes and their shadow; and stamps of writes, of reads, and of each warp's reads, at worst four bytes for a byte.
+    # Bytes; which of their bits are written, and where undefined ones come from, two bytes for a byte; of shared memory
+    # what is on its way; and stamps of writes, of reads, and of each warp's reads, at worst four bytes for a byte.
     stamps = 4 * (2 + warps) if warps > 1 else 0
-    return blocks * (round_up(shared, 32) * (2 + stamps) + warps * 32 * round_up(local, 32) * 2)
+    return blocks * (round_up(shared, 32) * (5 + stamps) + warps * 32 * round_up(local, 32) * 4)

@@ -11,9 +11,12 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
 from wmma_emu.errors import FragmentMismatchError, WmmaEmuError
+from wmma_emu.ptx.definedness.empty_arrays import unwritten_bits_of
+from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.places import ALIGNMENT, HEAP, Range, red_zone, round_up
+from wmma_emu.ptx.memory.unwritten import UnwrittenBits
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 from wmma_emu.ptx.threads import Array
@@ -88,6 +91,9 @@ class GlobalMemory:
         self._end = round_up(self.variables.end, 1 << 16)
         self._bytes = self.variables.end
         self.ranges: list[Range] = []
+        self.origins = Origins()
+        self._unwritten: UnwrittenBits | None = None
+        self.follows_writes = True
         self._views: dict[int, NDArray[Any]] = {}
 
     @property
@@ -176,7 +182,21 @@ class GlobalMemory:
             self.variables.copy_in(self._built)
             for m in self.mapped:
                 self._built[m.lo : m.hi] = bytes_of(m.array)
+                for lo, bits in unwritten_bits_of(m.array):
+                    self.unwritten.kept[m.lo + lo : m.lo + lo + len(bits)] = bits
         return self._built
+
+    @property
+    def has_unwritten(self) -> bool:
+        """Whether there are bytes that nobody wrote, or that were stored so."""
+        return self._unwritten is not None
+
+    @property
+    def unwritten(self) -> UnwrittenBits:
+        """Which bits nobody wrote: those of arrays that `empty` made, and what kernels store so."""
+        if self._unwritten is None:
+            self._unwritten = UnwrittenBits("global", round_up(self._end) + ALIGNMENT, self.origins, is_written=True)
+        return self._unwritten
 
     def view(self, unit: int) -> NDArray[Any]:
         """Return all bytes as elements of 1, 2, 4, 8 or 16 bytes."""
@@ -240,6 +260,7 @@ class GlobalMemory:
         if self._built is None:
             return
         self.variables.copy_back(self._built)
+        self._keep_unwritten()
         for i in self.written:
             lo, hi = self.ranges[i].lo, self.ranges[i].hi
             for m in self.mapped:
@@ -247,3 +268,14 @@ class GlobalMemory:
                     a, b = max(lo, m.lo), min(hi, m.hi)
                     bytes_of(m.array)[a - m.lo : b - m.lo] = self._built[a:b]
         self.written.clear()
+
+    def _keep_unwritten(self) -> None:
+        """Note which bits of arrays that `empty` made are written now; all that may be, if nobody has followed it."""
+        if self._unwritten is None:
+            return
+        if not self.follows_writes:
+            for i in self.written:
+                self._unwritten.kept[self.ranges[i].lo : self.ranges[i].hi] = 0
+        for m in self.mapped:
+            for lo, bits in unwritten_bits_of(m.array):
+                bits[:] = self._unwritten.kept[m.lo + lo : m.lo + lo + len(bits)]

@@ -5,6 +5,7 @@ import numpy as np
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import ordering_of
+from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.memory.access import gather, in_passes, scatter
 from wmma_emu.ptx.memory.generic import Part, classify
 from wmma_emu.ptx.memory.masks import fit, narrowest, pick, wide
@@ -38,7 +39,7 @@ class Memory(Spaces):
     def load(
         self, instruction: Instruction, space: str, addresses: Array, bytes_each: int, count: int, active: Active, *,
         alignment: int | None = None, ordering: str = "weak",
-    ) -> tuple[Array, Array | None]:  # fmt: skip
+    ) -> tuple[Array, Undefined | None]:  # fmt: skip
         """Read consecutive elements at an address of each thread.
 
         Parameters
@@ -61,9 +62,8 @@ class Memory(Spaces):
         Returns
         -------
         values : unsigned array, shape (count, *shape of the access)
-        undefined : bool array of the same shape, or None
-            Where a value was stored that nobody had computed. What nobody stored at all is a finding, and not told
-            again.
+        undefined : Undefined or None
+            Which bits of these values nobody wrote, of the same shape; None where all are written.
         """
         alignment = bytes_each * count if alignment is None else alignment
         active = self.threads.exists if active is None else active
@@ -90,15 +90,15 @@ class Memory(Spaces):
 
     def store(
         self, instruction: Instruction, space: str, addresses: Array, values: Array, active: Active, *,
-        alignment: int | None = None, ordering: str = "weak", undefined: Array | None = None,
+        alignment: int | None = None, ordering: str = "weak", undefined: Undefined | None = None,
     ) -> None:  # fmt: skip
         """Write consecutive elements at an address of each thread; of several at one place, one stays.
 
         Within a warp that is the value of the lowest lane of the last pass, see `in_passes`; PTX leaves it open.
 
         ``values`` is (count, *broadcasts to the threads) of unsigned integers of the elements' width, ``undefined``
-        says where they are made of what nobody wrote (as many, or wider where threads differ in that alone). All else
-        is as for `load`.
+        says which of their bits nobody wrote (as many, or wider where threads differ in that alone): of global memory
+        that is a finding. All else is as for `load`.
         """
         size = values.dtype.itemsize * len(values)
         alignment = size if alignment is None else alignment
@@ -120,22 +120,23 @@ class Memory(Spaces):
             write=True, ordering=ordering,
         )  # fmt: skip
         if undefined is not None and space == "global":
-            shape = np.broadcast_shapes(reached.where.positions.shape, undefined.shape[1:])
-            self.reporter.undefined_stored(instruction, np.broadcast_to(undefined, (len(values), *shape)), active)
+            undefined = self.reporter.undefined_stored(instruction, undefined, reached.mask)
         given = values
         mask = None if reached.mask is None else in_passes(reached.mask, size)
-        undefined = None if undefined is None else in_passes(undefined, size)
+        bits = None if undefined is None else in_passes(undefined.bits, size)
         positions, values = in_passes(reached.where.positions, size), in_passes(values, size)
         shape = np.broadcast_shapes(
             positions.shape, values.shape[1:], *(() if mask is None else (mask.shape,)),
-            *(() if undefined is None else (undefined.shape[1:],)),
+            *(() if bits is None else (bits.shape[1:],)),
         )  # fmt: skip
         index = None if mask is None else np.flatnonzero(wide(mask, shape))
-        if undefined is not None:
-            undefined = pick(np.broadcast_to(undefined, (len(values), *shape)), shape, index)
+        lost: Undefined | None = None
+        if undefined is not None and bits is not None:
+            origin = in_passes(undefined.origin, size)
+            lost = Undefined(*(pick(np.broadcast_to(x, (len(values), *shape)), shape, index) for x in (bits, origin)))
         written = pick(positions, shape, index)
         chosen = pick(wide(values, (len(values), *shape)), shape, index)
-        self.note_store(reached, written, len(values), values.dtype.itemsize, active, undefined, given)
+        self.note_store(reached, written, len(values), values.dtype.itemsize, active, lost, given)
         scatter(self.window(space).view(reached.unit), reached.unit, written, chosen)
         if ordering != "weak" and self.causality.is_released_to and space in _COMMON:
             self._release(reached, space, size)
@@ -151,9 +152,9 @@ class Memory(Spaces):
     def _load_each(
         self, instruction: Instruction, parts: list[Part], addresses: Array,
         bytes_each: int, count: int, active: Active, alignment: int, ordering: str,
-    ) -> tuple[Array, Array | None]:  # fmt: skip
+    ) -> tuple[Array, Undefined | None]:  # fmt: skip
         values: Array | None = None
-        undefined: Array | None = None
+        undefined: Undefined | None = None
         for space, mask, inside in parts:
             now = narrowest(active, mask)
             if now is None or mask is None or not now.any():
@@ -162,9 +163,7 @@ class Memory(Spaces):
                 instruction, space, inside, bytes_each, count, now, alignment=alignment, ordering=ordering
             )
             values = got if values is None else np.where(mask, got, values)
-            if bad is not None:
-                bad = bad & mask
-                undefined = bad if undefined is None else undefined | bad
+            undefined = joined(mask, bad, undefined)
         if values is None:
             values = np.zeros((count, *addresses.shape), f"u{bytes_each}")
         return values, undefined

@@ -6,11 +6,19 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import Findings
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.masks import any_of, first_where
 from wmma_emu.ptx.memory.windows import Located
-from wmma_emu.ptx.memory.words import misaligned_text, nearest_in_heap, outside_of_heap, outside_of_window, verb
+from wmma_emu.ptx.memory.words import (
+    inside_of_heap,
+    misaligned_text,
+    nearest_in_heap,
+    outside_of_heap,
+    outside_of_window,
+    verb,
+)
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.threads import Active, Array, Threads
 
@@ -72,27 +80,61 @@ class Reporter:
         if where.read_only is not None:
             self.note("read-only", instruction, where.read_only, active, addresses, read_only)
 
-    def undefined_stored(self, instruction: Instruction, undefined: Array, active: Active) -> None:
-        """Note a store to global memory of what nobody wrote."""
-        mask = np.asarray(undefined.any(axis=0))
-        self.note(
-            "uninitialised", instruction, mask, active, np.zeros((1, 1, 1), np.uint64),
-            lambda _: "the value that is stored to global memory is one that these threads never wrote",
+    def undefined(
+        self, instruction: Instruction, found: Undefined, used: NDArray[np.bool_], what: str,
+        kind: str = "uninitialised",
+    ) -> None:  # fmt: skip
+        """Note that threads use what nobody wrote: as ``what``, "the address", and where that comes from."""
+        threads = any_of(used)
+        if not threads.any() or not self._findings.are_sought(kind):
+            return
+        block, thread, count = self._threads.first(threads)
+        origin = first_where(used, found.origin)
+        self._findings.add(
+            kind, instruction, lambda: f"{what} is made of {self.origin(origin)}",
+            block=block, thread=thread, count=count,
         )  # fmt: skip
 
-    def place(self, space: str, address: int) -> str:
-        """Name an address by the variable that it lies in."""
-        text = f"{address:#x} of {space} memory"
+    def undefined_stored(
+        self, instruction: Instruction, undefined: Undefined, used: NDArray[np.bool_] | None
+    ) -> Undefined | None:
+        """Note a store to global memory of what nobody wrote; return what is still undefined when that is said.
+
+        Elements without a single byte that is written, and those with a byte of which bits are missing, are errors.
+        Where whole bytes are missing, they may be the padding of a structure.
+        """
+        lost = undefined.bits if used is None else np.where(used, undefined.bits, undefined.bits.dtype.type(0))
+        parts = np.ascontiguousarray(lost)[..., None].view(np.uint8)
+        is_partial = ((parts == 0) | (parts == 0xFF)).all(axis=-1) & (parts == 0).any(axis=-1) & (lost != 0)
+        wrong = (lost != 0) & ~is_partial
+        what = "the value that is stored to global memory"
+        self.undefined(instruction, undefined, wrong, what)
+        if not is_partial.any():
+            return None
+        self.undefined(instruction, undefined, is_partial, f"a part of {what}", "partly uninitialised")
+        return undefined._replace(bits=np.where(is_partial, lost, lost.dtype.type(0)))
+
+    def origin(self, number: int) -> str:
+        """Say where undefined bits come from."""
+        registers = self._program.registers
+        return self._heap.origins.describe(
+            number, lambda i: registers[i].name if i < len(registers) else "the carry flag", self.region
+        )
+
+    def region(self, space: str, address: int) -> str:
+        """Name the memory around an address: its space, and the variable or the array that it lies in."""
+        if space == "global":
+            return f"global memory ({inside_of_heap(self._heap, address)})"
         names = [s for s in self._program.symbols if s.space == space and s.offset <= address]
         if names:
             last = max(names, key=lambda s: s.offset)
             if address < last.offset + last.bytes or not last.bytes:
-                text += f" ({last.name} + {address - last.offset})"
-        return text
+                return f"{space} memory ({last.name} + {address - last.offset})"
+        return f"{space} memory"
 
-    def unwritten(self, space: str, address: int, size: int) -> str:
-        """Describe a read of what nobody wrote."""
-        return f"reads {size} bytes at {self.place(space, address)}, of which some were never written"
+    def place(self, space: str, address: int) -> str:
+        """Name an address by the variable that it lies in."""
+        return f"{address:#x} of {self.region(space, address)}"
 
     def is_race(self, instruction: Instruction) -> bool:
         """Whether an instruction is known to be in a race."""

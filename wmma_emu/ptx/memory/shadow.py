@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.definedness.origins import Origins
+from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import CHECKS
-from wmma_emu.ptx.memory.access import gather, scatter, view_of
+from wmma_emu.ptx.memory.access import gather, view_of
 from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.memory.unwritten import UnwrittenBits
 from wmma_emu.ptx.memory.windows import Located, Window
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.program.program import Instruction
@@ -19,120 +22,91 @@ from wmma_emu.ptx.threads import Active, Array
 
 __all__ = ["Shadow"]
 
-DEFINED, UNDEFINED, PENDING = 1, 2, 4
-_ONES: dict[int, Any] = {
-    1: np.uint8(1), 2: np.uint16(0x0101), 4: np.uint32(0x01010101), 8: np.uint64(0x0101010101010101),
-}  # fmt: skip
-
 
 _PIECE = 16
 """Bytes that an asynchronous product reads at once."""
 
-_ONE: dict[int, Any] = {size: ones.dtype.type(1) for size, ones in _ONES.items()}
-_TWO: dict[int, Any] = {size: one + one for size, one in _ONE.items()}
-
 
 class Shadow:
-    """One byte of flags for each byte of a space.
-
-    A byte is written with what a thread computed (1), or with what nobody had (2); and it may be about to be
-    overwritten by an asynchronous copy (4). An element of which some byte is written counts as written: the rest is
-    padding.
+    """What is known of the bytes of a space beside their values.
 
     Attributes
     ----------
+    unwritten : UnwrittenBits or None
+        Which bits nobody wrote; None where nobody asks.
     pending : int
         How many asynchronous copies are on their way.
     held : int
         How many pieces of 16 bytes asynchronous products may still read, each counted as often as it is read.
     is_kept : bool
-        Whether any of ``checks`` needs the flags; where none does, nothing is noted.
+        Whether any of ``checks`` needs anything of this; where none does, nothing is noted.
     """
 
-    def __init__(self, window: Window, reporter: Reporter, checks: frozenset[str] = frozenset(CHECKS)) -> None:
+    def __init__(
+        self, window: Window, reporter: Reporter, origins: Origins, checks: frozenset[str] = frozenset(CHECKS)
+    ) -> None:
         self.window, self.reporter = window, reporter
-        self._follows, self._waits = "undefined" in checks, "synchronisation" in checks
-        self.is_kept = self._follows or self._waits
+        follows, self._waits = "undefined" in checks, "synchronisation" in checks
+        self.is_kept = follows or self._waits
+        self.unwritten = UnwrittenBits(window.name, len(window.flat), origins) if follows else None
         self.pending = self.held = 0
         self.who_copies: Callable[[int], str] = lambda position: "an asynchronous copy"
-        self._flags = zeroed(window.flat.shape if self.is_kept else 32)
+        self._coming = np.zeros(0, np.uint8)
         self._views: dict[int, NDArray[Any]] = {}
         self._readers = np.zeros(0, np.uint32)
 
     def _view(self, unit: int) -> NDArray[Any]:
+        """Return a byte for each byte of the space, 0xFF where a copy is on its way: as elements of some bytes."""
+        if not len(self._coming):
+            self._coming = zeroed(len(self.window.flat))
         if unit not in self._views:
-            self._views[unit] = view_of(self._flags, unit)
+            self._views[unit] = view_of(self._coming, unit)
         return self._views[unit]
 
     def loaded(
         self, instruction: Instruction, where: Located, addresses: Array, size: int, count: int, unit: int,
-        active: Active, *, whole: bool = False,
-    ) -> Array | None:  # fmt: skip
-        """Check a load of ``count`` elements of ``size`` bytes; return where it gives what nobody had computed.
-
-        ``whole`` elements have no padding: each of their bytes has to be written.
-        """
-        waits = self.pending and self._waits
-        if not (waits or self._follows):
+        active: Active,
+    ) -> Undefined | None:  # fmt: skip
+        """Check a load of ``count`` elements of ``size`` bytes; return where it gives what nobody wrote."""
+        coming = gather(self._view(unit), unit, where.positions, size, count) if self.pending else None
+        if coming is not None and self._waits:
+            self._check_pending(instruction, coming, where, addresses, size * count, active, False)
+        if self.unwritten is None:
             return None
-        flags = gather(self._view(unit), unit, where.positions, size, count)
-        if waits:
-            self._check_pending(instruction, flags, where, addresses, size * count, active, False)
-        if not self._follows:
-            return None
-        ones = _ONES[size]
-        written = flags & ones
-        if (written == ones).all() if whole else written.all():
-            return None
-        mask = _mask(where, active)
-        missing = written != ones if whole else written == 0
-        if mask is not None:
-            missing &= mask
-            if not missing.any():
-                return None
-        given = (flags | flags >> _ONE[size] | flags >> _TWO[size]) & ones  # what is on its way is another finding
-        never = missing & (given != ones if whole else given == 0)
-        if self.window.name == "local":
-            # Structures are copied with their padding: an access is wrong if nothing of it was written.
-            never &= never.all(axis=tuple(range(never.ndim - 3)), keepdims=True)
-        if never.any():
-            self.reporter.note(
-                "uninitialised", instruction, never.any(axis=0), active, addresses,
-                lambda address: self.reporter.unwritten(self.window.name, address, size * count),
-            )  # fmt: skip
-        undefined = missing & ~never & ((flags & (ones * ones.dtype.type(PENDING))) == 0)
-        return undefined if undefined.any() else None
+        used = _mask(where, active)
+        undefined = self.unwritten.read(where.positions, addresses, size, count, unit, used, instruction)
+        if undefined is None or coming is None:
+            return undefined
+        rest = undefined._replace(bits=undefined.bits & ~coming)  # what is on its way is another finding
+        return rest if rest.bits.any() else None
 
     def stored(
         self, instruction: Instruction, where: Located, addresses: Array, written: NDArray[np.int64], size: int,
-        count: int, unit: int, active: Active, undefined: Array | None,
+        count: int, unit: int, active: Active, undefined: Undefined | None,
     ) -> None:  # fmt: skip
         """Note a store at the positions ``written``; ``undefined`` is (count, *positions) or None."""
-        view = self._view(unit)
         if self.held:
             self._check_held(instruction, where, addresses, size * count, active)
         if self.pending and self._waits:
-            flags = gather(view, unit, where.positions, size, count)
-            self._check_pending(instruction, flags, where, addresses, size * count, active, True)
-        if not (self._follows or self.pending):
-            return
-        if undefined is None or not self._follows:
-            self.mark(written, size * count, unit)
-            return
-        ones = _ONES[size]
-        scatter(view, unit, written, np.where(undefined, ones << ones.dtype.type(1), ones))
+            coming = gather(self._view(unit), unit, where.positions, size, count)
+            self._check_pending(instruction, coming, where, addresses, size * count, active, True)
+        self.write(written, size, count, unit, undefined)
 
-    def mark(self, positions: NDArray[np.int64], size: int, unit: int, flag: int = DEFINED) -> None:
-        """Give the bytes at some positions the same flags."""
-        if not self.is_kept:
-            return
-        if unit == 16:
-            for k in range(size // 8):
-                self._view(8)[(positions >> 3) + k] = _ONES[8] * np.uint64(flag)
-            return
-        shift = unit.bit_length() - 1
+    def write(
+        self, positions: NDArray[np.int64], size: int, count: int, unit: int, undefined: Undefined | None = None
+    ) -> None:
+        """Say that the bytes at some positions are there, and which of their bits are made of what nobody wrote."""
+        if self.unwritten is not None:
+            self.unwritten.write(positions, size, count, unit, undefined)
+        if self.pending:
+            self._set_coming(positions, size * count, unit, False)
+
+    def _set_coming(self, positions: NDArray[np.int64], size: int, unit: int, coming: bool) -> None:
+        unit = min(unit, 8)
+        view, index = self._view(unit), positions >> unit.bit_length() - 1
+        mark = view.dtype.type(0) if not coming else ~view.dtype.type(0)
         for k in range(size // unit):
-            self._view(unit)[(positions >> shift) + k] = _ONES[unit] * _ONES[unit].dtype.type(flag)
+            view[index + k if k else index] = mark
 
     def begin(self, reached: Reached, written: NDArray[np.int64], active: Active) -> None:
         """Say that a copy to the bytes at ``written`` is on its way, whatever they hold until then."""
@@ -142,19 +116,16 @@ class Shadow:
         if self.held:
             self._check_held(touch.instruction, where, touch.addresses, touch.size, active)
         if self.pending and self._waits:
-            flags = gather(self._view(touch.unit), touch.unit, where.positions, reached.size, reached.length)
-            self._check_pending(touch.instruction, flags, where, touch.addresses, touch.size, active, True)
-        unit = min(touch.unit, 8)
-        view, mark = self._view(unit), _ONES[unit] * _ONES[unit].dtype.type(PENDING)
-        for k in range(touch.size // unit):
-            view[(written >> (unit.bit_length() - 1)) + k] |= mark
+            coming = gather(self._view(touch.unit), touch.unit, where.positions, reached.size, reached.length)
+            self._check_pending(touch.instruction, coming, where, touch.addresses, touch.size, active, True)
+        self._set_coming(written, touch.size, touch.unit, True)
 
     def hold(self, pieces: NDArray[np.int64]) -> None:
         """Say that asynchronous products will read these pieces of 16 bytes, counted from the start of all blocks."""
         if not self._waits:
             return
         if not len(self._readers):
-            self._readers = np.zeros(-(-len(self._flags) // _PIECE), np.uint32)
+            self._readers = np.zeros(-(-len(self.window.flat) // _PIECE), np.uint32)
         np.add.at(self._readers, pieces, np.uint32(1))
         self.held += len(pieces)
 
@@ -183,13 +154,12 @@ class Shadow:
             )  # fmt: skip
 
     def _check_pending(
-        self, instruction: Instruction, flags: Array, where: Located, addresses: Array, size: int, active: Active,
+        self, instruction: Instruction, coming: Array, where: Located, addresses: Array, size: int, active: Active,
         write: bool,
     ) -> None:  # fmt: skip
-        mark = flags.dtype.type(int(_ONES[flags.dtype.itemsize]) * PENDING)
-        if not int(np.bitwise_or.reduce(flags, axis=None)) & int(mark):
+        if not coming.any():
             return
-        bad = ((flags & mark) != 0).any(axis=0)
+        bad = (coming != 0).any(axis=0)
         mask = _mask(where, active)
         bad = bad if mask is None else bad & mask
         if bad.any():

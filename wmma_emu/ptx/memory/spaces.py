@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import At, CausalityOrder, threads_in
+from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.memory.access import units_of
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Spaces"]
 
 _SCOPES = ("cta", "cluster", "gpu", "sys")
-
-_MATRICES = ("ldmatrix", "wmma", "wgmma")
-"""What reads matrices, in which there is no padding: every byte has to be written."""
 
 
 class Spaces:
@@ -86,8 +84,10 @@ class Spaces:
         self.param.flat[: len(given)] = given
         self.globals = HeapWindow(heap)
         self.reporter = Reporter(program, heap, threads, findings)
-        self.shared_shadow = Shadow(self.shared, self.reporter, checks)
-        self.local_shadow = Shadow(self.local, self.reporter, checks)
+        self.origins = heap.origins
+        self._follows = heap.follows_writes = "undefined" in checks
+        self.shared_shadow = Shadow(self.shared, self.reporter, heap.origins, checks)
+        self.local_shadow = Shadow(self.local, self.reporter, heap.origins, checks)
         self.races: ChunkRaces | None = None
         if "races" in checks:
             races = LaunchRaces(heap, causality) if races is None else races
@@ -166,8 +166,6 @@ class Spaces:
 
     def _timed(self, touch: Touch, ordering: str, space: str) -> Touch:
         """Say when an access is made, and how strong it is."""
-        if ordering != "weak" or touch.instruction.mnemonic == "mbarrier":
-            self.races.synchronised += 1  # type: ignore[union-attr]
         key = id(touch.instruction), space
         strength = self._strengths.get(key)
         if strength is None:
@@ -177,20 +175,28 @@ class Spaces:
         stamps, times = self.races.now()  # type: ignore[union-attr]
         return touch._replace(stamps=stamps, times=times, strength=strength)
 
-    def note_load(self, reached: Reached, active: Active, *, writes_too: bool = False) -> Array | None:
-        """Check that what is read was written, is not on its way, and is in no race; return where it is undefined.
+    def note_load(self, reached: Reached, active: Active, *, writes_too: bool = False) -> Undefined | None:
+        """Check that what is read is not on its way, and is in no race; return which bits of it nobody wrote.
 
         What ``writes_too`` in the same instruction is checked for races as a write.
         """
         if self.races is not None and not writes_too:
             self.races.read(reached, active)
+        touch, where = reached.touch, reached.where
+        if reached.space == "global":
+            return self._unwritten_of_heap(reached) if self.heap.has_unwritten and self._follows else None
         shadow = self._shadows.get(reached.space)
         if shadow is None:
             return None
-        touch = reached.touch
         return shadow.loaded(
-            touch.instruction, reached.where, touch.addresses, reached.size, reached.length, touch.unit, active,
-            whole=touch.instruction.mnemonic in _MATRICES,
+            touch.instruction, where, touch.addresses, reached.size, reached.length, touch.unit, active
+        )
+
+    def _unwritten_of_heap(self, reached: Reached) -> Undefined | None:
+        touch = reached.touch
+        return self.heap.unwritten.read(
+            touch.positions, touch.addresses, reached.size, reached.length, touch.unit, touch.mask,
+            touch.instruction,
         )  # fmt: skip
 
     def threads_of(self, reached: Reached) -> tuple[At, NDArray[np.int64]]:
@@ -202,7 +208,7 @@ class Spaces:
 
     def note_store(
         self, reached: Reached, written: NDArray[np.int64], count: int, size: int, active: Active,
-        undefined: Array | None, values: Array | None = None,
+        undefined: Undefined | None, values: Array | None = None,
     ) -> None:  # fmt: skip
         """Check that a write is in no race and touches nothing that is on its way, and note what is written.
 
@@ -210,9 +216,13 @@ class Spaces:
         """
         if self.races is not None:
             self.races.write(reached, active, values, self.window(reached.space).view)
+        touch = reached.touch
+        if reached.space == "global":
+            if self._follows and (undefined is not None or self.heap.has_unwritten):
+                self.heap.unwritten.write(written, size, count, touch.unit, undefined)
+            return
         shadow = self._shadows.get(reached.space)
         if shadow is not None:
-            touch = reached.touch
             shadow.stored(
                 touch.instruction, reached.where, touch.addresses, written, size, count, touch.unit, active, undefined
             )

@@ -5,7 +5,15 @@ from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.program.program import KernelProgram
 
-__all__ = ["misaligned_text", "nearest_in_heap", "outside_of_heap", "outside_of_window", "place_in_heap", "verb"]
+__all__ = [
+    "inside_of_heap",
+    "misaligned_text",
+    "nearest_in_heap",
+    "outside_of_heap",
+    "outside_of_window",
+    "place_in_heap",
+    "verb",
+]
 
 _NULL = 1 << 16
 
@@ -55,11 +63,17 @@ def nearest_in_heap(heap: GlobalMemory, address: int, size: int) -> str:
     return f"its last {position + size - hi} bytes lie behind the end of {what}"
 
 
-def place_in_heap(heap: GlobalMemory, address: int) -> str:
-    """Name an address by the array or the variable that it lies in, and how far from its beginning."""
+def inside_of_heap(heap: GlobalMemory, address: int) -> str:
+    """Say in which array or variable an address lies, and how far from its beginning; "" where it lies in none."""
     position = address - HEAP
     found = next(((lo, name) for lo, hi, name in _allocations(heap) if lo <= position < hi), None)
-    return f"{address:#x}" if found is None else f"{address:#x} ({found[1]} + {position - found[0]})"
+    return "" if found is None else f"{found[1]} + {position - found[0]}"
+
+
+def place_in_heap(heap: GlobalMemory, address: int) -> str:
+    """Name an address by the array or the variable that it lies in, and how far from its beginning."""
+    inside = inside_of_heap(heap, address)
+    return f"{address:#x} ({inside})" if inside else f"{address:#x}"
 
 
 def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) -> str:

@@ -29,7 +29,8 @@ def polling_loads(program: KernelProgram) -> frozenset[int]:
     loads = [i for i, x in enumerate(code) if x.mnemonic == "ld" and "volatile" in x.modifiers]
     if not loads:
         return frozenset()
-    jumps = [(i, t.index) for i, x in enumerate(code) if x.mnemonic == "bra" for t in x.operands if isinstance(t, Target)]
+    branches = [(i, x) for i, x in enumerate(code) if x.mnemonic == "bra"]
+    jumps = [(i, to.index) for i, x in branches for to in x.operands if isinstance(to, Target)]
     spans = [range(target, i + 1) for i, target in jumps if target <= i]
     return frozenset(x for x in loads if any(x in span and _decides(code, x, span, jumps) for span in spans))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which parameters and variables of a kernel lead to memory that it may write: where its stores' addresses come from."""
+"""Which parameters and variables of a kernel lead to memory that it may write: where addresses of stores come from."""
 
 from typing import NamedTuple
 

@@ -3,13 +3,14 @@
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.program import Instruction, Register
 from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
@@ -69,12 +70,12 @@ def _load(instruction: Instruction, binding: Binding) -> Step:
             instruction, space, where, _WORD_BYTES, _WORDS, lanes, alignment=ROW_BYTES
         )  # fmt: skip
         registers = fragments_of_rows(_rows(values, move), move)
-        unknown: Any = [None] * len(results)
+        lost: list[Undefined | None] = [None] * len(results)
         if undefined is not None:
-            bits = np.where(undefined, np.uint32(0xFFFF_FFFF), np.uint32(0))
-            unknown = fragments_of_rows(_rows(bits, move), move) != 0
-        for register, value, mask in zip(results, registers, unknown, strict=True):
-            state.write(register, value, active, mask)
+            origin = origin_of_warp(undefined)
+            lost = [Undefined(x, origin) for x in fragments_of_rows(_rows(undefined.bits, move), move)]
+        for register, value, bits in zip(results, registers, lost, strict=True):
+            state.write(register, value, active, bits)
 
     return step
 
@@ -100,14 +101,10 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
         where = where_of(state, instruction, address, lanes)
         state.require_arrived(instruction, registers_of(source), active)
         values = _words(read_registers(state, elements, "b32"), move)
-        undefined = None
-        if state.undefined_of(source) is not None:
-            masks = [state.undefined_of(x) for x in elements]
-            unknown = np.zeros((len(masks), *state.shape), np.uint32)
-            for word, mask in zip(unknown, masks, strict=True):
-                if mask is not None:
-                    np.copyto(word, np.uint32(0xFFFF_FFFF), where=mask)
-            undefined = _words(unknown, move) != 0
+        undefined = state.undefined_of(elements, values.dtype, active)
+        if undefined is not None:
+            bits = np.broadcast_to(undefined.bits, (len(elements), *state.shape))
+            undefined = Undefined(_words(bits, move), origin_of_warp(undefined)[None])
         state.memory.store(instruction, space, where, values, lanes, alignment=ROW_BYTES, undefined=undefined)
 
     return step
@@ -131,11 +128,11 @@ def _transpose(instruction: Instruction, binding: Binding) -> Step:
 
     def step(state: "State", active: Active) -> None:
         state.require_arrived(instruction, registers_of(source), active)
-        undefined = state.undefined_of(source)
-        unknown = None
+        value = state.read(source, "b32")
+        undefined = state.undefined_in(source, value.dtype, active)
         if undefined is not None:
-            unknown = _transposed(np.where(undefined, np.uint32(0xFFFF_FFFF), np.uint32(0))) != 0
-        state.write(target, _transposed(state.read(source, "b32")), active, unknown)
+            undefined = Undefined(_transposed(undefined.bits), origin_of_warp(undefined))
+        state.write(target, _transposed(value), active, undefined)
 
     return step
 

@@ -13,6 +13,7 @@ from wmma_emu.instructions import lookup
 from wmma_emu.layouts.metadata import granularity_of, metadata_map
 from wmma_emu.layouts.metadata_registers import unpack_metadata
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
 from wmma_emu.ptx.steps.collectives import note, read_registers, registers_of_vector
 from wmma_emu.ptx.steps.forms import Active, Array, Binding
@@ -96,12 +97,17 @@ def gathered(state: "State", warps: Warps, elements: tuple[Operand | None, ...],
 
 
 def write_registers(
-    state: "State", warps: Warps, targets: tuple[Register | None, ...], values: Array, active: Active
-) -> None:
-    """Write (registers, count, 32) to a vector's registers; where all warps agree, (registers, 1, 32)."""
+    state: "State", warps: Warps, targets: tuple[Register | None, ...], values: Array, active: Active,
+    undefined: Undefined | None = None,
+) -> None:  # fmt: skip
+    """Write (registers, count, 32) to a vector's registers; where all warps agree, (registers, 1, 32).
+
+    ``undefined`` is of all threads: (registers, blocks, warps, 32).
+    """
     is_shared = values.shape[1] == 1 and warps.count > 1
-    for register, value in zip(targets, values, strict=True):
-        state.write(register, value[None] if is_shared else warps.scatter(value), active)
+    for k, (register, value) in enumerate(zip(targets, values, strict=True)):
+        lost = None if undefined is None else Undefined(undefined.bits[k], undefined.origin)
+        state.write(register, value[None] if is_shared else warps.scatter(value), active, lost)
 
 
 def immediate_of(instruction: Instruction, operand: Operand | None, what: str) -> int:

@@ -83,7 +83,7 @@ class BlockScales(NamedTuple):
         """
         scales, legal = {}, np.ones(warps.count, np.bool_)
         for side in self.sides:
-            byte, thread = self._selectors(state, instruction, warps, side, legal)
+            byte, thread = self._selectors(state, instruction, warps, side, legal, active)
             read = _LANE % 4 // 2 == thread if side.operand == "a" else _LANE % 4 == thread
             lanes = warps.scatter(np.broadcast_to(read, (warps.count, LANES)))
             what = f"the scales of {side.operand.upper()}"
@@ -96,8 +96,9 @@ class BlockScales(NamedTuple):
         return scales, None if legal.all() else legal
 
     def _selectors(
-        self, state: "State", instruction: Instruction, warps: Warps, side: _Side, legal: NDArray[np.bool_]
-    ) -> tuple[Array, Array]:
+        self, state: "State", instruction: Instruction, warps: Warps, side: _Side, legal: NDArray[np.bool_],
+        active: Active,
+    ) -> tuple[Array, Array]:  # fmt: skip
         """byte-id and thread-id of the warps, (count, 1), or (1, 1) for constants; illegal ones are noted, and 0."""
         allowed = scale_selectors_of(self.row, side.operand)
         found = []
@@ -105,6 +106,7 @@ class BlockScales(NamedTuple):
             if side.is_constant and isinstance(operand, Immediate):
                 found.append(np.full((1, 1), operand.value))
                 continue
+            state.require_defined(instruction, operand, active, f"{name}-id-{side.operand}")
             given = warps.gather(state.read(operand, "b16")).astype(np.int64)
             executes = np.ones_like(given, np.bool_) if warps.active is None else warps.active
             first = np.take_along_axis(given, executes.argmax(axis=-1)[:, None], axis=-1)

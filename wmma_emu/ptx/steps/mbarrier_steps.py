@@ -103,6 +103,7 @@ def _init(instruction: Instruction) -> Step:
     address, count = _barrier(instruction, _operand(instruction, 0)), _value(instruction, 1)
 
     def step(state: State, active: Active) -> None:
+        state.require_defined(instruction, count, active, "the number of arrivals")
         counts, barriers = state.read(count, "u32"), mbarriers_of(state.memory)
         visits = _visits(state, instruction, address, active, write=True, exists=False)
         numbers = visits.of(counts, state.shape)
@@ -157,6 +158,7 @@ def _arrive(instruction: Instruction) -> Step:
     expects, never_completes = "expect_tx" in instruction.modifiers, "noComplete" in instruction.modifiers
 
     def step(state: State, active: Active) -> None:
+        state.require_defined(instruction, amount, active, "the number of arrivals or of bytes")
         amounts = np.ones((1, 1, 1), np.uint32) if amount is None else state.read(amount, "u32")
         barriers, visits = mbarriers_of(state.memory), _visits(state, instruction, address, active, write=False)
         numbers = visits.of(amounts, state.shape).astype(np.int64)
@@ -180,6 +182,7 @@ def _transactions(sign: int) -> Callable[[Instruction], Step]:
         address, amount = _barrier(instruction, _operand(instruction, 0)), _value(instruction, 1)
 
         def step(state: State, active: Active) -> None:
+            state.require_defined(instruction, amount, active, "the number of bytes")
             amounts, barriers = state.read(amount, "u32"), mbarriers_of(state.memory)
             visits = _visits(state, instruction, address, active, write=False)
             numbers = visits.of(amounts, state.shape).tolist()
@@ -219,7 +222,10 @@ def _pending_count(instruction: Instruction) -> Step:
 
     def step(state: State, active: Active) -> None:
         value: Array = state.read(source, "b64") & np.uint64(_LARGEST_COUNT)
-        state.write(target, value.astype(np.uint32), active, state.undefined_of(source))
+        lost = state.undefined_in(source, value.dtype, active)
+        if lost is not None:
+            lost = lost._replace(bits=lost.bits & np.uint64(_LARGEST_COUNT))
+        state.write(target, value.astype(np.uint32), active, lost)
 
     return step
 

@@ -4,6 +4,7 @@
 import numpy as np
 
 from wmma_emu.ptx.causality import fence_of
+from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol
@@ -36,12 +37,16 @@ def _load(instruction: Instruction, binding: Binding) -> Step:
 
 
 def _write(
-    state: State, registers: list[Register | None], values: Array, undefined: Array | None, active: Active, signed: bool
-) -> None:
+    state: State, registers: list[Register | None], values: Array, undefined: Undefined | None, active: Active,
+    signed: bool,
+) -> None:  # fmt: skip
     for k, register in enumerate(registers):
         if register is not None:
-            value = extended(values[k], register, True) if signed else values[k]
-            state.write(register, value, active, None if undefined is None else undefined[k])
+            lost = None
+            if undefined is not None:
+                bits = undefined.bits[k]
+                lost = Undefined(extended(bits, register, signed), undefined.origin[k])
+            state.write(register, extended(values[k], register, True) if signed else values[k], active, lost)
 
 
 def _load_parameter(plain: Plain, registers: list[Register | None], offset: int, instruction: Instruction) -> Step:
@@ -92,11 +97,8 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
             state.require_arrived(instruction, registers, active)
         parts = [state.read(source, plain.type) for source in sources]
         values = parts[0][None] if len(parts) == 1 else np.stack(np.broadcast_arrays(*parts))
-        masks = [state.undefined_of(source) for source in sources]
-        undefined: Array | None = None
-        if any(mask is not None for mask in masks):
-            shapes = [np.zeros((1, 1, 1), np.bool_) if mask is None else mask for mask in masks]
-            undefined = np.stack(np.broadcast_arrays(*shapes))
+        lost = not state.watched.isdisjoint(registers)
+        undefined = state.undefined_of(sources, values.dtype, active) if lost else None
         state.memory.store(
             instruction, plain.space, addresses_of(state, plain.address), values, active,
             ordering=plain.ordering, undefined=undefined,
@@ -119,7 +121,7 @@ def _cvta(instruction: Instruction, binding: Binding) -> Step:
         value = state.read(source, "u64")
         if window:
             value = value - window if back else value + window
-        state.write(target, value, active, state.undefined_of(source))
+        state.write(target, value, active, state.undefined_in(source, value.dtype, active))
 
     return step
 
@@ -136,7 +138,8 @@ def _isspacep(instruction: Instruction, binding: Binding) -> Step:
             found = is_in("global", value) & ~state.memory.heap.is_constant(value)
         else:
             found = is_in(space, value)
-        state.write(target, found, active, state.undefined_of(source))
+        lost = state.undefined_in(source, value.dtype, active)
+        state.write(target, found, active, None if lost is None else lost._replace(bits=lost.bits != 0))
 
     return step
 
@@ -163,6 +166,7 @@ def _mapa(instruction: Instruction, binding: Binding) -> Step:
     width = instruction.modifiers[-1]
 
     def step(state: State, active: Active) -> None:
+        state.require_defined(instruction, rank, active, "the rank of a block")
         ranks = state.read(rank, "u32")
         wrong = (ranks != 0) & (state.live if active is None else active)
         if wrong.any():
@@ -172,7 +176,8 @@ def _mapa(instruction: Instruction, binding: Binding) -> Step:
                 block=block, thread=thread, count=count,
             )  # fmt: skip
         value = state.read(source, "u64")
-        state.write(target, value.astype(f"u{bits_of_type(width) // 8}"), active)  # type: ignore[arg-type]
+        lost = state.undefined_in(source, value.dtype, active)
+        state.write(target, value.astype(f"u{bits_of_type(width) // 8}"), active, lost)  # type: ignore[arg-type]
 
     return step
 

@@ -8,6 +8,7 @@ import numpy as np
 from wmma_emu.instructions import Operand as Letter
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.collectives import executing, operands_of
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep
 from wmma_emu.ptx.steps.matrix_operands import (
@@ -21,6 +22,7 @@ from wmma_emu.ptx.steps.matrix_operands import (
     write_registers,
 )
 from wmma_emu.ptx.steps.matrix_scales import OPERANDS_OF_SCALES, BlockScales
+from wmma_emu.ptx.steps.undefined_products import undefined_product
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
@@ -44,8 +46,8 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
 
     def step(state: "State", active: Active) -> None:
         warps = state.warps(executing(state, active))
-        for name, operand in zip("ABC", given[1:4], strict=True):
-            state.require_defined(instruction, operand, active, f"operand {name}")
+        for operand in given[1:4]:
+            state.require_arrived(instruction, registers_of(operand), active)
         a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))
         options: dict[str, Any] = {}
         legal: list[Array | None] = []
@@ -61,7 +63,8 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
         for known in legal:
             if known is not None:
                 d = np.where(known[:, None], d, _without_product(bound, c))
-        write_registers(state, warps, targets, d, active)
+        lost = undefined_product(state, bound, sources, kinds, active)
+        write_registers(state, warps, targets, d, active, lost)
 
     return BoundStep(step, bound.not_bit_exact)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.definedness.undefined import Undefined, everywhere, joined
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.collectives import (
@@ -90,12 +91,13 @@ def _shuffle(instruction: Instruction, binding: Binding) -> Step:
         missing = None if members.is_everyone else _missing(members, source)
         if result is not None:
             state.require_arrived(instruction, registers_of(a), active)
-            undefined = state.undefined_of(a)
-            if undefined is not None:
-                undefined = _taken(undefined, source)
-            if missing is not None:
-                undefined = missing if undefined is None else undefined | missing
-            state.write(result, _taken(value, source), active, undefined)
+            lost = state.undefined_in(a, value.dtype)
+            if lost is not None:
+                lost = Undefined(_taken(lost.bits, source), _taken(lost.origin, source))
+            if missing is not None and "undefined" in state.checks:
+                lanes = state.memory.origins.of_lanes(instruction, source)
+                lost = joined(missing, Undefined(everywhere(missing, value.dtype), lanes), lost)
+            state.write(result, _taken(value, source), active, lost)
         if predicate is not None:
             state.write(predicate, inside, active)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.availability import require_since
 from wmma_emu.ptx.steps.collectives import (
@@ -51,15 +52,31 @@ def _vote(instruction: Instruction, binding: Binding) -> Step:
 
     def step(state: "State", active: Active) -> None:
         members = members_of(state, instruction, mask[0] if is_sync else None, active)
-        state.require_defined(instruction, a, members.active, "the predicate")
         predicate = state.read(a, "pred")
-        if predicate.shape[-1] == 1:
-            yes = np.where(predicate, FULL, np.uint32(0))
-        else:
-            yes = word_of(predicate)
-        state.write(result, decide(yes & members.together, members.together), active)
+        found = decide(_word(predicate) & members.together, members.together)
+        lost = state.undefined_in(a, predicate.dtype, members.active)
+        if lost is not None:
+            least, most = (_word(x) & members.together for x in (predicate & ~lost.bits, predicate | lost.bits))
+            lost = Undefined(_undecided(words[-2], least, most, members.together), origin_of_warp(lost))
+        state.write(result, found, active, lost)
 
     return step
+
+
+def _word(predicate: Array) -> Array:
+    return np.where(predicate, FULL, np.uint32(0)) if predicate.shape[-1] == 1 else word_of(predicate)
+
+
+def _undecided(mode: str, least: Array, most: Array, there: Array) -> Array:
+    """What of a vote is open, from the lanes that certainly say yes, and those that may."""
+    if mode == "ballot":
+        return least ^ most
+    if mode == "all":
+        return np.asarray((least == there) != (most == there))
+    if mode == "any":
+        return np.asarray((least != 0) != (most != 0))
+    # Unanimous: open, unless one certainly says yes and another no.
+    return np.asarray((least != most) & ~((least != 0) & (most != there)))
 
 
 _MATCH_SPELLINGS = tuple(f"match.{mode}.sync.{kind}" for mode in ("any", "all") for kind in ("b32", "b64"))
@@ -76,22 +93,38 @@ def _match(instruction: Instruction, binding: Binding) -> Step:
 
     def step(state: "State", active: Active) -> None:
         members = members_of(state, instruction, mask, active)
-        state.require_defined(instruction, a, members.active, "the value")
         value = state.read(a, words[-1])
+        open_pairs, origin = _open_pairs(state.undefined_in(a, value.dtype, members.active), value, members)
         if value.shape[-1] == 1:
             same = np.full((1, 1, 1), FULL)
         else:
             same = word_of(value[..., :, None] == value[..., None, :])[..., 0]
         same = same & members.together
         if words[1] == "any":
-            state.write(result, same, active)
+            state.write(result, same, active, None if open_pairs is None else Undefined(open_pairs, origin))
             return
         agreed = same == members.together
-        state.write(result, np.where(agreed, same, np.uint32(0)), active)
+        lost = lost_words = None
+        if open_pairs is not None:
+            undecided = (open_pairs != 0) & (same | open_pairs == members.together)
+            lost = Undefined(undecided, origin)
+            lost_words = Undefined(np.where(undecided, members.together, np.uint32(0)), origin)
+        state.write(result, np.where(agreed, same, np.uint32(0)), active, lost_words)
         if predicate is not None:
-            state.write(predicate, agreed, active)
+            state.write(predicate, agreed, active, lost)
 
     return step
+
+
+def _open_pairs(undefined: Undefined | None, value: Array, members: Members) -> tuple[Array | None, Array]:
+    """Of each lane, the lanes whose value may equal its own, or may not; and where that comes from."""
+    if undefined is None:
+        return None, np.zeros((1, 1, 1), np.uint64)
+    full = np.broadcast_shapes(value.shape, undefined.bits.shape, LANE.shape)
+    x, bits = np.broadcast_to(value, full), np.broadcast_to(undefined.bits, full)
+    lost = bits[..., :, None] | bits[..., None, :]
+    is_open = (lost != 0) & ((x[..., :, None] ^ x[..., None, :]) & ~lost == 0) & ~np.eye(LANE.size, dtype=np.bool_)
+    return word_of(is_open)[..., 0] & members.together, origin_of_warp(undefined)
 
 
 _IDENTITY: dict[str, int] = {
@@ -127,10 +160,28 @@ def _reduce(instruction: Instruction, binding: Binding) -> Step:
 
     def step(state: "State", active: Active) -> None:
         members = members_of(state, instruction, mask, active)
-        state.require_defined(instruction, a, members.active, "the value")
-        state.write(result, _in_groups(members, state.read(a, "b32"), combine), active)
+        value = state.read(a, "b32")
+        found = _in_groups(members, value, combine)
+        lost = state.undefined_in(a, value.dtype, members.active)
+        if lost is not None:
+            lost = Undefined(_lost_of_reduction(operation, members, value, lost.bits, combine), origin_of_warp(lost))
+        state.write(result, found, active, lost)
 
     return step
+
+
+def _lost_of_reduction(
+    operation: str, members: Members, value: Array, bits: Array, combine: Callable[[Array, Array], Array]
+) -> Array:
+    """Which bits of a reduction are undefined: by bits, from the lowest one upward, or all."""
+    if operation in ("and", "or"):
+        return _in_groups(members, value & ~bits, combine) ^ _in_groups(members, value | bits, combine)
+    lost = _in_groups(members, bits, _integers("or", "b32"))
+    if operation == "xor":
+        return lost
+    if operation == "add":
+        return ~(lost & (~lost + np.uint32(1))) + np.uint32(1)
+    return np.where(lost != 0, FULL, np.uint32(0))
 
 
 def _in_groups(members: Members, value: Array, combine: Callable[[Array, Array], Array]) -> Array:

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.shared_memory import addresses
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, Major
 from wmma_emu.layouts.spec import LANES, WARPS
+from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.program.program import Instruction, Operand
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.wgmma_products import PendingProducts
@@ -23,12 +24,23 @@ from wmma_emu.ptx.threads import Active, Array
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["SharedMatrix"]
+__all__ = ["Matrix", "SharedMatrix"]
 
 _WORD_BYTES = 4
 _THREADS = WARPS * LANES
 _KEPT = 1 << 12
 """Descriptors whose addresses are kept: some of each stage of a kernel's pipeline."""
+
+
+class Matrix(NamedTuple):
+    """An operand of each warpgroup, (blocks or 1, warpgroups or 1, rows, k): its patterns, and what is undefined.
+
+    ``undefined`` is bool, None where all is defined; ``origin`` is where that comes from, of each block.
+    """
+
+    bits: Bits
+    undefined: Bits | None = None
+    origin: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +77,7 @@ class SharedMatrix:
         """Chunks that each thread reads."""
         return -(-self.chunks // _THREADS)
 
-    def read(self, state: "State", instruction: Instruction, products: PendingProducts, active: Active) -> Bits:
+    def read(self, state: "State", instruction: Instruction, products: PendingProducts, active: Active) -> "Matrix":
         """Read the patterns of each warpgroup: (blocks or 1, warpgroups or 1, rows, k)."""
         state.require_defined(instruction, self.descriptor, active, f"the descriptor of {self.name}")
         where, legal = self._addresses(state, instruction, active)
@@ -74,11 +86,11 @@ class SharedMatrix:
             instruction, "shared", where, _WORD_BYTES, CHUNK_BYTES // _WORD_BYTES, threads, alignment=CHUNK_BYTES
         )
         products.reads(where, threads)
-        if undefined is not None:
-            self._note_undefined(state, instruction, np.asarray(undefined.any(axis=(0, 1))), threads)
         if legal is not None:
             values = np.where(legal, values, np.uint32(0))
-        return self._matrix(values)
+        if undefined is None:
+            return Matrix(self._matrix(values))
+        return Matrix(self._matrix(values), self._matrix(undefined.bits) != 0, _origin_of_block(undefined))
 
     def _addresses(
         self, state: "State", instruction: Instruction, active: Active
@@ -142,14 +154,6 @@ class SharedMatrix:
             threads = legal if threads is None else threads & legal
         return threads
 
-    def _note_undefined(
-        self, state: "State", instruction: Instruction, undefined: NDArray[np.bool_], threads: Active
-    ) -> None:
-        used = undefined if threads is None else undefined & (threads.any(axis=0) if threads.ndim > 3 else threads)
-        if used.any():
-            text = f"operand {self.name} in shared memory is made of what nobody wrote"
-            note(state, instruction, "uninitialised", used, text)
-
     def _matrix(self, values: Array) -> Bits:
         """Put the chunks (words, passes, blocks, warps, 32) together."""
         words, passes, blocks, warps, _ = values.shape
@@ -164,6 +168,11 @@ class SharedMatrix:
         if self.major == "k":
             return elements.reshape(blocks, groups, self.rows, self.k)
         return elements.reshape(blocks, groups, self.k, self.rows).swapaxes(-1, -2)
+
+
+def _origin_of_block(undefined: Undefined) -> Array:
+    known = np.where(undefined.bits != 0, undefined.origin, np.uint64(0))
+    return np.asarray(known.max(axis=(0, 1, 3, 4))).reshape(-1, 1, 1)
 
 
 @lru_cache(maxsize=_KEPT)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.program.program import Instruction, Register
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active, Array
@@ -28,6 +29,7 @@ class _Pending:
     register: Register
     value: Array
     group: NDArray[np.int64]
+    undefined: Undefined | None = None
 
 
 class _Read(NamedTuple):
@@ -85,14 +87,24 @@ class PendingProducts:
         there = (found.group >= 0)[..., None]
         return (found.value if there.all() else np.where(there, found.value, own)), there
 
-    def add(self, register: Register, value: Array, warps: NDArray[np.bool_] | None) -> None:
+    def undefined(self, register: Register) -> Undefined | None:
+        """Tell what is undefined of that value."""
+        own = self._state.undefined_in(register, self._state.read(register, register.type).dtype)
+        found = self._pending.get(register.index)
+        return own if found is None else joined((found.group >= 0)[..., None], found.undefined, own)
+
+    def add(
+        self, register: Register, value: Array, warps: NDArray[np.bool_] | None, undefined: Undefined | None
+    ) -> None:
         """Put a product under way, for some warps, (blocks, warps), or all."""
         found = self._pending.get(register.index)
         if warps is None:
-            self._pending[register.index] = _Pending(register, value, self._committed.copy())
+            self._pending[register.index] = _Pending(register, value, self._committed.copy(), undefined)
         elif found is None:
-            self._pending[register.index] = _Pending(register, value, np.where(warps, self._committed, -1))
+            group = np.where(warps, self._committed, -1)
+            self._pending[register.index] = _Pending(register, value, group, undefined)
         else:
+            found.undefined = joined(warps[..., None], undefined, found.undefined)
             found.value = np.where(warps[..., None], value, found.value)
             found.group = np.where(warps, self._committed, found.group)
         self._state.watched.add(register.index)
@@ -117,7 +129,7 @@ class PendingProducts:
             if not done.any():
                 continue
             whole = bool(done.all())
-            self._state.write(found.register, found.value, None if whole else done[..., None])
+            self._state.write(found.register, found.value, None if whole else done[..., None], found.undefined)
             found.group = np.where(done, -1, found.group)
             if whole or not (found.group >= 0).any():
                 del self._pending[index]

@@ -13,11 +13,14 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import INSTRUCTIONS
 from wmma_emu.layouts.shared_memory_table import Major
 from wmma_emu.layouts.spec import LANES, WARPS
-from wmma_emu.ptx.program.program import Instruction, Operand, VectorOperand
+from wmma_emu.ptx.definedness.undefined import Undefined, origin_of, origin_of_warp, stacked
+from wmma_emu.ptx.program.program import Instruction, Operand, Register, VectorOperand
+from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.collectives import executing, of_the_warp, operands_of, require_spelling
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
 from wmma_emu.ptx.steps.matrix_operands import Bound, Metadata, bind, immediate_of, sources_of, targets_of
-from wmma_emu.ptx.steps.wgmma_operands import SharedMatrix
+from wmma_emu.ptx.steps.undefined_products import lines_of_product
+from wmma_emu.ptx.steps.wgmma_operands import Matrix, SharedMatrix
 from wmma_emu.ptx.steps.wgmma_products import PendingProducts
 from wmma_emu.warp.shared_operand import lines_of
 from wmma_emu.warp.sparse import matmul_sparse
@@ -105,8 +108,9 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
         active = executing(state, active)
         groups = _Groups(state, active)
         adds = _scale(state, instruction, operands.scale_d, active)
-        a = _multiplicand(state, instruction, products, bound, operands, active, groups)
-        b = groups.of_matrices(operands.b.read(state, instruction, products, active)).swapaxes(-1, -2)
+        a, first = _multiplicand(state, instruction, products, bound, operands, active, groups)
+        second = operands.b.read(state, instruction, products, active)
+        b = groups.of_matrices(second.bits).swapaxes(-1, -2)
         if operands.negate_b:
             b = np.asarray(b ^ b.dtype.type(row.format("b").sign_mask))
         registers = _accumulators(state, instruction, products, targets, active, adds, bound)
@@ -120,9 +124,10 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
             if legal is not None:
                 d = np.where(legal.reshape(-1, WARPS, 1), d, groups.of_registers(registers))
         warps = _warps(state, active)
-        for register, value in zip(targets, groups.back(d), strict=True):
+        lost = _undefined(state, products, targets, adds, bound, groups, (first, second))
+        for k, (register, value) in enumerate(zip(targets, groups.back(d), strict=True)):
             if register is not None:
-                products.add(register, value, warps)
+                products.add(register, value, warps, None if lost is None else lost._replace(bits=lost.bits[k]))
 
     return BoundStep(step, bound.not_bit_exact)
 
@@ -177,16 +182,56 @@ def _scale(state: "State", instruction: Instruction, operand: Operand | None, ac
 def _multiplicand(
     state: "State", instruction: Instruction, products: PendingProducts, bound: Bound, operands: _Operands,
     active: Active, groups: _Groups,
-) -> Bits:  # fmt: skip
-    """Read A, from registers or shared memory: patterns (number or 1, 64, k)."""
+) -> tuple[Bits, Matrix | Undefined | None]:  # fmt: skip
+    """Read A, from registers or shared memory: patterns (number or 1, 64, k); and what says which are undefined."""
     a = operands.a
+    known: Matrix | Undefined | None
     if isinstance(a, SharedMatrix):
-        bits: Bits = groups.of_matrices(a.read(state, instruction, products, active))
+        known = a.read(state, instruction, products, active)
+        bits: Bits = groups.of_matrices(known.bits)
     else:
-        state.require_defined(instruction, VectorOperand(a), active, "operand A")  # type: ignore[arg-type]
+        state.require_arrived(instruction, registers_of(VectorOperand(a)), active)  # type: ignore[arg-type]
         values = np.stack([np.broadcast_to(state.read(x, "b32"), state.shape) for x in a])
+        known = state.undefined_of(a, values.dtype, active)
         bits = bound.matrix.a.unpack_bits(groups.of_registers(values), "a")
-    return bits ^ bits.dtype.type(bound.row.format("a").sign_mask) if operands.negate_a else bits
+    return bits ^ bits.dtype.type(bound.row.format("a").sign_mask) if operands.negate_a else bits, known
+
+
+def _undefined(
+    state: "State", products: PendingProducts, targets: tuple[Register | None, ...], adds: Array, bound: Bound,
+    groups: "_Groups", factors: tuple[Matrix | Undefined | None, Matrix],
+) -> Undefined | None:  # fmt: skip
+    """Say which bits of D are undefined, (registers, blocks, warps, 32): by rows of A, columns of B, elements of C."""
+    row, matrix = bound.row, bound.matrix
+    sums = [None if x is None or not adds.any() else products.undefined(x) for x in targets]
+    first, second = factors
+    given = [*sums, *(_as_undefined(x) for x in factors)]
+    if all(x is None for x in given):
+        return None
+    lost: list[Array] = [np.zeros((1, 1, 1), np.bool_)] * 3
+    if isinstance(first, Undefined):
+        registers = np.broadcast_to(first.bits, (len(first.bits), *state.shape))
+        lost[0] = matrix.a.unpack_bits(groups.of_registers(registers), "a") != 0
+    elif first is not None and first.undefined is not None:
+        lost[0] = groups.of_matrices(first.undefined)
+    if second.undefined is not None:
+        lost[1] = groups.of_matrices(second.undefined).swapaxes(-1, -2)
+    c = stacked([x if x is None else x._replace(bits=np.where(adds, x.bits, 0)) for x in sums], matrix.c.register_dtype)
+    if c is not None:
+        lost[2] = matrix.c.unpack_bits(groups.of_registers(c.bits), "c") != 0
+    fmt = matrix.d.format
+    found = np.broadcast_to(lines_of_product(*lost), (max(len(x) for x in lost), row.m, row.n))
+    patterns = np.where(found, fmt.storage.type(fmt.mask), fmt.storage.type(0))
+    return Undefined(groups.back(matrix.d.pack_bits(patterns)), origin_of(given))
+
+
+def _as_undefined(found: Matrix | Undefined | None) -> Undefined | None:
+    """Say in which warps, or blocks, an operand has undefined bits: narrow, for the origin's sake."""
+    if isinstance(found, Undefined):
+        return Undefined((found.bits != 0).any(axis=(0, -1), keepdims=True)[0], origin_of_warp(found))
+    if found is None or found.undefined is None or found.origin is None:
+        return None
+    return Undefined(found.origin != 0, found.origin)
 
 
 def _accumulators(
@@ -201,12 +246,7 @@ def _accumulators(
     for into, register in zip(registers, targets, strict=True):
         if register is None:
             continue
-        value, under_way = products.value(register)  # type: ignore[arg-type]
-        if state.undefined_of(register) is not None:
-            used = adds if under_way is None else adds & ~under_way
-            state.require_defined(
-                instruction, register, used if active is None else used & active, "operand C, the accumulator"
-            )
+        value, _ = products.value(register)  # type: ignore[arg-type]
         np.copyto(into, value, where=adds)
     return registers
 

@@ -10,6 +10,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Operand as Letter
 from wmma_emu.layouts import fragment_layout
 from wmma_emu.layouts.wmma_table import FRAGMENTS, MemoryLayout, Use
+from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand
 from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
@@ -25,6 +26,7 @@ from wmma_emu.ptx.steps.collectives import (
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.steps.matrix_operands import bind, gathered, sources_of, targets_of, write_registers
+from wmma_emu.ptx.steps.undefined_products import undefined_product
 from wmma_emu.ptx.steps.wmma_tiles import Tile
 
 if TYPE_CHECKING:
@@ -136,31 +138,32 @@ def _load(instruction: Instruction, binding: Binding) -> Step:
         where, is_whole = _addresses(state, instruction, move, now)
         words, undefined = _read(state, instruction, move, where, now, is_whole)
         values = tile.registers(words)
-        masks: list[Array | None] = [None] * len(values)
+        lost: list[Undefined | None] = [None] * len(values)
         if undefined is not None:
-            masks = [x != 0 for x in tile.registers(undefined)]
-        for register, value, mask in zip(targets, values, masks, strict=True):
-            state.write(register, value, active, mask)
+            bits = np.broadcast_to(undefined.bits, (*undefined.bits.shape[:-3], *state.shape))
+            lost = [Undefined(x, undefined.origin) for x in tile.registers(bits)]
+        for register, value, unwritten in zip(targets, values, lost, strict=True):
+            state.write(register, value, active, unwritten)
 
     return step
 
 
 def _read(
     state: "State", instruction: Instruction, move: _Move, where: Array, active: Active, is_whole: bool
-) -> tuple[Array, Array | None]:
-    """Load the chunks, as words (words, passes, blocks, warps, 32); bits of what nobody wrote are set in the second."""
+) -> tuple[Array, Undefined | None]:
+    """Load the chunks, as words (words, passes, blocks, warps, 32), and which of their bits nobody wrote."""
     tile = move.tile
     if is_whole:
         words, undefined = state.memory.load(
             instruction, move.space, where, _WORD_BYTES, tile.words, active, alignment=tile.chunk_bytes
         )
-        return words, None if undefined is None else np.where(undefined, np.uint32(0xFFFF_FFFF), np.uint32(0))
+        return words, None if undefined is None else undefined._replace(origin=origin_of_warp(undefined))
     pieces = _pieces(tile, where)
     parts, undefined = state.memory.load(instruction, move.space, pieces, tile.element_bytes, 1, active)
     words = _joined(parts[0])
     if undefined is None:
         return words, None
-    return words, _joined(np.where(undefined[0], ~parts.dtype.type(0), parts.dtype.type(0)))
+    return words, Undefined(_joined(undefined.bits[0]), origin_of_warp(undefined))
 
 
 def _pieces(tile: Tile, where: Array) -> Array:
@@ -186,17 +189,16 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
         where, is_whole = _addresses(state, instruction, move, active)
         state.require_arrived(instruction, registers_of(move.vector), active)
         words = tile.lines(read_registers(state, elements, kind))
-        undefined = None
-        if state.undefined_of(move.vector) is not None:
-            undefined = _undefined(state, tile, elements)
+        undefined = _undefined(state, tile, elements, active)
         if is_whole:
             state.memory.store(
-                instruction, move.space, where, words, active, alignment=tile.chunk_bytes,
-                undefined=None if undefined is None else undefined != 0,
+                instruction, move.space, where, words, active, alignment=tile.chunk_bytes, undefined=undefined
             )  # fmt: skip
             return
-        masks = None if undefined is None else _apart(tile, undefined) != 0
-        state.memory.store(instruction, move.space, _pieces(tile, where), _apart(tile, words), active, undefined=masks)
+        if undefined is not None:
+            undefined = undefined._replace(bits=_apart(tile, undefined.bits))
+        pieces = _pieces(tile, where)
+        state.memory.store(instruction, move.space, pieces, _apart(tile, words), active, undefined=undefined)
 
     return step
 
@@ -207,15 +209,15 @@ def _apart(tile: Tile, words: Array) -> Array:
     return np.moveaxis(parts, -1, 0)[None]
 
 
-def _undefined(state: "State", tile: Tile, elements: tuple[Operand | None, ...]) -> Array:
-    """Words in which the bits are set that come from registers that nobody wrote."""
+def _undefined(
+    state: "State", tile: Tile, elements: tuple[Operand | None, ...], active: Active
+) -> Undefined | None:
+    """Which bits of the words that are stored come from what nobody wrote."""
     dtype = np.dtype(f"u{tile.layout.register_bits // 8}")
-    masks = np.zeros((len(elements), *state.shape), dtype)
-    for word, element in zip(masks, elements, strict=True):
-        found = state.undefined_of(element)
-        if found is not None:
-            np.copyto(word, ~dtype.type(0), where=found)
-    return tile.lines(masks)
+    found = state.undefined_of(elements, dtype, active)
+    if found is None:
+        return None
+    return Undefined(tile.lines(np.broadcast_to(found.bits, (len(elements), *state.shape))), origin_of_warp(found))
 
 
 _LETTERS: tuple[Letter, ...] = ("a", "b", "c")
@@ -231,10 +233,11 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
 
     def step(state: "State", active: Active) -> None:
         warps = state.warps(executing(state, active))
-        for name, operand in zip("ABC", given[1:], strict=True):
-            state.require_defined(instruction, operand, active, f"operand {name}")
+        for operand in given[1:]:
+            state.require_arrived(instruction, registers_of(operand), active)
         a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))
-        write_registers(state, warps, targets, bound.matrix.execute(a, b, c, engine=bound.engine), active)
+        lost = undefined_product(state, bound, sources, kinds, active)
+        write_registers(state, warps, targets, bound.matrix.execute(a, b, c, engine=bound.engine), active, lost)
 
     return BoundStep(step, bound.not_bit_exact)
 

@@ -30,21 +30,15 @@ class Moment(NamedTuple):
 
 
 class ChunkRaces:
-    """Notes the accesses of a chunk and compares them.
-
-    Attributes
-    ----------
-    synchronised : int
-        How often threads may have learnt something through memory: whoever lets them has to count here.
-    """
+    """Notes the accesses of a chunk and compares them."""
 
     def __init__(
         self, launch: LaunchRaces, shared: Window, order: Order, reporter: Reporter, threads: Threads
     ) -> None:  # fmt: skip
-        self.synchronised = 0
         self._launch, self._order, self._reporter, self._threads = launch, order, reporter, threads
         self._shared_window, self._sides = shared, Sides()
         self._shared: Region | None = None
+        self._now: Moment | None = None
         self.polling = launch.polling
         if shared.size:
             report = RaceReports(
@@ -52,19 +46,19 @@ class ChunkRaces:
                 lambda x: x % shared.stride,
             )  # fmt: skip
             self._shared = Region(
-                0, len(shared.flat), order, report, is_of_block=True, origin=self._positions, version=self._version
+                0, len(shared.flat), order, report, is_of_block=True, origin=self._positions
             )
 
     def _positions(self, addresses: Array) -> NDArray[np.int64]:
         positions: NDArray[np.int64] = addresses.view(np.int64)
         return positions if self._shared_window.origin is None else positions + self._shared_window.origin
 
-    def _version(self) -> int:
-        return int(self._order.now.sum()) + self.synchronised
-
     def now(self) -> Moment:
         """Return the present moment."""
-        return Moment(self._order.stamps(None), self._order.now.copy())
+        stamps = self._order.stamps(None)
+        if self._now is None or self._now.stamps is not stamps:
+            self._now = Moment(stamps, self._order.now.copy())
+        return self._now
 
     def _parts(self, reached: "Reached", write: bool) -> list[tuple[Region, Sides, Touch]]:
         touch = reached.touch
@@ -78,20 +72,17 @@ class ChunkRaces:
     def read(self, reached: "Reached", active: Active) -> None:
         """Check and note a read."""
         for region, sides, touch in self._parts(reached, False):
-            region.version = self._version
             region.read(touch, active)
             self._remember(sides, touch, False, reached)
 
     def check_write(self, reached: "Reached", active: Active) -> None:
         """Check a write that is noted when it arrives."""
         for region, _, touch in self._parts(reached, True):
-            region.version = self._version
             region.check_write(touch, active)
 
     def write(self, reached: "Reached", active: Active, values: Array | None, view: Callable[[int], Array]) -> None:
         """Check and note a write of values, None where they are not known; ``view`` gives the bytes before it."""
         for region, sides, touch in self._parts(reached, True):
-            region.version = self._version
             region.write(touch, active, values=values, view=None if values is None else view(touch.unit))
             self._remember(sides, touch, True, reached)
 
@@ -99,7 +90,6 @@ class ChunkRaces:
         """Note a write that was checked when it began, for the threads of a mask."""
         touch = reached.touch._replace(mask=mask, stamps=moment.stamps, times=moment.times)
         for region, sides, part in self._parts(reached._replace(touch=touch), True):
-            region.version = self._version
             region.arrive(part, mask)
             self._remember(sides, part, True, reached)
 

@@ -33,15 +33,16 @@ class Coding:
         self._shift = self._type(bits - 3)
         self._stamp = self._type((1 << (bits - 3)) - 1)
         self.largest = int(self._stamp)
+        self.last_access = int(self._chain) - 1
 
     def access(self, stamps: Array, strength: int) -> Array:
         """Number accesses of one strength."""
         stamps = stamps.astype(self.dtype, copy=False)
-        return stamps | self._type(strength << int(self._shift)) if strength else stamps
+        return np.asarray(stamps | self._type(strength << int(self._shift))) if strength else stamps
 
     def chains(self, heads: NDArray[np.int64]) -> Array:
         """Number chains."""
-        return heads.astype(self.dtype) | self._chain
+        return np.asarray(heads.astype(self.dtype) | self._chain)
 
     def are_chains(self, numbers: Array) -> NDArray[np.bool_]:
         """Say which numbers are those of chains."""
@@ -49,15 +50,15 @@ class Coding:
 
     def heads(self, numbers: Array) -> NDArray[np.int64]:
         """Give the last entries of chains."""
-        return (numbers & ~self._chain).astype(np.int64)
+        return np.asarray(numbers & ~self._chain).astype(np.int64)
 
     def stamps(self, numbers: Array) -> Array:
         """Give the stamps of accesses."""
-        return numbers & self._stamp
+        return np.asarray(numbers & self._stamp)
 
     def strengths(self, numbers: Array) -> Array:
         """Give the strengths of accesses."""
-        return numbers >> self._shift & self._type(_STRENGTHS)
+        return np.asarray(numbers >> self._shift & self._type(_STRENGTHS))
 
     def recoded(self, numbers: Array, old: "Coding") -> Array:
         """Bring numbers from another coding to this one."""

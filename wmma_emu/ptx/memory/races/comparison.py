@@ -19,12 +19,13 @@ _Mask = NDArray[np.bool_]
 class Verdict(NamedTuple):
     """What a comparison says of each granule and thread, (granules, ..., G, W, 32).
 
-    ``bad`` is in a race; ``strong`` with a strong access that is no plain store; ``kept`` has to be kept beside what
-    comes: it is not ordered before it, or in conflict with more. ``old`` are the numbers.
+    ``bad`` is in a race, ``outside`` with a thread of another warp, ``strong`` with a strong access; ``kept`` has to be
+    kept beside what comes: it is not ordered before it, or in conflict with more. ``old`` are the numbers.
     """
 
     old: Array
     bad: _Mask
+    outside: _Mask
     strong: _Mask
     kept: _Mask
 
@@ -47,9 +48,13 @@ class Comparison:
     def __call__(self, old: Array, mine: Array, strength: int) -> Verdict | None:
         """Compare ``old`` numbers (granules, ..., threads or narrower) with those of what comes, ``mine``.
 
-        None where nothing is noted but what the same thread did at the same time.
+        None where nothing is noted that matters: what the same thread did at the same time, or what a weak access may
+        take the place of.
         """
-        if not old.any():
+        top = int(old.max())
+        if not top:
+            return None
+        if self.is_of_block and strength == WEAK and self._is_over(top):
             return None
         other = (old != mine) & (old != 0)
         if not other.any():
@@ -57,24 +62,36 @@ class Comparison:
         old = np.broadcast_to(old, other.shape)
         coding = self.coding
         chains = coding.are_chains(old)
-        some = bool((chains & other).any())
+        some = top > self.coding.last_access
         single = np.where(chains, coding.dtype.type(0), old) if some else old
         unordered = self.order.unordered(coding.stamps(single))
         strengths = coding.strengths(single)
         bad = unordered if strength == WEAK else unordered & self._conflict(single, strengths, mine, strength)
         kept = unordered | ((strengths < strength) & (single != 0)) if strength else unordered
         strong = bad & (strengths >= BLOCK)
-        verdict = Verdict(old, bad, strong, kept)
+        verdict = Verdict(old, bad, bad & self._are_of_other_warps(single, mine) if bad.any() else bad, strong, kept)
         return self._with_chains(verdict, np.flatnonzero(chains & other), mine, strength) if some else verdict
+
+    def _is_over(self, top: int) -> bool:
+        """Tell whether all weak accesses up to a number precede what any thread of any block does now."""
+        if top > self.coding.largest:
+            return False
+        return int(self.order.time(self.coding.dtype.type(top))) <= int(self.order.known.min())
 
     def _with_chains(self, verdict: Verdict, index: NDArray[np.int64], mine: Array, strength: int) -> Verdict:
         """Compare with every member of the chains at some places."""
-        bad, strong, kept = (np.array(x) for x in verdict[1:])
+        bad, outside, strong, kept = (np.array(x) for x in verdict[1:])
         heads = self.coding.heads(verdict.old.reshape(-1)[index])
         if strength >= BLOCK and (self.is_of_block or strength == SYSTEM):
             at_ease = self.crowds.weakest(heads) >= (BLOCK if self.is_of_block else SYSTEM)
             kept.reshape(-1)[index[at_ease]] = True
             index, heads = index[~at_ease], heads[~at_ease]
+        if self.is_of_block and len(index):
+            blocks = index % self._threads // (self.order.now.shape[1] * 32)
+            floor = self.order.known.min(axis=(1, 2)).astype(np.int64)
+            over = self.order.time(self.crowds.latest(heads)) <= floor[blocks]
+            kept.reshape(-1)[index[over & (self.crowds.weakest(heads) < strength)]] = True
+            index, heads = index[~over], heads[~over]
         mine = np.broadcast_to(mine, verdict.old.shape).reshape(-1)[index]
         threads = index % self._threads
         for which, members in self.crowds.pairs(heads, self.shortened):
@@ -82,9 +99,10 @@ class Comparison:
             strengths = self.coding.strengths(members)
             races = unordered & self._conflict(members, strengths, mine[which], strength)
             bad.reshape(-1)[index[which[races]]] = True
+            outside.reshape(-1)[index[which[races & self._are_of_other_warps(members, mine[which])]]] = True
             strong.reshape(-1)[index[which[races & (strengths >= BLOCK)]]] = True
             kept.reshape(-1)[index[which[unordered | (strengths < strength)]]] = True
-        return verdict._replace(bad=bad, strong=strong, kept=kept)
+        return verdict._replace(bad=bad, outside=outside, strong=strong, kept=kept)
 
     def are_of_others(self, old: Array, mine: Array) -> _Mask:
         """Say which numbers are not those of the same thread: chains, and accesses of other threads."""
@@ -101,6 +119,10 @@ class Comparison:
         mine_too = np.full(len(members), mine, coding.dtype)
         bad = unordered & self._conflict(members, coding.strengths(members), mine_too, strength)
         return [int(x) for x in coding.stamps(members)[bad]]
+
+    def _are_of_other_warps(self, old: Array, mine: Array) -> _Mask:
+        threads = self.order.threads_of
+        return np.asarray(threads(self.coding.stamps(old)) >> 5 != threads(self.coding.stamps(mine)) >> 5)
 
     def shortened(self, members: Array) -> Array:
         """Keep the last access of each thread and strength: those before it are ordered before it."""

@@ -26,7 +26,8 @@ class Crowds:
     Examples
     --------
     >>> crowds = Crowds(np.dtype(np.uint32))
-    >>> heads = crowds.append(np.array([0]), np.array([0, 0]), np.array([7, 9], np.uint32), np.array([0, 0]))
+    >>> values, weak = np.array([7, 9], np.uint32), np.zeros(2, int)
+    >>> heads = crowds.append(np.array([0]), np.array([0, 0]), values, weak, values)
     >>> crowds.members(int(heads[0])).tolist()
     [7, 9]
     """
@@ -36,13 +37,17 @@ class Crowds:
         self._values: Array = np.zeros(_FIRST, dtype)
         self._before = np.zeros(_FIRST, np.uint32)
         self._length = np.zeros(_FIRST, np.int32)
+        self._latest: Array = np.zeros(_FIRST, dtype)
         self._weakest = np.zeros(_FIRST, np.uint8)
         self._whole: dict[int, Array] = {}
 
     def append(
-        self, heads: NDArray[np.int64], group: NDArray[np.int64], values: Array, strengths: Array
+        self, heads: NDArray[np.int64], group: NDArray[np.int64], values: Array, strengths: Array, stamps: Array
     ) -> NDArray[np.int64]:
-        """Append values to chains and return their new heads; ``group`` counts the chains, and is sorted."""
+        """Append values to chains and return their new heads; ``group`` counts the chains, and is sorted.
+
+        ``strengths`` and ``stamps`` are those of the values.
+        """
         n, first = len(values), self.count
         self._reserve(first + n)
         ids = np.arange(first, first + n)
@@ -57,6 +62,8 @@ class Crowds:
         # The first members of a chain may say that it is weaker than it is so far: that costs a look, and no more.
         old = np.where(heads[group] > 0, self._weakest[heads[group]], np.uint8(255))
         self._weakest[first : first + n] = np.minimum(old, lowest[np.cumsum(begins) - 1])
+        latest = np.maximum.reduceat(stamps, start)[np.cumsum(begins) - 1]
+        self._latest[first : first + n] = np.maximum(latest, self._latest[heads[group]])
         self.count += n
         ends = np.append(start[1:], n) - 1
         return np.asarray(ids[ends])
@@ -65,7 +72,7 @@ class Crowds:
         if count <= len(self._values):
             return
         size = max(2 * len(self._values), count)
-        for name in ("_values", "_before", "_length", "_weakest"):
+        for name in ("_values", "_before", "_length", "_latest", "_weakest"):
             old = getattr(self, name)
             new = np.zeros(size, old.dtype)
             new[: self.count] = old[: self.count]
@@ -74,11 +81,16 @@ class Crowds:
     def recode(self, recoded: Callable[[Array], Array]) -> None:
         """Go on with other numbers for all entries."""
         self._values = recoded(self._values)
+        self._latest = self._latest.astype(self._values.dtype)
         self._whole.clear()
 
     def weakest(self, heads: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Tell the lowest strength in each chain."""
         return self._weakest[heads]
+
+    def latest(self, heads: NDArray[np.int64]) -> Array:
+        """Give the largest stamp in each chain."""
+        return self._latest[heads]
 
     def last(self, heads: NDArray[np.int64]) -> Array:
         """Give the last member of each chain."""

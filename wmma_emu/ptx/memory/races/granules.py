@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.masks import pick, wide
 from wmma_emu.ptx.memory.races.touch import Touch
+from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["Granules", "chosen_of"]
@@ -32,7 +33,8 @@ class Granules:
     def __init__(self, base: int, size: int, dtype: np.dtype[Any]) -> None:
         self.base, self.size = base & -32, _LARGEST
         count = -(-(base + size - self.base) // 32) * 32 // _LARGEST
-        self.flat: Array = np.zeros(count, dtype)
+        self.flat: Array = zeroed(count, dtype)
+        self._marks: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     def refine(self, wanted: int) -> None:
         """Make the granules as small as an access is."""
@@ -63,6 +65,15 @@ class Granules:
         scale, unit, count = self._geometry(touch)
         view: NDArray[Any] = view_of(self.flat.view(np.uint8), unit)
         scatter(view, unit, self._scaled(positions, scale), np.broadcast_to(values, (count, *values.shape)))
+
+    def are_among(self, slots: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which of some granules are among others, both by their index."""
+        if len(self._marks) != len(self.flat):
+            self._marks = zeroed(len(self.flat), np.bool_)
+        self._marks[others] = True
+        found: NDArray[np.bool_] = self._marks[slots]
+        self._marks[others] = False
+        return found
 
     def places(self, touch: Touch, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Index of every granule of an access, (granules of the access, *positions)."""

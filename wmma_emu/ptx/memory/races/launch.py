@@ -28,10 +28,11 @@ class UnwatchedWriteError(Exception):
 
 def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> frozenset[int]:
     """Return the indices of the heap's ranges that a launch may write, as far as can be told before it."""
+    size = len(heap.buffer)
     if written.anything:
         return frozenset(range(len(heap.ranges)))
     addresses = [int.from_bytes(parameters[x : x + 8], "little") - HEAP for x in written.parameters]
-    positions = [x for x in addresses if 0 <= x < len(heap.buffer)]
+    positions = [x for x in addresses if 0 <= x < size]
     positions += [heap.variables.position_at("global", x) for x in written.variables]
     return frozenset(found for x in positions if (found := heap.range_at(x)) >= 0)
 
@@ -50,7 +51,10 @@ class LaunchRaces:
         Instructions, by `id`, that are loads in loops which wait for their value.
     """
 
-    def __init__(self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None, polling: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None,
+        polling: frozenset[int] = frozenset(),
+    ) -> None:  # fmt: skip
         self._heap, self._order, self.polling = heap, order, polling
         ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
         self.watched = frozenset(ranges) if watched is None else watched

@@ -7,15 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.access import gather
-from wmma_emu.ptx.memory.masks import any_of, wide
-from wmma_emu.ptx.memory.races.coding import Coding
-from wmma_emu.ptx.memory.races.comparison import Comparison, Verdict
-from wmma_emu.ptx.memory.races.crowds import Crowds
-from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
-from wmma_emu.ptx.memory.races.touch import BLOCK, LATER, WEAK, Order, Touch
+from wmma_emu.ptx.memory.races.collisions import Collisions, in_granules, left_by_warps
+from wmma_emu.ptx.memory.races.comparison import Verdict
+from wmma_emu.ptx.memory.races.granules import Granules
+from wmma_emu.ptx.memory.races.notes import Notes
+from wmma_emu.ptx.memory.races.race import EQUAL, NEAR, RACE, Race
+from wmma_emu.ptx.memory.races.settled import Settled, concerns_only
+from wmma_emu.ptx.memory.races.touch import BLOCK, LATER, Order, Touch
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["Race", "Region"]
+__all__ = ["Region"]
 
 _LONGEST_LOG = 128
 _MANY = 1 << 13
@@ -23,20 +24,7 @@ _MANY = 1 << 13
 
 _Mask = NDArray[np.bool_]
 
-
-class Race:
-    """A race that was found: ``bad`` threads of an access, each of whose bytes another one has accessed.
-
-    ``verb`` says what the other did, "wrote" or "read"; ``equal`` that both store the same bytes; ``other`` gives
-    stamps of what is at the same place, of which it is in a race with, for a place (granule, ..., G, W, lane); None
-    where the other is another thread in the same instruction.
-    """
-
-    def __init__(
-        self, touch: Touch, bad: _Mask, verb: str, write: bool, equal: bool,
-        other: Callable[[tuple[int, ...]], list[int]] | None,
-    ) -> None:  # fmt: skip
-        self.touch, self.bad, self.verb, self.write, self.equal, self.other = touch, bad, verb, write, equal, other
+_NOWHERE: _Mask = np.zeros(1, np.bool_)
 
 
 class Region:
@@ -58,23 +46,19 @@ class Region:
         Whether only threads of one block come to the same granule: shared memory.
     origin : callable
         Gives the positions of a touch that was listed without them.
-    version : callable
-        Gives a number that changes whenever a thread comes to know of more.
     """
 
     def __init__(
         self, base: int, size: int, order: Order, report: Callable[[Race, Active], None], *, is_of_block: bool,
-        origin: Callable[[Array], NDArray[np.int64]] | None = None, version: Callable[[], int] = lambda: 0,
+        origin: Callable[[Array], NDArray[np.int64]] | None = None,
     ) -> None:  # fmt: skip
-        self.order, self.report, self.version, self._origin = order, report, version, origin
+        self.order, self.report, self._origin = order, report, origin
         self.chunk: object = None
         self._is_of_block = is_of_block
-        coding = Coding(np.dtype(np.uint32))
-        self._compare = Comparison(order, coding, Crowds(coding.dtype), is_of_block=is_of_block)
-        self._writes, self._reads = (Granules(base, size, coding.dtype) for _ in range(2))
+        self._notes = Notes(base, size, order, is_of_block=is_of_block)
         self._is_written = self._is_read = False
         self._log: list[tuple[Touch, int]] = []
-        self._noted_writes, self._noted_reads = np.zeros((2, *order.now.shape), np.int32)
+        self._settled_writes, self._settled_reads = Settled(order), Settled(order)
 
     def end_chunk(self) -> None:
         """Note reads that are only listed: other blocks come."""
@@ -82,17 +66,18 @@ class Region:
 
     def read(self, touch: Touch, active: Active) -> None:
         """Check a read against the writes, and list it."""
-        self._refine(touch)
-        if self._is_written and not self._is_settled(self._noted_writes):
-            verdict = self._verdict(self._writes, touch)
+        self._notes.refine(touch)
+        if self._is_written:
+            verdict = self._verdict(self._notes.writes, touch, self._settled(self._settled_writes))
             if verdict is not None:
-                self._note(touch, verdict, verdict.bad, "wrote", active, write=False)
-        if self._is_settled(self._noted_reads):
+                self._report(touch, verdict, verdict.bad, "wrote", active, write=False)
+        if self._log and self._settled(self._settled_reads) is None:
             self._log.clear()
-        self._notice(self._noted_reads, touch, active)
+        if self._is_of_block:
+            self._settled_reads.notice(touch, active)
         few = touch.addresses.nbytes <= _MANY
         later = few and self._origin is not None
-        self._log.append((touch._replace(positions=LATER) if later else touch, self.version()))
+        self._log.append((touch._replace(positions=LATER) if later else touch, self.order.changes))
         if not few or len(self._log) > _LONGEST_LOG:
             self._flush()
 
@@ -108,247 +93,134 @@ class Region:
 
     def check_write(self, touch: Touch, active: Active, new: tuple[Array, Array] | None = None) -> Verdict | None:
         """Check a write against what was written and read before it."""
-        self._refine(touch)
+        self._notes.refine(touch)
         verdict = None
-        if self._is_written and not self._is_settled(self._noted_writes):
-            verdict = self._verdict(self._writes, touch)
+        if self._is_written:
+            verdict = self._verdict(self._notes.writes, touch, self._settled(self._settled_writes))
             if verdict is not None and verdict.bad.any():
-                self._note_writes(touch, verdict, active, new)
-        if self._is_settled(self._noted_reads):
+                self._report_writes(touch, verdict, active, new)
+        settled = self._settled(self._settled_reads)
+        if settled is None:
             self._log.clear()
-        else:
+        elif not concerns_only(touch, settled):
             self._flush()
-            if self._is_read:
-                found = self._verdict(self._reads, touch)
-                if found is not None:
-                    self._note(touch, found, found.bad, "read", active, write=True)
-                    self._forget(touch, found)
+            found = self._verdict(self._notes.reads, touch, settled) if self._is_read else None
+            if found is not None:
+                self._report(touch, found, found.bad, "read", active, write=True)
+                self._notes.forget(touch, found)
         return verdict
 
     def arrive(self, touch: Touch, active: Active) -> None:
         """Note a write that was checked before it was on its way."""
-        self._refine(touch)
-        is_known = not self._is_written or self._is_settled(self._noted_writes)
-        self._stamp(touch, active, None if is_known else self._verdict(self._writes, touch), None)
+        self._notes.refine(touch)
+        verdict = None
+        if self._is_written:
+            verdict = self._verdict(self._notes.writes, touch, self._settled(self._settled_writes))
+        self._stamp(touch, active, verdict, None)
 
     def _stamp(self, touch: Touch, active: Active, verdict: Verdict | None, values: Array | None) -> None:
-        self._notice(self._noted_writes, touch, active)
-        mine = self._coded(touch)
-        again = self._put(self._writes, touch, mine, verdict)
+        if self._is_of_block:
+            self._settled_writes.notice(touch, active)
+        again = self._notes.put(self._notes.writes, touch, self._notes.coded(touch), verdict)
         self._is_written = True
         if again is not None and (touch.strength < BLOCK or not self._is_of_block):
-            self._note_collisions(touch, again, active, mine, values)
+            self._report_collisions(touch, again, active, values)
 
-    def _forget(self, touch: Touch, verdict: Verdict) -> None:
-        """Forget chains of reads that come before a weak write: whatever it is ordered before, they are."""
-        if touch.strength != WEAK:
-            return
-        over = self._compare.coding.are_chains(verdict.old)
-        if over.any():
-            slots = np.broadcast_to(self._reads.places(touch, self._positions(touch)), over.shape)
-            gone = slots[over & ~verdict.kept]
-            self._reads.flat[gone[~np.isin(gone, slots[over & verdict.kept])]] = 0
+    def _settled(self, accesses: Settled) -> _Mask | None:
+        """Say in which blocks accesses are settled, None for all: nowhere if other blocks come to the bytes too."""
+        return accesses.blocks() if self._is_of_block else _NOWHERE
 
-    # What an access is compared with, and what is noted of it.
-
-    def _coded(self, touch: Touch) -> Array:
-        stamps = touch.stamps
-        if stamps is None:
-            raise TypeError("an access without stamps")
-        coding = self._compare.coding
-        if (stamps.dtype.itemsize > 4 and coding.dtype.itemsize == 4) or int(stamps.max()) > coding.largest:
-            self._recode()
-            coding = self._compare.coding
-        return coding.access(stamps, touch.strength)
-
-    def _recode(self) -> None:
-        """Go on with numbers of 64 bits."""
-        old, new = self._compare.coding, Coding(np.dtype(np.uint64))
-        for granules in (self._writes, self._reads):
-            granules.widen(new.recoded(granules.flat, old))
-        self._compare.coding = new
-        self._compare.crowds.recode(lambda values: new.recoded(values, old))
-
-    def _verdict(self, granules: Granules, touch: Touch) -> Verdict | None:
-        mine = self._coded(touch)
-        old = granules.get(touch, self._positions(touch))
-        if touch.mask is not None and old.any():
-            old = np.where(touch.mask, old, old.dtype.type(0))
-        return self._compare(old, mine, touch.strength)
-
-    def _put(self, granules: Granules, touch: Touch, mine: Array, verdict: Verdict | None) -> _Mask | None:
-        """Note an access beside what the verdict keeps; return where several threads did so at once."""
-        positions = self._positions(touch)
-        places, values = chosen_of(touch, positions, mine)
-        granules.put(touch, places, values)
-        now = granules.get(touch, positions)
-        clash = now != mine
-        if touch.mask is not None:
-            clash &= touch.mask
-        kept = None if verdict is None or not verdict.kept.any() else verdict.kept
-        several = bool(clash.any())
-        if not several and kept is None:
+    def _verdict(self, granules: Granules, touch: Touch, settled: _Mask | None) -> Verdict | None:
+        """Compare an access with what is noted, but for blocks in which all of that is settled."""
+        if settled is None or concerns_only(touch, settled):
             return None
-        shape = np.broadcast_shapes(clash.shape, mine.shape, () if kept is None else kept.shape)
-        concerned = np.broadcast_to(clash, shape)
-        if kept is not None:
-            concerned = concerned | kept
-        slots = np.broadcast_to(granules.places(touch, positions), shape)
-        again = np.isin(slots, np.unique(slots[concerned])) if several else concerned
-        if touch.mask is not None:
-            again = again & touch.mask
-        old = None if kept is None else np.where(kept, verdict.old, verdict.old.dtype.type(0))[again]  # type: ignore[union-attr]
-        self._join(granules, slots[again], np.broadcast_to(mine, shape)[again], old)
-        return again if several else None
-
-    def _join(self, granules: Granules, slots: NDArray[np.int64], values: Array, old: Array | None) -> None:
-        """Let accesses stand side by side in their granules, behind the ``old`` ones that are kept (0: none)."""
-        coding, crowds = self._compare.coding, self._compare.crowds
-        order = np.lexsort((values, slots))
-        slots, values = slots[order], values[order]
-        fresh = np.append(True, (slots[1:] != slots[:-1]) | (values[1:] != values[:-1]))
-        before = None
-        if old is not None:
-            begins = np.flatnonzero(np.append(True, slots[1:] != slots[:-1]))
-            before = np.maximum.reduceat(old[order], begins)
-        slots, values = slots[fresh], values[fresh]
-        unique, group = np.unique(slots, return_inverse=True)
-        heads = np.zeros(len(unique), np.int64)
-        if before is not None:
-            chains = coding.are_chains(before)
-            heads[chains] = coding.heads(before[chains])
-            single = np.flatnonzero(~chains & (before != 0))
-            if len(single):
-                first = before[single]
-                heads[single] = crowds.append(
-                    np.zeros(len(single), np.int64), np.arange(len(single)), first, coding.strengths(first)
-                )
-            known = (heads > 0) & (crowds.last(heads) == values[np.searchsorted(slots, unique)])
-            known &= np.bincount(group) == 1
-            if known.any():
-                granules.flat[unique[known]] = coding.chains(heads[known])
-                left = ~known[group]
-                if not left.any():
-                    return
-                slots, values, heads, unique = slots[left], values[left], heads[~known], unique[~known]
-                group = np.unique(slots, return_inverse=True)[1]
-        granules.flat[unique] = coding.chains(crowds.append(heads, group, values, coding.strengths(values)))
+        mine = self._notes.coded(touch)
+        old = self._notes.noted(granules, touch)
+        if settled.any():
+            old = np.where(settled.reshape(-1, 1, 1), old.dtype.type(0), old)
+        return self._notes.compare(old, mine, touch.strength)
 
     def _flush(self) -> None:
         """Note the reads that are only listed."""
-        for touch, version in self._log:
-            positions = self._positions(touch)
-            touch = touch._replace(positions=positions)
-            self._refine(touch)
-            mine = self._coded(touch)
+        for listed, changes in self._log:
+            touch = self._left_of(listed)
+            if touch is None:
+                continue
+            self._notes.refine(touch)
+            mine = self._notes.coded(touch)
             verdict = None
             if self._is_read:
-                old = self._reads.get(touch, positions)
-                if touch.mask is not None:
-                    old = np.where(touch.mask, old, old.dtype.type(0))
-                if version == self.version():
-                    verdict = self._compare(old, mine, touch.strength)
+                old = self._notes.noted(self._notes.reads, touch)
+                if changes == self.order.changes:
+                    verdict = self._notes.compare(old, mine, touch.strength)
                 elif old.any():  # what is ordered now need not have been ordered then
-                    other = self._compare.are_of_others(old, mine)
-                    verdict = Verdict(np.broadcast_to(old, other.shape), other, other, other)
-            self._put(self._reads, touch, mine, verdict)
+                    other = self._notes.compare.are_of_others(old, mine)
+                    verdict = Verdict(np.broadcast_to(old, other.shape), other, other, other, other)
+            self._notes.put(self._notes.reads, touch, mine, verdict)
             self._is_read = True
         self._log.clear()
 
-    def _positions(self, touch: Touch) -> NDArray[np.int64]:
+    def _left_of(self, touch: Touch) -> Touch | None:
+        """Find the positions of a read that was listed, and leave out the blocks in which it is settled by now."""
+        if self._is_of_block and touch.times is not None:
+            over = self._settled_reads.at(touch.times)
+            if over.any():
+                left = ~over.reshape(-1, 1, 1)
+                mask = left if touch.mask is None else touch.mask & left
+                if not mask.any():
+                    return None
+                touch = touch._replace(mask=mask)
         if touch.positions.size or self._origin is None:
-            return touch.positions
+            return touch
         positions = self._origin(touch.addresses)
-        return positions if touch.mask is None else np.where(touch.mask, positions, np.int64(0))
-
-    def _refine(self, touch: Touch) -> None:
-        wanted = min(touch.size, touch.unit)
-        if wanted < self._writes.size:
-            self._writes.refine(wanted)
-            self._reads.refine(wanted)
-
-    # Whether all that was noted comes before all that comes now.
-
-    def _is_settled(self, noted: NDArray[np.int32]) -> bool:
-        if not self._is_of_block:
-            return False
-        if not noted.any():
-            return True
-        order = self.order
-        if (order.known >= noted[:, None, :]).all():
-            noted[:] = 0
-            return True
-        return False
-
-    def _notice(self, noted: NDArray[np.int32], touch: Touch, active: Active) -> None:
-        if not self._is_of_block or touch.times is None:
-            return
-        if active is None:
-            np.maximum(noted, touch.times, out=noted)
-        else:
-            np.maximum(noted, np.where(any_of(active).any(axis=-1), touch.times, 0), out=noted)
+        return touch._replace(
+            positions=positions if touch.mask is None else np.where(touch.mask, positions, np.int64(0))
+        )
 
     # What is said of it.
 
-    def _note(self, touch: Touch, verdict: Verdict, bad: _Mask, verb: str, active: Active, *, write: bool,
-              equal: bool = False) -> None:  # fmt: skip
+    def _report(
+        self, touch: Touch, verdict: Verdict, bad: _Mask, verb: str, active: Active, *, write: bool, kind: str = ""
+    ) -> None:
         if not bad.any():
             return
-        mine, shape = np.broadcast_to(self._coded(touch), verdict.old.shape), self.order.now.shape
+        if not kind:
+            far = bad & verdict.outside
+            self._report(touch, verdict, far, verb, active, write=write, kind=RACE)
+            self._report(touch, verdict, bad & ~far.any(axis=0), verb, active, write=write, kind=NEAR)
+            return
+        mine, warps = np.broadcast_to(self._notes.coded(touch), verdict.old.shape), self.order.now.shape[1]
 
         def other(at: tuple[int, ...]) -> list[int]:
-            thread = (at[-3] * shape[1] + at[-2]) * 32 + at[-1]
-            return self._compare.racing(int(verdict.old[at]), int(mine[at]), touch.strength, thread)
+            thread = (at[-3] * warps + at[-2]) * 32 + at[-1]
+            return self._notes.compare.racing(int(verdict.old[at]), int(mine[at]), touch.strength, thread)
 
-        self.report(Race(touch, bad, verb, write, equal, other), active)
+        self.report(Race(kind, touch, bad, verb, write, other), active)
 
-    def _note_writes(
+    def _report_writes(
         self, touch: Touch, verdict: Verdict, active: Active, new: tuple[Array, Array] | None
     ) -> None:  # fmt: skip
         bad, same = verdict.bad, np.zeros((), np.bool_)
         if new is not None and touch.strength < BLOCK:
-            values, view = new
-            before = gather(view, touch.unit, touch.positions, self._writes.size, touch.size // self._writes.size)
-            same = (_in_granules(values, self._writes.size, bad.shape[1:]) == before) & ~verdict.strong
-        self._note(touch, verdict, bad & ~same, "wrote", active, write=True)
-        self._note(touch, verdict, bad & same, "wrote", active, write=True, equal=True)
+            (values, view), size = new, self._notes.writes.size
+            before = gather(view, touch.unit, touch.positions, size, touch.size // size)
+            given = in_granules(values, size, bad.shape[1:])
+            left = left_by_warps(touch, given, self._notes.writes.places(touch, touch.positions))
+            same = (left == before) & ~verdict.strong
+        self._report(touch, verdict, bad & ~same, "wrote", active, write=True)
+        self._report(touch, verdict, bad & same, "wrote", active, write=True, kind=EQUAL)
 
-    def _note_collisions(
-        self, touch: Touch, again: _Mask, active: Active, mine: Array, values: Array | None
-    ) -> None:  # fmt: skip
-        """Note where threads wrote one place in the same instruction, what differs and what does not."""
-        slots = np.broadcast_to(self._writes.places(touch, self._positions(touch)), again.shape)[again]
-        order = np.argsort(slots, kind="stable")
-        begins = np.flatnonzero(np.append(True, np.diff(slots[order]) != 0))
-        counts = np.diff(np.append(begins, len(slots)))
+    def _report_collisions(self, touch: Touch, again: _Mask, active: Active, values: Array | None) -> None:
+        """Report threads that wrote to one place in the same instruction."""
+        notes = self._notes
+        stamps = np.broadcast_to(notes.coding.stamps(notes.coded(touch)), again.shape)
+        places = notes.writes.places(touch, touch.positions)
+        found = Collisions(touch, again, places, self.order.threads_of(stamps))
+        given = None if values is None else in_granules(values, notes.writes.size, again.shape[1:])
 
-        def differs(of: Array) -> _Mask:
-            value = np.broadcast_to(of, again.shape)[again][order]
-            unlike = np.maximum.reduceat(value, begins) != np.minimum.reduceat(value, begins)
-            out = np.empty(len(slots), np.bool_)
-            out[order] = np.repeat(unlike, counts)
-            return out
+        def other(at: tuple[int, ...]) -> list[int]:
+            return [int(stamps[x]) for x in found.others(at)]
 
-        raced = differs(mine)
-        size = self.order.now.shape[1] * 32
-        if touch.strength >= BLOCK:
-            if touch.strength > BLOCK:
-                return
-            raced &= differs(self.order.threads_of(self._compare.coding.stamps(mine)) // size)
-            values = None
-        # CUDA's guide allows lanes of a warp to write one place in one instruction; which of them is left open.
-        several = differs(self.order.threads_of(self._compare.coding.stamps(mine)) // 32)
-        unequal = raced if values is None else raced & differs(_in_granules(values, self._writes.size, again.shape[1:]))
-        for chosen, equal in ((unequal, False), (raced & ~unequal & several, True)):
-            bad = np.zeros(again.shape, np.bool_)
-            bad[again] = chosen
+        for kind, bad in found.kinds(given, self.order.now.shape[1] * 32):
             if bad.any():
-                self.report(Race(touch, bad, "wrote", True, equal, None), active)
-
-
-def _in_granules(values: Array, size: int, shape: tuple[int, ...]) -> Array:
-    """Give the bytes of a store, (elements, ...), as numbers of the granules: (granules, *shape)."""
-    full = np.ascontiguousarray(np.moveaxis(wide(values, (len(values), *shape)), 0, -1))
-    return np.moveaxis(full.view(f"u{size}"), -1, 0)
-
-
+                self.report(Race(kind, touch, bad, "writes", True, other), active)

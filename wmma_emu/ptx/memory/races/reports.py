@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmma_emu.ptx.memory.races.region import Race
+from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.races.touch import Order
 from wmma_emu.ptx.memory.reporter import Reporter
@@ -32,7 +32,7 @@ class RaceReports:
     def __call__(self, race: Race, active: Active) -> None:
         """Note one finding for the threads of a race."""
         touch, bad = race.touch, race.bad
-        shape = np.broadcast_shapes(bad.shape, touch.addresses.shape, self._order.now.shape + (32,))
+        shape = np.broadcast_shapes(bad.shape, touch.addresses.shape, (*self._order.now.shape, 32))
         full = np.broadcast_to(bad, shape)
         if active is not None:
             full = full & active
@@ -42,29 +42,26 @@ class RaceReports:
         first = np.unravel_index(int(np.argmax(threads)), threads.shape)
         at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])
         mine = (int(self._threads.blocks[int(at[-3])]), int(at[-2]), int(at[-1]))
-        if race.equal and self._reporter.is_race(touch.instruction):
-            return  # which says enough
-        kind = "race of equal bytes" if race.equal else "race"
 
         def text(_: int) -> str:
             address = int(np.broadcast_to(touch.addresses, shape[1:])[at[1:]])
             verb = "writes" if race.write else "reads"
             here = f"{verb} {touch.size} bytes at {self._place(address)}"
-            if race.other is None:
-                value = "the same" if race.equal else "another"
-                return (
-                    f"{self._name(mine, mine)} {here}; another thread writes {value} value there in the same "
-                    "instruction"
-                )
             stamps = race.other(tuple(int(x) for x in at))
-            if not stamps:  # pragma: no cover - a verdict has its reason
-                return f"{self._name(mine, mine)} {here}, which another thread {race.verb} too"
+            others = [self._order.who(x) for x in stamps]
+            near = race.kind in (NEAR, LANES_AT_ONCE)
+            others = [x for x in others if (x[:2] == mine[:2]) == near] or others
+            if race.verb == "writes":
+                value = "the same" if race.kind == EQUAL else "another"
+                other = self._name(others[0], mine)
+                name = self._name(mine, others[0])
+                return f"{name} {here}; {other} writes {value} value there in the same instruction"
             position = int(np.broadcast_to(touch.positions, shape[1:])[at[1:]])
-            whole = [(self._order.who(x), position) for x in stamps]
+            whole = [(x, position) for x in others]
             who, side = self._other(whole, touch.size, race.verb == "wrote")
             return f"{self._name(mine, who)} {here}; {self._what(who, mine, side, race.verb, address, touch.size)}"
 
-        self._reporter.note(kind, touch.instruction, full.any(axis=0), None, touch.addresses, text)
+        self._reporter.note(race.kind, touch.instruction, np.asarray(full.any(axis=0)), None, touch.addresses, text)
 
     def _other(self, whole: list[tuple[_Who, int]], size: int, write: bool) -> tuple[_Who, Side | None]:
         for who, position in whole:

@@ -31,6 +31,10 @@ class Order(Protocol):
     now: NDArray[np.int32]
     known: NDArray[np.int32]
 
+    @property
+    def changes(self) -> int:
+        """A number that grows whenever a thread of the chunk comes to know of more."""
+
     def stamps(self, active: Active) -> Array:
         """Give the number of an access that each thread makes now: thread and time; 0 is never one."""
 
@@ -42,6 +46,9 @@ class Order(Protocol):
 
     def threads_of(self, stamps: Array) -> NDArray[np.int64]:
         """Number the threads of accesses through the whole launch."""
+
+    def time(self, stamps: Array) -> Array:
+        """Give the times of accesses: in one block, what is known up to a time is known of all earlier ones."""
 
     def who(self, stamp: int) -> tuple[int, int, int]:
         """Name the thread of an access: block of the grid, warp, lane."""

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Arrays that are larger than all memory, as `numpy.broadcast_to` makes them of nothing, are refused in words."""
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from wmma_emu.errors import FragmentMismatchError, MemoryLimitError
+from wmma_emu.formats import decode, encode, format_of
+from wmma_emu.formats import room as module
+from wmma_emu.formats.room import require_room
+from wmma_emu.testing import bits, exact_matmul
+
+F16 = "m16n8k16.f32.f16.f16.f32"
+ROWS = 1 << 50
+ONES = np.ones((16, 16), np.float16)
+
+
+def _rows(dtype=np.float16, columns=16):
+    return np.broadcast_to(np.ones((), dtype), (ROWS, columns))
+
+
+@pytest.mark.parametrize("call", [
+    lambda: we.gemm(_rows(), ONES),
+    lambda: we.gemm(_rows(">f2"), ONES),
+    lambda: we.gemm(ONES, _rows().T),
+    lambda: we.gemm(_rows(np.int8), ONES.astype(np.int8)),
+    lambda: we.gemm(ONES, _rows().T, bias=np.broadcast_to(np.ones((), np.float32), (ROWS,))),
+    lambda: we.compare_archs(_rows(), ONES),
+    lambda: we.mma(np.broadcast_to(np.ones((), np.float16), (1 << 42, 16, 16)), ONES[:, :8]),
+    lambda: we.instruction(F16).a.pack(np.broadcast_to(np.ones((), np.float16), (1 << 42, 16, 16))),
+    lambda: we.instruction(F16).a.unpack(np.broadcast_to(np.ones((), np.uint32), (4, 1 << 42, 32))),
+    lambda: exact_matmul(_rows(), ONES),
+    lambda: bits(_rows()),
+    lambda: encode(_rows(np.float64), format_of("f16")),
+    lambda: decode(_rows(np.uint16), format_of("f16")),
+])  # fmt: skip
+def test_what_no_memory_holds_is_refused_with_the_limit(call):
+    with pytest.raises(
+        MemoryLimitError, match=r"takes \d+ GiB, and this machine has [\d.]+ GiB of memory: take a part"
+    ):
+        call()
+
+
+def test_what_the_machine_holds_is_not_refused(monkeypatch):
+    monkeypatch.setattr(module, "memory_of_machine", lambda: 1 << 30)
+    require_room((1 << 28, 2), 2, "A")
+    with pytest.raises(MemoryLimitError) as raised:
+        require_room((1 << 28, 2, 1), 3, "A")
+    assert str(raised.value) == (
+        "A of shape (268435456, 2, 1) takes 2 GiB, and this machine has 1 GiB of memory: take a part of it at a time"
+    )
+    assert isinstance(raised.value, MemoryError)
+
+
+def test_one_element_of_a_product_is_explained_however_many_there_are():
+    wide = np.broadcast_to(np.ones((), np.float16), (16, ROWS))
+    assert we.explain(F16, wide.T, wide, row=ROWS - 1, col=7).result == we.explain(F16, ONES, ONES, row=0, col=0).result
+
+
+def test_a_sum_of_too_many_products_to_be_explained_is_refused_at_once():
+    long = np.broadcast_to(np.ones((), np.float16), (16, 1 << 31))
+    with pytest.raises(
+        FragmentMismatchError, match=r"A has 2147483648 columns: .* of at most 1048576 k; explain a part"
+    ):
+        we.explain(F16, long, long.T, row=0, col=0)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Arrays that nobody has written: what NumPy and kernels write to them is written, for all their views."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from wmma_emu.errors import FragmentMismatchError, KernelFindingsError
+from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, unwritten_bits_of
+from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
+
+ADD_ONE = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry add_one(.param .u64 x, .param .u64 y)
+{
+    .reg .b32 %r<4>; .reg .b64 %a<5>;
+    ld.param.u64 %a0, [x];
+    ld.param.u64 %a1, [y];
+    mov.u32 %r0, %tid.x;
+    mul.wide.u32 %a2, %r0, 4;
+    add.s64 %a3, %a0, %a2;
+    add.s64 %a4, %a1, %a2;
+    ld.global.u32 %r1, [%a3];
+    add.s32 %r2, %r1, 1;
+    st.global.u32 [%a4], %r2;
+    ret;
+}"""
+
+
+def unwritten(array):
+    """Elements of which nobody wrote anything, as flat indices; all of an element is written or nothing."""
+    flags = np.zeros(array.nbytes, np.uint8)
+    for lo, bits in unwritten_bits_of(array):
+        flags[lo : lo + len(bits)] = bits
+    return np.flatnonzero(flags.reshape(-1, array.itemsize).any(axis=-1)).tolist()
+
+
+def launch(x, y, **options):
+    return we.ptx.Module(ADD_ONE, arch="sm_90", **{"findings": "report", **options})["add_one"][1, 8](x, y)
+
+
+def test_a_kernel_that_uses_what_nobody_wrote_has_a_finding_that_names_the_array():
+    x, y = we.ptx.empty(8, np.int32), np.zeros(8, np.int32)
+    x[:3] = 5
+    (finding,) = launch(x, y).findings
+    assert (finding.kind, finding.severity, finding.line, finding.count) == ("uninitialised", "error", 16, 5)
+    assert finding.thread == (3, 0, 0)
+    assert (
+        "is made of bytes 0x7f000001000c to 0x7f000001000f of global memory (argument 0 (x) of add_one + 12), which "
+        "nobody wrote, loaded at line 14" in finding.message
+    )
+
+
+def test_what_a_kernel_wrote_is_written_at_the_next_launch():
+    x, y = np.arange(8, dtype=np.int32), we.ptx.empty(8, np.int32)
+    assert not launch(x, y).findings
+    assert unwritten(y) == []
+    z = np.zeros(8, np.int32)
+    assert not launch(y, z).findings
+    assert z.tolist() == list(range(2, 10))
+
+
+def test_a_launch_that_does_not_look_leaves_what_it_may_have_written_written():
+    x, y = np.arange(8, dtype=np.int32), we.ptx.empty(16, np.int32)
+    assert not launch(x, y, checks=()).findings
+    assert unwritten(y) == []
+
+
+def test_a_launch_that_fails_writes_nothing():
+    x, y = we.ptx.empty(8, np.int32), we.ptx.empty(8, np.int32)
+    gpu = EmulatedGpu()
+    with pytest.raises(KernelFindingsError, match="nobody wrote"):
+        gpu.ptx(ADD_ONE)["add_one"][1, 8](x, y)
+    assert unwritten(y) == list(range(8))
+
+
+def test_the_fixture_has_such_arrays():
+    y = EmulatedGpu().empty((2, 4), np.int32)
+    assert not launch(np.zeros(8, np.int32), y).findings
+    assert unwritten(y) == []
+
+
+def test_views_share_what_is_written_and_a_view_may_be_passed():
+    x = we.ptx.empty((4, 4), np.float32)
+    x[1:3].T[0] = 1  # elements (1, 0) and (2, 0)
+    x.reshape(-1).view(np.uint32)[15] = 7
+    assert unwritten(x) == sorted(set(range(16)) - {4, 8, 15})
+    assert unwritten(x[1]) == [1, 2, 3]
+    x[2, 1:] = 0
+    assert not launch(x[2].view(np.int32), np.zeros(4, np.int32)).findings == ()  # lanes 4 to 7 are beyond the row
+    assert unwritten(x[2]) == []
+
+
+@pytest.mark.parametrize(
+    ("write", "left"),
+    [
+        (lambda x: x.fill(1), []),
+        (lambda x: x.__setitem__([1, 3], 2), [0, 2]),
+        (lambda x: x.__setitem__(np.array([True, False, False, True]), 2), [1, 2]),
+        (lambda x: x.__setitem__(Ellipsis, 2), []),
+        (lambda x: x.put([0], 9), [1, 2, 3]),
+        (lambda x: x.sort(), []),
+        (lambda x: np.copyto(x, 1), []),
+        (lambda x: np.copyto(x, 1, where=np.array([True, True, False, False])), [2, 3]),
+        (lambda x: np.putmask(x, np.array([True, False, True, True]), 1), [1]),
+        (lambda x: np.add(1, 2, out=x), []),
+        (lambda x: np.add(1, 2, out=x, where=np.array([False, True, True, True])), [0]),
+        (lambda x: np.add.at(x, [2], 1), [0, 1, 3]),
+        (lambda x: np.cumsum(np.ones(4, np.int32), out=x), []),
+        (lambda x: np.dot(np.eye(4, dtype=np.int32), np.ones(4, np.int32), out=x), []),
+        (lambda x: x.__iadd__(1), []),
+        (lambda x: x.mark_written(), []),
+        (lambda x: x + 1, [0, 1, 2, 3]),
+        (lambda x: x[1:].sum(), [0, 1, 2, 3]),
+    ],
+)
+def test_what_numpy_writes_is_written(write, left):
+    x = we.ptx.empty(4, np.int32)
+    write(x)
+    assert unwritten(x) == left
+
+
+def test_copies_and_results_are_ordinary_arrays():
+    x = we.ptx.empty(4, np.int32)
+    for made in (x.copy(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x + 1, np.sum(x, axis=0)):
+        assert not isinstance(made, EmptyArray)
+        assert unwritten(np.asarray(made).reshape(-1)) == []
+    assert unwritten(x) == [0, 1, 2, 3]
+    assert x.tobytes() == b"\xff" * 16
+
+
+def test_a_view_with_gaps_goes_through_raw():
+    x = we.ptx.empty((8, 2), np.int32)
+    x[:, 0] = np.arange(8)
+    (finding,) = launch(we.ptx.raw(x[:, :1]), np.zeros(8, np.int32)).findings
+    assert (finding.kind, finding.count, finding.thread) == ("uninitialised", 4, (1, 0, 0))
+    x[:4, 1] = 0
+    assert not launch(we.ptx.raw(x[:, :1]), np.zeros(8, np.int32)).findings
+
+
+def test_an_array_without_elements_has_nothing_unwritten():
+    assert unwritten(we.ptx.empty((0, 3), np.int32)) == []
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [(4, object), ((-1, 2), np.int32)])
+def test_what_is_no_array_of_bytes_is_refused(shape, dtype):
+    with pytest.raises(FragmentMismatchError):
+        we.ptx.empty(shape, dtype)

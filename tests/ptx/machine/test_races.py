@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Races in whole kernels, each with its repaired twin: in every order of the warps, and with few blocks at a time."""
+
+import numpy as np
+import pytest
+
+from tests.ptx.machine.races_in_ptx import FIRST, MINE, PAIRS, TILE, WHO, Pair
+from tests.ptx.texts_of_kernels import launch
+from wmma_emu.ptx.machine import run
+
+SEEDS = [None, 1, 2, 3]
+
+
+def findings(pair: Pair, choice: str, **options):
+    words = np.zeros(pair.words, np.uint32)
+    body = pair.body.replace("{}", choice)
+    before = pair.before
+    return launch(body, words, grid=pair.grid, block=pair.block, before=before, **options).findings
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=[x.name for x in PAIRS])
+def test_a_race_is_found_in_every_order_and_its_repair_in_none(pair):
+    for seed in SEEDS:
+        found = findings(pair, pair.wrong, schedule=seed)
+        assert {x.kind for x in found} == {pair.kind}, "\n".join(map(str, found))
+        assert not findings(pair, pair.right, schedule=seed)
+
+
+@pytest.mark.parametrize("pair", [x for x in PAIRS if x.grid > 1 and "SPIN" not in x.body and "OTHER" not in x.body],
+                         ids=lambda x: x.name)  # fmt: skip
+def test_blocks_that_do_not_run_side_by_side_race_too(pair, monkeypatch):
+    monkeypatch.setattr(run, "blocks_at_once", lambda *_: 1)
+    assert {x.kind for x in findings(pair, pair.wrong)} == {pair.kind}
+    assert not findings(pair, pair.right)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=[x.name for x in PAIRS])
+def test_races_can_be_switched_off(pair):
+    assert not findings(pair, pair.wrong, checks=("memory", "synchronisation"))
+
+
+def test_a_finding_names_both_sides():
+    body = WHO + "add.s64 %rd5, %rd1, %rd0;\nst.global.v2.u32 [%rd5], {%r4, %r4};\nret;"
+    body = body.replace("%rd0;", "%rd6;").replace("add.s64", "shl.b64 %rd6, %rd0, 1;\nadd.s64")
+    body = body.replace("ret;", "ld.global.u32 %r9, [%rd5+4];\nret;")
+    found = launch(body, np.zeros(64, np.uint32), grid=2).findings
+    assert [(x.kind, x.text.split()[0]) for x in found] == [("race", "st.global.v2.u32"), ("race", "ld.global.u32")]
+    first, second = (x.message for x in found)
+    assert first.startswith("block (0, 0, 0) writes 8 bytes at 0x7f0000010000 (argument 0 (p1) of k + 0); block ")
+    assert first.endswith("block (1, 0, 0) writes another value there in the same instruction")
+    assert second.startswith("block (0, 0, 0) reads 4 bytes at 0x7f0000010004 (argument 0 (p1) of k + 4); thread ")
+    assert "thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x7f0000010000 (line " in second
+    assert second.endswith("st.global.v2.u32), and nothing orders the two")
+
+
+def test_an_array_that_is_only_read_is_not_watched():
+    body = WHO + "add.s64 %rd5, %rd1, %rd0;\nld.global.u32 %r5, [%rd5];\nadd.s64 %rd6, %rd2, %rd10;\n"
+    body += "st.global.u32 [%rd6], %r5;\nret;"
+    assert not launch(body, np.zeros(32, np.uint32), np.zeros(64, np.uint32), grid=2).findings
+
+
+def test_a_store_to_an_array_that_seemed_to_be_read_only_is_watched_all_the_same():
+    # The address of the second array is computed from that of the first: the gap between them is what the heap has.
+    words = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
+    body = """mov.u32 %r20, 0x7f00;\nmov.u32 %r21, {};\nmov.b64 %rd5, {%r21, %r20};\nsub.s64 %rd5, %rd5, %rd1;
+    add.s64 %rd5, %rd5, %rd1;\nld.global.u32 %r5, [%rd2];\nst.global.u32 [%rd5], %r1;\nret;"""
+    report = launch("mov.u64 %rd3, %rd2;\nst.global.u32 [%rd1], 3;\nret;", *words)
+    assert not report.findings
+    report = launch(body.replace("{}", "0x20100", 1), *words, grid=2)
+    assert {x.kind for x in report.findings} == {"race"}
+    assert (words[1][0], words[0][0]) == (1, 3)
+
+
+def test_what_one_warp_polls_is_no_race_in_shared_memory():
+    body = FIRST + MINE + """@!%p1 st.shared.u32 [%r10], 0;
+    bar.sync 0;
+    setp.gt.u32 %p3, %r0, 31;
+    @%p3 bra OTHER;
+    @!%p1 st.volatile.shared.u32 [%r10], 1;
+    ret;
+    OTHER: ld.volatile.shared.u32 %r5, [%r10];
+    setp.eq.u32 %p4, %r5, 0;
+    @%p4 bra OTHER;
+    ret;"""
+    assert not launch(body, np.zeros(1, np.uint32), block=64, before=TILE).findings
+    once = body.replace("@%p4 bra OTHER;", "")
+    found = launch(once, np.zeros(1, np.uint32), block=64, before=TILE).findings
+    assert [x.kind for x in found] == ["race"]

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""What is undefined of a result: kinds of rules, each a function from what is undefined of the sources."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wmma_emu.ptx.definedness.undefined import all_bits, everywhere
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["Piece", "Rule", "Sources", "by_elements", "carries", "exact", "products", "whole"]
+
+
+class Sources(NamedTuple):
+    """The sources of an instruction that reads undefined bits.
+
+    Attributes
+    ----------
+    values : list of arrays
+        Patterns of the sources.
+    bits : list of arrays or None
+        Which bits of each are undefined, in its width; None where all are defined.
+    names : tuple
+        What is equal for sources that are the same register, and changes with it.
+    compute : callable
+        The instruction: patterns in, one pattern or a tuple of patterns out.
+    results : tuple of dtypes
+        Of the destinations.
+    """
+
+    values: list[Array]
+    bits: list[Array | None]
+    names: tuple[object, ...]
+    compute: Callable[..., Any]
+    results: tuple["np.dtype[Any]", ...]
+
+    def lost(self, *which: int) -> Array:
+        """Say in which threads any of some sources, or of all of them, has undefined bits."""
+        chosen = range(len(self.bits)) if not which else which
+        found: Array = np.zeros((1, 1, 1), np.bool_)
+        for i in chosen:
+            bits = self.bits[i]
+            if bits is not None:
+                found = found | (bits != 0)
+        return found
+
+    def computed(self, values: list[Array]) -> tuple[Array, ...]:
+        """Compute the instruction on other values of its sources."""
+        results = self.compute(*values)
+        return results if isinstance(results, tuple) else (results,)
+
+
+Rule = Callable[[Sources], tuple[Array, ...]]
+"""From sources to the undefined bits of each destination."""
+
+
+def whole(sources: Sources) -> tuple[Array, ...]:
+    """Every bit of the results depends on every bit of the sources."""
+    lost = sources.lost()
+    return tuple(everywhere(lost, dtype) for dtype in sources.results)
+
+
+def exact(*controls: int) -> Rule:
+    """Each bit of a result is made of at most one bit of each source, once the controls are known.
+
+    Such an instruction is computed with the undefined bits of each source all 0 and all 1, in every combination: the
+    bits of the results that are not always the same are undefined. Where bits of a control are undefined, all are.
+    """
+
+    def rule(sources: Sources) -> tuple[Array, ...]:
+        bits = [None if i in controls else x for i, x in enumerate(sources.bits)]
+        names = list(dict.fromkeys(n for n, x in zip(sources.names, bits, strict=True) if x is not None))
+        found: list[Array] = [np.zeros((1, 1, 1), dtype) for dtype in sources.results]
+        first: tuple[Array, ...] | None = None
+        for choice in product((False, True), repeat=len(names)):
+            chosen = dict(zip(names, choice, strict=True))
+            results = sources.computed([
+                value if x is None else value | x if chosen[name] else value & ~x
+                for value, x, name in zip(sources.values, bits, sources.names, strict=True)
+            ])  # fmt: skip
+            if first is None:
+                first = results
+            else:
+                found = [x | (a ^ b) for x, a, b in zip(found, first, results, strict=True)]
+        if any(sources.bits[i] is not None for i in controls):
+            lost = sources.lost(*controls)
+            found = [x | everywhere(lost, x.dtype) for x in found]
+        return tuple(found)
+
+    return rule
+
+
+def carries(sources: Sources) -> tuple[Array, ...]:
+    """Sums and differences: the lowest undefined bit, and all above it, where carries go."""
+    return _upward(sources, [x for x in sources.bits if x is not None])
+
+
+def products(factor_bits: int | None = None) -> Rule:
+    """Low bits of a product of the first two sources, and what is added to it.
+
+    The product of undefined bits from 2**i on and of a factor that is a multiple of 2**k is undefined from 2**(i + k)
+    on: nowhere, if the factor is 0. ``factor_bits`` is how many low bits of the factors count, None is all.
+    """
+
+    def rule(sources: Sources) -> tuple[Array, ...]:
+        dtype = sources.results[0]
+        counts = all_bits(dtype) if factor_bits is None else dtype.type((1 << factor_bits) - 1)
+        nothing = np.zeros((1, 1, 1), dtype)
+        values = [x.astype(dtype) & counts for x in sources.values[:2]]
+        bits = [nothing if x is None else x.astype(dtype) & counts for x in sources.bits[:2]]
+        (a, b), (lost_a, lost_b) = values, bits
+        steps = [_lowest(lost_a) * _lowest(b | lost_b), _lowest(lost_b) * _lowest(a | lost_a)]
+        return _upward(sources, [*steps, *(x for x in sources.bits[2:] if x is not None)])
+
+    return rule
+
+
+def _lowest(bits: Array) -> Array:
+    """Keep the lowest set bit alone."""
+    kept: Array = bits & (~bits + bits.dtype.type(1))
+    return kept
+
+
+def _upward(sources: Sources, bits: list[Array]) -> tuple[Array, ...]:
+    """Set the lowest of some bits and all above it; a carry flag is lost with any of them."""
+    found = []
+    for dtype in sources.results:
+        if dtype.kind == "b":
+            found.append(sources.lost())
+            continue
+        every: Array = np.zeros((1, 1, 1), dtype)
+        for x in bits:
+            every = every | x.astype(dtype)
+        found.append(~_lowest(every) + dtype.type(1))
+    return tuple(found)
+
+
+class Piece(NamedTuple):
+    """An element of a result: ``width`` bits from ``shift`` on of destination ``target``, and what it is made of.
+
+    ``reads`` are (source, shift, width) of elements; a width of 0 is all of the source.
+    """
+
+    target: int
+    shift: int
+    width: int
+    reads: tuple[tuple[int, int, int], ...]
+
+
+def by_elements(*pieces: Piece) -> Rule:
+    """Each element of a result is made of some elements of the sources, as a whole."""
+
+    def rule(sources: Sources) -> tuple[Array, ...]:
+        found: list[Array] = [np.zeros((1, 1, 1), dtype) for dtype in sources.results]
+        for target, shift, width, reads in pieces:
+            dtype = sources.results[target]
+            lost: Array = np.zeros((1, 1, 1), np.bool_)
+            for source, below, taken in reads:
+                bits = sources.bits[source]
+                if bits is not None:
+                    part = bits if not taken else bits >> bits.dtype.type(below) & bits.dtype.type((1 << taken) - 1)
+                    lost = lost | (part != 0)
+            if dtype.kind == "b":
+                found[target] = found[target] | lost
+            else:
+                mask = dtype.type((1 << width) - 1 << shift)
+                found[target] = found[target] | np.where(lost, mask, dtype.type(0))
+        return tuple(found)
+
+    return rule

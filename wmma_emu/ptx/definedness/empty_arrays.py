@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""Arrays that nobody has written, as ``cudaMalloc`` gives memory: `empty`, and which of their bytes are still so."""
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.typing import DTypeLike, NDArray
+
+from wmma_emu.errors import FragmentMismatchError, shorten
+
+__all__ = ["EmptyArray", "empty", "unwritten_bits_of"]
+
+_FILL = 0xFF
+"""What the bytes hold: NaN in floats, -1 in integers, so that results which they get into show it."""
+
+
+class _Unwritten:
+    """The bytes of one call of `empty`: where they lie, and which of their bits nobody wrote."""
+
+    def __init__(self, buffer: NDArray[np.uint8]) -> None:
+        self.buffer = buffer
+        self.lo, self.hi = byte_bounds(buffer)
+        self.bits = np.full(len(buffer), 0xFF, np.uint8)
+
+
+_known: "weakref.WeakSet[_Unwritten]" = weakref.WeakSet()
+"""Those that an array still refers to."""
+
+
+def unwritten_bits_of(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+    """Give the parts of an array's bytes that lie in one that `empty` made: where they begin, and their bits.
+
+    The bits are those that nobody wrote, a byte of them for each byte; they may be changed in place.
+    """
+    if not array.nbytes:
+        return
+    lo, hi = byte_bounds(array)
+    for state in list(_known):
+        begin, end = max(lo, state.lo), min(hi, state.hi)
+        if begin < end:
+            yield begin - lo, state.bits[begin - state.lo : end - state.lo]
+
+
+class EmptyArray(np.ndarray[Any, Any]):
+    """An array of `empty`, or a view of one: what is assigned to its elements counts as written, for all its views.
+
+    Assignments, ``fill``, ``put``, ``sort``, ``np.copyto`` and its like, and the ``out`` of any function are seen. What
+    another library writes, or NumPy through ``np.asarray(x)``, is not: `mark_written` says so. Copies, and results of
+    calculations, are ordinary arrays.
+    """
+
+    _state: _Unwritten | None = None
+
+    def __array_finalize__(self, obj: Any) -> None:
+        state = getattr(obj, "_state", None)
+        if state is not None and self.nbytes:
+            lo, hi = byte_bounds(self)
+            self._state = state if state.lo <= lo and hi <= state.hi else None
+
+    def mark_written(self) -> None:
+        """Say that all elements have been written.
+
+        Examples
+        --------
+        >>> x = empty(4, np.uint16)
+        >>> np.asarray(x)[:] = 7
+        >>> x.mark_written()
+        >>> [bits.any() for _, bits in unwritten_bits_of(x)]
+        [np.False_]
+        """
+        self._mark(...)
+
+    def _mark(self, key: Any) -> None:
+        """Note that the elements of an index are written."""
+        state = self._state
+        if state is None or not self.size:
+            return
+        offset = int(self.__array_interface__["data"][0]) - state.lo
+        kind = np.dtype((np.void, self.itemsize))
+        flags: NDArray[Any] = np.ndarray(self.shape, kind, state.bits, offset, self.strides)
+        flags[key] = np.zeros((), kind)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, _plain(value))
+        self._mark(_plain_index(key))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        outputs = keywords.get("out", ())
+        if outputs:
+            keywords["out"] = tuple(_plain(x) for x in outputs)
+        result = getattr(ufunc, method)(*(_plain(x) for x in inputs), **keywords)
+        where = keywords.get("where", True)
+        for output in outputs:
+            if isinstance(output, EmptyArray):
+                output._mark(... if where is True else np.broadcast_to(_plain(where), output.shape))
+        if method == "at" and isinstance(inputs[0], EmptyArray):
+            inputs[0]._mark(_plain_index(inputs[1]))
+        if not outputs:
+            return result
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, keywords: Any) -> Any:
+        result = super().__array_function__(function, types, args, keywords)
+        written = _written_by(function, args, keywords)
+        for array, where in written:
+            if isinstance(array, EmptyArray):
+                array._mark(where)
+        return result
+
+    def fill(self, value: Any) -> None:
+        """Write one value to all elements."""
+        super().fill(value)
+        self._mark(...)
+
+    def put(self, indices: Any, values: Any, mode: Any = "raise") -> None:
+        """Write values at flat indices, as ``numpy.ndarray.put`` does."""
+        super().put(indices, values, mode)
+        flat = np.zeros(self.size, np.bool_)
+        flat.put(indices, True, mode)
+        self._mark(flat.reshape(self.shape))
+
+    def sort(self, *args: Any, **keywords: Any) -> None:
+        """Sort in place; all elements count as written."""
+        super().sort(*args, **keywords)
+        self._mark(...)
+
+    def copy(self, order: Any = "C") -> Any:
+        """Copy to an ordinary array."""
+        return self.view(np.ndarray).copy(order)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return self.copy().__reduce__()
+
+
+def _written_by(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Say which arrays one of NumPy's functions writes to, and where: ``out``, or its first argument."""
+    outputs = keywords.get("out")
+    for array in outputs if isinstance(outputs, tuple) else (outputs,):
+        yield array, ...
+    if function is np.copyto:
+        where = keywords.get("where", True)
+        target = keywords["dst"] if "dst" in keywords else args[0]
+        yield target, ... if where is True else np.broadcast_to(_plain(where), np.shape(target))
+    elif function in (np.place, np.putmask) and len(args) > 1:
+        yield args[0], np.asarray(_plain(args[1]), np.bool_).reshape(np.shape(args[0]))
+    elif function in (np.put_along_axis, np.fill_diagonal) and args:
+        yield args[0], ...
+
+
+def _plain(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, EmptyArray) else value
+
+
+def _plain_index(key: Any) -> Any:
+    return tuple(_plain(x) for x in key) if isinstance(key, tuple) else _plain(key)
+
+
+def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
+    """Make an array that nobody has written, as ``cudaMalloc`` gives memory.
+
+    It is a NumPy array, to be used as any other; a kernel that uses what neither it, nor a launch before it, nor the
+    program has written to it gets a finding, "uninitialised". Every byte holds 0xFF until it is written.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype
+
+    Returns
+    -------
+    EmptyArray
+
+    Raises
+    ------
+    FragmentMismatchError
+        For a dtype whose elements are no plain bytes.
+
+    Examples
+    --------
+    >>> x = empty((2, 3), np.float32)
+    >>> x[0] = 1
+    >>> x.shape, [bits.reshape(2, 3, 4).any(axis=-1).tolist() for _, bits in unwritten_bits_of(x)]
+    ((2, 3), [[[False, False, False], [True, True, True]]])
+    """
+    kind = np.dtype(dtype)
+    if kind.hasobject or not kind.itemsize:
+        raise FragmentMismatchError(f"{shorten(kind, str)} has no plain bytes; empty takes a dtype of numbers")
+    count = int(np.prod(shape, dtype=np.int64))
+    if count < 0 or np.any(np.asarray(shape) < 0):
+        raise FragmentMismatchError(f"a shape has no negative numbers, {shorten(shape)} has one")
+    buffer = np.full(count * kind.itemsize, _FILL, np.uint8)
+    plain: NDArray[Any] = buffer.view(kind).reshape(shape)
+    found = plain.view(EmptyArray)
+    if count:
+        found._state = _Unwritten(buffer)
+        _known.add(found._state)
+    return found

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""The rule of every instruction that each thread computes by itself: what is undefined of its results."""
+
+import re
+from collections.abc import Callable
+
+from wmma_emu.ptx.definedness.bit_rules import Piece, Rule, by_elements, carries, exact, products, whole
+from wmma_emu.ptx.definedness.comparison_rules import comparison
+from wmma_emu.ptx.widths import bits_of_type
+from wmma_emu.scalar.cvt_table import CVT_TYPES
+
+__all__ = ["RULES", "rule_of"]
+
+_INTEGER = re.compile(r"[su](16|32|64)\Z")
+
+Words = tuple[str, ...]
+
+
+def _halves(count: int) -> Rule:
+    """Each half of the result is made of that half of each source."""
+    return by_elements(*(Piece(0, x, 16, tuple((source, x, 16) for source in range(count))) for x in (0, 16)))
+
+
+def _arithmetic(count: int, of_integers: Rule) -> Callable[[Words], Rule]:
+    """Choose by the type: integers have a rule, halves are computed each by itself, floats as a whole."""
+
+    def choose(words: Words) -> Rule:
+        if words[-1].endswith("x2"):
+            return _halves(count)
+        return of_integers if _INTEGER.match(words[-1]) and "sat" not in words else whole
+
+    return choose
+
+
+def _multiplied(factor_bits: int | None = None) -> Callable[[Words], Rule]:
+    """Choose for products: their low bits, or all, or what is no integer."""
+
+    def choose(words: Words) -> Rule:
+        if words[-1].endswith("x2"):
+            return _halves(2)
+        return products(factor_bits) if words[0] in ("lo", "wide") else whole
+
+    return choose
+
+
+def _converted(words: Words) -> Rule:
+    """Choose for `cvt`: of integers the bits are known, of packed formats the elements."""
+    if words[0] == "pack":
+        return _packed(words)
+    target, source = CVT_TYPES[words[-2]], CVT_TYPES[words[-1]]
+    if not target.element.is_float and not source.element.is_float and target.count == source.count == 1:
+        return whole if "sat" in words else exact()
+    if target.count == 1:
+        return whole
+    width = target.bits // target.count
+    if source.count == target.count:
+        taken = source.bits // source.count
+        return by_elements(*(Piece(0, i * width, width, ((0, i * taken, taken),)) for i in range(target.count)))
+    # The first of several operands is the highest element.
+    last = target.count - 1
+    return by_elements(*(Piece(0, i * width, width, ((last - i, 0, 0),)) for i in range(target.count)))
+
+
+def _packed(words: Words) -> Rule:
+    """``cvt.pack``: two numbers in the low elements, and behind them the low bits of the third operand."""
+    width = bits_of_type(words[2])
+    low = [Piece(0, 0, width, ((1, 0, 0),)), Piece(0, width, width, ((0, 0, 0),))]
+    if len(words) == 4:
+        return by_elements(*low)
+    above = range(2 * width, 32, width)
+    return by_elements(*low, *(Piece(0, x, width, ((2, x - 2 * width, width),)) for x in above))
+
+
+def _of_three(words: Words) -> Rule:
+    """``lop3``: bits of the first result are made of the three bits at their place; the predicate, of all."""
+    by_bits = exact()
+    if words[0] == "b32":
+        return by_bits
+    return lambda sources: (by_bits(sources)[0], whole(sources)[1])
+
+
+def _always(rule: Rule) -> Callable[[Words], Rule]:
+    return lambda words: rule
+
+
+RULES: dict[str, Callable[[Words], Rule]] = {
+    **dict.fromkeys(("add", "sub"), _arithmetic(2, carries)),
+    **dict.fromkeys(("addc", "subc"), _always(carries)),
+    **dict.fromkeys(("mul", "mad", "madc"), _multiplied()),
+    **dict.fromkeys(("mul24", "mad24"), _multiplied(24)),
+    "fma": _arithmetic(3, whole),
+    "neg": _arithmetic(1, carries),
+    **dict.fromkeys(("abs", "ex2", "tanh"), _arithmetic(1, whole)),
+    **dict.fromkeys(("min", "max"), _arithmetic(2, whole)),
+    **dict.fromkeys(("and", "or", "xor", "not", "brev", "mov", "selp", "copysign"), _always(exact())),
+    "lop3": _of_three,
+    **dict.fromkeys(("shl", "shr", "szext"), _always(exact(1))),
+    **dict.fromkeys(("shf", "prmt"), _always(exact(2))),
+    "bfe": _always(exact(1, 2)),
+    "bfi": _always(exact(2, 3)),
+    "slct": lambda words: exact() if words[-1] == "s32" else exact(2),
+    "setp": lambda words: comparison(words, True),
+    "set": lambda words: comparison(words, False),
+    "cvt": _converted,
+    **dict.fromkeys(
+        (
+            "sad", "div", "rem", "dp4a", "dp2a", "cnot", "bmsk", "popc", "clz", "bfind", "fns", "rcp", "sqrt", "rsqrt",
+            "sin", "cos", "lg2", "testp", "%div", "%rcp", "%mul",
+            "vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vset", "vmad",
+            *(f"v{name}{n}" for name in ("add", "sub", "avrg", "absdiff", "min", "max", "set") for n in (2, 4)),
+        ),
+        _always(whole),
+    ),
+}  # fmt: skip
+"""From the mnemonic to what chooses the rule by the modifiers."""
+
+
+def rule_of(mnemonic: str, modifiers: Words) -> Rule:
+    """Look the rule of an instruction up.
+
+    Raises
+    ------
+    KeyError
+        For an instruction that has none.
+
+    Examples
+    --------
+    >>> rule_of("sin", ("approx", "f32")) is whole
+    True
+    """
+    return RULES[mnemonic](modifiers)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Branches and guards that only choose what registers hold: what nobody wrote may decide them, as it may a ``selp``.
+
+Threads whose predicate is undefined go around what only computes registers; these registers hold undefined values then,
+which is said where they are used. A branch around anything else (memory, a barrier, an exit) decides what the kernel
+does, and is a use.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, Target
+from wmma_emu.ptx.state import State, registers_of
+from wmma_emu.ptx.steps.table import VALUE_STEPS
+from wmma_emu.ptx.threads import Active, Array
+
+__all__ = ["Choice", "choice_at", "chosen", "only_computes", "undecided"]
+
+_CARRY = ("cc", "addc", "subc", "madc")
+
+
+class Choice(NamedTuple):
+    """Instructions between a branch and the place where all its ways meet again: none does more than compute.
+
+    ``join`` is that place, ``registers`` are those that are written in between.
+    """
+
+    join: int
+    registers: tuple[int, ...]
+
+
+def only_computes(instruction: Instruction) -> bool:
+    """Whether an instruction does nothing but write registers; the carry flag is none of them."""
+    words = (instruction.mnemonic, *instruction.modifiers)
+    return instruction.mnemonic in VALUE_STEPS and not any(x in _CARRY for x in words)
+
+
+def chosen(instruction: Instruction) -> tuple[int, ...]:
+    """Indices of the registers that an instruction which only computes writes."""
+    return registers_of(instruction.operands[0]) if instruction.operands else ()
+
+
+def choice_at(program: KernelProgram, place: int) -> Choice | None:
+    """Find what a branch chooses between: forward ways alone, that meet again; None if it does more.
+
+    Examples
+    --------
+    >>> from wmma_emu.ptx.program.program import Predicate, Register
+    >>> p, x = Register(0, "%p", "pred"), Register(1, "%x", "b32")
+    >>> branch = Instruction("bra", "bra", (), (Target(2, "L"),), Predicate(p, False), 1, 1)
+    >>> body = branch, Instruction("mov.b32", "mov", ("b32",), (x, x), None, 2, 1)
+    >>> choice_at(KernelProgram("k", (), 0, (p, x), body, (), 0, None, 0, None, None, ()), 0)
+    Choice(join=2, registers=(1,))
+    """
+    found: set[int] = set()
+    join, at = _forward(program.instructions[place], place), place + 1
+    while join is not None and at < join:
+        if at >= len(program.instructions):
+            return None
+        instruction = program.instructions[at]
+        if instruction.mnemonic == "bra":
+            target = _forward(instruction, at)
+            join = None if target is None else max(join, target)
+        elif only_computes(instruction):
+            found.update(chosen(instruction))
+        else:
+            return None
+        at += 1
+    return Choice(join, tuple(sorted(found))) if join is not None and found else None
+
+
+def _forward(instruction: Instruction, place: int) -> int | None:
+    """The place that a branch leads to, if it is behind it."""
+    target = instruction.operands[0] if instruction.operands else None
+    return target.index if isinstance(target, Target) and target.index > place else None
+
+
+def undecided(state: State, instruction: Instruction, registers: tuple[int, ...], active: Active) -> Array | None:
+    """Find the active threads whose guard is undefined, and leave the registers that it decides undefined there.
+
+    None where there are no such threads.
+    """
+    guard = instruction.guard
+    if guard is None or guard.register.index not in state.watched:
+        return None
+    state.require_arrived(instruction, (guard.register.index,), active)
+    found = state.undefined_in(guard, np.dtype(np.bool_), active)
+    if found is None:
+        return None
+    who = np.broadcast_to(found.bits & (state.live if active is None else active), state.shape)
+    for index in registers:
+        state.lose(index, who, found.origin)
+    return who

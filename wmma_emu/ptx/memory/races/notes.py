@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""What is noted of each granule: its last write and its last read, or chains of several that nothing orders."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.races.coding import Coding
+from wmma_emu.ptx.memory.races.comparison import Comparison, Verdict
+from wmma_emu.ptx.memory.races.crowds import Crowds
+from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
+from wmma_emu.ptx.memory.races.touch import WEAK, Order, Touch
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["Notes"]
+
+_Mask = NDArray[np.bool_]
+
+
+class Notes:
+    """The writes and the reads of some bytes, by granule; see `Comparison` for ``is_of_block``.
+
+    The positions of a touch are those of its bytes in all that is noted here.
+    """
+
+    def __init__(self, base: int, size: int, order: Order, *, is_of_block: bool) -> None:
+        coding = Coding(np.dtype(np.uint32))
+        self.compare = Comparison(order, coding, Crowds(coding.dtype), is_of_block=is_of_block)
+        self.writes, self.reads = (Granules(base, size, coding.dtype) for _ in range(2))
+        self._last_coded: tuple[Array, int, Array] | None = None
+
+    @property
+    def coding(self) -> Coding:
+        """What the numbers of granules say."""
+        return self.compare.coding
+
+    @property
+    def crowds(self) -> Crowds:
+        """The chains."""
+        return self.compare.crowds
+
+    def refine(self, touch: Touch) -> None:
+        """Make the granules as small as an access is."""
+        wanted = min(touch.size, touch.unit)
+        if wanted < self.writes.size:
+            self.writes.refine(wanted)
+            self.reads.refine(wanted)
+
+    def noted(self, granules: Granules, touch: Touch) -> Array:
+        """Read what is noted where an access goes to, 0 where no thread takes part."""
+        old = granules.get(touch, touch.positions)
+        return old if touch.mask is None else np.where(touch.mask, old, old.dtype.type(0))
+
+    def coded(self, touch: Touch) -> Array:
+        """Give the number of each thread's access."""
+        stamps, last = touch.stamps, self._last_coded
+        if stamps is None:
+            raise TypeError("an access without stamps")
+        if last is not None and last[0] is stamps and last[1] == touch.strength:
+            return last[2]
+        coding = self.coding
+        if (stamps.dtype.itemsize > 4 and coding.dtype.itemsize == 4) or int(stamps.max()) > coding.largest:
+            self._recode()
+            coding = self.coding
+        coded = coding.access(stamps, touch.strength)
+        self._last_coded = stamps, touch.strength, coded
+        return coded
+
+    def _recode(self) -> None:
+        """Go on with numbers of 64 bits."""
+        old, new = self.coding, Coding(np.dtype(np.uint64))
+        for granules in (self.writes, self.reads):
+            granules.widen(new.recoded(granules.flat, old))
+        self.compare.coding = new
+        self._last_coded = None
+        self.crowds.recode(lambda values: new.recoded(values, old))
+
+    def put(self, granules: Granules, touch: Touch, mine: Array, verdict: Verdict | None) -> _Mask | None:
+        """Note an access beside what the verdict keeps; return where several threads did so at once."""
+        positions = touch.positions
+        places, values = chosen_of(touch, positions, mine)
+        granules.put(touch, places, values)
+        now = granules.get(touch, positions)
+        clash = now != mine
+        if touch.mask is not None:
+            clash &= touch.mask
+        kept = None if verdict is None or not verdict.kept.any() else verdict.kept
+        several = bool(clash.any())
+        if not several and kept is None:
+            return None
+        shape = np.broadcast_shapes(clash.shape, mine.shape, () if kept is None else kept.shape)
+        concerned = np.broadcast_to(clash, shape)
+        if kept is not None:
+            concerned = concerned | kept
+        slots = np.broadcast_to(granules.places(touch, positions), shape)
+        if touch.mask is not None:
+            slots = np.where(touch.mask, slots, np.int64(0))
+        again = granules.are_among(slots, slots[concerned]) if several else concerned
+        if touch.mask is not None:
+            again = again & touch.mask
+        old = None if kept is None else np.where(kept, verdict.old, verdict.old.dtype.type(0))[again]  # type: ignore[union-attr]
+        self._join(granules, slots[again], np.broadcast_to(mine, shape)[again], old)
+        return again if several else None
+
+    def _join(self, granules: Granules, slots: NDArray[np.int64], values: Array, old: Array | None) -> None:
+        """Let accesses stand side by side in their granules, behind the ``old`` ones that are kept (0: none)."""
+        coding, crowds = self.coding, self.crowds
+        before, held = None, slots if old is None else slots[old != 0]
+        if old is not None:
+            granules.flat[held] = old[old != 0]  # one for all that come to a granule, to be read below
+        slots, values = _ordered_pairs(slots, values)
+        begins = _begins(slots)
+        unique, group = slots[begins], np.cumsum(begins) - 1
+        if old is not None:
+            before = np.where(granules.are_among(unique, held), granules.flat[unique], old.dtype.type(0))
+        heads = np.zeros(len(unique), np.int64)
+        if before is not None:
+            chains = coding.are_chains(before)
+            heads[chains] = coding.heads(before[chains])
+            single = np.flatnonzero(~chains & (before != 0))
+            if len(single):
+                first = before[single]
+                heads[single] = crowds.append(
+                    np.zeros(len(single), np.int64), np.arange(len(single)), first, coding.strengths(first),
+                    coding.stamps(first),
+                )  # fmt: skip
+            known = (heads > 0) & (crowds.last(heads) == values[begins])
+            known &= np.bincount(group) == 1
+            if known.any():
+                granules.flat[unique[known]] = coding.chains(heads[known])
+                left = ~known[group]
+                if not left.any():
+                    return
+                slots, values, heads, unique = slots[left], values[left], heads[~known], unique[~known]
+                group = np.cumsum(_begins(slots)) - 1
+        strengths, stamps = coding.strengths(values), coding.stamps(values)
+        granules.flat[unique] = coding.chains(crowds.append(heads, group, values, strengths, stamps))
+
+    def forget(self, touch: Touch, verdict: Verdict) -> None:
+        """Forget chains of reads that come before a weak write: whatever it is ordered before, they are."""
+        if touch.strength != WEAK:
+            return
+        over = self.coding.are_chains(verdict.old)
+        if over.any():
+            slots = np.broadcast_to(self.reads.places(touch, touch.positions), over.shape)
+            gone = slots[over & ~verdict.kept]
+            self.reads.flat[gone[~self.reads.are_among(gone, slots[over & verdict.kept])]] = 0
+
+
+def _begins(ordered: NDArray[np.int64]) -> _Mask:
+    """Say where another number begins, in numbers that are in order."""
+    return np.append(True, ordered[1:] != ordered[:-1])
+
+
+def _ordered_pairs(slots: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
+    """Sort pairs of a slot and a value, each of them once: where both have 32 bits, as numbers of 64 bits.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in _ordered_pairs(np.array([5, 1, 5, 5]), np.array([7, 9, 6, 7], np.uint32))]
+    [[1, 5, 5], [9, 6, 7]]
+    """
+    if values.dtype.itemsize > 4 or int(slots.max()) >> 32:
+        order = np.lexsort((values, slots))
+        slots, values = slots[order], values[order]
+        fresh = _begins(slots)
+        fresh[1:] |= values[1:] != values[:-1]
+        return slots[fresh], values[fresh]
+    pairs = slots.astype(np.uint64) << np.uint64(32) | values
+    pairs.sort()
+    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
+    return (pairs >> np.uint64(32)).astype(np.int64), pairs.astype(np.uint32)
