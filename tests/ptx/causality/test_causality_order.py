@@ -28,7 +28,7 @@ class Trace:
             self.live[..., :LANES] = True
             for key in [x for x in self.reference.words if x[0] == "shared"]:
                 del self.reference.words[key]
-            self.reference.told = {}
+            self.reference.told, self.reference.told_fences = {}, {}
             self.phase = np.zeros((BLOCKS, WARPS), np.int32), self.order.no_pieces((BLOCKS,))
             for _ in range(steps):
                 kind = str(self.rng.choice(self.kinds))
@@ -77,7 +77,7 @@ class Trace:
         blocks = np.flatnonzero(self.rng.random(BLOCKS) < 0.5)
         self.order.meet(3, blocks)
         for g in blocks:
-            self.reference.told.pop((g, 3), None)
+            self.reference.empty((g, 3))
             self.reference.meet([self.name(g, w, x) for w in range(WARPS) for x in range(LANES)], of_block=True)
 
     def lanes_meet(self):
@@ -110,7 +110,7 @@ class Trace:
         for g in blocks:
             mine = [self.name(*at) for at in np.argwhere(who) if at[0] == g]
             self.reference.complete((g, number), mine)
-            self.reference.told.pop((g, number), None)
+            self.reference.empty((g, number))
 
     def fence(self):
         who, ordering = self.some(), self.ordering()
@@ -165,7 +165,7 @@ class Trace:
             if relaxed:
                 self.reference.arrive_relaxed((thread[0], "phase"), thread)
             else:
-                self.reference.arrive((thread[0], "phase"), [thread])
+                self.reference.arrive((thread[0], "phase"), [thread], of_block=False)
 
     def phase_waits(self):
         """Tests of a barrier in memory, some relaxed: the next fence acquires what they find."""

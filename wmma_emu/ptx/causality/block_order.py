@@ -11,7 +11,7 @@ from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.lane_order import LaneOrder
 from wmma_emu.ptx.causality.threads import At, threads_in
 
-__all__ = ["BlockOrder"]
+__all__ = ["NUM_BARRIERS", "BlockOrder"]
 
 _Mask = NDArray[np.bool_]
 
@@ -251,8 +251,7 @@ class BlockOrder:
         """
         if who is None and (masks == np.uint32(0xFFFFFFFF)).all():
             self._met[:] = self.now
-            if self._holdings is not None:
-                self._holdings.meet_lanes(live)
+            self._meet_group(live)
             return self.tick()
         here = live if who is None else who & live
         lanes = np.arange(32, dtype=np.uint32)
@@ -261,8 +260,7 @@ class BlockOrder:
         some, whole = _warps_of(here, live)
         whole = whole & all_named
         np.copyto(self._met, self.now, where=whole)
-        if self._holdings is not None:
-            self._holdings.meet_lanes(here & whole[..., None])
+        self._meet_group(here & whole[..., None])
         if (some & ~whole).any():
             self._meet_some(here & ~whole[..., None], np.broadcast_to(masks, here.shape))
         return self.tick(some)
@@ -274,8 +272,12 @@ class BlockOrder:
         for mask in np.unique(masks[who]).tolist():
             together = who & (masks == mask) & ((mask >> np.arange(32)) & 1 == 1)
             self.lane_order.meet(together, self.now, self._met)
-            if self._holdings is not None:
-                self._holdings.meet_lanes(together)
+            self._meet_group(together)
+
+    def _meet_group(self, together: _Mask) -> None:
+        """Let the lanes of a mask, of each warp, hold what each of them does."""
+        if self._holdings is not None:
+            self._holdings.meet_lanes(together)
 
     @property
     def knows_lanes(self) -> bool:
