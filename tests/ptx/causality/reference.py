@@ -34,6 +34,11 @@ class Pattern(NamedTuple):
     of_operation: bool
 
 
+def unique(patterns):
+    """Patterns, each once."""
+    return list({id(x): x for x in patterns}.values())
+
+
 class Write(NamedTuple):
     """A strong write, with the release patterns that it ends."""
 
@@ -57,6 +62,11 @@ class Reference:
     seen: dict = field(default_factory=dict)
     words: dict = field(default_factory=dict)
     told: dict = field(default_factory=dict)
+    told_fences: dict = field(default_factory=dict)
+
+    def empty(self, barrier):
+        self.told.pop(barrier, None)
+        self.told_fences.pop(barrier, None)
 
     def access(self, thread):
         self.count[thread] = self.count.get(thread, 0) + 1
@@ -81,18 +91,31 @@ class Reference:
         together = NOTHING
         for thread in threads:
             together = together.joined(self.all_of(thread))
+        fences = [x for thread in threads for x in self.fences.get(thread, ())]
         for thread in threads:
             self.learn(thread, together)
+            self.fences[thread] = unique(fences)
 
     def arrive(self, barrier, threads, *, of_block=True):
         for thread in threads:
-            if of_block:
-                self.acquire(thread, True)
+            self.acquire(thread, True)
+            if of_block:  # what was fenced is handed on, as if the fence were that of whoever waits
+                self.told_fences.setdefault(barrier, []).extend(self.fences.get(thread, ()))
             self.told[barrier] = self.told.get(barrier, NOTHING).joined(self.all_of(thread))
 
     def complete(self, barrier, threads):
         for thread in threads:
             self.learn(thread, self.told.get(barrier, NOTHING))
+            handed = self.told_fences.get(barrier, [])
+            self.fences[thread] = unique([*self.fences.get(thread, ()), *handed])
+
+    def arrive_relaxed(self, barrier, thread):
+        for pattern in self.fences.get(thread, ()):
+            self.told[barrier] = self.told.get(barrier, NOTHING).joined(pattern.known)
+
+    def see_told(self, barrier, thread):
+        pattern = Pattern(self.told.get(barrier, NOTHING), thread[0], False, False)
+        self.seen.setdefault(thread, []).append(pattern)
 
     def fence(self, thread, ordering):
         if ordering.acquires:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.ptx.causality.reference import Reference
-from wmma_emu.ptx.causality import CausalityOrder, Ordering
+from wmma_emu.ptx.causality import CausalityOrder, Ordering, memory_order, order_of_launch
 
 BLOCKS, WARPS, LANES = 3, 2, 4
 CHUNKS = 2
@@ -28,7 +28,8 @@ class Trace:
             self.live[..., :LANES] = True
             for key in [x for x in self.reference.words if x[0] == "shared"]:
                 del self.reference.words[key]
-            self.reference.told = {}
+            self.reference.told, self.reference.told_fences = {}, {}
+            self.phase = np.zeros((BLOCKS, WARPS), np.int32), self.order.no_pieces((BLOCKS,))
             for _ in range(steps):
                 kind = str(self.rng.choice(self.kinds))
                 getattr(self, kind)()
@@ -76,7 +77,7 @@ class Trace:
         blocks = np.flatnonzero(self.rng.random(BLOCKS) < 0.5)
         self.order.meet(3, blocks)
         for g in blocks:
-            self.reference.told.pop((g, 3), None)
+            self.reference.empty((g, 3))
             self.reference.meet([self.name(g, w, x) for w in range(WARPS) for x in range(LANES)], of_block=True)
 
     def lanes_meet(self):
@@ -109,7 +110,7 @@ class Trace:
         for g in blocks:
             mine = [self.name(*at) for at in np.argwhere(who) if at[0] == g]
             self.reference.complete((g, number), mine)
-            self.reference.told.pop((g, number), None)
+            self.reference.empty((g, number))
 
     def fence(self):
         who, ordering = self.some(), self.ordering()
@@ -153,9 +154,37 @@ class Trace:
         getattr(self.order, method)(space, at, positions[at], 4, ordering)
 
 
+    def phase_arrivals(self):
+        """Arrivals at a barrier in memory, some relaxed: they hand on what was known at the last fences."""
+        who, relaxed = self.some(), bool(self.rng.random() < 0.4)
+        times, pieces = self.order.tell(who, self.live, relaxed=relaxed)
+        np.maximum(self.phase[0], times, out=self.phase[0])
+        if pieces is not None:
+            self.phase[1][:] = self.order.knowledge.join(self.phase[1], pieces)
+        for thread in self.names(who):
+            if relaxed:
+                self.reference.arrive_relaxed((thread[0], "phase"), thread)
+            else:
+                self.reference.arrive((thread[0], "phase"), [thread], of_block=False)
+
+    def phase_waits(self):
+        """Tests of a barrier in memory, some relaxed: the next fence acquires what they find."""
+        who, relaxed = self.some(), bool(self.rng.random() < 0.4)
+        if relaxed:
+            self.order.see_told(who, *self.phase)
+        else:
+            self.order.learn(who, self.live, *self.phase)
+        for thread in self.names(who):
+            if relaxed:
+                self.reference.see_told((thread[0], "phase"), thread)
+            else:
+                self.reference.complete((thread[0], "phase"), [thread])
+
+
 BARRIERS = ("meet_all", "meet_of_some_blocks", "arrive", "complete")
 LANES_OF_WARPS = ("lanes_meet", "all_lanes_meet")
 MEMORY = ("fence", "load", "store", "update")
+PHASES = ("phase_arrivals", "phase_waits")
 
 
 GROUPS = {
@@ -164,7 +193,8 @@ GROUPS = {
     "barriers and lanes": BARRIERS + LANES_OF_WARPS,
     "memory": MEMORY,
     "memory and barriers": MEMORY + BARRIERS,
-    "all": MEMORY + BARRIERS + LANES_OF_WARPS,
+    "barriers in memory": PHASES + MEMORY,
+    "all": MEMORY + BARRIERS + LANES_OF_WARPS + PHASES,
 }
 
 
@@ -172,3 +202,138 @@ GROUPS = {
 @pytest.mark.parametrize("kinds", GROUPS.values(), ids=GROUPS)
 def test_the_order_is_that_of_the_reference(kinds, seed):
     Trace(seed, kinds).run(15)
+
+
+def order_of(blocks=1, warps=2):
+    order = CausalityOrder(blocks, warps)
+    order.begin(np.arange(blocks))
+    return order
+
+
+def knows(order, stamp):
+    """Which threads of the chunk know of an access, (G, W, 32)."""
+    return ~order.unordered(np.full((*order.now.shape, 32), stamp, np.asarray(stamp).dtype))
+
+
+def only(order, g, w, lane):
+    who = np.zeros((*order.now.shape, 32), bool)
+    who[g, w, lane] = True
+    return who
+
+
+ACQUIRE, RELEASE = Ordering(True, True, False, True), Ordering(True, False, True, True)
+
+
+def test_a_stamp_names_its_thread():
+    order = CausalityOrder(1000, 3)
+    order.begin(np.array([7, 998]))
+    order.meet_all()
+    stamps = order.stamps()
+    assert order.who(stamps[1, 2, 31]) == (998, 2, 31)
+    assert order.who(stamps[0, 0, 0]) == (7, 0, 0)
+    assert set(order.time(stamps).ravel().tolist()) == {2}
+
+
+def test_inactive_threads_have_no_stamp():
+    order = order_of()
+    stamps = order.stamps(only(order, 0, 1, 5))
+    assert np.argwhere(stamps).tolist() == [[0, 1, 5]]
+    assert not order.unordered(np.zeros((1, 2, 32), np.uint32)).any()
+
+
+def test_stamps_become_wider_when_their_numbers_do_not_fit_and_stay_the_same():
+    order = order_of()
+    before = order.stamps()[0, 0, 1]
+    order.now += 1 << 25
+    order.tick()
+    after = order.stamps()
+    assert (before.dtype, after.dtype) == (np.uint32, np.uint64)
+    assert order.who(after[0, 1, 9]) == (0, 1, 9)
+    assert not knows(order, before.astype(np.uint64))[0, 1, 0]
+    order.meet_all()
+    assert knows(order, before.astype(np.uint64)).all()
+    assert knows(order, after[0, 1, 9]).all()
+    assert int(after.max()) < 2**63
+
+
+def test_a_launch_of_very_many_threads_has_wide_stamps_from_the_start():
+    order = CausalityOrder(1 << 24, 32)
+    order.begin(np.array([1 << 23]))
+    assert order.stamps().dtype == np.uint64
+    assert order.who(order.stamps()[0, 31, 30]) == (1 << 23, 31, 30)
+
+
+def test_what_was_released_in_one_chunk_is_acquired_in_a_later_one():
+    order = CausalityOrder(2, 1)
+    order.begin(np.array([0]))
+    stamp = order.stamps()[0, 0, 3]
+    first = (np.array([0]), np.array([0]), np.array([3]))
+    order.stored("global", first, np.array([64]), 4, RELEASE)
+    late = order.stamps()[0, 0, 3]
+    order.begin(np.array([1]))
+    order.loaded("global", first, np.array([64]), 4, ACQUIRE)
+    assert np.argwhere(knows(order, stamp)).tolist() == [[0, 0, 3]]
+    assert not knows(order, late).any()
+
+
+def test_shared_memory_is_new_in_each_chunk():
+    order = CausalityOrder(2, 1)
+    order.begin(np.array([0]))
+    stamp = order.stamps()[0, 0, 3]
+    first = (np.array([0]), np.array([0]), np.array([3]))
+    order.stored("shared", first, np.array([64]), 4, RELEASE)
+    order.begin(np.array([1]))
+    order.loaded("shared", first, np.array([64]), 4, ACQUIRE)
+    assert not knows(order, stamp).any()
+
+
+def test_every_word_of_a_wide_store_is_released():
+    order = order_of(blocks=2, warps=1)
+    stamp = order.stamps()[0, 0, 0]
+    order.stored("global", (np.array([0]), np.array([0]), np.array([0])), np.array([64]), 16, RELEASE)
+    order.loaded("global", (np.array([1]), np.array([0]), np.array([0])), np.array([76]), 4, ACQUIRE)
+    order.loaded("global", (np.array([1]), np.array([0]), np.array([1])), np.array([80]), 4, ACQUIRE)
+    assert knows(order, stamp)[1, 0, :2].tolist() == [True, False]
+
+
+def test_the_last_of_several_stores_to_a_word_stays():
+    order = order_of(blocks=1, warps=1)
+    stamps = order.stamps()[0, 0]
+    order.stored("global", (np.zeros(2, int), np.zeros(2, int), np.array([4, 2])), np.array([64, 64]), 4, RELEASE)
+    order.loaded("global", (np.array([0]), np.array([0]), np.array([9])), np.array([64]), 4, ACQUIRE)
+    assert [knows(order, stamps[x])[0, 0, 9] for x in (4, 2)] == [False, True]
+
+
+def test_threads_that_have_exited_are_known_behind_a_barrier_of_all():
+    order = order_of()
+    live = np.ones((1, 2, 32), bool)
+    live[0, 0, 3:] = False
+    stamp = order.stamps()[0, 0, 20]
+    order.meet(0, np.array([0]))
+    assert knows(order, stamp).all()
+
+
+def test_a_launch_that_releases_too_much_takes_what_came_before_as_ordered(monkeypatch):
+    monkeypatch.setattr(memory_order, "MOST_KEPT", 40)
+    order = order_of(blocks=2, warps=1)
+    everyone = tuple(x.ravel() for x in np.indices((2, 1, 32)))
+    first = order.stamps()[0, 0, 0]
+    assert not knows(order, first)[1].any()
+    order.updated("global", everyone, np.full(64, 64), 4, RELEASE)
+    assert knows(order, first).all()
+    assert not knows(order, order.stamps()[0, 0, 0])[1].any()
+    order.loaded("global", everyone, np.full(64, 64), 4, ACQUIRE)
+    assert not knows(order, order.stamps()[0, 0, 0])[1].any()
+
+
+def test_an_order_that_nobody_asks_for_keeps_nothing():
+    order = order_of_launch(4, 2, [], is_asked=False)
+    order.begin(np.arange(4))
+    live = np.ones((4, 2, 32), bool)
+    order.meet_all()
+    order.arrive(1, live, live)
+    order.complete(1, np.arange(4), live, live)
+    order.meet_lanes(live & (np.arange(32) < 16), np.full((1, 1, 1), 0xFFFF, np.uint32), live)
+    assert (order.now == 1).all()
+    assert not order.knows_lanes
+    assert not order.is_released_to

@@ -6,13 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality.holdings import At, Holdings, threads_in
+from wmma_emu.ptx.causality.holdings import Holdings
 from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.lane_order import LaneOrder
+from wmma_emu.ptx.causality.threads import At, threads_in
 
-__all__ = ["BlockOrder"]
+__all__ = ["NUM_BARRIERS", "BlockOrder"]
 
 _Mask = NDArray[np.bool_]
+
+_LAST = np.int32(2**31 - 1)
 
 NUM_BARRIERS = 17
 """The sixteen barriers of a block, and that of its cluster."""
@@ -37,13 +40,16 @@ class BlockOrder:
     def __init__(self, grid_blocks: int, warps: int) -> None:
         self.warps = warps
         self._grid_blocks = grid_blocks
+        self._is_begun = np.zeros(grid_blocks, np.bool_)
         self._knowledge: Knowledge | None = None
+        self._past: NDArray[np.int32] | None = None
         self.begin(np.zeros(0, np.int64))
 
     def begin(self, blocks: NDArray[np.int64]) -> None:
         """Let the threads of some blocks begin; nobody knows of anybody."""
         count, warps = len(blocks), self.warps
         self.blocks = np.asarray(blocks, np.int64)
+        self._is_begun[self.blocks] = True
         self.now = np.ones((count, warps), np.int32)
         self.known = np.zeros((count, warps, warps), np.int32)
         self._met = np.einsum("gww->gw", self.known)
@@ -52,6 +58,7 @@ class BlockOrder:
         self.lane_order: LaneOrder | None = None
         self._holdings: Holdings | None = None
         self._told_pieces: NDArray[np.int64] | None = None
+        self._pieces: list[NDArray[np.int64]] = []
         self._stamps: NDArray[Any] | None = None
         self._learnt = 0
 
@@ -84,6 +91,23 @@ class BlockOrder:
         if self._holdings is None:
             self._holdings = Holdings(self.knowledge, self)
         return self._holdings
+
+    def no_pieces(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Make an array for pieces of ``knowledge``, which are forgotten with it."""
+        self._pieces.append(np.zeros(shape, np.int64))
+        return self._pieces[-1]
+
+    def forget(self) -> None:
+        """Take all that was done until now as known to everyone, and keep nothing else of what was handed on."""
+        if self._past is None:
+            self._past = np.zeros((self._grid_blocks, self.warps), np.int32)
+        self._past[self._is_begun] = _LAST
+        self._past[self.blocks] = self.now
+        self._learnt = self.changes + 1
+        self._knowledge = self._holdings = None
+        for pieces in self._pieces:
+            pieces[:] = 0
+        self.tick()
 
     def meet_all(self) -> None:
         """All threads of all blocks wait for each other: ``bar.sync 0``."""
@@ -123,7 +147,7 @@ class BlockOrder:
         np.maximum(self._told[:, number], told, out=self._told[:, number])
         if pieces is not None:
             if self._told_pieces is None:
-                self._told_pieces = np.zeros(self._told.shape[:2], np.int64)
+                self._told_pieces = self.no_pieces(self._told.shape[:2])
             self._told_pieces[:, number] = self.knowledge.join(self._told_pieces[:, number], pieces)
 
     def tell(
@@ -209,10 +233,10 @@ class BlockOrder:
             g = np.unique(at[0])
             rows = np.zeros(len(self.blocks), np.int64)
             rows[g] = self.holdings.rows(g, told[g])
-            self.holdings.learn(at, rows[at[0]])
+            self.holdings.learn(at, (rows[at[0]], 0 * at[0]))
         if pieces is not None and pieces.any():
             at = threads_in(who & (pieces != 0).reshape(-1, 1, 1))
-            self.holdings.learn(at, pieces[at[0]])
+            self.holdings.learn(at, (pieces[at[0]], 0 * at[0]))
 
     def meet_lanes(self, who: _Mask | None, masks: NDArray[np.uint32], live: _Mask) -> None:
         """Lanes of warps wait for each other: ``bar.warp.sync``.
@@ -227,8 +251,7 @@ class BlockOrder:
         """
         if who is None and (masks == np.uint32(0xFFFFFFFF)).all():
             self._met[:] = self.now
-            if self._holdings is not None:
-                self._holdings.meet_lanes(live)
+            self._meet_group(live)
             return self.tick()
         here = live if who is None else who & live
         lanes = np.arange(32, dtype=np.uint32)
@@ -237,8 +260,7 @@ class BlockOrder:
         some, whole = _warps_of(here, live)
         whole = whole & all_named
         np.copyto(self._met, self.now, where=whole)
-        if self._holdings is not None:
-            self._holdings.meet_lanes(here & whole[..., None])
+        self._meet_group(here & whole[..., None])
         if (some & ~whole).any():
             self._meet_some(here & ~whole[..., None], np.broadcast_to(masks, here.shape))
         return self.tick(some)
@@ -250,17 +272,23 @@ class BlockOrder:
         for mask in np.unique(masks[who]).tolist():
             together = who & (masks == mask) & ((mask >> np.arange(32)) & 1 == 1)
             self.lane_order.meet(together, self.now, self._met)
-            if self._holdings is not None:
-                self._holdings.meet_lanes(together)
+            self._meet_group(together)
+
+    def _meet_group(self, together: _Mask) -> None:
+        """Let the lanes of a mask, of each warp, hold what each of them does."""
+        if self._holdings is not None:
+            self._holdings.meet_lanes(together)
 
     @property
     def knows_lanes(self) -> bool:
         """Whether any lane may know what not all of its warp do."""
-        return self.lane_order is not None or self._holdings is not None
+        return self.lane_order is not None or self._holdings is not None or self._past is not None
 
     def lanes_know(self, at: At, threads: NDArray[np.int64], times: NDArray[np.int64]) -> _Mask:
         """Tell which accesses lanes know of: those of threads of the launch, at times."""
         found = np.zeros(len(threads), np.bool_)
+        if self._past is not None:
+            found |= times <= self._past.reshape(-1)[threads >> 5]
         if self.lane_order is not None:
             g, w, lane = at
             same = threads >> 5 == self.blocks[g] * self.warps + w

@@ -1,29 +1,20 @@
 # SPDX-License-Identifier: MIT
 """What single threads know of others beyond what their warps do: pieces of knowledge that they hold."""
 
-from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality.gathered import Found, Gathered
 from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.lane_order import LaneOrder
+from wmma_emu.ptx.causality.threads import At, threads_in
 
-__all__ = ["At", "Clocks", "Holdings", "threads_in"]
+__all__ = ["Clocks", "Holdings"]
 
 _Mask = NDArray[np.bool_]
 _Ids = NDArray[np.int64]
-
-At = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-"""Threads of the chunk: positions of their blocks, their warps, their lanes."""
-
-
-def threads_in(mask: _Mask) -> At:
-    """List the threads of a mask, (..., G, W, 32), by block, warp and lane."""
-    g, w, lane = np.nonzero(mask)[-3:]
-    return g, w, lane
-
 
 class Clocks(Protocol):
     """What the facts of a thread are made of."""
@@ -38,103 +29,112 @@ class Holdings:
     """The pieces of knowledge that the threads of a chunk hold, and those that they have only seen.
 
     What a strong read that does not acquire finds is *seen*: a fence, or a barrier of the block, acquires it.
-
-    Attributes
-    ----------
-    held : int64 array (G, W, 32)
-        Pieces of ``knowledge``; 0 is none.
-    changes : int
-        How often threads came to hold more.
     """
 
     def __init__(self, knowledge: Knowledge, clocks: Clocks) -> None:
         self.knowledge, self._clocks = knowledge, clocks
-        shape = (*clocks.now.shape, 32)
-        self.held = np.zeros(shape, np.int64)
-        self._seen = np.zeros(shape, np.int64)
-        self._learnt = np.zeros(shape, np.int64)
-        self.changes = 0
+        self._shape = (*clocks.now.shape, 32)
+        self._held = Gathered(knowledge, self._shape)
+        self._seen = Gathered(knowledge, self._shape)
+
+    @property
+    def changes(self) -> int:
+        """How often threads came to hold more."""
+        return self._held.changes
 
     def facts(self, at: At, *, wide: bool = False) -> _Ids:
         """Note what threads know now, as facts."""
         g, w, lane = at
         clocks, knowledge = self._clocks, self.knowledge
         block = clocks.blocks[g]
-        warps, back = np.unique(g * self.held.shape[1] + w, return_inverse=True)
+        warps, back = np.unique(g * self._shape[1] + w, return_inverse=True)
         back = back.reshape(-1)
-        of, at_warp = np.divmod(warps, self.held.shape[1])
+        of, at_warp = np.divmod(warps, self._shape[1])
         rows = knowledge.rows(clocks.blocks[of], clocks.known[of, at_warp])[back]
         lanes: _Ids | int = 0
         if clocks.lane_order is not None:
             lanes = knowledge.lanes(clocks.lane_order.of(g, w, lane))
-        threads = (block * self.held.shape[1] + w) * 32 + lane
-        return knowledge.facts(threads, clocks.now[g, w], rows, lanes, self.held[g, w, lane], wide=wide)
+        threads = (block * self._shape[1] + w) * 32 + lane
+        return knowledge.facts(threads, clocks.now[g, w], rows, lanes, self._held.of(at), wide=wide)
 
     def rows(self, g: NDArray[np.int64], times: NDArray[np.int32], held: _Ids | int = 0) -> _Ids:
         """Make pieces of what is known of the warps of some blocks of the chunk, (n, W), with pieces beside."""
         knowledge, blocks = self.knowledge, self._clocks.blocks[g]
         rows = knowledge.rows(blocks, times)
-        first = blocks * self.held.shape[1] * 32
+        first = blocks * self._shape[1] * 32
         return knowledge.pieces(knowledge.facts(first, np.zeros(len(g), np.int32), rows, held=held))
 
-    def learn(self, at: At, pieces: _Ids) -> None:
+    def learn(self, at: At, found: Found) -> None:
         """Let threads hold a piece each, beside what they hold."""
-        if (pieces != self._learnt[at]).any():
-            self.changes += 1
-            self.held[at] = self.knowledge.join(self.held[at], np.where(pieces == self._learnt[at], 0, pieces))
-            self._learnt[at] = pieces
+        self._held.add(at, found)
 
-    def see(self, at: At, pieces: _Ids) -> None:
+    def see(self, at: At, found: Found) -> None:
         """Note what threads found in a strong read that does not acquire."""
-        if pieces.any():
-            self._seen[at] = self.knowledge.join(self._seen[at], pieces)
+        self._seen.add(at, found)
 
     def acquire(self, at: At, *, wide: bool) -> None:
         """Let threads hold what they have seen, as far as the scopes of those who released it and theirs reach."""
-        seen = self._seen[at]
-        if not seen.any():
+        if self._seen.is_empty:
             return
-        reached = self.knowledge.reaching(seen, self._clocks.blocks[at[0]], wide=wide)
-        self.learn(at, reached)
-        self._seen[at] = np.where(reached == seen, 0, seen)
+        pieces, (last, sequences) = self._seen.parts(at)
+        blocks = self._clocks.blocks[at[0]]
+        reached = self.knowledge.reaching(pieces, blocks, wide=wide)
+        self.learn(at, (reached, 0 * sequences))
+        last_reached = self.knowledge.reaching(last, blocks, wide=wide)
+        self.learn(at, (last_reached, np.where(last_reached == last, sequences, 0)))
 
     def told_by(self, who: _Mask) -> _Ids:
         """What the threads of a mask hold together, a piece for each block of the chunk, (G,)."""
-        self.acquire(threads_in(who), wide=True)
-        out = np.zeros(len(self.held), np.int64)
-        held = np.where(who, self.held, 0)
-        for g in np.flatnonzero(held.any(axis=(1, 2))).tolist():
-            out[g] = self.knowledge.join_all(np.unique(held[g]).tolist())
-        return out
+        at = threads_in(who)
+        self.acquire(at, wide=True)
+        held = np.zeros(self._shape, np.int64)
+        held[at] = self._held.of(at)
+        return self._joined(held.reshape(len(held), -1))
 
     def meet_blocks(self, blocks: NDArray[np.int64]) -> None:
         """Let all threads of some blocks hold what each of them does; of their own block, all is known."""
-        mask = np.zeros(self.held.shape, np.bool_)
-        mask[blocks] = True
-        if not (self.held.any() or self._seen.any()):
+        if self._held.is_empty and self._seen.is_empty:
             return
-        self.acquire(threads_in(mask), wide=True)
-        own = self._clocks.blocks.reshape(-1, 1, 1)
-        self.held[mask & self.knowledge.is_about(self.held, own)] = 0
-        self.held[blocks] = self.told_by(mask)[blocks].reshape(-1, 1, 1)
+        mask = np.zeros(self._shape, np.bool_)
+        mask[blocks] = True
+        at = threads_in(mask)
+        self.acquire(at, wide=True)
+        held = np.zeros(self._shape, np.int64)
+        held[at] = self._held.of(at)
+        held[self.knowledge.is_about(held, self._clocks.blocks.reshape(-1, 1, 1))] = 0
+        self._held.put(at, self._joined(held.reshape(len(held), -1))[at[0]])
+        self._seen.put(at, 0 * at[0])
 
     def meet_lanes(self, together: _Mask) -> None:
         """Let the lanes of a mask, of each warp, hold what each of them does."""
-        held = np.where(together, self.held, 0)
-        high = held.max(axis=-1)
-        differ = high != np.where(together, self.held, np.iinfo(np.int64).max).min(axis=-1)
-        for g, w in np.argwhere(differ & (high > 0)).tolist():
-            self.held[g, w, together[g, w]] = self.knowledge.join_all(np.unique(held[g, w]).tolist())
+        if self._held.is_empty:
+            return
+        at = threads_in(together)
+        held = np.zeros(self._shape, np.int64)
+        held[at] = self._held.of(at)
+        least = np.where(together, held, np.iinfo(np.int64).max).min(axis=-1)
+        differ = together & (held.max(axis=-1) != least)[..., None] & together.any(axis=-1, keepdims=True)
+        if differ.any():
+            joined = self._joined(held.reshape(-1, 32)).reshape(*self._shape[:2], 1)
+            at = threads_in(differ)
+            self._held.put(at, np.broadcast_to(joined, self._shape)[at])
+
+    def _joined(self, held: _Ids) -> _Ids:
+        """Join the pieces of each row; as a rule there is one at most."""
+        most: _Ids = held.max(axis=1)
+        several = ((held != 0) & (held != most[:, None])).any(axis=1)
+        for i in np.flatnonzero(several).tolist():
+            most[i] = self.knowledge.join_all(np.unique(held[i]).tolist())
+        return most
 
     def know(self, at: At, threads: NDArray[np.int64], times: NDArray[np.int64]) -> _Mask:
         """Tell which accesses the threads know of: one each, of a thread of the launch at a time."""
-        held = self.held[at]
-        found = np.zeros(len(held), np.bool_)
-        for piece in _some(held):
-            mine = held == piece
-            found[mine] = self.knowledge.flat(piece).knows(threads[mine], times[mine])
+        found = np.zeros(len(threads), np.bool_)
+        if self._held.is_empty:
+            return found
+        held = self._held.of(at)
+        for piece in np.unique(held).tolist():
+            if piece:
+                mine = held == piece
+                found[mine] = self.knowledge.flat(piece).knows(threads[mine], times[mine])
         return found
-
-
-def _some(pieces: _Ids) -> Iterable[int]:
-    return [x for x in np.unique(pieces).tolist() if x]

@@ -17,6 +17,9 @@ _Ids = NDArray[np.int64]
 _SEVERAL = -1
 """In the place of a block where there are several."""
 
+_FEW = 256
+"""So many pairs at once are looked up, whether they have been joined before."""
+
 _BYTES_KEPT = 64 << 20
 """Of flat knowledge that has been read out of the graph, to be read again."""
 
@@ -61,12 +64,19 @@ class Knowledge:
         for table in (self._facts, self._rows, self._lanes, self._pieces):
             table.append(1)  # 0 is none
         self._flat: OrderedDict[int, Flat] = OrderedDict()
+        self._sequences = 0
+        self._made: dict[int, int] = {}
         self._parts: dict[tuple[int, int, bool], int] = {}
 
     @property
     def count(self) -> int:
         """How many facts, links and pieces there are."""
         return self._facts.count + self._links.count + self._pieces.count
+
+    def number(self, count: int) -> _Ids:
+        """Number release sequences."""
+        self._sequences += count
+        return np.arange(self._sequences - count + 1, self._sequences + 1)
 
     def rows(self, blocks: _Ids, times: NDArray[np.int32]) -> _Ids:
         """Keep, for some blocks of the grid, up to which time each of its warps is known, (n, W)."""
@@ -96,15 +106,25 @@ class Knowledge:
         if differ.any():
             low, high = np.minimum(first, second)[differ], np.maximum(first, second)[differ]
             pairs, back = np.unique(low << 32 | high, return_inverse=True)
-            low, high = pairs >> 32, pairs & 0xFFFFFFFF
+            out[differ] = self._joined(pairs)[back.reshape(-1)]
+        return out
+
+    def _joined(self, pairs: _Ids) -> _Ids:
+        """Make pieces of pairs of them that differ; of a few pairs, those that were made before."""
+        few = len(pairs) <= _FEW
+        made = np.array([self._made.get(x, 0) for x in pairs.tolist()]) if few else np.zeros(len(pairs), np.int64)
+        new = made == 0
+        if new.any():
+            low, high = pairs[new] >> 32, pairs[new] & 0xFFFFFFFF
             about, by, narrow = (self._pieces[x] for x in ("about", "by", "narrow"))
-            made = self._pieces.append(
-                len(pairs), left=low, right=high, narrow=narrow[low] | narrow[high],
+            made[new] = self._pieces.append(
+                len(low), left=low, right=high, narrow=narrow[low] | narrow[high],
                 about=np.where(about[low] == about[high], about[low], _SEVERAL),
                 by=np.where(by[low] == by[high], by[low], _SEVERAL),
             )  # fmt: skip
-            out[differ] = made[back.reshape(-1)]
-        return out
+            if few:
+                self._made.update(zip(pairs[new].tolist(), made[new].tolist(), strict=True))
+        return made
 
     def join_all(self, pieces: Iterable[int]) -> int:
         """Join any number of pieces."""

@@ -6,16 +6,20 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality.block_order import BlockOrder
-from wmma_emu.ptx.causality.holdings import At, threads_in
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.causality.block_order import NUM_BARRIERS, BlockOrder
+from wmma_emu.ptx.causality.fences import Fences
+from wmma_emu.ptx.causality.gathered import Found
 from wmma_emu.ptx.causality.knowledge import Links
 from wmma_emu.ptx.causality.ordering import Ordering
+from wmma_emu.ptx.causality.threads import At, threads_in
 from wmma_emu.ptx.causality.words import Operations, Words
 
 __all__ = ["MemoryOrder"]
 
-_NEAR, _FAR = 0, 1
-"""Fences of any scope, and those whose scope reaches beyond the block."""
+MOST_KEPT = 1 << 22
+"""Facts, links and pieces that are kept, of some 30 bytes each: a launch in which more is released forgets them, and
+takes what came before as ordered."""
 
 _WORD_BITS = 2
 """A word is four bytes: what is released there is found by whoever reads any of them."""
@@ -42,7 +46,8 @@ class MemoryOrder(BlockOrder):
     def begin(self, blocks: NDArray[np.int64]) -> None:
         """Let the threads of some blocks begin; shared memory is new."""
         super().begin(blocks)
-        self._fenced: NDArray[np.int64] | None = None
+        self._fences: Fences | None = None
+        self._told_fences: NDArray[np.int64] | None = None
         if self._words:
             self._words["shared"] = Words(self.knowledge)
 
@@ -67,18 +72,66 @@ class MemoryOrder(BlockOrder):
         if ordering.acquires and self._holdings is not None:
             self._holdings.acquire(at, wide=ordering.wide)
         if ordering.releases:
-            facts = self.holdings.facts(at, wide=ordering.wide)
-            if self._fenced is None:
-                self._fenced = np.zeros((2, *who.shape), np.int64)
-            self._fenced[_NEAR][at] = facts
-            if ordering.wide:
-                self._fenced[_FAR][at] = facts
+            if self._fences is None:
+                self._fences = Fences(self.knowledge, (*self.now.shape, LANES))
+            self._fences.execute(at, self.holdings.facts(at, wide=ordering.wide), wide=ordering.wide)
             self.tick(np.asarray(who.any(axis=-1)))
+            self._forget_if_much()
+
+    def forget(self) -> None:
+        """Take all that was done until now as known to everyone, and keep nothing else of what was handed on."""
+        super().forget()
+        self._fences, self._told_fences, self._words = None, None, {}
+
+    def _forget_if_much(self) -> None:
+        if self._knowledge is not None and self._knowledge.count > MOST_KEPT:
+            self.forget()
 
     def before_write(self, who: NDArray[np.bool_]) -> None:
         """Let the time of threads go on before a strong write, so that it is alone at its own."""
-        if self._fenced is not None:
+        if self._fences is not None:
             self.tick(np.asarray(who.any(axis=-1)))
+
+    def meet_all(self) -> None:
+        """All threads of all blocks wait for each other: ``bar.sync 0``."""
+        super().meet_all()
+        if self._fences is not None:
+            self._fences.meet_blocks(np.arange(len(self.blocks)), all_of_them=True)
+
+    def meet(self, number: int, blocks: NDArray[np.int64]) -> None:
+        """All threads of some blocks waited for each other at a barrier, those that have exited being done."""
+        super().meet(number, blocks)
+        if self._told_fences is not None:
+            self._told_fences[:, blocks, number] = 0
+        if self._fences is not None:
+            self._fences.meet_blocks(blocks, all_of_them=len(blocks) == len(self.blocks))
+
+    def arrive(
+        self, number: int, who: NDArray[np.bool_], live: NDArray[np.bool_], *, relaxed: bool = False
+    ) -> None:  # fmt: skip
+        """Let threads arrive at a barrier of their blocks, see `BlockOrder.arrive`."""
+        super().arrive(number, who, live, relaxed=relaxed)
+        if self._fences is not None:
+            if self._told_fences is None:
+                self._told_fences = np.zeros((2, len(self.blocks), NUM_BARRIERS), np.int64)
+            mine = self._told_fences[..., number]
+            self._told_fences[..., number] = self.knowledge.join(mine, self._fences.told(who))
+
+    def complete(
+        self, number: int, blocks: NDArray[np.int64], who: NDArray[np.bool_], live: NDArray[np.bool_]
+    ) -> None:  # fmt: skip
+        """Let threads that waited at a barrier of some blocks know what was told there, and empty it."""
+        super().complete(number, blocks, who, live)
+        if self._told_fences is not None and self._told_fences[:, blocks, number].any():
+            at = threads_in(who & np.isin(np.arange(len(self.blocks)), blocks).reshape(-1, 1, 1))
+            if self._fences is not None:
+                self._fences.hand(at, self._told_fences[:, at[0], number])
+            self._told_fences[:, blocks, number] = 0
+
+    def _meet_group(self, together: NDArray[np.bool_]) -> None:
+        super()._meet_group(together)
+        if self._fences is not None:
+            self._fences.meet_lanes(together)
 
     def loaded(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
         """Let threads find what was released where they read strongly.
@@ -103,32 +156,27 @@ class MemoryOrder(BlockOrder):
 
     def stored(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
         """Let threads release what they know, or knew at a fence, where they wrote strongly; the last one stays."""
-        if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
+        if not len(positions) or (self._fences is None and not ordering.releases and not self._words):
             return
         for done in self._operations(at, positions, size, ordering):
             self.words[space].write(done)
         self.tick(_of_warps(at, self.now.shape))
+        self._forget_if_much()
 
     def updated(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
         """Let threads, in this order, find what was released and release themselves, by atomic operations."""
-        if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
+        if not len(positions) or (self._fences is None and not ordering.releases and not self._words):
             return
         for done in self._operations(at, positions, size, ordering):
             found = self.words[space].update(done, reads=ordering.reads)
             if ordering.reads:
                 self._found(at, found, ordering)
         self.tick(_of_warps(at, self.now.shape))
+        self._forget_if_much()
 
     def told_at_fences(self, who: NDArray[np.bool_]) -> NDArray[np.int64] | None:
         """What threads knew at their last fences, a piece for each block, (G,); None where there was none."""
-        if self._fenced is None:
-            return None
-        at = threads_in(who)
-        pieces = self.knowledge.pieces(self._fenced[_NEAR][at])
-        told = np.zeros(len(self.blocks), np.int64)
-        for g in np.unique(at[0]).tolist():
-            told[g] = self.knowledge.join_all(pieces[at[0] == g].tolist())
-        return told
+        return None if self._fences is None else self._fences.told(who)[0]
 
     def see_told(self, who: NDArray[np.bool_], told: NDArray[np.int32], pieces: NDArray[np.int64]) -> None:
         """Let threads acquire at their next fence what was told in their blocks."""
@@ -137,40 +185,40 @@ class MemoryOrder(BlockOrder):
             g = np.unique(at[0])
             found = np.zeros(len(self.blocks), np.int64)
             found[g] = self.holdings.rows(g, told[g], pieces[g])
-            self.holdings.see(at, found[at[0]])
+            self.holdings.see(at, (found[at[0]], 0 * at[0]))
 
-    def _given(self, at: At, ordering: Ordering) -> Links:
-        """The facts that strong writes release, two at most: of the write itself, and of the fences before it."""
-        facts = np.zeros((len(at[0]), 2), np.int64)
-        accesses = np.zeros_like(facts)
+    def _given(self, at: At, threads: NDArray[np.int64], ordering: Ordering) -> Links:
+        """The facts that strong writes release: of the write itself, the first, and of the fences before it."""
+        own = np.zeros((len(threads), 1), np.int64)
         if ordering.releases:
-            facts[:, 0] = self.holdings.facts(at, wide=ordering.wide)
-        if self._fenced is not None and not (ordering.releases and ordering.wide):
-            near, facts[:, 1] = self._fenced[_NEAR][at], self._fenced[_FAR][at]
-            accesses[:, 1] = self.now[at[0], at[1]]
-            if not ordering.releases:
-                facts[:, 0] = np.where(near == facts[:, 1], 0, near)
-                accesses[:, 0] = accesses[:, 1]
-        return Links(facts, accesses)
+            own[:, 0] = self.holdings.facts(at, wide=ordering.wide)
+        if self._fences is None or (ordering.releases and ordering.wide):
+            return Links(own, 0 * own)
+        fenced = self._fences.links(at, threads, self.now[at[0], at[1]])
+        if not ordering.releases:
+            return fenced
+        return Links(np.hstack((own, fenced.facts)), np.hstack((0 * own, fenced.accesses)))
 
     def _operations(
         self, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering
     ) -> Iterator[Operations]:  # fmt: skip
         """Take strong writes apart into words."""
-        links, blocks = self._given(at, ordering), self.blocks[at[0]]
-        threads = (blocks * self.warps + at[1]) * 32 + at[2]
+        blocks = self.blocks[at[0]]
+        threads = (blocks * self.warps + at[1]) * LANES + at[2]
+        links = self._given(at, threads, ordering)
         for first in range(0, max(size, 4), 4):
             words = (positions + first) >> _WORD_BITS
             yield Operations(words, blocks, threads, links, ordering.releases, ordering.wide)
 
-    def _found(self, at: At, pieces: NDArray[np.int64], ordering: Ordering) -> None:
+    def _found(self, at: At, found: Found, ordering: Ordering) -> None:
+        pieces, sequences = found
         if not pieces.any():
             return
         if ordering.acquires:
-            pieces = self.knowledge.reaching(pieces, self.blocks[at[0]], wide=ordering.wide)
-            self.holdings.learn(at, pieces)
+            reached = self.knowledge.reaching(pieces, self.blocks[at[0]], wide=ordering.wide)
+            self.holdings.learn(at, (reached, np.where(reached == pieces, sequences, 0)))
         else:
-            self.holdings.see(at, pieces)
+            self.holdings.see(at, found)
 
 
 def _of_warps(at: At, shape: tuple[int, ...]) -> NDArray[np.bool_]:

@@ -6,15 +6,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality.gathered import Found
 from wmma_emu.ptx.causality.knowledge import Knowledge, Links
 
 __all__ = ["Operations", "Words"]
 
 _Ids = NDArray[np.int64]
 
-_COLUMNS = {"piece": 0, "block": -1, "wide": 0, "thread": -1, "narrow_fact": 0, "wide_fact": 0}
-"""What is kept of a word, and what that is where nothing was released: the piece of knowledge that it hands on; the
-block, the scope and the thread of the last write; the facts of that thread's last releasing operations there."""
+_COLUMNS = {"piece": 0, "sequence": 0, "block": -1, "wide": 0, "thread": -1, "narrow_fact": 0, "wide_fact": 0}
+"""What is kept of a word, and what that is where nothing was released: the piece of knowledge that it hands on, and the
+number of its release sequence; the block, the scope and the thread of the last write; the facts of that thread's last
+releasing operations there."""
 
 
 class Operations(NamedTuple):
@@ -49,10 +51,11 @@ class Words:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def read(self, words: _Ids, blocks: _Ids, wide: bool) -> _Ids:
+    def read(self, words: _Ids, blocks: _Ids, wide: bool) -> Found:
         """Give the pieces that strong reads observe; what of them synchronises is `Knowledge.reaching`."""
         found = self._look_up(words)
-        return np.where((found["block"] == blocks) | (wide & (found["wide"] == 1)), found["piece"], 0)
+        reached = (found["block"] == blocks) | (wide & (found["wide"] == 1))
+        return np.where(reached, found["piece"], 0), found["sequence"]
 
     def write(self, done: Operations) -> None:
         """Put what strong writes release in the places of what was there; the last write to a word stays.
@@ -70,9 +73,9 @@ class Words:
         )
         index = np.arange(len(words))
         pieces = self.knowledge.chain(np.zeros(len(words), np.int64), links, index)[1]
-        self._keep(done, last, words, pieces, own)
+        self._keep(done, last, words, pieces, self._begin(len(words)), own)
 
-    def update(self, done: Operations, *, reads: bool) -> _Ids:
+    def update(self, done: Operations, *, reads: bool) -> Found:
         """Do atomic operations one after the other; return the pieces that each observes, if it ``reads``."""
         order = np.argsort(done.words, kind="stable")
         words, blocks = done.words[order], done.blocks[order]
@@ -83,16 +86,24 @@ class Words:
         reaches = (kept["block"] == blocks[begins]) | (done.wide & (kept["wide"] == 1))
         old[begins] = np.where(reaches, kept["piece"], 0)
         begins_anew = begins | ~follows
+        sequences = np.zeros(len(words), np.int64)
+        sequences[begins_anew] = self._begin(int(begins_anew.sum()))
+        sequences[begins] = np.where(reaches & (kept["sequence"] > 0), kept["sequence"], sequences[begins])
         first = np.flatnonzero(begins_anew)[np.cumsum(begins_anew) - 1]
+        sequences = sequences[first]
         links = Links(done.links.facts[order], done.links.accesses[order])
         ends = np.append(begins[1:], True)
         found, left = self.knowledge.chain(old[first], links, first, None if reads else ends)
         last = order[ends]
         own = self._own(done, last, kept)
-        self._keep(done, last, words[ends], left[ends], own)
-        out = np.zeros(len(order), np.int64)
-        out[order] = found
-        return out
+        self._keep(done, last, words[ends], left[ends], sequences[ends], own)
+        pieces, of = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
+        pieces[order], of[order] = found, sequences
+        return pieces, of
+
+    def _begin(self, count: int) -> _Ids:
+        """Number new release sequences."""
+        return self.knowledge.number(count)
 
     def _own(self, done: Operations, last: _Ids, old: dict[str, _Ids]) -> _Ids:
         """The facts of releasing operations of the threads that write last, (n, 2): at narrow scopes, at wide ones."""
@@ -111,7 +122,7 @@ class Words:
         there = self._keys[at] == words
         return {name: np.where(there, self._kept[name][at], nothing) for name, nothing in _COLUMNS.items()}
 
-    def _keep(self, done: Operations, last: _Ids, words: _Ids, pieces: _Ids, own: _Ids) -> None:
+    def _keep(self, done: Operations, last: _Ids, words: _Ids, pieces: _Ids, sequences: _Ids, own: _Ids) -> None:
         """Keep of words, which differ, what the operations leave that are the last there."""
         missing = words[(pieces > 0) & ~np.isin(words, self._keys)]
         if len(missing):
@@ -126,8 +137,7 @@ class Words:
         at = np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)
         there = self._keys[at] == words
         some = pieces > 0
-        left = (
-            pieces, done.blocks[last], np.full(len(words), int(done.wide)), done.threads[last], own[:, 0], own[:, 1]
-        )  # fmt: skip
+        wide = np.full(len(words), int(done.wide))
+        left = (pieces, sequences, done.blocks[last], wide, done.threads[last], own[:, 0], own[:, 1])
         for (name, nothing), values in zip(_COLUMNS.items(), left, strict=True):
             self._kept[name][at[there]] = np.where(some, values, nothing)[there]

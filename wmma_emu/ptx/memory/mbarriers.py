@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality import At
+from wmma_emu.ptx.causality import At, CausalityOrder
 from wmma_emu.ptx.memory.copies import Copy, copies_of
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.chunk import Moment
@@ -76,10 +76,10 @@ class _Told:
     completed_pieces: NDArray[np.int64]
 
     @classmethod
-    def nothing(cls, blocks: int, warps: int) -> "_Told":
+    def nothing(cls, causality: CausalityOrder) -> "_Told":
         """Make one of barriers at which nobody has arrived."""
-        times, pieces = np.zeros((blocks, warps), np.int32), np.zeros(blocks, np.int64)
-        return cls(times, times.copy(), pieces, pieces.copy())
+        times, blocks = np.zeros_like(causality.now), causality.now.shape[:1]
+        return cls(times, times.copy(), causality.no_pieces(blocks), causality.no_pieces(blocks))
 
     def forget(self, block: int) -> None:
         """Begin anew in one block."""
@@ -124,7 +124,7 @@ class Mbarriers:
         """What was handed on at the barrier at a position, and of which block it is."""
         block, address = divmod(position, self.memory.shared.stride)
         if address not in self._told:
-            self._told[address] = _Told.nothing(*self.memory.threads.shape[:2])
+            self._told[address] = _Told.nothing(self.memory.causality)
         return block, self._told[address]
 
     def exist(self, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -192,7 +192,7 @@ class Mbarriers:
             times, pieces = causality.tell(who, live, relaxed=relaxed)
             np.maximum(told.arriving, times, out=told.arriving)
             if pieces is not None:
-                told.arriving_pieces = causality.knowledge.join(told.arriving_pieces, pieces)
+                told.arriving_pieces[:] = causality.knowledge.join(told.arriving_pieces, pieces)
 
     def observe(self, positions: NDArray[np.int64], at: At, live: NDArray[np.bool_], *, relaxed: bool) -> None:
         """Let threads that see a phase completed know what was handed on at it, ``relaxed`` at their next fence."""

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""Lists of threads of a chunk."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["At", "threads_in"]
+
+At = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Threads of the chunk: positions of their blocks, their warps, their lanes."""
+
+
+def threads_in(mask: NDArray[np.bool_]) -> At:
+    """List the threads of a mask, (..., G, W, 32), by block, warp and lane."""
+    g, w, lane = np.nonzero(mask)[-3:]
+    return g, w, lane
