@@ -33,6 +33,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemAlloc_v2": (_POINTER(c_uint64), c_size_t),
     "cuMemFree_v2": (c_uint64,),
     "cuMemcpyHtoD_v2": (c_uint64, c_void_p, c_size_t),
+    "cuModuleGetGlobal_v2": (_POINTER(c_uint64), _POINTER(c_size_t), c_void_p, c_char_p),
     "cuMemcpyDtoH_v2": (c_void_p, c_uint64, c_size_t),
     "cuMemsetD8_v2": (c_uint64, ctypes.c_ubyte, c_size_t),
     "cuLaunchKernel": (

@@ -13,6 +13,8 @@ that it is a structure, as whatever has an address and more than 8 bytes is anyw
      "arguments": [{"bytes": "0000000000000000", "pointers": [[0, "x", 0]]}, {"bytes": "00020000", "pointers": []}],
      "source": {"repository": "...", "revision": "...", "file": "...", "licence": "..."}}
 
+``"variables"`` says which arrays ``__device__`` and ``__constant__`` variables of the text begin with, by their names.
+
 A launch is recorded twice. Arrays that it changed are stored, and those whose bits are not the same both times
 are named. A kernel that faults takes its process with it, so every module is recorded in a process of its own.
 """
@@ -34,7 +36,7 @@ from numpy.typing import NDArray
 
 from tools.cuda_driver import Device, driver_version
 from wmma_emu.errors import WmmaEmuError
-from wmma_emu.ptx import Module, Struct, raw
+from wmma_emu.ptx import Module, Report, Struct, raw
 
 Array = NDArray[Any]
 
@@ -126,15 +128,18 @@ class Launcher:
 
     def __init__(self, image: bytes, launch: dict[str, Any]) -> None:
         self._device, self._given = Device(), launch
-        module, self._function = c_void_p(), c_void_p()
-        self._device._call("cuModuleLoadData", byref(module), image)
-        self._device._call("cuModuleGetFunction", byref(self._function), module, launch["kernel"].encode())
+        self._module, self._function = c_void_p(), c_void_p()
+        self._device._call("cuModuleLoadData", byref(self._module), image)
+        self._device._call("cuModuleGetFunction", byref(self._function), self._module, launch["kernel"].encode())
         self._device.allow_shared_memory(self._function, launch["shared"])
 
     def launch(self, arrays: dict[str, Array]) -> dict[str, Array]:
         """Launch on copies of the arrays, and return these as the kernel left them."""
         call = self._device._call
-        places = {name: self._device._upload(x) for name, x in arrays.items()}
+        variables = {name: self._variable(x) for x, name in self._given.get("variables", {}).items()}
+        places = {name: self._device._upload(x) for name, x in arrays.items() if name not in variables}
+        for name, place in variables.items():
+            call("cuMemcpyHtoD_v2", place, arrays[name].ctypes.data, arrays[name].nbytes)
         values = [_packed(x, places) for x in self._given["arguments"]]
         pointers = (c_void_p * len(values))(*(ctypes.addressof(x) for x in values))
         after = {name: np.empty(x.shape, x.dtype) for name, x in arrays.items()}
@@ -142,9 +147,16 @@ class Launcher:
              None, pointers, None)  # fmt: skip
         call("cuCtxSynchronize")
         for name, x in after.items():
-            call("cuMemcpyDtoH_v2", x.ctypes.data, places[name], x.nbytes)
-            call("cuMemFree_v2", places[name])
+            call("cuMemcpyDtoH_v2", x.ctypes.data, (places | variables)[name], x.nbytes)
+        for place in places.values():
+            call("cuMemFree_v2", place)
         return after
+
+    def _variable(self, name: str) -> int:
+        """Address of a variable of the module."""
+        place, size = ctypes.c_uint64(), ctypes.c_size_t()
+        self._device._call("cuModuleGetGlobal_v2", byref(place), byref(size), self._module, name.encode())
+        return place.value
 
 
 def _packed(argument: dict[str, Any], places: dict[str, int]) -> Any:
@@ -160,14 +172,24 @@ def _bits(array: Array) -> bytes:
 
 def _emulated(bundle: Path) -> tuple[dict[str, Array], str, list[str]]:
     """Run a bundle on the emulator: the arrays as the kernel leaves them, what the report says, and its findings."""
+    arrays, report = emulated(bundle)
+    return arrays, f"{report.instructions:,} instructions", [str(x) for x in report.findings]
+
+
+def emulated(bundle: Path, **options: Any) -> tuple[dict[str, Array], Report]:
+    """Run a bundle on the emulator with options of a launch: the arrays as the kernel leaves them, and the report."""
     launch, arrays = _read(bundle)
     arrays = {name: np.ascontiguousarray(x).copy() for name, x in arrays.items()}
     text = next(x for x in _modules(bundle) if x.suffix == ".ptx").read_text(encoding="utf-8")
-    module = Module(text, launch["arch"], name=bundle.name, findings="report", max_seconds=None)
+    module = Module(text, launch["arch"], name=bundle.name, **{"findings": "report", "max_seconds": None} | options)
+    for variable, name in launch.get("variables", {}).items():
+        module.variable(variable).reshape(-1).view(np.uint8)[:] = arrays[name].reshape(-1).view(np.uint8)
     arguments = [_argument(x, arrays) for x in launch["arguments"]]
     grid, block = tuple(launch["grid"]), tuple(launch["block"])
     report = module[launch["kernel"]][grid, block, launch["shared"]](*arguments)
-    return arrays, f"{report.instructions:,} instructions", [str(x) for x in report.findings]
+    for variable, name in launch.get("variables", {}).items():
+        arrays[name] = module.variable(variable).reshape(-1).view(np.uint8).copy()
+    return arrays, report
 
 
 def _argument(argument: dict[str, Any], arrays: dict[str, Array]) -> Any:
@@ -180,7 +202,8 @@ def _argument(argument: dict[str, Any], arrays: dict[str, Array]) -> Any:
         fields += [np.uint8(x) for x in given[end:offset]]
         fields.append(raw(arrays[name].reshape(-1).view(np.uint8)[further:]))
         end = offset + 8
-    return Struct(*fields, *(np.uint8(x) for x in given[end:])) if len(given) > 8 or argument.get("struct") else fields[0]
+    is_struct = len(given) > 8 or argument.get("struct", False)
+    return Struct(*fields, *(np.uint8(x) for x in given[end:])) if is_struct else fields[0]
 
 
 def _emulate_one(bundle: Path) -> int:

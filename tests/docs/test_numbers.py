@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ptx.planted.table import PLANTED
+from tests.ptx.planted.mistakes import MISTAKES
+from tests.ptx.planted.table import FURTHER, PLANTED
 from tools.ptx_atomic_cases import atomic_cases
 from tools.ptx_video_cases import spellings
 from tools.recordings import load_arrays
@@ -37,7 +38,14 @@ def recorded_kernels():
         ("docs/evidence/README.md", f"{len(ALL_VIDEO_ROWS)} spellings, 5,120 inputs of each"),
         ("docs/evidence/README.md", f"{sum(len(case.rows) for case in atomic_cases())} kernels of up to 10,240 inputs"),
         ("docs/evidence/README.md", f"assembled by the driver | {recorded_kernels()} launches, each twice"),
-        ("docs/evidence/README.md", f"synccheck | {recorded_kernels()} launches, each twice, and {len(PLANTED)}"),
+        (
+            "docs/evidence/README.md",
+            f"synccheck | {recorded_kernels()} launches, each twice, and {len(PLANTED) - len(FURTHER)}",
+        ),
+        (
+            "docs/evidence/planted-bugs-2026-11-23.md",
+            f"{len(PLANTED)} kernels of `tests/ptx/planted/`, of {len(MISTAKES)}",
+        ),
         ("docs/evidence/README.md", f"{WORDS[TUTORIALS]} of CuTe's tutorials, from the reader's copies"),
         ("docs/evidence/README.md", f"from the reader's copies | {len(LAUNCHES)} launches, every byte"),
         ("docs/explanation/approximate-functions.md", f"All {sum(len(rows(x)) for x in TABLES)} rows"),

@@ -112,3 +112,50 @@ def test_a_structure_holds_its_members_at_their_offsets_and_its_pointers_in_orde
     assert made == {"bytes": "00" * 8 + "0000803f" + "00" * 4 + "00000000000000c0" + "00" * 8,
                     "pointers": [[0, "x", 0], [24, "y", 4]]}  # fmt: skip
     assert fields(16, (0, null()), (8, i32(-1))) == {"bytes": "00" * 8 + "ffffffff" + "00" * 4, "pointers": []}
+
+
+RACY = '''
+from tools.public_kernels.case import *
+import numpy as np
+TEXT = """.version 8.0
+.target sm_80
+.address_size 64
+.global .align 4 .u32 more;
+.visible .entry KERNEL(.param .u64 x) { .reg .b32 %r<4>; .reg .b64 %a<3>;
+    mov.u32 %r0, %tid.x; ld.param.u64 %a0, [x]; UNWRITTEN ld.global.u32 %r1, [more];
+    add.u32 %r1, %r1, %r2; mul.wide.u32 %a1, %r0, 4; add.s64 %a0, %a0, %a1; st.global.u32 [%a0], %r1; ret; }
+"""
+def launch(rng):
+    return Drawn((1,), (32,), [pointer("x")], {"x": np.zeros(32, np.uint32)})
+def case(name, unwritten):
+    text = TEXT.replace("KERNEL", name).replace("UNWRITTEN", unwritten)
+    return Case(f"ours__{name}", "us", "0123456789abcdef", "x.ptx", "MIT", lambda root: (text, name), launch, "sm_80")
+CASES = (case("written", "mov.u32 %r2, 5;"), case("unwritten", ""))
+'''
+
+
+def test_the_page_of_findings_has_verdicts_and_says_what_a_fill_changes(tmp_path, capsys):
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "cases.py").write_text(RACY)
+    bundles, verdicts, out, results = (tmp_path / x for x in ("bundles", "verdicts.json", "page.md", "results.jsonl"))
+    assert make(tmp_path, bundles) == 0
+    launch = json.loads((bundles / "ours__written" / "launch.json").read_text())
+    (bundles / "ours__written" / "launch.json").write_text(json.dumps(launch | {"variables": {"more": "first"}}))
+    np.savez(bundles / "ours__written" / "arrays.npz", x=np.zeros(32, np.uint32), first=np.array([7], np.uint32))
+    arrays, _, _ = _emulated(bundles / "ours__written")
+    assert (arrays["x"] == 12).all() and arrays["first"].view(np.uint32).tolist() == [7]
+
+    def page(judged):
+        verdicts.write_text(json.dumps(judged))
+        options = ("--bundles", bundles, "--results", results, "--verdicts", verdicts, "--out", out)
+        return main(["findings", *map(str, options)]), out.read_text()
+
+    status, text = page({})
+    assert status == 1 and "not judged: ours__unwritten: uninitialised" in capsys.readouterr().out
+    rows = [json.loads(x) for x in results.read_text().splitlines()]
+    assert {x["bundle"]: x["differ"] for x in rows} == {"ours__unwritten": ["ones", 1, 2], "ours__written": []}
+    status, text = page({"ours__un*": {"uninitialised": "true: nobody writes the register"}})
+    assert status == 0 and "true: nobody writes the register |" in text
+    assert "2 launches of 2 kernels of 1 repositories: 1 without an error, 1 with errors\nthat are true, 0 with" in text
+    assert "6 comparisons; 0 differ where no error is reported" in text
+    assert page({"ours__unwritten": {"uninitialised": "false: it is"}})[1].count("0 with errors\nthat are true, 1 with")

@@ -2,6 +2,7 @@
 """Make launch bundles of public kernels from tables of cases, and the page of what was recorded.
 
     python -m tools.public_kernels make --tables TABLES --checkouts DIR --out BUNDLES
+    python -m tools.public_kernels findings --bundles BUNDLES --results FILE --verdicts FILE --out docs/evidence/...
     python -m tools.public_kernels page --bundles BUNDLES --recorded OUT --out docs/evidence/public-kernels-DATE.md
 
 ``TABLES`` is a folder of modules, ``*.py``, each with ``CASES``, a tuple of `tools.public_kernels.case.Case`. They say
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from tools.public_kernels.case import Case
+from tools.public_kernels.findings_page import write_findings_page
 from tools.public_kernels.page import write_page
 
 _SEED = 20261123
@@ -37,7 +39,15 @@ def main(argv: list[str] | None = None) -> int:
     page.add_argument("--out", type=Path, required=True)
     page.add_argument("--notes", type=Path, help="JSON: the name of a case, and why it differs")
     page.add_argument("--gpu", default="not said", help="what the recordings were made on")
+    found = actions.add_parser("findings", help="launch with every check and fill, and write the table of findings")
+    found.add_argument("--bundles", type=Path, required=True)
+    found.add_argument("--results", type=Path, required=True, help="JSON lines, a bundle each; what is there is kept")
+    found.add_argument("--verdicts", type=Path, required=True, help="JSON: a bundle, a kind, and how it was judged")
+    found.add_argument("--out", type=Path, required=True)
+    found.add_argument("--seconds", type=float, default=120, help="for one launch (default: %(default)s)")
     given = parser.parse_args(argv)
+    if given.action == "findings":
+        return write_findings_page(given.bundles, given.results, given.verdicts, given.out, given.seconds)
     if given.action == "page":
         return write_page(given.bundles, given.recorded, given.out, given.notes, given.gpu)
     return max([_make(x, given.checkouts, given.out) for x in _cases(given.tables) if given.only in x.name], default=1)

@@ -114,8 +114,8 @@ class Reference:
         if ordering.releases:
             patterns.append(Pattern(self.all_of(thread), thread[0], ordering.wide, True))
         chain = self.words.get(word, [])
-        if not is_atomic and chain and chain[-1].thread == thread:
-            patterns += chain[-1].patterns  # a release operation, followed by a strong write of the same thread
+        if chain and chain[-1].thread == thread:  # a release operation, followed by a strong write of the same thread
+            patterns += [x for x in chain[-1].patterns if x.of_operation]
         found = self.found(chain, thread, ordering.wide)
         self.words[word] = [*(chain if is_atomic else ()), Write(thread, ordering.wide, tuple(patterns))]
         if is_atomic and ordering.reads:

@@ -97,12 +97,13 @@ def test_what_nobody_wrote_is_found_where_it_matters_and_its_origin_is_named(nam
     "body",
     [
         "mov.b32 {%h1, %h2}, %r0;\nmov.b32 %r2, {%h1, %h7};\nand.b32 %r2, %r2, 0xffff;\n" + put("%r2"),
-        "st.shared.u8 [tile], 7;\nld.shared.u32 %r2, [tile];\nprmt.b32 %r2, %r2, 0, 0x4440;\n" + put("%r2"),
+        "st.shared.u8 [tile], 7;\nbar.warp.sync -1;\nld.shared.u32 %r2, [tile];\nprmt.b32 %r2, %r2, 0, 0x4440;\n" + put("%r2"),
         "bfi.b32 %r2, %r0, %r9, 3, 5;\n" + LOCAL + "st.local.u32 [own], %r2;\nld.local.u32 %r3, [own];\n"
         "bfe.u32 %r4, %r3, 3, 5;\n" + put("%r4"),
-        "cvt.rn.f32.u32 %f1, %r0;\ncvt.rn.satfinite.e4m3x2.f32 %h1, %f9, %f1;\nst.global.u8 [%rd1], %h1;",
+        "cvt.rn.f32.u32 %f1, %r0;\ncvt.rn.satfinite.e4m3x2.f32 %h1, %f9, %f1;\nadd.s64 %rd9, %rd1, %rd0;\n"
+        "st.global.u8 [%rd9], %h1;",
         "cvt.rn.f32.u32 %f1, %r0;\ncvt.rn.f16x2.f32 %r2, %f9, %f1;\nadd.rn.f16x2 %r3, %r2, %r2;\n"
-        "mov.b32 {%h1, %h2}, %r3;\nst.global.b16 [%rd1], %h1;",
+        "mov.b32 {%h1, %h2}, %r3;\nadd.s64 %rd9, %rd1, %rd0;\nst.global.b16 [%rd9], %h1;",
         "mul.lo.u32 %r2, %r9, 0;\n" + put("%r2"),
         "xor.b32 %r2, %r9, %r9;\n" + put("%r2"),
         "shl.b32 %r2, %r9, 16;\nsetp.ne.u16 %p1, %h7, %h7;\nmov.b32 {%h1, %h2}, %r2;\nst.global.b16 [%rd1], %h1;",

@@ -20,6 +20,7 @@ TEXT = """
     mul.wide.u32 %a3, %r0, 32;
     add.s64 %a4, %a1, %a3;
     st.global.u32 [%a4+28], %r0;
+    bar.warp.sync 0xffffffff;
     ld.global.u32 %r1, [%a4+28];
     ld.global.u32 %r2, [%a4];
     mul.wide.u32 %a5, %r0, 8;
@@ -43,9 +44,11 @@ def module(**changes):
 
 def test_every_block_has_scratch_memory_of_its_own_which_nobody_has_cleared():
     out = np.zeros((6, 2), np.uint32)
-    assert module().kernel[3, 2](out).findings == ()
-    # Blocks of x alone write: 0, 1, 2, twice.
-    assert out[:3, 0].tolist() == [0, 1, 2] and (out[:3, 1] == 0xCDCDCDCD).all()
+    findings = module().kernel[3](out, findings="report").findings
+    assert {(x.kind, x.text) for x in findings if x.severity == "error"} == {
+        ("uninitialised", "st.global.u32 [%a6+4], %r2;")
+    }
+    assert out[:3, 0].tolist() == [0, 1, 2] and (out[:3, 1] == 0xFFFFFFFF).all()
 
 
 def test_scratch_memory_counts_as_memory_of_the_launch():

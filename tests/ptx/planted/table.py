@@ -1,87 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The planted bugs: which kernel, how it is launched, what is to be found, and at which instruction.
-
-Every kernel is compiled twice: as it is, with one bug, whose line says the kind behind an arrow (``// <- race``), and
-with the macro FIXED, without it. The committed texts are in compiled/; `tools.build_planted_ptx` makes them.
-"""
-
-import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+"""The planted bugs, one row each; `planted.py` says what a row means, `mistakes.py` which mistake it is."""
 
 import numpy as np
 
-FOLDER = Path(__file__).parent
+from tests.ptx.planted import rows_of_places, rows_of_races, rows_of_values
+from tests.ptx.planted.planted import FOLDER, TARGETS, Planted, floats, halves, ints, read_only, zeros
 
-TARGETS = {"warpgroups": "sm_90a"}
-"""Chips of the files; sm_80 where none is said."""
-
-
-class Planted(NamedTuple):
-    """A kernel with one bug: the finding's kind and the opcode's begin, and a launch that meets it."""
-
-    kind: str
-    opcode: str
-    file: str
-    kernel: str
-    block: int
-    arguments: Callable[[], tuple[Any, ...]]
-    grid: int = 1
-    shared: int = 0
-
-    @property
-    def source(self) -> str:
-        return (FOLDER / f"{self.file}.cu").read_text(encoding="utf-8")
-
-    def ptx(self, fixed: bool) -> str:
-        """The committed text."""
-        return (FOLDER / "compiled" / f"{self.file}{'.fixed' if fixed else ''}.ptx").read_text(encoding="utf-8")
-
-    def marked_lines(self) -> set[int]:
-        """The lines of the source, counted from one, at which the bug is to be found: at one or more of them."""
-        lines = self.source.splitlines()
-        begin = next(i for i, x in enumerate(lines) if f" {self.kernel}(" in x)
-        end = next(i for i, x in enumerate(lines) if i > begin and x == "}")
-        marked = [i for i in range(begin, end) if f"// <- {self.kind}" in lines[i]]
-        if not marked:  # the bug is in a function that the kernel calls
-            marked = [i for i, x in enumerate(lines) if i < begin and f"// <- {self.kind}" in x and ");" in x]
-        if not marked:
-            raise ValueError(f"no line of {self.kernel} says {self.kind}")
-        return {line + 1 for i in marked for line in range(_begin(lines, i), i + 1)}
+__all__ = ["FILES", "FOLDER", "FURTHER", "PLANTED", "TARGETS", "Planted"]
 
 
-def _begin(lines: list[str], i: int) -> int:
-    """Where a statement of assembler begins that a line belongs to: compilers name its first line or its last."""
-    if re.match(r" *::?[ \"]|  +: ", lines[i]):
-        while "asm volatile(" not in lines[i]:
-            i -= 1
-    return i
-
-
-def ints(*shape: int, low: int = 0) -> Any:
-    """Counted numbers."""
-    return np.arange(low, low + int(np.prod(shape)), dtype=np.int32).reshape(shape)
-
-
-def floats(*shape: int) -> Any:
-    return (np.arange(np.prod(shape)) % 13).astype(np.float32).reshape(shape)
-
-
-def halves(*shape: int) -> Any:
-    return floats(*shape).astype(np.float16)
-
-
-def zeros(*shape: int, dtype: Any = np.int32) -> Any:
-    return np.zeros(shape, dtype)
-
-
-def read_only(array: Any) -> Any:
-    array.flags.writeable = False
-    return array
-
-
-def _f(*shape: int) -> Any:
+def _f(*shape):
     return zeros(*shape, dtype=np.float32)
 
 
@@ -121,7 +49,7 @@ _VALUES = [
     Planted("uninitialised", "", "uninitialised", "total_of_a_block", 64, lambda: (ints(64), zeros(1))),
     Planted("uninitialised", "st.global", "uninitialised", "local_array", 32, lambda: (ints(32) % 16, zeros(32))),
     Planted("partly uninitialised", "st.global", "uninitialised", "last_column", 32,
-            lambda: (ints(64).astype(np.uint16), zeros(32, dtype=np.uint32))),
+            lambda: (ints(64).astype(np.uint16), zeros(32, dtype=np.uint32)), severity="warning"),
     Planted("uninitialised", "st.global", "uninitialised", "register_of_some_lanes", 32, lambda: (ints(32), zeros(32))),
     Planted("read-only", "st", "constants", "write_to_a_constant", 32, lambda: (ints(32), zeros(32))),
     Planted("read-only", "st.global", "constants", "write_to_an_input", 32, lambda: (read_only(floats(32)), _f(32))),
@@ -155,9 +83,10 @@ _WAITS = [
 ]  # fmt: skip
 
 _BARRIERS = [
-    Planted("barriers at several instructions", "bar", "barriers", "one_warp_alone", 64, lambda: (ints(64), zeros(1))),
+    Planted("barriers at several instructions", "bar", "barriers", "one_warp_alone", 64, lambda: (ints(64), zeros(1)),
+            severity="note"),
     Planted("barriers at several instructions", "barrier", "barriers", "odd_threads", 32,
-            lambda: (ints(32), zeros(32))),
+            lambda: (ints(32), zeros(32)), severity="note"),
     Planted("deadlock", "barrier", "barriers", "left_early", 64, lambda: (ints(50), zeros(50), 50)),
     Planted("deadlock", "bar", "barriers", "rounds_of_a_warp", 64, lambda: (zeros(64), 2)),
     Planted("deadlock", "bar", "barriers", "too_many_expected", 64, lambda: (zeros(64),)),
@@ -190,6 +119,9 @@ _WARPS = [
     Planted("trap", "trap", "traps", "trap", 32, lambda: (ints(32), zeros(32))),
 ]  # fmt: skip
 
-PLANTED = {x.kernel: x for x in (*_BOUNDS, *_ALIGNMENT, *_VALUES, *_RACES, *_WAITS, *_BARRIERS, *_WARPS)}
+FURTHER = (*rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS)
+"""Those that no GPU has run."""
+
+PLANTED = {x.kernel: x for x in (*_BOUNDS, *_ALIGNMENT, *_VALUES, *_RACES, *_WAITS, *_BARRIERS, *_WARPS, *FURTHER)}
 
 FILES = sorted({x.file for x in PLANTED.values()})

@@ -264,7 +264,7 @@ class BlockOrder:
         if self.lane_order is not None:
             g, w, lane = at
             same = threads >> 5 == self.blocks[g] * self.warps + w
-            found |= same & (times <= self.lane_order.known[g, w, lane, threads & 31])
+            found |= same & (times <= self.lane_order.known[lane, threads & 31, g, w])
         if self._holdings is not None:
             found |= self._holdings.know(at, threads, times)
         return found

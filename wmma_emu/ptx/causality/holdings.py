@@ -66,7 +66,7 @@ class Holdings:
         rows = knowledge.rows(clocks.blocks[of], clocks.known[of, at_warp])[back]
         lanes: _Ids | int = 0
         if clocks.lane_order is not None:
-            lanes = knowledge.lanes(clocks.lane_order.known[g, w, lane])
+            lanes = knowledge.lanes(clocks.lane_order.of(g, w, lane))
         threads = (block * self.held.shape[1] + w) * 32 + lane
         return knowledge.facts(threads, clocks.now[g, w], rows, lanes, self.held[g, w, lane], wide=wide)
 

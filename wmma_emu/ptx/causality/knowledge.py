@@ -3,7 +3,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality.flat import Flat
 from wmma_emu.ptx.causality.tables import Table
 
-__all__ = ["Knowledge"]
+__all__ = ["Knowledge", "Links"]
 
 _Ids = NDArray[np.int64]
 _SEVERAL = -1
@@ -48,20 +48,25 @@ class Knowledge:
     def __init__(self, blocks: int, warps: int) -> None:
         self.blocks, self.warps = blocks, warps
         self._facts = Table(
-            thread=(np.int64, ()), time=(np.int32, ()), exact=(np.int32, ()), row=(np.int32, ()),
+            thread=(np.int64, ()), time=(np.int32, ()), row=(np.int32, ()),
             lanes=(np.int32, ()), held=(np.int32, ()), wide=(np.bool_, ()),
         )  # fmt: skip
         self._rows = Table(block=(np.int64, ()), times=(np.int32, (warps,)))
         self._lanes = Table(times=(np.int32, (32,)))
         self._pieces = Table(
             left=(np.int32, ()), right=(np.int32, ()), lo=(np.int32, ()), hi=(np.int32, ()),
-            about=(np.int64, ()), by=(np.int64, ()), narrow=(np.bool_, ()),
+            about=(np.int32, ()), by=(np.int32, ()), narrow=(np.bool_, ()),
         )  # fmt: skip
-        self._links = Table(fact=(np.int32, ()))
+        self._links = Table(fact=(np.int32, ()), access=(np.int32, ()))
         for table in (self._facts, self._rows, self._lanes, self._pieces):
             table.append(1)  # 0 is none
         self._flat: OrderedDict[int, Flat] = OrderedDict()
         self._parts: dict[tuple[int, int, bool], int] = {}
+
+    @property
+    def count(self) -> int:
+        """How many facts, links and pieces there are."""
+        return self._facts.count + self._links.count + self._pieces.count
 
     def rows(self, blocks: _Ids, times: NDArray[np.int32]) -> _Ids:
         """Keep, for some blocks of the grid, up to which time each of its warps is known, (n, W)."""
@@ -79,16 +84,10 @@ class Knowledge:
             len(threads), thread=threads, time=times, row=rows, lanes=lanes, held=held, wide=wide
         )  # fmt: skip
 
-    def with_access(self, facts: _Ids, times: NDArray[np.int32]) -> _Ids:
-        """Add to facts one access of the thread itself, alone at its time, that came later; 0 stays 0."""
-        if not facts.any():
-            return facts
-        old = {name: self._facts[name][facts] for name in ("thread", "time", "row", "lanes", "held", "wide")}
-        return np.where(facts > 0, self._facts.append(len(facts), exact=times, **old), 0)
-
     def pieces(self, facts: _Ids) -> _Ids:
         """Make a piece of each fact; of 0 nothing."""
-        return self.chain(np.zeros(len(facts), np.int64), facts[:, None], np.arange(len(facts)))[1]
+        links = Links(facts[:, None], np.zeros((len(facts), 1), np.int64))
+        return self.chain(np.zeros(len(facts), np.int64), links, np.arange(len(facts)))[1]
 
     def join(self, first: _Ids, second: _Ids) -> _Ids:
         """Join pieces pair by pair."""
@@ -114,40 +113,47 @@ class Knowledge:
             out = int(self.join(np.array([out]), np.array([piece]))[0])
         return out
 
-    def chain(self, old: _Ids, facts: _Ids, first: _Ids) -> tuple[_Ids, _Ids]:
+    def chain(
+        self, old: _Ids, links: "Links", first: _Ids, asked: NDArray[np.bool_] | None = None
+    ) -> tuple[_Ids, _Ids]:  # fmt: skip
         """Let operations at several words, those of each word one behind the other, find and leave pieces.
 
         Parameters
         ----------
         old : int array (n,)
             What was at the word before all of them.
-        facts : int array (n, k)
-            What each adds; 0 is nothing.
+        links : Links
+            What each adds.
         first : int array (n,)
             The index of the first operation at the same word.
+        asked : bool array (n,), optional
+            Of which operations it is asked what they leave; what any finds is not asked then.
 
         Returns
         -------
         found, left : int arrays (n,)
             The pieces before and after each operation.
         """
-        some = facts > 0
+        some = links.facts > 0
         after: _Ids = np.cumsum(some.sum(axis=1))
         begin = (after - some.sum(axis=1))[first]
         base = self._links.count
-        self._links.append(int(some.sum()), fact=facts[some])
+        self._links.append(int(some.sum()), fact=links.facts[some], access=links.accesses[some])
         left, new = old.copy(), after > begin
+        if asked is not None:
+            new &= asked
         if new.any():
-            of = _Ranges(facts[some], begin[new], after[new])
-            table, about, by = self._facts, self._blocks_about(of.facts), self._blocks_by(of.facts)
+            of = _Ranges(links.facts[some], begin[new], after[new])
+            about, by = self._blocks_about(of.facts), self._blocks_by(of.facts)
             back, pieces = old[new], self._pieces
             left[new] = pieces.append(
                 len(back), left=back, lo=base + begin[new], hi=base + after[new],
                 about=of.alike(about, back, pieces["about"]), by=of.alike(by, back, pieces["by"]),
-                narrow=of.any(~table["wide"][of.facts]) | pieces["narrow"][back],
+                narrow=of.any(~self._facts["wide"][of.facts]) | pieces["narrow"][back],
             )  # fmt: skip
-        found = np.where(first == np.arange(len(old)), old, np.roll(left, 1))
-        return found, left
+        if asked is not None:
+            return np.zeros_like(left), left
+        return np.where(first == np.arange(len(old)), old, np.roll(left, 1)), left
 
     def _blocks_by(self, facts: _Ids) -> NDArray[np.int64]:
         """The blocks of the threads whose facts these are."""
@@ -174,20 +180,23 @@ class Knowledge:
         if whole.all():
             return pieces
         out = pieces.copy()
-        pairs, back = np.unique(np.stack((pieces, blocks))[:, ~whole], axis=1, return_inverse=True)
-        out[~whole] = np.array([self._part(piece, block, wide) for piece, block in pairs.T.tolist()])[back.reshape(-1)]
+        keys, back = np.unique(pieces[~whole] * self.blocks + blocks[~whole], return_inverse=True)
+        parts = [self._part(key // self.blocks, key % self.blocks, wide) for key in keys.tolist()]
+        out[~whole] = np.array(parts)[back.reshape(-1)]
         return out
 
     def _part(self, piece: int, block: int, wide: bool) -> int:
         key = piece, block, wide
         if key not in self._parts:
-            facts = self._walk(piece, through_held=False)[0]
+            links = self._walk(piece, through_held=False)[0]
+            facts = self._links["fact"][links]
             counts = self._blocks_by(facts) == block
             if wide:
                 counts |= self._facts["wide"][facts]
-            mine = facts[counts]
-            left = self.chain(0 * mine, mine[:, None], 0 * mine)[1]
-            self._parts[key] = int(left[-1]) if len(mine) else 0
+            mine = Links(facts[counts][:, None], self._links["access"][links][counts][:, None])
+            nothing = np.zeros(len(mine.facts), np.int64)
+            left = self.chain(nothing, mine, nothing)[1]
+            self._parts[key] = int(left[-1]) if len(left) else 0
         return self._parts[key]
 
     def flat(self, piece: int) -> Flat:
@@ -203,11 +212,11 @@ class Knowledge:
         return found
 
     def _walk(self, piece: int, *, through_held: bool) -> tuple[_Ids, list[Flat]]:
-        """List the facts of a piece, and what is flat already of those that they held if it goes through these."""
+        """List the links of a piece, and what is flat already of what their threads held if it goes through that."""
         kept: list[Flat] = []
-        facts: list[_Ids] = [np.zeros(0, np.int64)]
+        links: list[_Ids] = [np.zeros(0, np.int64)]
         visited = np.zeros(self._pieces.count, np.bool_)
-        seen = np.zeros(self._facts.count, np.bool_)
+        seen = np.zeros(self._links.count, np.bool_)
         visited[0] = True
         front = np.array([piece])
         while len(front):
@@ -218,31 +227,42 @@ class Knowledge:
                 front = front[~np.isin(front, known)]
             lo, hi = self._pieces["lo"][front], self._pieces["hi"][front]
             count = hi - lo
-            links = np.repeat(lo - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
-            fresh = np.unique(self._links["fact"][links])
-            fresh = fresh[~seen[fresh]]
+            fresh = np.repeat(lo - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+            fresh = np.unique(fresh[~seen[fresh]])
             seen[fresh] = True
-            facts.append(fresh)
+            links.append(fresh)
             nearby = [self._pieces["left"][front], self._pieces["right"][front]]
-            nearby += [self._facts["held"][fresh]] if through_held else []
+            nearby += [self._facts["held"][self._links["fact"][fresh]]] if through_held else []
             front = np.unique(np.concatenate(nearby))
             front = front[~visited[front]]
-        return np.concatenate(facts), kept
+        return np.concatenate(links), kept
 
-    def _gathered(self, facts: _Ids, kept: list[Flat]) -> Flat:
-        table = self._facts
+    def _gathered(self, links: _Ids, kept: list[Flat]) -> Flat:
+        table, accesses = self._facts, self._links["access"][links]
+        by = table["thread"][self._links["fact"][links]]
+        facts = np.unique(self._links["fact"][links])
         rows = np.unique(table["row"][facts])
         times = np.zeros((self.blocks, self.warps), np.int32)
         np.maximum.at(times, self._rows["block"][rows], self._rows["times"][rows])
-        threads, own, exact = table["thread"][facts], table["time"][facts], table["exact"][facts]
         with_lanes = facts[table["lanes"][facts] > 0]
         lanes = (table["thread"][with_lanes] // 32 * 32)[:, None] + np.arange(32)
         lane_times = self._lanes["times"][table["lanes"][with_lanes]]
         return Flat.of(
             times.reshape(-1),
-            np.concatenate((threads, lanes.reshape(-1))), np.concatenate((own, lane_times.reshape(-1))),
-            threads[exact > 0], exact[exact > 0], kept,
+            np.concatenate((table["thread"][facts], lanes.reshape(-1))),
+            np.concatenate((table["time"][facts], lane_times.reshape(-1))),
+            by[accesses > 0], accesses[accesses > 0], kept,
         )  # fmt: skip
+
+
+class Links(NamedTuple):
+    """What operations add to a word, (n, k): facts, 0 for none.
+
+    With each goes the time of one access of its thread, alone at that time, that is known with the fact: 0 for none.
+    """
+
+    facts: _Ids
+    accesses: _Ids
 
 
 class _Ranges:

@@ -8,24 +8,27 @@ from wmma_emu.layouts.spec import LANES
 
 __all__ = ["LaneOrder"]
 
+_BITS = np.int64(1) << np.arange(LANES)
+
 
 class LaneOrder:
     """Up to which time each lane knows what another lane of its warp did, beyond what all lanes of the warp know.
 
     Attributes
     ----------
-    known : int32 array (G, W, 32, 32)
+    known : int32 array (32, 32, G, W)
+        ``known[i, j]``: lane i of lane j.
 
     Examples
     --------
     >>> order, half = LaneOrder((1, 1)), np.arange(32).reshape(1, 1, 32) < 16
     >>> order.meet(half, np.array([[7]]), np.array([[2]]))
-    >>> order.known[0, 0, 3, [4, 15, 16]], order.known[0, 0, 20, 4]
+    >>> order.known[3, [4, 15, 16], 0, 0], order.known[20, 4, 0, 0]
     (array([7, 7, 2], dtype=int32), np.int32(0))
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        self.known = np.zeros((*shape, LANES, LANES), np.int32)
+        self.known = np.zeros((LANES, LANES, *shape), np.int32)
 
     def meet(self, together: NDArray[np.bool_], now: NDArray[np.int32], met: NDArray[np.int32]) -> None:
         """Let some lanes of each warp wait for each other.
@@ -36,9 +39,18 @@ class LaneOrder:
         now, met : int32 arrays (G, W)
             The time of each warp, and the one up to which all its lanes know each other.
         """
-        g, w = np.nonzero(together.any(axis=-1))
-        lanes = together[g, w]
-        rows = np.maximum(self.known[g, w], met[g, w][:, None, None])
-        told = np.where(lanes[:, :, None], rows, 0).max(axis=1)
-        told = np.where(lanes, now[g, w][:, None], told)
-        self.known[g, w] = np.where(lanes[:, :, None], told[:, None, :], self.known[g, w])
+        bits = together.dot(_BITS)
+        for pattern in np.unique(bits[bits > 0]).tolist():
+            lanes = np.flatnonzero(pattern >> np.arange(LANES) & 1)
+            told = np.maximum(self.known[lanes].max(axis=0), met)
+            told[lanes] = now
+            warps = bits == pattern
+            for lane in lanes.tolist():
+                if warps.all():
+                    self.known[lane] = told
+                else:
+                    np.copyto(self.known[lane], told, where=warps)
+
+    def of(self, g: NDArray[np.int64], w: NDArray[np.int64], lanes: NDArray[np.int64]) -> NDArray[np.int32]:
+        """What lanes know of the lanes of their warp, (n, 32)."""
+        return np.asarray(self.known[lanes, :, g, w])

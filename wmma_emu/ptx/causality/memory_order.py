@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What strong accesses and fences order: releases to words of memory, and those who acquire from them."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality.block_order import BlockOrder
 from wmma_emu.ptx.causality.holdings import At, threads_in
+from wmma_emu.ptx.causality.knowledge import Links
 from wmma_emu.ptx.causality.ordering import Ordering
 from wmma_emu.ptx.causality.words import Operations, Words
 
@@ -102,19 +105,16 @@ class MemoryOrder(BlockOrder):
         """Let threads release what they know, or knew at a fence, where they wrote strongly; the last one stays."""
         if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
             return
-        facts = self._given(at, ordering)
-        for first in range(0, max(size, 4), 4):
-            self.words[space].write(self._operations(at, (positions + first) >> _WORD_BITS, facts, ordering))
+        for done in self._operations(at, positions, size, ordering):
+            self.words[space].write(done)
         self.tick(_of_warps(at, self.now.shape))
 
     def updated(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
         """Let threads, in this order, find what was released and release themselves, by atomic operations."""
         if not len(positions) or (self._fenced is None and not ordering.releases and not self._words):
             return
-        facts = self._given(at, ordering)
-        for first in range(0, max(size, 4), 4):
-            words = (positions + first) >> _WORD_BITS
-            found = self.words[space].update(self._operations(at, words, facts, ordering))
+        for done in self._operations(at, positions, size, ordering):
+            found = self.words[space].update(done, reads=ordering.reads)
             if ordering.reads:
                 self._found(at, found, ordering)
         self.tick(_of_warps(at, self.now.shape))
@@ -139,27 +139,29 @@ class MemoryOrder(BlockOrder):
             found[g] = self.holdings.rows(g, told[g], pieces[g])
             self.holdings.see(at, found[at[0]])
 
-    def _given(self, at: At, ordering: Ordering) -> NDArray[np.int64]:
+    def _given(self, at: At, ordering: Ordering) -> Links:
         """The facts that strong writes release, two at most: of the write itself, and of the fences before it."""
         facts = np.zeros((len(at[0]), 2), np.int64)
+        accesses = np.zeros_like(facts)
         if ordering.releases:
             facts[:, 0] = self.holdings.facts(at, wide=ordering.wide)
-            if ordering.wide:
-                return facts
-        if self._fenced is not None:
-            times = self.now[at[0], at[1]]
-            near, far = self._fenced[_NEAR][at], self._fenced[_FAR][at]
-            facts[:, 1] = self.knowledge.with_access(far, times)
+        if self._fenced is not None and not (ordering.releases and ordering.wide):
+            near, facts[:, 1] = self._fenced[_NEAR][at], self._fenced[_FAR][at]
+            accesses[:, 1] = self.now[at[0], at[1]]
             if not ordering.releases:
-                facts[:, 0] = self.knowledge.with_access(np.where(near == far, 0, near), times)
-        return facts
+                facts[:, 0] = np.where(near == facts[:, 1], 0, near)
+                accesses[:, 0] = accesses[:, 1]
+        return Links(facts, accesses)
 
     def _operations(
-        self, at: At, words: NDArray[np.int64], facts: NDArray[np.int64], ordering: Ordering
-    ) -> Operations:  # fmt: skip
-        blocks = self.blocks[at[0]]
+        self, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering
+    ) -> Iterator[Operations]:  # fmt: skip
+        """Take strong writes apart into words."""
+        links, blocks = self._given(at, ordering), self.blocks[at[0]]
         threads = (blocks * self.warps + at[1]) * 32 + at[2]
-        return Operations(words, blocks, threads, facts, ordering.wide)
+        for first in range(0, max(size, 4), 4):
+            words = (positions + first) >> _WORD_BITS
+            yield Operations(words, blocks, threads, links, ordering.releases, ordering.wide)
 
     def _found(self, at: At, pieces: NDArray[np.int64], ordering: Ordering) -> None:
         if not pieces.any():

@@ -6,41 +6,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality.knowledge import Knowledge
+from wmma_emu.ptx.causality.knowledge import Knowledge, Links
 
 __all__ = ["Operations", "Words"]
 
 _Ids = NDArray[np.int64]
 
-
-class _Released(NamedTuple):
-    """What was released at a word: a piece of knowledge, and of the last write its scope and its own facts.
-
-    ``block`` and ``wide`` are the block and the scope of the last write, ``thread`` executed it.
-    """
-
-    piece: int
-    block: int
-    wide: bool
-    thread: int
-    facts: tuple[int, ...]
-
-    def reach(self, block: int, wide: bool) -> bool:
-        """Say whether the scopes of the last write and of an operation of a block include each other's threads."""
-        return self.block == block or (self.wide and wide)
+_COLUMNS = {"piece": 0, "block": -1, "wide": 0, "thread": -1, "narrow_fact": 0, "wide_fact": 0}
+"""What is kept of a word, and what that is where nothing was released: the piece of knowledge that it hands on; the
+block, the scope and the thread of the last write; the facts of that thread's last releasing operations there."""
 
 
 class Operations(NamedTuple):
     """Strong writes in the order in which memory takes them.
 
-    ``words`` names the word of each, ``blocks`` and ``threads`` who does it, by numbers in the launch; ``facts`` (n, 2)
-    are those of `Knowledge` that each releases, 0 for none; ``wide`` says whether its scope reaches beyond the block.
+    ``words`` names the word of each, ``blocks`` and ``threads`` who does it, by numbers in the launch; ``links`` are
+    the facts that each releases, (n, 2). ``releases`` says whether the writes release themselves, and not only fences
+    before them: the first of the facts is that then. ``wide`` says whether their scope reaches beyond the block.
     """
 
     words: _Ids
     blocks: _Ids
     threads: _Ids
-    facts: _Ids
+    links: Links
+    releases: bool
     wide: bool
 
 
@@ -54,60 +43,91 @@ class Words:
 
     def __init__(self, knowledge: Knowledge) -> None:
         self.knowledge = knowledge
-        self._words: dict[int, _Released] = {}
+        self._keys = np.zeros(0, np.int64)
+        self._kept = {name: np.zeros(0, np.int64) for name in _COLUMNS}
 
     def __len__(self) -> int:
-        return len(self._words)
+        return len(self._keys)
 
     def read(self, words: _Ids, blocks: _Ids, wide: bool) -> _Ids:
         """Give the pieces that strong reads observe; what of them synchronises is `Knowledge.reaching`."""
-        found = np.zeros(len(words), np.int64)
-        unique, back = np.unique(words, return_inverse=True)
-        for k, word in enumerate(unique.tolist()):
-            entry = self._words.get(word)
-            if entry is not None:
-                mine = np.flatnonzero(back.reshape(-1) == k)
-                found[mine if wide and entry.wide else mine[blocks[mine] == entry.block]] = entry.piece
-        return found
+        found = self._look_up(words)
+        return np.where((found["block"] == blocks) | (wide & (found["wide"] == 1)), found["piece"], 0)
 
     def write(self, done: Operations) -> None:
         """Put what strong writes release in the places of what was there; the last write to a word stays.
 
-        What the same thread released there just before is released again (PTX ISA 9.1, Release and Acquire Patterns).
+        What a releasing operation of the same thread released there just before is released again (PTX ISA 9.1,
+        Release and Acquire Patterns).
         """
-        last = {word: i for i, word in enumerate(done.words.tolist())}
-        for word, i in last.items():
-            thread, old = int(done.threads[i]), self._words.get(word)
-            facts = {x for x in done.facts[i].tolist() if x}
-            if old is not None and old.thread == thread:
-                facts |= set(old.facts)
-            if facts:
-                piece = self.knowledge.join_all(self.knowledge.pieces(np.array(sorted(facts))).tolist())
-                self._words[word] = _Released(piece, int(done.blocks[i]), done.wide, thread, tuple(facts))
-            else:
-                self._words.pop(word, None)
+        words, last = np.unique(done.words[::-1], return_index=True)
+        last = len(done.words) - 1 - last
+        old, facts = self._look_up(words), done.links.facts[last]
+        own = self._own(done, last, old)
+        links = Links(
+            np.concatenate((facts, own), axis=1),
+            np.concatenate((done.links.accesses[last], np.zeros_like(own)), axis=1),
+        )
+        index = np.arange(len(words))
+        pieces = self.knowledge.chain(np.zeros(len(words), np.int64), links, index)[1]
+        self._keep(done, last, words, pieces, own)
 
-    def update(self, done: Operations) -> _Ids:
-        """Do atomic operations one after the other; return the pieces that each observes."""
+    def update(self, done: Operations, *, reads: bool) -> _Ids:
+        """Do atomic operations one after the other; return the pieces that each observes, if it ``reads``."""
         order = np.argsort(done.words, kind="stable")
-        words, blocks, facts = done.words[order], done.blocks[order], done.facts[order]
+        words, blocks = done.words[order], done.blocks[order]
         begins = np.append(True, words[1:] != words[:-1])
-        entries = [self._words.get(word) for word in words[begins].tolist()]
         follows = np.append(False, done.wide | (blocks[1:] == blocks[:-1]))  # the operation before it, at one word
+        kept = self._look_up(words[begins])
         old = np.zeros(len(words), np.int64)
-        pairs = zip(entries, blocks[begins].tolist(), strict=True)
-        old[begins] = [x.piece if x is not None and x.reach(block, done.wide) else 0 for x, block in pairs]
+        reaches = (kept["block"] == blocks[begins]) | (done.wide & (kept["wide"] == 1))
+        old[begins] = np.where(reaches, kept["piece"], 0)
         begins_anew = begins | ~follows
         first = np.flatnonzero(begins_anew)[np.cumsum(begins_anew) - 1]
-        found, left = self.knowledge.chain(old[first], facts, first)
+        links = Links(done.links.facts[order], done.links.accesses[order])
         ends = np.append(begins[1:], True)
-        for word, piece, block, thread, own in zip(
-            *(x[ends].tolist() for x in (words, left, blocks, done.threads[order], facts)), strict=True
-        ):
-            if piece:
-                self._words[word] = _Released(piece, block, done.wide, thread, tuple(x for x in own if x))
-            else:
-                self._words.pop(word, None)
+        found, left = self.knowledge.chain(old[first], links, first, None if reads else ends)
+        last = order[ends]
+        own = self._own(done, last, kept)
+        self._keep(done, last, words[ends], left[ends], own)
         out = np.zeros(len(order), np.int64)
         out[order] = found
         return out
+
+    def _own(self, done: Operations, last: _Ids, old: dict[str, _Ids]) -> _Ids:
+        """The facts of releasing operations of the threads that write last, (n, 2): at narrow scopes, at wide ones."""
+        own = np.zeros((len(last), 2), np.int64)
+        again = old["thread"] == done.threads[last]
+        own[again] = np.stack((old["narrow_fact"], old["wide_fact"]), axis=1)[again]
+        if done.releases:
+            own[:, int(done.wide)] = done.links.facts[last, 0]
+        return own
+
+    def _look_up(self, words: _Ids) -> dict[str, _Ids]:
+        """What is kept of words, column by column."""
+        if not len(self._keys):
+            return {name: np.full(len(words), nothing) for name, nothing in _COLUMNS.items()}
+        at = np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)
+        there = self._keys[at] == words
+        return {name: np.where(there, self._kept[name][at], nothing) for name, nothing in _COLUMNS.items()}
+
+    def _keep(self, done: Operations, last: _Ids, words: _Ids, pieces: _Ids, own: _Ids) -> None:
+        """Keep of words, which differ, what the operations leave that are the last there."""
+        missing = words[(pieces > 0) & ~np.isin(words, self._keys)]
+        if len(missing):
+            keys = np.concatenate((self._keys, missing))
+            order = np.argsort(keys)
+            self._keys = keys[order]
+            for name, nothing in _COLUMNS.items():
+                longer = np.concatenate((self._kept[name], np.full(len(missing), nothing)))
+                self._kept[name] = longer[order]
+        if not len(self._keys):
+            return
+        at = np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)
+        there = self._keys[at] == words
+        some = pieces > 0
+        left = (
+            pieces, done.blocks[last], np.full(len(words), int(done.wide)), done.threads[last], own[:, 0], own[:, 1]
+        )  # fmt: skip
+        for (name, nothing), values in zip(_COLUMNS.items(), left, strict=True):
+            self._kept[name][at[there]] = np.where(some, values, nothing)[there]

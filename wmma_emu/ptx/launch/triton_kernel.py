@@ -6,9 +6,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wmma_emu.errors import AlignmentError, FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.instructions.launches import Dim3, dim3
+from wmma_emu.ptx.definedness.empty_arrays import empty
 from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.kernel import Given, Kernel, Launch
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TritonKernel", "TritonLaunch"]
 
-_SCRATCH = (("global scratch", 0xCD), ("profile scratch", 0))
+_SCRATCH: tuple[tuple[str, Callable[[int], NDArray[np.uint8]]], ...] = (
+    ("global scratch", lambda size: empty(size, np.uint8)),
+    ("profile scratch", lambda size: np.zeros(size, np.uint8)),
+)
 """What the bytes are when a launch begins: any, as cudaMalloc leaves them, and zero, as Triton's own allocator does."""
 
 
@@ -75,10 +80,10 @@ class TritonKernel(Kernel):
     def read_values(self, values: Mapping[str, Any], grid: Dim3) -> Given:
         """Read the arguments of a launch, by their name."""
         out = list(super().read(parameter_values(self.triton, values), {}, grid).values)
-        for i, ((what, content), scratch) in enumerate(zip(_SCRATCH, self.triton.scratch, strict=True)):
+        for i, ((what, take), scratch) in enumerate(zip(_SCRATCH, self.triton.scratch, strict=True)):
             if scratch.bytes:
                 place = len(self.labels) + i
-                memory = np.full(scratch.bytes * grid.x * grid.y * grid.z, content, np.uint8)
+                memory = take(scratch.bytes * grid.x * grid.y * grid.z)
                 out[place] = Argument(out[place].parameter, f"the {what} of {self.called}", memory)
         unlike = self.triton.unlike
         return Given(out, self.assumed + (() if unlike is None else unlike(values)))

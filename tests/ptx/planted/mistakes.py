@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""What the author of each planted bug has done wrong: mistakes, and the kernels that show them."""
+
+MISTAKES = {
+    "missing __syncthreads": "reversed tree copies_of_others scan_in_place two_sums_of_a_block exchange_of_warps",
+    "missing __syncthreads at the end of a loop": "overwritten stage_filled_too_early",
+    "misplaced __syncthreads": "barrier_before_the_write barrier_before_the_wait",
+    "conditional __syncthreads": (
+        "barrier_of_some_rounds barrier_of_some_lanes barriers_of_both_branches one_warp_alone odd_threads"
+    ),
+    "__syncwarp for __syncthreads": "reversed_by_warps",
+    "missing __syncwarp": "reversed_in_a_warp overwritten_in_a_warp word_of_a_leader exchange_of_lanes",
+    "misplaced or conditional __syncwarp": "wait_before_the_write wait_of_some_lanes wait_for_those_at_a_barrier",
+    "wait of too few lanes": "halves_of_a_warp vote_of_a_half",
+    "membermask without the lane itself": (
+        "wait_of_the_unnamed one_lane_too_many shuffle_of_the_unnamed vote_of_the_unnamed sum_of_the_unnamed "
+        "match_of_the_unnamed mask_of_another_branch"
+    ),
+    "different membermasks": "different_masks",
+    "value of an absent lane": (
+        "shuffle_from_the_gone gone_before_the_shuffle lanes_beyond_the_mask value_from_the_other_branch"
+    ),
+    "instruction of a warp in a branch": (
+        "mma_of_some_lanes mma_of_half_a_warp ldmatrix_of_some_lanes movmatrix_of_some_lanes "
+        "mma_of_three_warps shuffle_before_a_barrier"
+    ),
+    "different values at one place": (
+        "two_writers slot_of_all_lanes result_of_all_lanes scatter word_of_all_blocks overlapping_ends "
+        "words_over_rows pairs_one_word_apart"
+    ),
+    "sum or histogram without atomics": "counter histogram_without_atomics maximum_by_comparison counter_of_the_module",
+    "plain access beside atomics": "reset reset_beside_atomics look_beside_atomics",
+    "bytes written through words": "bytes_through_words halves_of_a_word",
+    "in-place update": "stencil_in_place transpose_in_place",
+    "volatile as synchronisation": "volatile_reduction volatile_exchange volatile_flag",
+    "flag without a fence": "flag_without_a_fence flag_without_the_second_fence fence_too_late place_of_a_queue",
+    "fence of too narrow a scope": (
+        "fence_of_the_block second_fence_of_the_block last_block_with_a_narrow_fence release_of_the_block "
+        "acquire_of_the_block"
+    ),
+    "relaxed access or plain flag": "relaxed_for_acquire plain_flag",
+    "flag of something else": "flag_of_another_word",
+    "atomic of too narrow a scope": "atomics_of_the_block atomics_of_two_scopes",
+    "lock without acquire or release": "lock_without_fences unlock_without_a_fence lock_without_the_first_fence",
+    "lock misused": "unlocked_too_early lock_of_each_block",
+    "ticket of the last block": (
+        "last_block_without_a_fence last_block_without_a_barrier ticket_without_a_fence first_block_for_the_last"
+    ),
+    "missing barrier of the grid": (
+        "exchange_of_blocks no_barrier_of_the_grid grid_barrier_of_each_block grid_barrier_of_the_first_round"
+    ),
+    "barrier of the grid without that of the block": (
+        "grid_barrier_without_the_first_half grid_barrier_without_the_second_half"
+    ),
+    "buffers too few": "double_buffer",
+    "cp.async without a wait": "no_wait write_beside_a_copy copy_that_does_not_arrive",
+    "cp.async wait of the wrong count": "waits_for_too_few not_committed end_of_a_pipeline wait_of_a_stage_too_few",
+    "mbarrier of the wrong phase": "wrong_parity parity_that_does_not_change",
+    "mbarrier at the wrong time": "arrival_before_the_barrier mbarrier_before_the_write",
+    "named barrier of the wrong number": "named_barrier barrier_of_another_producer barrier_16",
+    "named barrier of the wrong count": "barrier_of_33 too_many_expected",
+    "bar.arrive misused": "arrival_before_the_write arrival_of_the_consumer",
+    "deadlock": (
+        "left_early rounds_of_a_warp different_barriers crossed_barriers half_of_the_block_left stage_that_nobody_frees"
+    ),
+    "wgmma without a wait": "result_without_a_wait result_of_the_last_group tile_overwritten",
+    "illegal descriptor": "descriptor_past_the_end",
+    "uninitialised accumulator": "total_of_a_block accumulator",
+    "uninitialised border": (
+        "border last_column tail_of_dynamic_memory tail_of_an_array component_of_a_vector last_half_of_a_row "
+        "local_array"
+    ),
+    "uninitialised in one branch": "register_of_some_lanes case_without_a_value",
+    "uninitialised global memory": "memory_as_it_comes",
+    "uninitialised address": "address address_in_shared_memory half_of_a_pointer",
+    "uninitialised branch": "branch bound_of_a_loop",
+    "uninitialised operand of a warp": "membermask value_of_a_shuffle vote row_of_a_product",
+    "uninitialised operand of an atomic": "operand_of_an_atomic",
+    "uninitialised half or byte": (
+        "half_of_a_pair pair_of_one_half byte_of_a_permutation byte_of_the_other_operand last_byte_of_a_word "
+        "padding_of_a_struct sum_of_pairs"
+    ),
+    "uninitialised bits": "bits_behind_a_mask bits_behind_a_shift bits_of_a_field sum_of_low_bytes",
+    "out of bounds of global memory": (
+        "read_past_the_end write_past_the_end neighbour_of_the_first last_vector rows_for_columns "
+        "tile_past_the_end bin_past_the_end copy_past_the_end no_pointer index_that_overflows "
+        "elements_for_bytes atomic_before_the_begin columns_unchecked variable_past_the_end "
+        "constant_past_the_end"
+    ),
+    "out of bounds of a slice": "beyond_a_slice before_a_slice",
+    "out of bounds of shared memory": (
+        "shared_past_the_end shared_before_the_begin dynamic_memory_too_small second_tile"
+    ),
+    "out of bounds of local memory": "local_past_the_end local_before_the_begin",
+    "misaligned": (
+        "vector_of_four word_among_bytes double_in_shared copy_of_sixteen copy_of_eight tile_pointer "
+        "matrix_row atomic_of_eight_bytes store_of_two_words vector_of_local_memory pitch_of_a_tile"
+    ),
+    "illegal pitch": "tile_pitch",
+    "write to what may only be read": "write_to_a_constant write_to_an_input add_to_an_input output_for_input",
+    "illegal metadata": "the_same_twice descending",
+    "assertion or trap": "assertion trap",
+}
+"""Mistakes, and the kernels that show them, by name."""

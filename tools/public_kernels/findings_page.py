@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""The page of findings: what the checks say of each bundle, how that was judged, and what unwritten memory changes."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tools.launch_bundles import _bits, _bundles, _name, _read, emulated
+from wmma_emu.errors import WmmaEmuError
+from wmma_emu.ptx import Finding
+
+__all__ = ["FILLS", "examine", "write_findings_page"]
+
+FILLS = ("ones", 1, 2)
+"""Fills that are compared with zeros."""
+
+Row = dict[str, Any]
+
+_HEAD = """# Findings in kernels of public repositories
+
+What a launch with every check says of kernels that nobody of this project wrote, compiled as their authors do and
+launched with arguments that they take (`tools/launch_bundles.py`). No source is part of this repository; the revision
+says which it was. Whatever is found was judged by reading the source: **true** findings are the kernel's, also where
+they do no harm; **false** ones would be faults of the checks.
+
+{launches} launches of {kernels} kernels of {repositories} repositories: {clean} without an error, {true} with errors
+that are true, {false} with false ones, {refused} that were refused or stopped.
+
+Each was launched again with other bytes in shared memory, local memory and registers that nobody had written
+(`fill="ones"`, two seeds): {compared} comparisons; {differ} differ where no error is reported.
+
+| repository | revision | file | kernel | launch | findings | judged |
+|---|---|---|---|---|---|---|
+"""
+
+
+def write_findings_page(bundles: Path, results: Path, verdicts: Path, out: Path, seconds: float) -> int:
+    """Launch what ``results`` does not hold yet, write the page, and print what nobody has judged: 1 if there is."""
+    rows = [json.loads(x) for x in results.read_text().splitlines()] if results.exists() else []
+    known = {x["bundle"] for x in rows}
+    for bundle in _bundles(bundles):
+        name = _name(bundles, bundle)
+        if name not in known:
+            rows.append({"bundle": name} | examine(bundle, seconds))
+            with results.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(rows[-1]) + "\n")
+            print(f"{name}: {_findings(rows[-1])}", flush=True)
+    judged = json.loads(verdicts.read_text())
+    out.write_text(_page(rows, judged), encoding="utf-8")
+    missing = [f"{x['bundle']}: {y}" for x in rows for y in _kinds(x, "error") if not _verdict(judged, x, y)]
+    print("\n".join(f"not judged: {x}" for x in missing) or "every error is judged")
+    return int(bool(missing))
+
+
+def examine(bundle: Path, seconds: float) -> Row:
+    """Launch a bundle with every fill: its findings, and the fills that change what it leaves."""
+    launch, _ = _read(bundle)
+    row: Row = {"source": launch["source"], "kernel": launch["kernel"], "findings": [], "differ": []}
+    try:
+        arrays, report = emulated(bundle, max_seconds=seconds)
+        row["findings"] = [_said(x) for x in report.findings]
+        for fill in FILLS:
+            others, _ = emulated(bundle, max_seconds=seconds, fill=fill)
+            row["differ"] += [fill] if any(_bits(x) != _bits(others[name]) for name, x in arrays.items()) else []
+    except WmmaEmuError as error:
+        row["refused"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+    return row
+
+
+def _said(finding: Finding) -> Row:
+    where = {"line": finding.line, "source": str(finding.source or "")}
+    return {"kind": finding.kind, "severity": finding.severity} | where
+
+
+def _kinds(row: Row, severity: str) -> list[str]:
+    return sorted({x["kind"] for x in row["findings"] if x["severity"] == severity})
+
+
+def _verdict(judged: Mapping[str, Any], row: Row, kind: str) -> str:
+    """What was judged of a kind in a bundle: under its name, or that of a family of bundles with a star."""
+    given = judged.get(row["bundle"]) or next(
+        (x for name, x in judged.items() if name.endswith("*") and row["bundle"].startswith(name[:-1])), {}
+    )
+    return str(given if isinstance(given, str) else given.get(kind, ""))
+
+
+def _findings(row: Row) -> str:
+    """Kinds with how many lines say them, and the source's first."""
+    if "refused" in row:
+        return str(row["refused"])
+    counts = Counter((x["severity"], x["kind"]) for x in row["findings"])
+    return ", ".join(f"{severity}: {kind} ({n})" for (severity, kind), n in sorted(counts.items())) or "none"
+
+
+def _page(rows: list[Row], judged: Mapping[str, Any]) -> str:
+    wrong = [x for x in rows if _kinds(x, "error")]
+    false = [x for x in wrong if any(_verdict(judged, x, y).startswith("false") for y in _kinds(x, "error"))]
+    refused = [x for x in rows if "refused" in x]
+    ran = len(rows) - len(refused)
+    head = _HEAD.format(
+        launches=len(rows), kernels=len({(x["source"]["repository"], x["kernel"]) for x in rows}),
+        repositories=len({x["source"]["repository"] for x in rows}), clean=ran - len(wrong),
+        true=len(wrong) - len(false), false=len(false), refused=len(refused), compared=ran * len(FILLS),
+        differ=sum(len(x["differ"]) for x in rows if x not in wrong),
+    )  # fmt: skip
+    lines = [_line(x, judged) for x in sorted(rows, key=lambda x: (x["source"]["repository"].lower(), x["bundle"]))]
+    return head + "\n".join(lines) + "\n"
+
+
+def _line(row: Row, judged: Mapping[str, Any]) -> str:
+    source = row["source"]
+    said = [_verdict(judged, row, y) for y in dict.fromkeys(x["kind"] for x in row["findings"])]
+    cells = [
+        source["repository"].removeprefix("https://github.com/"), f"`{str(source['revision'])[:10]}`",
+        f"`{source['file']}`", f"`{source.get('kernel', row['kernel'])[:60]}`", row["bundle"], _findings(row),
+        " ".join(dict.fromkeys(x for x in said if x)),
+    ]  # fmt: skip
+    return "| " + " | ".join(str(x).replace("|", "\\|") for x in cells) + " |"
