@@ -39,7 +39,11 @@ class Granules:
     def refine(self, wanted: int) -> None:
         """Make the granules as small as an access is."""
         if wanted < self.size:
-            self.flat, self.size = np.repeat(self.flat, self.size // wanted), wanted
+            more = self.size // wanted
+            # A copy of nothing would take the pages that nobody has touched.
+            empty = not self.flat.any()
+            self.flat = zeroed(len(self.flat) * more, self.flat.dtype) if empty else np.repeat(self.flat, more)
+            self.size = wanted
 
     def widen(self, flat: Array) -> None:
         """Put the same numbers in a wider type."""
