@@ -201,6 +201,46 @@ def test_the_first_block_does_not_know_of_the_others():
     assert ("race", "error") in findings(LAST_BLOCK.format(fence="membar.gl;", last=0, again=""), (4, 1), 64)
 
 
+FENCED_BY_ALL = """
+    mul.lo.u32 %r5, %r2, 64;
+    add.u32 %r5, %r5, %r1;
+    mul.wide.u32 %rd3, %r5, 4;
+    add.u64 %rd4, %rd1, %rd3;
+    st.global.u32 [%rd4], 7;
+    {fence}
+    {barrier}
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra JOIN;
+    atom.global.add.u32 %r9, [%rd2], 1;
+    st.shared.u32 [tile], %r9;
+JOIN:
+    bar.sync 0;
+    ld.shared.u32 %r9, [tile];
+    setp.ne.u32 %p2, %r9, 3;
+    @%p2 bra END;
+    mul.wide.u32 %rd5, %r1, 16;
+    add.u64 %rd6, %rd1, %rd5;
+    ld.global.u32 %r11, [%rd6];
+END:
+"""
+
+
+@pytest.mark.parametrize(
+    ("fence", "barrier", "orders"),
+    [
+        ("membar.gl;", "bar.sync 0;", True),
+        ("membar.gl;", "bar.sync 2, 64;", True),
+        ("membar.gl;", "", False),
+        ("membar.gl;", "bar.warp.sync 0xffffffff;", False),
+        ("membar.cta;", "bar.sync 0;", False),
+        ("", "bar.sync 0;", False),
+    ],
+)
+def test_one_thread_counts_for_those_that_executed_a_fence_before_they_met_it(fence, barrier, orders):
+    found = findings(FENCED_BY_ALL.format(fence=fence, barrier=barrier), (4, 1), 64)
+    assert found == ([] if orders else [("race", "error")])
+
+
 GRID = """
     mul.wide.u32 %rd3, %r2, 4;
     add.u64 %rd4, %rd1, %rd3;
