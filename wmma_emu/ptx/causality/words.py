@@ -77,6 +77,9 @@ class Words:
 
     def update(self, done: Operations, *, reads: bool) -> Found:
         """Do atomic operations one after the other; return the pieces that each observes, if it ``reads``."""
+        nothing = np.zeros(len(done.words), np.int64)
+        if not done.links.facts.any() and not (len(self) and self._look_up(done.words)["piece"].any()):
+            return nothing, nothing
         order = np.argsort(done.words, kind="stable")
         words, blocks = done.words[order], done.blocks[order]
         begins = np.append(True, words[1:] != words[:-1])
