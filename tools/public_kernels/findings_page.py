@@ -13,7 +13,7 @@ from wmma_emu.ptx import Finding
 
 __all__ = ["FILLS", "examine", "write_findings_page"]
 
-FILLS = ("ones", 1, 2)
+FILLS = ("ones", 1)
 """Fills that are compared with zeros."""
 
 Row = dict[str, Any]
@@ -29,7 +29,7 @@ they do no harm; **false** ones would be faults of the checks.
 that are true, {false} with false ones, {refused} that were refused or stopped.
 
 Each was launched again with other bytes in shared memory, local memory and registers that nobody had written
-(`fill="ones"`, two seeds): {compared} comparisons; {differ} differ where no error is reported.
+(`fill="ones"`, and bytes drawn from a seed): {compared} comparisons; {differ} differ where no error is reported.
 
 | repository | revision | file | kernel | launch | findings | judged |
 |---|---|---|---|---|---|---|
@@ -62,7 +62,7 @@ def examine(bundle: Path, seconds: float) -> Row:
         arrays, report = emulated(bundle, max_seconds=seconds)
         row["findings"] = [_said(x) for x in report.findings]
         for fill in FILLS:
-            others, _ = emulated(bundle, max_seconds=seconds, fill=fill)
+            others, _ = emulated(bundle, max_seconds=seconds, fill=fill, checks=())
             row["differ"] += [fill] if any(_bits(x) != _bits(others[name]) for name, x in arrays.items()) else []
     except WmmaEmuError as error:
         row["refused"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"

@@ -97,7 +97,8 @@ def test_what_nobody_wrote_is_found_where_it_matters_and_its_origin_is_named(nam
     "body",
     [
         "mov.b32 {%h1, %h2}, %r0;\nmov.b32 %r2, {%h1, %h7};\nand.b32 %r2, %r2, 0xffff;\n" + put("%r2"),
-        "st.shared.u8 [tile], 7;\nbar.warp.sync -1;\nld.shared.u32 %r2, [tile];\nprmt.b32 %r2, %r2, 0, 0x4440;\n" + put("%r2"),
+        "st.shared.u8 [tile], 7;\nbar.warp.sync -1;\nld.shared.u32 %r2, [tile];\nprmt.b32 %r2, %r2, 0, 0x4440;\n"
+        + put("%r2"),
         "bfi.b32 %r2, %r0, %r9, 3, 5;\n" + LOCAL + "st.local.u32 [own], %r2;\nld.local.u32 %r3, [own];\n"
         "bfe.u32 %r4, %r3, 3, 5;\n" + put("%r4"),
         "cvt.rn.f32.u32 %f1, %r0;\ncvt.rn.satfinite.e4m3x2.f32 %h1, %f9, %f1;\nadd.s64 %rd9, %rd1, %rd0;\n"

@@ -95,10 +95,15 @@ class One(NamedTuple):
 
 
 class EveryPair:
-    """Every access to every byte of some memory, compared with every other."""
+    """Every access to every byte of some memory, compared with every other.
 
-    def __init__(self, order: Knowledge, *, is_of_block: bool) -> None:
-        self.order, self.is_of_block = order, is_of_block
+    What is ordered before a weak store need not be looked at any more: whoever is ordered behind the store is ordered
+    behind it too. The others are in a race with the store, but that may be the lesser finding of the two, if it is in
+    their own warp or has their own bytes. ``lenient`` leaves such accesses out.
+    """
+
+    def __init__(self, order: Knowledge, *, is_of_block: bool, lenient: bool) -> None:
+        self.order, self.is_of_block, self._lenient = order, is_of_block, lenient
         self.seen: dict[int, list[One]] = {}
 
     def access(
@@ -125,11 +130,19 @@ class EveryPair:
                         found[RACE if thread // LANES != old.thread // LANES else NEAR].add(thread)
         if write:
             self._at_once(threads, positions, values, left, strength, found)
+        before_all = {x: list(y) for x, y in self.seen.items()}
         for thread, position in zip(threads, positions, strict=True):
             for i in range(size):
                 one = One(thread, int(order.times[thread]), write, strength)
-                self.seen.setdefault(position + i, []).append(one)
+                known = self.seen.setdefault(position + i, [])
+                if write and strength == WEAK and self._lenient:
+                    over = [x for x in before_all.get(position + i, ()) if self._precedes(x, thread)]
+                    known[:] = [x for x in known if x not in over]
+                known.append(one)
         return found
+
+    def _precedes(self, one: One, thread: int) -> bool:
+        return one.thread == thread or one.time <= self.order.knows[thread, one.thread]
 
     def _left(self, threads, positions, size, values) -> list[bytes]:
         """What the warp of each thread leaves at its place: the value of the lowest lane of the last pass."""
@@ -151,7 +164,7 @@ class EveryPair:
                 if not in_conflict(strength, strength, thread // size_of_block == other // size_of_block):
                     continue
                 if thread // LANES == other // LANES:
-                    found[LANES_AT_ONCE].update((thread, other) if value != given else ())
+                    found[RACE if self.is_of_block else LANES_AT_ONCE].update((thread, other) if value != given else ())
                 else:
                     found[RACE if stays != other_stays or strength >= BLOCK else EQUAL].update((thread, other))
 

@@ -48,13 +48,13 @@ class Comparison:
     def __call__(self, old: Array, mine: Array, strength: int) -> Verdict | None:
         """Compare ``old`` numbers (granules, ..., threads or narrower) with those of what comes, ``mine``.
 
-        None where nothing is noted that matters: what the same thread did at the same time, or what a weak access may
-        take the place of.
+        None where nothing is noted that matters: what the same thread did at the same time, or what precedes all that
+        any thread of the block does from now on.
         """
         top = int(old.max())
         if not top:
             return None
-        if self.is_of_block and strength == WEAK and self._is_over(top):
+        if self.is_of_block and self._is_over(top):
             return None
         other = (old != mine) & (old != 0)
         if not other.any():
@@ -90,7 +90,6 @@ class Comparison:
             blocks = index % self._threads // (self.order.now.shape[1] * 32)
             floor = self.order.known.min(axis=(1, 2)).astype(np.int64)
             over = self.order.time(self.crowds.latest(heads)) <= floor[blocks]
-            kept.reshape(-1)[index[over & (self.crowds.weakest(heads) < strength)]] = True
             index, heads = index[~over], heads[~over]
         mine = np.broadcast_to(mine, verdict.old.shape).reshape(-1)[index]
         threads = index % self._threads

@@ -51,19 +51,17 @@ class Crowds:
         n, first = len(values), self.count
         self._reserve(first + n)
         ids = np.arange(first, first + n)
-        begins = np.diff(group, prepend=-1) != 0
-        before = np.where(begins, heads[group], ids - 1)
-        start = np.flatnonzero(begins)
-        within = np.arange(n) - start[np.cumsum(begins) - 1]
+        start = np.flatnonzero(np.diff(group, prepend=-1))
         self._values[first : first + n] = values
-        self._before[first : first + n] = before
-        self._length[first : first + n] = self._length[heads[group]] + within + 1
+        self._before[first : first + n] = ids - 1
+        self._before[first + start] = heads
+        self._length[first : first + n] = (self._length[heads] - start + 1)[group] + np.arange(n)
         lowest = np.minimum.reduceat(strengths, start).astype(np.uint8)
         # The first members of a chain may say that it is weaker than it is so far: that costs a look, and no more.
-        old = np.where(heads[group] > 0, self._weakest[heads[group]], np.uint8(255))
-        self._weakest[first : first + n] = np.minimum(old, lowest[np.cumsum(begins) - 1])
-        latest = np.maximum.reduceat(stamps, start)[np.cumsum(begins) - 1]
-        self._latest[first : first + n] = np.maximum(latest, self._latest[heads[group]])
+        old = np.where(heads > 0, self._weakest[heads], np.uint8(255))
+        self._weakest[first : first + n] = np.minimum(old, lowest)[group]
+        latest = np.maximum.reduceat(stamps, start)
+        self._latest[first : first + n] = np.maximum(latest, self._latest[heads])[group]
         self.count += n
         ends = np.append(start[1:], n) - 1
         return np.asarray(ids[ends])

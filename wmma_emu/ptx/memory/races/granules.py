@@ -34,12 +34,16 @@ class Granules:
         self.base, self.size = base & -32, _LARGEST
         count = -(-(base + size - self.base) // 32) * 32 // _LARGEST
         self.flat: Array = zeroed(count, dtype)
+        self._is_used = False
         self._marks: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     def refine(self, wanted: int) -> None:
         """Make the granules as small as an access is."""
         if wanted < self.size:
-            self.flat, self.size = np.repeat(self.flat, self.size // wanted), wanted
+            more = self.size // wanted
+            # A copy of nothing would take the pages that nobody has touched.
+            new = np.repeat(self.flat, more) if self._is_used else zeroed(len(self.flat) * more, self.flat.dtype)
+            self.flat, self.size = new, wanted
 
     def widen(self, flat: Array) -> None:
         """Put the same numbers in a wider type."""
@@ -62,6 +66,7 @@ class Granules:
 
     def put(self, touch: Touch, positions: NDArray[np.int64], values: Array) -> None:
         """Write the same number for all granules of an access, one for each position."""
+        self._is_used = True
         scale, unit, count = self._geometry(touch)
         view: NDArray[Any] = view_of(self.flat.view(np.uint8), unit)
         scatter(view, unit, self._scaled(positions, scale), np.broadcast_to(values, (count, *values.shape)))

@@ -142,8 +142,7 @@ class Notes:
         over = self.coding.are_chains(verdict.old)
         if over.any():
             slots = np.broadcast_to(self.reads.places(touch, touch.positions), over.shape)
-            gone = slots[over & ~verdict.kept]
-            self.reads.flat[gone[~self.reads.are_among(gone, slots[over & verdict.kept])]] = 0
+            self.reads.flat[slots[over & ~verdict.kept]] = 0
 
 
 def _begins(ordered: NDArray[np.int64]) -> _Mask:

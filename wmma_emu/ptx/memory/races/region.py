@@ -13,7 +13,7 @@ from wmma_emu.ptx.memory.races.granules import Granules
 from wmma_emu.ptx.memory.races.notes import Notes
 from wmma_emu.ptx.memory.races.race import EQUAL, NEAR, RACE, Race
 from wmma_emu.ptx.memory.races.settled import Settled, concerns_only
-from wmma_emu.ptx.memory.races.touch import BLOCK, LATER, Order, Touch
+from wmma_emu.ptx.memory.races.touch import BLOCK, LATER, SYSTEM, Order, Touch
 from wmma_emu.ptx.threads import Active, Array
 
 __all__ = ["Region"]
@@ -123,7 +123,7 @@ class Region:
             self._settled_writes.notice(touch, active)
         again = self._notes.put(self._notes.writes, touch, self._notes.coded(touch), verdict)
         self._is_written = True
-        if again is not None and (touch.strength < BLOCK or not self._is_of_block):
+        if again is not None and touch.strength < (BLOCK if self._is_of_block else SYSTEM):
             self._report_collisions(touch, again, active, values)
 
     def _settled(self, accesses: Settled) -> _Mask | None:
@@ -221,6 +221,6 @@ class Region:
         def other(at: tuple[int, ...]) -> list[int]:
             return [int(stamps[x]) for x in found.others(at)]
 
-        for kind, bad in found.kinds(given, self.order.now.shape[1] * 32):
+        for kind, bad in found.kinds(given, self.order.now.shape[1] * 32, is_shared=self._is_of_block):
             if bad.any():
                 self.report(Race(kind, touch, bad, "writes", True, other), active)
