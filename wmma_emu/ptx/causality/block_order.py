@@ -1,113 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""What the warps of the blocks that run know of each other: vector clocks, and what barriers hand on."""
-
-from typing import Any
+"""What barriers of blocks and of warps order."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality.holdings import Holdings
-from wmma_emu.ptx.causality.knowledge import Knowledge
+from wmma_emu.ptx.causality.chunk import Chunk
 from wmma_emu.ptx.causality.lane_order import LaneOrder
-from wmma_emu.ptx.causality.threads import At, threads_in
+from wmma_emu.ptx.causality.threads import threads_in
 
 __all__ = ["NUM_BARRIERS", "BlockOrder"]
 
 _Mask = NDArray[np.bool_]
 
-_LAST = np.int32(2**31 - 1)
-
 NUM_BARRIERS = 17
 """The sixteen barriers of a block, and that of its cluster."""
 
 
-class BlockOrder:
-    """Times of warps, and up to which time of which warp each warp knows all that was done.
-
-    Attributes
-    ----------
-    warps : int
-        Warps of a block.
-    now : int32 array (G, W)
-        Time of each warp, from 1 on: that of what its threads do now.
-    known : int32 array (G, W, W)
-        ``known[g, w, v]``: all that threads of warp v did up to this time precedes what any thread of warp w does now;
-        of the warp itself (v = w): what its other lanes did.
-    lane_order : LaneOrder, or None
-        What single lanes know of their warp besides; made when it is needed first.
-    """
-
-    def __init__(self, grid_blocks: int, warps: int) -> None:
-        self.warps = warps
-        self._grid_blocks = grid_blocks
-        self._is_begun = np.zeros(grid_blocks, np.bool_)
-        self._knowledge: Knowledge | None = None
-        self._past: NDArray[np.int32] | None = None
-        self.begin(np.zeros(0, np.int64))
+class BlockOrder(Chunk):
+    """The order that barriers make, and whatever else threads of a block arrive at and wait for."""
 
     def begin(self, blocks: NDArray[np.int64]) -> None:
-        """Let the threads of some blocks begin; nobody knows of anybody."""
-        count, warps = len(blocks), self.warps
-        self.blocks = np.asarray(blocks, np.int64)
-        self._is_begun[self.blocks] = True
-        self.now = np.ones((count, warps), np.int32)
-        self.known = np.zeros((count, warps, warps), np.int32)
-        self._met = np.einsum("gww->gw", self.known)
-        self._row = (np.arange(count * warps, dtype=np.int64) * warps).reshape(count, warps, 1)
-        self._told = np.zeros((count, NUM_BARRIERS, warps), np.int32)
-        self.lane_order: LaneOrder | None = None
-        self._holdings: Holdings | None = None
+        """Let the threads of some blocks begin; nobody has arrived anywhere."""
+        super().begin(blocks)
+        self._told = np.zeros((len(blocks), NUM_BARRIERS, self.warps), np.int32)
         self._told_pieces: NDArray[np.int64] | None = None
-        self._pieces: list[NDArray[np.int64]] = []
-        self._stamps: NDArray[Any] | None = None
-        self._learnt = 0
-
-    def tick(self, warps: _Mask | None = None) -> None:
-        """Let the time of some warps go on, bool (G, W), or of all."""
-        self.now += 1 if warps is None else warps
-        self._learnt += 1
-        self._stamps = None
-
-    def known_times(self, warps: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Look up ``known`` for the thread that stands there, of a warp of its block, (..., G, W, 32)."""
-        return self.known.reshape(-1).take(self._row + warps).view(np.uint32)
-
-    @property
-    def changes(self) -> int:
-        """A number that grows whenever a thread of the chunk may have come to know of more."""
-        held = 0 if self._holdings is None else self._holdings.changes
-        return self._learnt + held
-
-    @property
-    def knowledge(self) -> Knowledge:
-        """What is handed on beside the clocks of blocks, in this launch."""
-        if self._knowledge is None:
-            self._knowledge = Knowledge(self._grid_blocks, self.warps)
-        return self._knowledge
-
-    @property
-    def holdings(self) -> Holdings:
-        """What single threads of the chunk know."""
-        if self._holdings is None:
-            self._holdings = Holdings(self.knowledge, self)
-        return self._holdings
-
-    def no_pieces(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """Make an array for pieces of ``knowledge``, which are forgotten with it."""
-        self._pieces.append(np.zeros(shape, np.int64))
-        return self._pieces[-1]
-
-    def forget(self) -> None:
-        """Take all that was done until now as known to everyone, and keep nothing else of what was handed on."""
-        if self._past is None:
-            self._past = np.zeros((self._grid_blocks, self.warps), np.int32)
-        self._past[self._is_begun] = _LAST
-        self._past[self.blocks] = self.now
-        self._learnt = self.changes + 1
-        self._knowledge = self._holdings = None
-        for pieces in self._pieces:
-            pieces[:] = 0
-        self.tick()
 
     def meet_all(self) -> None:
         """All threads of all blocks wait for each other: ``bar.sync 0``."""
@@ -278,24 +194,6 @@ class BlockOrder:
         """Let the lanes of a mask, of each warp, hold what each of them does."""
         if self._holdings is not None:
             self._holdings.meet_lanes(together)
-
-    @property
-    def knows_lanes(self) -> bool:
-        """Whether any lane may know what not all of its warp do."""
-        return self.lane_order is not None or self._holdings is not None or self._past is not None
-
-    def lanes_know(self, at: At, threads: NDArray[np.int64], times: NDArray[np.int64]) -> _Mask:
-        """Tell which accesses lanes know of: those of threads of the launch, at times."""
-        found = np.zeros(len(threads), np.bool_)
-        if self._past is not None:
-            found |= times <= self._past.reshape(-1)[threads >> 5]
-        if self.lane_order is not None:
-            g, w, lane = at
-            same = threads >> 5 == self.blocks[g] * self.warps + w
-            found |= same & (times <= self.lane_order.known[lane, threads & 31, g, w])
-        if self._holdings is not None:
-            found |= self._holdings.know(at, threads, times)
-        return found
 
 
 def _warps_of(who: _Mask, live: _Mask) -> tuple[_Mask, _Mask]:

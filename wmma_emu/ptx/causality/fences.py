@@ -4,7 +4,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality.knowledge import Knowledge, Links
+from wmma_emu.ptx.causality.knowledge import Knowledge
+from wmma_emu.ptx.causality.links import Links
 from wmma_emu.ptx.causality.threads import At, threads_in
 
 __all__ = ["Fences"]

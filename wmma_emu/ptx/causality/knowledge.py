@@ -3,20 +3,18 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality.flat import Flat
+from wmma_emu.ptx.causality.links import SEVERAL, Links, Ranges
 from wmma_emu.ptx.causality.tables import Table
 
-__all__ = ["Knowledge", "Links"]
+__all__ = ["Knowledge"]
 
 _Ids = NDArray[np.int64]
-_SEVERAL = -1
-"""In the place of a block where there are several."""
-
 _FEW = 256
 """So many pairs at once are looked up, whether they have been joined before."""
 
@@ -119,8 +117,8 @@ class Knowledge:
             about, by, narrow = (self._pieces[x] for x in ("about", "by", "narrow"))
             made[new] = self._pieces.append(
                 len(low), left=low, right=high, narrow=narrow[low] | narrow[high],
-                about=np.where(about[low] == about[high], about[low], _SEVERAL),
-                by=np.where(by[low] == by[high], by[low], _SEVERAL),
+                about=np.where(about[low] == about[high], about[low], SEVERAL),
+                by=np.where(by[low] == by[high], by[low], SEVERAL),
             )  # fmt: skip
             if few:
                 self._made.update(zip(pairs[new].tolist(), made[new].tolist(), strict=True))
@@ -134,7 +132,7 @@ class Knowledge:
         return out
 
     def chain(
-        self, old: _Ids, links: "Links", first: _Ids, asked: NDArray[np.bool_] | None = None
+        self, old: _Ids, links: Links, first: _Ids, asked: NDArray[np.bool_] | None = None
     ) -> tuple[_Ids, _Ids]:  # fmt: skip
         """Let operations at several words, those of each word one behind the other, find and leave pieces.
 
@@ -163,7 +161,7 @@ class Knowledge:
         if asked is not None:
             new &= asked
         if new.any():
-            of = _Ranges(links.facts[some], begin[new], after[new])
+            of = Ranges(links.facts[some], begin[new], after[new])
             about, by = self._blocks_about(of.facts), self._blocks_by(of.facts)
             back, pieces = old[new], self._pieces
             left[new] = pieces.append(
@@ -182,7 +180,7 @@ class Knowledge:
     def _blocks_about(self, facts: _Ids) -> NDArray[np.int64]:
         """The blocks that all of each fact is about."""
         own, held = self._blocks_by(facts), self._facts["held"][facts]
-        return np.where((held == 0) | (self._pieces["about"][held] == own), own, _SEVERAL)
+        return np.where((held == 0) | (self._pieces["about"][held] == own), own, SEVERAL)
 
     def is_about(self, pieces: _Ids, blocks: _Ids) -> NDArray[np.bool_]:
         """Tell which pieces say nothing of any other block of the grid."""
@@ -273,33 +271,3 @@ class Knowledge:
             np.concatenate((table["time"][facts], lane_times.reshape(-1))),
             by[accesses > 0], accesses[accesses > 0], kept,
         )  # fmt: skip
-
-
-class Links(NamedTuple):
-    """What operations add to a word, (n, k): facts, 0 for none.
-
-    With each goes the time of one access of its thread, alone at that time, that is known with the fact: 0 for none.
-    """
-
-    facts: _Ids
-    accesses: _Ids
-
-
-class _Ranges:
-    """Facts from a first one on, up to some that grows."""
-
-    def __init__(self, facts: _Ids, begin: _Ids, end: _Ids) -> None:
-        self.facts, self._begin, self._last = facts, begin, end - 1
-
-    def any(self, what: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tell in which ranges there is any such fact."""
-        count = np.append(0, np.cumsum(what))
-        return np.asarray(count[self._last + 1] > count[self._begin])
-
-    def alike(self, blocks: _Ids, old: _Ids, of_old: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The block of all facts of a range and of the piece before them, `_SEVERAL` if there are others."""
-        one = blocks[self._begin]
-        changes = np.append(False, blocks[1:] != blocks[:-1])
-        changed = np.cumsum(changes)
-        same = (changed[self._last] == changed[self._begin]) & (one != _SEVERAL)
-        return np.where(same & ((old == 0) | (of_old[old] == one)), one, _SEVERAL)

@@ -10,7 +10,7 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality.block_order import NUM_BARRIERS, BlockOrder
 from wmma_emu.ptx.causality.fences import Fences
 from wmma_emu.ptx.causality.gathered import Found
-from wmma_emu.ptx.causality.knowledge import Links
+from wmma_emu.ptx.causality.links import Links
 from wmma_emu.ptx.causality.ordering import Ordering
 from wmma_emu.ptx.causality.threads import At, threads_in
 from wmma_emu.ptx.causality.words import Operations, Words

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality.gathered import Found
-from wmma_emu.ptx.causality.knowledge import Knowledge, Links
+from wmma_emu.ptx.causality.knowledge import Knowledge
+from wmma_emu.ptx.causality.links import Links
 
 __all__ = ["Operations", "Words"]
 
