@@ -15,7 +15,7 @@ from wmma_emu.ptx.machine.older_target import Target
 from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
 from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
-from wmma_emu.ptx.program.polling import polling_loads
+from wmma_emu.ptx.program.polling import Polls, polls_of
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.program.written import Written, written_by
 from wmma_emu.ptx.state import State, carry_of
@@ -61,8 +61,7 @@ class Compiled:
 
     ``fragments`` are found by the place of their first instruction; ``synchronising`` are those of whole warps,
     ``spinning`` the places of fragments that look at what other threads may change, ``leaving`` of those
-    that only exit; ``written`` says what stores may reach, ``polling`` which instructions (by `id`) are loads in loops
-    that wait for their value.
+    that only exit; ``written`` says what stores may reach, ``polls`` which accesses poll.
     """
 
     program: KernelProgram
@@ -73,7 +72,7 @@ class Compiled:
     not_bit_exact: tuple[NotBitExact, ...]
     missing: tuple[Missing, ...]
     written: Written
-    polling: frozenset[int]
+    polls: Polls
 
 
 def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
@@ -134,7 +133,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
     leaving = tuple(x for x, y in fragments.items() if not y.body and _is_exit(program, x, first_function))
     return Compiled(
         program, fragments, synchronising, spinning, leaving, tuple(doubts), tuple(missing),
-        written_by(program), frozenset(id(program.instructions[x]) for x in polling_loads(program)),
+        written_by(program), polls_of(program),
     )  # fmt: skip
 
 

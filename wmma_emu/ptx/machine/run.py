@@ -106,7 +106,7 @@ def _run_once(
     races: LaunchRaces | None = None
     if "races" in checks:
         watched = ranges_written(heap, parameters, compiled.written) | more
-        races = LaunchRaces(heap, causality, watched, compiled.polling)
+        races = LaunchRaces(heap, causality, watched, compiled.polls)
     for blocks in _chunks(prod(grid), size, rng):
         threads = Threads(grid, block, blocks)
         causality.begin(blocks)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality import ordering_of
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit, narrowest
@@ -96,7 +95,7 @@ def _within(
     if memory.causality.is_released_to:
         at, places = memory.threads_of(reached)
         g, w, lane = at if turn is None else tuple(x[turn] for x in at)
-        how = ordering_of(instruction.mnemonic, instruction.modifiers)
+        how = memory.ordering_of(instruction)
         memory.causality.updated(space, (g, w, lane), places if turn is None else places[turn], size, how)
     if turn is not None:
         unturned = np.empty_like(before)

@@ -84,7 +84,7 @@ class Memory(Spaces):
             values = np.where(reached.where.used, values, values.dtype.type(0))  # type: ignore[arg-type]
         undefined = self.note_load(reached, active)
         if ordering != "weak" and self.causality.is_released_to and space in _COMMON:
-            how = ordering_of(instruction.mnemonic, instruction.modifiers)
+            how = self.ordering_of(instruction)
             self.causality.loaded(space, *self.threads_of(reached), bytes_each * count, how)
         return values, undefined
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality import At, CausalityOrder, threads_in
+from wmma_emu.ptx.causality import At, CausalityOrder, Ordering, ordering_of, threads_in
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
@@ -170,10 +170,19 @@ class Spaces:
         strength = self._strengths.get(key)
         if strength is None:
             scope = next((x for x in touch.instruction.modifiers if x in _SCOPES), "")
-            polls = id(touch.instruction) in self.races.polling  # type: ignore[union-attr]
-            strength = self._strengths[key] = strength_of(ordering, scope, space, polls=polls)
+            polls = self.races.polls  # type: ignore[union-attr]
+            strength = self._strengths[key] = strength_of(
+                ordering, scope, mnemonic=touch.instruction.mnemonic, polls=id(touch.instruction) in polls.waits,
+                flags=bool(polls),
+            )  # fmt: skip
         stamps, times = self.races.now()  # type: ignore[union-attr]
         return touch._replace(stamps=stamps, times=times, strength=strength)
+
+    def ordering_of(self, instruction: Instruction) -> Ordering:
+        """Say what a strong access orders. What polls acquires: its loop ends because of what it has read."""
+        found = ordering_of(instruction.mnemonic, instruction.modifiers)
+        polls = self.races is not None and id(instruction) in self.races.polls.waits
+        return found._replace(acquires=True) if polls else found
 
     def note_load(self, reached: Reached, active: Active, *, writes_too: bool = False) -> Undefined | None:
         """Check that what is read is not on its way, and is in no race; return which bits of it nobody wrote.

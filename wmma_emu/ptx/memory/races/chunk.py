@@ -39,7 +39,7 @@ class ChunkRaces:
         self._shared_window, self._sides = shared, Sides()
         self._shared: Region | None = None
         self._now: Moment | None = None
-        self.polling = launch.polling
+        self.polls = launch.polls
         if shared.size:
             report = RaceReports(
                 order, reporter, threads, self._sides, lambda x: reporter.place("shared", x),

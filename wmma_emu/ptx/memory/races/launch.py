@@ -12,6 +12,7 @@ from wmma_emu.ptx.memory.races.sides import Sides
 from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.words import place_in_heap
+from wmma_emu.ptx.program.polling import NO_POLLS, Polls
 from wmma_emu.ptx.program.written import Written
 from wmma_emu.ptx.threads import Threads
 
@@ -47,15 +48,15 @@ class LaunchRaces:
     order : Order
     watched : frozenset of int
         Indices of ranges; all, if None.
-    polling : frozenset of int
-        Instructions, by `id`, that are loads in loops which wait for their value.
+    polls : Polls
+        Accesses in loops that wait for their value.
     """
 
     def __init__(
         self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None,
-        polling: frozenset[int] = frozenset(),
+        polls: Polls = NO_POLLS,
     ) -> None:  # fmt: skip
-        self._heap, self._order, self.polling = heap, order, polling
+        self._heap, self._order, self.polls = heap, order, polls
         ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
         self.watched = frozenset(ranges) if watched is None else watched
         self._regions: dict[int, tuple[Region, Sides]] = {}

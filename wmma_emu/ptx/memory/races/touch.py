@@ -15,8 +15,8 @@ WEAK, VOLATILE, BLOCK, SYSTEM = 0, 1, 2, 3
 """How strong an access is; a larger number is in conflict with fewer others.
 
 Weak accesses are in conflict with everything. Those of strength BLOCK (scope .cta or .cluster) and SYSTEM (.gpu, .sys)
-are in conflict with weak ones and, beyond the scope of either, with each other. VOLATILE ones, of shared memory, are in
-conflict with each other too, but not with the other strong ones.
+are in conflict with weak ones and, beyond the scope of either, with each other. VOLATILE ones are in conflict
+with each other too, but not with the other strong ones.
 """
 
 _STRONG = ("relaxed", "acquire", "release", "acq_rel", "seq_cst", "mmio")
@@ -72,21 +72,24 @@ class Touch(NamedTuple):
     strength: int = WEAK
 
 
-def strength_of(ordering: str, scope: str, space: str, *, polls: bool = False) -> int:
-    """Tell how strong an access is, from its ordering, its scope, and the space that it goes to.
+def strength_of(ordering: str, scope: str, *, mnemonic: str = "ld", polls: bool = False, flags: bool = True) -> int:
+    """Tell how strong an access is, from its ordering and its scope.
 
-    ``volatile`` orders nothing. In shared memory it does not make two accesses of a word right either, as
-    compute-sanitizer has it, unless a loop around the load waits for its value.
+    ``volatile`` orders nothing, and does not make two accesses of a word right either, as compute-sanitizer has it for
+    shared memory, and the suite ScoR for global memory: but for a load that ``polls``, and for the stores that it waits
+    for. Where nothing in a program polls (``flags``), a volatile store is as weak as any.
 
     Examples
     --------
-    >>> strength_of("weak", "", "global"), strength_of("relaxed", "cta", "global"), strength_of("acquire", "", "global")
+    >>> strength_of("weak", ""), strength_of("relaxed", "cta"), strength_of("acquire", "")
     (0, 2, 3)
-    >>> strength_of("volatile", "", "shared"), strength_of("volatile", "", "shared", polls=True)
+    >>> strength_of("volatile", ""), strength_of("volatile", "", polls=True)
     (1, 3)
+    >>> strength_of("volatile", "", mnemonic="st"), strength_of("volatile", "", mnemonic="st", flags=False)
+    (1, 0)
     """
     if ordering == "volatile":
-        return VOLATILE if space == "shared" and not polls else SYSTEM
+        return SYSTEM if polls else WEAK if mnemonic == "st" and not flags else VOLATILE
     if ordering not in _STRONG:
         return WEAK
     return BLOCK if scope in ("cta", "cluster") else SYSTEM
