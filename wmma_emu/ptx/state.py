@@ -15,6 +15,7 @@ from wmma_emu.ptx.definedness.registers import UndefinedRegisters
 from wmma_emu.ptx.definedness.undefined import Undefined, all_bits, cast, stacked
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
+from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
@@ -63,7 +64,7 @@ class State:
     memory : Memory
         Global, constant, shared, local memory and parameters.
     findings : Findings
-    order : numpy.random.Generator, or None
+    order : Order, or None
         Draws the order in which threads are served that meet at one address; None is the order of their numbers.
     checks : frozenset of str
         What is looked for: names of `CHECKS`.
@@ -95,7 +96,7 @@ class State:
         causality: CausalityOrder,
         memory: "Memory",
         findings: Findings,
-        order: np.random.Generator | None = None,
+        order: Order | None = None,
         checks: frozenset[str] = frozenset(CHECKS),
         fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
     ) -> None:

@@ -4,18 +4,21 @@
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmma_emu.errors import (
     KernelFindingsError,
     KernelFindingsWarning,
+    LaunchLimitError,
     UnsupportedInstructionError,
     shorten,
 )
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.launches import Dim3, dim3
-from wmma_emu.ptx.findings import Finding, Findings
+from wmma_emu.ptx.findings import KINDS, Finding, Findings
 from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, read_arguments, require_aligned
 from wmma_emu.ptx.launch.calls import errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.legality import require_legal
@@ -34,6 +37,7 @@ from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.machine.run import run
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.orders import BACKWARDS
 from wmma_emu.ptx.program.contraction import Contracted
 from wmma_emu.ptx.program.folding import fold
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
@@ -45,6 +49,9 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.launch.module import Module
 
 __all__ = ["Given", "Kernel", "Launch"]
+
+_PATIENCE = 4
+"""How many times the steps of a launch it may take with its threads in another order."""
 
 
 class Given(NamedTuple):
@@ -225,12 +232,33 @@ class Launch:
             findings += [x for x in more if (x.kind, x.line) not in known]
             if not self._has_errors(findings, chosen):
                 require_same_results(kernel.called, first, other, seed)
+        if self._may_take_turns(first, chosen) and not self._has_errors(findings, chosen):
+            findings += self._races_backwards(values, copy.deepcopy(unchanged), chosen, first.counts.steps)
         report = self._report(first.counts._replace(completed=completed), findings, given.assumed, chosen)
         if report.errors and chosen.findings == "raise":
             raise KernelFindingsError(summary_of(report), report)
         with uninterrupted():
             first.heap.copy_back()
         return report
+
+    def _may_take_turns(self, run: Run, chosen: LaunchOptions) -> bool:
+        """Whether who takes a lock first may decide which races are seen: threads that take it later know the others.
+
+        Such a launch is run once more with the last thread first, if all its blocks run side by side.
+        """
+        is_whole = run.counts.completed and run.counts.blocks_at_once >= prod(self.grid)
+        return bool(self.kernel.compiled.polls.takings) and "races" in chosen.checks and is_whole
+
+    def _races_backwards(
+        self, values: Sequence[Argument], variables: Any, chosen: LaunchOptions, steps: int
+    ) -> list[Finding]:  # fmt: skip
+        """Run with the last thread first, and give the races; what does not end soon has none."""
+        options = replace(chosen, max_steps=min(chosen.max_steps, _PATIENCE * steps))
+        try:
+            _, found = self._run(values, variables, options, BACKWARDS)
+        except LaunchLimitError:
+            return []
+        return [x for x in found if KINDS[x.kind].check == "races" and x.severity == "error"]
 
     def _run(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None

@@ -11,6 +11,7 @@ from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.limits import Deadline, Exceeded
 from wmma_emu.ptx.machine.positions import AT_WARP, Positions
 from wmma_emu.ptx.machine.whereabouts import whereabouts
+from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
@@ -31,9 +32,9 @@ class Execution:
         What the threads have executed, each by itself.
     """
 
-    def __init__(self, compiled: Compiled, state: State, deadline: Deadline, rng: np.random.Generator | None) -> None:
+    def __init__(self, compiled: Compiled, state: State, deadline: Deadline, order: Order | None) -> None:
         self.compiled, self.program, self.state = compiled, compiled.program, state
-        self.positions = Positions(state, compiled.spinning, rng)
+        self.positions = Positions(state, compiled.spinning, order)
         self.barriers = Barriers(state, self.positions)
         self.completed = True
         self.instructions = 0

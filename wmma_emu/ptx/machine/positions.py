@@ -8,6 +8,7 @@ waits for another one in a loop would keep the lowest place for ever: after a wh
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
@@ -39,8 +40,10 @@ class Positions:
         Whether a thread may go on, otherwise.
     """
 
-    def __init__(self, state: State, spinning: frozenset[int], rng: np.random.Generator | None = None) -> None:
-        self._state, self._spinning, self._rng = state, spinning, rng
+    def __init__(self, state: State, spinning: frozenset[int], order: Order | None = None) -> None:
+        self._state, self._spinning = state, spinning
+        self._rng = order if isinstance(order, np.random.Generator) else None
+        self._highest_first = order is not None and self._rng is None
         self.together: int | None = 0
         self.at = np.zeros(state.shape, np.int32)
         self.status = np.zeros(state.shape, np.int8)
@@ -69,6 +72,8 @@ class Positions:
         place = int(places.min())
         if place == _NOWHERE:
             return None
+        if self._highest_first:
+            place = int(places[places != _NOWHERE].max())
         place = self._give_turns(places, place)
         active = state.live & (self.at == place) & (self.status != AT_BARRIER)
         if self._drawn is not None:

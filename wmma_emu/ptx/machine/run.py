@@ -19,6 +19,7 @@ from wmma_emu.ptx.machine.printing import Printed
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.launch import LaunchRaces, UnwatchedWriteError, ranges_written
+from wmma_emu.ptx.orders import Order, order_of
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.threads import Dim3, Threads
@@ -62,7 +63,7 @@ def run(
         Where findings are added.
     limits : Limits
     schedule : int, optional
-        Seed of another order of warps, of blocks, and of threads that meet at one address.
+        Seed of another order of warps, of blocks, and of threads that meet at one address; or `BACKWARDS`.
     checks : frozenset of str
         What is looked for: names of `CHECKS`. ``findings`` are to be of the same.
     fill : str or int
@@ -97,7 +98,7 @@ def _run_once(
     """Execute a kernel from the beginning; ``more`` are ranges of the heap that it writes, beyond what it seems to."""
     program = compiled.program
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
-    rng = None if schedule is None else np.random.default_rng(schedule)
+    order = order_of(schedule)
     warps = -(-prod(block) // LANES)
     causality = order_of_launch(prod(grid), warps, program.instructions, is_asked="races" in checks)
     unwritten = Fill(fill)
@@ -107,15 +108,15 @@ def _run_once(
     if "races" in checks:
         watched = ranges_written(heap, parameters, compiled.written) | more
         races = LaunchRaces(heap, causality, watched, compiled.polls)
-    for blocks in _chunks(prod(grid), size, rng):
+    for blocks in _chunks(prod(grid), size, order):
         threads = Threads(grid, block, blocks)
         causality.begin(blocks)
         memory = Memory(
             program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races, unwritten
         )
-        state = State(program, binding.arch, threads, causality, memory, findings, rng, checks, unwritten)
+        state = State(program, binding.arch, threads, causality, memory, findings, order, checks, unwritten)
         state.output, state.look = printed, deadline.look
-        execution = Execution(compiled, state, deadline, rng)
+        execution = Execution(compiled, state, deadline, order)
         with np.errstate(all="ignore"):
             execution.run()
             if races is not None:
@@ -130,12 +131,12 @@ def _run_once(
     )  # fmt: skip
 
 
-def _chunks(count: int, size: int, rng: np.random.Generator | None) -> Iterator[NDArray[np.int64]]:
+def _chunks(count: int, size: int, order: Order | None) -> Iterator[NDArray[np.int64]]:
     """Give the blocks of a grid some at a time, in their order, or in one that is drawn."""
     chunks = -(-count // size)
-    for i in range(chunks) if rng is None else map(int, rng.permutation(chunks)):
+    for i in range(chunks) if order is None else map(int, order.permutation(chunks)):
         blocks = np.arange(i * size, min(count, (i + 1) * size), dtype=np.int64)
-        yield blocks if rng is None else rng.permutation(blocks)
+        yield blocks if order is None else order.permutation(blocks)
 
 
 def blocks_at_once(

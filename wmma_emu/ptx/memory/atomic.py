@@ -12,6 +12,7 @@ from wmma_emu.ptx.memory.masks import fit, narrowest
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.serving import Operation, serve
+from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
@@ -20,7 +21,7 @@ __all__ = ["atomic"]
 
 def atomic(
     memory: Memory, instruction: Instruction, space: str, addresses: Array, values: tuple[Array, ...], active: Active,
-    look_up: Callable[[str], Operation], alignment: int, order: np.random.Generator | None,
+    look_up: Callable[[str], Operation], alignment: int, order: Order | None,
     ordering: str,
 ) -> tuple[Array, Undefined | None]:  # fmt: skip
     """Serve the active threads one after another; return what each finds, and where that is what nobody had computed.
@@ -36,7 +37,7 @@ def atomic(
         From the space, "global" or "shared", to the operation.
     alignment : int
         What the address has to be a multiple of.
-    order : Generator, or None
+    order : Order, or None
         Draws the order of the threads; None is that of blocks, warps and lanes.
     ordering : str
         "relaxed", or what synchronises: "acquire", "release", "acq_rel".
@@ -61,7 +62,7 @@ def atomic(
 
 def _within(
     memory: Memory, instruction: Instruction, space: str, addresses: Array, values: tuple[Array, ...], active: Active,
-    look_up: Callable[[str], Operation], alignment: int, order: np.random.Generator | None,
+    look_up: Callable[[str], Operation], alignment: int, order: Order | None,
     ordering: str,
 ) -> tuple[Array, Undefined | None]:  # fmt: skip
     if space not in ("global", "shared"):
