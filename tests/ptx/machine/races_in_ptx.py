@@ -171,6 +171,21 @@ PAIRS = [
     Pair("a lock that is given back without a fence", LOCK.replace("{}", "membar.gl;", 1), "", "membar.gl;", grid=3),
     Pair("a lock that is taken without a fence", LOCK.replace("{}", "FIRST", 1).replace("{}", "membar.gl;")
          .replace("FIRST", "{}"), "", "membar.gl;", grid=3),
+    Pair("a word of a lock that is written once more behind it", LOCK.replace("{}", "membar.gl;")
+         .replace("add.u32 %r6, %r6, 1;\n    st.global.u32 [%rd1], %r6;", "st.global.u32 [%rd6+128], %r6;")
+         .replace("AGAIN: ", "mul.wide.u32 %rd6, %r1, 4;\nadd.s64 %rd6, %rd6, %rd1;\nAGAIN: ")
+         .replace("ret;", "{}\nret;").replace("@%p1 {}\n", "@%p1 "),
+         "@!%p2 st.global.u32 [%rd1], 1;", "@!%p2 st.global.u32 [%rd1+4], 1;", grid=2),
+    Pair("a volatile store beside an atomic operation", FIRST + "@%p1 ret;\n@%p2 bra OTHER;\n"
+         "atom.global.exch.b32 %r5, [%rd1], 1;\nret;\nOTHER: {}\nret;",
+         "st.volatile.global.u32 [%rd1], 2;", "atom.global.exch.b32 %r5, [%rd1], 2;", grid=2),
+    Pair("volatile stores of two blocks", FIRST + "@%p1 ret;\n{}\nret;",
+         "st.volatile.global.u32 [%rd1], %r1;", "atom.global.exch.b32 %r5, [%rd1], %r1;", grid=2),
+    Pair("a flag that is polled by an atomic operation",
+         FIRST + "@%p1 ret;\n@%p2 bra OTHER;\nst.global.u32 [%rd1], 1;\n"
+         "{}\natom.global.exch.b32 %r5, [%rd1+64], 1;\nret;\nOTHER: atom.global.exch.b32 %r5, [%rd1+64], 0;\n"
+         "setp.eq.u32 %p3, %r5, 0;\n@%p3 bra OTHER;\nld.global.u32 %r6, [%rd1];\nst.global.u32 [%rd1+128], %r6;\nret;",
+         "", "membar.gl;", grid=2),
     Pair("the last block without a fence", LAST_BLOCK, "", "membar.gl;", grid=4),
     Pair("a grid barrier without a fence", GRID_BARRIER, "", "fence.acq_rel.gpu;", grid=2),
     # Shared memory.

@@ -179,10 +179,15 @@ class Spaces:
         return touch._replace(stamps=stamps, times=times, strength=strength)
 
     def ordering_of(self, instruction: Instruction) -> Ordering:
-        """Say what a strong access orders. What polls acquires: its loop ends because of what it has read."""
+        """Say what a strong access orders.
+
+        An atomic operation that polls, and does not say ``.relaxed``, acquires: its loop ends because of what it has
+        read. That is lenient: CUDA's own atomic functions are relaxed, and code of their time has no fence behind them.
+        """
         found = ordering_of(instruction.mnemonic, instruction.modifiers)
-        polls = self.races is not None and id(instruction) in self.races.polls.waits
-        return found._replace(acquires=True) if polls else found
+        if self.races is None or instruction.mnemonic != "atom" or "relaxed" in instruction.modifiers:
+            return found
+        return found._replace(acquires=True) if id(instruction) in self.races.polls.waits else found
 
     def note_load(self, reached: Reached, active: Active, *, writes_too: bool = False) -> Undefined | None:
         """Check that what is read is not on its way, and is in no race; return which bits of it nobody wrote.
