@@ -111,7 +111,8 @@ def test_a_kernel_with_the_right_result_passes(tmp_path, capsys):
 
 
 def test_a_kernel_with_a_wrong_element_fails(tmp_path, capsys):
-    (tmp_path / "tiled_copy.ptx").write_text(HEAD + COPY.replace("WRONG", "@!%p1 add.u32 %r4, %r4, 1;"))
+    first = "setp.eq.u32 %p1, %r3, 0; @%p1 add.u32 %r4, %r4, 1;"
+    (tmp_path / "tiled_copy.ptx").write_text(HEAD + COPY.replace("WRONG", first))
     assert main(["--cutlass", "nowhere", "--only", "tiled_copy ", "--keep", str(tmp_path)]) == 1
     assert "| wrong in 4096 elements |" in capsys.readouterr().out
 

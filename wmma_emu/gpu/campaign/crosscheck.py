@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import FragmentMismatchError, printable, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.gpu.campaign.backends import Backend, GpuBackend
 from wmma_emu.gpu.campaign.groups import What, bound_instructions
@@ -169,4 +169,4 @@ def _resume(state: str | Path | None) -> str:
     """How to go on with a campaign whose cluster has lost its workers."""
     if state is None:
         return "Nothing of this campaign is kept: with state=FILE the same call would go on from there"
-    return f"What is counted is in {shorten(str(state), str)}, and the same call goes on from there"
+    return f"What is counted is in {printable(str(state))}, and the same call goes on from there"
