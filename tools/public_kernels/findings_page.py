@@ -29,7 +29,8 @@ they do no harm; **false** ones would be faults of the checks.
 that are true, {false} with false ones, {refused} that were refused or stopped.
 
 Each was launched again with other bytes in shared memory, local memory and registers that nobody had written
-(`fill="ones"`, and bytes drawn from a seed): {compared} comparisons; {differ} differ where no error is reported.
+(`fill="ones"`, and bytes drawn from a seed): {compared} comparisons; {differ} differ where
+no unwritten value is reported.
 
 | repository | revision | file | kernel | launch | findings | judged |
 |---|---|---|---|---|---|---|
@@ -80,7 +81,7 @@ def _kinds(row: Row, severity: str) -> list[str]:
 
 def _verdict(judged: Mapping[str, Any], row: Row, kind: str) -> str:
     """What was judged of a kind in a bundle: under its name, or that of a family of bundles with a star."""
-    given = judged.get(row["bundle"]) or next(
+    given: Any = judged.get(row["bundle"]) or next(
         (x for name, x in judged.items() if name.endswith("*") and row["bundle"].startswith(name[:-1])), {}
     )
     return str(given if isinstance(given, str) else given.get(kind, ""))
@@ -103,7 +104,7 @@ def _page(rows: list[Row], judged: Mapping[str, Any]) -> str:
         launches=len(rows), kernels=len({(x["source"]["repository"], x["kernel"]) for x in rows}),
         repositories=len({x["source"]["repository"] for x in rows}), clean=ran - len(wrong),
         true=len(wrong) - len(false), false=len(false), refused=len(refused), compared=ran * len(FILLS),
-        differ=sum(len(x["differ"]) for x in rows if x not in wrong),
+        differ=sum(len(x["differ"]) for x in rows if not any("uninitialised" in y["kind"] for y in x["findings"])),
     )  # fmt: skip
     lines = [_line(x, judged) for x in sorted(rows, key=lambda x: (x["source"]["repository"].lower(), x["bundle"]))]
     return head + "\n".join(lines) + "\n"
