@@ -59,7 +59,7 @@ KINDS = {
         "a GPU stops the kernel, or an array changes that was said to be an input", "memory",
     ),
     "race": Kind(
-        "threads access the same bytes, one of them writes, and nothing orders the two", "error",
+        "threads of different warps access the same bytes, one of them writes, and nothing orders the two", "error",
         "which of them comes first is left open, and the result with it", "races",
     ),
     "race within a warp": Kind(
@@ -68,9 +68,9 @@ KINDS = {
         "racecheck calls it a warning", "races",
     ),
     "lanes store to one place": Kind(
-        "lanes of one warp store different bytes to one place of global memory in one instruction", "warning",
+        "lanes of one warp store different bytes to one place in one instruction", "warning",
         "PTX leaves open which of them stays; an NVIDIA H200 keeps the one of the lowest lane of the last 128 bytes, "
-        "always (2026-11-23); in shared memory it is a race, as for compute-sanitizer's racecheck", "races",
+        "always (2026-11-23)", "races",
     ),
     "race of equal bytes": Kind(
         "threads store the same bytes to the same place, and nothing orders the stores", "note",

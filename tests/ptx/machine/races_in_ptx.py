@@ -135,7 +135,7 @@ PAIRS = [
     Pair("lanes without __syncwarp", exchange("{}", partner="124"), "", "bar.warp.sync 0xffffffff;",
          "race within a warp", block=32),
     Pair("lanes that store different values to one word",
-         MINE + "{}\nst.shared.u32 [%r10], %r0;\nret;", "", "mov.u32 %r0, 7;", block=32),
+         MINE + "{}\nst.shared.u32 [%r10], %r0;\nret;", "", "mov.u32 %r0, 7;", "lanes store to one place", block=32),
     Pair("warps that store to one word", MINE + "{}\nst.shared.u32 [%r10], %r5;\nret;", "shr.u32 %r5, %r0, 5;",
          "setp.gt.u32 %p1, %r0, 31;\n@%p1 ret;\nmov.u32 %r5, 7;"),
     Pair("the same value, noted", MINE + "{}\nst.shared.u32 [%r10], %r5;\nret;", "mov.u32 %r5, 7;",

@@ -164,7 +164,7 @@ class EveryPair:
                 if not in_conflict(strength, strength, thread // size_of_block == other // size_of_block):
                     continue
                 if thread // LANES == other // LANES:
-                    found[RACE if self.is_of_block else LANES_AT_ONCE].update((thread, other) if value != given else ())
+                    found[LANES_AT_ONCE].update((thread, other) if value != given else ())
                 else:
                     found[RACE if stays != other_stays or strength >= BLOCK else EQUAL].update((thread, other))
 

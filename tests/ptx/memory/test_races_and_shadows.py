@@ -131,7 +131,7 @@ def test_lanes_of_a_warp_race_if_they_write_different_values_to_one_place():
     meet_lanes(chunk)
     chunk.store("shared", one(64), np.arange(32, dtype=np.uint32).reshape(1, 1, 1, 32), line=7)
     assert chunk.load("shared", one(64))[0].item() == 0
-    assert [(f.kind, f.line, f.count) for f in chunk.found[:1]] == [("race", 7, 32)]
+    assert [(f.kind, f.line, f.count) for f in chunk.found[:1]] == [("lanes store to one place", 7, 32)]
 
 
 def test_what_another_lane_wrote_needs_a_syncwarp():

@@ -102,7 +102,7 @@ extern "C" __global__ void slot_of_all_lanes(const int* in, int* out)
 {
     __shared__ int slot;
     if (in[threadIdx.x] > 3)
-        slot = BUG(in[threadIdx.x], 4); // <- race
+        slot = BUG(in[threadIdx.x], 4); // <- lanes store to one place
     __syncwarp();
     out[threadIdx.x] = slot;
 }
@@ -129,8 +129,8 @@ extern "C" __global__ void bytes_through_words(const int* in, int* out)
 #ifdef FIXED
     ((unsigned char*)words)[threadIdx.x] = in[threadIdx.x];
 #else
-    unsigned shift = threadIdx.x % 4 * 8, word = words[threadIdx.x / 4]; // <- race
-    words[threadIdx.x / 4] = word & ~(255u << shift) | in[threadIdx.x] << shift; // <- race
+    unsigned shift = threadIdx.x % 4 * 8, word = words[threadIdx.x / 4]; // <- race within a warp
+    words[threadIdx.x / 4] = word & ~(255u << shift) | in[threadIdx.x] << shift; // <- race within a warp
 #endif
     __syncwarp();
     if (threadIdx.x < 8)

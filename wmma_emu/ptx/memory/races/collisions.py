@@ -38,9 +38,7 @@ class Collisions:
         self._who = self.threads[again]
         self._slots = self.places[again]
 
-    def kinds(
-        self, given: Array | None, threads_of_block: int, *, is_shared: bool
-    ) -> Iterator[tuple[str, _Mask]]:  # fmt: skip
+    def kinds(self, given: Array | None, threads_of_block: int) -> Iterator[tuple[str, _Mask]]:
         """Give each kind of finding, with the threads; ``given`` are the bytes of each granule, None if unknown."""
         raced = self._differ(self._who)
         if self.touch.strength >= BLOCK:
@@ -54,10 +52,8 @@ class Collisions:
         else:
             far = several & self._differ(left_by_warps(self.touch, given, self.places)[self.again])
             near = raced & self._differ_in_warps(np.broadcast_to(given, self.again.shape)[self.again])
-        # In shared memory compute-sanitizer's racecheck calls both errors.
-        yield RACE, self._mask(far | near if is_shared else far)
-        if not is_shared:
-            yield LANES_AT_ONCE, self._mask(near & ~far)
+        yield RACE, self._mask(far)
+        yield LANES_AT_ONCE, self._mask(near & ~far)
         yield EQUAL, self._mask(several & ~far & ~near)
 
     def others(self, at: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -114,3 +110,5 @@ def in_granules(values: Array, size: int, shape: tuple[int, ...]) -> Array:
     """Give the bytes of a store, (elements, ...), as numbers of the granules: (granules, *shape)."""
     full = np.ascontiguousarray(np.moveaxis(wide(values, (len(values), *shape)), 0, -1))
     return np.moveaxis(full.view(f"u{size}"), -1, 0)
+
+

@@ -221,6 +221,6 @@ class Region:
         def other(at: tuple[int, ...]) -> list[int]:
             return [int(stamps[x]) for x in found.others(at)]
 
-        for kind, bad in found.kinds(given, self.order.now.shape[1] * 32, is_shared=self._is_of_block):
+        for kind, bad in found.kinds(given, self.order.now.shape[1] * 32):
             if bad.any():
                 self.report(Race(kind, touch, bad, "writes", True, other), active)
