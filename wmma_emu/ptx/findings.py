@@ -69,8 +69,9 @@ KINDS = {
     ),
     "lanes store to one place": Kind(
         "lanes of one warp store different bytes to one place in one instruction", "warning",
-        "PTX leaves open which of them stays; an NVIDIA H200 keeps the one of the lowest lane of the last 128 bytes, "
-        "always (2026-11-23)", "races",
+        "PTX leaves open which of them stays; compilers let all lanes that hold copies of a sum store it, differently "
+        "rounded, and an NVIDIA H200 keeps the one of the lowest lane of the last 128 bytes (2026-11-23); "
+        "compute-sanitizer's racecheck calls it an error in shared memory", "races",
     ),
     "race of equal bytes": Kind(
         "threads store the same bytes to the same place, and nothing orders the stores", "note",
