@@ -45,9 +45,11 @@ def main(argv: list[str] | None = None) -> int:
     found.add_argument("--verdicts", type=Path, required=True, help="JSON: a bundle, a kind, and how it was judged")
     found.add_argument("--out", type=Path, required=True)
     found.add_argument("--seconds", type=float, default=120, help="for one launch (default: %(default)s)")
+    found.add_argument("--emulator", default="not said", help="the revision that made the results, and when")
     given = parser.parse_args(argv)
     if given.action == "findings":
-        return write_findings_page(given.bundles, given.results, given.verdicts, given.out, given.seconds)
+        where = given.bundles, given.results, given.verdicts, given.out
+        return write_findings_page(*where, given.seconds, given.emulator)
     if given.action == "page":
         return write_page(given.bundles, given.recorded, given.out, given.notes, given.gpu)
     return max([_make(x, given.checkouts, given.out) for x in _cases(given.tables) if given.only in x.name], default=1)

@@ -18,6 +18,8 @@ FILLS = ("ones", 1)
 
 Row = dict[str, Any]
 
+_DIGITS = 40
+
 _HEAD = """# Findings in kernels of public repositories
 
 What a launch with every check says of kernels that nobody of this project wrote, compiled as their authors do and
@@ -32,12 +34,16 @@ Each was launched again with other bytes in shared memory, local memory and regi
 (`fill="ones"`, and bytes drawn from a seed): {compared} comparisons; {differ} differ where
 no unwritten value is reported.
 
+Emulator: {emulator}.
+
 | repository | revision | file | kernel | launch | findings | judged |
 |---|---|---|---|---|---|---|
 """
 
 
-def write_findings_page(bundles: Path, results: Path, verdicts: Path, out: Path, seconds: float) -> int:
+def write_findings_page(
+    bundles: Path, results: Path, verdicts: Path, out: Path, seconds: float, emulator: str = "not said"
+) -> int:
     """Launch what ``results`` does not hold yet, write the page, and print what nobody has judged: 1 if there is."""
     rows = [json.loads(x) for x in results.read_text().splitlines()] if results.exists() else []
     known = {x["bundle"] for x in rows}
@@ -49,7 +55,7 @@ def write_findings_page(bundles: Path, results: Path, verdicts: Path, out: Path,
                 file.write(json.dumps(rows[-1]) + "\n")
             print(f"{name}: {_findings(rows[-1])}", flush=True)
     judged = json.loads(verdicts.read_text())
-    out.write_text(_page(rows, judged), encoding="utf-8")
+    out.write_text(_page(rows, judged, emulator), encoding="utf-8")
     missing = [f"{x['bundle']}: {y}" for x in rows for y in _kinds(x, "error") if not _verdict(judged, x, y)]
     print("\n".join(f"not judged: {x}" for x in missing) or "every error is judged")
     return int(bool(missing))
@@ -95,26 +101,36 @@ def _findings(row: Row) -> str:
     return ", ".join(f"{severity}: {kind} ({n})" for (severity, kind), n in sorted(counts.items())) or "none"
 
 
-def _page(rows: list[Row], judged: Mapping[str, Any]) -> str:
+def _page(rows: list[Row], judged: Mapping[str, Any], emulator: str) -> str:
     wrong = [x for x in rows if _kinds(x, "error")]
     false = [x for x in wrong if any(_verdict(judged, x, y).startswith("false") for y in _kinds(x, "error"))]
     refused = [x for x in rows if "refused" in x]
     ran = len(rows) - len(refused)
     head = _HEAD.format(
-        launches=len(rows), kernels=len({(x["source"]["repository"], x["kernel"]) for x in rows}),
-        repositories=len({x["source"]["repository"] for x in rows}), clean=ran - len(wrong),
+        emulator=emulator, launches=len(rows), kernels=len({(_repository(x), x["kernel"]) for x in rows}),
+        repositories=len({_repository(x) for x in rows}), clean=ran - len(wrong),
         true=len(wrong) - len(false), false=len(false), refused=len(refused), compared=ran * len(FILLS),
         differ=sum(len(x["differ"]) for x in rows if not any("uninitialised" in y["kind"] for y in x["findings"])),
     )  # fmt: skip
-    lines = [_line(x, judged) for x in sorted(rows, key=lambda x: (x["source"]["repository"].lower(), x["bundle"]))]
+    lines = [_line(x, judged) for x in sorted(rows, key=lambda x: (_repository(x).lower(), x["bundle"]))]
     return head + "\n".join(lines) + "\n"
+
+
+def _repository(row: Row) -> str:
+    return str(row["source"]["repository"]).removeprefix("https://github.com/")
+
+
+def _revision(row: Row) -> str:
+    """Say a revision of git by ten digits, and that of a package as it is."""
+    given = str(row["source"]["revision"])
+    return given[:10] if len(given) == _DIGITS else given
 
 
 def _line(row: Row, judged: Mapping[str, Any]) -> str:
     source = row["source"]
     said = [_verdict(judged, row, y) for y in dict.fromkeys(x["kind"] for x in row["findings"])]
     cells = [
-        source["repository"].removeprefix("https://github.com/"), f"`{str(source['revision'])[:10]}`",
+        _repository(row), f"`{_revision(row)}`",
         f"`{source['file']}`", f"`{source.get('kernel', row['kernel'])[:60]}`", row["bundle"], _findings(row),
         " ".join(dict.fromkeys(x for x in said if x)),
     ]  # fmt: skip
