@@ -151,6 +151,7 @@ def test_a_lane_that_waits_for_another_one_of_its_warp_lets_it_go_on():
     L: atom.global.cas.b32 %r2, [%rd2], 0, 1;
     setp.ne.u32 %p1, %r2, 0;
     @%p1 bra L;
+    membar.gl;
     ld.volatile.global.u32 %r3, [%rd3];
     add.u32 %r3, %r3, 1;
     st.volatile.global.u32 [%rd3], %r3;
