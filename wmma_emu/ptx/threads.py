@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.program.grid_workspace import workspace_registers
 
 __all__ = ["Active", "Array", "Dim3", "Threads", "Warps"]
 
@@ -33,6 +34,8 @@ class Threads:
         Sizes of the launch.
     blocks : int array, shape (G,)
         Linear indices (x fastest) of the blocks that run together.
+    workspace : int
+        Address of the grid's workspace; 0 where the launch has none.
 
     Attributes
     ----------
@@ -47,8 +50,8 @@ class Threads:
     ((4, 2, 32), array([0, 2], dtype=uint32), array([0, 1, 0, 1], dtype=uint32))
     """
 
-    def __init__(self, grid: Dim3, block: Dim3, blocks: NDArray[np.int64]) -> None:
-        self.grid, self.block, self.blocks = grid, block, blocks
+    def __init__(self, grid: Dim3, block: Dim3, blocks: NDArray[np.int64], workspace: int = 0) -> None:
+        self.grid, self.block, self.blocks, self.workspace = grid, block, blocks, workspace
         self.count = prod(block)
         self.num_warps = -(-self.count // LANES)
         self.shape = len(blocks), self.num_warps, LANES
@@ -97,6 +100,7 @@ class Threads:
             "cluster_ctarank": _uniform(0),
             "cluster_nctarank": _uniform(1),
             "is_explicit_cluster": np.zeros((1, 1, 1), np.bool_),
+            **{name: _uniform(x) for name, x in workspace_registers(self.workspace).items()},
         }
 
     def name_block(self, g: int) -> Dim3:

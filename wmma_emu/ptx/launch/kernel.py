@@ -9,6 +9,8 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from wmma_emu.errors import (
     KernelFindingsError,
     KernelFindingsWarning,
@@ -40,6 +42,7 @@ from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.orders import BACKWARDS
 from wmma_emu.ptx.program.contraction import Contracted
 from wmma_emu.ptx.program.folding import fold
+from wmma_emu.ptx.program.grid_workspace import WORKSPACE_BYTES
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.steps.legal_operands import is_legal
@@ -275,6 +278,8 @@ class Launch:
             return places[label]
 
         parameters = pack_parameters(kernel.program, values, place)
+        if kernel.compiled.is_cooperative:
+            heap.workspace = heap.map(np.zeros(WORKSPACE_BYTES, np.uint8), "the grid's workspace")
         require_aligned(values, places)
         kernel.check_arguments(values, places)
         checks = frozenset(options.checks)

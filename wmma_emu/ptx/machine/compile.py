@@ -15,6 +15,7 @@ from wmma_emu.ptx.machine.older_target import Target
 from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
 from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
+from wmma_emu.ptx.program.grid_workspace import reads_grid_workspace
 from wmma_emu.ptx.program.polling import Polls, polls_of
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.program.written import Written, written_by
@@ -61,7 +62,8 @@ class Compiled:
 
     ``fragments`` are found by the place of their first instruction; ``synchronising`` are those of whole warps,
     ``spinning`` the places of fragments that look at what other threads may change, ``leaving`` of those
-    that only exit; ``written`` says what stores may reach, ``polls`` which accesses poll.
+    that only exit; ``written`` says what stores may reach, ``polls`` which accesses poll; ``is_cooperative``: blocks of
+    the grid wait for each other in its workspace.
     """
 
     program: KernelProgram
@@ -73,6 +75,7 @@ class Compiled:
     missing: tuple[Missing, ...]
     written: Written
     polls: Polls
+    is_cooperative: bool
 
 
 def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
@@ -133,7 +136,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
     leaving = tuple(x for x, y in fragments.items() if not y.body and _is_exit(program, x, first_function))
     return Compiled(
         program, fragments, synchronising, spinning, leaving, tuple(doubts), tuple(missing),
-        written_by(program), polls_of(program),
+        written_by(program), polls_of(program), reads_grid_workspace(program),
     )  # fmt: skip
 
 

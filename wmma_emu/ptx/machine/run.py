@@ -109,7 +109,7 @@ def _run_once(
         watched = ranges_written(heap, parameters, compiled.written) | more
         races = LaunchRaces(heap, causality, watched, compiled.polls)
     for blocks in _chunks(prod(grid), size, order):
-        threads = Threads(grid, block, blocks)
+        threads = Threads(grid, block, blocks, heap.workspace)
         causality.begin(blocks)
         memory = Memory(
             program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races, unwritten
@@ -159,4 +159,5 @@ def blocks_at_once(
             f"a block takes {one} bytes of memory here, and {max(left, 0)} of {limits.bytes} are left beside the "
             "arrays (max_bytes)"
         )
-    return int(max(1, min(prod(grid), _THREADS_AT_ONCE // (warps * 32), left // max(one, 1))))
+    at_once = prod(grid) if compiled.is_cooperative else _THREADS_AT_ONCE // (warps * 32)
+    return int(max(1, min(prod(grid), at_once, left // max(one, 1))))

@@ -92,6 +92,7 @@ class GlobalMemory:
         self._bytes = self.variables.end
         self.ranges: list[Range] = []
         self.origins = Origins()
+        self.workspace = 0
         self._unwritten: UnwrittenBits | None = None
         self.follows_writes = True
         self._views: dict[int, NDArray[Any]] = {}
