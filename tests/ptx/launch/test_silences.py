@@ -157,6 +157,13 @@ def test_what_is_no_list_of_silences_is_refused(given):
         launched(silence=given)
 
 
+@pytest.mark.parametrize("given", [("race", "kernel.cu:5", "x"), [("race", "kernel.cu:5", "x")]])
+def test_the_fields_of_a_silence_get_it_spelt_out(given):
+    with pytest.raises(UnsupportedInstructionError, match=r"write wmma_emu.ptx.Silence\('race', 'kernel.cu:5', 'x'\)"):
+        with we.ptx.silence(*given):
+            pass
+
+
 def test_silences_are_in_force_in_the_block_of_a_with_and_no_longer():
     with silence(Silence("race", SOURCE, REASON), Silence("race", "other.cu:16", REASON)) as silencing:
         assert launched().silenced
