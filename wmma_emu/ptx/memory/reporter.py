@@ -101,11 +101,13 @@ class Reporter:
         """Note a store to global memory of what nobody wrote; return what is still undefined when that is said.
 
         Elements without a single byte that is written, and those with a byte of which bits are missing, are errors.
-        Where whole bytes are missing, they may be the padding of a structure.
+        Where whole bytes are missing, they may be the padding of a structure; but not if the element that they were
+        loaded in has no byte that is written: then the others are what it was extended or shifted with.
         """
         lost = undefined.bits if used is None else np.where(used, undefined.bits, undefined.bits.dtype.type(0))
         parts = np.ascontiguousarray(lost)[..., None].view(np.uint8)
         is_partial = ((parts == 0) | (parts == 0xFF)).all(axis=-1) & (parts == 0).any(axis=-1) & (lost != 0)
+        is_partial &= ~self._heap.origins.is_whole(undefined.origin)
         wrong = (lost != 0) & ~is_partial
         what = "the value that is stored to global memory"
         self.undefined(instruction, undefined, wrong, what)
