@@ -301,6 +301,30 @@ def test_every_word_of_a_wide_store_is_released():
     assert knows(order, stamp)[1, 0, :2].tolist() == [True, False]
 
 
+def test_a_wide_load_finds_what_was_released_at_any_of_its_words():
+    order = order_of(blocks=2, warps=1)
+    stamp = order.stamps()[0, 0, 0]
+    order.stored("global", (np.array([0]), np.array([0]), np.array([0])), np.array([76]), 4, RELEASE)
+    order.loaded("global", (np.array([1]), np.array([0]), np.array([0])), np.array([64]), 16, ACQUIRE)
+    order.loaded("global", (np.array([1]), np.array([0]), np.array([1])), np.array([64]), 8, ACQUIRE)
+    assert knows(order, stamp)[1, 0, :2].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("mask", [0xFFFFFFFF, 0xFF])
+def test_a_lane_releases_what_others_of_its_warp_fenced_before_they_met(mask):
+    order = order_of(blocks=2, warps=1)
+    fence, relaxed = Ordering(True, True, True, True), Ordering(True, False, False, True)
+    stamp = order.stamps()[0, 0, 3]
+    order.fence(only(order, 0, 0, 3), fence)
+    live = np.ones((2, 1, 32), bool)
+    order.meet_lanes(live & (mask >> np.arange(32) & 1 == 1), np.full((1, 1, 1), mask, np.uint32), live)
+    for lane, position in ((5, 64), (9, 128)):
+        order.stored("global", (np.array([0]), np.array([0]), np.array([lane])), np.array([position]), 4, relaxed)
+    for lane, position in ((0, 64), (1, 128)):
+        order.loaded("global", (np.array([1]), np.array([0]), np.array([lane])), np.array([position]), 4, ACQUIRE)
+    assert knows(order, stamp)[1, 0, :2].tolist() == [True, mask == 0xFFFFFFFF]
+
+
 def test_the_last_of_several_stores_to_a_word_stays():
     order = order_of(blocks=1, warps=1)
     stamps = order.stamps()[0, 0]
