@@ -69,6 +69,9 @@ def test_a_store_to_an_array_that_seemed_to_be_read_only_is_watched_all_the_same
     report = launch(body.replace("{}", "0x20100", 1), *words, grid=2)
     assert {x.kind for x in report.findings} == {"race"}
     assert (words[1][0], words[0][0]) == (1, 3)
+    # The launch begins anew then: what was found until there is not found twice.
+    report = launch("ld.global.u32 %r6, [%rd2+1];\n" + body.replace("{}", "0x20100", 1), *words, grid=2)
+    assert {x.kind: x.count for x in report.findings}["misaligned"] == 64
 
 
 def test_what_one_warp_polls_is_no_race_in_shared_memory():
@@ -83,6 +86,12 @@ def test_what_one_warp_polls_is_no_race_in_shared_memory():
     @%p4 bra OTHER;
     ret;"""
     assert not launch(body, np.zeros(1, np.uint32), block=64, before=TILE).findings
+    beside = body.replace("@!%p1 st.volatile.shared.u32 [%r10], 1;", "@!%p1 st.volatile.shared.u32 [%r10+8], 1;\n"
+                          "@!%p1 st.volatile.shared.u32 [%r10], 1;").replace("bra OTHER;\n    ret", "bra AGAIN;\n    ret").replace("OTHER: ld", """
+    OTHER: ld.volatile.shared.u32 %r6, [%r10+8];
+    AGAIN: ld""")  # fmt: skip
+    found = launch(beside, np.zeros(1, np.uint32), block=64, before=TILE).findings
+    assert [x.kind for x in found] == ["race"]
     once = body.replace("@%p4 bra OTHER;", "")
     found = launch(once, np.zeros(1, np.uint32), block=64, before=TILE).findings
     assert [x.kind for x in found] == ["race"]
