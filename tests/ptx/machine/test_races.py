@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.ptx.machine.races_in_ptx import FIRST, MINE, PAIRS, TILE, WHO, Pair
-from tests.ptx.texts_of_kernels import launch
+from tests.ptx.texts_of_kernels import launch, numbers
 from wmma_emu.ptx.machine import run
 
 SEEDS = [None, 1, 2, 3]
@@ -96,3 +96,20 @@ def test_what_one_warp_polls_is_no_race_in_shared_memory():
     once = body.replace("@%p4 bra OTHER;", "")
     found = launch(once, np.zeros(1, np.uint32), block=64, before=TILE).findings
     assert [x.kind for x in found] == ["race"]
+
+
+@pytest.mark.parametrize("schedule", SEEDS)
+def test_a_plain_store_of_the_bytes_that_an_atomic_operation_wrote_is_a_race_all_the_same(schedule):
+    body = """mov.u32 %r10, tile;
+    setp.gt.u32 %p3, %r0, 31;
+    @%p3 bra OTHER;
+    atom.shared.exch.b32 %r5, [%r10], 5;
+    ret;
+    OTHER: st.shared.u32 [%r10], {};
+    ret;"""
+    for value in (5, 6):
+        found = launch(body.format(value), numbers(1), block=64, before=TILE, schedule=schedule).findings
+        assert [x.kind for x in found] == ["race"]
+    plain = body.replace("atom.shared.exch.b32 %r5, [%r10], 5;", "st.shared.u32 [%r10], 5;")
+    found = launch(plain.format(5), numbers(1), block=64, before=TILE, schedule=schedule).findings
+    assert [x.kind for x in found] == ["race of equal bytes"]

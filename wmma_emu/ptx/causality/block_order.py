@@ -103,9 +103,8 @@ class BlockOrder(Chunk):
         told = holdings.told_by(who)
         at = threads_in(alone)
         if len(at[0]):
-            pieces = self.knowledge.pieces(holdings.facts(at))
-            for g in np.unique(at[0]).tolist():
-                told[g] = self.knowledge.join_all((told[g], *pieces[at[0] == g].tolist()))
+            g, pieces = self.knowledge.of_groups(holdings.facts(at), at[0])
+            told[g] = self.knowledge.join(told[g], pieces)
         return told
 
     def complete(self, number: int, blocks: NDArray[np.int64], who: _Mask, live: _Mask) -> None:
