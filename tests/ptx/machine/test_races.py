@@ -74,6 +74,16 @@ def test_a_store_to_an_array_that_seemed_to_be_read_only_is_watched_all_the_same
     assert {x.kind: x.count for x in report.findings}["misaligned"] == 64
 
 
+def test_a_store_to_two_arrays_at_once_is_watched_in_the_one_that_seemed_to_be_read_only():
+    words = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
+    body = """mov.u32 %r20, 0x7f00;\nmov.u32 %r21, 0x20100;\nmov.b64 %rd5, {%r21, %r20};
+    mul.wide.u32 %rd6, %r1, 4;\nadd.s64 %rd6, %rd6, %rd1;\nsetp.eq.u32 %p1, %r0, 0;\nselp.b64 %rd7, %rd6, %rd5, %p1;
+    ld.global.u32 %r5, [%rd2];\nsetp.gt.u32 %p2, %r0, 1;\n@!%p2 st.global.u32 [%rd7], %r1;\nret;"""
+    report = launch(body, *words, grid=2)
+    assert {x.kind for x in report.findings} == {"race"}
+    assert (words[0][:2].tolist(), words[1][0]) == ([0, 1], 1)
+
+
 def test_what_one_warp_polls_is_no_race_in_shared_memory():
     body = FIRST + MINE + """@!%p1 st.shared.u32 [%r10], 0;
     bar.sync 0;
