@@ -12,6 +12,7 @@ from tests.ptx.planted.table import PLANTED
 from tests.ptx.texts_of_kernels import launch, numbers, text_of
 from wmma_emu.errors import BackendUnavailableError, KernelFindingsError, UnsupportedInstructionError
 from wmma_emu.ptx import Silence, silence
+from wmma_emu.ptx.program.program import SourceLine
 
 BUG = PLANTED["reversed"]
 TEXT = BUG.ptx(False)
@@ -190,3 +191,19 @@ def test_orders_are_compared_where_notes_are_all_that_is_found():
     with pytest.raises(we.errors.ScheduleDependenceError):
         launch(body, numbers(1), block=64, schedules=8)
     assert [x.severity for x in launch(body, numbers(1), block=64).findings] == ["note"]
+
+
+INLINED = SourceLine("/home/me/kernel.cu", 16, inlined_at=SourceLine("/home/me/main.cu", 40))
+
+
+@pytest.mark.parametrize(
+    ("place", "is_there"),
+    [
+        ("kernel.cu:16", True), ("me/kernel.cu:16", True), ("/home/me/kernel.cu:16", True), ("./kernel.cu:16", True),
+        ("main.cu:40", True), ("ernel.cu:16", False), ("you/kernel.cu:16", False), ("kernel.cu:40", False),
+        ("kernel.cu:1", False), ("main.cu:16", False), (7, True), (16, False),
+    ],
+)  # fmt: skip
+def test_a_line_of_a_source_is_that_of_a_file_by_its_last_parts_where_it_is_inlined_too(place, is_there):
+    assert Silence("race", place, REASON).is_at(7, INLINED) is is_there
+    assert not Silence("race", "kernel.cu:16", REASON).is_at(7, None)

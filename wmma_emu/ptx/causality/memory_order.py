@@ -113,7 +113,7 @@ class MemoryOrder(BlockOrder):
         super().arrive(number, who, live, relaxed=relaxed)
         if self._fences is not None:
             if self._told_fences is None:
-                self._told_fences = np.zeros((2, len(self.blocks), NUM_BARRIERS), np.int64)
+                self._told_fences = np.zeros((2, len(self.blocks), NUM_BARRIERS + 1), np.int64)
             mine = self._told_fences[..., number]
             self._told_fences[..., number] = self.knowledge.join(mine, self._fences.told(who))
 

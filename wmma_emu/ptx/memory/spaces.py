@@ -161,21 +161,21 @@ class Spaces:
             instruction, where.positions, addresses, total, units_of(total, alignment), mask
         )
         if self.races is not None and space in ("global", "shared"):
-            touch = self._timed(touch, ordering, space)
+            touch = self._timed(self.races, touch, ordering, space)
         return Reached(where, touch, space, size, count, self.globals.found if space == "global" else -1)
 
-    def _timed(self, touch: Touch, ordering: str, space: str) -> Touch:
+    def _timed(self, races: ChunkRaces, touch: Touch, ordering: str, space: str) -> Touch:
         """Say when an access is made, and how strong it is."""
         key = id(touch.instruction), space
         strength = self._strengths.get(key)
         if strength is None:
             scope = next((x for x in touch.instruction.modifiers if x in _SCOPES), "")
-            polls = self.races.polls  # type: ignore[union-attr]
+            polls = races.polls
             strength = self._strengths[key] = strength_of(
                 ordering, scope, mnemonic=touch.instruction.mnemonic, polls=id(touch.instruction) in polls.waits,
                 flags=bool(polls),
             )  # fmt: skip
-        stamps, times = self.races.now()  # type: ignore[union-attr]
+        stamps, times = races.now()
         return touch._replace(stamps=stamps, times=times, strength=strength)
 
     def ordering_of(self, instruction: Instruction) -> Ordering:

@@ -59,7 +59,7 @@ class RaceReports:
             position = int(np.broadcast_to(touch.positions, shape[1:])[at[1:]])
             whole = [(x, position) for x in others]
             who, side = self._other(whole, touch.size, race.verb == "wrote")
-            return f"{self._name(mine, who)} {here}; {self._what(who, mine, side, race.verb, address, touch.size)}"
+            return f"{self._name(mine, who)} {here}; {self._what(who, mine, side, race.verb, touch.size)}"
 
         self._reporter.note(race.kind, touch.instruction, np.asarray(full.any(axis=0)), None, touch.addresses, text)
 
@@ -80,7 +80,7 @@ class RaceReports:
         grid = self._threads.grid
         return str((block % grid.x, block // grid.x % grid.y, block // (grid.x * grid.y)))
 
-    def _what(self, who: _Who, mine: _Who, side: Side | None, verb: str, address: int, size: int) -> str:
+    def _what(self, who: _Who, mine: _Who, side: Side | None, verb: str, size: int) -> str:
         """Say what the other side did, and what is missing between the two."""
         if who[0] != mine[0]:
             name, missing = f"thread {self._thread(who)} of block {self._block(who[0])}", "nothing orders the two"
