@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The accesses of one instruction to some bytes: of each byte and thread the last one, which stands for all of them."""
+"""The accesses of one instruction to some bytes, by byte, thread and time."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ __all__ = ["Accesses", "Encounter", "are_in_conflict"]
 
 Numbers = NDArray[np.int64]
 
-_THREAD_BITS = 31
+_STAMP_BITS = 41
 _PAIRS = 1 << 21
 """Pairs of accesses that are compared at a time."""
 
@@ -28,53 +28,59 @@ class Encounter:
     ) -> None:  # fmt: skip
         self.at, self.rank, self.local, self.stamps = at, rank, local, stamps
         self.threads = order.threads_of(stamps)
-        self.keys = rank << _THREAD_BITS | self.threads
+        self.keys = rank << _STAMP_BITS | stamps.astype(np.int64)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its keys tell bytes and times apart."""
+        return not len(self.stamps) or not int(self.stamps.max()) >> _STAMP_BITS
 
 
 class Accesses:
-    """The loads, or the stores, of an instruction.
+    """The loads, or the stores, of an instruction: of one thread, byte and time they count as one.
 
-    If the last access of a thread to a byte is ordered before another one, all those before it are; if it is not,
-    the instruction's accesses to that byte by that thread count as in a race.
+    Those of shared memory that precede all that comes in their block are forgotten.
     """
 
-    def __init__(self, instruction: Instruction, strength: int) -> None:
-        self.instruction, self.strength = instruction, strength
-        self._keys, self._stamps = np.zeros(0, np.int64), np.zeros(0, np.uint64)
-        self._more: list[Encounter] = []
+    def __init__(self, instruction: Instruction, strength: int, *, shared: bool) -> None:
+        self.instruction, self.strength, self.shared = instruction, strength, shared
+        self._keys = np.zeros(0, np.int64)
+        self._more: list[Numbers] = []
 
     def __len__(self) -> int:
-        return len(self._keys) + sum(len(x.keys) for x in self._more)
+        return len(self._keys) + sum(len(x) for x in self._more)
 
     def add(self, found: Encounter) -> None:
         """Note accesses."""
-        self._more.append(found)
-        if sum(len(x.keys) for x in self._more) > max(len(self._keys), _PAIRS):
-            self._settle()
+        self._more.append(found.keys)
 
-    def _settle(self) -> None:
-        """Put what is noted in order, by byte and thread."""
-        if not self._more:
+    def settle(self, order: Order) -> None:
+        """Put what is noted in order, by byte and time."""
+        if self._more:
+            self._keys = np.unique(np.concatenate((self._keys, *self._more)))
+            self._more = []
+        if not self.shared or not len(self._keys):
             return
-        keys = np.concatenate((self._keys, *(x.keys for x in self._more)))
-        stamps = np.concatenate((self._stamps, *(x.stamps for x in self._more)))
-        order = np.lexsort((stamps, keys))
-        keys, stamps = keys[order], stamps[order]
-        last = np.append(keys[1:] != keys[:-1], True)
-        self._keys, self._stamps, self._more = keys[last], stamps[last], []
+        stamps = _stamps_of(self._keys)
+        warps = order.threads_of(stamps) >> 5
+        here = np.isin(warps // order.now.shape[1], order.blocks)
+        self._keys, stamps, warps = self._keys[here], stamps[here], warps[here]
+        g = np.argsort(order.blocks)[np.searchsorted(np.sort(order.blocks), warps // order.now.shape[1])]
+        over = order.time(stamps).astype(np.int64) <= order.known.min(axis=1)[g, warps % order.now.shape[1]]
+        self._keys = self._keys[~over]
 
-    def racing(self, found: Encounter, strength: int, order: Order, *, shared: bool) -> tuple[Numbers, Numbers, int]:
+    def racing(self, found: Encounter, strength: int, order: Order) -> tuple[Numbers, Numbers, int]:
         """Find what is in a race with accesses that are made now, by threads of other warps.
 
         Returns
         -------
         keys, who : int arrays
-            Bytes and threads of what is noted, and the entries of ``found`` that it is in a race with.
+            What is noted, and the entries of ``found`` that it is in a race with.
         count : int
             How many pairs were compared.
         """
-        self._settle()
-        low, high = (np.searchsorted(self._keys, found.rank + x << _THREAD_BITS) for x in (0, 1))
+        self.settle(order)
+        low, high = (np.searchsorted(self._keys, found.rank + x << _STAMP_BITS) for x in (0, 1))
         ends = np.cumsum(high - low)
         count = int(ends[-1]) if len(ends) else 0
         mine, other = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -82,16 +88,20 @@ class Accesses:
             pair = np.arange(first, min(first + _PAIRS, count))
             which = np.searchsorted(ends, pair, side="right")
             noted = pair - ends[which] + high[which]
-            threads = self._keys[noted] & (1 << _THREAD_BITS) - 1
+            threads = order.threads_of(_stamps_of(self._keys[noted]))
             far = threads >> 5 != found.threads[which] >> 5
             noted, which, threads = noted[far], which[far], threads[far]
             size = order.now.shape[1] * 32
             elsewhere = threads // size != found.threads[which] // size
-            bad = are_in_conflict(self.strength, strength, elsewhere, shared=shared)
-            bad &= order.unordered_for(self._stamps[noted], found.local[which])
+            bad = are_in_conflict(self.strength, strength, elsewhere, shared=self.shared)
+            bad &= order.unordered_for(_stamps_of(self._keys[noted]), found.local[which])
             mine.append(self._keys[noted[bad]])
             other.append(which[bad])
         return np.concatenate(mine), np.concatenate(other), count
+
+
+def _stamps_of(keys: Numbers) -> NDArray[np.uint64]:
+    return (keys & (1 << _STAMP_BITS) - 1).astype(np.uint64)
 
 
 def are_in_conflict(one: int, other: int, elsewhere: NDArray[np.bool_], *, shared: bool) -> NDArray[np.bool_]:

@@ -67,8 +67,8 @@ class Suspects:
         self.others: set[int] = set()
         self.uses: dict[int | None, Instruction] = {}
         self.is_whole = True
-        self._loads: dict[int, Accesses] = {}
-        self._stores: dict[int, Accesses] = {}
+        self._loads: dict[tuple[int, bool], Accesses] = {}
+        self._stores: dict[tuple[int, bool], Accesses] = {}
         self._pairs = 0
 
     # Who races with whom.
@@ -78,11 +78,13 @@ class Suspects:
         found = self._meet(touch, numbers, order)
         if found is None or not self.is_whole:
             return
-        mine = self._of(self._loads, touch)
+        mine = self._of(self._loads, touch, shared=shared)
         for store in self._stores.values():
-            _, who, count = store.racing(found, touch.strength, order, shared=shared)
-            self._note(touch, mine.instruction, store.instruction, found.keys[who], count)
+            if store.shared == shared:
+                _, who, count = store.racing(found, touch.strength, order)
+                self._note(touch, mine.instruction, store.instruction, found.keys[who], count)
         mine.add(found)
+        self._limit(mine, order)
 
     def store(
         self, touch: Touch, numbers: _Numbers, order: Order, *, shared: bool, arrives: bool = True
@@ -92,21 +94,28 @@ class Suspects:
         if found is None or not self.is_whole:
             return
         for load in self._loads.values():
-            keys, _, count = load.racing(found, touch.strength, order, shared=shared)
-            reader = touch._replace(instruction=load.instruction, strength=load.strength)
-            self._note(reader, load.instruction, touch.instruction, keys, count)
+            if load.shared == shared:
+                keys, _, count = load.racing(found, touch.strength, order)
+                reader = touch._replace(instruction=load.instruction, strength=load.strength)
+                self._note(reader, load.instruction, touch.instruction, keys, count)
         if arrives:
-            self._of(self._stores, touch).add(found)
+            mine = self._of(self._stores, touch, shared=shared)
+            mine.add(found)
+            self._limit(mine, order)
 
-    def _of(self, accesses: dict[int, Accesses], touch: Touch) -> Accesses:
+    def _of(self, accesses: dict[tuple[int, bool], Accesses], touch: Touch, *, shared: bool) -> Accesses:
         instruction = touch.instruction
-        known = accesses.get(id(instruction))
+        known = accesses.get((id(instruction), shared))
         if known is None:
             self.instructions[id(instruction)] = instruction
-            known = accesses[id(instruction)] = Accesses(instruction, touch.strength)
-        if sum(len(x) for x in (*self._loads.values(), *self._stores.values())) > _MOST_ACCESSES:
-            self.is_whole = False
+            known = accesses[id(instruction), shared] = Accesses(instruction, touch.strength, shared=shared)
         return known
+
+    def _limit(self, grown: Accesses, order: Order) -> None:
+        """Give up where too much is noted."""
+        if len(grown) > _MOST_ACCESSES:
+            grown.settle(order)
+            self.is_whole = self.is_whole and len(grown) <= _MOST_ACCESSES
 
     def _note(self, reader: Touch, load: Instruction, store: Instruction, keys: _Keys, count: int) -> None:
         self._pairs += count
@@ -141,7 +150,9 @@ class Suspects:
         row, byte = np.nonzero(places[rank] == numbered)
         local = index[row] % touch.stamps.size
         stamps = touch.stamps.reshape(-1)[local].astype(np.uint64)
-        return Encounter((index[row], byte), rank[row, byte], local, stamps, order)
+        found = Encounter((index[row], byte), rank[row, byte], local, stamps, order)
+        self.is_whole = self.is_whole and found.is_numbered
+        return found
 
     # What becomes of the values.
 
