@@ -149,7 +149,7 @@ class Finding:
 
 
 _LESSER = {
-    "race of an unused value": "race", "race within a warp": "race", "lanes store to one place": "race", "race of equal bytes": "race",
+    "race within a warp": "race", "lanes store to one place": "race", "race of equal bytes": "race",
 }  # fmt: skip
 """Kinds that say nothing more where a line has the other one."""
 

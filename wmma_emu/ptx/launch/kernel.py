@@ -277,13 +277,21 @@ class Launch:
         done, findings = self._run(values, variables, options, seed, raced=raced)
         if not done.counts.completed or self.kernel.compiled.polls.takings:
             return done, findings
-        again = replace(options, max_steps=min(options.max_steps, _PATIENCE * done.counts.steps), checks=_OF_VALUES)
+        steps = min(options.max_steps, _PATIENCE * done.counts.steps)
+        left = options.max_seconds
+        spent = done.counts.seconds
 
         def run(suspects: Suspects) -> bool:
+            nonlocal spent
+            if left is not None and spent >= left:
+                return False
+            seconds = None if left is None else left - spent
+            again = replace(options, max_steps=steps, max_seconds=seconds, checks=_OF_VALUES)
             try:
                 other, _ = self._run(values, copy.deepcopy(variables), again, seed, suspects=suspects)
             except LaunchLimitError:
                 return False
+            spent += other.counts.seconds
             return other.counts.completed
 
         changed = judge_uses(self._judged(findings, options).findings, raced, run)

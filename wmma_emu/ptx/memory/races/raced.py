@@ -49,7 +49,9 @@ class Raced:
         self._pieces: list[NDArray[np.int64]] = []
         self._count = 0
 
-    def note(self, race: Race, who: NDArray[np.bool_], numbers: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> None:
+    def note(
+        self, race: Race, who: NDArray[np.bool_], numbers: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+    ) -> None:
         """Note a race of the threads of a mask (granules, ..., G, W, 32); ``numbers`` are those of bytes' positions."""
         touch = race.touch
         if race.kind != RACE:
