@@ -25,7 +25,8 @@ USES = {
     "an operand of an atomic operation": "atom.global.add.u32 %r9, [%rd2], %r4;",
     "stored by another lane": "shfl.sync.bfly.b32 %r4, %r4, 1, 31, -1;" + put("%r4", "%rd2"),
     "stored by another lane through shared memory": """mov.u32 %r10, tile; shl.b32 %r11, %r2, 2;
-        add.u32 %r10, %r10, %r11; st.shared.u32 [%r10], %r4; bar.warp.sync -1; ld.shared.u32 %r4, [tile+4];""" + put("%r4", "%rd2"),
+        add.u32 %r10, %r10, %r11; st.shared.u32 [%r10], %r4; bar.warp.sync -1; ld.shared.u32 %r4, [tile+4];
+        """ + put("%r4", "%rd2"),
     "kept in local memory": "st.local.u32 [mine], %r4; ld.local.u32 %r5, [mine];" + put("%r5", "%rd2"),
     "summed": "add.u32 %r4, %r4, %r4;" + put("%r4", "%rd2"),
 }  # fmt: skip
@@ -303,7 +304,7 @@ def test_variables_and_arrays_are_as_one_run_leaves_them():
     module = we.ptx.Module(text, findings="report")
     x = numbers()
     assert kinds(module["k"][1, 64](x)) == [UNUSED]
-    assert module.variable("count").tolist() == [32] and x.tolist() == [100] * 32
+    assert module.variable("count").view(np.uint32).tolist() == [32] and x.tolist() == [100] * 32
 
 
 def test_a_use_is_not_hidden_by_another_one_at_the_same_instruction():
