@@ -58,6 +58,11 @@ class Spaces:
     fill : Fill
         What shared and local memory hold in the beginning.
 
+    Attributes
+    ----------
+    suspects : Suspects or None
+        What loads give undefined bits because they are in a race: nothing else counts as undefined then.
+
     Raises
     ------
     LaunchLimitError
@@ -85,9 +90,13 @@ class Spaces:
         self.globals = HeapWindow(heap)
         self.reporter = Reporter(program, heap, threads, findings)
         self.origins = heap.origins
-        self._follows = heap.follows_writes = "undefined" in checks
-        self.shared_shadow = Shadow(self.shared, self.reporter, heap.origins, checks)
-        self.local_shadow = Shadow(self.local, self.reporter, heap.origins, checks)
+        self.suspects = None if races is None else races.suspects
+        is_all_written = self.suspects is not None
+        self._follows = heap.follows_writes = "undefined" in checks and not is_all_written
+        self.reporter.suspects = self.suspects
+        self.shared_shadow, self.local_shadow = (
+            Shadow(x, self.reporter, heap.origins, checks, is_written=is_all_written) for x in (self.shared, self.local)
+        )
         self.races: ChunkRaces | None = None
         if "races" in checks:
             races = LaunchRaces(heap, causality) if races is None else races

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.definedness.origins import Origins
+from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
+from wmma_emu.ptx.memory.races.raced import SHARED
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.memory.reach import Reached
 
 __all__ = ["ChunkRaces", "Moment"]
+
+_COMMON = ("global", "shared")
 
 
 class Moment(NamedTuple):
@@ -43,7 +48,7 @@ class ChunkRaces:
         if shared.size:
             report = RaceReports(
                 order, reporter, threads, self._sides, lambda x: reporter.place("shared", x),
-                lambda x: x % shared.stride,
+                lambda x: x % shared.stride, raced=launch.raced, numbers=self._numbers_in_shared,
             )  # fmt: skip
             self._shared = Region(
                 0, len(shared.flat), order, report, is_of_block=True, origin=self._positions
@@ -52,6 +57,24 @@ class ChunkRaces:
     def _positions(self, addresses: Array) -> NDArray[np.int64]:
         positions: NDArray[np.int64] = addresses.view(np.int64)
         return positions if self._shared_window.origin is None else positions + self._shared_window.origin
+
+    def _numbers_in_shared(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number bytes of shared memory through all blocks of the launch."""
+        block, offset = np.divmod(positions, self._shared_window.stride)
+        return SHARED + self._threads.blocks[block] * self._shared_window.stride + offset
+
+    def _numbers(self, space: str) -> "Callable[[NDArray[np.int64]], NDArray[np.int64]]":
+        return self._numbers_in_shared if space == "shared" else lambda x: x
+
+    def doubted(self, reached: "Reached", undefined: Undefined | None, origins: Origins) -> Undefined | None:
+        """Say which bits of a load are undefined: because it is in a race, or because of what was stored there."""
+        suspects = self._launch.suspects
+        if suspects is None or reached.space not in _COMMON:
+            return undefined
+        lost = suspects.lost(reached, self._numbers(reached.space), self._order, origins)
+        if lost is None or undefined is None:
+            return undefined if lost is None else lost
+        return Undefined(lost.bits | undefined.bits, np.where(lost.bits != 0, lost.origin, undefined.origin))
 
     def now(self) -> Moment:
         """Return the present moment."""
@@ -74,17 +97,20 @@ class ChunkRaces:
         for region, sides, touch in self._parts(reached, False):
             region.read(touch, active)
             self._remember(sides, touch, False, reached)
+        self._suspect(reached, write=False)
 
     def check_write(self, reached: "Reached", active: Active) -> None:
         """Check a write that is noted when it arrives."""
         for region, _, touch in self._parts(reached, True):
             region.check_write(touch, active)
+        self._suspect(reached, write=True, arrives=False)
 
     def write(self, reached: "Reached", active: Active, values: Array | None, view: Callable[[int], Array]) -> None:
         """Check and note a write of values, None where they are not known; ``view`` gives the bytes before it."""
         for region, sides, touch in self._parts(reached, True):
             region.write(touch, active, values=values, view=None if values is None else view(touch.unit))
             self._remember(sides, touch, True, reached)
+        self._suspect(reached, write=True)
 
     def arrive(self, reached: "Reached", mask: Active, moment: Moment) -> None:
         """Note a write that was checked when it began, for the threads of a mask."""
@@ -92,6 +118,18 @@ class ChunkRaces:
         for region, sides, part in self._parts(reached._replace(touch=touch), True):
             region.arrive(part, mask)
             self._remember(sides, part, True, reached)
+        self._suspect(reached._replace(touch=touch), write=True)
+
+    def _suspect(self, reached: "Reached", *, write: bool, arrives: bool = True) -> None:
+        """Tell of an access whoever asks who races with whom."""
+        suspects, is_shared = self._launch.suspects, reached.space == "shared"
+        if suspects is None or reached.space not in _COMMON:
+            return
+        numbers = self._numbers(reached.space)
+        if write:
+            suspects.store(reached.touch, numbers, self._order, shared=is_shared, arrives=arrives)
+        else:
+            suspects.load(reached.touch, numbers, self._order, shared=is_shared)
 
     def _remember(self, sides: Sides, touch: Touch, write: bool, reached: "Reached") -> None:
         if reached.space == "shared":

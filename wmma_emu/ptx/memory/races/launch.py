@@ -6,9 +6,11 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP
+from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
+from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.words import place_in_heap
@@ -50,12 +52,20 @@ class LaunchRaces:
         Indices of ranges; all, if None.
     polls : Polls
         Accesses in loops that wait for their value.
+    raced : Raced, optional
+        Told what the races are about.
+    suspects : Suspects, optional
+        Told of all loads and stores of the bytes that it asks for.
     """
 
     def __init__(
         self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None,
-        polls: Polls = NO_POLLS,
+        polls: Polls = NO_POLLS, raced: Raced | None = None, suspects: Suspects | None = None,
     ) -> None:  # fmt: skip
+        self.raced, self.suspects = raced, suspects
+        for x in (raced, suspects):
+            if x is not None:
+                x.begin()
         self._heap, self._order, self.polls = heap, order, polls
         ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
         self.watched = frozenset(ranges) if watched is None else watched
@@ -112,8 +122,9 @@ class LaunchRaces:
         if region.chunk is not threads:
             region.chunk = threads
             region.report = RaceReports(
-                self._order, reporter, threads, sides, lambda x: place_in_heap(self._heap, x), lambda x: HEAP + x
-            )
+                self._order, reporter, threads, sides, lambda x: place_in_heap(self._heap, x), lambda x: HEAP + x,
+                raced=self.raced,
+            )  # fmt: skip
         return region
 
 
