@@ -20,7 +20,9 @@ _LARGEST = 4
 class Granules:
     """Numbers, 0 at first, for the granules of ``size`` bytes that begin at the position ``base``.
 
-    Pages of zeros are the system's until they are touched: what nobody accesses costs nothing.
+    Pages of zeros are the system's until they are touched: what nobody accesses costs nothing. As long as the bytes of
+    each word have one number or none, ``by_parts``, there is one number a word, and bits that say of which of its bytes
+    it is not: a quarter of the memory that numbers of bytes take.
 
     Examples
     --------
@@ -35,6 +37,7 @@ class Granules:
         count = -(-(base + size - self.base) // 32) * 32 // _LARGEST
         self.flat: Array = zeroed(count, dtype)
         self._is_used = False
+        self._others: NDArray[np.uint8] | None = None
         self._marks: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     def refine(self, wanted: int) -> None:
@@ -43,7 +46,42 @@ class Granules:
             more = self.size // wanted
             # A copy of nothing would take the pages that nobody has touched.
             new = np.repeat(self.flat, more) if self._is_used else zeroed(len(self.flat) * more, self.flat.dtype)
-            self.flat, self.size = new, wanted
+            if self._others is not None:
+                for k in range(more):
+                    new[k::more][self._others >> k * wanted & 1 == 1] = 0
+            self.flat, self.size, self._others = new, wanted, None
+
+    def words(self, touch: Touch, positions: NDArray[np.int64]) -> Array:
+        """Read the numbers of the words of an access by parts."""
+        return self.flat.take(self._word_places(touch, positions))
+
+    def _word_places(self, touch: Touch, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        return (positions - self.base >> 2) + np.arange(-(-touch.size // 4)).reshape(-1, *(1,) * positions.ndim)
+
+    def put_parts(self, touch: Touch, positions: NDArray[np.int64], values: Array) -> bool:
+        """Write the numbers of an access by parts, where nothing else that is noted there matters any more.
+
+        False, with nothing written, where threads come to one word at once.
+        """
+        if self._others is None:
+            self._others = zeroed(len(self.flat))
+        at = self._word_places(touch, positions)
+        mine = np.ones((), np.uint8) * 15
+        if touch.size < 4:
+            mine = (np.uint8((1 << touch.size) - 1) << (positions & 3).astype(np.uint8))[None]
+        same = self.flat.take(at) == values
+        others = self._others.take(at)
+        if not same.all():
+            others = np.where(same, others, np.uint8(15))
+            self.flat[at] = np.broadcast_to(values, at.shape)
+            if (self.flat.take(at) != values).any():
+                self._others[at] = others
+                if not self._is_used:
+                    self.flat[at] = 0
+                return False
+        self._others[at] = others & ~mine
+        self._is_used = True
+        return True
 
     def widen(self, flat: Array) -> None:
         """Put the same numbers in a wider type."""

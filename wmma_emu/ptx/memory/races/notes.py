@@ -26,6 +26,7 @@ class Notes:
         coding = Coding(np.dtype(np.uint32))
         self.compare = Comparison(order, coding, Crowds(coding.dtype), is_of_block=is_of_block)
         self.writes, self.reads = (Granules(base, size, coding.dtype) for _ in range(2))
+        self.by_parts, self._is_refined, self.smallest = False, False, 4
         self._last_coded: tuple[Array, int, Array] | None = None
 
     @property
@@ -41,13 +42,24 @@ class Notes:
     def refine(self, touch: Touch) -> None:
         """Make the granules as small as an access is."""
         wanted = min(touch.size, touch.unit)
-        if wanted < self.writes.size:
-            self.writes.refine(wanted)
-            self.reads.refine(wanted)
+        if wanted >= self.writes.size:
+            return
+        # Threads that write bytes of one word come to global memory as a rule, and warps to a tile of shared memory.
+        if self.compare.is_of_block and not self._is_refined and touch.size == touch.unit and touch.positions.ndim == 3:
+            self.smallest, self.by_parts = min(self.smallest, wanted), True
+        else:
+            self.take_apart(wanted)
+
+    def take_apart(self, wanted: int | None = None) -> None:
+        """Keep numbers of granules as small as any access was, not by parts of words."""
+        self.smallest = min(self.smallest, wanted or self.smallest)
+        self.by_parts, self._is_refined = False, True
+        self.writes.refine(self.smallest)
+        self.reads.refine(self.smallest)
 
     def noted(self, granules: Granules, touch: Touch) -> Array:
-        """Read what is noted where an access goes to, 0 where no thread takes part."""
-        old = granules.get(touch, touch.positions)
+        """Read what is noted where an access goes to, 0 where no thread takes part: by parts, of its words."""
+        old = (granules.words if self.by_parts else granules.get)(touch, touch.positions)
         return old if touch.mask is None else np.where(touch.mask, old, old.dtype.type(0))
 
     def coded(self, touch: Touch) -> Array:
@@ -78,6 +90,10 @@ class Notes:
         """Note an access beside what the verdict keeps; return where several threads did so at once."""
         positions = touch.positions
         places, values = chosen_of(touch, positions, mine)
+        if self.by_parts:
+            if verdict is None and granules.put_parts(touch, places, values):
+                return None
+            self.take_apart()
         granules.put(touch, places, values)
         now = granules.get(touch, positions)
         clash = now != mine

@@ -138,7 +138,11 @@ class Region:
         old = self._notes.noted(granules, touch)
         if settled.any():
             old = np.where(settled.reshape(-1, 1, 1), old.dtype.type(0), old)
-        return self._notes.compare(old, mine, touch.strength)
+        found = self._notes.compare(old, mine, touch.strength)
+        if found is None or not self._notes.by_parts:
+            return found
+        self._notes.take_apart()  # what matters is told byte by byte
+        return self._verdict(granules, touch, settled)
 
     def _flush(self) -> None:
         """Note the reads that are only listed."""
@@ -147,18 +151,25 @@ class Region:
             if touch is None:
                 continue
             self._notes.refine(touch)
-            mine = self._notes.coded(touch)
-            verdict = None
-            if self._is_read:
-                old = self._notes.noted(self._notes.reads, touch)
-                if changes == self.order.changes:
-                    verdict = self._notes.compare(old, mine, touch.strength)
-                elif old.any():  # what is ordered now need not have been ordered then
-                    other = self._notes.compare.are_of_others(old, mine)
-                    verdict = Verdict(np.broadcast_to(old, other.shape), other, other, other, other)
-            self._notes.put(self._notes.reads, touch, mine, verdict)
+            verdict = self._kept_beside(touch, changes)
+            if verdict is not None and self._notes.by_parts:
+                self._notes.take_apart()
+                verdict = self._kept_beside(touch, changes)
+            self._notes.put(self._notes.reads, touch, self._notes.coded(touch), verdict)
             self._is_read = True
         self._log.clear()
+
+    def _kept_beside(self, touch: Touch, changes: int) -> Verdict | None:
+        """Compare a read that was listed with the reads that are noted."""
+        if not self._is_read:
+            return None
+        old, mine = self._notes.noted(self._notes.reads, touch), self._notes.coded(touch)
+        if changes == self.order.changes:
+            return self._notes.compare(old, mine, touch.strength)
+        if not old.any():
+            return None
+        other = self._notes.compare.are_of_others(old, mine)  # what is ordered now need not have been ordered then
+        return Verdict(np.broadcast_to(old, other.shape), other, other, other, other)
 
     def _left_of(self, touch: Touch) -> Touch | None:
         """Find the positions of a read that was listed, and leave out the blocks in which it is settled by now."""
