@@ -15,6 +15,10 @@ from wmma_emu.ptx.threads import Array
 __all__ = ["Granules", "chosen_of"]
 
 _LARGEST = 4
+_OTHER_PARTS = {
+    size: np.array([15 & ~((1 << size) - 1 << at) for at in range(4)], np.uint8) for size in (1, 2)
+}  # fmt: skip
+"""The bytes of a word that are not those of an access, as bits, by the size of it and where it begins."""
 
 
 class Granules:
@@ -38,6 +42,7 @@ class Granules:
         self.flat: Array = zeroed(count, dtype)
         self._is_used = False
         self._others: NDArray[np.uint8] | None = None
+        self._last_words: tuple[NDArray[np.int64], NDArray[np.int64], Array] | None = None
         self._marks: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     def refine(self, wanted: int) -> None:
@@ -53,10 +58,11 @@ class Granules:
 
     def words(self, touch: Touch, positions: NDArray[np.int64]) -> Array:
         """Read the numbers of the words of an access by parts."""
-        return self.flat.take(self._word_places(touch, positions))
-
-    def _word_places(self, touch: Touch, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        return (positions - self.base >> 2) + np.arange(-(-touch.size // 4)).reshape(-1, *(1,) * positions.ndim)
+        at = (positions - self.base if self.base else positions)[None] >> 2
+        if touch.size > 4:
+            at = at + np.arange(touch.size // 4).reshape(-1, *(1,) * positions.ndim)
+        self._last_words = positions, at, self.flat.take(at)
+        return self._last_words[2]
 
     def put_parts(self, touch: Touch, positions: NDArray[np.int64], values: Array) -> bool:
         """Write the numbers of an access by parts, where nothing else that is noted there matters any more.
@@ -65,11 +71,13 @@ class Granules:
         """
         if self._others is None:
             self._others = zeroed(len(self.flat))
-        at = self._word_places(touch, positions)
-        mine = np.ones((), np.uint8) * 15
+        if self._last_words is None or self._last_words[0] is not positions:
+            self.words(touch, positions)
+        (_, at, old), self._last_words = self._last_words, None  # type: ignore[misc]
+        rest = np.zeros((), np.uint8)
         if touch.size < 4:
-            mine = (np.uint8((1 << touch.size) - 1) << (positions & 3).astype(np.uint8))[None]
-        same = self.flat.take(at) == values
+            rest = _OTHER_PARTS[touch.size].take(positions & 3)
+        same = old == values
         others = self._others.take(at)
         if not same.all():
             others = np.where(same, others, np.uint8(15))
@@ -79,7 +87,7 @@ class Granules:
                 if not self._is_used:
                     self.flat[at] = 0
                 return False
-        self._others[at] = others & ~mine
+        self._others[at] = others & rest
         self._is_used = True
         return True
 
