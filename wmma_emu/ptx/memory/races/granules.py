@@ -40,7 +40,7 @@ class Granules:
         self.base, self.size = base & -32, _LARGEST
         count = -(-(base + size - self.base) // 32) * 32 // _LARGEST
         self.flat: Array = zeroed(count, dtype)
-        self._is_used = False
+        self.is_used = False
         self._others: NDArray[np.uint8] | None = None
         self._last_words: tuple[NDArray[np.int64], NDArray[np.int64], Array] | None = None
         self._marks: NDArray[np.bool_] = np.zeros(0, np.bool_)
@@ -50,7 +50,7 @@ class Granules:
         if wanted < self.size:
             more = self.size // wanted
             # A copy of nothing would take the pages that nobody has touched.
-            new = np.repeat(self.flat, more) if self._is_used else zeroed(len(self.flat) * more, self.flat.dtype)
+            new = np.repeat(self.flat, more) if self.is_used else zeroed(len(self.flat) * more, self.flat.dtype)
             if self._others is not None:
                 for k in range(more):
                     new[k::more][self._others >> k * wanted & 1 == 1] = 0
@@ -84,11 +84,11 @@ class Granules:
             self.flat[at] = np.broadcast_to(values, at.shape)
             if (self.flat.take(at) != values).any():
                 self._others[at] = others
-                if not self._is_used:
+                if not self.is_used:
                     self.flat[at] = 0
                 return False
         self._others[at] = others & rest
-        self._is_used = True
+        self.is_used = True
         return True
 
     def widen(self, flat: Array) -> None:
@@ -112,7 +112,7 @@ class Granules:
 
     def put(self, touch: Touch, positions: NDArray[np.int64], values: Array) -> None:
         """Write the same number for all granules of an access, one for each position."""
-        self._is_used = True
+        self.is_used = True
         scale, unit, count = self._geometry(touch)
         view: NDArray[Any] = view_of(self.flat.view(np.uint8), unit)
         scatter(view, unit, self._scaled(positions, scale), np.broadcast_to(values, (count, *values.shape)))

@@ -8,6 +8,7 @@ from wmma_emu.ptx.memory.races.coding import Coding
 from wmma_emu.ptx.memory.races.comparison import Comparison, Verdict
 from wmma_emu.ptx.memory.races.crowds import Crowds
 from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
+from wmma_emu.ptx.memory.races.listed import Entry
 from wmma_emu.ptx.memory.races.touch import WEAK, Order, Touch
 from wmma_emu.ptx.threads import Array
 
@@ -69,13 +70,28 @@ class Notes:
             raise TypeError("an access without stamps")
         if last is not None and last[0] is stamps and last[1] == touch.strength:
             return last[2]
+        coded = self._numbers(stamps, touch.strength)
+        self._last_coded = stamps, touch.strength, coded
+        return coded
+
+    def _numbers(self, stamps: Array, strength: int) -> Array:
         coding = self.coding
         if (stamps.dtype.itemsize > 4 and coding.dtype.itemsize == 4) or int(stamps.max()) > coding.largest:
             self._recode()
-            coding = self.coding
-        coded = coding.access(stamps, touch.strength)
-        self._last_coded = stamps, touch.strength, coded
-        return coded
+        return self.coding.access(stamps, strength)
+
+    def put_listed(self, granules: Granules, entries: list[Entry]) -> None:
+        """Note accesses side by side that were only listed, in words where nothing is noted."""
+        if not entries:
+            return
+        self.take_apart()
+        more = 4 // granules.size
+        self._numbers(max((x.stamps for x in entries), key=lambda x: (x.dtype.itemsize, int(x.max()))), 0)
+        words = np.concatenate([x.words for x in entries]).astype(np.int64) * more
+        values = np.concatenate([self._numbers(x.stamps, x.strength) for x in entries])
+        slots = (words + np.arange(more)[:, None]).reshape(-1)
+        granules.is_used = True
+        self._join(granules, slots, np.tile(values, more), None)
 
     def _recode(self) -> None:
         """Go on with numbers of 64 bits."""
@@ -148,6 +164,14 @@ class Notes:
                     return
                 slots, values, heads, unique = slots[left], values[left], heads[~known], unique[~known]
                 group = np.cumsum(_begins(slots)) - 1
+        alone = (np.bincount(group) == 1) & (heads == 0)
+        if alone.any():
+            granules.flat[unique[alone]] = values[alone[group]]
+            left = ~alone[group]
+            if not left.any():
+                return
+            slots, values, heads, unique = slots[left], values[left], heads[~alone], unique[~alone]
+            group = np.cumsum(_begins(slots)) - 1
         strengths, stamps = coding.strengths(values), coding.stamps(values)
         granules.flat[unique] = coding.chains(crowds.append(heads, group, values, strengths, stamps))
 
