@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["ChunkRaces", "Moment"]
 
 
+_OFTEN = 16
+"""Accesses to global memory after which it is counted anew what is kept of them."""
+
+
 class Moment(NamedTuple):
     """When an access is made: its stamps, and the times of the warps."""
 
@@ -30,11 +34,13 @@ class Moment(NamedTuple):
 
 
 class ChunkRaces:
-    """Notes the accesses of a chunk and compares them."""
+    """Notes the accesses of a chunk and compares them; ``beside`` is what the chunk takes of the host's memory."""
 
     def __init__(
-        self, launch: LaunchRaces, shared: Window, order: Order, reporter: Reporter, threads: Threads
+        self, launch: LaunchRaces, shared: Window, order: Order, reporter: Reporter, threads: Threads,
+        beside: int = 0,
     ) -> None:  # fmt: skip
+        self._beside, self._count = beside, 0
         self._launch, self._order, self._reporter, self._threads = launch, order, reporter, threads
         self._shared_window, self._sides = shared, Sides()
         self._shared: Region | None = None
@@ -66,6 +72,9 @@ class ChunkRaces:
             return [] if self._shared is None else [(self._shared, self._sides, touch)]
         if reached.space != "global":
             return []
+        if self._count % _OFTEN == 0:
+            self._launch.require_memory(self._beside)
+        self._count += 1
         found = self._launch.of(reached.found, touch, write, self._reporter, self._threads)
         return [(region, self._launch.sides_of(region), part) for region, part in found]
 

@@ -4,6 +4,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.memory.footprint import require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.races.locks import Locks
@@ -68,6 +69,17 @@ class LaunchRaces:
         """Note what was only listed: other blocks come."""
         for region, _ in self._regions.values():
             region.end_chunk()
+
+    def require_memory(self, beside: int) -> None:
+        """Refuse to keep more than the launch may use, ``beside`` its arrays and what else it takes.
+
+        Raises
+        ------
+        LaunchLimitError
+        """
+        kept = sum(region.bytes for region, _ in self._regions.values())
+        needed = self._heap.bytes_used + beside + kept
+        require_within(self._heap.limit, needed, "the launch's arrays, with what the check for races keeps on them,")
 
     def of(
         self, found: int, touch: Touch, write: bool, reporter: Reporter, threads: Threads

@@ -62,6 +62,11 @@ class Region:
         self._listed = Listed(base, size, order.threads_of)
         self._settled_writes, self._settled_reads = Settled(order), Settled(order)
 
+    @property
+    def bytes(self) -> int:
+        """Of the host's memory that is kept on these bytes."""
+        return self._notes.bytes + self._listed.bytes
+
     def end_chunk(self) -> None:
         """Note reads that are only listed: other blocks come."""
         self._flush()
