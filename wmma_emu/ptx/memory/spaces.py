@@ -78,7 +78,8 @@ class Spaces:
         self.checks = checks
         self.program, self.threads, self.causality, self.heap = program, threads, causality, heap
         blocks, warps, _ = threads.shape
-        needed = heap.bytes_used + self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
+        beside = self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
+        needed = heap.bytes_used + beside
         require_within(heap.limit, needed, f"a chunk of {blocks} blocks of {warps} warps, with the launch's arrays,")
         self._dynamic = dynamic_shared_bytes
         pieces = _shared_pieces(program, dynamic_shared_bytes)
@@ -100,7 +101,8 @@ class Spaces:
         self.races: ChunkRaces | None = None
         if "races" in checks:
             races = LaunchRaces(heap, causality) if races is None else races
-            self.races = ChunkRaces(races, self.shared, causality, self.reporter, threads)
+            self.races = ChunkRaces(races, self.shared, causality, self.reporter, threads, beside)
+        self.locks = None if self.races is None else self.races.locks
         self._strengths: dict[tuple[int, str], int] = {}
         self.copies: AsyncCopies | None = None
         self.mbarriers: Mbarriers | None = None
