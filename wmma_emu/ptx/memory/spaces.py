@@ -173,7 +173,7 @@ class Spaces:
             polls = self.races.polls  # type: ignore[union-attr]
             strength = self._strengths[key] = strength_of(
                 ordering, scope, mnemonic=touch.instruction.mnemonic, polls=id(touch.instruction) in polls.waits,
-                flags=bool(polls),
+                flags=bool(polls), guess=id(touch.instruction) in polls.guesses,
             )  # fmt: skip
         stamps, times = self.races.now()  # type: ignore[union-attr]
         return touch._replace(stamps=stamps, times=times, strength=strength)
