@@ -37,10 +37,16 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     from wmma_emu.errors import UnsupportedInstructionError
     from wmma_emu.ptx.launch.silences import Silence, silence
 
-    try:
-        silences = [Silence(*mark.args, **mark.kwargs) for mark in marks]
-    except (TypeError, UnsupportedInstructionError) as error:
-        pytest.fail(f"@pytest.mark.{_SILENCE}(kind, line, reason): {error}", pytrace=False)
+    silences, wrong = [], ""
+    for mark in marks:
+        try:
+            silences.append(Silence(*mark.args, **mark.kwargs))
+        except (TypeError, UnsupportedInstructionError) as error:
+            given = [*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())]
+            reason = str(error).removeprefix("Silence.__init__() ")
+            wrong = f"@pytest.mark.{_SILENCE}({', '.join(given)}) is not {_SILENCE}(kind, line, reason): {reason}"
+    if wrong:  # outside of the handler, whose error pytest would show as well
+        pytest.fail(wrong, pytrace=False)
     with silence(*silences) as silencing:
         result = yield
     for unused in silencing.unused:

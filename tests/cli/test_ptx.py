@@ -199,6 +199,12 @@ def test_checks_say_what_is_looked_for(run, texts):
     assert status == 2 and "--checks 'race' is none of 'memory'" in error and "did you mean 'races'?" in error
 
 
+@pytest.mark.parametrize("given", ["", "memory,", "none,races"])
+def test_checks_are_never_turned_off_by_an_empty_name(run, texts, given):
+    status, _, error = race(run, texts, "--checks", given)
+    assert status == 2 and "is not names of checks with commas between, nor none alone" in error
+
+
 def test_a_finding_is_silenced_with_a_reason(run, texts):
     status, out, _ = race(run, texts, "--silence", "race at races.cu:16: the halves are equal")
     assert status == 0 and "silenced: the halves are equal" in out

@@ -88,7 +88,7 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
     if arguments.max_seconds is not None:
         options["max_seconds"] = _number("--max-seconds", arguments.max_seconds)
     if arguments.checks is not None:
-        options["checks"] = [x.strip() for x in arguments.checks.split(",") if x.strip() not in ("", "none")]
+        options["checks"] = _checks(arguments.checks)
     options["silence"] = [_silence(x) for x in arguments.silence]
     chosen = LaunchOptions().but(options)
     grid, block = read_sizes("--grid", arguments.grid), read_sizes("--block", arguments.block)
@@ -125,6 +125,16 @@ def _kernel(module: Module, name: str | None) -> Kernel:
         listed = ", ".join(shown[:_MOST_NAMES]) + more
         raise UsageError(f"{module.name} has {len(shown)} kernels, {listed}; name one: --kernel {shown[0]}")
     return module.kernel
+
+
+def _checks(text: str) -> list[str]:
+    """Read "memory, races", or "none"."""
+    names = [x.strip() for x in text.split(",")]
+    if names == ["none"]:
+        return []
+    if "none" in names or "" in names:
+        raise UsageError(f"--checks {quoted(text)} is not names of checks with commas between, nor none alone")
+    return names
 
 
 def _silence(text: str) -> Silence:

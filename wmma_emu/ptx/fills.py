@@ -4,6 +4,7 @@
 A GPU does not say: they hold what was there before. A kernel that uses none of it gives the same bits whatever it is.
 """
 
+import difflib
 from typing import Any
 
 import numpy as np
@@ -70,5 +71,9 @@ def require_fill(given: object) -> None:
     number = None if isinstance(given, str) else integer_of(given)
     if given in FILLS if isinstance(given, str) else number is not None and number >= 0:
         return
-    names = " or ".join(repr(x) for x in FILLS)
-    raise UnsupportedInstructionError(f"fill={shorten(given)} is neither {names} nor a seed, an integer from 0 on")
+    names = " nor ".join(repr(x) for x in FILLS)
+    near = difflib.get_close_matches(given, FILLS, n=1) if isinstance(given, str) else []
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise UnsupportedInstructionError(
+        f"fill={shorten(given)} is neither {names} nor a seed, an integer from 0 on{hint}"
+    )

@@ -16,17 +16,16 @@ from wmma_emu.ptx.definedness.undefined import Undefined, all_bits, cast, stacke
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Findings
 from wmma_emu.ptx.orders import Order
+from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
     KernelProgram,
     Operand,
-    PairOperand,
     Predicate,
     Register,
     Special,
     Symbol,
-    VectorOperand,
 )
 from wmma_emu.ptx.threads import Active, Array, Threads, Warps
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
@@ -34,7 +33,7 @@ from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 if TYPE_CHECKING:
     from wmma_emu.ptx.memory.memory import Memory
 
-__all__ = ["MODELLED_SPECIALS", "Pending", "State", "carry_of", "registers_of"]
+__all__ = ["MODELLED_SPECIALS", "Pending", "State", "carry_of"]
 
 _CLOCKS = ("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi")
 _SHARED_SIZES = ("dynamic_smem_size", "total_smem_size", "aggr_smem_size")
@@ -109,7 +108,10 @@ class State:
         registers = (*program.registers, carry_of(program))
         self.values: list[Array | None] = [None] * len(registers)
         self.unwritten = [fill.register(dtype_of_bits(bits_of_type(r.type)), self.shape) for r in registers]
-        self._undefined = UndefinedRegisters([x.dtype for x in self.unwritten], memory.origins, "undefined" in checks)
+        self._undefined = UndefinedRegisters(
+            [x.dtype for x in self.unwritten], memory.origins, "undefined" in checks,
+            begins_defined=memory.suspects is not None,
+        )  # fmt: skip
         self.watched = self._undefined.watched
         self.pending: Pending | None = None
         self.steps = 0
@@ -164,7 +166,7 @@ class State:
 
     def undefined_in(self, operand: object, dtype: "np.dtype[Any]", active: Active = None) -> Undefined | None:
         """Give the undefined bits of what `read` gives of an operand, if any active thread has some."""
-        index = registers_of(operand)
+        index = registers_in(operand)
         if len(index) != 1 or index[0] not in self.watched:
             return None
         return cast(self._undefined.among(index[0], self.live if active is None else active), dtype)
@@ -185,7 +187,7 @@ class State:
 
     def require_defined(self, instruction: Instruction, operand: object, active: Active, what: str) -> None:
         """Note a finding if active threads use what nobody wrote, or has not arrived, as ``what``: "the address"."""
-        registers = registers_of(operand)
+        registers = registers_in(operand)
         if self.watched.isdisjoint(registers):
             return
         self.require_arrived(instruction, registers, active)
@@ -220,17 +222,3 @@ class State:
 def carry_of(program: KernelProgram) -> Register:
     """Name the carry flag of a program as the register behind all others."""
     return Register(len(program.registers), "CC.CF", "pred")
-
-
-def registers_of(operand: object) -> tuple[int, ...]:
-    """Indices of the registers that an operand reads."""
-    if isinstance(operand, Register):
-        return (operand.index,)
-    if isinstance(operand, Predicate):
-        return (operand.register.index,)
-    if isinstance(operand, VectorOperand):
-        return tuple(x.index for x in operand.elements if isinstance(x, Register))
-    if isinstance(operand, PairOperand):
-        return tuple(x.index for x in (operand.first, operand.second) if x is not None)
-    base = getattr(operand, "base", None)
-    return (base.index,) if isinstance(base, Register) else ()

@@ -7,8 +7,9 @@ import pytest
 from tests.ptx.causality.reference import Reference
 from wmma_emu.ptx.causality import CausalityOrder, Ordering, memory_order, order_of_launch
 
-BLOCKS, WARPS, LANES = 3, 2, 4
+BLOCKS, WARPS, LANES = 2, 3, 4
 CHUNKS = 2
+MOST, ASKED = 120, 24
 MASKS = (0b1111, 0b0011, 0b1100, 0b0101, 0b0111)
 
 
@@ -37,7 +38,9 @@ class Trace:
                 self.compare(kind)
 
     def compare(self, kind):
-        events = self.events[-24:]
+        """Ask about some of the events, old ones among them: it takes many steps until a chain of knowledge is made."""
+        known = self.events[-MOST:]
+        events = [known[i] for i in self.rng.permutation(len(known))[:ASKED].tolist()]
         stamps = np.array([stamp for stamp, _ in events], np.uint32).reshape(-1, 1, 1, 1)
         unordered = self.order.unordered(np.broadcast_to(stamps, (len(events), BLOCKS, WARPS, 32)))
         for at in np.argwhere(self.live):
@@ -75,9 +78,10 @@ class Trace:
 
     def meet_of_some_blocks(self):
         blocks = np.flatnonzero(self.rng.random(BLOCKS) < 0.5)
-        self.order.meet(3, blocks)
+        number = int(self.rng.integers(2))
+        self.order.meet(number, blocks)
         for g in blocks:
-            self.reference.empty((g, 3))
+            self.reference.empty((g, number))
             self.reference.meet([self.name(g, w, x) for w in range(WARPS) for x in range(LANES)], of_block=True)
 
     def lanes_meet(self):
@@ -189,6 +193,7 @@ PHASES = ("phase_arrivals", "phase_waits")
 
 GROUPS = {
     "barriers": BARRIERS,
+    "barriers of some threads": ("arrive", "complete"),
     "lanes": LANES_OF_WARPS,
     "barriers and lanes": BARRIERS + LANES_OF_WARPS,
     "memory": MEMORY,
@@ -296,6 +301,30 @@ def test_every_word_of_a_wide_store_is_released():
     assert knows(order, stamp)[1, 0, :2].tolist() == [True, False]
 
 
+def test_a_wide_load_finds_what_was_released_at_any_of_its_words():
+    order = order_of(blocks=2, warps=1)
+    stamp = order.stamps()[0, 0, 0]
+    order.stored("global", (np.array([0]), np.array([0]), np.array([0])), np.array([76]), 4, RELEASE)
+    order.loaded("global", (np.array([1]), np.array([0]), np.array([0])), np.array([64]), 16, ACQUIRE)
+    order.loaded("global", (np.array([1]), np.array([0]), np.array([1])), np.array([64]), 8, ACQUIRE)
+    assert knows(order, stamp)[1, 0, :2].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("mask", [0xFFFFFFFF, 0xFF])
+def test_a_lane_releases_what_others_of_its_warp_fenced_before_they_met(mask):
+    order = order_of(blocks=2, warps=1)
+    fence, relaxed = Ordering(True, True, True, True), Ordering(True, False, False, True)
+    stamp = order.stamps()[0, 0, 3]
+    order.fence(only(order, 0, 0, 3), fence)
+    live = np.ones((2, 1, 32), bool)
+    order.meet_lanes(live & (mask >> np.arange(32) & 1 == 1), np.full((1, 1, 1), mask, np.uint32), live)
+    for lane, position in ((5, 64), (9, 128)):
+        order.stored("global", (np.array([0]), np.array([0]), np.array([lane])), np.array([position]), 4, relaxed)
+    for lane, position in ((0, 64), (1, 128)):
+        order.loaded("global", (np.array([1]), np.array([0]), np.array([lane])), np.array([position]), 4, ACQUIRE)
+    assert knows(order, stamp)[1, 0, :2].tolist() == [True, mask == 0xFFFFFFFF]
+
+
 def test_the_last_of_several_stores_to_a_word_stays():
     order = order_of(blocks=1, warps=1)
     stamps = order.stamps()[0, 0]
@@ -324,6 +353,19 @@ def test_a_launch_that_releases_too_much_takes_what_came_before_as_ordered(monke
     assert not knows(order, order.stamps()[0, 0, 0])[1].any()
     order.loaded("global", everyone, np.full(64, 64), 4, ACQUIRE)
     assert not knows(order, order.stamps()[0, 0, 0])[1].any()
+
+
+def test_what_earlier_chunks_did_is_ordered_too_when_a_launch_forgets(monkeypatch):
+    monkeypatch.setattr(memory_order, "MOST_KEPT", 40)
+    order = CausalityOrder(2, 1)
+    order.begin(np.array([0]))
+    earlier = order.stamps()[0, 0, 5]
+    order.begin(np.array([1]))
+    assert not knows(order, earlier).any()
+    everyone = tuple(x.ravel() for x in np.indices((1, 1, 32)))
+    order.updated("global", everyone, np.full(32, 64), 4, RELEASE)
+    order.updated("global", everyone, np.full(32, 64), 4, RELEASE)
+    assert knows(order, earlier).all()
 
 
 def test_an_order_that_nobody_asks_for_keeps_nothing():

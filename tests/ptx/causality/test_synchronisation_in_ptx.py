@@ -152,6 +152,8 @@ THIRD:
     setp.ne.u32 %p3, %r10, 2;
     @%p3 bra THIRD;
     ld.global.u32 %r11, [%rd1];
+    setp.eq.u32 %p6, %r11, 0xdead;
+    @%p6 trap;
 END:
 """
     release = "st.release.gpu.global.u32 [%rd2], 1;"
@@ -161,13 +163,7 @@ END:
     assert findings(ended, (3, 1), 1) == [("race", "error")]
 
 
-LAST_BLOCK = """
-    mul.wide.u32 %rd3, %r2, 4;
-    add.u64 %rd4, %rd1, %rd3;
-    setp.ne.u32 %p1, %r1, 0;
-    @%p1 bra JOIN;
-    st.global.u32 [%rd4], 7;
-    {fence}
+COUNT = """
     atom.global.add.u32 %r9, [%rd2], 1;
     st.shared.u32 [tile], %r9;
 JOIN:
@@ -175,11 +171,23 @@ JOIN:
     ld.shared.u32 %r9, [tile];
     setp.ne.u32 %p2, %r9, {last};
     @%p2 bra END;
-    {again}
+"""
+"""A thread counts its block; the threads of the block that is counted as this one go on."""
+
+LAST_BLOCK = """
+    mul.wide.u32 %rd3, %r2, 4;
+    add.u64 %rd4, %rd1, %rd3;
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra JOIN;
+    st.global.u32 [%rd4], 7;
+    {fence}
+""" + COUNT + """    {again}
     rem.u32 %r5, %r1, 4;
     mul.wide.u32 %rd5, %r5, 4;
     add.u64 %rd6, %rd1, %rd5;
     ld.global.u32 %r11, [%rd6];
+    setp.eq.u32 %p6, %r11, 0xdead;
+    @%p6 trap;
     setp.ne.u32 %p3, %r1, 0;
     @%p3 bra END;
     st.global.u32 [%rd2], 0;
@@ -211,16 +219,11 @@ FENCED_BY_ALL = """
     {barrier}
     setp.ne.u32 %p1, %r1, 0;
     @%p1 bra JOIN;
-    atom.global.add.u32 %r9, [%rd2], 1;
-    st.shared.u32 [tile], %r9;
-JOIN:
-    bar.sync 0;
-    ld.shared.u32 %r9, [tile];
-    setp.ne.u32 %p2, %r9, 3;
-    @%p2 bra END;
-    mul.wide.u32 %rd5, %r1, 16;
+""" + COUNT + """    mul.wide.u32 %rd5, %r1, 16;
     add.u64 %rd6, %rd1, %rd5;
     ld.global.u32 %r11, [%rd6];
+    setp.eq.u32 %p6, %r11, 0xdead;
+    @%p6 trap;
 END:
 """
 
@@ -237,7 +240,7 @@ END:
     ],
 )
 def test_one_thread_counts_for_those_that_executed_a_fence_before_they_met_it(fence, barrier, orders):
-    found = findings(FENCED_BY_ALL.format(fence=fence, barrier=barrier), (4, 1), 64)
+    found = findings(FENCED_BY_ALL.format(fence=fence, barrier=barrier, last=3), (4, 1), 64)
     assert found == ([] if orders else [("race", "error")])
 
 
@@ -265,6 +268,8 @@ JOIN:
     mul.wide.u32 %rd5, %r5, 4;
     add.u64 %rd6, %rd1, %rd5;
     ld.global.u32 %r11, [%rd6];
+    setp.eq.u32 %p6, %r11, 0xdead;
+    @%p6 trap;
 """
 
 
@@ -335,6 +340,8 @@ def test_what_is_done_between_arriving_and_waiting_is_not_ordered():
     xor.b32 %r8, %r5, 128;
     add.u32 %r8, %r6, %r8;
     ld.shared.u32 %r10, [%r8];
+    setp.eq.u32 %p6, %r10, 0xdead;
+    @%p6 trap;
 """
     store = "st.shared.u32 [%r7], %r1;"
     assert findings(body.format(before=store, between=""), (1, 1), 64) == []
@@ -364,6 +371,8 @@ TAKER:
     mov.u32 %r6, tile;
     add.u32 %r7, %r6, %r5;
     ld.shared.u32 %r10, [%r7];
+    setp.eq.u32 %p6, %r10, 0xdead;
+    @%p6 trap;
 END:
 """
 WAIT = "mbarrier.try_wait.parity.shared.b64"

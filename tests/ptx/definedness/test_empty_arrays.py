@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from wmma_emu.errors import FragmentMismatchError, KernelFindingsError
+from wmma_emu.errors import FragmentMismatchError, KernelFindingsError, MemoryLimitError
 from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, unwritten_bits_of
 from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
 
@@ -147,7 +147,27 @@ def test_an_array_without_elements_has_nothing_unwritten():
     assert unwritten(we.ptx.empty((0, 3), np.int32)) == []
 
 
-@pytest.mark.parametrize(("shape", "dtype"), [(4, object), ((-1, 2), np.int32)])
-def test_what_is_no_array_of_bytes_is_refused(shape, dtype):
-    with pytest.raises(FragmentMismatchError):
+@pytest.mark.parametrize("shape", [(), 3, [2, 0], (np.int64(2), 3), np.array([4, 2])])
+def test_a_shape_is_what_numpy_takes_for_one(shape):
+    assert we.ptx.empty(shape, np.int16).shape == np.empty(shape).shape
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "said"),
+    [
+        (4, object, "object has no plain bytes"),
+        (4, "flaot32", "dtype='flaot32' is no dtype; .* did you mean 'float32'"),
+        ((-1, 2), np.int32, r"shape=\(-1, 2\) is no shape: an integer from 0 on"),
+        (3.5, np.int32, "shape=3.5 is no shape"),
+        ((2, 3.0), np.int32, "is no shape"),
+        ("3", np.int32, "shape='3' is no shape"),
+    ],
+)
+def test_what_is_no_array_of_bytes_is_refused(shape, dtype, said):
+    with pytest.raises(FragmentMismatchError, match=said):
         we.ptx.empty(shape, dtype)
+
+
+def test_an_array_larger_than_the_machine_is_refused():
+    with pytest.raises(MemoryLimitError, match=r"takes .* GiB, and this machine has"):
+        we.ptx.empty((1 << 40, 1 << 40), np.float32)

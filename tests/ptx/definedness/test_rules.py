@@ -132,6 +132,11 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
         ("mul.lo.u32", [(5, [8]), (16, [])], 0xFFFF_F000),
         ("mul.lo.u32", [(5, [8, 9]), (0, [])], 0),
         ("mad.lo.u32", [(5, []), (7, []), (1, [4])], 0xFFFF_FFF0),
+        ("add.sat.s32", [(5, [8]), (7, [])], 0xFFFF_FFFF),  # one high bit decides whether all of it is the limit
+        ("cvt.sat.u16.u32", [(5, [20])], 0xFFFF),
+        ("cvt.u16.u32", [(5, [3, 20])], 0x8),
+        ("slct.b32.f32", [(5, []), (7, [1]), (0, [31])], 0xFFFF_FFFF),
+        ("bfi.b32", [(1, []), (0, []), (0, [0, 1]), (1, [])], 0xFFFF_FFFF),  # the bit may come to four places
         ("add.rn.f16x2", [(0x3C00_3C00, [17]), (0, [])], 0xFFFF_0000),
         ("cvt.rn.f16x2.f32", [(0x3F80_0000, [3]), (0, [])], 0xFFFF_0000),
         ("cvt.rn.satfinite.e4m3x2.f32", [(0x3F80_0000, [3]), (0, [])], 0xFF00),

@@ -111,11 +111,15 @@ def test_what_nobody_wrote_is_found_where_it_matters_and_its_origin_is_named(nam
         "or.b32 %r2, %r9, 1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra L;\nL: ret;",
         "or.b32 %r2, %r9, 1;\nand.b32 %r2, %r2, 1;\nsetp.eq.u32 %p1, %r2, 1;\n@%p1 bra L;\nL: ret;",
         "bfi.b32 %r2, %r9, 0, 0, 8;\nsetp.lt.u32 %p1, %r2, 256;\n@%p1 bra L;\nL: ret;",
+        "bfi.b32 %r2, 0x3210, %r9, 0, 16;\nprmt.b32 %r2, %r0, %r0, %r2;\n" + put("%r2"),
+        "bfi.b32 %r2, 1, %r9, 0, 2;\nprmt.b32.f4e %r2, %r0, %r0, %r2;\n" + put("%r2"),
+        "bfi.b32 %r2, 8, %r9, 0, 5;\nshf.l.wrap.b32 %r2, %r0, %r0, %r2;\n" + put("%r2"),
     ],
     ids=[
         "the low half of a packed word", "a byte of a word", "a bit field in local memory", "one fp8 of two",
         "one half of two, through a sum", "times zero", "against itself", "shifted out", "decided by a defined bit",
-        "masked", "below a bound whatever the low byte is",
+        "masked", "below a bound whatever the low byte is", "above the selectors of prmt", "above a mode's selector",
+        "above a shift that wraps",
     ],
 )  # fmt: skip
 def test_what_does_not_count_is_not_reported(body):
@@ -130,6 +134,22 @@ def test_a_missing_byte_of_an_element_is_a_warning():
     assert "bytes 0x1 to 0x3 of shared memory (tile + 1), which nobody wrote" in found[0].message
     whole = "st.shared.u32 [tile], 7;\nld.shared.u32 %r2, [tile];\nst.global.u32 [%rd1], %r2;"
     assert not launch(whole, numbers(), block=1, before=TILE).findings
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "ld.shared.u8 %r2, [tile];",
+        "ld.shared.u16 %r2, [tile];",
+        "ld.shared.u32 %r2, [tile];\nshl.b32 %r2, %r2, 16;",
+        "ld.shared.u32 %r2, [tile];\nmul.lo.u32 %r2, %r2, 256;",
+        "ld.shared.u32 %r2, [tile];\nand.b32 %r2, %r2, 255;",
+    ],
+    ids=["a byte", "a half", "shifted", "multiplied", "masked"],
+)
+def test_a_value_without_a_written_byte_is_an_error_whatever_it_is_extended_with(body):
+    found = launch(body + "\nst.global.u32 [%rd1], %r2;", numbers(), block=1, before=TILE).findings
+    assert [(x.kind, x.severity) for x in found] == [("uninitialised", "error")]
 
 
 def test_a_missing_byte_that_was_stored_is_followed_through_global_memory():

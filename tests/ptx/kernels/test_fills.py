@@ -101,5 +101,5 @@ def test_a_fill_is_what_a_kernel_reads_that_nobody_wrote(what):
 
 @pytest.mark.parametrize("fill", ["noise", -1, 1.5, None, True])
 def test_what_is_no_fill_is_refused(fill):
-    with pytest.raises(UnsupportedInstructionError, match=re.escape("neither 'zeros' or 'ones' nor a seed")):
+    with pytest.raises(UnsupportedInstructionError, match=re.escape("neither 'zeros' nor 'ones' nor a seed")):
         we.ptx.Module(entry(""), fill=fill)

@@ -49,10 +49,10 @@ def test_a_module_has_checks_that_a_launch_may_change():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("races", "checks is a tuple of names: checks=('races',)"),
+        ("races", "checks='races' is no tuple of names; write checks=('races',)"),
         (("race",), "checks='race' is none of 'memory': .* did you mean 'races'"),
         ((1,), "checks=1 is none of 'memory'"),
-        (None, "checks=None is no tuple of names, of which () is none"),
+        (None, "checks=None is no tuple of names; () turns every check off"),
     ],
 )
 def test_what_is_no_check_is_refused(given, said):

@@ -123,3 +123,13 @@ def test_a_function_that_the_driver_has_not_is_shown_with_its_whole_call():
     )
     with pytest.raises(UnsupportedInstructionError, match=message):
         module["k"][1, 1](np.zeros(1, np.int32))
+
+
+@pytest.mark.parametrize(("stores", "found"), [
+    (store(1, 2), []), (store(1), ["uninitialised"]),
+    ("add.u32 %r2, %r7, 1; st.local.u32 [buffer], %r2; st.local.u32 [buffer+4], 2;", ["uninitialised"]),
+])  # fmt: skip
+def test_to_print_what_nobody_wrote_is_a_finding(stores, found):
+    report = we.ptx.Module(kernel("%d %d", stores))["k"][1, 1](np.zeros(1, np.int32), findings="report")
+    assert [x.kind for x in report.findings] == found
+    assert all("what is printed" in x.message for x in report.findings)

@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from tests.ptx.machine.races_in_ptx import FIRST, MINE, PAIRS, TILE, WHO, Pair
-from tests.ptx.texts_of_kernels import launch
+from tests.ptx.machine.races_in_ptx import FIRST, MINE, PAIRS, TILE, USED, WHO, Pair
+from tests.ptx.texts_of_kernels import launch, numbers
 from wmma_emu.ptx.machine import run
 
 SEEDS = [None, 1, 2, 3]
@@ -42,7 +42,7 @@ def test_races_can_be_switched_off(pair):
 def test_a_finding_names_both_sides():
     body = WHO + "add.s64 %rd5, %rd1, %rd0;\nst.global.v2.u32 [%rd5], {%r4, %r4};\nret;"
     body = body.replace("%rd0;", "%rd6;").replace("add.s64", "shl.b64 %rd6, %rd0, 1;\nadd.s64")
-    body = body.replace("ret;", "ld.global.u32 %r9, [%rd5+4];\nret;")
+    body = body.replace("ret;", "ld.global.u32 %r5, [%rd5+4];\n" + USED + "ret;")
     found = launch(body, np.zeros(64, np.uint32), grid=2).findings
     assert [(x.kind, x.text.split()[0]) for x in found] == [("race", "st.global.v2.u32"), ("race", "ld.global.u32")]
     first, second = (x.message for x in found)
@@ -50,7 +50,7 @@ def test_a_finding_names_both_sides():
     assert first.endswith("block (1, 0, 0) writes another value there in the same instruction")
     assert second.startswith("block (0, 0, 0) reads 4 bytes at 0x7f0000010004 (argument 0 (p1) of k + 4); thread ")
     assert "thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x7f0000010000 (line " in second
-    assert second.endswith("st.global.v2.u32), and nothing orders the two")
+    assert "st.global.v2.u32), and nothing orders the two; what it loads is used at line " in second
 
 
 def test_an_array_that_is_only_read_is_not_watched():
@@ -69,6 +69,19 @@ def test_a_store_to_an_array_that_seemed_to_be_read_only_is_watched_all_the_same
     report = launch(body.replace("{}", "0x20100", 1), *words, grid=2)
     assert {x.kind for x in report.findings} == {"race"}
     assert (words[1][0], words[0][0]) == (1, 3)
+    # The launch begins anew then: what was found until there is not found twice.
+    report = launch("ld.global.u32 %r6, [%rd2+1];\n" + body.replace("{}", "0x20100", 1), *words, grid=2)
+    assert {x.kind: x.count for x in report.findings}["misaligned"] == 64
+
+
+def test_a_store_to_two_arrays_at_once_is_watched_in_the_one_that_seemed_to_be_read_only():
+    words = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
+    body = """mov.u32 %r20, 0x7f00;\nmov.u32 %r21, 0x20100;\nmov.b64 %rd5, {%r21, %r20};
+    mul.wide.u32 %rd6, %r1, 4;\nadd.s64 %rd6, %rd6, %rd1;\nsetp.eq.u32 %p1, %r0, 0;\nselp.b64 %rd7, %rd6, %rd5, %p1;
+    ld.global.u32 %r5, [%rd2];\nsetp.gt.u32 %p2, %r0, 1;\n@!%p2 st.global.u32 [%rd7], %r1;\nret;"""
+    report = launch(body, *words, grid=2)
+    assert {x.kind for x in report.findings} == {"race"}
+    assert (words[0][:2].tolist(), words[1][0]) == ([0, 1], 1)
 
 
 def test_what_one_warp_polls_is_no_race_in_shared_memory():
@@ -81,8 +94,32 @@ def test_what_one_warp_polls_is_no_race_in_shared_memory():
     OTHER: ld.volatile.shared.u32 %r5, [%r10];
     setp.eq.u32 %p4, %r5, 0;
     @%p4 bra OTHER;
-    ret;"""
+    """ + USED + "ret;"
     assert not launch(body, np.zeros(1, np.uint32), block=64, before=TILE).findings
+    # Another word that is volatile too, which nobody waits for.
+    write = "@!%p1 st.volatile.shared.u32 [%r10{}], 1;"
+    beside = body.replace(write.format(""), write.format("+8") + write.format(""))
+    beside = beside.replace("%p4 bra OTHER", "%p4 bra AGAIN")
+    beside = beside.replace("OTHER:", "OTHER: ld.volatile.shared.u32 %r5, [%r10+8];\n" + USED + "AGAIN:")
+    found = launch(beside, np.zeros(1, np.uint32), block=64, before=TILE).findings
+    assert [x.kind for x in found] == ["race"]
     once = body.replace("@%p4 bra OTHER;", "")
     found = launch(once, np.zeros(1, np.uint32), block=64, before=TILE).findings
     assert [x.kind for x in found] == ["race"]
+
+
+@pytest.mark.parametrize("schedule", SEEDS)
+def test_a_plain_store_of_the_bytes_that_an_atomic_operation_wrote_is_a_race_all_the_same(schedule):
+    body = """mov.u32 %r10, tile;
+    setp.gt.u32 %p3, %r0, 31;
+    @%p3 bra OTHER;
+    atom.shared.exch.b32 %r5, [%r10], 5;
+    ret;
+    OTHER: st.shared.u32 [%r10], {};
+    ret;"""
+    for value in (5, 6):
+        found = launch(body.format(value), numbers(1), block=64, before=TILE, schedule=schedule).findings
+        assert [x.kind for x in found] == ["race"]
+    plain = body.replace("atom.shared.exch.b32 %r5, [%r10], 5;", "st.shared.u32 [%r10], 5;")
+    found = launch(plain.format(5), numbers(1), block=64, before=TILE, schedule=schedule).findings
+    assert [x.kind for x in found] == ["race of equal bytes"]

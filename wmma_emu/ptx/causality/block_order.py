@@ -8,12 +8,15 @@ from wmma_emu.ptx.causality.chunk import Chunk
 from wmma_emu.ptx.causality.lane_order import LaneOrder
 from wmma_emu.ptx.causality.threads import threads_in
 
-__all__ = ["NUM_BARRIERS", "BlockOrder"]
+__all__ = ["NUM_BARRIERS", "OF_CLUSTER", "BlockOrder"]
 
 _Mask = NDArray[np.bool_]
 
-NUM_BARRIERS = 17
-"""The sixteen barriers of a block, and that of its cluster."""
+NUM_BARRIERS = 16
+"""PTX ISA, barrier: a block has sixteen."""
+
+OF_CLUSTER = NUM_BARRIERS
+"""The number that the barrier of a cluster, of one block, has among them."""
 
 
 class BlockOrder(Chunk):
@@ -22,7 +25,7 @@ class BlockOrder(Chunk):
     def begin(self, blocks: NDArray[np.int64]) -> None:
         """Let the threads of some blocks begin; nobody has arrived anywhere."""
         super().begin(blocks)
-        self._told = np.zeros((len(blocks), NUM_BARRIERS, self.warps), np.int32)
+        self._told = np.zeros((len(blocks), NUM_BARRIERS + 1, self.warps), np.int32)
         self._told_pieces: NDArray[np.int64] | None = None
 
     def meet_all(self) -> None:
@@ -100,9 +103,8 @@ class BlockOrder(Chunk):
         told = holdings.told_by(who)
         at = threads_in(alone)
         if len(at[0]):
-            pieces = self.knowledge.pieces(holdings.facts(at))
-            for g in np.unique(at[0]).tolist():
-                told[g] = self.knowledge.join_all((told[g], *pieces[at[0] == g].tolist()))
+            g, pieces = self.knowledge.of_groups(holdings.facts(at), at[0])
+            told[g] = self.knowledge.join(told[g], pieces)
         return told
 
     def complete(self, number: int, blocks: NDArray[np.int64], who: _Mask, live: _Mask) -> None:

@@ -66,22 +66,19 @@ class Fences:
         at = threads_in(who)
         shape = self._shape[:2] if by_warp else self._shape[:1]
         groups = at[0] * self._shape[1] + at[1] if by_warp else at[0]
-        begins = np.append(True, groups[1:] != groups[:-1])[: len(groups)]
-        first, ends = np.flatnonzero(begins)[np.cumsum(begins) - 1], np.append(begins[1:], True)[: len(groups)]
         out = np.zeros((2, *shape), np.int64)
         for scope in (_NEAR, _FAR):
             facts = self._own[scope][at]
             if scope == _FAR and np.array_equal(facts, self._own[_NEAR][at]):
                 out[_FAR] = out[_NEAR]
             elif facts.any():
-                links = Links(facts[:, None], 0 * facts[:, None])
-                made = self.knowledge.chain(0 * facts, links, first, ends)[1]
-                out[scope].reshape(-1)[groups[ends]] = made[ends]
+                which, pieces = self.knowledge.of_groups(facts, groups)
+                out[scope].reshape(-1)[which] = pieces
             handed = self._handed[scope][at]
             for group in np.unique(groups[handed > 0]).tolist():
-                pieces = np.unique(handed[groups == group]).tolist()
+                others = np.unique(handed[groups == group]).tolist()
                 flat = out[scope].reshape(-1)
-                flat[group] = self.knowledge.join_all([int(flat[group]), *pieces])
+                flat[group] = self.knowledge.join_all([int(flat[group]), *others])
         return out
 
     def hand(self, at: At, pieces: _Ids) -> None:

@@ -97,6 +97,14 @@ class Knowledge:
         links = Links(facts[:, None], np.zeros((len(facts), 1), np.int64))
         return self.chain(np.zeros(len(facts), np.int64), links, np.arange(len(facts)))[1]
 
+    def of_groups(self, facts: _Ids, groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], _Ids]:
+        """Make one piece of the facts of each group, which stand side by side: numbers of groups, and their pieces."""
+        changes = groups[1:] != groups[:-1]
+        begins, ends = (np.append(*x)[: len(groups)] for x in ((True, changes), (changes, True)))
+        first = np.flatnonzero(begins)[np.cumsum(begins) - 1]
+        links = Links(facts[:, None], np.zeros((len(facts), 1), np.int64))
+        return groups[ends], self.chain(np.zeros(len(facts), np.int64), links, first, ends)[1][ends]
+
     def join(self, first: _Ids, second: _Ids) -> _Ids:
         """Join pieces pair by pair."""
         out = np.where(first == 0, second, first)

@@ -10,7 +10,7 @@ import numpy as np
 from wmma_emu.ptx.definedness.undefined import all_bits, everywhere
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Piece", "Rule", "Sources", "by_elements", "carries", "exact", "products", "whole"]
+__all__ = ["Piece", "Rule", "Sources", "by_elements", "carries", "exact", "products", "selected", "whole"]
 
 
 class Sources(NamedTuple):
@@ -90,6 +90,20 @@ def exact(*controls: int) -> Rule:
         return tuple(found)
 
     return rule
+
+
+def selected(control: int, counts: int, rule: Rule) -> Rule:
+    """Follow a rule, but for the bits of a control that the instruction does not look at; ``counts`` are the others."""
+
+    def of_those(sources: Sources) -> tuple[Array, ...]:
+        bits = list(sources.bits)
+        lost = bits[control]
+        if lost is not None:
+            kept = lost & lost.dtype.type(counts)
+            bits[control] = kept if kept.any() else None
+        return rule(sources._replace(bits=bits))
+
+    return of_those
 
 
 def carries(sources: Sources) -> tuple[Array, ...]:

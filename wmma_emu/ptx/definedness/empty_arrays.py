@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Arrays that nobody has written, as ``cudaMalloc`` gives memory: `empty`, and which of their bytes are still so."""
 
+import difflib
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.typing import DTypeLike, NDArray
 
 from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.formats.room import require_room
 
 __all__ = ["EmptyArray", "empty", "unwritten_bits_of"]
 
@@ -181,7 +185,9 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
     Raises
     ------
     FragmentMismatchError
-        For a dtype whose elements are no plain bytes.
+        For a dtype whose elements are no plain bytes, and for what is no dtype or no shape.
+    MemoryLimitError
+        For more bytes than the machine has.
 
     Examples
     --------
@@ -190,16 +196,37 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
     >>> x.shape, [bits.reshape(2, 3, 4).any(axis=-1).tolist() for _, bits in unwritten_bits_of(x)]
     ((2, 3), [[[False, False, False], [True, True, True]]])
     """
-    kind = np.dtype(dtype)
-    if kind.hasobject or not kind.itemsize:
-        raise FragmentMismatchError(f"{shorten(kind, str)} has no plain bytes; empty takes a dtype of numbers")
-    count = int(np.prod(shape, dtype=np.int64))
-    if count < 0 or np.any(np.asarray(shape) < 0):
-        raise FragmentMismatchError(f"a shape has no negative numbers, {shorten(shape)} has one")
+    kind, sizes = _dtype_of(dtype), _shape_of(shape)
+    require_room(sizes, 2 * kind.itemsize, "an empty array, with its record of what is unwritten,")
+    count = prod(sizes)
     buffer = np.full(count * kind.itemsize, _FILL, np.uint8)
-    plain: NDArray[Any] = buffer.view(kind).reshape(shape)
+    plain: NDArray[Any] = buffer.view(kind).reshape(sizes)
     found = plain.view(EmptyArray)
     if count:
         found._state = _Unwritten(buffer)
         _known.add(found._state)
     return found
+
+
+def _dtype_of(given: Any) -> np.dtype[Any]:
+    try:
+        kind: np.dtype[Any] = np.dtype(given)
+    except TypeError:
+        near = difflib.get_close_matches(given, np.sctypeDict, n=1) if isinstance(given, str) else []
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise FragmentMismatchError(
+            f"dtype={shorten(given)} is no dtype; empty takes one of numbers, such as np.float32{hint}"
+        ) from None
+    if kind.hasobject or not kind.itemsize:
+        raise FragmentMismatchError(f"{shorten(kind, str)} has no plain bytes; empty takes a dtype of numbers")
+    return kind
+
+
+def _shape_of(given: Any) -> tuple[int, ...]:
+    sizes = list(given) if isinstance(given, Iterable) else [given]
+    numbers = [x for x in map(integer_of, sizes) if x is not None and x >= 0]
+    if len(numbers) != len(sizes):
+        raise FragmentMismatchError(
+            f"shape={shorten(given)} is no shape: an integer from 0 on, or a tuple of them, such as (4, 8)"
+        )
+    return tuple(numbers)

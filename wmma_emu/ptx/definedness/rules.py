@@ -4,7 +4,7 @@
 import re
 from collections.abc import Callable
 
-from wmma_emu.ptx.definedness.bit_rules import Piece, Rule, by_elements, carries, exact, products, whole
+from wmma_emu.ptx.definedness.bit_rules import Piece, Rule, by_elements, carries, exact, products, selected, whole
 from wmma_emu.ptx.definedness.comparison_rules import comparison
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
@@ -95,7 +95,8 @@ RULES: dict[str, Callable[[Words], Rule]] = {
     **dict.fromkeys(("and", "or", "xor", "not", "brev", "mov", "selp", "copysign"), _always(exact())),
     "lop3": _of_three,
     **dict.fromkeys(("shl", "shr", "szext"), _always(exact(1))),
-    **dict.fromkeys(("shf", "prmt"), _always(exact(2))),
+    "shf": lambda words: selected(2, 31, exact(2)) if "wrap" in words else exact(2),
+    "prmt": lambda words: selected(2, 0xFFFF if words == ("b32",) else 3, exact(2)),
     "bfe": _always(exact(1, 2)),
     "bfi": _always(exact(2, 3)),
     "slct": lambda words: exact() if words[-1] == "s32" else exact(2),

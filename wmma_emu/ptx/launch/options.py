@@ -137,7 +137,8 @@ def _checks_of(given: object) -> frozenset[str]:
     legal = "; ".join(f"{name!r}: {text}" for name, text in CHECKS.items())
     if not isinstance(names, list | tuple | set | frozenset):
         raise UnsupportedInstructionError(
-            f"checks={shorten(given)} is no tuple of names, of which () is none; there are {legal}"
+            f"checks={shorten(given)} is no tuple of names; () turns every check off, and without checks= all are on; "
+            f"the names are {legal}"
         )
     for name in names:
         if not isinstance(name, str) or name not in CHECKS:
@@ -145,5 +146,5 @@ def _checks_of(given: object) -> frozenset[str]:
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise UnsupportedInstructionError(f"checks={shorten(name)} is none of {legal}{hint}")
     if isinstance(given, str):
-        raise UnsupportedInstructionError(f"checks is a tuple of names: checks=({given!r},)")
+        raise UnsupportedInstructionError(f"checks={given!r} is no tuple of names; write checks=({given!r},)")
     return frozenset(names)

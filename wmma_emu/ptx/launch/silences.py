@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from wmma_emu.errors import UnsupportedInstructionError, printable, shorten
@@ -174,10 +174,20 @@ def silences_of(given: object) -> tuple[Silence, ...]:
         )
     for x in given:
         if not isinstance(x, Silence):
+            parts = given if isinstance(x, str) else x  # silence("race", 16, "reason") for silence(Silence(...))
+            said = ", ".join(map(repr, parts)) if _could_be_fields(parts) else "kind, line, reason"
             raise UnsupportedInstructionError(
-                f"silence has {shorten(x)}, which is no wmma_emu.ptx.Silence(kind, line, reason)"
+                f"silence has {shorten(x)}, which is no silence; write wmma_emu.ptx.Silence({printable(said)})"
             )
     return tuple(dict.fromkeys(given))
+
+
+def _could_be_fields(given: object) -> bool:
+    return (
+        isinstance(given, list | tuple)
+        and len(given) == len(fields(Silence))
+        and all(isinstance(x, str | int) for x in given)
+    )
 
 
 def judge(findings: Iterable[Finding], silences: Sequence[Silence]) -> Judged:

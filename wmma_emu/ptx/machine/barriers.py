@@ -6,19 +6,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import NUM_BARRIERS, OF_CLUSTER
 from wmma_emu.ptx.machine.positions import AT_BARRIER, Positions
 from wmma_emu.ptx.machine.whereabouts import ranges
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["NUM_BARRIERS", "BarrierForm", "Barriers", "barrier_form", "is_aligned"]
-
-NUM_BARRIERS = 16
-"""PTX ISA, barrier: a block has sixteen."""
-
-_OF_CLUSTER = NUM_BARRIERS
-"""The barrier of a cluster of one block."""
+__all__ = ["BarrierForm", "Barriers", "barrier_form", "is_aligned"]
 
 _ALL = 0
 
@@ -87,7 +82,7 @@ class Barriers:
         causality = self._state.causality
         if form.is_of_cluster:
             everyone = self._state.live
-            causality.complete(_OF_CLUSTER, np.arange(len(everyone)), everyone, everyone)
+            causality.complete(OF_CLUSTER, np.arange(len(everyone)), everyone, everyone)
         else:
             causality.meet_all()
         self._positions.go(None, place)
@@ -96,7 +91,7 @@ class Barriers:
         """Let the active threads hand on what they did to those who wait; ``relaxed``, what they did before a fence."""
         state = self._state
         who = np.broadcast_to(state.live if active is None else active, state.shape)
-        state.causality.arrive(_OF_CLUSTER, who, state.live, relaxed=relaxed)
+        state.causality.arrive(OF_CLUSTER, who, state.live, relaxed=relaxed)
 
     def _are_legal(self, form: BarrierForm, number: Array, threads: Array | None, active: Active) -> bool:
         """Note a finding for a barrier that no block has, and for a number of threads that is none of whole warps."""
@@ -123,7 +118,7 @@ class Barriers:
         arrivals = np.count_nonzero(who, axis=(1, 2))
         blocks = np.flatnonzero(arrivals)
         self._arrived[blocks, n] += arrivals[blocks]
-        if n != _OF_CLUSTER:
+        if n != OF_CLUSTER:
             self._state.causality.arrive(n, who, self._state.live)
         wanted = np.broadcast_to(np.int64(_ALL) if threads is None else threads, self._state.shape)
         self._wanted[blocks, n] = np.where(who, wanted, 0).max(axis=(1, 2))[blocks]
@@ -138,8 +133,8 @@ class Barriers:
             blocks = np.flatnonzero(done[:, n])
             waiting = np.asarray((self._number == n) & done[:, n].reshape(-1, 1, 1) & state.live)
             self._require_one_place(n, blocks, waiting)
-            self._reduce(blocks, waiting)
-            of_all = (self._wanted[blocks, n] == _ALL) & (n != _OF_CLUSTER)
+            self._reduce(waiting)
+            of_all = (self._wanted[blocks, n] == _ALL) & (n != OF_CLUSTER)
             state.causality.complete(n, blocks[~of_all], waiting, state.live)
             state.causality.meet(n, blocks[of_all])
             self._arrived[blocks, n] = 0
@@ -183,7 +178,7 @@ class Barriers:
                 met += (waiting & (self._form[g] == x)).any(axis=1)
         return bool((met > 1).any())
 
-    def _reduce(self, blocks: NDArray[np.int64], waiting: NDArray[np.bool_]) -> None:
+    def _reduce(self, waiting: NDArray[np.bool_]) -> None:
         """Write what each ``bar.red`` gives to the threads that wait at it."""
         for x in np.unique(self._form[waiting]).tolist():
             if self._forms[x].reduction:
@@ -205,7 +200,7 @@ class Barriers:
         live = int(np.count_nonzero(self._state.live[g]))
         texts = []
         for n in np.unique(self._number[g][who]).tolist():
-            name = "the barrier of the cluster" if n == _OF_CLUSTER else f"barrier {n}"
+            name = "the barrier of the cluster" if n == OF_CLUSTER else f"barrier {n}"
             wanted = int(self._wanted[g, n])
             wanted = live if wanted == _ALL else wanted
             texts.append(f"{name}, where {int(self._arrived[g, n])} of {wanted} threads are")
@@ -229,7 +224,7 @@ def barrier_form(instruction: Instruction) -> BarrierForm:
         x for x in instruction.modifiers if x not in ("cta", "aligned", "cluster", "release", "acquire", "relaxed")
     ]
     operands = list(instruction.operands)
-    everywhere = Immediate("int", _OF_CLUSTER)
+    everywhere = Immediate("int", OF_CLUSTER)
     if "cluster" in instruction.modifiers:
         return BarrierForm(instruction, everywhere, None, waits=True, is_of_cluster=True)
     if words[:1] == ["red"] and len(words) == 3 and words[1] in ("popc", "and", "or"):

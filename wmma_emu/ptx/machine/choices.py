@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Target
-from wmma_emu.ptx.state import State, registers_of
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.table import VALUE_STEPS
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["Choice", "choice_at", "chosen", "only_computes", "undecided"]
+__all__ = ["Choice", "choice_at", "only_computes", "undecided"]
 
 _CARRY = ("cc", "addc", "subc", "madc")
 
@@ -34,11 +35,6 @@ def only_computes(instruction: Instruction) -> bool:
     """Whether an instruction does nothing but write registers; the carry flag is none of them."""
     words = (instruction.mnemonic, *instruction.modifiers)
     return instruction.mnemonic in VALUE_STEPS and not any(x in _CARRY for x in words)
-
-
-def chosen(instruction: Instruction) -> tuple[int, ...]:
-    """Indices of the registers that an instruction which only computes writes."""
-    return registers_of(instruction.operands[0]) if instruction.operands else ()
 
 
 def choice_at(program: KernelProgram, place: int) -> Choice | None:
@@ -63,7 +59,7 @@ def choice_at(program: KernelProgram, place: int) -> Choice | None:
             target = _forward(instruction, at)
             join = None if target is None else max(join, target)
         elif only_computes(instruction):
-            found.update(chosen(instruction))
+            found.update(writes(instruction))
         else:
             return None
         at += 1

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
-from wmma_emu.ptx.machine.choices import chosen, only_computes, undecided
+from wmma_emu.ptx.machine.choices import only_computes, undecided
 from wmma_emu.ptx.machine.control import CONTROL, End, branch_of, fall, guarded_threads
 from wmma_emu.ptx.machine.older_target import Target
 from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
 from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
+from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.program.grid_workspace import reads_grid_workspace
 from wmma_emu.ptx.program.polling import Polls, polls_of
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
@@ -199,7 +200,7 @@ def _guarded(instruction: Instruction, step: Step) -> Step:
     """Let a step be executed by the threads whose guard holds."""
     if instruction.guard is None:
         return step
-    registers = chosen(instruction) if only_computes(instruction) else ()
+    registers = writes(instruction) if only_computes(instruction) else ()
 
     def guarded(state: State, active: Active) -> None:
         if registers:

@@ -19,6 +19,9 @@ from wmma_emu.ptx.machine.printing import Printed
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.launch import LaunchRaces, UnwatchedWriteError, ranges_written
+from wmma_emu.ptx.memory.races.locks import Locks
+from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.orders import Order, order_of
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Binding
@@ -45,6 +48,8 @@ def run(
     schedule: int | None = None,
     checks: frozenset[str] = frozenset(CHECKS),
     fill: str | int = "zeros",
+    raced: Raced | None = None,
+    suspects: Suspects | None = None,
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -68,6 +73,10 @@ def run(
         What is looked for: names of `CHECKS`. ``findings`` are to be of the same.
     fill : str or int
         What shared memory, local memory and registers hold that nobody has written; see `Fill`.
+    raced : Raced, optional
+        Told what the races are about.
+    suspects : Suspects, optional
+        The launch is run again because of its races: nothing is undefined but what these loads give.
 
     Raises
     ------
@@ -80,7 +89,7 @@ def run(
         try:
             counts = _run_once(
                 compiled, heap, parameters, grid, block, dynamic_shared_bytes, binding, findings, limits, schedule,
-                checks, fill, deadline, more,
+                checks, fill, deadline, more, raced, suspects,
             )  # fmt: skip
             findings.leave_lesser_out()
             return counts
@@ -93,7 +102,7 @@ def run(
 def _run_once(
     compiled: Compiled, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3, dynamic_shared_bytes: int,
     binding: Binding, findings: Findings, limits: Limits, schedule: int | None, checks: frozenset[str],
-    fill: str | int, deadline: Deadline, more: frozenset[int],
+    fill: str | int, deadline: Deadline, more: frozenset[int], raced: Raced | None, suspects: Suspects | None,
 ) -> Counts:  # fmt: skip
     """Execute a kernel from the beginning; ``more`` are ranges of the heap that it writes, beyond what it seems to."""
     program = compiled.program
@@ -105,9 +114,12 @@ def _run_once(
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     races: LaunchRaces | None = None
+    locks: Locks | None = None
     if "races" in checks:
         watched = ranges_written(heap, parameters, compiled.written) | more
-        races = LaunchRaces(heap, causality, watched, compiled.polls)
+        if compiled.polls.takings and size >= prod(grid):
+            locks = Locks((prod(grid), warps, LANES))
+        races = LaunchRaces(heap, causality, watched, compiled.polls, locks, raced, suspects)
     for blocks in _chunks(prod(grid), size, order):
         threads = Threads(grid, block, blocks, heap.workspace)
         causality.begin(blocks)
@@ -127,7 +139,8 @@ def _run_once(
             completed = False
             break
     return Counts(
-        instructions, steps, deadline.seconds, size, completed, printed.text, tuple(printed), printed.left_out
+        instructions, steps, deadline.seconds, size, completed, printed.text, tuple(printed), printed.left_out,
+        completed and locks is not None and locks.may_hide(),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from wmma_emu.ptx.constants import constant
 from wmma_emu.ptx.definedness.bit_rules import Sources
 from wmma_emu.ptx.definedness.rules import rule_of
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of
+from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
@@ -17,7 +18,7 @@ from wmma_emu.ptx.program.program import (
     Register,
     VectorOperand,
 )
-from wmma_emu.ptx.state import State, registers_of
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Form, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.steps.rows import CARRY
@@ -41,7 +42,7 @@ def value_step(instruction: Instruction, form: Form, carry: Register) -> Step:
     _require_widths(instruction, [*targets, *sources], (*form.destinations, *form.sources))
     compute = form.compute
     reads = [_reader(operand, _width(type_name)) for operand, type_name in zip(sources, form.sources, strict=True)]
-    used = frozenset(i for operand in sources for i in registers_of(operand))
+    used = frozenset(i for operand in sources for i in registers_in(operand))
     indices = [None if x is None else x.index for x in targets]
     casts = [_cast(register, _width(x)) for register, x in zip(targets, form.destinations, strict=True)]
     lost_of = _lost(instruction, form, sources, reads, frozenset(used))
@@ -76,7 +77,7 @@ def _lost(
     rule = rule_of(instruction.mnemonic, instruction.modifiers)
     dtypes = [dtype_of_bits(bits_of_type(_width(x))) for x in form.sources]
     results = tuple(dtype_of_bits(bits_of_type(_width(x))) for x in form.destinations)
-    names = tuple((registers_of(x) or i, getattr(x, "negated", False)) for i, x in enumerate(sources))
+    names = tuple((registers_in(x) or i, getattr(x, "negated", False)) for i, x in enumerate(sources))
 
     def lost(state: State, active: Active) -> list[Undefined] | None:
         state.require_arrived(instruction, tuple(used), active)

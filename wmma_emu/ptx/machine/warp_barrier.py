@@ -10,7 +10,7 @@ from wmma_emu.ptx.machine.positions import AT_WARP
 from wmma_emu.ptx.machine.whereabouts import ranges, standing
 from wmma_emu.ptx.program.program import Instruction, Operand
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.collectives import FULL, LANE, has_bit, note
+from wmma_emu.ptx.steps.collectives import FULL, LANE, agreeing, has_bit, note, word_of
 from wmma_emu.ptx.threads import Active
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class WarpBarrier(NamedTuple):
             _meet(state, active, masks)
             return execution.positions.go(active, self.place + 1)
         arrived = self._arrivals(execution, who, masks)
-        names = has_bit(arrived.masks[..., None], LANE[0]) & arrived.lanes[..., None]
-        done = arrived.lanes & ~(names & _lacking(state, arrived)).any(axis=-1)
-        done |= self._outside(state, who, arrived) | self._at_odds(state, who, arrived, names)
+        agree = agreeing(arrived.masks, arrived.lanes)
+        done = arrived.lanes & (arrived.masks & word_of(state.live) & ~agree == 0)
+        done |= self._outside(state, who, arrived) | self._at_odds(state, who, arrived, agree)
         _meet(state, done, arrived.masks)
         waits = who & ~done
         self._release(execution, done & ~who)
@@ -91,8 +91,8 @@ class WarpBarrier(NamedTuple):
         """Find the lanes that some lanes wait for here: live ones that are at no barrier with the same membermask."""
         state = execution.state
         arrived = self._arrivals(execution, who, state.read(self.membermask, "u32"))
-        names = has_bit(arrived.masks[..., None], LANE[0]) & who[..., None]
-        return np.asarray((names & _lacking(state, arrived)).any(axis=-2))
+        lacking = np.where(who, arrived.masks & ~agreeing(arrived.masks, arrived.lanes), np.uint32(0))
+        return state.live & has_bit(np.bitwise_or.reduce(lacking, axis=-1, keepdims=True), LANE)
 
     def _arrivals(self, execution: "Execution", who: _Mask, masks: _Words) -> _Arrivals:
         """Collect who is at barriers of the warps that some lanes are of."""
@@ -121,19 +121,27 @@ class WarpBarrier(NamedTuple):
             )  # fmt: skip
         return outside
 
-    def _at_odds(self, state: State, who: _Mask, arrived: _Arrivals, names: _Mask) -> _Mask:
+    def _at_odds(self, state: State, who: _Mask, arrived: _Arrivals, agree: _Words) -> _Mask:
         """Find lanes that wait for each other with different membermasks, which no later arrival can mend."""
         masks = arrived.masks
-        both = names & np.swapaxes(names, -1, -2) & (masks[..., None] != masks[..., None, :])
-        odd = both.any(axis=-1)
+        odd: _Mask = np.zeros(who.shape, np.bool_)
+        others = masks & word_of(arrived.lanes) & ~agree  # whom a lane names that is here with another membermask
+        warps = np.nonzero((others != 0).any(axis=-1))
+        if not len(warps[0]):
+            return odd
+        names = has_bit(others[warps][..., None], LANE[0])
+        both = word_of(names & np.swapaxes(names, -1, -2))
+        odd[warps] = both[..., 0] != 0
         if odd.any():
+            partner = np.zeros(who.shape, np.int64)
+            partner[warps] = np.bitwise_count((both & ~both + np.uint32(1)) - np.uint32(1))[..., 0]
             note(
                 state, self.instruction, "illegal operand", odd & who if (odd & who).any() else odd,
                 lambda g, w, lane: f"lane {lane} gives the membermask {int(masks[g, w, lane]):#010x}, and lane "
-                f"{int(np.argmax(both[g, w, lane]))}, which it names, waits for it with "
-                f"{int(masks[g, w, int(np.argmax(both[g, w, lane]))]):#010x}: they have to agree",
+                f"{partner[g, w, lane]}, which it names, waits for it with "
+                f"{int(masks[g, w, partner[g, w, lane]]):#010x}: they have to agree",
             )  # fmt: skip
-        return np.asarray(odd)
+        return odd
 
     def _release(self, execution: "Execution", done: _Mask) -> None:
         """Let lanes go on that waited at other barriers of their warp."""
@@ -143,12 +151,6 @@ class WarpBarrier(NamedTuple):
         for place in np.unique(positions.at[done]).tolist():
             positions.go(done & (positions.at == place), place + 1)
         execution.instructions += int(np.count_nonzero(done))
-
-
-def _lacking(state: State, arrived: _Arrivals) -> _Mask:
-    """For each lane, the live lanes that have not come with its membermask: (blocks, warps, lane, other lane)."""
-    agree = arrived.lanes[..., None, :] & (arrived.masks[..., None] == arrived.masks[..., None, :])
-    return np.asarray(state.live[..., None, :] & ~agree)
 
 
 def _are_whole(who: _Mask, live: _Mask) -> bool:

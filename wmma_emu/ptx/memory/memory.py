@@ -83,6 +83,8 @@ class Memory(Spaces):
         if reached.where.outside is not None or reached.where.misaligned is not None:
             values = np.where(reached.where.used, values, values.dtype.type(0))  # type: ignore[arg-type]
         undefined = self.note_load(reached, active)
+        if self.suspects is not None and self.races is not None:
+            undefined = self.races.doubted(reached, undefined, self.origins)
         if ordering != "weak" and self.causality.is_released_to and space in _COMMON:
             how = self.ordering_of(instruction)
             self.causality.loaded(space, *self.threads_of(reached), bytes_each * count, how)
@@ -148,6 +150,8 @@ class Memory(Spaces):
         order = np.lexsort((rank[lane], w, g))
         how = ordering_of(reached.touch.instruction.mnemonic, reached.touch.instruction.modifiers)
         self.causality.stored(space, (g[order], w[order], lane[order]), positions[order], size, how)
+        if self.locks is not None:
+            self.locks.given_back((g, w, lane), space, positions, how)
 
     def _load_each(
         self, instruction: Instruction, parts: list[Part], addresses: Array,

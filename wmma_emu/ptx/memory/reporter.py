@@ -2,6 +2,7 @@
 """Findings of memory: who did it, at which address, and in words."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +23,18 @@ from wmma_emu.ptx.memory.words import (
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.threads import Active, Array, Threads
 
+if TYPE_CHECKING:
+    from wmma_emu.ptx.memory.races.suspects import Suspects
+
 __all__ = ["Reporter"]
 
 
 class Reporter:
-    """Notes what is wrong with accesses of a chunk."""
+    """Notes what is wrong with accesses of a chunk; ``suspects`` are told of uses of undefined bits too."""
 
     def __init__(self, program: KernelProgram, heap: GlobalMemory, threads: Threads, findings: Findings) -> None:
         self._program, self._heap, self._threads, self._findings = program, heap, threads, findings
+        self.suspects: Suspects | None = None
 
     def note(
         self, kind: str, instruction: Instruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
@@ -86,6 +91,9 @@ class Reporter:
     ) -> None:  # fmt: skip
         """Note that threads use what nobody wrote: as ``what``, "the address", and where that comes from."""
         threads = any_of(used)
+        if self.suspects is not None and threads.any():
+            who, origins = np.broadcast_arrays(used, found.origin)
+            self.suspects.use(instruction, self._heap.origins, origins[who])
         if not threads.any() or not self._findings.are_sought(kind):
             return
         block, thread, count = self._threads.first(threads)
@@ -101,11 +109,13 @@ class Reporter:
         """Note a store to global memory of what nobody wrote; return what is still undefined when that is said.
 
         Elements without a single byte that is written, and those with a byte of which bits are missing, are errors.
-        Where whole bytes are missing, they may be the padding of a structure.
+        Where whole bytes are missing, they may be the padding of a structure; but not if the element that they were
+        loaded in has no byte that is written: then the others are what it was extended or shifted with.
         """
         lost = undefined.bits if used is None else np.where(used, undefined.bits, undefined.bits.dtype.type(0))
         parts = np.ascontiguousarray(lost)[..., None].view(np.uint8)
         is_partial = ((parts == 0) | (parts == 0xFF)).all(axis=-1) & (parts == 0).any(axis=-1) & (lost != 0)
+        is_partial &= ~self._heap.origins.is_whole(undefined.origin)
         wrong = (lost != 0) & ~is_partial
         what = "the value that is stored to global memory"
         self.undefined(instruction, undefined, wrong, what)

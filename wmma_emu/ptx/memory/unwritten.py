@@ -70,7 +70,9 @@ class UnwrittenBits:
                 return None
         first, last = spans(lost)
         step = np.arange(0, count * size, size, dtype=np.int64).reshape(-1, *(1,) * positions.ndim)
-        origin = self._origins.of_bytes(instruction, self._space, addresses + step.astype(np.uint64), last, first)
+        origin = self._origins.of_bytes(
+            instruction, self._space, addresses + step.astype(np.uint64), last, first, lost == every
+        )
         if self._from is not None:
             known = self._from.take(positions + step + first >> _GRANULE)
             origin = np.where(known != 0, known, origin)

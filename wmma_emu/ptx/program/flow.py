@@ -2,7 +2,7 @@
 """Which registers instructions read and write, where straight-line code ends, and which registers are read after it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from wmma_emu.ptx.program.program import (
@@ -35,28 +35,26 @@ READS_FIRST = frozenset(
 """What may read its first operand."""
 
 
-def registers_in(operand: object) -> Iterator[int]:
+def registers_in(operand: object) -> tuple[int, ...]:
     """Every register that an operand names, as often as it does.
 
     Examples
     --------
-    >>> list(registers_in(AddressOperand(Register(3, "%rd1", "b64"), 8)))
-    [3]
+    >>> registers_in(AddressOperand(Register(3, "%rd1", "b64"), 8))
+    (3,)
     """
     if isinstance(operand, Register):
-        yield operand.index
-    elif isinstance(operand, Predicate):
-        yield operand.register.index
-    elif isinstance(operand, VectorOperand):
-        for element in operand.elements:
-            yield from registers_in(element)
+        return (operand.index,)
+    if isinstance(operand, Predicate):
+        return (operand.register.index,)
+    parts: tuple[object, ...] = ()
+    if isinstance(operand, VectorOperand):
+        parts = operand.elements
     elif isinstance(operand, PairOperand):
-        yield from registers_in(operand.first)
-        yield from registers_in(operand.second)
+        parts = operand.first, operand.second
     elif isinstance(operand, AddressOperand):
-        yield from registers_in(operand.base)
-        for coordinate in operand.coordinates:
-            yield from registers_in(coordinate)
+        parts = operand.base, *operand.coordinates
+    return tuple(register for part in parts for register in registers_in(part))
 
 
 def writes(instruction: Instruction) -> tuple[int, ...]:
@@ -69,7 +67,7 @@ def writes(instruction: Instruction) -> tuple[int, ...]:
     (0,)
     """
     first = instruction.operands[0] if instruction.operands else None
-    return tuple(registers_in(first)) if isinstance(first, Register | VectorOperand | PairOperand) else ()
+    return registers_in(first) if isinstance(first, Register | VectorOperand | PairOperand) else ()
 
 
 def reads(instruction: Instruction) -> tuple[int, ...]:

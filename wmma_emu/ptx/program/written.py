@@ -3,13 +3,12 @@
 
 from typing import NamedTuple
 
+from wmma_emu.ptx.program.flow import registers_in, writes
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Instruction,
     KernelProgram,
     Operand,
-    PairOperand,
-    Predicate,
     Register,
     Symbol,
     VectorOperand,
@@ -92,11 +91,11 @@ def _of_address(instruction: Instruction, origins: _Origins) -> set[_Origin]:
     if address is None:
         return set()
     if isinstance(address.base, Symbol):
-        return _of_symbol(address.base, address.offset) or {_LOADED}
+        return _of_symbol(address.base) or {_LOADED}
     return origins.get(address.base.index, set()) if isinstance(address.base, Register) else set()
 
 
-def _of_symbol(symbol: Symbol, offset: int = 0) -> set[_Origin]:
+def _of_symbol(symbol: Symbol) -> set[_Origin]:
     """Say where the address of a variable comes from; variables of global memory are counted from -1 down."""
     return {~symbol.offset} if symbol.space == "global" else set()
 
@@ -106,39 +105,22 @@ def _flow(instruction: Instruction) -> list[tuple[tuple[int, ...], tuple[int, ..
     if not instruction.operands:
         return []
     first, *rest = instruction.operands
-    targets = _registers(first)
-    if not targets or isinstance(first, AddressOperand):
+    targets = writes(instruction)
+    if not targets:
         return []
-    if instruction.mnemonic in ("ld", "ldu") and rest and isinstance(rest[0], AddressOperand):
-        return _loaded(instruction, first, rest[0])
-    if instruction.mnemonic in ("atom", "ldmatrix"):
-        return [(targets, (), {_LOADED})]
+    address = next((x for x in rest if isinstance(x, AddressOperand)), None)
+    if address is not None:
+        return _loaded(first, address, instruction.modifiers)
     own = set[_Origin]().union(*(_of_symbol(x) for x in rest if isinstance(x, Symbol)))
-    return [(targets, tuple(r for x in rest for r in _registers(x)), own)]
+    return [(targets, tuple(r for x in rest for r in registers_in(x)), own)]
 
 
 def _loaded(
-    instruction: Instruction, target: Operand | None, address: AddressOperand
+    target: Operand | None, address: AddressOperand, modifiers: tuple[str, ...]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...], set[_Origin]]]:
     base = address.base
     if not (isinstance(base, Symbol) and base.space == "param"):
-        return [(_registers(target), (), {_LOADED})]
+        return [(registers_in(target), (), {_LOADED})]
     elements = target.elements if isinstance(target, VectorOperand) else (target,)
-    size = int(instruction.modifiers[-1].lstrip("busf")) // 8
-    return [
-        (_registers(x), (), {base.offset + address.offset + k * size})
-        for k, x in enumerate(elements)
-        if isinstance(x, Register)
-    ]
-
-
-def _registers(operand: object) -> tuple[int, ...]:
-    if isinstance(operand, Register):
-        return (operand.index,)
-    if isinstance(operand, Predicate):
-        return (operand.register.index,)
-    if isinstance(operand, VectorOperand):
-        return tuple(x.index for x in operand.elements if isinstance(x, Register))
-    if isinstance(operand, PairOperand):
-        return tuple(x.index for x in (operand.first, operand.second) if x is not None)
-    return ()
+    size = int(modifiers[-1].lstrip("busf")) // 8
+    return [(registers_in(x), (), {base.offset + address.offset + k * size}) for k, x in enumerate(elements)]

@@ -28,6 +28,7 @@ __all__ = [
     "FULL",
     "LANE",
     "Members",
+    "agreeing",
     "destinations",
     "executing",
     "has_bit",
@@ -143,6 +144,26 @@ def has_bit(words: Array, lane: Array) -> NDArray[np.bool_]:
     return found
 
 
+def agreeing(masks: Array, lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """For each of some lanes those of them, as a word, that give its membermask; 0 for other lanes.
+
+    It takes as many rounds as there are different membermasks in a warp: most often one or two.
+
+    Examples
+    --------
+    >>> masks = np.where(np.arange(32) < 4, np.uint32(0xF), np.uint32(0xF0)).reshape(1, 1, 32)
+    >>> [hex(x) for x in agreeing(masks, np.arange(32).reshape(1, 1, 32) < 8)[0, 0, [0, 7, 8]].tolist()]
+    ['0xf', '0xf0', '0x0']
+    """
+    found, left = np.zeros(masks.shape, np.uint32), lanes.copy()
+    while left.any():
+        first = np.take_along_axis(masks, left.argmax(axis=-1, keepdims=True), axis=-1)
+        together = left & (masks == first)
+        np.copyto(found, word_of(together), where=together)
+        left &= ~together
+    return found
+
+
 class Members(NamedTuple):
     """The lanes that execute a collective instruction together.
 
@@ -189,9 +210,9 @@ def _check_mask(state: "State", instruction: Instruction, mask: Array, present: 
             f"{_at(mask, g, w, lane):#010x}, leaves it out",
         )  # fmt: skip
     if mask.shape[-1] > 1:
-        full = np.broadcast_to(mask, (*mask.shape[:-1], LANES))
-        names = has_bit((full & present)[..., None], LANE[0])  # (..., lane, lane that it names)
-        other = (names & (full[..., :, None] != full[..., None, :])).any(axis=-1)
+        shape = np.broadcast_shapes(mask.shape, present.shape, LANE.shape)
+        given, there = np.broadcast_to(mask, shape), np.broadcast_to(has_bit(present, LANE), shape)
+        other = mask & present & ~agreeing(given, there) != 0
         wrong = other if active is None else other & active
         if wrong.any():
             note(

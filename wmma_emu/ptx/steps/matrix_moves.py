@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
+from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Instruction, Register
-from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.steps.collectives import (
     LANE,
@@ -99,7 +99,7 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
     def step(state: "State", active: Active) -> None:
         lanes = _addressing(move, executing(state, active))
         where = where_of(state, instruction, address, lanes)
-        state.require_arrived(instruction, registers_of(source), active)
+        state.require_arrived(instruction, registers_in(source), active)
         values = _words(read_registers(state, elements, "b32"), move)
         undefined = state.undefined_of(elements, values.dtype, active)
         if undefined is not None:
@@ -127,7 +127,7 @@ def _transpose(instruction: Instruction, binding: Binding) -> Step:
     require_values(instruction, source)
 
     def step(state: "State", active: Active) -> None:
-        state.require_arrived(instruction, registers_of(source), active)
+        state.require_arrived(instruction, registers_in(source), active)
         value = state.read(source, "b32")
         undefined = state.undefined_in(source, value.dtype, active)
         if undefined is not None:

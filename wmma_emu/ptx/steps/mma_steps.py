@@ -7,8 +7,8 @@ import numpy as np
 
 from wmma_emu.instructions import Operand as Letter
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.collectives import executing, operands_of
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep
 from wmma_emu.ptx.steps.matrix_operands import (
@@ -47,7 +47,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
     def step(state: "State", active: Active) -> None:
         warps = state.warps(executing(state, active))
         for operand in given[1:4]:
-            state.require_arrived(instruction, registers_of(operand), active)
+            state.require_arrived(instruction, registers_in(operand), active)
         a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))
         options: dict[str, Any] = {}
         legal: list[Array | None] = []

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined, everywhere, joined
+from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.collectives import (
     LANE,
     Members,
@@ -90,7 +90,7 @@ def _shuffle(instruction: Instruction, binding: Binding) -> Step:
             source, inside = sources(mode, lanes, bounds)
         missing = None if members.is_everyone else _missing(members, source)
         if result is not None:
-            state.require_arrived(instruction, registers_of(a), active)
+            state.require_arrived(instruction, registers_in(a), active)
             lost = state.undefined_in(a, value.dtype)
             if lost is not None:
                 lost = Undefined(_taken(lost.bits, source), _taken(lost.origin, source))

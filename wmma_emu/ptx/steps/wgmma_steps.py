@@ -14,8 +14,8 @@ from wmma_emu.instructions import INSTRUCTIONS
 from wmma_emu.layouts.shared_memory_table import Major
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of, origin_of_warp, stacked
+from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Instruction, Operand, Register, VectorOperand
-from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.collectives import executing, of_the_warp, operands_of, require_spelling
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
 from wmma_emu.ptx.steps.matrix_operands import Bound, Metadata, bind, immediate_of, sources_of, targets_of
@@ -190,7 +190,7 @@ def _multiplicand(
         known = a.read(state, instruction, products, active)
         bits: Bits = groups.of_matrices(known.bits)
     else:
-        state.require_arrived(instruction, registers_of(VectorOperand(a)), active)  # type: ignore[arg-type]
+        state.require_arrived(instruction, tuple(i for x in a for i in registers_in(x)), active)
         values = np.stack([np.broadcast_to(state.read(x, "b32"), state.shape) for x in a])
         known = state.undefined_of(a, values.dtype, active)
         bits = bound.matrix.a.unpack_bits(groups.of_registers(values), "a")

@@ -11,8 +11,8 @@ from wmma_emu.instructions import Operand as Letter
 from wmma_emu.layouts import fragment_layout
 from wmma_emu.layouts.wmma_table import FRAGMENTS, MemoryLayout, Use
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
+from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand
-from wmma_emu.ptx.state import registers_of
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.steps.collectives import (
     executing,
@@ -187,7 +187,7 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
     def step(state: "State", active: Active) -> None:
         active = executing(state, active)
         where, is_whole = _addresses(state, instruction, move, active)
-        state.require_arrived(instruction, registers_of(move.vector), active)
+        state.require_arrived(instruction, registers_in(move.vector), active)
         words = tile.lines(read_registers(state, elements, kind))
         undefined = _undefined(state, tile, elements, active)
         if is_whole:
@@ -234,7 +234,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
     def step(state: "State", active: Active) -> None:
         warps = state.warps(executing(state, active))
         for operand in given[1:]:
-            state.require_arrived(instruction, registers_of(operand), active)
+            state.require_arrived(instruction, registers_in(operand), active)
         a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))
         lost = undefined_product(state, bound, sources, kinds, active)
         write_registers(state, warps, targets, bound.matrix.execute(a, b, c, engine=bound.engine), active, lost)

@@ -4,11 +4,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.memory.footprint import require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP
+from wmma_emu.ptx.memory.races.locks import Locks
+from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
+from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.words import place_in_heap
@@ -50,13 +54,24 @@ class LaunchRaces:
         Indices of ranges; all, if None.
     polls : Polls
         Accesses in loops that wait for their value.
+    locks : Locks, optional
+        What notes who holds which lock, where somebody asks.
+    raced : Raced, optional
+        Told what the races are about.
+    suspects : Suspects, optional
+        Told of all loads and stores of the bytes that it asks for.
     """
 
     def __init__(
         self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None,
-        polls: Polls = NO_POLLS,
+        polls: Polls = NO_POLLS, locks: Locks | None = None, raced: Raced | None = None,
+        suspects: Suspects | None = None,
     ) -> None:  # fmt: skip
-        self._heap, self._order, self.polls = heap, order, polls
+        self.raced, self.suspects = raced, suspects
+        for x in (raced, suspects):
+            if x is not None:
+                x.begin()
+        self._heap, self._order, self.polls, self.locks = heap, order, polls, locks
         ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
         self.watched = frozenset(ranges) if watched is None else watched
         self._regions: dict[int, tuple[Region, Sides]] = {}
@@ -65,6 +80,17 @@ class LaunchRaces:
         """Note what was only listed: other blocks come."""
         for region, _ in self._regions.values():
             region.end_chunk()
+
+    def require_memory(self, beside: int) -> None:
+        """Refuse to keep more than the launch may use, ``beside`` its arrays and what else it takes.
+
+        Raises
+        ------
+        LaunchLimitError
+        """
+        kept = sum(region.bytes for region, _ in self._regions.values())
+        needed = self._heap.bytes_used + beside + kept
+        require_within(self._heap.limit, needed, "the launch's arrays, with what the check for races keeps on them,")
 
     def of(
         self, found: int, touch: Touch, write: bool, reporter: Reporter, threads: Threads
@@ -112,8 +138,9 @@ class LaunchRaces:
         if region.chunk is not threads:
             region.chunk = threads
             region.report = RaceReports(
-                self._order, reporter, threads, sides, lambda x: place_in_heap(self._heap, x), lambda x: HEAP + x
-            )
+                self._order, reporter, threads, sides, lambda x: place_in_heap(self._heap, x), lambda x: HEAP + x,
+                raced=self.raced,
+            )  # fmt: skip
         return region
 
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Which parameters and variables of a kernel lead to memory that it may write, as the text of a kernel tells it."""
+
+import pytest
+
+from wmma_emu.ptx.program.build import program_of
+from wmma_emu.ptx.program.written import Written, written_by
+
+HEAD = """
+.version 8.0
+.target sm_90
+.address_size 64
+.global .align 8 .b8 first[64];
+.global .align 8 .b8 second[64];
+"""
+
+
+def written(body):
+    text = (
+        f"{HEAD}.visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2) {{ .reg .b32 %r<9>; .reg .b64 %a<9>; "
+        f".reg .pred %p; .shared .align 8 .b8 tile[64]; .local .align 8 .b8 own[64]; {body} ret; }}"
+    )
+    program = program_of(text).kernels["k"]
+    return written_by(program), {x.name: x.offset for x in program.symbols}
+
+
+@pytest.mark.parametrize(
+    ("body", "parameters", "anything"),
+    [
+        ("ld.param.u64 %a0, [p1]; st.global.u32 [%a0], 1;", {8}, False),
+        ("ld.param.u64 %a0, [p0]; ld.global.u32 %r0, [%a0];", set(), False),
+        ("ld.param.v2.u64 {%a0, %a1}, [p0]; red.global.add.u32 [%a1], 1;", {8}, False),
+        ("ld.param.u64 %a0, [p0]; ld.param.u64 %a1, [p2]; selp.b64 %a2, %a0, %a1, %p; st.u32 [%a2], 1;", {0, 16}, 0),
+        ("ld.param.u64 %a0, [p0]; L: add.s64 %a1, %a0, 4; mov.u64 %a0, %a1; st.u32 [%a0], 1; @%p bra L;", {0}, False),
+        ("ld.param.u64 %a0, [p0]; ld.global.u64 %a1, [%a0]; st.global.u32 [%a1], 1;", set(), True),
+        ("ld.param.u64 %a0, [p0]; st.local.u64 [own], %a0; ld.local.u64 %a1, [own]; st.u32 [%a1], 1;", set(), True),
+        ("ld.param.u64 %a0, [p0]; atom.global.exch.b64 %a1, [%a0], 0; st.global.u32 [%a1], 1;", {0}, True),
+        ("ld.param.u64 %a0, [p0]; ld.global.u64 %a1, [%a0]; add.s64 %a2, %a0, %a1; st.u32 [%a2], 1;", {0}, False),
+        ("mov.u32 %r0, tile; st.shared.u32 [%r0], 1; st.local.u32 [own], 1;", set(), False),
+        ("st.global.u32 [4096], 1;", set(), True),
+    ],
+    ids=[
+        "a parameter", "only read", "one of a vector", "one of two", "in a loop", "a loaded pointer",
+        "a pointer that was kept", "what an atomic operation gave", "an index that was loaded", "other spaces",
+        "a number",
+    ],
+)  # fmt: skip
+def test_addresses_of_stores_are_followed_to_where_they_come_from(body, parameters, anything):
+    assert written(body)[0] == Written(frozenset(parameters), frozenset(), anything)
+
+
+def test_variables_that_are_written_are_named():
+    found, _ = written("mov.u64 %a0, second; st.global.u32 [%a0+4], 1; ld.global.u32 %r0, [first];")
+    assert found == Written(frozenset(), frozenset({64}), False)
+    assert written("st.global.u32 [first], 1;")[0].variables == {0}
