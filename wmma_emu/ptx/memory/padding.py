@@ -49,7 +49,7 @@ class Padding:
         copied = np.asarray(copied & (pointees != "plain"))
         if not copied.any():
             return copied
-        from_source = self._in_source(reached, undefined.origin, pointees) & ~written.any(axis=-1)
+        from_source = self._in_source(reached, undefined.origin, len(parts), pointees) & ~written.any(axis=-1)
         return np.asarray(copied & (self._in_store(reached, parts) | from_source))
 
     def _in_store(self, reached: Reached, parts: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -72,14 +72,16 @@ class Padding:
             found[k] = standing(unit, mask) == PADDING
         return found
 
-    def _in_source(self, reached: Reached, origin: Array, pointees: NDArray[np.str_]) -> NDArray[np.bool_]:
+    def _in_source(
+        self, reached: Reached, origin: Array, count: int, pointees: NDArray[np.str_]
+    ) -> NDArray[np.bool_]:
         """Say which elements were loaded where padding may be: of a class, or behind what the same thread copies."""
         how = self._heap.origins.standing(origin)
         is_class = pointees == "class"
-        near = self._in_copy(reached.touch.instruction, len(origin), UNIT)
+        near = self._in_copy(reached.touch.instruction, count, UNIT)
         found = (how == PADDING) & (is_class | near)
         if (how == ALONE).any() and is_class.any():
-            found = found | ((how == ALONE) & is_class & self._in_copy(reached.touch.instruction, len(origin), _WIDEST))
+            found = found | ((how == ALONE) & is_class & self._in_copy(reached.touch.instruction, count, _WIDEST))
         return np.asarray(found)
 
     def _in_copy(self, instruction: Instruction, count: int, reach: int) -> NDArray[np.bool_]:
@@ -89,4 +91,5 @@ class Padding:
         key = id(instruction), reach
         if key not in self._follow:
             self._follow[key] = follows_in_copy(self._program, instruction, reach)
-        return np.array(self._follow[key], np.bool_).reshape(-1, 1, 1, 1)
+        found = self._follow[key]
+        return np.array(found if len(found) == count else (False,) * count, np.bool_).reshape(-1, 1, 1, 1)
