@@ -72,9 +72,7 @@ class Padding:
             found[k] = standing(unit, mask) == PADDING
         return found
 
-    def _in_source(
-        self, reached: Reached, origin: Array, count: int, pointees: NDArray[np.str_]
-    ) -> NDArray[np.bool_]:
+    def _in_source(self, reached: Reached, origin: Array, count: int, pointees: NDArray[np.str_]) -> NDArray[np.bool_]:
         """Say which elements were loaded where padding may be: of a class, or behind what the same thread copies."""
         how = self._heap.origins.standing(origin)
         is_class = pointees == "class"
