@@ -44,6 +44,40 @@ def test_without_the_barrier_it_is_a_race():
     assert kinds(launch(body, numbers(128), block=128)) == ["race"]
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [("bar.arrive 1, 96;", "bar.sync 1, 128;"), ("bar.sync 1, %r3;",) * 2, ("bar.sync 1, 96;", "bar.sync 1;")],
+)
+def test_threads_that_expect_different_numbers_at_a_barrier_are_found(first, then):
+    body = f"""
+    setp.lt.u32 %p1, %r0, 64;
+    selp.u32 %r3, 128, 96, %p1;
+    @%p1 bra FIRST;
+    {then}
+    bra END;
+    FIRST: {first}
+    END: ret;
+    """
+    found = launch(body, numbers(128), block=128).findings
+    (message,) = (x.message for x in found if x.kind == "illegal operand")
+    pairs = [f"{x} threads are expected here at barrier 1, and {y} by others" for x, y in ((96, 128), (128, 96))]
+    assert any(message.startswith(x) for x in pairs)
+
+
+@pytest.mark.parametrize("threads", [128, 100])
+def test_all_threads_of_a_block_may_be_named_by_their_number_or_not(threads):
+    body = """
+    setp.lt.u32 %p1, %r0, 64;
+    @%p1 bra FIRST;
+    bar.sync 0;
+    bra END;
+    FIRST: bar.sync 0, 128;
+    END: ret;
+    """
+    found = launch(body, numbers(128), block=threads).findings
+    assert "illegal operand" not in {x.kind for x in found}
+
+
 def test_warps_hand_over_through_barriers_with_counts():
     """Warps 0 and 1 produce, 2 and 3 consume: arrive on one side, sync on the other."""
     d = numbers(128)

@@ -80,3 +80,16 @@ extern "C" __global__ void flag_that_nobody_sets(volatile int* flag, int* out)
     }
     out[threadIdx.x] = 1;
 }
+
+// The producers expect one warp of consumers, of which there are two.
+extern "C" __global__ void two_counts(const int* in, int* out)
+{
+    __shared__ int tile[64];
+    if (threadIdx.x < 64) {
+        tile[threadIdx.x] = in[threadIdx.x];
+        asm volatile("bar.arrive 1, %0;" ::"r"(BUG(96, 128)) : "memory"); // <- illegal operand
+    } else {
+        asm volatile("bar.sync 1, 128;" ::: "memory"); // <- illegal operand
+        out[threadIdx.x - 64] = tile[127 - threadIdx.x];
+    }
+}

@@ -74,7 +74,7 @@ MISTAKES = {
         "grid_barrier_without_the_first_half grid_barrier_without_the_second_half"
     ),
     "buffers too few": "double_buffer",
-    "cp.async without a wait": "no_wait write_beside_a_copy copy_that_does_not_arrive",
+    "cp.async without a wait": "no_wait write_beside_a_copy copy_that_does_not_arrive source_overwritten",
     "cp.async wait of the wrong count": "waits_for_too_few not_committed end_of_a_pipeline wait_of_a_stage_too_few",
     "mbarrier of the wrong phase": "wrong_parity parity_that_does_not_change",
     "mbarrier at the wrong time": (
@@ -82,7 +82,7 @@ MISTAKES = {
         "stages_of_mbarriers work_between_arrive_and_wait"
     ),
     "named barrier of the wrong number": "named_barrier barrier_of_another_producer barrier_16",
-    "named barrier of the wrong count": "barrier_of_33 too_many_expected",
+    "named barrier of the wrong count": "barrier_of_33 too_many_expected two_counts",
     "bar.arrive misused": (
         "arrival_before_the_write arrival_of_the_consumer barrier_of_a_cluster stages_of_named_barriers"
     ),

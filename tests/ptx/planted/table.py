@@ -119,7 +119,14 @@ _WARPS = [
     Planted("trap", "trap", "traps", "trap", 32, lambda: (ints(32), zeros(32))),
 ]  # fmt: skip
 
-FURTHER = (*rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS, *rows_of_idioms.ROWS)
+_WAITS_AND_COUNTS = [
+    Planted("missing wait", "st.global", "waits", "source_overwritten", 64, lambda: (ints(64), zeros(64))),
+    Planted("illegal operand", "bar", "barriers", "two_counts", 128, lambda: (ints(64), zeros(64))),
+]
+
+FURTHER = (
+    *rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS, *rows_of_idioms.ROWS, *_WAITS_AND_COUNTS,
+)  # fmt: skip
 """Those that no GPU has run."""
 
 PLANTED = {x.kernel: x for x in (*_BOUNDS, *_ALIGNMENT, *_VALUES, *_RACES, *_WAITS, *_BARRIERS, *_WARPS, *FURTHER)}

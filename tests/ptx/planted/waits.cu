@@ -66,3 +66,15 @@ extern "C" __global__ void end_of_a_pipeline(const int* in, int* out, int tiles)
     }
     out[threadIdx.x] = sum;
 }
+
+// A tile that is shifted by one row in place: what is copied is overwritten before the copy has been waited for.
+extern "C" __global__ void source_overwritten(int* rows, int* out)
+{
+    __shared__ int tile[64];
+    copy(tile + threadIdx.x, rows + threadIdx.x);
+    COMMIT;
+    BUG(, WAIT(0));
+    rows[threadIdx.x] = threadIdx.x; // <- missing wait
+    WAIT(0);
+    out[threadIdx.x] = tile[threadIdx.x];
+}

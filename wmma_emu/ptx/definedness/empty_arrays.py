@@ -24,10 +24,25 @@ _FILL = 0xFF
 class _Unwritten:
     """The bytes of one call of `empty`: where they lie, and which of their bits nobody wrote."""
 
-    def __init__(self, buffer: NDArray[np.uint8]) -> None:
-        self.buffer = buffer
+    def __init__(self, buffer: NDArray[np.uint8], itemsize: int) -> None:
+        self.buffer, self._itemsize = buffer, itemsize
         self.lo, self.hi = byte_bounds(buffer)
         self.bits = np.full(len(buffer), 0xFF, np.uint8)
+
+    def look(self) -> None:
+        """Count elements as written that no longer hold the fill: somebody has assigned to them unseen.
+
+        Of elements that are written in part, which kernels store so, the rest is unwritten whatever it holds.
+        """
+        changed = ~self._are_full(self.buffer)
+        if changed.any():
+            self.bits.reshape(-1, self._itemsize)[changed & self._are_full(self.bits)] = 0
+
+    def _are_full(self, flat: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Say of which elements all bytes are 0xFF."""
+        word = next(x for x in (8, 4, 2, 1) if self._itemsize % x == 0)
+        words = flat.view(f"u{word}").reshape(-1, self._itemsize // word)
+        return np.asarray((words == ~words.dtype.type(0)).all(axis=-1))
 
 
 _known: "weakref.WeakSet[_Unwritten]" = weakref.WeakSet()
@@ -45,15 +60,17 @@ def unwritten_bits_of(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.uin
     for state in list(_known):
         begin, end = max(lo, state.lo), min(hi, state.hi)
         if begin < end:
+            state.look()
             yield begin - lo, state.bits[begin - state.lo : end - state.lo]
 
 
 class EmptyArray(np.ndarray[Any, Any]):
     """An array of `empty`, or a view of one: what is assigned to its elements counts as written, for all its views.
 
-    Assignments, ``fill``, ``put``, ``sort``, ``np.copyto`` and its like, and the ``out`` of any function are seen. What
-    another library writes, or NumPy through ``np.asarray(x)``, is not: `mark_written` says so. Copies, and results of
-    calculations, are ordinary arrays.
+    Assignments, ``fill``, ``put``, ``sort``, ``np.copyto`` and its like, and the ``out`` of any function are seen. Of
+    what is written in other ways, by another library or through ``np.asarray(x)``, elements that hold something else
+    than 0xFF in every byte count as written when a launch begins; of others, `mark_written` says so. Copies, and
+    results of calculations, are ordinary arrays.
     """
 
     _state: _Unwritten | None = None
@@ -70,7 +87,7 @@ class EmptyArray(np.ndarray[Any, Any]):
         Examples
         --------
         >>> x = empty(4, np.uint16)
-        >>> np.asarray(x)[:] = 7
+        >>> np.asarray(x)[:] = 0xFFFF
         >>> x.mark_written()
         >>> [bits.any() for _, bits in unwritten_bits_of(x)]
         [np.False_]
@@ -203,7 +220,7 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
     plain: NDArray[Any] = buffer.view(kind).reshape(sizes)
     found = plain.view(EmptyArray)
     if count:
-        found._state = _Unwritten(buffer)
+        found._state = _Unwritten(buffer, kind.itemsize)
         _known.add(found._state)
     return found
 

@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wmma_emu.ptx.definedness.paddings import ALONE, ELSEWHERE, PADDING
+from wmma_emu.ptx.definedness.undefined import COMPUTED, computed
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["Origins", "spans"]
 
-_ADDRESS_BITS, _LENGTH_BITS, _SITE_BITS = 48, 3, 13
+_ADDRESS_BITS, _LENGTH_BITS, _SITE_BITS = 47, 3, 13
 _ADDRESS = (1 << _ADDRESS_BITS) - 1
 _MOST_SITES = (1 << _SITE_BITS) - 1
 
@@ -19,7 +21,8 @@ _MOST_SITES = (1 << _SITE_BITS) - 1
 class _Site(NamedTuple):
     """An instruction that brings undefined bits: kind is "register", "bytes", "lane" or "race".
 
-    ``is_whole`` is whether it is a load of which nobody wrote any part.
+    ``is_whole`` is whether it is a load of which nobody wrote any part, and ``standing`` how that stands among written
+    bytes: `ELSEWHERE`, `ALONE` or `PADDING`.
     """
 
     kind: str
@@ -27,6 +30,7 @@ class _Site(NamedTuple):
     space: str = ""
     source: SourceLine | None = None
     is_whole: bool = False
+    standing: int = ELSEWHERE
 
     def __str__(self) -> str:
         return f"line {self.line}" + (f" ({self.source})" if self.source else "")
@@ -39,18 +43,18 @@ _REGISTERS = _Site("register")
 class Origins:
     """The origins of a launch, numbered in 64 bits.
 
-    A number has an address, an index of a register or a lane in its low 48 bits, the number of bytes less 1 in 3 bits,
-    and in 13 bits the site: the line and the space of the load, and whether any of what it loads is written. 0 is
-    nowhere. Of a kernel with more sites than there
-    are numbers, the last ones are only told to be elsewhere.
+    A number has an address, an index of a register or a lane in its low 47 bits, the number of bytes less 1 in 3 bits,
+    in 13 bits the site: the line and the space of the load, and what of it is written; and a bit that says whether the
+    value has been computed with, or moved alone. 0 is nowhere. Of a kernel with more sites than there are numbers, the
+    last ones are only told to be elsewhere.
 
     Examples
     --------
     >>> origins, load = Origins(), Instruction("ld.shared.u32", "ld", ("shared", "u32"), (), None, 57, 1)
     >>> number = origins.of_bytes(load, "shared", np.array([0x40], np.uint64), np.array([3]), np.array([0]), True)
-    >>> origins.is_whole(number).tolist()
-    [True]
-    >>> origins.describe(int(number[0]), str, lambda space, address: f"{space} memory")
+    >>> origins.is_whole(number).tolist(), origins.standing(number).tolist()
+    ([True], [0])
+    >>> origins.describe(int(computed(number)[0]), str, lambda space, address: f"{space} memory")
     'bytes 0x40 to 0x43 of shared memory, which nobody wrote, loaded at line 57'
     """
 
@@ -72,31 +76,43 @@ class Origins:
         return np.full((1, 1, 1), 1 << (_ADDRESS_BITS + _LENGTH_BITS) | index, np.uint64)
 
     def of_bytes(
-        self, instruction: Instruction, space: str, addresses: Array, last: Array, first: Array, is_whole: Array
+        self, instruction: Instruction, space: str, addresses: Array, last: Array, first: Array, is_whole: Array,
+        standing: Array | int = ELSEWHERE,
     ) -> Array:  # fmt: skip
         """Give the origins of bytes ``first`` to ``last`` behind each address, which an instruction loads.
 
-        ``is_whole`` says where nobody wrote any bit of the element that is loaded.
+        ``is_whole`` says where nobody wrote any bit of the element that is loaded, ``standing`` how such an
+        element stands among bytes that are written.
         """
         length = (last - first).astype(np.uint64) << np.uint64(_ADDRESS_BITS)
         address = (addresses + first.astype(np.uint64)) & np.uint64(_ADDRESS)
         site = _Site("bytes", instruction.line, space, instruction.source)
-        numbers = [np.uint64(self._number(site._replace(is_whole=x))) for x in (False, True)]
-        found: Array = np.where(is_whole, numbers[1], numbers[0]) | length | address
+        which = np.where(is_whole, 1 + np.asarray(standing, np.intp), 0)
+        kinds = [site, *(site._replace(is_whole=True, standing=x) for x in (ELSEWHERE, ALONE, PADDING))]
+        there = np.bincount(which.reshape(-1), minlength=len(kinds)).tolist()
+        numbers = np.array([self._number(x) if n else 0 for x, n in zip(kinds, there, strict=True)], np.uint64)
+        found: Array = numbers[which] | length | address
         return found
 
     def is_whole(self, origins: Array) -> Array:
         """Say which of some origins are loads of elements of which nobody wrote any bit."""
-        numbers = origins >> np.uint64(_ADDRESS_BITS + _LENGTH_BITS)
-        whole = np.array([x.is_whole for x in self._sites])
-        found: Array = whole[np.minimum(numbers, np.uint64(len(whole) - 1)).astype(np.intp)]
+        return self._of_sites(origins, np.array([x.is_whole for x in self._sites]))
+
+    def standing(self, origins: Array) -> Array:
+        """Say how the elements stand among written bytes whose loads some origins are."""
+        return self._of_sites(origins, np.array([x.standing for x in self._sites], np.uint8))
+
+    @staticmethod
+    def _of_sites(origins: Array, known: Array) -> Array:
+        """Take of each origin what is known of its site."""
+        numbers = (origins & ~COMPUTED) >> np.uint64(_ADDRESS_BITS + _LENGTH_BITS)
+        found: Array = known[np.minimum(numbers, np.uint64(len(known) - 1)).astype(np.intp)]
         return found
 
     def of_lanes(self, instruction: Instruction, lanes: Array) -> Array:
         """Give the origins of what lanes read that do not take part in a shuffle."""
         site = _Site("lane", instruction.line, source=instruction.source)
-        found: Array = np.uint64(self._number(site)) | lanes.astype(np.uint64)
-        return found
+        return computed(np.uint64(self._number(site)) | lanes.astype(np.uint64))
 
     def of_race(self, instruction: Instruction, space: str, addresses: Array) -> Array:
         """Give the origins of what an instruction loads while others may store it."""
@@ -106,7 +122,7 @@ class Origins:
 
     def line_of_race(self, origin: int) -> int | None:
         """Name the line of a load that is in a race; None for all other origins."""
-        number = origin >> (_ADDRESS_BITS + _LENGTH_BITS)
+        number = (origin & ~int(COMPUTED)) >> (_ADDRESS_BITS + _LENGTH_BITS)
         site = self._sites[number] if number < len(self._sites) else _ELSEWHERE
         return site.line if site.kind == "race" else None
 
@@ -121,6 +137,7 @@ class Origins:
         place : callable
             From a space and an address to the words that name them.
         """
+        origin &= ~int(COMPUTED)
         number = origin >> (_ADDRESS_BITS + _LENGTH_BITS)
         site = self._sites[number] if number < len(self._sites) else _ELSEWHERE
         number = origin & _ADDRESS

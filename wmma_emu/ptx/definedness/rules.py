@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from wmma_emu.ptx.definedness.bit_rules import Piece, Rule, by_elements, carries, exact, products, selected, whole
 from wmma_emu.ptx.definedness.comparison_rules import comparison
+from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
 
-__all__ = ["RULES", "rule_of"]
+__all__ = ["RULES", "is_move", "rule_of"]
 
 _INTEGER = re.compile(r"[su](16|32|64)\Z")
 
@@ -114,6 +115,23 @@ RULES: dict[str, Callable[[Words], Rule]] = {
     ),
 }  # fmt: skip
 """From the mnemonic to what chooses the rule by the modifiers."""
+
+
+_MOVES = frozenset(("mov", "selp", "prmt", "bfe", "shr", "cvt"))
+"""What compilers copy the bytes of structures with, taking them apart: but not where it extends a sign."""
+
+
+def is_move(instruction: Instruction) -> bool:
+    """Say whether an instruction only moves bytes of its source to lower places, or none.
+
+    Examples
+    --------
+    >>> from wmma_emu.ptx.program.program import Instruction
+    >>> names = (("shr", "u16"), ("shr", "s16"), ("shl", "b16"), ("mov", "b32"))
+    >>> [is_move(Instruction(f"{x}.{y}", x, (y,), (), None, 1, 1)) for x, y in names]
+    [True, False, False, True]
+    """
+    return instruction.mnemonic in _MOVES and all(x[0] in "bu" for x in instruction.modifiers[-2:])
 
 
 def rule_of(mnemonic: str, modifiers: Words) -> Rule:

@@ -9,9 +9,24 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["Undefined", "all_bits", "cast", "everywhere", "joined", "origin_of", "origin_of_warp", "stacked"]
+__all__ = [
+    "COMPUTED",
+    "Undefined",
+    "all_bits",
+    "cast",
+    "computed",
+    "everywhere",
+    "is_copied",
+    "joined",
+    "origin_of",
+    "origin_of_warp",
+    "stacked",
+]
 
 _NOWHERE = np.zeros((1, 1, 1), np.uint64)
+
+COMPUTED = np.uint64(1 << 63)
+"""Bit of an origin: the value has been computed with, rather than loaded, stored and moved alone."""
 
 
 class Undefined(NamedTuple):
@@ -58,17 +73,47 @@ def everywhere(where: NDArray[np.bool_], dtype: "np.dtype[Any]") -> Array:
     return where if dtype.kind == "b" else np.where(where, all_bits(dtype), dtype.type(0))
 
 
+def computed(origins: Array) -> Array:
+    """Mark origins as those of values that have been computed with: what comes of them is no copy.
+
+    Examples
+    --------
+    >>> loaded = np.array([57], np.uint64)
+    >>> is_copied(loaded), is_copied(computed(loaded))
+    (array([ True]), array([False]))
+    """
+    return np.asarray(origins | COMPUTED)
+
+
+def is_copied(origins: Array) -> Array:
+    """Say which origins are those of values that were loaded, stored and moved, and nothing else."""
+    return np.asarray(origins & COMPUTED == 0)
+
+
 def origin_of(given: Iterable[Undefined | None]) -> Array:
-    """Take, of each thread, the origin of the first of several values that has undefined bits."""
-    found: Array | None = None
-    for undefined in reversed([x for x in given if x is not None]):
-        found = undefined.origin if found is None else np.where(undefined.bits != 0, undefined.origin, found)
-    return _NOWHERE if found is None else found
+    """Take, of each thread, the origin of the first of several values that has undefined bits.
+
+    If any of them has been computed with, so has what is made of them.
+    """
+    some = [x for x in given if x is not None]
+    if not some:
+        return _NOWHERE
+    found = some[-1].origin
+    if len(some) == 1:
+        return found
+    for undefined in reversed(some[:-1]):
+        found = np.where(undefined.bits != 0, undefined.origin, found)
+    for undefined in some:
+        found = found | np.where(undefined.bits != 0, undefined.origin & COMPUTED, np.uint64(0))
+    return found
 
 
 def origin_of_warp(undefined: Undefined) -> Array:
-    """Take one origin for all lanes of a warp, from (*lead, blocks, warps, lanes): (blocks or 1, warps or 1, 1)."""
-    known = np.where(undefined.bits != 0, undefined.origin, all_bits(undefined.origin.dtype))
+    """Take one origin for what all lanes of a warp compute together.
+
+    From (*lead, blocks, warps, lanes) to (blocks or 1, warps or 1, 1).
+    """
+    known = np.where(undefined.bits != 0, computed(undefined.origin), all_bits(undefined.origin.dtype))
     lead = tuple(range(known.ndim - 3))
     return np.asarray(known.min(axis=(*lead, -1), keepdims=True)).reshape(*known.shape[-3:-1], 1)
 

@@ -300,10 +300,11 @@ class Launch:
         heap = GlobalMemory(module.program, variables, limit=options.max_bytes)
         heap.expect(array for value in values for array in value.arrays)
         places: dict[str, int] = {}
+        pointees = {x.label: kind.pointee for x, kind in zip(values, kernel.types.types, strict=False)}
 
         def place(array: Any, label: str) -> int:
             memory, offset = memory_of(array)
-            places[label] = heap.map(memory, label) + offset
+            places[label] = heap.map(memory, label, pointees.get(label, "")) + offset
             return places[label]
 
         parameters = pack_parameters(kernel.program, values, place)

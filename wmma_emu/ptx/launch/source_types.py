@@ -18,6 +18,9 @@ _FAMILIAR = {
 """Names that CUDA's headers give to types which are called otherwise in mangled names."""
 
 
+_BYTES = ("void", "char", "unsigned char", "std::byte")
+"""What a pointer to anything may be said to point to."""
+
 NUMBA_ARRAY = "0, 0, x.size, x.itemsize, x, *x.shape, *x.strides"
 """What a kernel of numba takes for an array x: one parameter each."""
 
@@ -26,12 +29,19 @@ class SourceType(NamedTuple):
     """The type of a parameter: its text, whether it is a pointer, and the element that it is or points to, if known.
 
     ``with_name`` is the text with the name of the parameter, or what belongs to it, where that is known.
+    ``is_of_class`` is of pointers to neither scalars, vectors of CUDA, nor mere bytes: to structures, as a rule.
     """
 
     text: str
     is_pointer: bool
     element: Element | None
     with_name: str
+    is_of_class: bool = False
+
+    @property
+    def pointee(self) -> str:
+        """What it points to: "class", "plain" for scalars and vectors, "" if it is no pointer, or that is not known."""
+        return "class" if self.is_of_class else "plain" if self.is_pointer and self.element else ""
 
 
 class SourceTypes(NamedTuple):
@@ -95,7 +105,7 @@ def _of_cpp(node: Node, name: str) -> SourceType:
     while pointed.kind == "array":
         pointed = unqualified(pointed.parts[0])
     element = element_of_cpp("unsigned long" if pointed.kind == "pointer" else _without_version(pointed))
-    return SourceType(text, True, element, with_name)
+    return SourceType(text, True, element, with_name, element is None and shown(pointed) not in _BYTES)
 
 
 def _familiar(node: Node) -> Node:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import NUM_BARRIERS, OF_CLUSTER
+from wmma_emu.ptx.machine.barrier_counts import ALL, require_one_count
 from wmma_emu.ptx.machine.positions import AT_BARRIER, Positions
 from wmma_emu.ptx.machine.whereabouts import ranges
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
@@ -14,8 +15,6 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
 
 __all__ = ["BarrierForm", "Barriers", "barrier_form", "is_aligned"]
-
-_ALL = 0
 
 _SEVERAL = "barriers at several instructions"
 
@@ -63,7 +62,7 @@ class Barriers:
         if form.source is not None:
             np.copyto(self._votes, state.read(form.source, "pred"), where=who)
         for n in np.unique(np.broadcast_to(number, state.shape)[who]).tolist():
-            self._count(int(n), np.asarray(who & (number == n)), threads)
+            self._count(form, int(n), np.asarray(who & (number == n)), threads)
         if form.waits:
             if form not in self._forms:
                 self._forms.append(form)
@@ -113,28 +112,30 @@ class Barriers:
         )
         return False
 
-    def _count(self, n: int, who: NDArray[np.bool_], threads: Array | None) -> None:
+    def _count(self, form: BarrierForm, n: int, who: NDArray[np.bool_], threads: Array | None) -> None:
         """Count threads as arrived at one barrier of their blocks, with all that they have seen."""
+        if threads is not None or self._wanted[:, n].any():
+            require_one_count(self._state, form.instruction, n, who, threads, self._arrived[:, n], self._wanted[:, n])
         arrivals = np.count_nonzero(who, axis=(1, 2))
         blocks = np.flatnonzero(arrivals)
         self._arrived[blocks, n] += arrivals[blocks]
         if n != OF_CLUSTER:
             self._state.causality.arrive(n, who, self._state.live)
-        wanted = np.broadcast_to(np.int64(_ALL) if threads is None else threads, self._state.shape)
+        wanted = np.broadcast_to(np.int64(ALL) if threads is None else threads, self._state.shape)
         self._wanted[blocks, n] = np.where(who, wanted, 0).max(axis=(1, 2))[blocks]
 
     def complete(self) -> None:
         """Let the threads go on whose barrier has all that it waits for: of all threads, those that have not exited."""
         state = self._state
         live = np.count_nonzero(state.live, axis=(1, 2))
-        wanted = np.where(self._wanted == _ALL, live[:, None], self._wanted)
+        wanted = np.where(self._wanted == ALL, live[:, None], self._wanted)
         done = (self._arrived > 0) & (self._arrived >= wanted)
         for n in np.flatnonzero(done.any(axis=0)).tolist():
             blocks = np.flatnonzero(done[:, n])
             waiting = np.asarray((self._number == n) & done[:, n].reshape(-1, 1, 1) & state.live)
             self._require_one_place(n, blocks, waiting)
             self._reduce(waiting)
-            of_all = (self._wanted[blocks, n] == _ALL) & (n != OF_CLUSTER)
+            of_all = (self._wanted[blocks, n] == ALL) & (n != OF_CLUSTER)
             state.causality.complete(n, blocks[~of_all], waiting, state.live)
             state.causality.meet(n, blocks[of_all])
             self._arrived[blocks, n] = 0
@@ -152,7 +153,7 @@ class Barriers:
         state = self._state
         if len(self._forms) < 2 or not state.findings.are_sought(_SEVERAL):
             return
-        for g in blocks[self._wanted[blocks, n] == _ALL].tolist():
+        for g in blocks[self._wanted[blocks, n] == ALL].tolist():
             forms = np.unique(self._form[g][waiting[g]]).tolist()
             if len(forms) < 2 or self._part_warps(g, forms, waiting[g]):
                 continue
@@ -202,7 +203,7 @@ class Barriers:
         for n in np.unique(self._number[g][who]).tolist():
             name = "the barrier of the cluster" if n == OF_CLUSTER else f"barrier {n}"
             wanted = int(self._wanted[g, n])
-            wanted = live if wanted == _ALL else wanted
+            wanted = live if wanted == ALL else wanted
             texts.append(f"{name}, where {int(self._arrived[g, n])} of {wanted} threads are")
         return f" for {' and '.join(texts)}"
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wmma_emu.ptx.definedness.undefined import computed
 from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Target
 from wmma_emu.ptx.state import State
@@ -86,5 +87,5 @@ def undecided(state: State, instruction: Instruction, registers: tuple[int, ...]
         return None
     who = np.broadcast_to(found.bits & (state.live if active is None else active), state.shape)
     for index in registers:
-        state.lose(index, who, found.origin)
+        state.lose(index, who, computed(found.origin))
     return who

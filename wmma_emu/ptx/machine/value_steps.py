@@ -7,8 +7,8 @@ from typing import Any
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.constants import constant
 from wmma_emu.ptx.definedness.bit_rules import Sources
-from wmma_emu.ptx.definedness.rules import rule_of
-from wmma_emu.ptx.definedness.undefined import Undefined, origin_of
+from wmma_emu.ptx.definedness.rules import is_move, rule_of
+from wmma_emu.ptx.definedness.undefined import Undefined, computed, origin_of
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import (
     Immediate,
@@ -74,7 +74,7 @@ def _lost(
     instruction: Instruction, form: Form, sources: list[Operand], reads: list[_Read], used: frozenset[int]
 ) -> Callable[[State, Active], list[Undefined] | None]:
     """Make what says which bits of the results are undefined, where a source may have undefined bits."""
-    rule = rule_of(instruction.mnemonic, instruction.modifiers)
+    rule, moves = rule_of(instruction.mnemonic, instruction.modifiers), is_move(instruction)
     dtypes = [dtype_of_bits(bits_of_type(_width(x))) for x in form.sources]
     results = tuple(dtype_of_bits(bits_of_type(_width(x))) for x in form.destinations)
     names = tuple((registers_in(x) or i, getattr(x, "negated", False)) for i, x in enumerate(sources))
@@ -86,7 +86,7 @@ def _lost(
             return None
         bits = [None if x is None else x.bits for x in found]
         undefined = rule(Sources([read(state) for read in reads], bits, names, form.compute, results))
-        origin = origin_of(found)
+        origin = origin_of(found) if moves else computed(origin_of(found))
         return [Undefined(x, origin) for x in undefined]
 
     return lost

@@ -2,6 +2,7 @@
 """Asynchronous copies to shared memory: on their way until the thread that issued them waits, and only then there."""
 
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.memory.access import scatter
 from wmma_emu.ptx.memory.masks import narrowest, pick, wide
 from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.races.chunk import Moment
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.shadow import Shadow
@@ -23,12 +25,13 @@ _MOST = (1 << 31) - 1
 """Groups that a thread may leave under way: more than it ever commits."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Copy:
     """One execution of an asynchronous copy: words (count, blocks, warps, 32) for the threads of ``mask`` (None: all).
 
     ``group`` counts the groups that each thread had committed before; ``by_barrier`` says that no wait_group ends
-    it, but the phase of an mbarrier; ``undefined`` which bits of the words nobody wrote.
+    it, but the phase of an mbarrier; ``undefined`` which bits of the words nobody wrote. ``sources`` are the positions
+    in global memory that each thread reads from, and ``read`` how many bytes.
     """
 
     reached: Reached
@@ -38,6 +41,15 @@ class Copy:
     by_barrier: bool = False
     is_done: bool = False
     undefined: Undefined | None = None
+    sources: NDArray[np.int64] | None = None
+    read: Array | None = None
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """All that any thread reads lies between these positions in global memory."""
+        if self.sources is None:
+            return 0, 0
+        return int(self.sources.min()), int(self.sources.max()) + self.size
 
     @property
     def size(self) -> int:
@@ -88,7 +100,8 @@ class AsyncCopies:
         reached = memory.reach(
             instruction, "shared", target, _WORD, size // _WORD, size, active, write=True, ordering="weak"
         )
-        self.begin(reached, words, active, undefined=undefined)
+        copy = self.begin(reached, words, active, undefined=undefined)
+        copy.sources, copy.read = (source - np.uint64(HEAP)).view(np.int64), read
 
     def begin(
         self, reached: Reached, words: Array, active: Active, *, by_barrier: bool = False,
@@ -170,12 +183,49 @@ class AsyncCopies:
             hit = hit if copy.mask is None else hit & copy.mask
             if hit.any():
                 text = f"{touch.instruction.opcode} of line {touch.instruction.line} is still writing: "
-                if copy.by_barrier:
-                    return text + "the phase of its mbarrier has not completed"
-                if (hit & (copy.group >= self._groups)).any():
-                    return text + "no cp.async.commit_group follows it, and no wait"
-                return text + "no cp.async.wait_group or wait_all covers its group yet"
+                return text + self._missing(copy, hit)
         return "an asynchronous copy is still writing"
+
+    def _missing(self, copy: Copy, who: NDArray[np.bool_]) -> str:
+        """Say what threads lack whose copy is on its way."""
+        if copy.by_barrier:
+            return "the phase of its mbarrier has not completed"
+        if (who & (copy.group >= self._groups)).any():
+            return "no cp.async.commit_group follows it, and no wait"
+        return "no cp.async.wait_group or wait_all covers its group yet"
+
+    def check_sources(self, reached: Reached, active: Active) -> None:
+        """Note a finding for a write to global memory that a copy may still read, whoever waits for that.
+
+        Without a barrier a write of another thread is a race, which says enough.
+        """
+        touch, reporter = reached.touch, self.memory.reporter
+        at = reached.where.positions
+        for copy in self._copies:
+            if copy.sources is None or copy.read is None:
+                continue
+            if int(at.max()) + touch.size <= copy.span[0] or int(at.min()) >= copy.span[1]:
+                continue
+            begins, ends, who = self._read_by(copy)
+            last = np.searchsorted(begins, at + touch.size, side="left") - 1
+            bad = (last >= 0) & (ends[last] > at)
+            bad = bad if touch.mask is None else bad & touch.mask
+            if bad.any() and not reporter.is_race(touch.instruction):
+                by = copy.reached.touch.instruction
+                text = f"{by.opcode} of line {by.line} may still read: {self._missing(copy, who)}"
+                reporter.note(
+                    "missing wait", touch.instruction, bad, active, touch.addresses,
+                    partial(reporter.too_early, "global", size=touch.size, write=True, copy=text),
+                )  # fmt: skip
+
+    def _read_by(self, copy: Copy) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Give where what a copy reads begins, in order, and where what began so far ends; and who has not waited."""
+        shape = self.memory.threads.shape
+        who = np.broadcast_to(True if copy.mask is None else copy.mask, shape)
+        begins = np.broadcast_to(copy.sources, shape)[who]  # type: ignore[arg-type]
+        order = np.argsort(begins, kind="stable")
+        ends = (begins + np.broadcast_to(copy.read, shape)[who])[order]  # type: ignore[arg-type]
+        return begins[order], np.maximum.accumulate(ends), who
 
 
 def _amounts(read: Array, size: int, active: Active) -> list[tuple[int, Active]]:

@@ -25,13 +25,18 @@ __all__ = ["GlobalMemory", "Mapped", "alignment_of"]
 
 
 class Mapped(NamedTuple):
-    """An array of the user: where its bytes lie in the heap."""
+    """An array of the user: where its bytes lie in the heap.
+
+    ``pointee`` is what the pointer that it stands for points to: "class", "plain" for scalars and CUDA's vectors, "" if
+    that is not known.
+    """
 
     name: str
     array: NDArray[Any]
     lo: int
     hi: int
     writeable: bool
+    pointee: str = ""
 
 
 def alignment_of(array: NDArray[Any]) -> int:
@@ -122,8 +127,8 @@ class GlobalMemory:
             else:
                 self._expected.append((lo, hi))
 
-    def map(self, array: object, name: str) -> int:
-        """Give an array's bytes an address.
+    def map(self, array: object, name: str, pointee: str = "") -> int:
+        """Give an array's bytes an address; ``pointee`` is as in `Mapped`.
 
         Raises
         ------
@@ -140,7 +145,7 @@ class GlobalMemory:
             position = self._reserve(0)
         else:
             position = self._position(data, name)
-        self.mapped.append(Mapped(name, data, position, position + data.nbytes, bool(data.flags.writeable)))
+        self.mapped.append(Mapped(name, data, position, position + data.nbytes, bool(data.flags.writeable), pointee))
         return HEAP + position
 
     def _position(self, data: NDArray[Any], name: str) -> int:
@@ -241,6 +246,22 @@ class GlobalMemory:
             position = self.ranges[i].hi
             i += 1
         return "out of bounds"
+
+    def pointees_at(self, positions: NDArray[np.int64]) -> NDArray[np.str_]:
+        """Say what the pointers to the arrays at some positions point to: "class" if any does, "plain" if all do.
+
+        Examples
+        --------
+        >>> heap, x = GlobalMemory(ModuleProgram({}, "sm_80", "8.0", b"", b"", (), (), (), ())), np.zeros(8, np.uint8)
+        >>> heap.pointees_at(np.array([heap.map(x, "x", "class") - HEAP, 0])).tolist()
+        ['class', '']
+        """
+        found = np.zeros(positions.shape, "U5")
+        for kind in ("plain", "", "class"):
+            for m in self.mapped:
+                if m.pointee == kind:
+                    found[(positions >= m.lo) & (positions < m.hi)] = kind
+        return found
 
     def is_constant(self, addresses: Array) -> NDArray[np.bool_]:
         """Say which addresses lie in a variable of constant memory."""

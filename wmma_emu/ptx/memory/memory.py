@@ -122,7 +122,7 @@ class Memory(Spaces):
             write=True, ordering=ordering,
         )  # fmt: skip
         if undefined is not None and space == "global":
-            undefined = self.reporter.undefined_stored(instruction, undefined, reached.mask)
+            undefined = self.reporter.undefined_stored(reached, undefined)
         given = values
         mask = None if reached.mask is None else in_passes(reached.mask, size)
         bits = None if undefined is None else in_passes(undefined.bits, size)

@@ -11,8 +11,11 @@ from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import Findings
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.masks import any_of, first_where
+from wmma_emu.ptx.memory.padding import Padding
+from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.windows import Located
 from wmma_emu.ptx.memory.words import (
+    bytes_text,
     inside_of_heap,
     misaligned_text,
     nearest_in_heap,
@@ -35,6 +38,7 @@ class Reporter:
     def __init__(self, program: KernelProgram, heap: GlobalMemory, threads: Threads, findings: Findings) -> None:
         self._program, self._heap, self._threads, self._findings = program, heap, threads, findings
         self.suspects: Suspects | None = None
+        self._padding = Padding(program, heap)
 
     def note(
         self, kind: str, instruction: Instruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
@@ -70,10 +74,10 @@ class Reporter:
 
         def read_only(address: int) -> str:
             if space != "global":
-                return f"writes {size} bytes at {self.place(space, address)}: a kernel only reads its parameters"
+                return f"writes {bytes_text(size)} at {self.place(space, address)}: a kernel only reads its parameters"
             near = nearest_in_heap(self._heap, address, size)
             name = near.split("of ", 1)[-1]
-            return f"writes {size} bytes at {address:#x}, which is in {name}: it may only be read"
+            return f"writes {bytes_text(size)} at {address:#x}, which is in {name}: it may only be read"
 
         if where.outside is not None:
             self.note("out of bounds", instruction, where.outside, active, addresses, outside)
@@ -103,19 +107,21 @@ class Reporter:
             block=block, thread=thread, count=count,
         )  # fmt: skip
 
-    def undefined_stored(
-        self, instruction: Instruction, undefined: Undefined, used: NDArray[np.bool_] | None
-    ) -> Undefined | None:
+    def undefined_stored(self, reached: Reached, undefined: Undefined) -> Undefined | None:
         """Note a store to global memory of what nobody wrote; return what is still undefined when that is said.
 
-        Elements without a single byte that is written, and those with a byte of which bits are missing, are errors.
         Where whole bytes are missing, they may be the padding of a structure; but not if the element that they were
-        loaded in has no byte that is written: then the others are what it was extended or shifted with.
+        loaded in has no byte that is written, since the others may be what it was extended or shifted with. Such
+        elements, and those without a single byte that is written, are errors, unless they are copied with the structure
+        that they stand in.
         """
+        instruction, used = reached.touch.instruction, reached.mask
         lost = undefined.bits if used is None else np.where(used, undefined.bits, undefined.bits.dtype.type(0))
         parts = np.ascontiguousarray(lost)[..., None].view(np.uint8)
-        is_partial = ((parts == 0) | (parts == 0xFF)).all(axis=-1) & (parts == 0).any(axis=-1) & (lost != 0)
-        is_partial &= ~self._heap.origins.is_whole(undefined.origin)
+        of_bytes = ((parts == 0) | (parts == 0xFF)).all(axis=-1) & (lost != 0)
+        is_partial = of_bytes & (parts == 0).any(axis=-1) & ~self._heap.origins.is_whole(undefined.origin)
+        if (of_bytes & ~is_partial).any():
+            is_partial = is_partial | (of_bytes & self._padding.among(reached, undefined, parts))
         wrong = (lost != 0) & ~is_partial
         what = "the value that is stored to global memory"
         self.undefined(instruction, undefined, wrong, what)
@@ -152,9 +158,9 @@ class Reporter:
 
     def too_early(self, space: str, address: int, size: int, write: bool, copy: str) -> str:
         """Describe an access to bytes that an asynchronous copy is about to write."""
-        return f"{verb(write)} {size} bytes at {self.place(space, address)}, which {copy}"
+        return f"{verb(write)} {bytes_text(size)} at {self.place(space, address)}, which {copy}"
 
     def raced(self, address: int, size: int, verb: str, warp: int, other: str) -> str:
         """Describe an access that another warp's is not ordered with."""
         where = self.place("shared", address)
-        return f"warp {warp} {verb} {size} bytes at {where}; {other}, and no barrier is between the two"
+        return f"warp {warp} {verb} {bytes_text(size)} at {where}; {other}, and no barrier is between the two"

@@ -94,6 +94,7 @@ class Spaces:
         self.suspects = None if races is None else races.suspects
         is_all_written = self.suspects is not None
         self._follows = heap.follows_writes = "undefined" in checks and not is_all_written
+        self._waits = "synchronisation" in checks
         self.reporter.suspects = self.suspects
         self.shared_shadow, self.local_shadow = (
             Shadow(x, self.reporter, heap.origins, checks, is_written=is_all_written) for x in (self.shared, self.local)
@@ -243,6 +244,8 @@ class Spaces:
             self.races.write(reached, active, values, self.window(reached.space).view)
         touch = reached.touch
         if reached.space == "global":
+            if self.copies is not None and self.shared_shadow.pending and self._waits:
+                self.copies.check_sources(reached, active)
             if self._follows and (undefined is not None or self.heap.has_unwritten):
                 self.heap.unwritten.write(written, size, count, touch.unit, undefined)
             return

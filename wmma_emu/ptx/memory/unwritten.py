@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.origins import Origins, spans
+from wmma_emu.ptx.definedness.paddings import ELSEWHERE, UNIT, standing, units_of_bytes
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.pages import zeroed
@@ -71,12 +72,23 @@ class UnwrittenBits:
         first, last = spans(lost)
         step = np.arange(0, count * size, size, dtype=np.int64).reshape(-1, *(1,) * positions.ndim)
         origin = self._origins.of_bytes(
-            instruction, self._space, addresses + step.astype(np.uint64), last, first, lost == every
-        )
+            instruction, self._space, addresses + step.astype(np.uint64), last, first, lost == every,
+            self._standing(positions + step, size, lost == every),
+        )  # fmt: skip
         if self._from is not None:
             known = self._from.take(positions + step + first >> _GRANULE)
             origin = np.where(known != 0, known, origin)
         return Undefined(lost, origin)
+
+    def _standing(
+        self, positions: NDArray[np.int64], size: int, are_whole: NDArray[np.bool_]
+    ) -> NDArray[np.uint8] | int:
+        """Say how elements without a written byte stand among others that have some."""
+        if not are_whole.any():
+            return ELSEWHERE
+        kept = self.kept.reshape(-1, UNIT).take(positions >> 4, axis=0, mode="clip")
+        units = units_of_bytes(kept != (0xFF if self._is_written else 0))
+        return standing(units, np.left_shift((1 << size) - 1, positions & (UNIT - 1)).astype(np.uint16))
 
     def write(
         self, positions: NDArray[np.int64], size: int, count: int, unit: int, undefined: Undefined | None

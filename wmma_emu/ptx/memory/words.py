@@ -6,6 +6,7 @@ from wmma_emu.ptx.memory.places import HEAP, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.program.program import KernelProgram
 
 __all__ = [
+    "bytes_text",
     "inside_of_heap",
     "misaligned_text",
     "nearest_in_heap",
@@ -23,6 +24,19 @@ def verb(write: bool) -> str:
     return "writes" if write else "reads"
 
 
+def bytes_text(number: int, which: str = "") -> str:
+    """Write a number of bytes, and that they lie somewhere if ``which`` of them is said.
+
+    Examples
+    --------
+    >>> bytes_text(1), bytes_text(4), bytes_text(1, "its last"), bytes_text(2, "its last")
+    ('1 byte', '4 bytes', 'its last byte lies', 'its last 2 bytes lie')
+    """
+    if which:
+        return f"{which} byte lies" if number == 1 else f"{which} {number} bytes lie"
+    return "1 byte" if number == 1 else f"{number} bytes"
+
+
 def misaligned_text(address: int, size: int, alignment: int, write: bool) -> str:
     """Say which address was given, and of what it has to be a multiple.
 
@@ -32,7 +46,7 @@ def misaligned_text(address: int, size: int, alignment: int, write: bool) -> str
     'reads 8 bytes at 0x7f0000010002, an address that has to be a multiple of 8 and is 2 beyond one'
     """
     return (
-        f"{verb(write)} {size} bytes at {address:#x}, an address that has to be a multiple of {alignment} and is "
+        f"{verb(write)} {bytes_text(size)} at {address:#x}, an address that has to be a multiple of {alignment} and is "
         f"{address % alignment} beyond one"
     )
 
@@ -53,14 +67,14 @@ def nearest_in_heap(heap: GlobalMemory, address: int, size: int) -> str:
         return max(lo - position - size + 1, position - hi + 1, 0)
 
     lo, hi, name = min(allocations, key=distance)
-    what = f"{name} ({hi - lo} bytes at {HEAP + lo:#x})"
+    what = f"{name} ({bytes_text(hi - lo)} at {HEAP + lo:#x})"
     if position >= hi:
-        return f"{position - hi} bytes behind the end of {what}"
+        return f"{bytes_text(position - hi)} behind the end of {what}"
     if position + size <= lo:
-        return f"{lo - position} bytes before the beginning of {what}"
+        return f"{bytes_text(lo - position)} before the beginning of {what}"
     if position < lo:
-        return f"its first {lo - position} bytes lie before the beginning of {what}"
-    return f"its last {position + size - hi} bytes lie behind the end of {what}"
+        return f"{bytes_text(lo - position, 'its first')} before the beginning of {what}"
+    return f"{bytes_text(position + size - hi, 'its last')} behind the end of {what}"
 
 
 def inside_of_heap(heap: GlobalMemory, address: int) -> str:
@@ -78,7 +92,7 @@ def place_in_heap(heap: GlobalMemory, address: int) -> str:
 
 def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) -> str:
     """Describe an access to nothing."""
-    text = f"{verb(write)} {size} bytes at {address:#x}"
+    text = f"{verb(write)} {bytes_text(size)} at {address:#x}"
     if address < _NULL:
         return f"{text}: a null pointer, or an offset from one"
     for space, window in WINDOWS.items():
@@ -96,25 +110,26 @@ def outside_of_window(program: KernelProgram, space: str, size_of: int, address:
     if space == "shared" and program.shared_span is not None and names and not address >> 30:
         last = next((s for s in reversed(names) if s.offset <= address), names[0])
         end = last.offset + last.bytes if last.bytes else max(size_of, last.offset)
-        what = f"{last.name} ({end - last.offset} bytes{'' if last.bytes else ', dynamic,'} at {last.offset:#x})"
-        text = f"{verb(write)} {size} bytes at {address:#x} of shared memory"
+        what = f"{last.name} ({bytes_text(end - last.offset)}{'' if last.bytes else ', dynamic,'} at {last.offset:#x})"
+        text = f"{verb(write)} {bytes_text(size)} at {address:#x} of shared memory"
         if address < last.offset:
-            return f"{text}: {last.offset - address} bytes before the beginning of {what}"
+            return f"{text}: {bytes_text(last.offset - address)} before the beginning of {what}"
         if address >= end:
-            return f"{text}: {address - end} bytes behind the end of {what}"
-        return f"{text}: its last {address + size - end} bytes lie behind the end of {what}"
+            return f"{text}: {bytes_text(address - end)} behind the end of {what}"
+        return f"{text}: {bytes_text(address + size - end, 'its last')} behind the end of {what}"
     whose = {"shared": "the block", "local": "the thread", "param": "the kernel"}[space]
-    text = f"{verb(write)} {size} bytes at {address:#x} of {space} memory, of which {whose} has {size_of} bytes"
+    has = f"of which {whose} has {bytes_text(size_of)}"
+    text = f"{verb(write)} {bytes_text(size)} at {address:#x} of {space} memory, {has}"
     if address < size_of:
-        text += f": the last {address + size - size_of} bytes lie behind its end"
+        text += f": {bytes_text(address + size - size_of, 'the last')} behind its end"
     elif address - size_of < 1 << 30:
-        text += f": {address - size_of} bytes behind its end"
+        text += f": {bytes_text(address - size_of)} behind its end"
     elif address >= (1 << 32) - (1 << 24) and address < 1 << 32:
-        text += f": {(1 << 32) - address} bytes before its beginning"
+        text += f": {bytes_text((1 << 32) - address)} before its beginning"
     else:
         text += ": no address of this space"
     if names:
         last = names[-1]
         text += f"; its last variable is {last.name}, from {last.offset:#x} on"
-        text += f", {last.bytes} bytes" if last.bytes else ", dynamic"
+        text += f", {bytes_text(last.bytes)}" if last.bytes else ", dynamic"
     return text

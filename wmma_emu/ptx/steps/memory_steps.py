@@ -4,7 +4,7 @@
 import numpy as np
 
 from wmma_emu.ptx.causality import fence_of, threads_in
-from wmma_emu.ptx.definedness.undefined import Undefined
+from wmma_emu.ptx.definedness.undefined import Undefined, computed
 from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol
@@ -44,8 +44,9 @@ def _write(
         if register is not None:
             lost = None
             if undefined is not None:
-                bits = undefined.bits[k]
-                lost = Undefined(extended(bits, register, signed), undefined.origin[k])
+                bits, origin = undefined.bits[k], undefined.origin[k]
+                wide = extended(bits, register, signed)
+                lost = Undefined(wide, origin if wide.dtype == bits.dtype else computed(origin))
             state.write(register, extended(values[k], register, True) if signed else values[k], active, lost)
 
 

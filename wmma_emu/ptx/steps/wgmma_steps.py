@@ -13,7 +13,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import INSTRUCTIONS
 from wmma_emu.layouts.shared_memory_table import Major
 from wmma_emu.layouts.spec import LANES, WARPS
-from wmma_emu.ptx.definedness.undefined import Undefined, origin_of, origin_of_warp, stacked
+from wmma_emu.ptx.definedness.undefined import Undefined, computed, origin_of, origin_of_warp, stacked
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Instruction, Operand, Register, VectorOperand
 from wmma_emu.ptx.steps.collectives import executing, of_the_warp, operands_of, require_spelling
@@ -222,7 +222,7 @@ def _undefined(
     fmt = matrix.d.format
     found = np.broadcast_to(lines_of_product(*lost), (max(len(x) for x in lost), row.m, row.n))
     patterns = np.where(found, fmt.storage.type(fmt.mask), fmt.storage.type(0))
-    return Undefined(groups.back(matrix.d.pack_bits(patterns)), origin_of(given))
+    return Undefined(groups.back(matrix.d.pack_bits(patterns)), computed(origin_of(given)))
 
 
 def _as_undefined(found: Matrix | Undefined | None) -> Undefined | None:

@@ -11,6 +11,7 @@ from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.races.touch import Order
 from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.memory.words import bytes_text
 from wmma_emu.ptx.threads import Active, Threads
 
 __all__ = ["RaceReports"]
@@ -53,7 +54,7 @@ class RaceReports:
         def text(_: int) -> str:
             address = int(np.broadcast_to(touch.addresses, shape[1:])[at[1:]])
             verb = "writes" if race.write else "reads"
-            here = f"{verb} {touch.size} bytes at {self._place(address)}"
+            here = f"{verb} {bytes_text(touch.size)} at {self._place(address)}"
             stamps = race.other(tuple(int(x) for x in at))
             others = [self._order.who(x) for x in stamps]
             near = race.kind in (NEAR, LANES_AT_ONCE)
@@ -97,7 +98,7 @@ class RaceReports:
             name, missing = f"lane {who[2]}", "no __syncwarp() is between the two"
         where = "there"
         if side is not None and side.position is not None and (side.size != size):
-            where = f"{side.size} bytes at {self._address(side.position):#x}"
+            where = f"{bytes_text(side.size)} at {self._address(side.position):#x}"
         line = "" if side is None else f" (line {side.instruction.line}, {side.instruction.opcode})"
         return f"{name} {verb} {where}{line}, and {missing}"
 

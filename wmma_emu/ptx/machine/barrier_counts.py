@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""How many threads a barrier expects: one number, whoever names it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["ALL", "require_one_count"]
+
+ALL = 0
+"""Stands for all threads of the block."""
+
+
+def require_one_count(
+    state: State, instruction: Instruction, n: int, who: NDArray[np.bool_], threads: Array | None,
+    arrived: NDArray[np.int64], wanted: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Note a finding where threads expect another number of them at a barrier than those that have arrived.
+
+    The manual says what the number is, how many threads take part, and nothing of threads that do not agree on it.
+
+    Parameters
+    ----------
+    state : State
+    instruction : Instruction
+    n : int
+        The barrier's number.
+    who : bool array (G, W, 32)
+        The threads that arrive.
+    threads : array or None
+        What they expect; None is all threads of the block.
+    arrived, wanted : int arrays (G,)
+        How many have arrived in each block before, and what these expect.
+    """
+    everyone = state.shape[1] * LANES
+    mine = np.broadcast_to(np.int64(everyone) if threads is None else threads.astype(np.int64), state.shape)
+    mine = np.where(mine == ALL, everyone, mine)
+    most = np.where(who, mine, 0).max(axis=(1, 2))
+    expected = np.where(arrived > 0, np.where(wanted == ALL, everyone, wanted), most)[:, None, None]
+    wrong = who & (mine != expected)
+    if not wrong.any() or not state.findings.are_sought("illegal operand"):
+        return
+    block, thread, count = state.threads.first(wrong)
+    given, others = (int(np.broadcast_to(x, wrong.shape)[wrong][0]) for x in (mine, expected))
+    state.findings.add(
+        "illegal operand", instruction,
+        f"{given} threads are expected here at barrier {n}, and {others} by others that meet there: all have to agree",
+        block=block, thread=thread, count=count,
+    )  # fmt: skip

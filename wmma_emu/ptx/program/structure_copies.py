@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""Which stores are parts of a copy of a structure: what stands before in the source goes before in the target, too."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from wmma_emu.ptx.program.flow import definitions, registers_in
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Immediate,
+    Instruction,
+    KernelProgram,
+    Operand,
+    Register,
+    VectorOperand,
+)
+from wmma_emu.ptx.widths import bits_of_type
+
+__all__ = ["follows_in_copy"]
+
+_CHOICES = ("mov", "selp", "shr", "bfe", "cvt", "prmt", "shfl")
+_DEPTH = 8
+"""Instructions that a value or an address is followed through."""
+
+
+def follows_in_copy(program: KernelProgram, store: Instruction, reach: int) -> tuple[bool, ...]:
+    """Say which elements of a store are loaded from behind what another store copies to before them.
+
+    Both stores have one base, and so have the loads; what lies between the two elements is as much in the target as in
+    the source, and less than ``reach`` bytes. A value that is chosen of several is followed to the loads of each.
+
+    Examples
+    --------
+    >>> from wmma_emu.ptx.program.program import Register
+    >>> a, b, x, y = (Register(i, f"%r{i}", "b32") for i in range(4))
+    >>> def access(name, value, base, offset):
+    ...     operands = (value, AddressOperand(base, offset))
+    ...     return Instruction(f"{name}.u32", name, ("u32",), operands if name == "ld" else operands[::-1], None, 1, 1)
+    >>> code = access("ld", x, a, 8), access("ld", y, a, 12), access("st", x, b, 0), access("st", y, b, 4)
+    >>> program = KernelProgram("k", (), 0, (a, b, x, y), code, (), 0, None, 0, None, None, ())
+    >>> follows_in_copy(program, code[2], 16), follows_in_copy(program, code[3], 16)
+    ((False,), (True,))
+    """
+    copies = _Copies(program.instructions)
+    stores = [x for x in program.instructions if x.mnemonic == "st" and x is not store]
+    others = [x for other in stores for x in copies.pieces(other)]
+    return tuple(any(copies.goes_before(x, one, reach) for x in others) for one in copies.pieces(store))
+
+
+class _Piece(NamedTuple):
+    """An element of a load or a store: a register, and where in memory it lies."""
+
+    register: int | None
+    base: Operand
+    offset: int
+
+
+class _Copies:
+    """The loads and stores of a program, and what goes from one to the other."""
+
+    def __init__(self, code: Sequence[Instruction]) -> None:
+        self._code, self._writers = code, definitions(code)
+
+    def goes_before(self, first: _Piece, then: _Piece, reach: int) -> bool:
+        """Whether two elements of stores are copies of two of one structure, the first of what stands before."""
+        between = then.offset - first.offset
+        if first.base != then.base or not 0 < between < reach:
+            return False
+        behind = self._sources(then.register, _DEPTH)
+        return any(x.base == y.base and y.offset - x.offset == between
+                   for x in self._sources(first.register, _DEPTH) for y in behind)  # fmt: skip
+
+    def _sources(self, register: int | None, depth: int) -> list[_Piece]:
+        """Find the elements of loads that may have brought a register its value, unchanged or as a part of it."""
+        found: list[_Piece] = []
+        for place in () if register is None or not depth else self._writers.get(register, ()):
+            instruction = self._code[place]
+            if instruction.mnemonic == "ld":
+                found += [x for x in self.pieces(instruction) if x.register == register]
+            elif instruction.mnemonic in _CHOICES:
+                for operand in instruction.operands[1:]:
+                    for source in registers_in(operand):
+                        found += self._sources(source, depth - 1)
+        return found
+
+    def pieces(self, instruction: Instruction) -> list[_Piece]:
+        """Take a load or a store apart into its elements."""
+        if len(instruction.operands) < 2 or "bulk" in instruction.modifiers:
+            return []
+        data, address = instruction.operands[:2] if instruction.mnemonic == "ld" else instruction.operands[1::-1]
+        if not isinstance(address, AddressOperand):
+            return []
+        base, offset = self._resolved(address.base, address.offset)
+        size = bits_of_type(instruction.modifiers[-1]) // 8
+        elements = data.elements if isinstance(data, VectorOperand) else (data,)
+        return [
+            _Piece(x.index if isinstance(x, Register) else None, base, offset + i * size)
+            for i, x in enumerate(elements)
+        ]
+
+    def _resolved(self, base: Operand, offset: int, depth: int = _DEPTH) -> tuple[Operand, int]:
+        """Follow an address back through additions of numbers, as far as all that write its register agree."""
+        places = self._writers.get(base.index, ()) if isinstance(base, Register) and depth else ()
+        found = {self._added(self._code[x]) for x in places}
+        if len(found) != 1 or None in found:
+            return base, offset
+        ((source, number),) = (x for x in found if x is not None)
+        return self._resolved(source, offset + number, depth - 1)
+
+    @staticmethod
+    def _added(instruction: Instruction) -> tuple[Register, int] | None:
+        """Give the register and the number that an instruction adds; a move adds 0."""
+        source, *more = instruction.operands[1:] or (None,)
+        if not isinstance(source, Register) or instruction.mnemonic not in ("add", "mov"):
+            return None
+        number = more[0] if more else Immediate("int", 0)
+        return (source, _signed(number)) if isinstance(number, Immediate) else None
+
+
+def _signed(number: Immediate) -> int:
+    value = int(number.value)
+    return value - (1 << 64) if value >> 63 == 1 else value
