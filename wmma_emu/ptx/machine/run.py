@@ -19,6 +19,7 @@ from wmma_emu.ptx.machine.printing import Printed
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.launch import LaunchRaces, UnwatchedWriteError, ranges_written
+from wmma_emu.ptx.memory.races.locks import Locks
 from wmma_emu.ptx.orders import Order, order_of
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Binding
@@ -105,9 +106,12 @@ def _run_once(
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     races: LaunchRaces | None = None
+    locks: Locks | None = None
     if "races" in checks:
         watched = ranges_written(heap, parameters, compiled.written) | more
-        races = LaunchRaces(heap, causality, watched, compiled.polls)
+        if compiled.polls.takings and size >= prod(grid):
+            locks = Locks((prod(grid), warps, LANES))
+        races = LaunchRaces(heap, causality, watched, compiled.polls, locks)
     for blocks in _chunks(prod(grid), size, order):
         threads = Threads(grid, block, blocks)
         causality.begin(blocks)
@@ -127,7 +131,8 @@ def _run_once(
             completed = False
             break
     return Counts(
-        instructions, steps, deadline.seconds, size, completed, printed.text, tuple(printed), printed.left_out
+        instructions, steps, deadline.seconds, size, completed, printed.text, tuple(printed), printed.left_out,
+        completed and locks is not None and locks.may_hide(),
     )  # fmt: skip
 
 

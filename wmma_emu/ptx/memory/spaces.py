@@ -92,6 +92,7 @@ class Spaces:
         if "races" in checks:
             races = LaunchRaces(heap, causality) if races is None else races
             self.races = ChunkRaces(races, self.shared, causality, self.reporter, threads)
+        self.locks = None if self.races is None else self.races.locks
         self._strengths: dict[tuple[int, str], int] = {}
         self.copies: AsyncCopies | None = None
         self.mbarriers: Mbarriers | None = None

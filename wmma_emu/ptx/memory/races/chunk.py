@@ -39,7 +39,7 @@ class ChunkRaces:
         self._shared_window, self._sides = shared, Sides()
         self._shared: Region | None = None
         self._now: Moment | None = None
-        self.polls = launch.polls
+        self.polls, self.locks = launch.polls, launch.locks
         if shared.size:
             report = RaceReports(
                 order, reporter, threads, self._sides, lambda x: reporter.place("shared", x),
@@ -94,6 +94,8 @@ class ChunkRaces:
             self._remember(sides, part, True, reached)
 
     def _remember(self, sides: Sides, touch: Touch, write: bool, reached: "Reached") -> None:
+        if self.locks is not None:
+            self.locks.accessed(touch, reached.space, write)
         if reached.space == "shared":
             few = self._shared_window.origin
             sides.remember(touch, write, self._threads.blocks, few)

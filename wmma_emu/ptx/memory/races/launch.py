@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP
+from wmma_emu.ptx.memory.races.locks import Locks
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
@@ -50,13 +51,15 @@ class LaunchRaces:
         Indices of ranges; all, if None.
     polls : Polls
         Accesses in loops that wait for their value.
+    locks : Locks, optional
+        What notes who holds which lock, where somebody asks.
     """
 
     def __init__(
         self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None,
-        polls: Polls = NO_POLLS,
+        polls: Polls = NO_POLLS, locks: Locks | None = None,
     ) -> None:  # fmt: skip
-        self._heap, self._order, self.polls = heap, order, polls
+        self._heap, self._order, self.polls, self.locks = heap, order, polls, locks
         ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
         self.watched = frozenset(ranges) if watched is None else watched
         self._regions: dict[int, tuple[Region, Sides]] = {}
