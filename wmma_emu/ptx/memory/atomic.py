@@ -92,6 +92,8 @@ def _within(
     with np.errstate(all="ignore"):
         before, after, last = serve(index, view.take(index), operands, operation)
     memory.note_store(reached, positions, 1, size, active, None)
+    if memory.races is not None and instruction.mnemonic == "atom":
+        memory.races.observe(reached, turn)
     view[index[last]] = after
     if memory.causality.is_released_to:
         at, places = memory.threads_of(reached)

@@ -174,7 +174,7 @@ class Spaces:
             polls = races.polls
             strength = self._strengths[key] = strength_of(
                 ordering, scope, mnemonic=touch.instruction.mnemonic, polls=id(touch.instruction) in polls.waits,
-                flags=bool(polls),
+                flags=bool(polls), guess=id(touch.instruction) in polls.guesses,
             )  # fmt: skip
         stamps, times = races.now()
         return touch._replace(stamps=stamps, times=times, strength=strength)

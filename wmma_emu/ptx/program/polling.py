@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import reads, registers_in, writes
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Target
+from wmma_emu.ptx.program.program import AddressOperand, Instruction, KernelProgram, Target
 
 __all__ = ["NO_POLLS", "Polls", "polls_of"]
 
@@ -15,11 +15,13 @@ class Polls(NamedTuple):
     """Accesses whose value decides whether a loop around them goes round again, as the `id` of their instructions.
 
     ``waits`` are loads and atomic operations that wait for what another thread writes, ``takings`` those by
-    ``atom.cas``, which take a lock, or try again.
+    ``atom.cas``, which take a lock, or try again. Compilers put the first look of a loop that sleeps before the loop:
+    it polls as well. ``guesses`` are weak loads of a word that say what an ``atom.cas`` of that word expects there.
     """
 
     waits: frozenset[int]
     takings: frozenset[int]
+    guesses: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.waits or self.takings)
@@ -50,12 +52,15 @@ def polls_of(program: KernelProgram) -> Polls:
     reading = [i for i, x in enumerate(code) if x.mnemonic == "atom" or _is_strong_load(x)]
     if not reading:
         return NO_POLLS
+    guesses = frozenset(id(x) for x in _guesses(code))
     branches = [(i, x) for i, x in enumerate(code) if x.mnemonic == "bra"]
     jumps = [(i, to.index) for i, x in branches for to in x.operands if isinstance(to, Target)]
     spans = [range(target, i + 1) for i, target in jumps if target <= i]
-    found = [code[x] for x in reading if any(x in span and _decides(code, x, span, jumps) for span in spans)]
+    polls = [(x, span) for span in spans for x in reading if x in span and _decides(code, x, span, jumps)]
+    first = {x for x in reading for poll, span in polls if _is_first_look(code, x, poll, span, jumps)}
+    found = [code[x] for x in sorted(first.union(x for x, _ in polls))]
     takes = frozenset(id(x) for x in found if "cas" in x.modifiers)
-    return Polls(frozenset(id(x) for x in found) - takes, takes)
+    return Polls(frozenset(id(x) for x in found) - takes, takes, guesses)
 
 
 def _is_strong_load(instruction: Instruction) -> bool:
@@ -64,12 +69,52 @@ def _is_strong_load(instruction: Instruction) -> bool:
 
 def _decides(code: tuple[Instruction, ...], load: int, span: range, jumps: list[tuple[int, int]]) -> bool:
     """Tell whether what a load reads reaches the guard of a jump that ends the loop or begins it again."""
+    known = _reached(code, load, span)
+    ends = [i for i, target in jumps if i in span and (target not in span or target == span.start)]
+    ends += [i for i in span if code[i].mnemonic in ("ret", "exit")]
+    return any(not known.isdisjoint(registers_in(code[i].guard)) for i in ends)
+
+
+def _reached(code: tuple[Instruction, ...], load: int, span: range) -> set[int]:
+    """The registers of some instructions to which the value of a load gets."""
     known = set(writes(code[load]))
     while True:
         more = {r for i in span if known.intersection(reads(code[i])) for r in writes(code[i])} - known
         if not more:
-            break
+            return known
         known |= more
-    ends = [i for i, target in jumps if i in span and (target not in span or target == span.start)]
-    ends += [i for i in span if code[i].mnemonic in ("ret", "exit")]
-    return any(not known.isdisjoint(registers_in(code[i].guard)) for i in ends)
+
+
+def _is_first_look(
+    code: tuple[Instruction, ...], look: int, poll: int, span: range, jumps: list[tuple[int, int]]
+) -> bool:  # fmt: skip
+    """Tell whether an access before a loop is the first round of a poll in it: it decides whether to begin at all."""
+    if look >= span.start or code[look].opcode != code[poll].opcode or _word(code[look]) != _word(code[poll]):
+        return False
+    between = range(look + 1, span.start)
+    known = _reached(code, look, between)
+    starts = [i for i, target in jumps if i in between and target >= span.start]
+    return any(not known.isdisjoint(registers_in(code[i].guard)) for i in starts)
+
+
+def _word(instruction: Instruction) -> AddressOperand | None:
+    """Where an access goes to, as it is written."""
+    return next((x for x in instruction.operands if isinstance(x, AddressOperand)), None)
+
+
+def _guesses(code: tuple[Instruction, ...]) -> list[Instruction]:
+    """Find weak loads whose value an ``atom.cas`` of the same word compares: a wrong one is found out there."""
+    expected = [(_word(x), x.operands[2]) for x in code if x.mnemonic == "atom" and "cas" in x.modifiers]
+    if not expected:
+        return []
+    moves = [i for i, x in enumerate(code) if x.mnemonic == "mov"]
+    found = []
+    for x in code:
+        words = {r for word, value in expected if word == _word(x) for r in registers_in(value)}
+        if x.mnemonic == "ld" and words and not _is_strong_load(x):
+            known = set(writes(x))
+            while more := {r for m in moves if known.intersection(reads(code[m])) for r in writes(code[m])} - known:
+                known |= more
+            if known & words:
+                found.append(x)
+    return found

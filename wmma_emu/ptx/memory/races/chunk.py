@@ -93,6 +93,18 @@ class ChunkRaces:
             region.arrive(part, mask)
             self._remember(sides, part, True, reached)
 
+    def observe(self, reached: "Reached", turn: NDArray[np.intp] | None) -> None:
+        """Note atomic operations that return what they find, in the order of the threads, or in another ``turn``."""
+        touch = reached.touch
+        stamps = self.now().stamps if touch.stamps is None else touch.stamps
+        mask = np.broadcast_to(True if touch.mask is None else touch.mask, stamps.shape)
+        positions, stamps = np.broadcast_to(touch.positions, mask.shape)[mask], stamps[mask]
+        if turn is not None:
+            positions, stamps = positions[turn], stamps[turn]
+        for region, _, part in self._parts(reached, True):
+            inside = slice(None) if part is touch else region.has(positions)
+            region.observe(positions[inside], touch.size, stamps[inside])
+
     def _remember(self, sides: Sides, touch: Touch, write: bool, reached: "Reached") -> None:
         if self.locks is not None:
             self.locks.accessed(touch, reached.space, write)

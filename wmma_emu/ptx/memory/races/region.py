@@ -10,6 +10,7 @@ from wmma_emu.ptx.memory.access import gather
 from wmma_emu.ptx.memory.races.collisions import Collisions, in_granules, left_by_warps
 from wmma_emu.ptx.memory.races.comparison import Verdict
 from wmma_emu.ptx.memory.races.granules import Granules
+from wmma_emu.ptx.memory.races.last_operations import LastOperations
 from wmma_emu.ptx.memory.races.listed import Listed
 from wmma_emu.ptx.memory.races.notes import Notes
 from wmma_emu.ptx.memory.races.race import EQUAL, NEAR, RACE, Race
@@ -55,12 +56,13 @@ class Region:
     ) -> None:  # fmt: skip
         self.order, self.report, self._origin = order, report, origin
         self.chunk: object = None
-        self._is_of_block = is_of_block
+        self._is_of_block, self._extent = is_of_block, (base, size)
         self._notes = Notes(base, size, order, is_of_block=is_of_block)
         self._is_written = self._is_read = False
         self._log: list[tuple[Touch, int]] = []
         self._listed = Listed(base, size, order.threads_of)
         self._settled_writes, self._settled_reads = Settled(order), Settled(order)
+        self._latest: LastOperations | None = None
 
     def end_chunk(self) -> None:
         """Note reads that are only listed: other blocks come."""
@@ -98,6 +100,17 @@ class Region:
         new = None if values is None or view is None else (values, view)
         verdict = self.check_write(touch, active, new)
         self._stamp(touch, active, verdict, values)
+
+    def has(self, positions: NDArray[np.int64]) -> _Mask:
+        """Say which positions are of this memory."""
+        base, size = self._extent
+        return np.asarray((positions >= base) & (positions < base + size))
+
+    def observe(self, positions: NDArray[np.int64], size: int, stamps: Array) -> None:
+        """Note who did atomic operations that return what they find, in the order in which they were done."""
+        if self._latest is None:
+            self._latest = LastOperations(*self._extent)
+        self._latest.put(positions, size, stamps)
 
     def check_write(self, touch: Touch, active: Active, new: tuple[Array, Array] | None = None) -> Verdict | None:
         """Check a write against what was written and read before it."""
@@ -160,6 +173,8 @@ class Region:
         if self._is_of_block:
             self._settled_writes.notice(touch, active)
         again = self._notes.put(self._notes.writes, touch, self._notes.coded(touch), verdict)
+        if self._latest is not None:
+            self._latest.end(touch)
         self._is_written = True
         if again is not None and touch.strength < (BLOCK if self._is_of_block else SYSTEM):
             self._report_collisions(touch, again, active, values)
@@ -176,7 +191,10 @@ class Region:
         old = self._notes.noted(granules, touch)
         if settled.any():
             old = np.where(settled.reshape(-1, 1, 1), old.dtype.type(0), old)
-        found = self._notes.compare(old, mine, touch.strength)
+        observed = None
+        if self._latest is not None and granules is self._notes.writes and touch.strength < BLOCK:
+            observed = None if self._notes.by_parts else self._latest.known(touch, granules, self.order)
+        found = self._notes.compare(old, mine, touch.strength, observed)
         if found is None or not self._notes.by_parts:
             return found
         self._notes.take_apart()  # what matters is told byte by byte
@@ -242,7 +260,9 @@ class Region:
 
         def other(at: tuple[int, ...]) -> list[int]:
             thread = (at[-3] * warps + at[-2]) * 32 + at[-1]
-            return self._notes.compare.racing(int(verdict.old[at]), int(mine[at]), touch.strength, thread)
+            seen = verdict.observed is not None and bool(np.broadcast_to(verdict.observed, bad.shape)[at])
+            old = int(verdict.old[at])
+            return self._notes.compare.racing(old, int(mine[at]), touch.strength, thread, observed=seen)
 
         self.report(Race(kind, touch, bad, verb, write, other), active)
 
