@@ -48,16 +48,19 @@ class Region:
         Whether only threads of one block come to the same granule: shared memory.
     origin : callable
         Gives the positions of a touch that was listed without them.
+    look : callable
+        Looks at the clock, and raises if there is no time left.
     """
 
     def __init__(
         self, base: int, size: int, order: Order, report: Callable[[Race, Active], None], *, is_of_block: bool,
-        origin: Callable[[Array], NDArray[np.int64]] | None = None,
+        origin: Callable[[Array], NDArray[np.int64]] | None = None, look: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self.order, self.report, self._origin = order, report, origin
         self.chunk: object = None
         self._is_of_block, self._extent = is_of_block, (base, size)
-        self._notes = Notes(base, size, order, is_of_block=is_of_block)
+        self._look = look
+        self._notes = Notes(base, size, order, is_of_block=is_of_block, look=look)
         self._is_written = self._is_read = False
         self._log: list[tuple[Touch, int]] = []
         self._listed = Listed(base, size, order.threads_of)
@@ -206,22 +209,27 @@ class Region:
             touch = self._left_of(listed)
             if touch is None:
                 continue
+            self._look()
             self._notes.refine(touch)
+            self._is_read = True
+            if self._notes.compare.is_apart:
+                touch = self._notes.put_reads(touch)
+                if touch is None:
+                    continue
             verdict = self._kept_beside(touch, changes)
             if verdict is not None and self._notes.by_parts:
                 self._notes.take_apart()
                 verdict = self._kept_beside(touch, changes)
             self._notes.put(self._notes.reads, touch, self._notes.coded(touch), verdict)
-            self._is_read = True
         self._log.clear()
 
     def _kept_beside(self, touch: Touch, changes: int) -> Verdict | None:
         """Compare a read that was listed with the reads that are noted."""
-        if not self._is_read:
+        if not self._notes.reads.is_used:
             return None
         old, mine = self._notes.noted(self._notes.reads, touch), self._notes.coded(touch)
         if changes == self.order.changes:
-            return self._notes.compare(old, mine, touch.strength)
+            return self._notes.compare(old, mine, touch.strength, reads=True)
         if not old.any():
             return None
         other = self._notes.compare.are_of_others(old, mine)  # what is ordered now need not have been ordered then
