@@ -14,7 +14,7 @@ from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES
 
 PAGE = (Path(__file__).parents[2] / "docs/explanation/findings.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"<!-- found: (\w+) -->\n```text\n(.*?)```", PAGE, re.DOTALL)
-UNPLANTED = {"race of equal bytes", "race within a warp", "lanes store to one place"}
+UNPLANTED = {"race of an unused value", "race of equal bytes", "race within a warp", "lanes store to one place"}
 """Kinds without an example of their own."""
 HOPPER = PLANTED["result_without_a_wait"]
 

@@ -44,6 +44,8 @@ def examined(case: Case, seconds: float) -> Row:
             case.source, arch="sm_90", options=list(case.options), include=list(case.include),
             instantiate=list(case.instantiate), name=os.path.basename(case.program),
         )  # fmt: skip
+    except we.errors.BackendUnavailableError:
+        raise
     except we.errors.WmmaEmuError as error:
         lines = str(error).splitlines()
         return row | {"not_compiled": " ".join([x for x in lines if "error" in x][:2] or lines[:2])[:300]}

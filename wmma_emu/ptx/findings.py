@@ -62,6 +62,12 @@ KINDS = {
         "threads of different warps access the same bytes, one of them writes, and nothing orders the two", "error",
         "which of them comes first is left open, and the result with it", "races",
     ),
+    "race of an unused value": Kind(
+        "a load and a store of threads of different warps race, and nothing depends on the value that is loaded",
+        "warning",
+        "the memory model calls it a race, and so may compute-sanitizer; but the launch was run once more with "
+        "undefined bits in place of what these loads give, and none of them was used", "races",
+    ),
     "race within a warp": Kind(
         "lanes of one warp access the same bytes, one of them writes, and no __syncwarp() is between", "warning",
         "PTX orders nothing here; chips execute lanes of a warp that go the same way in step, and compute-sanitizer's "

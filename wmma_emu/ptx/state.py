@@ -108,7 +108,10 @@ class State:
         registers = (*program.registers, carry_of(program))
         self.values: list[Array | None] = [None] * len(registers)
         self.unwritten = [fill.register(dtype_of_bits(bits_of_type(r.type)), self.shape) for r in registers]
-        self._undefined = UndefinedRegisters([x.dtype for x in self.unwritten], memory.origins, "undefined" in checks)
+        self._undefined = UndefinedRegisters(
+            [x.dtype for x in self.unwritten], memory.origins, "undefined" in checks,
+            begins_defined=memory.suspects is not None,
+        )  # fmt: skip
         self.watched = self._undefined.watched
         self.pending: Pending | None = None
         self.steps = 0

@@ -555,3 +555,33 @@ extern "C" __global__ void list_of_nodes(const int* in, int* nodes, int* head, i
         out[0] = sum;
     }
 }
+
+// The same in shared memory.
+extern "C" __global__ void addition_by_cas_in_a_block(int* out)
+{
+    __shared__ int sum;
+    if (threadIdx.x == 0)
+        sum = 0;
+    __syncthreads();
+    int old = sum, assumed;
+    do {
+        assumed = old;
+        old = atomicCAS(&sum, assumed, 2 * assumed + threadIdx.x); // <- race
+    } while (assumed != old);
+    BUG(, __syncthreads());
+    out[threadIdx.x] = sum; // <- race
+}
+
+// A loop that sleeps, and waits by an atomic operation: compilers put its first look before it.
+extern "C" __global__ void sleeping_look(const int* in, int* data, int* flag, int* out)
+{
+    if (blockIdx.x == 0) {
+        data[0] = in[0]; // <- race
+        BUG(, __threadfence());
+        atomicExch(flag, 1);
+    } else {
+        while (atomicAdd(flag, 0) == 0)
+            __nanosleep(100);
+        out[0] = data[0]; // <- race
+    }
+}

@@ -4,7 +4,7 @@
 MISTAKES = {
     "missing __syncthreads": (
         "reversed tree copies_of_others scan_in_place two_sums_of_a_block exchange_of_warps "
-        "three_stages_of_copies semaphore vote_of_the_block"
+        "three_stages_of_copies semaphore vote_of_the_block addition_by_cas_in_a_block"
     ),
     "missing __syncthreads at the end of a loop": "overwritten stage_filled_too_early queue_of_work",
     "misplaced __syncthreads": "barrier_before_the_write barrier_before_the_wait",
@@ -45,7 +45,7 @@ MISTAKES = {
     "volatile as synchronisation": "volatile_reduction volatile_exchange volatile_flag",
     "flag without a fence": (
         "flag_without_a_fence flag_without_the_second_fence fence_too_late place_of_a_queue "
-        "sleeping_poll turns_by_additions"
+        "sleeping_poll sleeping_look turns_by_additions"
     ),
     "fence of too narrow a scope": (
         "fence_of_the_block second_fence_of_the_block last_block_with_a_narrow_fence release_of_the_block "

@@ -17,7 +17,7 @@ _MOST_SITES = (1 << _SITE_BITS) - 1
 
 
 class _Site(NamedTuple):
-    """An instruction that brings undefined bits: kind is "register", "bytes" or "lane".
+    """An instruction that brings undefined bits: kind is "register", "bytes", "lane" or "race".
 
     ``is_whole`` is whether it is a load of which nobody wrote any part.
     """
@@ -98,6 +98,18 @@ class Origins:
         found: Array = np.uint64(self._number(site)) | lanes.astype(np.uint64)
         return found
 
+    def of_race(self, instruction: Instruction, space: str, addresses: Array) -> Array:
+        """Give the origins of what an instruction loads while others may store it."""
+        site = _Site("race", instruction.line, space, instruction.source)
+        found: Array = np.uint64(self._number(site)) | (addresses & np.uint64(_ADDRESS))
+        return found
+
+    def line_of_race(self, origin: int) -> int | None:
+        """Name the line of a load that is in a race; None for all other origins."""
+        number = origin >> (_ADDRESS_BITS + _LENGTH_BITS)
+        site = self._sites[number] if number < len(self._sites) else _ELSEWHERE
+        return site.line if site.kind == "race" else None
+
     def describe(self, origin: int, register: Callable[[int], str], place: Callable[[str, int], str]) -> str:
         """Say where undefined bits come from.
 
@@ -120,6 +132,8 @@ class Origins:
             last = number + (origin >> _ADDRESS_BITS & (1 << _LENGTH_BITS) - 1)
             what = f"byte {number:#x}" if last == number else f"bytes {number:#x} to {last:#x}"
             return f"{what} of {place(site.space, number)}, which nobody wrote, loaded at {site}"
+        if site.kind == "race":
+            return f"bytes at {number:#x} of {place(site.space, number)}, loaded at {site} while others may store them"
         return "what nobody wrote"
 
 

@@ -34,7 +34,7 @@ class _Known:
 
 
 class UndefinedRegisters:
-    """What is undefined of the registers, by their indices; all of all of them when a chunk begins.
+    """What is undefined of the registers, by their indices; all of all of them when a chunk begins, as a rule.
 
     Parameters
     ----------
@@ -43,6 +43,8 @@ class UndefinedRegisters:
     origins : Origins
     is_checked : bool
         Whether anybody asks; if not, every register counts as defined.
+    begins_defined : bool
+        Whether nothing is undefined when a chunk begins.
 
     Attributes
     ----------
@@ -51,10 +53,13 @@ class UndefinedRegisters:
         those whose value has not arrived.
     """
 
-    def __init__(self, dtypes: Sequence["np.dtype[Any]"], origins: Origins, is_checked: bool = True) -> None:
+    def __init__(
+        self, dtypes: Sequence["np.dtype[Any]"], origins: Origins, is_checked: bool = True, *,
+        begins_defined: bool = False,
+    ) -> None:  # fmt: skip
         self._found: dict[int, _Known] = {}
         self._is_checked = is_checked
-        if is_checked:
+        if is_checked and not begins_defined:
             every = {dtype: np.full((1, 1, 1), all_bits(dtype)) for dtype in set(dtypes)}
             self._found = {i: _Known(Undefined(every[x], origins.of_register(i))) for i, x in enumerate(dtypes)}
         self.watched: set[int] = set(self._found)

@@ -30,11 +30,14 @@ from wmma_emu.ptx.launch.silenced_lines import judge_launch, require_lines
 from wmma_emu.ptx.launch.silences import Judged
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
 from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
+from wmma_emu.ptx.launch.unused_values import judge_uses
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
 from wmma_emu.ptx.machine.known_values import evaluate
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.machine.run import run
 from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.orders import BACKWARDS
 from wmma_emu.ptx.program.contraction import Contracted
@@ -51,6 +54,9 @@ __all__ = ["Given", "Kernel", "Launch"]
 
 _PATIENCE = 4
 """How many times the steps of a launch it may take with its threads in another order."""
+
+_OF_VALUES = ("races", "undefined")
+"""Checks with which a launch is run again to see whether values are used, whatever it looks for."""
 
 
 class Given(NamedTuple):
@@ -222,10 +228,10 @@ class Launch:
         kernel, module, values = self.kernel, self.kernel.module, given.values
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
         require_lines(chosen.silence, module.program.kernels.values(), module.name)
-        first, findings = self._run(values, module.variables, chosen, chosen.seeds[0])
+        first, findings = self._run_judged(values, module.variables, chosen, chosen.seeds[0])
         completed = first.counts.completed
         for seed in chosen.seeds[1:]:
-            other, more = self._run(values, copy.deepcopy(unchanged), chosen, seed)
+            other, more = self._run_judged(values, copy.deepcopy(unchanged), chosen, seed)
             completed &= other.counts.completed
             known = {(x.kind, x.line) for x in findings}
             findings += [x for x in more if (x.kind, x.line) not in known]
@@ -251,9 +257,41 @@ class Launch:
             return []
         return [x for x in found if KINDS[x.kind].check == "races" and x.severity == "error"]
 
-    def _run(
+    def _run_judged(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None
     ) -> tuple[Run, list[Finding]]:
+        """Run once, and see whether any use is made of the values that are in races: see `judge_uses`.
+
+        In a program with locks, who takes one first decides which loads are in a race at all: all of those are errors.
+        """
+        raced = Raced()
+        done, findings = self._run(values, variables, options, seed, raced=raced)
+        if not done.counts.completed or self.kernel.compiled.polls.takings:
+            return done, findings
+        steps = min(options.max_steps, _PATIENCE * done.counts.steps)
+        left = options.max_seconds
+        spent = done.counts.seconds
+
+        def run(suspects: Suspects) -> bool:
+            nonlocal spent
+            if left is not None and spent >= left:
+                return False
+            seconds = None if left is None else left - spent
+            again = replace(options, max_steps=steps, max_seconds=seconds, checks=_OF_VALUES)
+            try:
+                other, _ = self._run(values, copy.deepcopy(variables), again, seed, suspects=suspects)
+            except LaunchLimitError:
+                return False
+            spent += other.counts.seconds
+            return other.counts.completed
+
+        changed = judge_uses(self._judged(findings, options).findings, raced, run)
+        return done, [changed.get(x, x) for x in findings]
+
+    def _run(
+        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
+        raced: Raced | None = None, suspects: Suspects | None = None,
+    ) -> tuple[Run, list[Finding]]:  # fmt: skip
         """Run once, on copies of the arrays."""
         kernel, module = self.kernel, self.kernel.module
         heap = GlobalMemory(module.program, variables, limit=options.max_bytes)
@@ -273,7 +311,7 @@ class Launch:
         counts = run(
             kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
-            fill=options.fill,
+            fill=options.fill, raced=raced, suspects=suspects,
         )  # fmt: skip
         return Run(heap, counts), list(findings)
 

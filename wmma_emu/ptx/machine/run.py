@@ -20,6 +20,8 @@ from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.launch import LaunchRaces, UnwatchedWriteError, ranges_written
 from wmma_emu.ptx.memory.races.locks import Locks
+from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.orders import Order, order_of
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Binding
@@ -46,6 +48,8 @@ def run(
     schedule: int | None = None,
     checks: frozenset[str] = frozenset(CHECKS),
     fill: str | int = "zeros",
+    raced: Raced | None = None,
+    suspects: Suspects | None = None,
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -69,6 +73,10 @@ def run(
         What is looked for: names of `CHECKS`. ``findings`` are to be of the same.
     fill : str or int
         What shared memory, local memory and registers hold that nobody has written; see `Fill`.
+    raced : Raced, optional
+        Told what the races are about.
+    suspects : Suspects, optional
+        The launch is run again because of its races: nothing is undefined but what these loads give.
 
     Raises
     ------
@@ -81,7 +89,7 @@ def run(
         try:
             counts = _run_once(
                 compiled, heap, parameters, grid, block, dynamic_shared_bytes, binding, findings, limits, schedule,
-                checks, fill, deadline, more,
+                checks, fill, deadline, more, raced, suspects,
             )  # fmt: skip
             findings.leave_lesser_out()
             return counts
@@ -94,7 +102,7 @@ def run(
 def _run_once(
     compiled: Compiled, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3, dynamic_shared_bytes: int,
     binding: Binding, findings: Findings, limits: Limits, schedule: int | None, checks: frozenset[str],
-    fill: str | int, deadline: Deadline, more: frozenset[int],
+    fill: str | int, deadline: Deadline, more: frozenset[int], raced: Raced | None, suspects: Suspects | None,
 ) -> Counts:  # fmt: skip
     """Execute a kernel from the beginning; ``more`` are ranges of the heap that it writes, beyond what it seems to."""
     program = compiled.program
@@ -111,7 +119,9 @@ def _run_once(
         watched = ranges_written(heap, parameters, compiled.written) | more
         if compiled.polls.takings and size >= prod(grid):
             locks = Locks((prod(grid), warps, LANES))
-        races = LaunchRaces(heap, causality, watched, compiled.polls, locks, deadline.look)
+        races = LaunchRaces(
+            heap, causality, watched, compiled.polls, locks, raced, suspects, deadline.look
+        )
     for blocks in _chunks(prod(grid), size, order):
         threads = Threads(grid, block, blocks)
         causality.begin(blocks)

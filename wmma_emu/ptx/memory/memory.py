@@ -83,6 +83,8 @@ class Memory(Spaces):
         if reached.where.outside is not None or reached.where.misaligned is not None:
             values = np.where(reached.where.used, values, values.dtype.type(0))  # type: ignore[arg-type]
         undefined = self.note_load(reached, active)
+        if self.suspects is not None and self.races is not None:
+            undefined = self.races.doubted(reached, undefined, self.origins)
         if ordering != "weak" and self.causality.is_released_to and space in _COMMON:
             how = self.ordering_of(instruction)
             self.causality.loaded(space, *self.threads_of(reached), bytes_each * count, how)

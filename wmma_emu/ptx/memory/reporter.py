@@ -2,6 +2,7 @@
 """Findings of memory: who did it, at which address, and in words."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +23,18 @@ from wmma_emu.ptx.memory.words import (
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.threads import Active, Array, Threads
 
+if TYPE_CHECKING:
+    from wmma_emu.ptx.memory.races.suspects import Suspects
+
 __all__ = ["Reporter"]
 
 
 class Reporter:
-    """Notes what is wrong with accesses of a chunk."""
+    """Notes what is wrong with accesses of a chunk; ``suspects`` are told of uses of undefined bits too."""
 
     def __init__(self, program: KernelProgram, heap: GlobalMemory, threads: Threads, findings: Findings) -> None:
         self._program, self._heap, self._threads, self._findings = program, heap, threads, findings
+        self.suspects: Suspects | None = None
 
     def note(
         self, kind: str, instruction: Instruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
@@ -86,6 +91,9 @@ class Reporter:
     ) -> None:  # fmt: skip
         """Note that threads use what nobody wrote: as ``what``, "the address", and where that comes from."""
         threads = any_of(used)
+        if self.suspects is not None and threads.any():
+            who, origins = np.broadcast_arrays(used, found.origin)
+            self.suspects.use(instruction, self._heap.origins, origins[who])
         if not threads.any() or not self._findings.are_sought(kind):
             return
         block, thread, count = self._threads.first(threads)

@@ -40,15 +40,20 @@ class Shadow:
         How many pieces of 16 bytes asynchronous products may still read, each counted as often as it is read.
     is_kept : bool
         Whether any of ``checks`` needs anything of this; where none does, nothing is noted.
+
+    ``is_written`` says that all bytes count as written in the beginning.
     """
 
     def __init__(
-        self, window: Window, reporter: Reporter, origins: Origins, checks: frozenset[str] = frozenset(CHECKS)
-    ) -> None:
+        self, window: Window, reporter: Reporter, origins: Origins, checks: frozenset[str] = frozenset(CHECKS), *,
+        is_written: bool = False,
+    ) -> None:  # fmt: skip
         self.window, self.reporter = window, reporter
         follows, self._waits = "undefined" in checks, "synchronisation" in checks
         self.is_kept = follows or self._waits
-        self.unwritten = UnwrittenBits(window.name, len(window.flat), origins) if follows else None
+        self.unwritten: UnwrittenBits | None = None
+        if follows:
+            self.unwritten = UnwrittenBits(window.name, len(window.flat), origins, is_written=is_written)
         self.pending = self.held = 0
         self.who_copies: Callable[[int], str] = lambda position: "an asynchronous copy"
         self._coming = np.zeros(0, np.uint8)

@@ -58,6 +58,11 @@ class Spaces:
     fill : Fill
         What shared and local memory hold in the beginning.
 
+    Attributes
+    ----------
+    suspects : Suspects or None
+        What loads give undefined bits because they are in a race: nothing else counts as undefined then.
+
     Raises
     ------
     LaunchLimitError
@@ -73,7 +78,8 @@ class Spaces:
         self.checks = checks
         self.program, self.threads, self.causality, self.heap = program, threads, causality, heap
         blocks, warps, _ = threads.shape
-        needed = heap.bytes_used + self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
+        beside = self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
+        needed = heap.bytes_used + beside
         require_within(heap.limit, needed, f"a chunk of {blocks} blocks of {warps} warps, with the launch's arrays,")
         self._dynamic = dynamic_shared_bytes
         pieces = _shared_pieces(program, dynamic_shared_bytes)
@@ -85,13 +91,17 @@ class Spaces:
         self.globals = HeapWindow(heap)
         self.reporter = Reporter(program, heap, threads, findings)
         self.origins = heap.origins
-        self._follows = heap.follows_writes = "undefined" in checks
-        self.shared_shadow = Shadow(self.shared, self.reporter, heap.origins, checks)
-        self.local_shadow = Shadow(self.local, self.reporter, heap.origins, checks)
+        self.suspects = None if races is None else races.suspects
+        is_all_written = self.suspects is not None
+        self._follows = heap.follows_writes = "undefined" in checks and not is_all_written
+        self.reporter.suspects = self.suspects
+        self.shared_shadow, self.local_shadow = (
+            Shadow(x, self.reporter, heap.origins, checks, is_written=is_all_written) for x in (self.shared, self.local)
+        )
         self.races: ChunkRaces | None = None
         if "races" in checks:
             races = LaunchRaces(heap, causality) if races is None else races
-            self.races = ChunkRaces(races, self.shared, causality, self.reporter, threads)
+            self.races = ChunkRaces(races, self.shared, causality, self.reporter, threads, beside)
         self.locks = None if self.races is None else self.races.locks
         self._strengths: dict[tuple[int, str], int] = {}
         self.copies: AsyncCopies | None = None

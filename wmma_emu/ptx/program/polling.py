@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Accesses that poll: a loop around them goes on, or ends, by the value that they read."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from wmma_emu.ptx.program.flow import reads, registers_in, writes
-from wmma_emu.ptx.program.program import AddressOperand, Instruction, KernelProgram, Target
+from wmma_emu.ptx.program.flow import definitions, reads, registers_in, writes
+from wmma_emu.ptx.program.program import AddressOperand, Instruction, KernelProgram, Register, Symbol, Target
 
 __all__ = ["NO_POLLS", "Polls", "polls_of"]
 
@@ -89,7 +90,7 @@ def _is_first_look(
     code: tuple[Instruction, ...], look: int, poll: int, span: range, jumps: list[tuple[int, int]]
 ) -> bool:  # fmt: skip
     """Tell whether an access before a loop is the first round of a poll in it: it decides whether to begin at all."""
-    if look >= span.start or code[look].opcode != code[poll].opcode or _word(code[look]) != _word(code[poll]):
+    if look >= span.start or code[look].opcode != code[poll].opcode or _word(code[look], {}) != _word(code[poll], {}):
         return False
     between = range(look + 1, span.start)
     known = _reached(code, look, between)
@@ -97,20 +98,33 @@ def _is_first_look(
     return any(not known.isdisjoint(registers_in(code[i].guard)) for i in starts)
 
 
-def _word(instruction: Instruction) -> AddressOperand | None:
-    """Where an access goes to, as it is written."""
-    return next((x for x in instruction.operands if isinstance(x, AddressOperand)), None)
+def _word(instruction: Instruction, variables: Mapping[int, Symbol]) -> tuple[object, int] | None:
+    """Where an access goes to, as it is written: a variable, or a register, and how far from there."""
+    found = next((x for x in instruction.operands if isinstance(x, AddressOperand)), None)
+    if found is None:
+        return None
+    base = found.base
+    return variables.get(base.index, base) if isinstance(base, Register) else base, found.offset
+
+
+def _variables(code: tuple[Instruction, ...]) -> dict[int, Symbol]:
+    """Registers that hold the address of a variable, and nothing else."""
+    writers = definitions(code)
+    moved = ((x.operands[1], writes(x)) for x in code if x.mnemonic == "mov" and x.guard is None)
+    return {to[0]: x for x, to in moved if isinstance(x, Symbol) and len(to) == 1 and len(writers[to[0]]) == 1}
 
 
 def _guesses(code: tuple[Instruction, ...]) -> list[Instruction]:
     """Find weak loads whose value an ``atom.cas`` of the same word compares: a wrong one is found out there."""
-    expected = [(_word(x), x.operands[2]) for x in code if x.mnemonic == "atom" and "cas" in x.modifiers]
-    if not expected:
+    takings = [x for x in code if x.mnemonic == "atom" and "cas" in x.modifiers]
+    if not takings:
         return []
+    variables = _variables(code)
+    expected = [(_word(x, variables), x.operands[2]) for x in takings]
     moves = [i for i, x in enumerate(code) if x.mnemonic == "mov"]
     found = []
     for x in code:
-        words = {r for word, value in expected if word == _word(x) for r in registers_in(value)}
+        words = {r for word, value in expected if word == _word(x, variables) for r in registers_in(value)}
         if x.mnemonic == "ld" and words and not _is_strong_load(x):
             known = set(writes(x))
             while more := {r for m in moves if known.intersection(reads(code[m])) for r in writes(code[m])} - known:

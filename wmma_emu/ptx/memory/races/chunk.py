@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.definedness.origins import Origins
+from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
+from wmma_emu.ptx.memory.races.raced import SHARED
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
@@ -21,6 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ChunkRaces", "Moment"]
 
+_COMMON = ("global", "shared")
+
+
+_OFTEN = 16
+"""Accesses to global memory after which it is counted anew what is kept of them."""
+
 
 class Moment(NamedTuple):
     """When an access is made: its stamps, and the times of the warps."""
@@ -30,11 +39,13 @@ class Moment(NamedTuple):
 
 
 class ChunkRaces:
-    """Notes the accesses of a chunk and compares them."""
+    """Notes the accesses of a chunk and compares them; ``beside`` is what the chunk takes of the host's memory."""
 
     def __init__(
-        self, launch: LaunchRaces, shared: Window, order: Order, reporter: Reporter, threads: Threads
+        self, launch: LaunchRaces, shared: Window, order: Order, reporter: Reporter, threads: Threads,
+        beside: int = 0,
     ) -> None:  # fmt: skip
+        self._beside, self._count = beside, 0
         self._launch, self._order, self._reporter, self._threads = launch, order, reporter, threads
         self._shared_window, self._sides = shared, Sides()
         self._shared: Region | None = None
@@ -43,7 +54,7 @@ class ChunkRaces:
         if shared.size:
             report = RaceReports(
                 order, reporter, threads, self._sides, lambda x: reporter.place("shared", x),
-                lambda x: x % shared.stride,
+                lambda x: x % shared.stride, raced=launch.raced, numbers=self._numbers_in_shared,
             )  # fmt: skip
             self._shared = Region(
                 0, len(shared.flat), order, report, is_of_block=True, origin=self._positions, look=launch.look
@@ -52,6 +63,24 @@ class ChunkRaces:
     def _positions(self, addresses: Array) -> NDArray[np.int64]:
         positions: NDArray[np.int64] = addresses.view(np.int64)
         return positions if self._shared_window.origin is None else positions + self._shared_window.origin
+
+    def _numbers_in_shared(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number bytes of shared memory through all blocks of the launch."""
+        block, offset = np.divmod(positions, self._shared_window.stride)
+        return SHARED + self._threads.blocks[block] * self._shared_window.stride + offset
+
+    def _numbers(self, space: str) -> "Callable[[NDArray[np.int64]], NDArray[np.int64]]":
+        return self._numbers_in_shared if space == "shared" else lambda x: x
+
+    def doubted(self, reached: "Reached", undefined: Undefined | None, origins: Origins) -> Undefined | None:
+        """Say which bits of a load are undefined: because it is in a race, or because of what was stored there."""
+        suspects = self._launch.suspects
+        if suspects is None or reached.space not in _COMMON:
+            return undefined
+        lost = suspects.lost(reached, self._numbers(reached.space), self._order, origins)
+        if lost is None or undefined is None:
+            return undefined if lost is None else lost
+        return Undefined(lost.bits | undefined.bits, np.where(lost.bits != 0, lost.origin, undefined.origin))
 
     def now(self) -> Moment:
         """Return the present moment."""
@@ -66,6 +95,9 @@ class ChunkRaces:
             return [] if self._shared is None else [(self._shared, self._sides, touch)]
         if reached.space != "global":
             return []
+        if self._count % _OFTEN == 0:
+            self._launch.require_memory(self._beside)
+        self._count += 1
         found = self._launch.of(reached.found, touch, write, self._reporter, self._threads)
         return [(region, self._launch.sides_of(region), part) for region, part in found]
 
@@ -74,17 +106,20 @@ class ChunkRaces:
         for region, sides, touch in self._parts(reached, False):
             region.read(touch, active)
             self._remember(sides, touch, False, reached)
+        self._suspect(reached, write=False)
 
     def check_write(self, reached: "Reached", active: Active) -> None:
         """Check a write that is noted when it arrives."""
         for region, _, touch in self._parts(reached, True):
             region.check_write(touch, active)
+        self._suspect(reached, write=True, arrives=False)
 
     def write(self, reached: "Reached", active: Active, values: Array | None, view: Callable[[int], Array]) -> None:
         """Check and note a write of values, None where they are not known; ``view`` gives the bytes before it."""
         for region, sides, touch in self._parts(reached, True):
             region.write(touch, active, values=values, view=None if values is None else view(touch.unit))
             self._remember(sides, touch, True, reached)
+        self._suspect(reached, write=True)
 
     def arrive(self, reached: "Reached", mask: Active, moment: Moment) -> None:
         """Note a write that was checked when it began, for the threads of a mask."""
@@ -92,6 +127,18 @@ class ChunkRaces:
         for region, sides, part in self._parts(reached._replace(touch=touch), True):
             region.arrive(part, mask)
             self._remember(sides, part, True, reached)
+        self._suspect(reached._replace(touch=touch), write=True)
+
+    def _suspect(self, reached: "Reached", *, write: bool, arrives: bool = True) -> None:
+        """Tell of an access whoever asks who races with whom."""
+        suspects, is_shared = self._launch.suspects, reached.space == "shared"
+        if suspects is None or reached.space not in _COMMON:
+            return
+        numbers = self._numbers(reached.space)
+        if write:
+            suspects.store(reached.touch, numbers, self._order, shared=is_shared, arrives=arrives)
+        else:
+            suspects.load(reached.touch, numbers, self._order, shared=is_shared)
 
     def observe(self, reached: "Reached", turn: NDArray[np.intp] | None) -> None:
         """Note atomic operations that return what they find, in the order of the threads, or in another ``turn``."""

@@ -62,6 +62,13 @@ class Crowds:
         self._block = np.full((len(STRENGTHS), _FIRST), _NONE, np.int32)
         self._several = np.zeros(_FIRST, np.uint8)
 
+    @property
+    def bytes(self) -> int:
+        """Of the host's memory."""
+        columns = self._before, self._first, self._length, self._short, self._several
+        of_a_run = sum(x.itemsize for x in columns) + len(STRENGTHS) * (self._latest.itemsize + self._block.itemsize)
+        return self._values.itemsize * self.count + of_a_run * self._runs
+
     def append(self, heads: _Heads, group: NDArray[np.int64], new: Members) -> _Heads:
         """Append accesses to chains and return their new heads; ``group`` counts the chains, and is sorted."""
         n, start = len(new.values), np.flatnonzero(np.diff(group, prepend=-1))
@@ -70,7 +77,7 @@ class Crowds:
         self._values[self.count : self.count + n] = new.values
         self._before[runs], self._first[runs] = heads, self.count + start
         self._length[runs] = self._length[heads] + np.diff(np.append(start, n))
-        self._short[runs] = self._short[heads]
+        self._short[runs] = np.where(heads > 0, self._short[heads], self._length[runs])
         self._latest[:, runs], self._block[:, runs] = self._latest[:, heads], self._block[:, heads]
         self._several[runs] = self._several[heads]
         lowest, highest = int(new.strengths.min()), int(new.strengths.max())

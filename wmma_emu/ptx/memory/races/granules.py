@@ -41,6 +41,7 @@ class Granules:
         count = -(-(base + size - self.base) // 32) * 32 // _LARGEST
         self.flat: Array = zeroed(count, dtype)
         self.is_used = False
+        self._begin, self._end = self.base + size, self.base
         self._others: NDArray[np.uint8] | None = None
         self._last_words: tuple[NDArray[np.int64], NDArray[np.int64], Array] | None = None
         self._marks: NDArray[np.bool_] = np.zeros(0, np.bool_)
@@ -110,9 +111,21 @@ class Granules:
         view = view_of(self.flat.view(np.uint8), unit)
         return gather(view, unit, self._scaled(positions, scale), self.flat.dtype.itemsize, count)
 
+    @property
+    def bytes(self) -> int:
+        """Of the host's memory, at most: from the first position that was written to, to the last."""
+        return max(0, self._end - self._begin) * self.flat.dtype.itemsize // self.size
+
+    def reach(self, positions: NDArray[np.int64], size: int) -> None:
+        """Say that something is noted at some positions."""
+        self.is_used = True
+        if positions.size:
+            self._begin = min(self._begin, int(positions.min()))
+            self._end = max(self._end, int(positions.max()) + size)
+
     def put(self, touch: Touch, positions: NDArray[np.int64], values: Array) -> None:
         """Write the same number for all granules of an access, one for each position."""
-        self.is_used = True
+        self.reach(positions, touch.size)
         scale, unit, count = self._geometry(touch)
         view: NDArray[Any] = view_of(self.flat.view(np.uint8), unit)
         scatter(view, unit, self._scaled(positions, scale), np.broadcast_to(values, (count, *values.shape)))

@@ -6,12 +6,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.memory.footprint import require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.races.locks import Locks
+from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
+from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.words import place_in_heap
@@ -59,14 +62,23 @@ class LaunchRaces:
         Accesses in loops that wait for their value.
     locks : Locks, optional
         What notes who holds which lock, where somebody asks.
+    raced : Raced, optional
+        Told what the races are about.
+    suspects : Suspects, optional
+        Told of all loads and stores of the bytes that it asks for.
     look : callable
         Looks at the clock, and raises if there is no time left.
     """
 
     def __init__(
         self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None,
-        polls: Polls = NO_POLLS, locks: Locks | None = None, look: Callable[[], None] = _nothing,
+        polls: Polls = NO_POLLS, locks: Locks | None = None, raced: Raced | None = None,
+        suspects: Suspects | None = None, look: Callable[[], None] = _nothing,
     ) -> None:  # fmt: skip
+        self.raced, self.suspects = raced, suspects
+        for x in (raced, suspects):
+            if x is not None:
+                x.begin()
         self._heap, self._order, self.polls, self.locks, self.look = heap, order, polls, locks, look
         ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
         self.watched = frozenset(ranges) if watched is None else watched
@@ -76,6 +88,17 @@ class LaunchRaces:
         """Note what was only listed: other blocks come."""
         for region, _ in self._regions.values():
             region.end_chunk()
+
+    def require_memory(self, beside: int) -> None:
+        """Refuse to keep more than the launch may use, ``beside`` its arrays and what else it takes.
+
+        Raises
+        ------
+        LaunchLimitError
+        """
+        kept = sum(region.bytes for region, _ in self._regions.values())
+        needed = self._heap.bytes_used + beside + kept
+        require_within(self._heap.limit, needed, "the launch's arrays, with what the check for races keeps on them,")
 
     def of(
         self, found: int, touch: Touch, write: bool, reporter: Reporter, threads: Threads
@@ -123,6 +146,7 @@ class LaunchRaces:
         if region.chunk is not threads:
             region.chunk = threads
             region.report = RaceReports(
-                self._order, reporter, threads, sides, lambda x: place_in_heap(self._heap, x), lambda x: HEAP + x
-            )
+                self._order, reporter, threads, sides, lambda x: place_in_heap(self._heap, x), lambda x: HEAP + x,
+                raced=self.raced,
+            )  # fmt: skip
         return region

@@ -45,10 +45,15 @@ class Listed:
         self._words = (base + size - self._base) // 4 + 8
         self._marks: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self._entries: list[Entry] = []
-        self._of_chunk = self._count = 0
+        self._of_chunk = self._count = self._bytes = 0
 
     def __bool__(self) -> bool:
         return bool(self._entries)
+
+    @property
+    def bytes(self) -> int:
+        """Of the host's memory."""
+        return self._bytes + len(self._marks)
 
     def add(self, touch: Touch, write: bool) -> None:
         """List an access to whole words."""
@@ -59,6 +64,7 @@ class Listed:
         stamps = np.broadcast_to(stamps, words.shape).reshape(-1)
         self._entries.append(Entry(words.reshape(-1).astype(np.uint32), stamps, touch.strength, write))
         self._count += words.size
+        self._bytes += words.size * (4 + stamps.itemsize)
         if self._count > _MOST:
             self._leave_out()
 
@@ -71,7 +77,7 @@ class Listed:
         found, self._entries = self._entries, []
         for entry in found:
             self._marks[entry.words] = False
-        self._of_chunk = self._count = 0
+        self._of_chunk = self._count = self._bytes = 0
         return found
 
     def end_chunk(self) -> None:
@@ -101,3 +107,4 @@ class Listed:
             last = np.append((words[1:] != words[:-1]) | (threads[1:] != threads[:-1]), True)
             self._entries.append(Entry(words[last], stamps[last], *key))
         self._count = sum(len(e.words) for e in self._entries[self._of_chunk :]) // 2
+        self._bytes = sum(e.words.nbytes + e.stamps.nbytes for e in self._entries)

@@ -44,6 +44,11 @@ class Notes:
         """The chains."""
         return self.compare.crowds
 
+    @property
+    def bytes(self) -> int:
+        """Of the host's memory."""
+        return self.writes.bytes + self.reads.bytes + self.crowds.bytes
+
     def refine(self, touch: Touch) -> None:
         """Make the granules as small as an access is."""
         wanted = min(touch.size, touch.unit)
@@ -94,7 +99,7 @@ class Notes:
         words = np.concatenate([x.words for x in entries]).astype(np.int64) * more
         values = np.concatenate([self._numbers(x.stamps, x.strength) for x in entries])
         slots = (words + np.arange(more)[:, None]).reshape(-1)
-        granules.is_used = True
+        granules.reach(words * 4 // more + granules.base, 4)
         self._join(granules, slots, np.tile(values, more), None)
 
     def _recode(self) -> None:

@@ -20,7 +20,9 @@ from wmma_emu.ptx.threads import Active, Array
 
 __all__ = ["Region"]
 
-_LONGEST_LOG = 128
+_LONGEST_LOG, _MOST_LOGGED = 1 << 12, 1 << 23
+"""Reads that are listed at most, and the bytes of their addresses and masks."""
+
 _MANY = 1 << 13
 """Bytes of addresses from which on a list of them costs more than the stamps: the pages are not the system's again."""
 
@@ -63,9 +65,15 @@ class Region:
         self._notes = Notes(base, size, order, is_of_block=is_of_block, look=look)
         self._is_written = self._is_read = False
         self._log: list[tuple[Touch, int]] = []
+        self._logged = 0
         self._listed = Listed(base, size, order.threads_of)
         self._settled_writes, self._settled_reads = Settled(order), Settled(order)
         self._latest: LastOperations | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Of the host's memory that is kept on these bytes."""
+        return self._notes.bytes + self._listed.bytes
 
     def end_chunk(self) -> None:
         """Note reads that are only listed: other blocks come."""
@@ -89,7 +97,8 @@ class Region:
         few = touch.addresses.nbytes <= _MANY
         later = few and self._origin is not None
         self._log.append((touch._replace(positions=LATER) if later else touch, self.order.changes))
-        if not few or len(self._log) > _LONGEST_LOG:
+        self._logged += touch.addresses.nbytes + (0 if touch.mask is None else touch.mask.nbytes)
+        if not few or len(self._log) > _LONGEST_LOG or self._logged > _MOST_LOGGED:
             self._flush()
 
     def write(self, touch: Touch, active: Active, *, values: Array | None = None, view: Array | None = None) -> None:
@@ -222,6 +231,7 @@ class Region:
                 verdict = self._kept_beside(touch, changes)
             self._notes.put(self._notes.reads, touch, self._notes.coded(touch), verdict)
         self._log.clear()
+        self._logged = 0
 
     def _kept_beside(self, touch: Touch, changes: int) -> Verdict | None:
         """Compare a read that was listed with the reads that are noted."""

@@ -4,8 +4,10 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race
+from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.races.touch import Order
 from wmma_emu.ptx.memory.reporter import Reporter
@@ -19,13 +21,16 @@ _Who = tuple[int, int, int]
 class RaceReports:
     """Makes findings of the races in a region.
 
-    ``place`` gives the words for an address, and ``address`` the address of a position.
+    ``place`` gives the words for an address, and ``address`` the address of a position; ``raced`` is told of all races,
+    with ``numbers`` for positions that are those of the launch.
     """
 
     def __init__(
         self, order: Order, reporter: Reporter, threads: Threads, sides: Sides, place: Callable[[int], str],
-        address: Callable[[int], int],
+        address: Callable[[int], int], *, raced: Raced | None = None,
+        numbers: Callable[[NDArray[np.int64]], NDArray[np.int64]] = lambda x: x,
     ) -> None:  # fmt: skip
+        self._raced, self._numbers = raced, numbers
         self._order, self._reporter, self._threads, self._sides = order, reporter, threads, sides
         self._place, self._address = place, address
 
@@ -38,6 +43,8 @@ class RaceReports:
             full = full & active
         if not full.any():
             return
+        if self._raced is not None:
+            self._raced.note(race, full, self._numbers)
         threads = np.moveaxis(full.reshape(-1, *shape[-3:]), 0, -1)
         first = np.unravel_index(int(np.argmax(threads)), threads.shape)
         at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])

@@ -13,7 +13,7 @@ from wmma_emu.ptx.threads import Array
 
 __all__ = ["Side", "Sides"]
 
-_MOST_BYTES = 1 << 21
+_MOST_BYTES = 1 << 20
 """Bytes of positions that are remembered."""
 
 

@@ -30,6 +30,7 @@ class Order(Protocol):
 
     now: NDArray[np.int32]
     known: NDArray[np.int32]
+    blocks: NDArray[np.int64]
 
     @property
     def are_apart(self) -> bool:

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Races of loads whose values nobody uses: told by running the launch again with undefined bits in their place."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from wmma_emu.ptx.findings import Finding
+from wmma_emu.ptx.memory.races.race import RACE, UNUSED
+from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.suspects import Suspects
+from wmma_emu.ptx.program.program import Instruction
+
+__all__ = ["judge_uses"]
+
+_ROUNDS = 8
+"""How many times some loads are found to be used, and the others tried without them, before all count as used."""
+
+
+def judge_uses(findings: Sequence[Finding], raced: Raced, run: Callable[[Suspects], bool]) -> dict[Finding, Finding]:
+    """Find the races whose outcome cannot matter, and where the values of the others are used.
+
+    A race is one of an unused value if every load that is in it gives a value on which nothing depends, all of these
+    loads taken together. What cannot be told is left as it is.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        Of a run that has completed.
+    raced : Raced
+        What the races of that run are about.
+    run : callable
+        Runs the launch once more, in the same order; says whether it has completed.
+
+    Returns
+    -------
+    dict
+        What stands for a finding from now on, for those that change.
+    """
+    asked = [x for x in findings if x.kind == RACE and x.line not in raced.others]
+    if not asked or not raced.is_whole:
+        return {}
+    seen = Suspects(raced.bytes())
+    if not run(seen) or not seen.is_whole:
+        return {}
+    unused, uses = _tried(seen, raced, run)
+    found = {}
+    for finding in asked:
+        line = finding.line
+        loads = seen.readers.get(line, set()) | ({line} & _lines_of(seen))
+        if not loads or line in seen.others:
+            continue
+        if loads <= unused:
+            text = f"{finding.message}; nothing depends on what {_named(loads, line)} loads"
+            found[finding] = replace(finding, kind=UNUSED, message=text)
+        elif used := sorted(loads & uses.keys()):
+            at = uses[used[0]]
+            source = f", {at.source}" if at.source else ""
+            text = f"{finding.message}; what {_named({used[0]}, line)} loads is used at line {at.line}"
+            found[finding] = replace(finding, message=f"{text} ({at.opcode}{source})")
+    return found
+
+
+def _tried(seen: Suspects, raced: Raced, run: Callable[[Suspects], bool]) -> tuple[set[int], dict[int, Instruction]]:
+    """Let the loads give undefined bits; give the lines of those that nobody uses, and the uses of the others."""
+    left, uses = dict(seen.racing), dict[int, Instruction]()
+    for _ in range(_ROUNDS):
+        if not left:
+            break
+        trial = Suspects(raced.bytes(), left)
+        if not run(trial) or not trial.is_whole or trial.goes_beyond(seen) or None in trial.uses:
+            return set(), uses
+        blamed = {line: at for line, at in trial.uses.items() if line is not None}
+        if not blamed:
+            return {seen.instructions[x].line for x in left}, uses
+        uses.update(blamed)
+        left = {x: keys for x, keys in left.items() if seen.instructions[x].line not in blamed}
+    return set(), uses
+
+
+def _lines_of(seen: Suspects) -> set[int]:
+    return {seen.instructions[x].line for x in seen.racing}
+
+
+def _named(loads: set[int], line: int) -> str:
+    """Name the lines of loads; ``line`` is that of the finding."""
+    if loads == {line}:
+        return "it"
+    names = [str(x) for x in sorted(loads)]
+    return f"line {names[0]}" if len(names) == 1 else f"each of the lines {', '.join(names)}"

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""The accesses of one instruction to some bytes, by byte, thread and time."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.races.touch import BLOCK, VOLATILE, WEAK, Order
+from wmma_emu.ptx.program.program import Instruction
+
+__all__ = ["Accesses", "Encounter", "are_in_conflict"]
+
+Numbers = NDArray[np.int64]
+
+_STAMP_BITS = 41
+_PAIRS = 1 << 21
+"""Pairs of accesses that are compared at a time."""
+
+
+class Encounter:
+    """What an access did to the bytes in question: an entry for each byte and thread.
+
+    ``at`` is where it is in the access (an index among threads, and the byte), ``rank`` counts the bytes in question,
+    ``local`` the threads of the chunk, ``stamps`` are the numbers of the accesses.
+    """
+
+    def __init__(
+        self, at: tuple[Numbers, Numbers], rank: Numbers, local: Numbers, stamps: NDArray[np.uint64], order: Order
+    ) -> None:  # fmt: skip
+        self.at, self.rank, self.local, self.stamps = at, rank, local, stamps
+        self.threads = order.threads_of(stamps)
+        self.keys = rank << _STAMP_BITS | stamps.astype(np.int64)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its keys tell bytes and times apart."""
+        return not len(self.stamps) or not int(self.stamps.max()) >> _STAMP_BITS
+
+
+class Accesses:
+    """The loads, or the stores, of an instruction: of one thread, byte and time they count as one.
+
+    Those of shared memory that precede all that comes in their block are forgotten.
+    """
+
+    def __init__(self, instruction: Instruction, strength: int, *, shared: bool) -> None:
+        self.instruction, self.strength, self.shared = instruction, strength, shared
+        self._keys = np.zeros(0, np.int64)
+        self._more: list[Numbers] = []
+
+    def __len__(self) -> int:
+        return len(self._keys) + sum(len(x) for x in self._more)
+
+    def add(self, found: Encounter) -> None:
+        """Note accesses."""
+        self._more.append(found.keys)
+
+    def settle(self, order: Order) -> None:
+        """Put what is noted in order, by byte and time."""
+        if self._more:
+            self._keys = np.unique(np.concatenate((self._keys, *self._more)))
+            self._more = []
+        if not self.shared or not len(self._keys):
+            return
+        stamps = _stamps_of(self._keys)
+        warps = order.threads_of(stamps) >> 5
+        here = np.isin(warps // order.now.shape[1], order.blocks)
+        self._keys, stamps, warps = self._keys[here], stamps[here], warps[here]
+        g = np.argsort(order.blocks)[np.searchsorted(np.sort(order.blocks), warps // order.now.shape[1])]
+        over = order.time(stamps).astype(np.int64) <= order.known.min(axis=1)[g, warps % order.now.shape[1]]
+        self._keys = self._keys[~over]
+
+    def racing(self, found: Encounter, strength: int, order: Order) -> tuple[Numbers, Numbers, int]:
+        """Find what is in a race with accesses that are made now, by threads of other warps.
+
+        Returns
+        -------
+        keys, who : int arrays
+            What is noted, and the entries of ``found`` that it is in a race with.
+        count : int
+            How many pairs were compared.
+        """
+        self.settle(order)
+        low, high = (np.searchsorted(self._keys, found.rank + x << _STAMP_BITS) for x in (0, 1))
+        ends = np.cumsum(high - low)
+        count = int(ends[-1]) if len(ends) else 0
+        mine, other = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for first in range(0, count, _PAIRS):
+            pair = np.arange(first, min(first + _PAIRS, count))
+            which = np.searchsorted(ends, pair, side="right")
+            noted = pair - ends[which] + high[which]
+            threads = order.threads_of(_stamps_of(self._keys[noted]))
+            far = threads >> 5 != found.threads[which] >> 5
+            noted, which, threads = noted[far], which[far], threads[far]
+            size = order.now.shape[1] * 32
+            elsewhere = threads // size != found.threads[which] // size
+            bad = are_in_conflict(self.strength, strength, elsewhere, shared=self.shared)
+            bad &= order.unordered_for(_stamps_of(self._keys[noted]), found.local[which])
+            mine.append(self._keys[noted[bad]])
+            other.append(which[bad])
+        return np.concatenate(mine), np.concatenate(other), count
+
+
+def _stamps_of(keys: Numbers) -> NDArray[np.uint64]:
+    return (keys & (1 << _STAMP_BITS) - 1).astype(np.uint64)
+
+
+def are_in_conflict(one: int, other: int, elsewhere: NDArray[np.bool_], *, shared: bool) -> NDArray[np.bool_]:
+    """Say which accesses of two strengths are in conflict, where they are of different blocks: see `Comparison`.
+
+    Examples
+    --------
+    >>> far = np.array([False, True])
+    >>> [are_in_conflict(x, BLOCK, far, shared=False).tolist() for x in (WEAK, VOLATILE, BLOCK)]
+    [[True, True], [False, True], [False, True]]
+    """
+    if WEAK in (one, other) or one == other == VOLATILE:
+        return np.ones(elsewhere.shape, np.bool_)
+    if shared or BLOCK not in (one, other):
+        return np.zeros(elsewhere.shape, np.bool_)
+    return elsewhere.copy()
