@@ -95,6 +95,11 @@ class Comparison:
         verdict = Verdict(old, bad, outside, strong, kept, observed)
         return self._with_chains(verdict, np.flatnonzero(chains & other), mine, strength, reads) if some else verdict
 
+    def are_none(self, old: Array) -> bool:
+        """Tell whether some numbers are those of no access that matters any more."""
+        top = int(old.max())
+        return not top or (self.is_of_block and self._is_over(top))
+
     def _is_over(self, top: int) -> bool:
         """Tell whether all weak accesses up to a number precede what any thread of any block does now."""
         if top > self.coding.largest:

@@ -91,7 +91,7 @@ class Region:
             if verdict is not None:
                 self._report(touch, verdict, verdict.bad, "wrote", active, write=False)
         if self._log and self._settled(self._settled_reads) is None:
-            self._log.clear()
+            self._drop_log()
         if self._is_of_block:
             self._settled_reads.notice(touch, active)
         few = touch.addresses.nbytes <= _MANY
@@ -135,7 +135,7 @@ class Region:
                 self._report_writes(touch, verdict, active, new)
         settled = self._settled(self._settled_reads)
         if settled is None:
-            self._log.clear()
+            self._drop_log()
         elif not concerns_only(touch, settled):
             self._flush()
             found = self._verdict(self._notes.reads, touch, settled) if self._is_read else None
@@ -159,10 +159,10 @@ class Region:
             return False
         if self._log:
             if self._settled(self._settled_reads) is None:
-                self._log.clear()
+                self._drop_log()
             self._flush()
         for granules, is_used in ((self._notes.writes, self._is_written), (self._notes.reads, self._is_read)):
-            if is_used and self._notes.noted(granules, touch).any():
+            if is_used and not self._notes.compare.are_none(self._notes.noted(granules, touch)):
                 return False
         if self._is_of_block:
             (self._settled_writes if write else self._settled_reads).notice(touch, active)
@@ -230,6 +230,9 @@ class Region:
                 self._notes.take_apart()
                 verdict = self._kept_beside(touch, changes)
             self._notes.put(self._notes.reads, touch, self._notes.coded(touch), verdict)
+        self._drop_log()
+
+    def _drop_log(self) -> None:
         self._log.clear()
         self._logged = 0
 
