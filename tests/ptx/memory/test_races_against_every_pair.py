@@ -35,7 +35,10 @@ _traces = st.lists(st.one_of(_access, _access, _access, _meet, _tell, _whole, _c
 
 
 class Both:
-    """A region and the definition, side by side; ``memory`` is "shared", "global", or that of blocks that are "apart"."""
+    """A region and the definition, side by side.
+
+    ``memory`` is "shared", "global", or "apart": global memory of blocks that tell each other nothing.
+    """
 
     def __init__(self, memory: str, *, start: int) -> None:
         self.is_of_block = is_of_block = memory == "shared"
@@ -82,9 +85,7 @@ class Both:
         else:
             self.region.read(touch, mask)
         before = self.memory.tobytes()
-        least, most = (
-            worst(x.access(threads, where, size, values, before, write, strength)) for x in self.pairs
-        )
+        least, most = (worst(x.access(threads, where, size, values, before, write, strength)) for x in self.pairs)
         found: dict[str, set[int]] = {kind: set() for kind in (RACE, NEAR, LANES_AT_ONCE, EQUAL)}
         for race in self.found:
             bad = np.broadcast_to(race.bad, (race.bad.shape[0], *shape)).any(axis=0) & mask
@@ -185,5 +186,3 @@ def test_a_trace_is_judged_by_the_definition(name, memory):
 @settings(max_examples=150, deadline=None)
 def test_races_are_those_of_the_definition(memory, trace, start):
     Both(memory, start=start).run(trace)
-
-

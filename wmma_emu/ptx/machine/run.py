@@ -119,9 +119,7 @@ def _run_once(
         watched = ranges_written(heap, parameters, compiled.written) | more
         if compiled.polls.takings and size >= prod(grid):
             locks = Locks((prod(grid), warps, LANES))
-        races = LaunchRaces(
-            heap, causality, watched, compiled.polls, locks, raced, suspects, deadline.look
-        )
+        races = LaunchRaces(heap, causality, watched, compiled.polls, locks, raced, suspects, deadline.look)
     for blocks in _chunks(prod(grid), size, order):
         threads = Threads(grid, block, blocks)
         causality.begin(blocks)

@@ -109,7 +109,7 @@ class Comparison:
     @property
     def _floor(self) -> Array:
         """Up to which time everything is known to all threads of its block, (G,)."""
-        return self.order.known.min(axis=(1, 2)).astype(self.coding.dtype)
+        return np.asarray(self.order.known.min(axis=(1, 2)).astype(self.coding.dtype))
 
     def _with_chains(
         self, verdict: Verdict, index: NDArray[np.int64], mine: Array, strength: int, reads: bool
@@ -244,9 +244,10 @@ class Comparison:
         narrow = (strengths == BLOCK) | (strength == BLOCK)
         size = self.order.now.shape[1] * 32
         coding = self.coding
-        elsewhere = self.order.threads_of(coding.stamps(old)) // size != self.order.threads_of(
-            coding.stamps(np.broadcast_to(mine, old.shape))
-        ) // size
+        elsewhere = (
+            self.order.threads_of(coding.stamps(old)) // size
+            != self.order.threads_of(coding.stamps(np.broadcast_to(mine, old.shape))) // size
+        )
         return np.asarray(weak | (narrow & elsewhere))
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.races.touch import SYSTEM
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Crowds", "Members", "STRENGTHS"]
+__all__ = ["STRENGTHS", "Crowds", "Members"]
 
 _FIRST = 256
 _LONG = 64
@@ -116,7 +116,8 @@ class Crowds:
 
     def latest(self, heads: _Heads, strength: int) -> Array:
         """Give the largest stamp of the accesses of one strength in each chain, 0 where there are none."""
-        return self._latest[strength, heads]
+        found: Array = self._latest[strength, heads]
+        return found
 
     def have(self, heads: _Heads, strength: int) -> NDArray[np.bool_]:
         """Say in which chains there are accesses of one strength."""
@@ -129,12 +130,13 @@ class Crowds:
     def have_others(self, heads: _Heads, strength: int, blocks: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say in which chains there are accesses of one strength by other blocks than these."""
         known = self._block[strength, heads]
-        return self.have_several(heads, strength) | ((known != _NONE) & (known != blocks))
+        return np.asarray(self.have_several(heads, strength) | ((known != _NONE) & (known != blocks)))
 
     def last(self, heads: _Heads) -> Array:
         """Give the last access of each chain; of 0, any."""
         ends = self._first[heads] + self._length[heads] - self._length[self._before[heads]] - 1
-        return self._values[ends]
+        found: Array = self._values[ends]
+        return found
 
     def members(self, head: int) -> Array:
         """Give all accesses of a chain."""

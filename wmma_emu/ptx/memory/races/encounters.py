@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The accesses of one instruction to some bytes, by byte, thread and time."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,7 +71,9 @@ class Accesses:
         over = order.time(stamps).astype(np.int64) <= order.known.min(axis=1)[g, warps % order.now.shape[1]]
         self._keys = self._keys[~over]
 
-    def racing(self, found: Encounter, strength: int, order: Order) -> tuple[Numbers, Numbers, int]:
+    def racing(
+        self, found: Encounter, strength: int, order: Order, look: Callable[[], None]
+    ) -> tuple[Numbers, Numbers, int]:  # fmt: skip
         """Find what is in a race with accesses that are made now, by threads of other warps.
 
         Returns
@@ -85,6 +89,7 @@ class Accesses:
         count = int(ends[-1]) if len(ends) else 0
         mine, other = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for first in range(0, count, _PAIRS):
+            look()
             pair = np.arange(first, min(first + _PAIRS, count))
             which = np.searchsorted(ends, pair, side="right")
             noted = pair - ends[which] + high[which]

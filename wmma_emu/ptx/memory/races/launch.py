@@ -79,6 +79,8 @@ class LaunchRaces:
         for x in (raced, suspects):
             if x is not None:
                 x.begin()
+        if suspects is not None:
+            suspects.look = look
         self._heap, self._order, self.polls, self.locks, self.look = heap, order, polls, locks, look
         ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
         self.watched = frozenset(ranges) if watched is None else watched
