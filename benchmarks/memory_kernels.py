@@ -29,7 +29,7 @@ _ATOMICS = """    ld.global.u32 %r5, [%a4]; and.b32 %r5, %r5, 1048575; mul.wide.
     red.global.add.u32 [%a5], 1;"""
 
 
-_COMMON = """    mov.u32 %r9, 0; mov.u64 %a6, %a2;
+_COMMON = """    mov.u32 %r5, %r4; mov.u32 %r9, 0; mov.u64 %a6, %a2;
 read:
     ld.global.u32 %r12, [%a6]; add.u32 %r5, %r5, %r12;
     add.u64 %a6, %a6, 4; add.u32 %r9, %r9, 1; setp.lt.u32 %p, %r9, 16; @%p bra read;
