@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.masks import wide
-from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter
+from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter, each_once
 from wmma_emu.ptx.memory.races.raced import is_plain
 from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reach import Reached
@@ -135,7 +135,7 @@ class Suspects:
             return
         self.readers.setdefault(store.line, set()).add(load.line)
         known = self.racing.get(id(load))
-        self.racing[id(load)] = np.unique(keys if known is None else np.concatenate((known, keys)))
+        self.racing[id(load)] = each_once(keys if known is None else np.concatenate((known, keys)))
 
     def _meet(self, touch: Touch, numbers: _Numbers, order: Order) -> Encounter | None:
         """Find which bytes in question an access touches, and by which threads."""
