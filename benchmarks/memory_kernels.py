@@ -29,6 +29,24 @@ _ATOMICS = """    ld.global.u32 %r5, [%a4]; and.b32 %r5, %r5, 1048575; mul.wide.
     red.global.add.u32 [%a5], 1;"""
 
 
+_COMMON = """    mov.u32 %r5, %r4; mov.u32 %r9, 0; mov.u64 %a6, %a2;
+read:
+    ld.global.u32 %r12, [%a6]; add.u32 %r5, %r5, %r12;
+    add.u64 %a6, %a6, 4; add.u32 %r9, %r9, 1; setp.lt.u32 %p, %r9, 16; @%p bra read;
+    st.global.u32 [%a5+4096], %r5;"""
+
+_HISTOGRAM = """    .shared .align 4 .b8 bins[1024];
+    mov.u32 %r6, bins; shl.b32 %r7, %r1, 2; add.u32 %r8, %r6, %r7; st.shared.u32 [%r8], 0;
+    bar.sync 0;
+    ld.global.u32 %r5, [%a4]; mov.u32 %r9, 0;
+count:
+    and.b32 %r10, %r5, 255; shl.b32 %r10, %r10, 2; add.u32 %r10, %r6, %r10; red.shared.add.u32 [%r10], 1;
+    shr.u32 %r5, %r5, 3; add.u32 %r9, %r9, 1; setp.lt.u32 %p, %r9, 8; @%p bra count;
+    bar.sync 0;
+    ld.shared.u32 %r12, [%r8]; mul.wide.u32 %a3, %r7, 1; add.u64 %a5, %a2, %a3;
+    red.global.add.u32 [%a5], %r12;"""
+
+
 def _shared(store: str, load: str) -> str:
     """Fill 48 KiB a block, 16 bytes a thread and turn, and read those of another warp behind the barrier."""
     return f"""    .shared .align 16 .b8 tile[49152];
@@ -102,6 +120,9 @@ MEMORY_KERNELS = {
     "shared memory, words": _kernel(_SHARED_WORDS, 512, 128, 4, 3 << 14),
     "shared memory, bytes": _kernel(_SHARED_BYTES, 512, 128, 4, 3 << 14),
     "shared memory, read by all warps": _kernel(_TABLE, 512, 128, 4, 3 << 14),
+    "global memory, a table that all blocks read": _kernel(_COMMON, 256, 1 << 11, 4),
+    "a histogram of many blocks": _kernel(_HISTOGRAM, 256, 1 << 11, 4, 1 << 10),
     "local memory": _kernel(_LOCAL, 512, 128, 516),
 }
-"""By name. Atomics meet in 4 MiB, a byte for each of the four million threads."""
+"""By name. Atomics meet in 4 MiB, a byte for each of the four million threads; the table is the head of
+what is written."""

@@ -24,6 +24,14 @@ class Knowledge:
         self.knows = np.zeros((self.count, self.count), np.int64)
         self.changes = 0
 
+    are_apart = False
+    """Whether blocks tell each other nothing: the tests see to it."""
+
+    def know_others(self, threads: np.ndarray) -> np.ndarray:
+        mine = self.mine.reshape(-1)[threads]
+        of_others = np.arange(self.count) // LANES // self.warps != (mine // LANES // self.warps)[:, None]
+        return (self.knows[mine] * of_others).any(axis=1)
+
     def begin(self, blocks: list[int]) -> None:
         self.blocks = np.array(blocks)
         self.mine = (self.blocks.reshape(-1, 1, 1) * self.warps + np.arange(self.warps).reshape(1, -1, 1)) * LANES

@@ -12,33 +12,40 @@ from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, RACE
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Touch
 
-BLOCKS, WARPS, BYTES = 2, 2, 32
+BLOCKS, WARPS, BYTES = 3, 2, 32
+THREADS = BLOCKS * WARPS * 2
 SOME_LANES = (0, 5)
 
 _WIDE = (1 << 21) - 2
 """A time a little before stamps are more than 32 bits hold, with what is said of each access."""
 
-_lists = st.lists(st.integers(0, 7), min_size=1, max_size=8, unique=True)
+_lists = st.lists(st.integers(0, THREADS - 1), min_size=1, max_size=8, unique=True)
 _access = st.tuples(
-    st.just("access"), _lists, st.sampled_from([1, 2, 4, 4, 4, 8]), st.lists(st.integers(0, 7), min_size=8, max_size=8),
+    st.just("access"), _lists, st.sampled_from([1, 2, 4, 4, 4, 8]),
+    st.one_of(st.lists(st.integers(0, 7), min_size=THREADS, max_size=THREADS),
+              st.integers(0, 1).map(lambda place: [place] * THREADS)),
     st.booleans(), st.sampled_from([WEAK, WEAK, WEAK, VOLATILE, BLOCK, SYSTEM]),
-    st.lists(st.integers(0, 1), min_size=8, max_size=8),
+    st.lists(st.integers(0, 1), min_size=THREADS, max_size=THREADS),
 )  # fmt: skip
 _meet = st.tuples(st.just("meet"), _lists)
-_tell = st.tuples(st.just("tell"), st.integers(0, 7), st.integers(0, 7))
-_whole = st.tuples(st.just("block"), st.integers(0, 1))
+_tell = st.tuples(st.just("tell"), st.integers(0, THREADS - 1), st.integers(0, THREADS - 1))
+_whole = st.tuples(st.just("block"), st.integers(0, BLOCKS - 1))
 _chunk = st.tuples(st.just("chunk"))
 _traces = st.lists(st.one_of(_access, _access, _access, _meet, _tell, _whole, _chunk), min_size=1, max_size=25)
 
 
 class Both:
-    """A region and the definition, side by side."""
+    """A region and the definition, side by side.
 
-    def __init__(self, *, is_of_block: bool, start: int) -> None:
-        self.is_of_block = is_of_block
+    ``memory`` is "shared", "global", or "apart": global memory of blocks that tell each other nothing.
+    """
+
+    def __init__(self, memory: str, *, start: int) -> None:
+        self.is_of_block = is_of_block = memory == "shared"
         self.order = Knowledge(2 * BLOCKS, WARPS)
+        self.order.are_apart = memory == "apart"
         self.order.times[:] = start
-        self.order.begin([0, 1])
+        self.order.begin(list(range(BLOCKS)))
         self.pairs = [EveryPair(self.order, is_of_block=is_of_block, lenient=x) for x in (True, False)]
         self.memory = np.zeros(BYTES * (BLOCKS if is_of_block else 1), np.uint8)
         self.found: list = []
@@ -66,6 +73,8 @@ class Both:
             where.append(int(positions[at]))
             values.append(data[(0, *at)].tobytes())
         addresses = positions.astype(np.uint64)
+        if len(set(where)) == 1 and mask.any(axis=(1, 2)).sum() > 1:
+            positions = np.full((1, 1, 1), where[0])  # as wide as an address is that all threads have
         touch = Touch(
             instruction("st.u32" if write else "ld.u32"), positions, addresses, size, size, mask, self.order.stamps(),
             self.order.now.copy(), strength,
@@ -76,9 +85,7 @@ class Both:
         else:
             self.region.read(touch, mask)
         before = self.memory.tobytes()
-        least, most = (
-            worst(x.access(threads, where, size, values, before, write, strength)) for x in self.pairs
-        )
+        least, most = (worst(x.access(threads, where, size, values, before, write, strength)) for x in self.pairs)
         found: dict[str, set[int]] = {kind: set() for kind in (RACE, NEAR, LANES_AT_ONCE, EQUAL)}
         for race in self.found:
             bad = np.broadcast_to(race.bad, (race.bad.shape[0], *shape)).any(axis=0) & mask
@@ -102,14 +109,20 @@ class Both:
             if kind == "access":
                 self.access(*what)
             elif kind == "meet":
-                self.order.meet([self.thread(k) for k in what[0]])
+                blocks = range(BLOCKS) if self.order.are_apart else [None]
+                for block in blocks:
+                    met = [self.thread(k) for k in what[0] if block in (None, k // 4)]
+                    if met:
+                        self.order.meet(met)
             elif kind == "tell":
+                if self.order.are_apart and what[0] // 4 != what[1] // 4:
+                    continue
                 self.order.hand_over(self.thread(what[0]), self.thread(what[1]))
             elif kind == "block":
                 self.order.meet(self.order.mine[what[0]].reshape(-1).tolist())
             elif not self.is_of_block and self.order.blocks[0] == 0:
                 self.region.end_chunk()
-                self.order.begin([2, 3])
+                self.order.begin(list(range(BLOCKS, 2 * BLOCKS)))
 
 
 def worst(found: dict[str, set[int]]) -> dict[int, int]:
@@ -120,12 +133,12 @@ def worst(found: dict[str, set[int]]) -> dict[int, int]:
 
 def store(*who, strength=WEAK, place=0, value=0):
     """Some threads store a word."""
-    return "access", list(who), 4, [place] * 8, True, strength, [value] * 8
+    return "access", list(who), 4, [place] * THREADS, True, strength, [value] * THREADS
 
 
 def load(*who, strength=WEAK, place=0):
     """Some threads load a word."""
-    return "access", list(who), 4, [place] * 8, False, strength, [0] * 8
+    return "access", list(who), 4, [place] * THREADS, False, strength, [0] * THREADS
 
 
 TRACES = {
@@ -162,16 +175,14 @@ TRACES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("is_of_block", [True, False], ids=["shared", "global"])
+@pytest.mark.parametrize("memory", ["shared", "global", "apart"])
 @pytest.mark.parametrize("name", TRACES)
-def test_a_trace_is_judged_by_the_definition(name, is_of_block):
-    Both(is_of_block=is_of_block, start=1).run(TRACES[name])
+def test_a_trace_is_judged_by_the_definition(name, memory):
+    Both(memory, start=1).run(TRACES[name])
 
 
-@pytest.mark.parametrize("is_of_block", [True, False], ids=["shared", "global"])
+@pytest.mark.parametrize("memory", ["shared", "global", "apart"])
 @given(trace=_traces, start=st.sampled_from([1, 1, _WIDE]))
 @settings(max_examples=150, deadline=None)
-def test_races_are_those_of_the_definition(is_of_block, trace, start):
-    Both(is_of_block=is_of_block, start=start).run(trace)
-
-
+def test_races_are_those_of_the_definition(memory, trace, start):
+    Both(memory, start=start).run(trace)

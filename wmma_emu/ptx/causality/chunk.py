@@ -75,6 +75,14 @@ class Chunk:
         held = 0 if self._holdings is None else self._holdings.changes
         return self._learnt + held
 
+    def know_others(self, threads: NDArray[np.int64]) -> _Mask:
+        """Say which threads of the chunk, counted from 0, may know of what other blocks did."""
+        if self._past is not None:
+            return np.ones(len(threads), np.bool_)
+        if self._holdings is None:
+            return np.zeros(len(threads), np.bool_)
+        return self._holdings.hold_any(threads)
+
     @property
     def knowledge(self) -> Knowledge:
         """What is handed on beside the clocks of blocks, in this launch."""

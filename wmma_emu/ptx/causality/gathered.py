@@ -59,6 +59,11 @@ class Gathered:
             return np.zeros(len(at[0]), np.int64)
         return self.knowledge.join(self._pieces[at], self._last[at])
 
+    def have_any(self, threads: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which threads, counted through the chunk, have come by any."""
+        pieces, last = (x.reshape(-1).take(threads) for x in (self._pieces, self._last))
+        return np.asarray((pieces | last) != 0)
+
     def parts(self, at: At) -> tuple[_Ids, Found]:
         """The same in two: the pieces before the last one, and the last one."""
         return self._pieces[at], (self._last[at], self._sequence[at])

@@ -42,6 +42,10 @@ class Holdings:
         """How often threads came to hold more."""
         return self._held.changes
 
+    def hold_any(self, threads: NDArray[np.int64]) -> _Mask:
+        """Say which threads, counted through the chunk, hold any piece."""
+        return self._held.have_any(threads)
+
     def facts(self, at: At, *, wide: bool = False) -> _Ids:
         """Note what threads know now, as facts."""
         g, w, lane = at

@@ -60,6 +60,11 @@ class CausalityOrder(MemoryOrder):
         self.dtype: Any = np.uint32
         self._numbers: dict[Any, _Stamps] = {}
 
+    @property
+    def are_apart(self) -> bool:
+        """Whether nothing that one block does is ever ordered before what another one does."""
+        return not self.is_released_to
+
     def begin(self, blocks: NDArray[np.int64]) -> None:
         """Say which blocks of the grid run from now on, all of whose threads begin.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One chunk of blocks on its way through a program."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,8 @@ class Execution:
         self._depth = np.zeros(state.shape, np.int32)
         self._all = state.shape[0] * state.shape[1] * state.shape[2]
 
-    def run(self) -> None:
-        """Execute fragment after fragment until no thread is left.
+    def run(self, behind: Callable[[], None] | None = None) -> None:
+        """Execute fragment after fragment until no thread is left, and do what is to be done then.
 
         Raises
         ------
@@ -54,6 +54,8 @@ class Execution:
         """
         try:
             self._run()
+            if behind is not None:
+                behind()
         except Exceeded as error:
             raise self._deadline.exceed(str(error), whereabouts(self)) from None
 

@@ -119,7 +119,7 @@ def _run_once(
         watched = ranges_written(heap, parameters, compiled.written) | more
         if compiled.polls.takings and size >= prod(grid):
             locks = Locks((prod(grid), warps, LANES))
-        races = LaunchRaces(heap, causality, watched, compiled.polls, locks, raced, suspects)
+        races = LaunchRaces(heap, causality, watched, compiled.polls, locks, raced, suspects, deadline.look)
     for blocks in _chunks(prod(grid), size, order):
         threads = Threads(grid, block, blocks, heap.workspace)
         causality.begin(blocks)
@@ -130,9 +130,7 @@ def _run_once(
         state.output, state.look = printed, deadline.look
         execution = Execution(compiled, state, deadline, order)
         with np.errstate(all="ignore"):
-            execution.run()
-            if races is not None:
-                races.end_chunk()
+            execution.run(None if races is None else races.end_chunk)
         instructions += execution.instructions
         steps += state.steps
         if not execution.completed:

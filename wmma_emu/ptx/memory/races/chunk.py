@@ -57,7 +57,7 @@ class ChunkRaces:
                 lambda x: x % shared.stride, raced=launch.raced, numbers=self._numbers_in_shared,
             )  # fmt: skip
             self._shared = Region(
-                0, len(shared.flat), order, report, is_of_block=True, origin=self._positions
+                0, len(shared.flat), order, report, is_of_block=True, origin=self._positions, look=launch.look
             )
 
     def _positions(self, addresses: Array) -> NDArray[np.int64]:

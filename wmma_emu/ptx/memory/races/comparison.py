@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """An access against those that are noted: with which of them it is in a race, and which it does not stand for."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.races.coding import Coding
-from wmma_emu.ptx.memory.races.crowds import Crowds
+from wmma_emu.ptx.memory.races.crowds import STRENGTHS, Crowds, Members
 from wmma_emu.ptx.memory.races.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Order
 from wmma_emu.ptx.threads import Array
 
@@ -42,18 +43,28 @@ class Comparison:
     crowds : Crowds
     is_of_block : bool
         Whether only threads of one block come to the same granule: shared memory.
+    look : callable
+        Looks at the clock, and raises if there is no time left.
     """
 
-    def __init__(self, order: Order, coding: Coding, crowds: Crowds, *, is_of_block: bool) -> None:
+    def __init__(
+        self, order: Order, coding: Coding, crowds: Crowds, *, is_of_block: bool, look: Callable[[], None]
+    ) -> None:  # fmt: skip
         self.order, self.coding, self.crowds, self.is_of_block = order, coding, crowds, is_of_block
+        self._look = look
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether what one block does is never ordered before what another one does there."""
+        return not self.is_of_block and self.order.are_apart
 
     def __call__(
-        self, old: Array, mine: Array, strength: int, observed: _Mask | None = None
-    ) -> Verdict | None:  # fmt: skip
+        self, old: Array, mine: Array, strength: int, observed: _Mask | None = None, *, reads: bool = False
+    ) -> Verdict | None:
         """Compare ``old`` numbers (granules, ..., threads or narrower) with those of what comes, ``mine``.
 
         None where nothing is noted that matters: what the same thread did at the same time, or what precedes all that
-        any thread of the block does from now on.
+        any thread of the block does from now on. Of ``reads`` among reads, only ``kept`` is told, and may be too much.
         """
         top = int(old.max())
         if not top:
@@ -73,11 +84,21 @@ class Comparison:
         if observed is not None:
             unordered = unordered & ~(observed & (strengths >= BLOCK))
         bad = unordered if strength == WEAK else unordered & self._conflict(single, strengths, mine, strength)
-        kept = unordered | ((strengths < strength) & (single != 0)) if strength else unordered
+        kept = unordered
+        if strength:
+            weaker = (strengths < strength) & (single != 0)
+            if self.is_of_block and weaker.any():  # what precedes all that comes need not be kept
+                weaker &= self.order.time(coding.stamps(single)) > self._floor.reshape(-1, 1, 1)
+            kept = unordered | weaker
         strong = bad & (strengths >= BLOCK)
         outside = bad & self._are_of_other_warps(single, mine) if bad.any() else bad
         verdict = Verdict(old, bad, outside, strong, kept, observed)
-        return self._with_chains(verdict, np.flatnonzero(chains & other), mine, strength) if some else verdict
+        return self._with_chains(verdict, np.flatnonzero(chains & other), mine, strength, reads) if some else verdict
+
+    def are_none(self, old: Array) -> bool:
+        """Tell whether some numbers are those of no access that matters any more."""
+        top = int(old.max())
+        return not top or (self.is_of_block and self._is_over(top))
 
     def _is_over(self, top: int) -> bool:
         """Tell whether all weak accesses up to a number precede what any thread of any block does now."""
@@ -85,35 +106,97 @@ class Comparison:
             return False
         return int(self.order.time(self.coding.dtype.type(top))) <= int(self.order.known.min())
 
-    def _with_chains(self, verdict: Verdict, index: NDArray[np.int64], mine: Array, strength: int) -> Verdict:
-        """Compare with every member of the chains at some places."""
+    @property
+    def _floor(self) -> Array:
+        """Up to which time everything is known to all threads of its block, (G,)."""
+        return np.asarray(self.order.known.min(axis=(1, 2)).astype(self.coding.dtype))
+
+    def _with_chains(
+        self, verdict: Verdict, index: NDArray[np.int64], mine: Array, strength: int, reads: bool
+    ) -> Verdict:  # fmt: skip
+        """Compare with the chains at some places: by what is known of the whole of each, and else with every member."""
         bad, outside, strong, kept = (np.array(x) for x in verdict[1:5])
+        flat = bad.reshape(-1), outside.reshape(-1), strong.reshape(-1), kept.reshape(-1)
         heads = self.coding.heads(verdict.old.reshape(-1)[index])
-        if strength >= BLOCK and (self.is_of_block or strength == SYSTEM):
-            at_ease = self.crowds.weakest(heads) >= (BLOCK if self.is_of_block else SYSTEM)
-            kept.reshape(-1)[index[at_ease]] = True
-            index, heads = index[~at_ease], heads[~at_ease]
-        if self.is_of_block and len(index):
-            blocks = index % self._threads // (self.order.now.shape[1] * 32)
-            floor = self.order.known.min(axis=(1, 2)).astype(np.int64)
-            over = self.order.time(self.crowds.latest(heads)) <= floor[blocks]
-            index, heads = index[~over], heads[~over]
-        mine = np.broadcast_to(mine, verdict.old.shape).reshape(-1)[index]
-        threads = index % self._threads
-        observed = verdict.observed
-        if observed is not None:
-            observed = np.broadcast_to(observed, verdict.old.shape).reshape(-1)[index]
-        for which, members in self.crowds.pairs(heads, self.shortened):
+        if self.is_of_block:
+            over, at_ease = self._are_over(heads, index, strength)
+            flat[3][index[at_ease & ~over]] = True
+            left = ~(over | at_ease)
+            index, heads = index[left], heads[left]
+        if reads:
+            flat[3][index] = True
+        elif len(index):
+            if not self.is_of_block:
+                index, heads = self._beside_other_blocks(flat, index, heads, verdict, mine, strength)
+            self._with_members(flat, index, heads, verdict, mine, strength)
+        return verdict._replace(bad=bad, outside=outside, strong=strong, kept=kept)
+
+    def _are_over(self, heads: NDArray[np.int64], index: NDArray[np.int64], strength: int) -> tuple[_Mask, _Mask]:
+        """Say for which chains all members precede what comes in their block, and for which those in conflict do."""
+        blocks = index % self._threads // (self.order.now.shape[1] * 32)
+        floor = self._floor[blocks]
+        over, at_ease = np.ones(len(heads), np.bool_), np.ones(len(heads), np.bool_)
+        for other in STRENGTHS:
+            known = self.order.time(self.crowds.latest(heads, other)) <= floor
+            over &= known
+            if strength == WEAK or other == WEAK or other == strength == VOLATILE:
+                at_ease &= known
+        return over, at_ease
+
+    def _beside_other_blocks(
+        self, flat: tuple[_Mask, ...], index: NDArray[np.int64], heads: NDArray[np.int64], verdict: Verdict,
+        mine: Array, strength: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+        """Compare with the members of other blocks, where nothing orders blocks; return what is left to compare."""
+        bad, outside, strong, kept = flat
+        stamps = self.coding.stamps(_at(mine, verdict, index))
+        blocks = self.order.threads_of(stamps) // (self.order.now.shape[1] * 32)
+        apart = np.ones(len(index), np.bool_)
+        if not self.is_apart:
+            apart &= ~self.order.know_others(index % self._threads)
+        observed = None if verdict.observed is None else _at(verdict.observed, verdict, index)
+        left = np.zeros(len(index), np.bool_)
+        for other in STRENGTHS:
+            there = self.crowds.have(heads, other)
+            if not there.any():
+                continue
+            far = there & self.crowds.have_others(heads, other, blocks) & apart
+            if observed is not None and other >= BLOCK:
+                far &= ~observed
+            if _are_in_conflict(other, strength, elsewhere=True):
+                for mask in (bad, outside, *((strong,) if other >= BLOCK else ())):
+                    mask[index[far]] = True
+            if _are_in_conflict(other, strength, elsewhere=not self.is_apart):
+                left |= there & ~far
+                there = far
+            kept[index[there]] = True
+        return index[left], heads[left]
+
+    def _with_members(
+        self, flat: tuple[_Mask, ...], index: NDArray[np.int64], heads: NDArray[np.int64], verdict: Verdict,
+        mine: Array, strength: int,
+    ) -> None:  # fmt: skip
+        """Compare with every member of some chains."""
+        bad, outside, strong, kept = flat
+        observed = None if verdict.observed is None else _at(verdict.observed, verdict, index)
+        mine, threads = _at(mine, verdict, index), index % self._threads
+        for which, members in self.crowds.pairs(heads):
+            self._look()
             unordered = self.order.unordered_for(self.coding.stamps(members), threads[which])
             strengths = self.coding.strengths(members)
             if observed is not None:
                 unordered = unordered & ~(observed[which] & (strengths >= BLOCK))
             races = unordered & self._conflict(members, strengths, mine[which], strength)
-            bad.reshape(-1)[index[which[races]]] = True
-            outside.reshape(-1)[index[which[races & self._are_of_other_warps(members, mine[which])]]] = True
-            strong.reshape(-1)[index[which[races & (strengths >= BLOCK)]]] = True
-            kept.reshape(-1)[index[which[unordered | (strengths < strength)]]] = True
-        return verdict._replace(bad=bad, outside=outside, strong=strong, kept=kept)
+            bad[index[which[races]]] = True
+            outside[index[which[races & self._are_of_other_warps(members, mine[which])]]] = True
+            strong[index[which[races & (strengths >= BLOCK)]]] = True
+            kept[index[which[unordered | (strengths < strength)]]] = True
+
+    def taken_apart(self, numbers: Array) -> Members:
+        """Say what the numbers of accesses tell."""
+        stamps = self.coding.stamps(numbers)
+        blocks = self.order.threads_of(stamps) // (self.order.now.shape[1] * 32)
+        return Members(numbers, self.coding.strengths(numbers), stamps, blocks)
 
     def are_of_others(self, old: Array, mine: Array) -> _Mask:
         """Say which numbers are not those of the same thread: chains, and accesses of other threads."""
@@ -161,7 +244,20 @@ class Comparison:
         narrow = (strengths == BLOCK) | (strength == BLOCK)
         size = self.order.now.shape[1] * 32
         coding = self.coding
-        elsewhere = self.order.threads_of(coding.stamps(old)) // size != self.order.threads_of(
-            coding.stamps(np.broadcast_to(mine, old.shape))
-        ) // size
+        elsewhere = (
+            self.order.threads_of(coding.stamps(old)) // size
+            != self.order.threads_of(coding.stamps(np.broadcast_to(mine, old.shape))) // size
+        )
         return np.asarray(weak | (narrow & elsewhere))
+
+
+def _at(value: Array, verdict: Verdict, index: NDArray[np.int64]) -> Array:
+    """Give what belongs to some places of a verdict."""
+    return np.broadcast_to(value, verdict.old.shape).reshape(-1)[index]
+
+
+def _are_in_conflict(one: int, other: int, *, elsewhere: bool) -> bool:
+    """Say whether accesses of two strengths to global memory are in conflict, by two blocks or by one."""
+    if WEAK in (one, other) or one == other == VOLATILE:
+        return True
+    return elsewhere and BLOCK in (one, other)

@@ -1,142 +1,189 @@
 # SPDX-License-Identifier: MIT
-"""Several accesses to one granule that nothing orders: chains of entries, each of which names the one before it."""
+"""Several accesses to one granule that nothing orders: chains of runs, each of which names the one before it."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.memory.races.touch import SYSTEM
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Crowds"]
+__all__ = ["STRENGTHS", "Crowds", "Members"]
 
-_FIRST = 1024
-_LONG = 24
-"""Entries from which on a chain is kept as one array too."""
+_FIRST = 256
+_LONG = 64
+"""Members from which on a chain is made shorter each time that it has doubled."""
 
-_MOST_PAIRS = 1 << 22
+_MOST_PAIRS = 1 << 20
+
+STRENGTHS = range(SYSTEM + 1)
+
+_Heads = NDArray[np.int64]
+_NONE = -1
+
+
+class Members(NamedTuple):
+    """Accesses: their numbers, strengths, stamps, and blocks of the grid."""
+
+    values: Array
+    strengths: Array
+    stamps: Array
+    blocks: NDArray[np.int64]
+
+    def at(self, index: NDArray[Any]) -> "Members":
+        """Some of them."""
+        return Members(*(x[index] for x in self))
 
 
 class Crowds:
-    """Accesses of many threads to the same granules, as chains; a chain is known by its last entry, 0 is none.
+    """Accesses of many threads to the same granules, as chains; a chain is known by its last run, 0 is none.
 
-    Entries are never changed: two granules may share the beginning of their chains.
+    Runs are never changed: two granules may share the beginning of their chains. Each says of its whole chain, for
+    each strength, how late the latest access is, and whether accesses of one block or of several are in it.
 
     Examples
     --------
     >>> crowds = Crowds(np.dtype(np.uint32))
     >>> values, weak = np.array([7, 9], np.uint32), np.zeros(2, int)
-    >>> heads = crowds.append(np.array([0]), np.array([0, 0]), values, weak, values)
+    >>> heads = crowds.append(np.array([0]), np.array([0, 0]), Members(values, weak, values, np.array([3, 4])))
     >>> crowds.members(int(heads[0])).tolist()
     [7, 9]
+    >>> crowds.latest(heads, 0), crowds.have_several(heads, 0), crowds.have_others(heads, 1, np.array([3]))
+    (array([9], dtype=uint32), array([ True]), array([False]))
     """
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.count = 1
+        self.count, self._runs = 0, 1
         self._values: Array = np.zeros(_FIRST, dtype)
-        self._before = np.zeros(_FIRST, np.uint32)
-        self._length = np.zeros(_FIRST, np.int32)
-        self._latest: Array = np.zeros(_FIRST, dtype)
-        self._weakest = np.zeros(_FIRST, np.uint8)
-        self._whole: dict[int, Array] = {}
+        self._before, self._first, self._length, self._short = (np.zeros(_FIRST, np.int64) for _ in range(4))
+        self._latest: Array = np.zeros((len(STRENGTHS), _FIRST), dtype)
+        self._block = np.full((len(STRENGTHS), _FIRST), _NONE, np.int32)
+        self._several = np.zeros(_FIRST, np.uint8)
 
     @property
     def bytes(self) -> int:
         """Of the host's memory."""
-        columns = self._values, self._before, self._length, self._latest, self._weakest
-        return sum(x.itemsize for x in columns) * self.count + sum(x.nbytes for x in self._whole.values())
+        columns = self._before, self._first, self._length, self._short, self._several
+        of_a_run = sum(x.itemsize for x in columns) + len(STRENGTHS) * (self._latest.itemsize + self._block.itemsize)
+        return self._values.itemsize * self.count + of_a_run * self._runs
 
-    def append(
-        self, heads: NDArray[np.int64], group: NDArray[np.int64], values: Array, strengths: Array, stamps: Array
-    ) -> NDArray[np.int64]:
-        """Append values to chains and return their new heads; ``group`` counts the chains, and is sorted.
-
-        ``strengths`` and ``stamps`` are those of the values.
-        """
-        n, first = len(values), self.count
-        self._reserve(first + n)
-        ids = np.arange(first, first + n)
-        start = np.flatnonzero(np.diff(group, prepend=-1))
-        self._values[first : first + n] = values
-        self._before[first : first + n] = ids - 1
-        self._before[first + start] = heads
-        self._length[first : first + n] = (self._length[heads] - start + 1)[group] + np.arange(n)
-        lowest = np.minimum.reduceat(strengths, start).astype(np.uint8)
-        # The first members of a chain may say that it is weaker than it is so far: that costs a look, and no more.
-        old = np.where(heads > 0, self._weakest[heads], np.uint8(255))
-        self._weakest[first : first + n] = np.minimum(old, lowest)[group]
-        latest = np.maximum.reduceat(stamps, start)
-        self._latest[first : first + n] = np.maximum(latest, self._latest[heads])[group]
+    def append(self, heads: _Heads, group: NDArray[np.int64], new: Members) -> _Heads:
+        """Append accesses to chains and return their new heads; ``group`` counts the chains, and is sorted."""
+        n, start = len(new.values), np.flatnonzero(np.diff(group, prepend=-1))
+        runs = np.arange(self._runs, self._runs + len(start))
+        self._reserve(self.count + n, self._runs + len(start))
+        self._values[self.count : self.count + n] = new.values
+        self._before[runs], self._first[runs] = heads, self.count + start
+        self._length[runs] = self._length[heads] + np.diff(np.append(start, n))
+        self._short[runs] = np.where(heads > 0, self._short[heads], self._length[runs])
+        self._latest[:, runs], self._block[:, runs] = self._latest[:, heads], self._block[:, heads]
+        self._several[runs] = self._several[heads]
+        lowest, highest = int(new.strengths.min()), int(new.strengths.max())
+        for strength in range(lowest, highest + 1):
+            self._sum_up(runs, start, strength, new, None if lowest == highest else new.strengths == strength)
         self.count += n
-        ends = np.append(start[1:], n) - 1
-        return np.asarray(ids[ends])
+        self._runs += len(start)
+        return runs
 
-    def _reserve(self, count: int) -> None:
-        if count <= len(self._values):
-            return
-        size = max(2 * len(self._values), count)
-        for name in ("_values", "_before", "_length", "_latest", "_weakest"):
-            old = getattr(self, name)
-            new = np.zeros(size, old.dtype)
-            new[: self.count] = old[: self.count]
-            setattr(self, name, new)
+    def _sum_up(self, runs: _Heads, start: _Heads, strength: int, new: Members, mask: NDArray[np.bool_] | None) -> None:
+        """Say of some new runs what their accesses of one strength are."""
+        stamps, low, high = new.stamps, new.blocks, new.blocks
+        if mask is not None:
+            stamps = np.where(mask, stamps, stamps.dtype.type(0))
+            low, high = np.where(mask, low, np.iinfo(np.int64).max), np.where(mask, high, _NONE)
+        latest = np.maximum.reduceat(stamps, start)
+        self._latest[strength, runs] = np.maximum(latest, self._latest[strength, runs])
+        low, high = np.minimum.reduceat(low, start), np.maximum.reduceat(high, start)
+        before = self._block[strength, runs]
+        several = (low < high) | ((high != before) & (before != _NONE) & (high != _NONE))
+        self._several[runs] |= several.astype(np.uint8) << strength
+        self._block[strength, runs] = np.where(before == _NONE, high, before)
+
+    def _reserve(self, count: int, runs: int) -> None:
+        if count > len(self._values):
+            self._values = _longer(self._values, max(2 * len(self._values), count))
+        if runs > len(self._before):
+            size = max(2 * len(self._before), runs)
+            for name in ("_before", "_first", "_length", "_short", "_latest", "_block", "_several"):
+                setattr(self, name, _longer(getattr(self, name), size))
 
     def recode(self, recoded: Callable[[Array], Array]) -> None:
-        """Go on with other numbers for all entries."""
+        """Go on with other numbers for all accesses."""
         self._values = recoded(self._values)
         self._latest = self._latest.astype(self._values.dtype)
-        self._whole.clear()
 
-    def weakest(self, heads: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Tell the lowest strength in each chain."""
-        return self._weakest[heads]
+    def latest(self, heads: _Heads, strength: int) -> Array:
+        """Give the largest stamp of the accesses of one strength in each chain, 0 where there are none."""
+        found: Array = self._latest[strength, heads]
+        return found
 
-    def latest(self, heads: NDArray[np.int64]) -> Array:
-        """Give the largest stamp in each chain."""
-        return self._latest[heads]
+    def have(self, heads: _Heads, strength: int) -> NDArray[np.bool_]:
+        """Say in which chains there are accesses of one strength."""
+        return np.asarray(self._block[strength, heads] != _NONE)
 
-    def last(self, heads: NDArray[np.int64]) -> Array:
-        """Give the last member of each chain."""
-        return self._values[heads]
+    def have_several(self, heads: _Heads, strength: int) -> NDArray[np.bool_]:
+        """Say in which chains there are accesses of one strength by more than one block."""
+        return np.asarray(self._several[heads] >> strength & 1 == 1)
+
+    def have_others(self, heads: _Heads, strength: int, blocks: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say in which chains there are accesses of one strength by other blocks than these."""
+        known = self._block[strength, heads]
+        return np.asarray(self.have_several(heads, strength) | ((known != _NONE) & (known != blocks)))
+
+    def last(self, heads: _Heads) -> Array:
+        """Give the last access of each chain; of 0, any."""
+        ends = self._first[heads] + self._length[heads] - self._length[self._before[heads]] - 1
+        found: Array = self._values[ends]
+        return found
 
     def members(self, head: int) -> Array:
-        """Give all members of a chain, the last of a thread and strength only where it is long."""
-        at, found = head, []
-        while at and at not in self._whole:
-            found.append(self._values[at])
-            at = int(self._before[at])
-        known = self._whole[at] if at else self._values[:0]
-        return np.concatenate((known, np.array(found[::-1], self._values.dtype)))
+        """Give all accesses of a chain."""
+        found = []
+        while head:
+            before, first = int(self._before[head]), int(self._first[head])
+            found.append(self._values[first : first + int(self._length[head] - self._length[before])])
+            head = before
+        return np.concatenate((self._values[:0], *found[::-1]))
 
-    def pairs(
-        self, heads: NDArray[np.int64], shorten: Callable[[Array], Array]
-    ) -> Iterator[tuple[NDArray[np.int64], Array]]:
-        """Give every member of every chain: (index of the chain, member), in pieces that memory allows.
+    def grown(self, heads: _Heads) -> NDArray[np.bool_]:
+        """Say which chains have become twice as long as they were when they were made shorter."""
+        return np.asarray(self._length[heads] >= np.maximum(_LONG, 2 * self._short[heads]))
 
-        Long chains go through ``shorten``, which may leave out what its other members stand for.
-        """
-        length = self._length[heads]
-        short = np.flatnonzero(length < _LONG)
-        at = heads[short]
-        while len(short):
-            yield short, self._values[at]
-            at = self._before[at].astype(np.int64)
-            left = at > 0
-            short, at = short[left], at[left]
-        long = np.flatnonzero(length >= _LONG)
-        for head in np.unique(heads[long]).tolist():
-            members, mine = self._remember(head, shorten), long[heads[long] == head]
-            step = max(1, _MOST_PAIRS // len(members))
-            for i in range(0, len(mine), step):
-                some = mine[i : i + step]
-                yield np.repeat(some, len(members)), np.tile(members, len(some))
+    def keep_short(self, heads: _Heads) -> None:
+        """Say that chains cannot be made shorter now."""
+        self._short[heads] = self._length[heads]
 
-    def _remember(self, head: int, shorten: Callable[[Array], Array]) -> Array:
-        if head not in self._whole:
-            members = shorten(self.members(head))
-            at = int(self._before[head])
-            while at and self._whole.pop(at, None) is None:
-                at = int(self._before[at])
-            self._whole[head] = members
-        return self._whole[head]
+    def pairs(self, heads: _Heads) -> Iterator[tuple[NDArray[np.int64], Array]]:
+        """Give every access of every chain: (index of the chain, access), in pieces that memory allows."""
+        which, at = np.arange(len(heads)), heads
+        while len(which):
+            before = self._before[at]
+            counts = self._length[at] - self._length[before]
+            ends = np.cumsum(counts)
+            begin = 0
+            while begin < len(which):
+                done = int(ends[begin - 1]) if begin else 0
+                end = max(int(np.searchsorted(ends, done + _MOST_PAIRS, side="right")), begin + 1)
+                if end == begin + 1:
+                    first = int(self._first[at[begin]])
+                    for piece in range(first, first + int(counts[begin]), _MOST_PAIRS):
+                        values = self._values[piece : min(piece + _MOST_PAIRS, first + int(counts[begin]))]
+                        yield np.full(len(values), which[begin]), values
+                else:
+                    some = counts[begin:end]
+                    offset = np.arange(int(some.sum())) - np.repeat(ends[begin:end] - some - done, some)
+                    yield (
+                        np.repeat(which[begin:end], some),
+                        self._values[np.repeat(self._first[at[begin:end]], some) + offset],
+                    )
+                begin = end
+            left = before > 0
+            which, at = which[left], before[left]
+
+
+def _longer(old: Array, size: int) -> Array:
+    new = np.zeros((*old.shape[:-1], size), old.dtype)
+    new[..., : old.shape[-1]] = old
+    return new

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Races on global memory: one region for each range of the heap that a launch may write, through all its chunks."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,6 +44,10 @@ def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> f
     return frozenset(found for x in positions if (found := heap.range_at(x)) >= 0)
 
 
+def _nothing(*_: object) -> None:
+    """There is nobody to tell."""
+
+
 class LaunchRaces:
     """The watched ranges of the heap.
 
@@ -60,18 +66,22 @@ class LaunchRaces:
         Told what the races are about.
     suspects : Suspects, optional
         Told of all loads and stores of the bytes that it asks for.
+    look : callable
+        Looks at the clock, and raises if there is no time left.
     """
 
     def __init__(
         self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None,
         polls: Polls = NO_POLLS, locks: Locks | None = None, raced: Raced | None = None,
-        suspects: Suspects | None = None,
+        suspects: Suspects | None = None, look: Callable[[], None] = _nothing,
     ) -> None:  # fmt: skip
         self.raced, self.suspects = raced, suspects
         for x in (raced, suspects):
             if x is not None:
                 x.begin()
-        self._heap, self._order, self.polls, self.locks = heap, order, polls, locks
+        if suspects is not None:
+            suspects.look = look
+        self._heap, self._order, self.polls, self.locks, self.look = heap, order, polls, locks, look
         ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
         self.watched = frozenset(ranges) if watched is None else watched
         self._regions: dict[int, tuple[Region, Sides]] = {}
@@ -132,7 +142,7 @@ class LaunchRaces:
         if known is None:
             r = self._heap.ranges[i]
             sides = Sides()
-            region = Region(r.lo, r.hi - r.lo, self._order, _nothing, is_of_block=False)
+            region = Region(r.lo, r.hi - r.lo, self._order, _nothing, is_of_block=False, look=self.look)
             known = self._regions[i] = region, sides
         region, sides = known
         if region.chunk is not threads:
@@ -142,7 +152,3 @@ class LaunchRaces:
                 raced=self.raced,
             )  # fmt: skip
         return region
-
-
-def _nothing(*_: object) -> None:
-    """No chunk has begun."""

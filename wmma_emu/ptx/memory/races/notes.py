@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
 """What is noted of each granule: its last write and its last read, or chains of several that nothing orders."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.memory.races.apart import put_reads
 from wmma_emu.ptx.memory.races.coding import Coding
 from wmma_emu.ptx.memory.races.comparison import Comparison, Verdict
 from wmma_emu.ptx.memory.races.crowds import Crowds
 from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
+from wmma_emu.ptx.memory.races.joins import Joins
 from wmma_emu.ptx.memory.races.listed import Entry
 from wmma_emu.ptx.memory.races.touch import WEAK, Order, Touch
 from wmma_emu.ptx.threads import Array
@@ -23,9 +27,10 @@ class Notes:
     The positions of a touch are those of its bytes in all that is noted here.
     """
 
-    def __init__(self, base: int, size: int, order: Order, *, is_of_block: bool) -> None:
+    def __init__(self, base: int, size: int, order: Order, *, is_of_block: bool, look: Callable[[], None]) -> None:
         coding = Coding(np.dtype(np.uint32))
-        self.compare = Comparison(order, coding, Crowds(coding.dtype), is_of_block=is_of_block)
+        self.compare = Comparison(order, coding, Crowds(coding.dtype), is_of_block=is_of_block, look=look)
+        self.joins = Joins(self.compare, look)
         self.writes, self.reads = (Granules(base, size, coding.dtype) for _ in range(2))
         self.by_parts, self._is_refined, self.smallest = False, False, 4
         self._last_coded: tuple[Array, int, Array] | None = None
@@ -96,7 +101,7 @@ class Notes:
         values = np.concatenate([self._numbers(x.stamps, x.strength) for x in entries])
         slots = (words + np.arange(more)[:, None]).reshape(-1)
         granules.reach(words * 4 // more + granules.base, 4)
-        self._join(granules, slots, np.tile(values, more), None)
+        self.joins.put(granules, slots, np.tile(values, more), None)
 
     def _recode(self) -> None:
         """Go on with numbers of 64 bits."""
@@ -134,51 +139,23 @@ class Notes:
         again = granules.are_among(slots, slots[concerned]) if several else concerned
         if touch.mask is not None:
             again = again & touch.mask
-        old = None if kept is None else np.where(kept, verdict.old, verdict.old.dtype.type(0))[again]  # type: ignore[union-attr]
-        self._join(granules, slots[again], np.broadcast_to(mine, shape)[again], old)
+        joined = again
+        if kept is not None and verdict is not None and verdict.observed is None and self.compare.is_apart:
+            full = again & kept & self.joins.are_full(verdict.old, touch.strength)
+            granules.flat[slots[full]] = verdict.old[full]
+            joined = again & ~full
+        if joined.any():
+            old = (
+                None
+                if verdict is None or kept is None
+                else np.where(kept, verdict.old, verdict.old.dtype.type(0))[joined]
+            )
+            self.joins.put(granules, slots[joined], np.broadcast_to(mine, shape)[joined], old)
         return again if several else None
 
-    def _join(self, granules: Granules, slots: NDArray[np.int64], values: Array, old: Array | None) -> None:
-        """Let accesses stand side by side in their granules, behind the ``old`` ones that are kept (0: none)."""
-        coding, crowds = self.coding, self.crowds
-        before, held = None, slots if old is None else slots[old != 0]
-        if old is not None:
-            granules.flat[held] = old[old != 0]  # one for all that come to a granule, to be read below
-        slots, values = _ordered_pairs(slots, values)
-        begins = _begins(slots)
-        unique, group = slots[begins], np.cumsum(begins) - 1
-        if old is not None:
-            before = np.where(granules.are_among(unique, held), granules.flat[unique], old.dtype.type(0))
-        heads = np.zeros(len(unique), np.int64)
-        if before is not None:
-            chains = coding.are_chains(before)
-            heads[chains] = coding.heads(before[chains])
-            single = np.flatnonzero(~chains & (before != 0))
-            if len(single):
-                first = before[single]
-                heads[single] = crowds.append(
-                    np.zeros(len(single), np.int64), np.arange(len(single)), first, coding.strengths(first),
-                    coding.stamps(first),
-                )  # fmt: skip
-            known = (heads > 0) & (crowds.last(heads) == values[begins])
-            known &= np.bincount(group) == 1
-            if known.any():
-                granules.flat[unique[known]] = coding.chains(heads[known])
-                left = ~known[group]
-                if not left.any():
-                    return
-                slots, values, heads, unique = slots[left], values[left], heads[~known], unique[~known]
-                group = np.cumsum(_begins(slots)) - 1
-        alone = (np.bincount(group) == 1) & (heads == 0)
-        if alone.any():
-            granules.flat[unique[alone]] = values[alone[group]]
-            left = ~alone[group]
-            if not left.any():
-                return
-            slots, values, heads, unique = slots[left], values[left], heads[~alone], unique[~alone]
-            group = np.cumsum(_begins(slots)) - 1
-        strengths, stamps = coding.strengths(values), coding.stamps(values)
-        granules.flat[unique] = coding.chains(crowds.append(heads, group, values, strengths, stamps))
+    def put_reads(self, touch: Touch) -> Touch | None:
+        """Note reads where blocks are apart, as far as they meet those of other blocks; return what is left to note."""
+        return put_reads(self.joins, self.reads, touch, self.coded(touch))
 
     def forget(self, touch: Touch, verdict: Verdict) -> None:
         """Forget chains of reads that come before a weak write: whatever it is ordered before, they are."""
@@ -188,28 +165,3 @@ class Notes:
         if over.any():
             slots = np.broadcast_to(self.reads.places(touch, touch.positions), over.shape)
             self.reads.flat[slots[over & ~verdict.kept]] = 0
-
-
-def _begins(ordered: NDArray[np.int64]) -> _Mask:
-    """Say where another number begins, in numbers that are in order."""
-    return np.append(True, ordered[1:] != ordered[:-1])
-
-
-def _ordered_pairs(slots: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
-    """Sort pairs of a slot and a value, each of them once: where both have 32 bits, as numbers of 64 bits.
-
-    Examples
-    --------
-    >>> [x.tolist() for x in _ordered_pairs(np.array([5, 1, 5, 5]), np.array([7, 9, 6, 7], np.uint32))]
-    [[1, 5, 5], [9, 6, 7]]
-    """
-    if values.dtype.itemsize > 4 or int(slots.max()) >> 32:
-        order = np.lexsort((values, slots))
-        slots, values = slots[order], values[order]
-        fresh = _begins(slots)
-        fresh[1:] |= values[1:] != values[:-1]
-        return slots[fresh], values[fresh]
-    pairs = slots.astype(np.uint64) << np.uint64(32) | values
-    pairs.sort()
-    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
-    return (pairs >> np.uint64(32)).astype(np.int64), pairs.astype(np.uint32)

@@ -20,7 +20,9 @@ from wmma_emu.ptx.threads import Active, Array
 
 __all__ = ["Region"]
 
-_LONGEST_LOG = 128
+_LONGEST_LOG, _MOST_LOGGED = 1 << 12, 1 << 23
+"""Reads that are listed at most, and the bytes of their addresses and masks."""
+
 _MANY = 1 << 13
 """Bytes of addresses from which on a list of them costs more than the stamps: the pages are not the system's again."""
 
@@ -48,18 +50,22 @@ class Region:
         Whether only threads of one block come to the same granule: shared memory.
     origin : callable
         Gives the positions of a touch that was listed without them.
+    look : callable
+        Looks at the clock, and raises if there is no time left.
     """
 
     def __init__(
         self, base: int, size: int, order: Order, report: Callable[[Race, Active], None], *, is_of_block: bool,
-        origin: Callable[[Array], NDArray[np.int64]] | None = None,
+        origin: Callable[[Array], NDArray[np.int64]] | None = None, look: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self.order, self.report, self._origin = order, report, origin
         self.chunk: object = None
         self._is_of_block, self._extent = is_of_block, (base, size)
-        self._notes = Notes(base, size, order, is_of_block=is_of_block)
+        self._look = look
+        self._notes = Notes(base, size, order, is_of_block=is_of_block, look=look)
         self._is_written = self._is_read = False
         self._log: list[tuple[Touch, int]] = []
+        self._logged = 0
         self._listed = Listed(base, size, order.threads_of)
         self._settled_writes, self._settled_reads = Settled(order), Settled(order)
         self._latest: LastOperations | None = None
@@ -85,13 +91,14 @@ class Region:
             if verdict is not None:
                 self._report(touch, verdict, verdict.bad, "wrote", active, write=False)
         if self._log and self._settled(self._settled_reads) is None:
-            self._log.clear()
+            self._drop_log()
         if self._is_of_block:
             self._settled_reads.notice(touch, active)
         few = touch.addresses.nbytes <= _MANY
         later = few and self._origin is not None
         self._log.append((touch._replace(positions=LATER) if later else touch, self.order.changes))
-        if not few or len(self._log) > _LONGEST_LOG:
+        self._logged += touch.addresses.nbytes + (0 if touch.mask is None else touch.mask.nbytes)
+        if not few or len(self._log) > _LONGEST_LOG or self._logged > _MOST_LOGGED:
             self._flush()
 
     def write(self, touch: Touch, active: Active, *, values: Array | None = None, view: Array | None = None) -> None:
@@ -128,7 +135,7 @@ class Region:
                 self._report_writes(touch, verdict, active, new)
         settled = self._settled(self._settled_reads)
         if settled is None:
-            self._log.clear()
+            self._drop_log()
         elif not concerns_only(touch, settled):
             self._flush()
             found = self._verdict(self._notes.reads, touch, settled) if self._is_read else None
@@ -152,10 +159,10 @@ class Region:
             return False
         if self._log:
             if self._settled(self._settled_reads) is None:
-                self._log.clear()
+                self._drop_log()
             self._flush()
         for granules, is_used in ((self._notes.writes, self._is_written), (self._notes.reads, self._is_read)):
-            if is_used and self._notes.noted(granules, touch).any():
+            if is_used and not self._notes.compare.are_none(self._notes.noted(granules, touch)):
                 return False
         if self._is_of_block:
             (self._settled_writes if write else self._settled_reads).notice(touch, active)
@@ -198,7 +205,7 @@ class Region:
             old = np.where(settled.reshape(-1, 1, 1), old.dtype.type(0), old)
         observed = None
         if self._latest is not None and granules is self._notes.writes and touch.strength < BLOCK:
-            observed = self._latest.known(touch, granules, self.order)
+            observed = None if self._notes.by_parts else self._latest.known(touch, granules, self.order)
         found = self._notes.compare(old, mine, touch.strength, observed)
         if found is None or not self._notes.by_parts:
             return found
@@ -211,22 +218,31 @@ class Region:
             touch = self._left_of(listed)
             if touch is None:
                 continue
+            self._look()
             self._notes.refine(touch)
+            self._is_read = True
+            if self._notes.compare.is_apart:
+                touch = self._notes.put_reads(touch)
+                if touch is None:
+                    continue
             verdict = self._kept_beside(touch, changes)
             if verdict is not None and self._notes.by_parts:
                 self._notes.take_apart()
                 verdict = self._kept_beside(touch, changes)
             self._notes.put(self._notes.reads, touch, self._notes.coded(touch), verdict)
-            self._is_read = True
+        self._drop_log()
+
+    def _drop_log(self) -> None:
         self._log.clear()
+        self._logged = 0
 
     def _kept_beside(self, touch: Touch, changes: int) -> Verdict | None:
         """Compare a read that was listed with the reads that are noted."""
-        if not self._is_read:
+        if not self._notes.reads.is_used:
             return None
         old, mine = self._notes.noted(self._notes.reads, touch), self._notes.coded(touch)
         if changes == self.order.changes:
-            return self._notes.compare(old, mine, touch.strength)
+            return self._notes.compare(old, mine, touch.strength, reads=True)
         if not old.any():
             return None
         other = self._notes.compare.are_of_others(old, mine)  # what is ordered now need not have been ordered then

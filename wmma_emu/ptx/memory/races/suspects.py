@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.masks import wide
-from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter
+from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter, each_once
 from wmma_emu.ptx.memory.races.raced import is_plain
 from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reach import Reached
@@ -28,6 +28,10 @@ _Numbers = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 _MOST_ACCESSES = 1 << 22
 _MOST_PAIRS = 1 << 28
 """What is noted, and compared, at most: beyond it, nothing is decided."""
+
+
+def _nothing() -> None:
+    """Nobody asks for the time."""
 
 
 class Suspects:
@@ -53,6 +57,8 @@ class Suspects:
         From the line of a load to the first instruction that uses what it gave; None is the line of a load unknown.
     is_whole : bool
         Whether everything could be compared.
+    look : callable
+        Looks at the clock, and raises if there is no time left.
     """
 
     def __init__(self, places: NDArray[np.int64], undefined: Mapping[int, _Keys] | None = None) -> None:
@@ -70,6 +76,7 @@ class Suspects:
         self._loads: dict[tuple[int, bool], Accesses] = {}
         self._stores: dict[tuple[int, bool], Accesses] = {}
         self._pairs = 0
+        self.look: Callable[[], None] = _nothing
 
     # Who races with whom.
 
@@ -81,7 +88,7 @@ class Suspects:
         mine = self._of(self._loads, touch, shared=shared)
         for store in self._stores.values():
             if store.shared == shared:
-                _, who, count = store.racing(found, touch.strength, order)
+                _, who, count = store.racing(found, touch.strength, order, self.look)
                 self._note(touch, mine.instruction, store.instruction, found.keys[who], count)
         mine.add(found)
         self._limit(mine, order)
@@ -95,7 +102,7 @@ class Suspects:
             return
         for load in self._loads.values():
             if load.shared == shared:
-                keys, _, count = load.racing(found, touch.strength, order)
+                keys, _, count = load.racing(found, touch.strength, order, self.look)
                 reader = touch._replace(instruction=load.instruction, strength=load.strength)
                 self._note(reader, load.instruction, touch.instruction, keys, count)
         if arrives:
@@ -128,7 +135,7 @@ class Suspects:
             return
         self.readers.setdefault(store.line, set()).add(load.line)
         known = self.racing.get(id(load))
-        self.racing[id(load)] = np.unique(keys if known is None else np.concatenate((known, keys)))
+        self.racing[id(load)] = each_once(keys if known is None else np.concatenate((known, keys)))
 
     def _meet(self, touch: Touch, numbers: _Numbers, order: Order) -> Encounter | None:
         """Find which bytes in question an access touches, and by which threads."""

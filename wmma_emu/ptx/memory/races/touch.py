@@ -33,6 +33,13 @@ class Order(Protocol):
     blocks: NDArray[np.int64]
 
     @property
+    def are_apart(self) -> bool:
+        """Whether nothing that one block does is ever ordered before what another one does."""
+
+    def know_others(self, threads: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which threads of the chunk, counted from 0, may know of what other blocks did."""
+
+    @property
     def changes(self) -> int:
         """A number that grows whenever a thread of the chunk comes to know of more."""
 

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Accesses that nothing orders, put side by side in their granules: as chains, which are kept short."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.races.comparison import Comparison
+from wmma_emu.ptx.memory.races.granules import Granules
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["Joins"]
+
+_Mask = NDArray[np.bool_]
+
+
+class Joins:
+    """Puts accesses side by side; ``look`` looks at the clock, and raises if there is no time left."""
+
+    def __init__(self, compare: Comparison, look: Callable[[], None]) -> None:
+        self.compare, self._look = compare, look
+
+    def are_full(self, numbers: Array, strength: int) -> _Mask:
+        """Say which chains need no more accesses of a strength, where blocks are apart.
+
+        Two of different blocks stand for all others: whoever is in conflict with any is in a race with one of the two.
+        """
+        found = np.zeros(numbers.shape, np.bool_)
+        chains = self.compare.coding.are_chains(numbers)
+        if chains.any():
+            found[chains] = self.compare.crowds.have_several(self.compare.coding.heads(numbers[chains]), strength)
+        return found
+
+    def put(self, granules: Granules, slots: NDArray[np.int64], values: Array, old: Array | None) -> None:
+        """Let accesses stand side by side in their granules, behind the ``old`` ones that are kept (0: none)."""
+        coding, crowds = self.compare.coding, self.compare.crowds
+        before, held = None, slots if old is None else slots[old != 0]
+        if old is not None:
+            granules.flat[held] = old[old != 0]  # one for all that come to a granule, to be read below
+        slots, values = _ordered_pairs(slots, values)
+        if self.compare.is_apart:
+            slots, values = self._of_two_blocks(slots, values)
+        begins = _begins(slots)
+        unique, group = slots[begins], np.cumsum(begins) - 1
+        if old is not None:
+            before = np.where(granules.are_among(unique, held), granules.flat[unique], old.dtype.type(0))
+        heads = np.zeros(len(unique), np.int64)
+        if before is not None:
+            chains = coding.are_chains(before)
+            heads[chains] = coding.heads(before[chains])
+            single = np.flatnonzero(~chains & (before != 0))
+            if len(single):
+                first = self.compare.taken_apart(before[single])
+                heads[single] = crowds.append(np.zeros(len(single), np.int64), np.arange(len(single)), first)
+            known = (heads > 0) & (crowds.last(heads) == values[begins])
+            known &= np.bincount(group) == 1
+            if known.any():
+                granules.flat[unique[known]] = coding.chains(heads[known])
+                left = ~known[group]
+                if not left.any():
+                    return
+                slots, values, heads, unique = slots[left], values[left], heads[~known], unique[~known]
+                group = np.cumsum(_begins(slots)) - 1
+        alone = (np.bincount(group) == 1) & (heads == 0)
+        if alone.any():
+            granules.flat[unique[alone]] = values[alone[group]]
+            left = ~alone[group]
+            if not left.any():
+                return
+            slots, values, heads, unique = slots[left], values[left], heads[~alone], unique[~alone]
+            group = np.cumsum(_begins(slots)) - 1
+        heads = crowds.append(heads, group, self.compare.taken_apart(values))
+        grown = crowds.grown(heads)
+        if grown.any():
+            heads[grown] = self._shortened(heads[grown])
+        granules.flat[unique] = coding.chains(heads)
+
+    def _of_two_blocks(self, slots: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
+        """Leave out what others stand for, where blocks are apart: of each strength, accesses of two blocks do."""
+        _, strengths, _, blocks = self.compare.taken_apart(values)
+        begins = _begins(slots)
+        begins[1:] |= strengths[1:] != strengths[:-1]
+        start, group = np.flatnonzero(begins), np.cumsum(begins) - 1
+        low, high = np.minimum.reduceat(blocks, start), np.maximum.reduceat(blocks, start)
+        several = low != high
+        if not several.any():
+            return slots, values
+        left = ~several[group]
+        for block in (low, high):
+            at = np.flatnonzero(blocks == block[group])
+            left[at[np.append(True, np.diff(group[at]) != 0)]] = True
+        return slots[left], values[left]
+
+    def _shortened(self, heads: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give chains of the last access of each thread and strength: those before it are ordered before it."""
+        found = heads.copy()
+        for i, head in enumerate(heads.tolist()):
+            self._look()
+            members = self.compare.crowds.members(head)
+            left = self.compare.shortened(members)
+            if len(left) < len(members):
+                group = np.zeros(len(left), np.int64)
+                found[i : i + 1] = self.compare.crowds.append(group[:1], group, self.compare.taken_apart(left))
+        self.compare.crowds.keep_short(found)
+        return found
+
+
+def _begins(ordered: NDArray[np.int64]) -> _Mask:
+    """Say where another number begins, in numbers that are in order."""
+    return np.append(True, ordered[1:] != ordered[:-1])
+
+
+def _ordered_pairs(slots: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
+    """Sort pairs of a slot and a value, each of them once: where both have 32 bits, as numbers of 64 bits.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in _ordered_pairs(np.array([5, 1, 5, 5]), np.array([7, 9, 6, 7], np.uint32))]
+    [[1, 5, 5], [9, 6, 7]]
+    """
+    if values.dtype.itemsize > 4 or int(slots.max()) >> 32:
+        order = np.lexsort((values, slots))
+        slots, values = slots[order], values[order]
+        fresh = _begins(slots)
+        fresh[1:] |= values[1:] != values[:-1]
+        return slots[fresh], values[fresh]
+    pairs = slots.astype(np.uint64) << np.uint64(32) | values
+    pairs.sort()
+    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
+    return (pairs >> np.uint64(32)).astype(np.int64), pairs.astype(np.uint32)
