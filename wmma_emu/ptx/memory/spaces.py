@@ -166,9 +166,7 @@ class Spaces:
         if write and ordering != "weak" and self.causality.is_released_to:
             who = True if mask is None else any_of(mask)
             self.causality.before_write(np.broadcast_to(who, self.threads.shape))
-        touch = Touch(
-            instruction, where.positions, addresses, total, units_of(total, alignment), mask
-        )
+        touch = Touch(instruction, where.positions, addresses, total, units_of(total, alignment), mask)
         if self.races is not None and space in ("global", "shared"):
             touch = self._timed(self.races, touch, ordering, space)
         return Reached(where, touch, space, size, count, self.globals.found if space == "global" else -1)

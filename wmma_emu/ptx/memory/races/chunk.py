@@ -50,9 +50,7 @@ class ChunkRaces:
                 order, reporter, threads, self._sides, lambda x: reporter.place("shared", x),
                 lambda x: x % shared.stride, raced=launch.raced, numbers=self._numbers_in_shared,
             )  # fmt: skip
-            self._shared = Region(
-                0, len(shared.flat), order, report, is_of_block=True, origin=self._positions
-            )
+            self._shared = Region(0, len(shared.flat), order, report, is_of_block=True, origin=self._positions)
 
     def _positions(self, addresses: Array) -> NDArray[np.int64]:
         positions: NDArray[np.int64] = addresses.view(np.int64)

@@ -147,7 +147,8 @@ class Comparison:
         narrow = (strengths == BLOCK) | (strength == BLOCK)
         size = self.order.now.shape[1] * 32
         coding = self.coding
-        elsewhere = self.order.threads_of(coding.stamps(old)) // size != self.order.threads_of(
-            coding.stamps(np.broadcast_to(mine, old.shape))
-        ) // size
+        elsewhere = (
+            self.order.threads_of(coding.stamps(old)) // size
+            != self.order.threads_of(coding.stamps(np.broadcast_to(mine, old.shape))) // size
+        )
         return np.asarray(weak | (narrow & elsewhere))

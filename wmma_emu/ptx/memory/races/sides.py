@@ -71,9 +71,7 @@ _MOST = 12
 """Accesses of one instruction that are remembered."""
 
 
-def _position(
-    known: _Remembered, position: int, size: int, who: tuple[int, int, int], exact: bool
-) -> int | None:
+def _position(known: _Remembered, position: int, size: int, who: tuple[int, int, int], exact: bool) -> int | None:
     """Find where the access of a thread, or, if not ``exact``, of any thread, meets some bytes."""
     touch, (block, warp, lane) = known.touch, who
     at: Array = touch.positions
