@@ -46,11 +46,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--max-seconds", metavar="S", help="seconds before a run of the launch is stopped; 300 if left out")
     add("--max-bytes", metavar="N", help="memory that the launch may use; 4 GiB if left out")
     add("--engine", metavar="E", default="auto", help="of matrix products; the bits are the same")
-    add(
-        "--checks",
-        metavar="C[,C...]",
-        help="what to look for, of memory, undefined, races and synchronisation; all if left out; none turns all off",
-    )
+    add("--checks", metavar="C[,C...]",
+        help="what to look for, of memory, undefined, races and synchronisation; all if left out; none turns all off")
     add("--silence", metavar="S", action="append", default=[],
         help="leave out findings of one kind at one line of the PTX or of the source, which are right as they are: "
         "'race at kernel.cu:16: any of the values will do'; may be given several times")  # fmt: skip

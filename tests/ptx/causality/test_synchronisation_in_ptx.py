@@ -152,6 +152,8 @@ THIRD:
     setp.ne.u32 %p3, %r10, 2;
     @%p3 bra THIRD;
     ld.global.u32 %r11, [%rd1];
+    setp.eq.u32 %p6, %r11, 0xdead;
+    @%p6 trap;
 END:
 """
     release = "st.release.gpu.global.u32 [%rd2], 1;"
@@ -218,6 +220,8 @@ FENCED_BY_ALL = """
 """ + COUNT + """    mul.wide.u32 %rd5, %r1, 16;
     add.u64 %rd6, %rd1, %rd5;
     ld.global.u32 %r11, [%rd6];
+    setp.eq.u32 %p6, %r11, 0xdead;
+    @%p6 trap;
 END:
 """
 
@@ -262,6 +266,8 @@ JOIN:
     mul.wide.u32 %rd5, %r5, 4;
     add.u64 %rd6, %rd1, %rd5;
     ld.global.u32 %r11, [%rd6];
+    setp.eq.u32 %p6, %r11, 0xdead;
+    @%p6 trap;
 """
 
 
@@ -332,6 +338,8 @@ def test_what_is_done_between_arriving_and_waiting_is_not_ordered():
     xor.b32 %r8, %r5, 128;
     add.u32 %r8, %r6, %r8;
     ld.shared.u32 %r10, [%r8];
+    setp.eq.u32 %p6, %r10, 0xdead;
+    @%p6 trap;
 """
     store = "st.shared.u32 [%r7], %r1;"
     assert findings(body.format(before=store, between=""), (1, 1), 64) == []
@@ -361,6 +369,8 @@ TAKER:
     mov.u32 %r6, tile;
     add.u32 %r7, %r6, %r5;
     ld.shared.u32 %r10, [%r7];
+    setp.eq.u32 %p6, %r10, 0xdead;
+    @%p6 trap;
 END:
 """
 WAIT = "mbarrier.try_wait.parity.shared.b64"

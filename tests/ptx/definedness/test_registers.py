@@ -6,7 +6,7 @@ import pytest
 
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.registers import UndefinedRegisters
-from wmma_emu.ptx.definedness.undefined import Undefined
+from wmma_emu.ptx.definedness.undefined import Undefined, joined
 
 SHAPE = (2, 1, 32)
 
@@ -49,3 +49,14 @@ def test_what_nobody_asks_for_is_not_kept():
     registers.write(0, None, lost, np.ones(SHAPE, bool))
     assert not registers.watched
     assert registers.among(0, np.ones(SHAPE, bool)) is None
+
+
+def test_what_active_threads_write_takes_the_place_of_what_was_undefined():
+    active = np.array([[[True, False]]])
+    old, new = (Undefined(np.full((1, 1, 2), x, np.uint8), np.full((1, 1, 2), x, np.uint64)) for x in (1, 2))
+    assert joined(None, new, old) is new
+    assert joined(None, None, old) is None and joined(active, None, None) is None
+    assert joined(active, None, old).bits.tolist() == [[[0, 1]]]
+    assert joined(active, new, None).bits.tolist() == [[[2, 0]]]
+    both = joined(active, new, old)
+    assert (both.bits.tolist(), both.origin.tolist()) == ([[[2, 1]]], [[[2, 1]]])

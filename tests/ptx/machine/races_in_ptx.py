@@ -7,6 +7,9 @@ TILE = ".shared .align 8 .b8 tile[1024];\n"
 MINE = "mov.u32 %r10, tile;\nshl.b32 %r11, %r0, 2;\nadd.u32 %r11, %r10, %r11;\n"
 """%r11 is the thread's own word of shared memory."""
 
+USED = "setp.eq.u32 %p7, %r5, 0xdead;\n@%p7 trap;\n"
+"""%r5 decides something: a race of a value that nobody uses is another finding."""
+
 WHO = "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmad.lo.u32 %r4, %r2, %r3, %r0;\nmul.wide.u32 %rd10, %r4, 4;\n"
 """%r4 counts the threads of the grid, %rd10 is that times 4."""
 
@@ -153,7 +156,7 @@ PAIRS = [
     Pair("a plain add among blocks", FIRST + "@%p1 ret;\n{}\nret;",
          "ld.global.u32 %r5, [%rd1];\nadd.u32 %r5, %r5, 1;\nst.global.u32 [%rd1], %r5;",
          "red.global.add.u32 [%rd1], 1;", grid=4, block=32),
-    Pair("a plain load among atomics", FIRST + "@%p1 ret;\nred.global.add.u32 [%rd1], 1;\n{}\nret;",
+    Pair("a plain load among atomics", FIRST + "@%p1 ret;\nred.global.add.u32 [%rd1], 1;\n{}\n" + USED + "ret;",
          "ld.global.u32 %r5, [%rd1];", "ld.relaxed.gpu.global.u32 %r5, [%rd1];", grid=4, block=32),
     Pair("atomics of too narrow a scope", FIRST + "@%p1 ret;\nred.relaxed.{}.global.add.u32 [%rd1], 1;\nret;",
          "cta", "gpu", grid=4, block=32),
@@ -196,8 +199,8 @@ PAIRS = [
     st.shared.u32 [%r23], %r0;
     bar.sync 0;
     xor.b32 %r24, %r23, 128;
-    ld.shared.u32 %r25, [%r24];
-    add.u32 %r20, %r20, 1;
+    ld.shared.u32 %r5, [%r24];
+    """ + USED + """add.u32 %r20, %r20, 1;
     setp.lt.u32 %p1, %r20, 4;
     @%p1 bra LOOP;
     ret;""", "0", "1"),

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.ptx.machine.races_in_ptx import FIRST, MINE, PAIRS, TILE, WHO, Pair
+from tests.ptx.machine.races_in_ptx import FIRST, MINE, PAIRS, TILE, USED, WHO, Pair
 from tests.ptx.texts_of_kernels import launch, numbers
 from wmma_emu.ptx.machine import run
 
@@ -42,7 +42,7 @@ def test_races_can_be_switched_off(pair):
 def test_a_finding_names_both_sides():
     body = WHO + "add.s64 %rd5, %rd1, %rd0;\nst.global.v2.u32 [%rd5], {%r4, %r4};\nret;"
     body = body.replace("%rd0;", "%rd6;").replace("add.s64", "shl.b64 %rd6, %rd0, 1;\nadd.s64")
-    body = body.replace("ret;", "ld.global.u32 %r9, [%rd5+4];\nret;")
+    body = body.replace("ret;", "ld.global.u32 %r5, [%rd5+4];\n" + USED + "ret;")
     found = launch(body, np.zeros(64, np.uint32), grid=2).findings
     assert [(x.kind, x.text.split()[0]) for x in found] == [("race", "st.global.v2.u32"), ("race", "ld.global.u32")]
     first, second = (x.message for x in found)
@@ -50,7 +50,7 @@ def test_a_finding_names_both_sides():
     assert first.endswith("block (1, 0, 0) writes another value there in the same instruction")
     assert second.startswith("block (0, 0, 0) reads 4 bytes at 0x7f0000010004 (argument 0 (p1) of k + 4); thread ")
     assert "thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x7f0000010000 (line " in second
-    assert second.endswith("st.global.v2.u32), and nothing orders the two")
+    assert "st.global.v2.u32), and nothing orders the two; what it loads is used at line " in second
 
 
 def test_an_array_that_is_only_read_is_not_watched():
@@ -94,13 +94,13 @@ def test_what_one_warp_polls_is_no_race_in_shared_memory():
     OTHER: ld.volatile.shared.u32 %r5, [%r10];
     setp.eq.u32 %p4, %r5, 0;
     @%p4 bra OTHER;
-    ret;"""
+    """ + USED + "ret;"
     assert not launch(body, np.zeros(1, np.uint32), block=64, before=TILE).findings
     # Another word that is volatile too, which nobody waits for.
     write = "@!%p1 st.volatile.shared.u32 [%r10{}], 1;"
     beside = body.replace(write.format(""), write.format("+8") + write.format(""))
     beside = beside.replace("%p4 bra OTHER", "%p4 bra AGAIN")
-    beside = beside.replace("OTHER:", "OTHER: ld.volatile.shared.u32 %r6, [%r10+8];\nAGAIN:")
+    beside = beside.replace("OTHER:", "OTHER: ld.volatile.shared.u32 %r5, [%r10+8];\n" + USED + "AGAIN:")
     found = launch(beside, np.zeros(1, np.uint32), block=64, before=TILE).findings
     assert [x.kind for x in found] == ["race"]
     once = body.replace("@%p4 bra OTHER;", "")

@@ -2,16 +2,22 @@
 """What the author of each planted bug has done wrong: mistakes, and the kernels that show them."""
 
 MISTAKES = {
-    "missing __syncthreads": "reversed tree copies_of_others scan_in_place two_sums_of_a_block exchange_of_warps",
-    "missing __syncthreads at the end of a loop": "overwritten stage_filled_too_early",
+    "missing __syncthreads": (
+        "reversed tree copies_of_others scan_in_place two_sums_of_a_block exchange_of_warps "
+        "three_stages_of_copies semaphore vote_of_the_block addition_by_cas_in_a_block"
+    ),
+    "missing __syncthreads at the end of a loop": "overwritten stage_filled_too_early queue_of_work",
     "misplaced __syncthreads": "barrier_before_the_write barrier_before_the_wait",
     "conditional __syncthreads": (
         "barrier_of_some_rounds barrier_of_some_lanes barriers_of_both_branches one_warp_alone odd_threads"
     ),
-    "__syncwarp for __syncthreads": "reversed_by_warps",
-    "missing __syncwarp": "reversed_in_a_warp overwritten_in_a_warp word_of_a_leader exchange_of_lanes",
+    "__syncwarp for __syncthreads": "reversed_by_warps sums_of_warps",
+    "missing __syncwarp": (
+        "reversed_in_a_warp overwritten_in_a_warp word_of_a_leader exchange_of_lanes "
+        "groups_of_keys shifted_in_place"
+    ),
     "misplaced or conditional __syncwarp": "wait_before_the_write wait_of_some_lanes wait_for_those_at_a_barrier",
-    "wait of too few lanes": "halves_of_a_warp vote_of_a_half",
+    "wait of too few lanes": "halves_of_a_warp vote_of_a_half tiles_of_lanes",
     "membermask without the lane itself": (
         "wait_of_the_unnamed one_lane_too_many shuffle_of_the_unnamed vote_of_the_unnamed sum_of_the_unnamed "
         "match_of_the_unnamed mask_of_another_branch"
@@ -26,28 +32,43 @@ MISTAKES = {
     ),
     "different values at one place": (
         "two_writers slot_of_all_lanes result_of_all_lanes scatter word_of_all_blocks overlapping_ends "
-        "words_over_rows pairs_one_word_apart"
+        "words_over_rows pairs_one_word_apart "
+        "places_of_a_warp"
     ),
     "sum or histogram without atomics": "counter histogram_without_atomics maximum_by_comparison counter_of_the_module",
-    "plain access beside atomics": "reset reset_beside_atomics look_beside_atomics",
+    "plain access beside atomics": (
+        "reset reset_beside_atomics look_beside_atomics "
+        "addition_by_cas look_before_the_maximum"
+    ),
     "bytes written through words": "bytes_through_words halves_of_a_word",
     "in-place update": "stencil_in_place transpose_in_place",
     "volatile as synchronisation": "volatile_reduction volatile_exchange volatile_flag",
-    "flag without a fence": "flag_without_a_fence flag_without_the_second_fence fence_too_late place_of_a_queue",
+    "flag without a fence": (
+        "flag_without_a_fence flag_without_the_second_fence fence_too_late place_of_a_queue "
+        "sleeping_poll sleeping_look turns_by_additions"
+    ),
     "fence of too narrow a scope": (
         "fence_of_the_block second_fence_of_the_block last_block_with_a_narrow_fence release_of_the_block "
         "acquire_of_the_block"
     ),
-    "relaxed access or plain flag": "relaxed_for_acquire plain_flag",
-    "flag of something else": "flag_of_another_word",
+    "relaxed access or plain flag": (
+        "relaxed_for_acquire plain_flag "
+        "look_back look_back_in_one_word arrivals_that_release chain_of_atomics flag_by_ldcg place_that_is_used_again"
+    ),
+    "flag of something else": "flag_of_another_word wavefront",
     "atomic of too narrow a scope": "atomics_of_the_block atomics_of_two_scopes",
-    "lock without acquire or release": "lock_without_fences unlock_without_a_fence lock_without_the_first_fence",
-    "lock misused": "unlocked_too_early lock_of_each_block",
+    "lock without acquire or release": (
+        "lock_without_fences unlock_without_a_fence lock_without_the_first_fence "
+        "lock_of_tickets lock_of_a_block list_of_nodes"
+    ),
+    "lock misused": "unlocked_too_early lock_of_each_block entered_by_one",
     "ticket of the last block": (
-        "last_block_without_a_fence last_block_without_a_barrier ticket_without_a_fence first_block_for_the_last"
+        "last_block_without_a_fence last_block_without_a_barrier ticket_without_a_fence first_block_for_the_last "
+        "counter_put_back counter_put_back_by_the_first counter_put_back_too_early"
     ),
     "missing barrier of the grid": (
-        "exchange_of_blocks no_barrier_of_the_grid grid_barrier_of_each_block grid_barrier_of_the_first_round"
+        "exchange_of_blocks no_barrier_of_the_grid grid_barrier_of_each_block grid_barrier_of_the_first_round "
+        "grid_barrier_of_signs"
     ),
     "barrier of the grid without that of the block": (
         "grid_barrier_without_the_first_half grid_barrier_without_the_second_half"
@@ -56,10 +77,15 @@ MISTAKES = {
     "cp.async without a wait": "no_wait write_beside_a_copy copy_that_does_not_arrive",
     "cp.async wait of the wrong count": "waits_for_too_few not_committed end_of_a_pipeline wait_of_a_stage_too_few",
     "mbarrier of the wrong phase": "wrong_parity parity_that_does_not_change",
-    "mbarrier at the wrong time": "arrival_before_the_barrier mbarrier_before_the_write",
+    "mbarrier at the wrong time": (
+        "arrival_before_the_barrier mbarrier_before_the_write "
+        "stages_of_mbarriers work_between_arrive_and_wait"
+    ),
     "named barrier of the wrong number": "named_barrier barrier_of_another_producer barrier_16",
     "named barrier of the wrong count": "barrier_of_33 too_many_expected",
-    "bar.arrive misused": "arrival_before_the_write arrival_of_the_consumer",
+    "bar.arrive misused": (
+        "arrival_before_the_write arrival_of_the_consumer barrier_of_a_cluster stages_of_named_barriers"
+    ),
     "deadlock": (
         "left_early rounds_of_a_warp different_barriers crossed_barriers half_of_the_block_left stage_that_nobody_frees"
     ),

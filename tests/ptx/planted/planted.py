@@ -14,7 +14,7 @@ import numpy as np
 
 FOLDER = Path(__file__).parent
 
-TARGETS = {"warpgroups": "sm_90a"}
+TARGETS = {"warpgroups": "sm_90a", "idioms": "sm_90"}
 """Chips of the files; sm_80 where none is said."""
 
 

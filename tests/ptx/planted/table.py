@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from tests.ptx.planted import rows_of_places, rows_of_races, rows_of_values
+from tests.ptx.planted import rows_of_idioms, rows_of_places, rows_of_races, rows_of_values
 from tests.ptx.planted.planted import FOLDER, TARGETS, Planted, floats, halves, ints, read_only, zeros
 
 __all__ = ["FILES", "FOLDER", "FURTHER", "PLANTED", "TARGETS", "Planted"]
@@ -119,7 +119,7 @@ _WARPS = [
     Planted("trap", "trap", "traps", "trap", 32, lambda: (ints(32), zeros(32))),
 ]  # fmt: skip
 
-FURTHER = (*rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS)
+FURTHER = (*rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS, *rows_of_idioms.ROWS)
 """Those that no GPU has run."""
 
 PLANTED = {x.kernel: x for x in (*_BOUNDS, *_ALIGNMENT, *_VALUES, *_RACES, *_WAITS, *_BARRIERS, *_WARPS, *FURTHER)}

@@ -59,10 +59,10 @@ class Chunk:
         self._pieces: list[NDArray[np.int64]] = []
         self._stamps: NDArray[Any] | None = None
 
-    def tick(self, warps: _Mask | None = None) -> None:
-        """Let the time of some warps go on, bool (G, W), or of all."""
+    def tick(self, warps: _Mask | None = None, *, learns: bool = True) -> None:
+        """Let the time of some warps go on, bool (G, W), or of all; ``learns`` says whether they come to know more."""
         self.now += 1 if warps is None else warps
-        self._learnt += 1
+        self._learnt += learns
         self._stamps = None
 
     def known_times(self, warps: NDArray[np.int64]) -> NDArray[np.uint32]:

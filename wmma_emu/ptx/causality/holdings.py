@@ -16,7 +16,6 @@ __all__ = ["Clocks", "Holdings"]
 _Mask = NDArray[np.bool_]
 _Ids = NDArray[np.int64]
 
-
 class Clocks(Protocol):
     """What the facts of a thread are made of."""
 

@@ -75,7 +75,7 @@ class MemoryOrder(BlockOrder):
             if self._fences is None:
                 self._fences = Fences(self.knowledge, (*self.now.shape, LANES))
             self._fences.execute(at, self.holdings.facts(at, wide=ordering.wide), wide=ordering.wide)
-            self.tick(np.asarray(who.any(axis=-1)))
+            self.tick(np.asarray(who.any(axis=-1)), learns=False)
             self._forget_if_much()
 
     def forget(self) -> None:
@@ -90,7 +90,7 @@ class MemoryOrder(BlockOrder):
     def before_write(self, who: NDArray[np.bool_]) -> None:
         """Let the time of threads go on before a strong write, so that it is alone at its own."""
         if self._fences is not None:
-            self.tick(np.asarray(who.any(axis=-1)))
+            self.tick(np.asarray(who.any(axis=-1)), learns=False)
 
     def meet_all(self) -> None:
         """All threads of all blocks wait for each other: ``bar.sync 0``."""
@@ -160,7 +160,7 @@ class MemoryOrder(BlockOrder):
             return
         for done in self._operations(at, positions, size, ordering):
             self.words[space].write(done)
-        self.tick(_of_warps(at, self.now.shape))
+        self.tick(_of_warps(at, self.now.shape), learns=False)
         self._forget_if_much()
 
     def updated(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
@@ -171,7 +171,7 @@ class MemoryOrder(BlockOrder):
             found = self.words[space].update(done, reads=ordering.reads)
             if ordering.reads:
                 self._found(at, found, ordering)
-        self.tick(_of_warps(at, self.now.shape))
+        self.tick(_of_warps(at, self.now.shape), learns=False)
         self._forget_if_much()
 
     def told_at_fences(self, who: NDArray[np.bool_]) -> NDArray[np.int64] | None:

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmma_emu.errors import (
@@ -240,7 +239,7 @@ class Launch:
             findings = merged(findings, more)
             if not self._has_errors(findings, chosen):
                 require_same_results(kernel.called, first, other, seed)
-        if self._may_take_turns(first, chosen) and not self._has_errors(findings, chosen):
+        if first.counts.may_hide_races and not self._has_errors(findings, chosen):
             more = self._races_backwards(values, copy.deepcopy(unchanged), chosen, first.counts.steps)
             findings = merged(findings, more)
         report = self._report(first.counts._replace(completed=completed), findings, given.assumed, chosen)
@@ -249,14 +248,6 @@ class Launch:
         with uninterrupted():
             first.heap.copy_back()
         return report
-
-    def _may_take_turns(self, run: Run, chosen: LaunchOptions) -> bool:
-        """Whether who takes a lock first may decide which races are seen: threads that take it later know the others.
-
-        Such a launch is run once more with the last thread first, if all its blocks run side by side.
-        """
-        is_whole = run.counts.completed and run.counts.blocks_at_once >= prod(self.grid)
-        return bool(self.kernel.compiled.polls.takings) and "races" in chosen.checks and is_whole
 
     def _races_backwards(
         self, values: Sequence[Argument], variables: Any, chosen: LaunchOptions, steps: int

@@ -32,7 +32,8 @@ class Counts(NamedTuple):
 
     ``instructions`` counts what threads executed, ``steps`` what was stepped, ``blocks_at_once`` the size of a chunk.
     ``completed`` is False where a deadlock or a trap ended the launch. ``output`` is what it printed, ``printed`` the
-    same call by call, ``left_out`` the calls whose text was not kept.
+    same call by call, ``left_out`` the calls whose text was not kept. ``may_hide_races`` says that another order of
+    taking locks may show races that this one did not (`Locks.may_hide`).
     """
 
     instructions: int
@@ -43,6 +44,7 @@ class Counts(NamedTuple):
     output: str = ""
     printed: tuple[str, ...] = ()
     left_out: int = 0
+    may_hide_races: bool = False
 
 
 class Exceeded(Exception):

@@ -19,6 +19,7 @@ from wmma_emu.ptx.machine.printing import Printed
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.launch import LaunchRaces, UnwatchedWriteError, ranges_written
+from wmma_emu.ptx.memory.races.locks import Locks
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.orders import Order, order_of
@@ -113,9 +114,12 @@ def _run_once(
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     races: LaunchRaces | None = None
+    locks: Locks | None = None
     if "races" in checks:
         watched = ranges_written(heap, parameters, compiled.written) | more
-        races = LaunchRaces(heap, causality, watched, compiled.polls, raced, suspects)
+        if compiled.polls.takings and size >= prod(grid):
+            locks = Locks((prod(grid), warps, LANES))
+        races = LaunchRaces(heap, causality, watched, compiled.polls, locks, raced, suspects)
     for blocks in _chunks(prod(grid), size, order):
         threads = Threads(grid, block, blocks)
         causality.begin(blocks)
@@ -135,7 +139,8 @@ def _run_once(
             completed = False
             break
     return Counts(
-        instructions, steps, deadline.seconds, size, completed, printed.text, tuple(printed), printed.left_out
+        instructions, steps, deadline.seconds, size, completed, printed.text, tuple(printed), printed.left_out,
+        completed and locks is not None and locks.may_hide(),
     )  # fmt: skip
 
 

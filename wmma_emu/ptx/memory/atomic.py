@@ -92,12 +92,20 @@ def _within(
     with np.errstate(all="ignore"):
         before, after, last = serve(index, view.take(index), operands, operation)
     memory.note_store(reached, positions, 1, size, active, None)
+    if memory.races is not None and instruction.mnemonic == "atom":
+        memory.races.observe(reached, turn)
     view[index[last]] = after
     if memory.causality.is_released_to:
         at, places = memory.threads_of(reached)
         g, w, lane = at if turn is None else tuple(x[turn] for x in at)
         how = memory.ordering_of(instruction)
-        memory.causality.updated(space, (g, w, lane), places if turn is None else places[turn], size, how)
+        places = places if turn is None else places[turn]
+        memory.causality.updated(space, (g, w, lane), places, size, how)
+        if memory.locks is not None:
+            if "cas" not in instruction.modifiers:
+                memory.locks.given_back((g, w, lane), space, places, how)
+            elif (won := (before == operands[0]) & (operands[1] != operands[0])).any():
+                memory.locks.taken((g[won], w[won], lane[won]), space, places[won], how)
     if turn is not None:
         unturned = np.empty_like(before)
         unturned[turn] = before

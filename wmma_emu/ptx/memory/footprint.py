@@ -6,6 +6,8 @@ from wmma_emu.ptx.memory.places import round_up
 
 __all__ = ["DEFAULT_LIMIT", "chunk_bytes", "require_within"]
 
+_STAMPS = 10
+
 DEFAULT_LIMIT = 4 << 30
 """Bytes that a launch may use: copies of the arrays, a chunk's shared and local memory, and what is kept on them."""
 
@@ -38,9 +40,9 @@ def chunk_bytes(shared: int, local: int, blocks: int, warps: int) -> int:
     Examples
     --------
     >>> chunk_bytes(1024, 0, 1, 1), chunk_bytes(1024, 16, 2, 4)
-    (5120, 92160)
+    (15360, 63488)
     """
     # Bytes; which of their bits are written, and where undefined ones come from, two bytes for a byte; of shared memory
-    # what is on its way; and stamps of writes, of reads, and of each warp's reads, at worst four bytes for a byte.
-    stamps = 4 * (2 + warps) if warps > 1 else 0
-    return blocks * (round_up(shared, 32) * (5 + stamps) + warps * 32 * round_up(local, 32) * 4)
+    # what is on its way; and stamps of writes and of reads, at worst four bytes for a byte, with marks on both.
+    # Those of global memory are counted as they are touched (`LaunchRaces`).
+    return blocks * (round_up(shared, 32) * (5 + _STAMPS) + warps * 32 * round_up(local, 32) * 4)

@@ -150,6 +150,8 @@ class Memory(Spaces):
         order = np.lexsort((rank[lane], w, g))
         how = ordering_of(reached.touch.instruction.mnemonic, reached.touch.instruction.modifiers)
         self.causality.stored(space, (g[order], w[order], lane[order]), positions[order], size, how)
+        if self.locks is not None:
+            self.locks.given_back((g, w, lane), space, positions, how)
 
     def _load_each(
         self, instruction: Instruction, parts: list[Part], addresses: Array,

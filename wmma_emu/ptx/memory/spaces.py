@@ -78,7 +78,8 @@ class Spaces:
         self.checks = checks
         self.program, self.threads, self.causality, self.heap = program, threads, causality, heap
         blocks, warps, _ = threads.shape
-        needed = heap.bytes_used + self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
+        beside = self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
+        needed = heap.bytes_used + beside
         require_within(heap.limit, needed, f"a chunk of {blocks} blocks of {warps} warps, with the launch's arrays,")
         self._dynamic = dynamic_shared_bytes
         pieces = _shared_pieces(program, dynamic_shared_bytes)
@@ -100,7 +101,8 @@ class Spaces:
         self.races: ChunkRaces | None = None
         if "races" in checks:
             races = LaunchRaces(heap, causality) if races is None else races
-            self.races = ChunkRaces(races, self.shared, causality, self.reporter, threads)
+            self.races = ChunkRaces(races, self.shared, causality, self.reporter, threads, beside)
+        self.locks = None if self.races is None else self.races.locks
         self._strengths: dict[tuple[int, str], int] = {}
         self.copies: AsyncCopies | None = None
         self.mbarriers: Mbarriers | None = None
@@ -166,7 +168,9 @@ class Spaces:
         if write and ordering != "weak" and self.causality.is_released_to:
             who = True if mask is None else any_of(mask)
             self.causality.before_write(np.broadcast_to(who, self.threads.shape))
-        touch = Touch(instruction, where.positions, addresses, total, units_of(total, alignment), mask)
+        touch = Touch(
+            instruction, where.positions, addresses, total, units_of(total, alignment), mask
+        )
         if self.races is not None and space in ("global", "shared"):
             touch = self._timed(self.races, touch, ordering, space)
         return Reached(where, touch, space, size, count, self.globals.found if space == "global" else -1)
@@ -180,7 +184,7 @@ class Spaces:
             polls = races.polls
             strength = self._strengths[key] = strength_of(
                 ordering, scope, mnemonic=touch.instruction.mnemonic, polls=id(touch.instruction) in polls.waits,
-                flags=bool(polls),
+                flags=bool(polls), guess=id(touch.instruction) in polls.guesses,
             )  # fmt: skip
         stamps, times = races.now()
         return touch._replace(stamps=stamps, times=times, strength=strength)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Accesses that poll: a loop around them goes on, or ends, by the value that they read."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from wmma_emu.ptx.program.flow import reads, registers_in, writes
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Target
+from wmma_emu.ptx.program.flow import definitions, reads, registers_in, writes
+from wmma_emu.ptx.program.program import AddressOperand, Instruction, KernelProgram, Register, Symbol, Target
 
 __all__ = ["NO_POLLS", "Polls", "polls_of"]
 
@@ -15,11 +16,13 @@ class Polls(NamedTuple):
     """Accesses whose value decides whether a loop around them goes round again, as the `id` of their instructions.
 
     ``waits`` are loads and atomic operations that wait for what another thread writes, ``takings`` those by
-    ``atom.cas``, which take a lock, or try again.
+    ``atom.cas``, which take a lock, or try again. Compilers put the first look of a loop that sleeps before the loop:
+    it polls as well. ``guesses`` are weak loads of a word that say what an ``atom.cas`` of that word expects there.
     """
 
     waits: frozenset[int]
     takings: frozenset[int]
+    guesses: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.waits or self.takings)
@@ -50,12 +53,15 @@ def polls_of(program: KernelProgram) -> Polls:
     reading = [i for i, x in enumerate(code) if x.mnemonic == "atom" or _is_strong_load(x)]
     if not reading:
         return NO_POLLS
+    guesses = frozenset(id(x) for x in _guesses(code))
     branches = [(i, x) for i, x in enumerate(code) if x.mnemonic == "bra"]
     jumps = [(i, to.index) for i, x in branches for to in x.operands if isinstance(to, Target)]
     spans = [range(target, i + 1) for i, target in jumps if target <= i]
-    found = [code[x] for x in reading if any(x in span and _decides(code, x, span, jumps) for span in spans)]
+    polls = [(x, span) for span in spans for x in reading if x in span and _decides(code, x, span, jumps)]
+    first = {x for x in reading for poll, span in polls if _is_first_look(code, x, poll, span, jumps)}
+    found = [code[x] for x in sorted(first.union(x for x, _ in polls))]
     takes = frozenset(id(x) for x in found if "cas" in x.modifiers)
-    return Polls(frozenset(id(x) for x in found) - takes, takes)
+    return Polls(frozenset(id(x) for x in found) - takes, takes, guesses)
 
 
 def _is_strong_load(instruction: Instruction) -> bool:
@@ -64,12 +70,65 @@ def _is_strong_load(instruction: Instruction) -> bool:
 
 def _decides(code: tuple[Instruction, ...], load: int, span: range, jumps: list[tuple[int, int]]) -> bool:
     """Tell whether what a load reads reaches the guard of a jump that ends the loop or begins it again."""
+    known = _reached(code, load, span)
+    ends = [i for i, target in jumps if i in span and (target not in span or target == span.start)]
+    ends += [i for i in span if code[i].mnemonic in ("ret", "exit")]
+    return any(not known.isdisjoint(registers_in(code[i].guard)) for i in ends)
+
+
+def _reached(code: tuple[Instruction, ...], load: int, span: range) -> set[int]:
+    """The registers of some instructions to which the value of a load gets."""
     known = set(writes(code[load]))
     while True:
         more = {r for i in span if known.intersection(reads(code[i])) for r in writes(code[i])} - known
         if not more:
-            break
+            return known
         known |= more
-    ends = [i for i, target in jumps if i in span and (target not in span or target == span.start)]
-    ends += [i for i in span if code[i].mnemonic in ("ret", "exit")]
-    return any(not known.isdisjoint(registers_in(code[i].guard)) for i in ends)
+
+
+def _is_first_look(
+    code: tuple[Instruction, ...], look: int, poll: int, span: range, jumps: list[tuple[int, int]]
+) -> bool:  # fmt: skip
+    """Tell whether an access before a loop is the first round of a poll in it: it decides whether to begin at all."""
+    if look >= span.start or code[look].opcode != code[poll].opcode or _word(code[look], {}) != _word(code[poll], {}):
+        return False
+    between = range(look + 1, span.start)
+    known = _reached(code, look, between)
+    starts = [i for i, target in jumps if i in between and target >= span.start]
+    return any(not known.isdisjoint(registers_in(code[i].guard)) for i in starts)
+
+
+def _word(instruction: Instruction, variables: Mapping[int, Symbol]) -> tuple[object, int] | None:
+    """Where an access goes to, as it is written: a variable, or a register, and how far from there."""
+    found = next((x for x in instruction.operands if isinstance(x, AddressOperand)), None)
+    if found is None:
+        return None
+    base = found.base
+    return variables.get(base.index, base) if isinstance(base, Register) else base, found.offset
+
+
+def _variables(code: tuple[Instruction, ...]) -> dict[int, Symbol]:
+    """Registers that hold the address of a variable, and nothing else."""
+    writers = definitions(code)
+    moved = ((x.operands[1], writes(x)) for x in code if x.mnemonic == "mov" and x.guard is None)
+    return {to[0]: x for x, to in moved if isinstance(x, Symbol) and len(to) == 1 and len(writers[to[0]]) == 1}
+
+
+def _guesses(code: tuple[Instruction, ...]) -> list[Instruction]:
+    """Find weak loads whose value an ``atom.cas`` of the same word compares: a wrong one is found out there."""
+    takings = [x for x in code if x.mnemonic == "atom" and "cas" in x.modifiers]
+    if not takings:
+        return []
+    variables = _variables(code)
+    expected = [(_word(x, variables), x.operands[2]) for x in takings]
+    moves = [i for i, x in enumerate(code) if x.mnemonic == "mov"]
+    found = []
+    for x in code:
+        words = {r for word, value in expected if word == _word(x, variables) for r in registers_in(value)}
+        if x.mnemonic == "ld" and words and not _is_strong_load(x):
+            known = set(writes(x))
+            while more := {r for m in moves if known.intersection(reads(code[m])) for r in writes(code[m])} - known:
+                known |= more
+            if known & words:
+                found.append(x)
+    return found

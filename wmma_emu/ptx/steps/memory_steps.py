@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from wmma_emu.ptx.causality import fence_of
+from wmma_emu.ptx.causality import fence_of, threads_in
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.memory.places import BASES
@@ -206,7 +206,10 @@ def _fence(instruction: Instruction, binding: Binding) -> Step:
 
     def step(state: State, active: Active) -> None:
         if state.causality.is_released_to:
-            state.causality.fence(state.live if active is None else np.broadcast_to(active, state.shape), ordering)
+            who = state.live if active is None else np.broadcast_to(active, state.shape)
+            state.causality.fence(who, ordering)
+            if state.memory.locks is not None:
+                state.memory.locks.fence(threads_in(who), ordering)
 
     return step
 

@@ -209,7 +209,9 @@ def _apart(tile: Tile, words: Array) -> Array:
     return np.moveaxis(parts, -1, 0)[None]
 
 
-def _undefined(state: "State", tile: Tile, elements: tuple[Operand | None, ...], active: Active) -> Undefined | None:
+def _undefined(
+    state: "State", tile: Tile, elements: tuple[Operand | None, ...], active: Active
+) -> Undefined | None:
     """Which bits of the words that are stored come from what nobody wrote."""
     dtype = np.dtype(f"u{tile.layout.register_bits // 8}")
     found = state.undefined_of(elements, dtype, active)

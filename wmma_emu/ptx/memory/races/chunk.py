@@ -27,6 +27,10 @@ __all__ = ["ChunkRaces", "Moment"]
 _COMMON = ("global", "shared")
 
 
+_OFTEN = 16
+"""Accesses to global memory after which it is counted anew what is kept of them."""
+
+
 class Moment(NamedTuple):
     """When an access is made: its stamps, and the times of the warps."""
 
@@ -35,22 +39,26 @@ class Moment(NamedTuple):
 
 
 class ChunkRaces:
-    """Notes the accesses of a chunk and compares them."""
+    """Notes the accesses of a chunk and compares them; ``beside`` is what the chunk takes of the host's memory."""
 
     def __init__(
-        self, launch: LaunchRaces, shared: Window, order: Order, reporter: Reporter, threads: Threads
+        self, launch: LaunchRaces, shared: Window, order: Order, reporter: Reporter, threads: Threads,
+        beside: int = 0,
     ) -> None:  # fmt: skip
+        self._beside, self._count = beside, 0
         self._launch, self._order, self._reporter, self._threads = launch, order, reporter, threads
         self._shared_window, self._sides = shared, Sides()
         self._shared: Region | None = None
         self._now: Moment | None = None
-        self.polls = launch.polls
+        self.polls, self.locks = launch.polls, launch.locks
         if shared.size:
             report = RaceReports(
                 order, reporter, threads, self._sides, lambda x: reporter.place("shared", x),
                 lambda x: x % shared.stride, raced=launch.raced, numbers=self._numbers_in_shared,
             )  # fmt: skip
-            self._shared = Region(0, len(shared.flat), order, report, is_of_block=True, origin=self._positions)
+            self._shared = Region(
+                0, len(shared.flat), order, report, is_of_block=True, origin=self._positions
+            )
 
     def _positions(self, addresses: Array) -> NDArray[np.int64]:
         positions: NDArray[np.int64] = addresses.view(np.int64)
@@ -87,6 +95,9 @@ class ChunkRaces:
             return [] if self._shared is None else [(self._shared, self._sides, touch)]
         if reached.space != "global":
             return []
+        if self._count % _OFTEN == 0:
+            self._launch.require_memory(self._beside)
+        self._count += 1
         found = self._launch.of(reached.found, touch, write, self._reporter, self._threads)
         return [(region, self._launch.sides_of(region), part) for region, part in found]
 
@@ -129,7 +140,21 @@ class ChunkRaces:
         else:
             suspects.load(reached.touch, numbers, self._order, shared=is_shared)
 
+    def observe(self, reached: "Reached", turn: NDArray[np.intp] | None) -> None:
+        """Note atomic operations that return what they find, in the order of the threads, or in another ``turn``."""
+        touch = reached.touch
+        stamps = self.now().stamps if touch.stamps is None else touch.stamps
+        mask = np.broadcast_to(True if touch.mask is None else touch.mask, stamps.shape)
+        positions, stamps = np.broadcast_to(touch.positions, mask.shape)[mask], stamps[mask]
+        if turn is not None:
+            positions, stamps = positions[turn], stamps[turn]
+        for region, _, part in self._parts(reached, True):
+            inside = slice(None) if part is touch else region.has(positions)
+            region.observe(positions[inside], touch.size, stamps[inside])
+
     def _remember(self, sides: Sides, touch: Touch, write: bool, reached: "Reached") -> None:
+        if self.locks is not None:
+            self.locks.accessed(touch, reached.space, write)
         if reached.space == "shared":
             few = self._shared_window.origin
             sides.remember(touch, write, self._threads.blocks, few)

@@ -110,3 +110,5 @@ def in_granules(values: Array, size: int, shape: tuple[int, ...]) -> Array:
     """Give the bytes of a store, (elements, ...), as numbers of the granules: (granules, *shape)."""
     full = np.ascontiguousarray(np.moveaxis(wide(values, (len(values), *shape)), 0, -1))
     return np.moveaxis(full.view(f"u{size}"), -1, 0)
+
+

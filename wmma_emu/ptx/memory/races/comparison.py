@@ -20,7 +20,8 @@ class Verdict(NamedTuple):
     """What a comparison says of each granule and thread, (granules, ..., G, W, 32).
 
     ``bad`` is in a race, ``outside`` with a thread of another warp, ``strong`` with a strong access; ``kept`` has to be
-    kept beside what comes: it is not ordered before it, or in conflict with more. ``old`` are the numbers.
+    kept beside what comes: it is not ordered before it, or in conflict with more. ``old`` are the numbers. Where
+    ``observed``, the thread knows of the last atomic operation there, and so of all others before that.
     """
 
     old: Array
@@ -28,6 +29,7 @@ class Verdict(NamedTuple):
     outside: _Mask
     strong: _Mask
     kept: _Mask
+    observed: _Mask | None = None
 
 
 class Comparison:
@@ -45,7 +47,9 @@ class Comparison:
     def __init__(self, order: Order, coding: Coding, crowds: Crowds, *, is_of_block: bool) -> None:
         self.order, self.coding, self.crowds, self.is_of_block = order, coding, crowds, is_of_block
 
-    def __call__(self, old: Array, mine: Array, strength: int) -> Verdict | None:
+    def __call__(
+        self, old: Array, mine: Array, strength: int, observed: _Mask | None = None
+    ) -> Verdict | None:  # fmt: skip
         """Compare ``old`` numbers (granules, ..., threads or narrower) with those of what comes, ``mine``.
 
         None where nothing is noted that matters: what the same thread did at the same time, or what precedes all that
@@ -66,10 +70,13 @@ class Comparison:
         single = np.where(chains, coding.dtype.type(0), old) if some else old
         unordered = self.order.unordered(coding.stamps(single))
         strengths = coding.strengths(single)
+        if observed is not None:
+            unordered = unordered & ~(observed & (strengths >= BLOCK))
         bad = unordered if strength == WEAK else unordered & self._conflict(single, strengths, mine, strength)
         kept = unordered | ((strengths < strength) & (single != 0)) if strength else unordered
         strong = bad & (strengths >= BLOCK)
-        verdict = Verdict(old, bad, bad & self._are_of_other_warps(single, mine) if bad.any() else bad, strong, kept)
+        outside = bad & self._are_of_other_warps(single, mine) if bad.any() else bad
+        verdict = Verdict(old, bad, outside, strong, kept, observed)
         return self._with_chains(verdict, np.flatnonzero(chains & other), mine, strength) if some else verdict
 
     def _is_over(self, top: int) -> bool:
@@ -80,7 +87,7 @@ class Comparison:
 
     def _with_chains(self, verdict: Verdict, index: NDArray[np.int64], mine: Array, strength: int) -> Verdict:
         """Compare with every member of the chains at some places."""
-        bad, outside, strong, kept = (np.array(x) for x in verdict[1:])
+        bad, outside, strong, kept = (np.array(x) for x in verdict[1:5])
         heads = self.coding.heads(verdict.old.reshape(-1)[index])
         if strength >= BLOCK and (self.is_of_block or strength == SYSTEM):
             at_ease = self.crowds.weakest(heads) >= (BLOCK if self.is_of_block else SYSTEM)
@@ -93,9 +100,14 @@ class Comparison:
             index, heads = index[~over], heads[~over]
         mine = np.broadcast_to(mine, verdict.old.shape).reshape(-1)[index]
         threads = index % self._threads
+        observed = verdict.observed
+        if observed is not None:
+            observed = np.broadcast_to(observed, verdict.old.shape).reshape(-1)[index]
         for which, members in self.crowds.pairs(heads, self.shortened):
             unordered = self.order.unordered_for(self.coding.stamps(members), threads[which])
             strengths = self.coding.strengths(members)
+            if observed is not None:
+                unordered = unordered & ~(observed[which] & (strengths >= BLOCK))
             races = unordered & self._conflict(members, strengths, mine[which], strength)
             bad.reshape(-1)[index[which[races]]] = True
             outside.reshape(-1)[index[which[races & self._are_of_other_warps(members, mine[which])]]] = True
@@ -109,7 +121,7 @@ class Comparison:
         others = order.threads_of(coding.stamps(old)) != order.threads_of(coding.stamps(mine))
         return np.asarray((old != 0) & (old != mine) & (others | coding.are_chains(old)))
 
-    def racing(self, number: int, mine: int, strength: int, thread: int) -> list[int]:
+    def racing(self, number: int, mine: int, strength: int, thread: int, *, observed: bool = False) -> list[int]:
         """List the stamps among those of one granule with which an access of one thread is in a race."""
         coding = self.coding
         one = np.array([number], coding.dtype)
@@ -117,6 +129,8 @@ class Comparison:
         unordered = self.order.unordered_for(coding.stamps(members), np.full(len(members), thread))
         mine_too = np.full(len(members), mine, coding.dtype)
         bad = unordered & self._conflict(members, coding.strengths(members), mine_too, strength)
+        if observed:
+            bad &= coding.strengths(members) < BLOCK
         return [int(x) for x in coding.stamps(members)[bad]]
 
     def _are_of_other_warps(self, old: Array, mine: Array) -> _Mask:
@@ -147,8 +161,7 @@ class Comparison:
         narrow = (strengths == BLOCK) | (strength == BLOCK)
         size = self.order.now.shape[1] * 32
         coding = self.coding
-        elsewhere = (
-            self.order.threads_of(coding.stamps(old)) // size
-            != self.order.threads_of(coding.stamps(np.broadcast_to(mine, old.shape))) // size
-        )
+        elsewhere = self.order.threads_of(coding.stamps(old)) // size != self.order.threads_of(
+            coding.stamps(np.broadcast_to(mine, old.shape))
+        ) // size
         return np.asarray(weak | (narrow & elsewhere))

@@ -41,6 +41,12 @@ class Crowds:
         self._weakest = np.zeros(_FIRST, np.uint8)
         self._whole: dict[int, Array] = {}
 
+    @property
+    def bytes(self) -> int:
+        """Of the host's memory."""
+        columns = self._values, self._before, self._length, self._latest, self._weakest
+        return sum(x.itemsize for x in columns) * self.count + sum(x.nbytes for x in self._whole.values())
+
     def append(
         self, heads: NDArray[np.int64], group: NDArray[np.int64], values: Array, strengths: Array, stamps: Array
     ) -> NDArray[np.int64]:

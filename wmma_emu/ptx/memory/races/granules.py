@@ -15,12 +15,18 @@ from wmma_emu.ptx.threads import Array
 __all__ = ["Granules", "chosen_of"]
 
 _LARGEST = 4
+_OTHER_PARTS = {
+    size: np.array([15 & ~((1 << size) - 1 << at) for at in range(4)], np.uint8) for size in (1, 2)
+}  # fmt: skip
+"""The bytes of a word that are not those of an access, as bits, by the size of it and where it begins."""
 
 
 class Granules:
     """Numbers, 0 at first, for the granules of ``size`` bytes that begin at the position ``base``.
 
-    Pages of zeros are the system's until they are touched: what nobody accesses costs nothing.
+    Pages of zeros are the system's until they are touched: what nobody accesses costs nothing. As long as the bytes of
+    each word have one number or none, ``by_parts``, there is one number a word, and bits that say of which of its bytes
+    it is not: a quarter of the memory that numbers of bytes take.
 
     Examples
     --------
@@ -34,7 +40,10 @@ class Granules:
         self.base, self.size = base & -32, _LARGEST
         count = -(-(base + size - self.base) // 32) * 32 // _LARGEST
         self.flat: Array = zeroed(count, dtype)
-        self._is_used = False
+        self.is_used = False
+        self._begin, self._end = self.base + size, self.base
+        self._others: NDArray[np.uint8] | None = None
+        self._last_words: tuple[NDArray[np.int64], NDArray[np.int64], Array] | None = None
         self._marks: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     def refine(self, wanted: int) -> None:
@@ -42,8 +51,46 @@ class Granules:
         if wanted < self.size:
             more = self.size // wanted
             # A copy of nothing would take the pages that nobody has touched.
-            new = np.repeat(self.flat, more) if self._is_used else zeroed(len(self.flat) * more, self.flat.dtype)
-            self.flat, self.size = new, wanted
+            new = np.repeat(self.flat, more) if self.is_used else zeroed(len(self.flat) * more, self.flat.dtype)
+            if self._others is not None:
+                for k in range(more):
+                    new[k::more][self._others >> k * wanted & 1 == 1] = 0
+            self.flat, self.size, self._others = new, wanted, None
+
+    def words(self, touch: Touch, positions: NDArray[np.int64]) -> Array:
+        """Read the numbers of the words of an access by parts."""
+        at = (positions - self.base if self.base else positions)[None] >> 2
+        if touch.size > 4:
+            at = at + np.arange(touch.size // 4).reshape(-1, *(1,) * positions.ndim)
+        self._last_words = positions, at, self.flat.take(at)
+        return self._last_words[2]
+
+    def put_parts(self, touch: Touch, positions: NDArray[np.int64], values: Array) -> bool:
+        """Write the numbers of an access by parts, where nothing else that is noted there matters any more.
+
+        False, with nothing written, where threads come to one word at once.
+        """
+        if self._others is None:
+            self._others = zeroed(len(self.flat))
+        if self._last_words is None or self._last_words[0] is not positions:
+            self.words(touch, positions)
+        (_, at, old), self._last_words = self._last_words, None  # type: ignore[misc]
+        rest = np.zeros((), np.uint8)
+        if touch.size < 4:
+            rest = _OTHER_PARTS[touch.size].take(positions & 3)
+        same = old == values
+        others = self._others.take(at)
+        if not same.all():
+            others = np.where(same, others, np.uint8(15))
+            self.flat[at] = np.broadcast_to(values, at.shape)
+            if (self.flat.take(at) != values).any():
+                self._others[at] = others
+                if not self.is_used:
+                    self.flat[at] = 0
+                return False
+        self._others[at] = others & rest
+        self.is_used = True
+        return True
 
     def widen(self, flat: Array) -> None:
         """Put the same numbers in a wider type."""
@@ -64,9 +111,21 @@ class Granules:
         view = view_of(self.flat.view(np.uint8), unit)
         return gather(view, unit, self._scaled(positions, scale), self.flat.dtype.itemsize, count)
 
+    @property
+    def bytes(self) -> int:
+        """Of the host's memory, at most: from the first position that was written to, to the last."""
+        return max(0, self._end - self._begin) * self.flat.dtype.itemsize // self.size
+
+    def reach(self, positions: NDArray[np.int64], size: int) -> None:
+        """Say that something is noted at some positions."""
+        self.is_used = True
+        if positions.size:
+            self._begin = min(self._begin, int(positions.min()))
+            self._end = max(self._end, int(positions.max()) + size)
+
     def put(self, touch: Touch, positions: NDArray[np.int64], values: Array) -> None:
         """Write the same number for all granules of an access, one for each position."""
-        self._is_used = True
+        self.reach(positions, touch.size)
         scale, unit, count = self._geometry(touch)
         view: NDArray[Any] = view_of(self.flat.view(np.uint8), unit)
         scatter(view, unit, self._scaled(positions, scale), np.broadcast_to(values, (count, *values.shape)))

@@ -4,8 +4,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.memory.footprint import require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP
+from wmma_emu.ptx.memory.races.locks import Locks
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
@@ -52,6 +54,8 @@ class LaunchRaces:
         Indices of ranges; all, if None.
     polls : Polls
         Accesses in loops that wait for their value.
+    locks : Locks, optional
+        What notes who holds which lock, where somebody asks.
     raced : Raced, optional
         Told what the races are about.
     suspects : Suspects, optional
@@ -60,13 +64,14 @@ class LaunchRaces:
 
     def __init__(
         self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None,
-        polls: Polls = NO_POLLS, raced: Raced | None = None, suspects: Suspects | None = None,
+        polls: Polls = NO_POLLS, locks: Locks | None = None, raced: Raced | None = None,
+        suspects: Suspects | None = None,
     ) -> None:  # fmt: skip
         self.raced, self.suspects = raced, suspects
         for x in (raced, suspects):
             if x is not None:
                 x.begin()
-        self._heap, self._order, self.polls = heap, order, polls
+        self._heap, self._order, self.polls, self.locks = heap, order, polls, locks
         ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
         self.watched = frozenset(ranges) if watched is None else watched
         self._regions: dict[int, tuple[Region, Sides]] = {}
@@ -75,6 +80,17 @@ class LaunchRaces:
         """Note what was only listed: other blocks come."""
         for region, _ in self._regions.values():
             region.end_chunk()
+
+    def require_memory(self, beside: int) -> None:
+        """Refuse to keep more than the launch may use, ``beside`` its arrays and what else it takes.
+
+        Raises
+        ------
+        LaunchLimitError
+        """
+        kept = sum(region.bytes for region, _ in self._regions.values())
+        needed = self._heap.bytes_used + beside + kept
+        require_within(self._heap.limit, needed, "the launch's arrays, with what the check for races keeps on them,")
 
     def of(
         self, found: int, touch: Touch, write: bool, reporter: Reporter, threads: Threads

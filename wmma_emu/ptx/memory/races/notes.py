@@ -8,6 +8,7 @@ from wmma_emu.ptx.memory.races.coding import Coding
 from wmma_emu.ptx.memory.races.comparison import Comparison, Verdict
 from wmma_emu.ptx.memory.races.crowds import Crowds
 from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
+from wmma_emu.ptx.memory.races.listed import Entry
 from wmma_emu.ptx.memory.races.touch import WEAK, Order, Touch
 from wmma_emu.ptx.threads import Array
 
@@ -26,6 +27,7 @@ class Notes:
         coding = Coding(np.dtype(np.uint32))
         self.compare = Comparison(order, coding, Crowds(coding.dtype), is_of_block=is_of_block)
         self.writes, self.reads = (Granules(base, size, coding.dtype) for _ in range(2))
+        self.by_parts, self._is_refined, self.smallest = False, False, 4
         self._last_coded: tuple[Array, int, Array] | None = None
 
     @property
@@ -38,16 +40,32 @@ class Notes:
         """The chains."""
         return self.compare.crowds
 
+    @property
+    def bytes(self) -> int:
+        """Of the host's memory."""
+        return self.writes.bytes + self.reads.bytes + self.crowds.bytes
+
     def refine(self, touch: Touch) -> None:
         """Make the granules as small as an access is."""
         wanted = min(touch.size, touch.unit)
-        if wanted < self.writes.size:
-            self.writes.refine(wanted)
-            self.reads.refine(wanted)
+        if wanted >= self.writes.size:
+            return
+        # Threads that write bytes of one word come to global memory as a rule, and warps to a tile of shared memory.
+        if self.compare.is_of_block and not self._is_refined and touch.size == touch.unit and touch.positions.ndim == 3:
+            self.smallest, self.by_parts = min(self.smallest, wanted), True
+        else:
+            self.take_apart(wanted)
+
+    def take_apart(self, wanted: int | None = None) -> None:
+        """Keep numbers of granules as small as any access was, not by parts of words."""
+        self.smallest = min(self.smallest, wanted or self.smallest)
+        self.by_parts, self._is_refined = False, True
+        self.writes.refine(self.smallest)
+        self.reads.refine(self.smallest)
 
     def noted(self, granules: Granules, touch: Touch) -> Array:
-        """Read what is noted where an access goes to, 0 where no thread takes part."""
-        old = granules.get(touch, touch.positions)
+        """Read what is noted where an access goes to, 0 where no thread takes part: by parts, of its words."""
+        old = (granules.words if self.by_parts else granules.get)(touch, touch.positions)
         return old if touch.mask is None else np.where(touch.mask, old, old.dtype.type(0))
 
     def coded(self, touch: Touch) -> Array:
@@ -57,13 +75,28 @@ class Notes:
             raise TypeError("an access without stamps")
         if last is not None and last[0] is stamps and last[1] == touch.strength:
             return last[2]
+        coded = self._numbers(stamps, touch.strength)
+        self._last_coded = stamps, touch.strength, coded
+        return coded
+
+    def _numbers(self, stamps: Array, strength: int) -> Array:
         coding = self.coding
         if (stamps.dtype.itemsize > 4 and coding.dtype.itemsize == 4) or int(stamps.max()) > coding.largest:
             self._recode()
-            coding = self.coding
-        coded = coding.access(stamps, touch.strength)
-        self._last_coded = stamps, touch.strength, coded
-        return coded
+        return self.coding.access(stamps, strength)
+
+    def put_listed(self, granules: Granules, entries: list[Entry]) -> None:
+        """Note accesses side by side that were only listed, in words where nothing is noted."""
+        if not entries:
+            return
+        self.take_apart()
+        more = 4 // granules.size
+        self._numbers(max((x.stamps for x in entries), key=lambda x: (x.dtype.itemsize, int(x.max()))), 0)
+        words = np.concatenate([x.words for x in entries]).astype(np.int64) * more
+        values = np.concatenate([self._numbers(x.stamps, x.strength) for x in entries])
+        slots = (words + np.arange(more)[:, None]).reshape(-1)
+        granules.reach(words * 4 // more + granules.base, 4)
+        self._join(granules, slots, np.tile(values, more), None)
 
     def _recode(self) -> None:
         """Go on with numbers of 64 bits."""
@@ -78,6 +111,10 @@ class Notes:
         """Note an access beside what the verdict keeps; return where several threads did so at once."""
         positions = touch.positions
         places, values = chosen_of(touch, positions, mine)
+        if self.by_parts:
+            if verdict is None and granules.put_parts(touch, places, values):
+                return None
+            self.take_apart()
         granules.put(touch, places, values)
         now = granules.get(touch, positions)
         clash = now != mine
@@ -132,6 +169,14 @@ class Notes:
                     return
                 slots, values, heads, unique = slots[left], values[left], heads[~known], unique[~known]
                 group = np.cumsum(_begins(slots)) - 1
+        alone = (np.bincount(group) == 1) & (heads == 0)
+        if alone.any():
+            granules.flat[unique[alone]] = values[alone[group]]
+            left = ~alone[group]
+            if not left.any():
+                return
+            slots, values, heads, unique = slots[left], values[left], heads[~alone], unique[~alone]
+            group = np.cumsum(_begins(slots)) - 1
         strengths, stamps = coding.strengths(values), coding.stamps(values)
         granules.flat[unique] = coding.chains(crowds.append(heads, group, values, strengths, stamps))
 

@@ -10,6 +10,8 @@ from wmma_emu.ptx.memory.access import gather
 from wmma_emu.ptx.memory.races.collisions import Collisions, in_granules, left_by_warps
 from wmma_emu.ptx.memory.races.comparison import Verdict
 from wmma_emu.ptx.memory.races.granules import Granules
+from wmma_emu.ptx.memory.races.last_operations import LastOperations
+from wmma_emu.ptx.memory.races.listed import Listed
 from wmma_emu.ptx.memory.races.notes import Notes
 from wmma_emu.ptx.memory.races.race import EQUAL, NEAR, RACE, Race
 from wmma_emu.ptx.memory.races.settled import Settled, concerns_only
@@ -54,18 +56,29 @@ class Region:
     ) -> None:  # fmt: skip
         self.order, self.report, self._origin = order, report, origin
         self.chunk: object = None
-        self._is_of_block = is_of_block
+        self._is_of_block, self._extent = is_of_block, (base, size)
         self._notes = Notes(base, size, order, is_of_block=is_of_block)
         self._is_written = self._is_read = False
         self._log: list[tuple[Touch, int]] = []
+        self._listed = Listed(base, size, order.threads_of)
         self._settled_writes, self._settled_reads = Settled(order), Settled(order)
+        self._latest: LastOperations | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Of the host's memory that is kept on these bytes."""
+        return self._notes.bytes + self._listed.bytes
 
     def end_chunk(self) -> None:
         """Note reads that are only listed: other blocks come."""
         self._flush()
+        self._listed.end_chunk()
 
     def read(self, touch: Touch, active: Active) -> None:
         """Check a read against the writes, and list it."""
+        if self._is_listed(touch, active, False):
+            return
+        self._bring_in(touch)
         self._notes.refine(touch)
         if self._is_written:
             verdict = self._verdict(self._notes.writes, touch, self._settled(self._settled_writes))
@@ -87,12 +100,26 @@ class Region:
         ``values`` are (elements, ..., threads or narrower), ``view`` the bytes as they are before it, in elements of
         the access's unit: where several store the same, it is another kind of race.
         """
+        if self._is_listed(touch, active, True):
+            return
         new = None if values is None or view is None else (values, view)
         verdict = self.check_write(touch, active, new)
         self._stamp(touch, active, verdict, values)
 
+    def has(self, positions: NDArray[np.int64]) -> _Mask:
+        """Say which positions are of this memory."""
+        base, size = self._extent
+        return np.asarray((positions >= base) & (positions < base + size))
+
+    def observe(self, positions: NDArray[np.int64], size: int, stamps: Array) -> None:
+        """Note who did atomic operations that return what they find, in the order in which they were done."""
+        if self._latest is None:
+            self._latest = LastOperations(*self._extent)
+        self._latest.put(positions, size, stamps)
+
     def check_write(self, touch: Touch, active: Active, new: tuple[Array, Array] | None = None) -> Verdict | None:
         """Check a write against what was written and read before it."""
+        self._bring_in(touch)
         self._notes.refine(touch)
         verdict = None
         if self._is_written:
@@ -112,16 +139,47 @@ class Region:
 
     def arrive(self, touch: Touch, active: Active) -> None:
         """Note a write that was checked before it was on its way."""
+        self._bring_in(touch)
         self._notes.refine(touch)
         verdict = None
         if self._is_written:
             verdict = self._verdict(self._notes.writes, touch, self._settled(self._settled_writes))
         self._stamp(touch, active, verdict, None)
 
+    def _is_listed(self, touch: Touch, active: Active, write: bool) -> bool:
+        """List a strong access to words where all others were strong too, and so in no conflict; say whether it is."""
+        if touch.strength < (BLOCK if self._is_of_block else SYSTEM) or min(touch.size, touch.unit) < 4:
+            return False
+        if self._log:
+            if self._settled(self._settled_reads) is None:
+                self._log.clear()
+            self._flush()
+        for granules, is_used in ((self._notes.writes, self._is_written), (self._notes.reads, self._is_read)):
+            if is_used and self._notes.noted(granules, touch).any():
+                return False
+        if self._is_of_block:
+            (self._settled_writes if write else self._settled_reads).notice(touch, active)
+        self._listed.add(touch, write)
+        return True
+
+    def _bring_in(self, touch: Touch) -> None:
+        """Note the strong accesses that are only listed, if this one meets any of them."""
+        if not self._listed.meets(touch):
+            return
+        entries = self._listed.take()
+        if self._settled(self._settled_writes) is None and self._settled(self._settled_reads) is None:
+            return
+        self._notes.put_listed(self._notes.writes, [x for x in entries if x.write])
+        self._notes.put_listed(self._notes.reads, [x for x in entries if not x.write])
+        self._is_written |= any(x.write for x in entries)
+        self._is_read |= not all(x.write for x in entries)
+
     def _stamp(self, touch: Touch, active: Active, verdict: Verdict | None, values: Array | None) -> None:
         if self._is_of_block:
             self._settled_writes.notice(touch, active)
         again = self._notes.put(self._notes.writes, touch, self._notes.coded(touch), verdict)
+        if self._latest is not None:
+            self._latest.end(touch)
         self._is_written = True
         if again is not None and touch.strength < (BLOCK if self._is_of_block else SYSTEM):
             self._report_collisions(touch, again, active, values)
@@ -138,7 +196,14 @@ class Region:
         old = self._notes.noted(granules, touch)
         if settled.any():
             old = np.where(settled.reshape(-1, 1, 1), old.dtype.type(0), old)
-        return self._notes.compare(old, mine, touch.strength)
+        observed = None
+        if self._latest is not None and granules is self._notes.writes and touch.strength < BLOCK:
+            observed = self._latest.known(touch, granules, self.order)
+        found = self._notes.compare(old, mine, touch.strength, observed)
+        if found is None or not self._notes.by_parts:
+            return found
+        self._notes.take_apart()  # what matters is told byte by byte
+        return self._verdict(granules, touch, settled)
 
     def _flush(self) -> None:
         """Note the reads that are only listed."""
@@ -147,18 +212,25 @@ class Region:
             if touch is None:
                 continue
             self._notes.refine(touch)
-            mine = self._notes.coded(touch)
-            verdict = None
-            if self._is_read:
-                old = self._notes.noted(self._notes.reads, touch)
-                if changes == self.order.changes:
-                    verdict = self._notes.compare(old, mine, touch.strength)
-                elif old.any():  # what is ordered now need not have been ordered then
-                    other = self._notes.compare.are_of_others(old, mine)
-                    verdict = Verdict(np.broadcast_to(old, other.shape), other, other, other, other)
-            self._notes.put(self._notes.reads, touch, mine, verdict)
+            verdict = self._kept_beside(touch, changes)
+            if verdict is not None and self._notes.by_parts:
+                self._notes.take_apart()
+                verdict = self._kept_beside(touch, changes)
+            self._notes.put(self._notes.reads, touch, self._notes.coded(touch), verdict)
             self._is_read = True
         self._log.clear()
+
+    def _kept_beside(self, touch: Touch, changes: int) -> Verdict | None:
+        """Compare a read that was listed with the reads that are noted."""
+        if not self._is_read:
+            return None
+        old, mine = self._notes.noted(self._notes.reads, touch), self._notes.coded(touch)
+        if changes == self.order.changes:
+            return self._notes.compare(old, mine, touch.strength)
+        if not old.any():
+            return None
+        other = self._notes.compare.are_of_others(old, mine)  # what is ordered now need not have been ordered then
+        return Verdict(np.broadcast_to(old, other.shape), other, other, other, other)
 
     def _left_of(self, touch: Touch) -> Touch | None:
         """Find the positions of a read that was listed, and leave out the blocks in which it is settled by now."""
@@ -193,7 +265,9 @@ class Region:
 
         def other(at: tuple[int, ...]) -> list[int]:
             thread = (at[-3] * warps + at[-2]) * 32 + at[-1]
-            return self._notes.compare.racing(int(verdict.old[at]), int(mine[at]), touch.strength, thread)
+            seen = verdict.observed is not None and bool(np.broadcast_to(verdict.observed, bad.shape)[at])
+            old = int(verdict.old[at])
+            return self._notes.compare.racing(old, int(mine[at]), touch.strength, thread, observed=seen)
 
         self.report(Race(kind, touch, bad, verb, write, other), active)
 

@@ -13,8 +13,12 @@ from wmma_emu.ptx.threads import Array
 
 __all__ = ["Side", "Sides"]
 
-_MOST_BYTES = 1 << 25
+_MOST_BYTES = 1 << 20
 """Bytes of positions that are remembered."""
+
+
+_NOWHERE: Array = np.zeros(0, np.uint64)
+"""In the place of addresses of which the positions are kept."""
 
 
 class Side(NamedTuple):
@@ -49,11 +53,12 @@ class Sides:
         kept = self._recent.get(key)
         if kept is None:
             kept = self._recent[key] = []
-        listed = touch._replace(positions=LATER) if origin is not None else touch
-        kept.append(_Remembered(listed, blocks, origin))
-        self._bytes += touch.addresses.nbytes
+        without = {"positions": LATER} if origin is not None else {"addresses": _NOWHERE}
+        listed = _Remembered(touch._replace(**without, stamps=None, times=None), blocks, origin)
+        kept.append(listed)
+        self._bytes += _bytes_of(listed)
         if len(kept) > 2 and (self._bytes > _MOST_BYTES or len(kept) > _MOST):
-            self._bytes -= kept.pop(0).touch.addresses.nbytes
+            self._bytes -= _bytes_of(kept.pop(0))
 
     def find(self, position: int, size: int, who: tuple[int, int, int], write: bool) -> Side | None:
         """Find the access of a thread to some bytes: (block of the grid, warp, lane)."""
@@ -71,7 +76,13 @@ _MOST = 12
 """Accesses of one instruction that are remembered."""
 
 
-def _position(known: _Remembered, position: int, size: int, who: tuple[int, int, int], exact: bool) -> int | None:
+def _bytes_of(known: _Remembered) -> int:
+    return known.touch.positions.nbytes + known.touch.addresses.nbytes
+
+
+def _position(
+    known: _Remembered, position: int, size: int, who: tuple[int, int, int], exact: bool
+) -> int | None:
     """Find where the access of a thread, or, if not ``exact``, of any thread, meets some bytes."""
     touch, (block, warp, lane) = known.touch, who
     at: Array = touch.positions

@@ -73,12 +73,15 @@ class Touch(NamedTuple):
     strength: int = WEAK
 
 
-def strength_of(ordering: str, scope: str, *, mnemonic: str = "ld", polls: bool = False, flags: bool = True) -> int:
+def strength_of(
+    ordering: str, scope: str, *, mnemonic: str = "ld", polls: bool = False, flags: bool = True, guess: bool = False
+) -> int:  # fmt: skip
     """Tell how strong an access is, from its ordering and its scope.
 
     ``volatile`` orders nothing, and does not make two accesses of a word right either, as compute-sanitizer has it for
     shared memory, and the suite ScoR for global memory: but for a load that ``polls``, and for the stores that it waits
-    for. Where nothing in a program polls (``flags``), a volatile store is as weak as any.
+    for. Where nothing in a program polls (``flags``), a volatile store is as weak as any. A weak load that is only a
+    ``guess``, which an ``atom.cas`` compares with the word, is as a volatile one: no race with atomic operations.
 
     Examples
     --------
@@ -88,9 +91,11 @@ def strength_of(ordering: str, scope: str, *, mnemonic: str = "ld", polls: bool 
     (1, 3)
     >>> strength_of("volatile", "", mnemonic="st"), strength_of("volatile", "", mnemonic="st", flags=False)
     (1, 0)
+    >>> strength_of("weak", "", guess=True)
+    1
     """
     if ordering == "volatile":
         return SYSTEM if polls else WEAK if mnemonic == "st" and not flags else VOLATILE
     if ordering not in _STRONG:
-        return WEAK
+        return VOLATILE if guess else WEAK
     return BLOCK if scope in ("cta", "cluster") else SYSTEM

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Strong accesses that meet nothing but each other: they are in no race, and are listed until something else comes."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.memory.races.granules import chosen_of
+from wmma_emu.ptx.memory.races.touch import Touch
+from wmma_emu.ptx.pages import zeroed
+from wmma_emu.ptx.threads import Array
+
+__all__ = ["Entry", "Listed"]
+
+_Words = NDArray[np.int64]
+
+_MOST = 1 << 20
+"""Accesses of one chunk that are listed before those are left out that later ones of the same threads stand for."""
+
+
+class Entry(NamedTuple):
+    """Accesses of one strength: the words, counted from the first of the region, and the stamp of each."""
+
+    words: NDArray[np.uint32]
+    stamps: Array
+    strength: int
+    write: bool
+
+
+class Listed:
+    """The strong accesses to some bytes, and which words they went to.
+
+    Parameters
+    ----------
+    base, size : int
+        As for `Granules`.
+    threads_of : callable
+        From stamps to numbers of threads.
+    """
+
+    def __init__(self, base: int, size: int, threads_of: Callable[[Array], NDArray[np.int64]]) -> None:
+        self._base, self._threads_of = base & -32, threads_of
+        self._words = (base + size - self._base) // 4 + 8
+        self._marks: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self._entries: list[Entry] = []
+        self._of_chunk = self._count = self._bytes = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
+    @property
+    def bytes(self) -> int:
+        """Of the host's memory."""
+        return self._bytes + len(self._marks)
+
+    def add(self, touch: Touch, write: bool) -> None:
+        """List an access to whole words."""
+        if not len(self._marks):
+            self._marks = zeroed(self._words, np.bool_)
+        words, stamps = self._words_of(touch)
+        self._marks[words] = True
+        stamps = np.broadcast_to(stamps, words.shape).reshape(-1)
+        self._entries.append(Entry(words.reshape(-1).astype(np.uint32), stamps, touch.strength, write))
+        self._count += words.size
+        self._bytes += words.size * (4 + stamps.itemsize)
+        if self._count > _MOST:
+            self._leave_out()
+
+    def meets(self, touch: Touch) -> bool:
+        """Say whether an access touches words of listed ones."""
+        return bool(self._entries) and bool(self._marks.take(self._words_of(touch)[0]).any())
+
+    def take(self) -> list[Entry]:
+        """Give what is listed, and forget it."""
+        found, self._entries = self._entries, []
+        for entry in found:
+            self._marks[entry.words] = False
+        self._of_chunk = self._count = self._bytes = 0
+        return found
+
+    def end_chunk(self) -> None:
+        """Say that the threads which come from now on are others."""
+        self._of_chunk, self._count = len(self._entries), 0
+
+    def _words_of(self, touch: Touch) -> tuple[_Words, Array]:
+        """Give the words of the threads that take part, and their stamps."""
+        places, stamps = chosen_of(touch, touch.positions, touch.stamps)  # type: ignore[arg-type]
+        first = (places - self._base if self._base else places) >> 2
+        count = -(-touch.size // 4) + (touch.unit < min(touch.size, 4))
+        if count > 1:
+            first = first + np.arange(count).reshape(-1, *(1,) * first.ndim)
+        return first, stamps
+
+    def _leave_out(self) -> None:
+        """Keep the last access of each thread to each word: those before it are ordered before it."""
+        groups: dict[tuple[int, bool], list[Entry]] = {}
+        for entry in self._entries[self._of_chunk :]:
+            groups.setdefault((entry.strength, entry.write), []).append(entry)
+        del self._entries[self._of_chunk :]
+        for key, entries in groups.items():
+            words, stamps = (np.concatenate(x) for x in ([e.words for e in entries], [e.stamps for e in entries]))
+            threads = self._threads_of(stamps)
+            order = np.lexsort((threads, words))
+            words, stamps, threads = words[order], stamps[order], threads[order]
+            last = np.append((words[1:] != words[:-1]) | (threads[1:] != threads[:-1]), True)
+            self._entries.append(Entry(words[last], stamps[last], *key))
+        self._count = sum(len(e.words) for e in self._entries[self._of_chunk :]) // 2
+        self._bytes = sum(e.words.nbytes + e.stamps.nbytes for e in self._entries)
