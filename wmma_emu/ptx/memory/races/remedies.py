@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is missing between the two sides of a race: rows only, and which row it is."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from wmma_emu.ptx.program.program import AddressOperand, Instruction
@@ -30,8 +31,13 @@ REMEDIES = {
 """By what the two threads do, and by how far they are apart."""
 
 
-def remedy_of(one: _Who, other: _Who, mine: Instruction, its: Instruction | None) -> Remedy:
+def remedy_of(
+    one: _Who, other: _Who, mine: Instruction, its: Instruction | None, reads: Iterable[Instruction] = ()
+) -> Remedy:  # fmt: skip
     """Choose what helps two threads, (block, warp, lane) each, that execute two instructions (None: not known).
+
+    ``reads`` are the instructions that read the memory: where both threads execute the same store, one of them may have
+    read what it stores.
 
     Examples
     --------
@@ -39,7 +45,8 @@ def remedy_of(one: _Who, other: _Who, mine: Instruction, its: Instruction | None
     >>> remedy_of((0, 1, 5), (0, 1, 6), load, None).missing
     'no __syncwarp() is between the two'
     """
-    if its is not None and is_update(mine, its):
+    pairs = [(x, mine) for x in reads] if its is mine else [] if its is None else [(mine, its)]
+    if any(is_update(*x) for x in pairs):
         return REMEDIES["update"]
     apart = "blocks" if one[0] != other[0] else "warps" if one[1] != other[1] else "lanes"
     return REMEDIES[apart]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.findings import UNKNOWN, Place, place_of
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race
 from wmma_emu.ptx.memory.races.raced import Raced
-from wmma_emu.ptx.memory.races.remedies import remedy_of
+from wmma_emu.ptx.memory.races.remedies import REMEDIES, remedy_of
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
@@ -69,7 +69,9 @@ class RaceReports:
                 value = "the same" if race.kind == EQUAL else "another"
                 other = self._name(others[0], mine)
                 name = self._name(mine, others[0])
-                return f"{name} {here}; {other} writes {value} value there in the same instruction"
+                text = f"{name} {here}; {other} writes {value} value there in the same instruction"
+                remedy = remedy_of(mine, others[0], touch.instruction, touch.instruction, self._sides.reads())
+                return f"{text}, and {remedy.missing}" if remedy is REMEDIES["update"] else text
             position = int(np.broadcast_to(touch.positions, shape[1:])[at[1:]])
             who, side = self._other(others, position, touch.size, race.verb == "wrote")
             return f"{self._name(mine, who)} {here}; {self._what(who, mine, side, race.verb, touch)}"
@@ -132,7 +134,8 @@ class RaceReports:
             name = f"thread {self._thread(who)} of block {self._block(who[0])}"
         else:
             name = f"warp {who[1]}" if who[1] != mine[1] else f"lane {who[2]}"
-        missing = remedy_of(mine, who, touch.instruction, None if side is None else side.instruction).missing
+        its = None if side is None else side.instruction
+        missing = remedy_of(mine, who, touch.instruction, its, self._sides.reads()).missing
         where = "there"
         if side is not None and side.position is not None and (side.size != touch.size):
             where = f"{side.size} bytes at {self._address(side.position):#x}"
