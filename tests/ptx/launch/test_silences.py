@@ -18,8 +18,8 @@ from wmma_emu.errors import (
     UnsupportedInstructionError,
     UnusedSilenceWarning,
 )
-from wmma_emu.ptx.findings import UNKNOWN, Place
 from wmma_emu.ptx import Silence, silence
+from wmma_emu.ptx.findings import UNKNOWN, Place
 from wmma_emu.ptx.program.program import SourceLine
 
 BUG = PLANTED["reversed"]

@@ -45,7 +45,7 @@ class Argument(NamedTuple):
         return (memory_of(self.value)[0],) if isinstance(self.value, np.ndarray | Raw) else ()
 
 
-_COUNTED = " (arguments are counted from 0)"
+_COUNTED = " (counted from 0)"
 
 
 def _advice(types: Sequence[SourceType]) -> str:
@@ -99,7 +99,8 @@ def read_arguments(
         try:
             read = _read(Taker(parameter, source), value, label)
         except FragmentMismatchError as error:
-            raise FragmentMismatchError(f"{error}{_COUNTED if i and not name else ''}") from None
+            counted = _COUNTED if i and not name else ""
+            raise FragmentMismatchError(str(error).replace(label, label + counted, 1)) from None
         more = name or (source.text if source else "")
         out.append(Argument(parameter, label, read, f"argument {i} ({more}) of {called}" if more else label))
     return out + [Argument(x, x.name, bytes(x.bytes)) for x in program.parameters[len(seen) :]]
