@@ -186,6 +186,8 @@ LAST_BLOCK = """
     mul.wide.u32 %rd5, %r5, 4;
     add.u64 %rd6, %rd1, %rd5;
     ld.global.u32 %r11, [%rd6];
+    setp.eq.u32 %p6, %r11, 0xdead;
+    @%p6 trap;
     setp.ne.u32 %p3, %r1, 0;
     @%p3 bra END;
     st.global.u32 [%rd2], 0;
