@@ -165,6 +165,7 @@ def silence(*given: Silence | str | int) -> Iterator[Silencing]:
     --------
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
     ...     with silence("race", "kernel.cu:16", "any of the values will do") as silencing:
     ...         pass                   # launches of kernels
     >>> print(said[0].message)
