@@ -34,20 +34,20 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     marks = list(item.iter_markers(_SILENCE))
     if not marks:
         return (yield)
-    from wmma_emu.errors import UnsupportedInstructionError
-    from wmma_emu.ptx.launch.silences import Silence, silence
+    from wmma_emu.errors import OptionError
+    from wmma_emu.ptx.launch.silences import Silence, enforced
 
     silences, wrong = [], ""
     for mark in marks:
         try:
             silences.append(Silence(*mark.args, **mark.kwargs))
-        except (TypeError, UnsupportedInstructionError) as error:
+        except (TypeError, OptionError) as error:
             given = [*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())]
             reason = str(error).removeprefix("Silence.__init__() ")
             wrong = f"@pytest.mark.{_SILENCE}({', '.join(given)}) is not {_SILENCE}(kind, line, reason): {reason}"
     if wrong:  # outside of the handler, whose error pytest would show as well
         pytest.fail(wrong, pytrace=False)
-    with silence(*silences) as silencing:
+    with enforced(silences) as silencing:
         result = yield
     for unused in silencing.unused:
         item.warn(pytest.PytestWarning(f"this marker silenced nothing: {_SILENCE} of {unused}"))

@@ -17,11 +17,13 @@ __all__ = [
     "KernelFindingsWarning",
     "LaunchLimitError",
     "MemoryLimitError",
+    "OptionError",
     "OutOfBoundsError",
     "ScheduleDependenceError",
     "UnmodelledArithmeticError",
     "UnspecifiedBehaviourWarning",
     "UnsupportedInstructionError",
+    "UnusedSilenceWarning",
     "UnverifiedModelWarning",
     "WmmaEmuError",
     "printable",
@@ -36,7 +38,11 @@ class WmmaEmuError(Exception):
 
 
 class UnsupportedInstructionError(WmmaEmuError, ValueError):
-    """An instruction, a chip, an option or an engine that does not exist, or that is not modelled."""
+    """An instruction, a chip or an engine that does not exist, or that is not modelled."""
+
+
+class OptionError(UnsupportedInstructionError):
+    """An option that does not exist, or a value that it does not take: a check, a silence, a fill, a grid."""
 
 
 class FragmentMismatchError(WmmaEmuError, TypeError):
@@ -128,6 +134,10 @@ class UnspecifiedBehaviourWarning(UserWarning):
 
 class KernelFindingsWarning(UserWarning):
     """A kernel did what a GPU would not have reported: an access out of bounds, a race, a missing wait."""
+
+
+class UnusedSilenceWarning(UserWarning):
+    """A silence that silenced nothing: the line has moved, the kernel has been mended, or other inputs need it."""
 
 
 def printable(text: str) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 from tools.public_kernels.case import Case
 from tools.public_kernels.findings_page import write_findings_page
-from tools.public_kernels.page import write_page
+from tools.public_kernels.page import TITLE, write_page
 
 _SEED = 20261123
 
@@ -39,6 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     page.add_argument("--out", type=Path, required=True)
     page.add_argument("--notes", type=Path, help="JSON: the name of a case, and why it differs")
     page.add_argument("--gpu", default="not said", help="what the recordings were made on")
+    page.add_argument("--title", default=TITLE, help="of the page (default: %(default)s)")
     found = actions.add_parser("findings", help="launch with every check and fill, and write the table of findings")
     found.add_argument("--bundles", type=Path, required=True)
     found.add_argument("--results", type=Path, required=True, help="JSON lines, a bundle each; what is there is kept")
@@ -51,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
         where = given.bundles, given.results, given.verdicts, given.out
         return write_findings_page(*where, given.seconds, given.emulator)
     if given.action == "page":
-        return write_page(given.bundles, given.recorded, given.out, given.notes, given.gpu)
+        return write_page(given.bundles, given.recorded, given.out, given.notes, given.gpu, given.title)
     return max([_make(x, given.checkouts, given.out) for x in _cases(given.tables) if given.only in x.name], default=1)
 
 

@@ -11,9 +11,11 @@ import numpy as np
 from tools.launch_bundles import _bits, _bundles, _emulated, _modules, _name, _read
 from wmma_emu.errors import WmmaEmuError
 
-__all__ = ["write_page"]
+__all__ = ["TITLE", "write_page"]
 
-_HEAD = """# Kernels of public repositories
+TITLE = "Kernels of public repositories"
+
+_HEAD = """# {title}
 
 Each row is a kernel that nobody of this project wrote, compiled by `nvcc` or by its own language, launched on a GPU and
 on the emulator with the same arguments (`tools/public_kernels`). All arrays are compared, bit for bit. No source is
@@ -27,7 +29,9 @@ every array, and changed at least one.
 """
 
 
-def write_page(bundles: Path, recorded: Path, out: Path, notes: Path | None, gpu: str = "not said") -> int:
+def write_page(
+    bundles: Path, recorded: Path, out: Path, notes: Path | None, gpu: str = "not said", title: str = TITLE
+) -> int:
     """Write the page, and print the rows that are not equal."""
     why = json.loads(notes.read_text()) if notes else {}
     rows, equal, kernels = [], 0, set()
@@ -47,7 +51,7 @@ def write_page(bundles: Path, recorded: Path, out: Path, notes: Path | None, gpu
     said = driver.read_text().strip() if driver.exists() else "not said"
     repositories = len({x[0] for x in kernels})
     head = _HEAD.format(
-        gpu=gpu, driver=said, equal=equal, all=len(rows), kernels=len(kernels), repositories=repositories
+        title=title, gpu=gpu, driver=said, equal=equal, all=len(rows), kernels=len(kernels), repositories=repositories
     )
     body = "\n".join("| " + " | ".join(str(x).replace("|", "\\|") for x in row) + " |" for row in rows)
     out.write_text(f"{head}{body}\n", encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.pages import zeroed
 
@@ -30,7 +30,7 @@ class Fill:
 
     Raises
     ------
-    UnsupportedInstructionError
+    OptionError
         If it is neither.
 
     Examples
@@ -74,6 +74,4 @@ def require_fill(given: object) -> None:
     names = " nor ".join(repr(x) for x in FILLS)
     near = difflib.get_close_matches(given, FILLS, n=1) if isinstance(given, str) else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise UnsupportedInstructionError(
-        f"fill={shorten(given)} is neither {names} nor a seed, an integer from 0 on{hint}"
-    )
+    raise OptionError(f"fill={shorten(given)} is neither {names} nor a seed, an integer from 0 on{hint}")

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What is wrong with a kernel: findings, one for each kind and line of PTX."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
 
-__all__ = ["CHECKS", "KINDS", "SEVERITIES", "Finding", "Findings", "Kind"]
+__all__ = ["CHECKS", "KINDS", "SEVERITIES", "UNKNOWN", "Finding", "Findings", "Kind", "Place", "merged", "place_of"]
 
 SEVERITIES = {
     "error": "the kernel is wrong: on some run, or on some chip, it gives wrong results or does not end",
@@ -117,12 +117,28 @@ KINDS = {
 """Every kind of finding."""
 
 
+class Place(NamedTuple):
+    """Where an instruction stands: its line of the PTX, and where the source says that it comes from."""
+
+    line: int
+    source: SourceLine | None = None
+
+
+UNKNOWN = Place(0)
+"""Stands for the other side of a race, where that is not known any more."""
+
+
+def place_of(instruction: Instruction) -> Place:
+    """Say where an instruction stands."""
+    return Place(instruction.line, instruction.source)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong, where it was first seen.
 
     ``count`` is how many threads met it (or warps, where a warp is the actor); ``block`` and ``thread`` the first of
-    them, (x, y, z).
+    them, (x, y, z). ``others`` are the other sides of a race: the instructions that this one is in a race with.
     """
 
     kind: str
@@ -134,6 +150,21 @@ class Finding:
     thread: tuple[int, int, int] | None = None
     address: int | None = None
     count: int = 1
+    others: tuple[Place, ...] = ()
+
+    def but_others(self) -> "Finding":
+        """Leave out the other sides."""
+        return replace(self, others=())
+
+    @property
+    def sides(self) -> frozenset[tuple[int, int]]:
+        """The races that it is about: the lines of both sides of each, the smaller first."""
+        return frozenset((min(self.line, x.line), max(self.line, x.line)) for x in self.others)
+
+    def with_others(self, others: Iterable[Place]) -> "Finding":
+        """Add other sides."""
+        fresh = [x for x in others if x not in self.others]
+        return replace(self, others=tuple(sorted({*self.others, *fresh}, key=lambda x: x.line))) if fresh else self
 
     @property
     def severity(self) -> str:
@@ -145,7 +176,9 @@ class Finding:
         who = "" if self.block is None else f", block {tuple(self.block)}"
         who += "" if self.thread is None else f", thread {tuple(self.thread)}"
         more = f" [{self.count} times]" if self.count > 1 else ""
-        return f"{self.kind}: {where}{who}: {self.message}{more}\n    {self.text}"
+        lines = [str(x.line) for x in self.others if x != UNKNOWN]
+        others = f"; it is in a race with lines {', '.join(lines)}" if len(lines) > 1 else ""
+        return f"{self.kind}: {where}{who}: {self.message}{others}{more}\n    {self.text}"
 
 
 _LESSER = {
@@ -176,12 +209,13 @@ class Findings:
         thread: tuple[int, int, int] | None = None,
         address: int | None = None,
         count: int = 1,
+        others: Iterable[Place] = (),
     ) -> None:
         """Note a finding, or count it where its kind and line are known already (the message is not made then)."""
         key = kind, instruction.line
         known = self._found.get(key)
         if known is not None:
-            self._found[key] = replace(known, count=known.count + count)
+            self._found[key] = replace(known, count=known.count + count).with_others(others)
             return
         if not self.are_sought(kind):
             return
@@ -189,7 +223,7 @@ class Findings:
         self._found[key] = Finding(
             kind, text, instruction.line, self._program.text(instruction.line), instruction.source, block, thread,
             address, count,
-        )  # fmt: skip
+        ).with_others(others)  # fmt: skip
 
     def leave_lesser_out(self) -> None:
         """Leave out what is less than another finding of the same line, and comes from the same cause."""
@@ -206,3 +240,24 @@ class Findings:
 
     def __len__(self) -> int:
         return len(self._found)
+
+
+def merged(findings: Iterable[Finding], more: Iterable[Finding]) -> list[Finding]:
+    """Add findings of another run of a launch, each once: a race is the same one at the lines of both its sides.
+
+    Examples
+    --------
+    >>> load, store = (
+    ...     Finding("race", "", line, "", None, others=(Place(other),)) for line, other in ((57, 48), (48, 57))
+    ... )
+    >>> [x.line for x in merged([load], [store])]
+    [57]
+    """
+    found = {(x.kind, x.line): x for x in findings}
+    sides = {(x.kind, side) for x in found.values() for side in x.sides}
+    for x in more:
+        if known := found.get((x.kind, x.line)):
+            found[x.kind, x.line] = known.with_others(x.others)
+        elif not x.others or not {(x.kind, side) for side in x.sides} <= sides:
+            found[x.kind, x.line] = x
+    return list(found.values())

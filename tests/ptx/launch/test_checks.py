@@ -50,8 +50,8 @@ def test_a_module_has_checks_that_a_launch_may_change():
     ("given", "said"),
     [
         ("races", "checks='races' is no tuple of names; write checks=('races',)"),
-        (("race",), "checks='race' is none of 'memory': .* did you mean 'races'"),
-        ((1,), "checks=1 is none of 'memory'"),
+        (("race",), "checks='race' is no check: did you mean 'races'? The names are 'memory'"),
+        ((1,), "checks=1 is no check; the names are 'memory'"),
         (None, "checks=None is no tuple of names; () turns every check off"),
     ],
 )
@@ -59,3 +59,42 @@ def test_what_is_no_check_is_refused(given, said):
     pattern = re.escape(said).replace(re.escape(".*"), ".*")
     with pytest.raises(UnsupportedInstructionError, match=pattern):
         launch("ret;", checks=given)
+
+
+def test_a_report_says_what_was_not_looked_for():
+    bug = PLANTED["reversed"]
+    kernel = we.ptx.Module(bug.ptx(False), arch="sm_90", findings="report")[bug.kernel][bug.grid, bug.block]
+    everything = kernel(*bug.arguments())
+    assert everything.not_checked == () and "not looked for" not in str(everything)
+    nothing = kernel(*bug.arguments(), checks=())
+    assert nothing.not_checked == tuple(CHECKS) and not nothing.findings
+    assert "\nnot looked for: memory, undefined, races, synchronisation\nfindings: none\n" in str(nothing)
+
+
+def test_an_error_that_sums_a_report_up_says_what_was_not_looked_for():
+    bug = PLANTED["reversed"]
+    kernel = we.ptx.Module(bug.ptx(False), arch="sm_90", findings="raise")[bug.kernel][bug.grid, bug.block]
+    with pytest.raises(we.errors.KernelFindingsError, match=r"\nnot looked for: memory, undefined\Z"):
+        kernel(*bug.arguments(), checks=("races", "synchronisation"))
+    with pytest.raises(we.errors.KernelFindingsError) as error:
+        kernel(*bug.arguments())
+    assert "not looked for" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"checks": ("race",)}, {"fill": "noughts"}, {"findings": "ignore"}, {"max_steps": 0}, {"silence": "race"},
+        {"fuse": 1},
+    ],
+)  # fmt: skip
+def test_an_option_that_is_none_is_an_option_error_and_a_value_error(wrong):
+    with pytest.raises(we.errors.OptionError) as error:
+        launch("ret;", **wrong)
+    assert isinstance(error.value, ValueError) and isinstance(error.value, UnsupportedInstructionError)
+
+
+@pytest.mark.parametrize(("grid", "block"), [(0, 1), (1, 1025), ("x", 1), (1, (1, 1, 65))])
+def test_a_grid_or_a_block_that_is_none_is_an_option_error(grid, block):
+    with pytest.raises(we.errors.OptionError):
+        launch("ret;", grid=grid, block=block)

@@ -11,8 +11,15 @@ import pytest
 import wmma_emu as we
 from tests.ptx.planted.table import PLANTED
 from tests.ptx.texts_of_kernels import launch, numbers, text_of
-from wmma_emu.errors import BackendUnavailableError, KernelFindingsError, UnsupportedInstructionError
+from wmma_emu.errors import (
+    BackendUnavailableError,
+    KernelFindingsError,
+    OptionError,
+    UnsupportedInstructionError,
+    UnusedSilenceWarning,
+)
 from wmma_emu.ptx import Silence, silence
+from wmma_emu.ptx.findings import UNKNOWN, Place
 from wmma_emu.ptx.program.program import SourceLine
 
 BUG = PLANTED["reversed"]
@@ -116,7 +123,7 @@ def test_a_comment_of_a_header_silences_its_line(tmp_path):
     ("comment", "said"),
     [
         ("allow race", "line 4 of the PTX: 'wmma_emu: allow race' is no silence; write 'wmma_emu: allow KIND: REASON'"),
-        ("allow rac: because", "line 4 of the PTX: kind='rac' is no kind of finding; .*; did you mean 'race'?"),
+        ("allow rac: because", "line 4 of the PTX: kind='rac' is no kind of finding: did you mean 'race'? .*"),
         ("ignore race: because", "'wmma_emu: ignore race: because' is no silence"),
         ("allow deadlock: because", "a deadlock ends the launch, and is not silenced"),
     ],
@@ -130,7 +137,7 @@ def test_a_comment_that_is_no_silence_is_refused(comment, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("races", 5, "x"), "kind='races' is no kind of finding; there are out of bounds, .*; did you mean 'race'?"),
+        (("races", 5, "x"), "kind='races' is no kind of finding: did you mean 'race'? There are out of bounds, .*"),
         (("race", 0, "x"), "line=0 is no line of the PTX, counted from 1, such as 54, and none of a source"),
         (("race", "kernel.cu", "x"), "line='kernel.cu' is no line"),
         (("race", 5, "  "), "reason='  ' says nothing"),
@@ -161,18 +168,86 @@ def test_what_is_no_list_of_silences_is_refused(given):
         launched(silence=given)
 
 
-@pytest.mark.parametrize("given", [("race", "kernel.cu:5", "x"), [("race", "kernel.cu:5", "x")]])
-def test_the_fields_of_a_silence_get_it_spelt_out(given):
-    with pytest.raises(UnsupportedInstructionError, match=r"write wmma_emu.ptx.Silence\('race', 'kernel.cu:5', 'x'\)"):
-        with we.ptx.silence(*given):
-            pass
+def test_the_fields_of_a_silence_in_a_list_get_it_spelt_out():
+    with pytest.raises(OptionError, match=r"write wmma_emu.ptx.Silence\('race', 'kernel.cu:5', 'x'\)"):
+        launched(silence=[("race", "kernel.cu:5", "x")])
 
 
 def test_silences_are_in_force_in_the_block_of_a_with_and_no_longer():
-    with silence(Silence("race", SOURCE, REASON), Silence("race", "other.cu:16", REASON)) as silencing:
-        assert launched().silenced
-        assert [x.place for x in silencing.unused] == ["other.cu:16"]
+    with pytest.warns(UnusedSilenceWarning, match=r"this silenced nothing: race at other\.cu:16: the two") as said:
+        with silence(Silence("race", SOURCE, REASON), Silence("race", "other.cu:16", REASON)) as silencing:
+            assert launched().silenced
+            assert [x.place for x in silencing.unused] == ["other.cu:16"]
     assert launched().findings
+    assert [x.filename for x in said] == [__file__]
+
+
+@pytest.mark.parametrize("line", [SOURCE, FINDING.line, np.int64(FINDING.line)])
+def test_a_silence_of_a_block_may_be_given_by_its_fields(line):
+    with silence("race", line, REASON):
+        assert launched().silenced
+
+
+def test_an_error_in_the_block_says_nothing_of_silences():
+    with pytest.raises(KeyError), silence("race", SOURCE, REASON):
+        raise KeyError
+
+
+SWAPPED = """__global__ void k(int* x) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    x[t] = s[63 - t];
+}
+__global__ void two(int* x) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    x[t] = s[63 - t];
+    x[t + 64] = s[t ^ 32];
+}"""
+
+
+@pytest.mark.parametrize("schedule", range(4))
+@pytest.mark.parametrize("side", ["kernel.cu:4", "kernel.cu:5"])
+def test_a_silence_at_either_side_of_a_race_covers_it_in_every_order(schedule, side):
+    kernel = compiled(SWAPPED)["k"]
+    options = {"schedule": schedule, "checks": ["races"]}
+    with pytest.raises(KernelFindingsError):
+        kernel[1, 64](np.arange(64, dtype=np.int32), **options)
+    report = kernel[1, 64](np.arange(64, dtype=np.int32), silence=[Silence("race", side, REASON)], **options)
+    assert not report.findings and report.silenced and not report.unused_silences
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_a_silence_of_one_load_does_not_hide_the_race_of_another_load_with_the_same_store(schedule):
+    kernel = compiled(SWAPPED)["two"]
+    one, other = (Silence("race", f"kernel.cu:{line}", REASON) for line in (11, 12))
+    options = {"schedule": schedule, "checks": ["races"], "findings": "report"}
+    x = np.arange(128, dtype=np.int32)
+    for alone in (one, other):
+        assert kernel[1, 64](x.copy(), silence=[alone], **options).errors
+    report = kernel[1, 64](x.copy(), silence=[one, other], **options)
+    assert not report.errors and not report.unused_silences and report.silenced
+
+
+def test_the_other_sides_of_a_store_are_all_named():
+    report = compiled(SWAPPED)["two"][1, 64](np.arange(128, dtype=np.int32), schedule=0, findings="report")
+    store = next(x for x in report.errors if x.text.startswith("st.shared"))
+    assert [x.source.line for x in store.others] == [11, 12]
+    assert f"it is in a race with lines {store.others[0].line}, {store.others[1].line}" in str(store)
+
+
+def test_a_race_that_is_met_at_its_other_side_in_another_order_is_one_finding():
+    kernel = compiled(SWAPPED, schedules=4, checks=["races"], schedule=1)["k"]
+    report = kernel[1, 64](np.arange(64, dtype=np.int32), findings="report")
+    assert [x.source.line for x in report.findings] == [5]
+
+
+def test_a_side_that_is_not_known_is_silenced_by_nothing():
+    finding = FINDING.but_others().with_others([UNKNOWN, Place(7)])
+    assert not Silence("race", 7, REASON).covers(finding)
+    assert Silence("race", 7, REASON).covers(FINDING.but_others().with_others([Place(7)]))
 
 
 def test_orders_are_compared_where_what_was_found_is_silenced():

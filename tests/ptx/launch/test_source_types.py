@@ -77,6 +77,24 @@ def test_the_message_names_the_type_as_the_source_does():
         kernel("_Z1kPK6__half", ".u64")[1, 1](np.zeros(4, np.float32))
 
 
+def test_a_wrong_number_of_arguments_is_answered_with_the_types_of_the_source():
+    with pytest.raises(FragmentMismatchError, match=r"2 arguments, 1 was given; its parameters are float\*, int$"):
+        kernel("_Z1kPfi", ".u64", ".u32")[1, 1](np.zeros(4, np.float32))
+
+
+def test_what_counts_the_arguments_from_0_says_so():
+    with pytest.raises(FragmentMismatchError, match=r"^argument 1 of k \(counted from 0\) is int: an integer, not 'x'"):
+        kernel("_Z1kPfi", ".u64", ".u32")[1, 1](np.zeros(4, np.float32), "x")
+
+
+def test_a_finding_names_an_argument_with_its_type():
+    text = entry(".param .u64 _Z1kPi_param_0", """.reg .b64 %rd<2>; .reg .b32 %r<2>;
+        ld.param.u64 %rd1, [_Z1kPi_param_0]; st.global.u32 [%rd1+64], 5; ret;""")  # fmt: skip
+    module = we.ptx.Module(text.replace("entry k(", "entry _Z1kPi("), findings="report")
+    (found,) = module.kernel[1, 1](np.zeros(4, np.int32)).findings
+    assert "behind the end of argument 0 (int*) of k (16 bytes" in found.message
+
+
 @pytest.mark.parametrize(("code", "value"), [
     ("i", -1), ("i", 2**31 - 1), ("j", 2**32 - 1), ("j", True), ("b", True), ("b", 1), ("a", -128), ("h", 255),
     ("y", 2**64 - 1), ("l", -(2**63)), ("f", 0.5), ("f", 3), ("f", np.float64(0.1)), ("i", np.int64(7)),

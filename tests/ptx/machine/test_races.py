@@ -50,7 +50,8 @@ def test_a_finding_names_both_sides():
     assert first.endswith("block (1, 0, 0) writes another value there in the same instruction")
     assert second.startswith("block (0, 0, 0) reads 4 bytes at 0x7f0000010004 (argument 0 (p1) of k + 4); thread ")
     assert "thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x7f0000010000 (line " in second
-    assert "st.global.v2.u32), and nothing orders the two; what it loads is used at line " in second
+    assert "st.global.v2.u32), and nothing orders the two: what orders blocks is a fence with a flag " in second
+    assert "or a second launch; what it loads is used at line " in second
 
 
 def test_an_array_that_is_only_read_is_not_watched():

@@ -27,11 +27,15 @@ Place = Callable[["NDArray[Any] | Raw", str], int]
 
 
 class Argument(NamedTuple):
-    """A value that fits its parameter: ``bytes``, or what has an address first, an array or a struct."""
+    """A value that fits its parameter: ``bytes``, or what has an address first, an array or a struct.
+
+    ``label`` is what messages of a launch call it, ``shown`` what findings do: with its type in the source.
+    """
 
     parameter: Parameter
     label: str
     value: "bytes | NDArray[Any] | Raw | Struct"
+    shown: str = ""
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -39,6 +43,9 @@ class Argument(NamedTuple):
         if isinstance(self.value, Struct):
             return self.value.arrays
         return (memory_of(self.value)[0],) if isinstance(self.value, np.ndarray | Raw) else ()
+
+
+_COUNTED = " (counted from 0)"
 
 
 def _advice(types: Sequence[SourceType]) -> str:
@@ -78,24 +85,31 @@ def read_arguments(
     # Compilers of CUDA C++ call parameters by their number alone, which the messages say in any case.
     own = ["" if x.name == f"{program.name}_param_{i}" else x.name for i, x in enumerate(seen)]
     names = list(labels) if len(labels) == len(seen) else own
+    sources: Sequence[SourceType | None] = types or [None] * len(seen)
     if len(values) != len(seen):
-        listed = ", ".join(f"{name} {kind_of(x)}".lstrip() for name, x in zip(names, seen, strict=True)) or "none"
+        kinds = [kind_of(x) if source is None else source.text for x, source in zip(seen, sources, strict=True)]
+        listed = ", ".join(f"{name} {kind}".lstrip() for name, kind in zip(names, kinds, strict=True)) or "none"
         raise FragmentMismatchError(
             f"{called} takes {len(seen)} argument{'s' * (len(seen) != 1)}, {len(values)} "
             f"{'was' if len(values) == 1 else 'were'} given; its parameters are {listed}{_advice(types)}"
         )
     out = []
-    sources: Sequence[SourceType | None] = types or [None] * len(seen)
     for i, (name, parameter, source, value) in enumerate(zip(names, seen, sources, values, strict=True)):
         label = f"argument {i}{f' ({name})' if name else ''} of {called}"
-        out.append(Argument(parameter, label, _read(Taker(parameter, source), value, label)))
+        try:
+            read = _read(Taker(parameter, source), value, label)
+        except FragmentMismatchError as error:
+            counted = _COUNTED if i and not name else ""
+            raise FragmentMismatchError(str(error).replace(label, label + counted, 1)) from None
+        more = name or (source.text if source else "")
+        out.append(Argument(parameter, label, read, f"argument {i} ({more}) of {called}" if more else label))
     return out + [Argument(x, x.name, bytes(x.bytes)) for x in program.parameters[len(seen) :]]
 
 
 def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], place: Place) -> bytes:
     """Lay the parameters out, once every array has its address."""
     out = bytearray(program.parameter_bytes)
-    for parameter, label, value in arguments:
+    for parameter, label, value, _ in arguments:
         if isinstance(value, Struct):
             packed = value.pack(lambda array, label=label: place(array, label))  # type: ignore[misc]
         elif isinstance(value, np.ndarray | Raw):
@@ -113,7 +127,7 @@ def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int])
     ------
     AlignmentError
     """
-    for parameter, label, value in arguments:
+    for parameter, label, value, _ in arguments:
         multiple = parameter.pointee_alignment
         if isinstance(value, np.ndarray | Raw) and multiple and (behind := addresses[label] % multiple):
             raise AlignmentError(

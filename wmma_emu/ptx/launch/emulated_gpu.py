@@ -46,7 +46,7 @@ class EmulatedGpu:
         self._defaults = {"findings": "raise", "schedules": schedules, "max_seconds": max_seconds}
 
     def silence(self, kind: str, line: int | str, reason: str) -> AbstractContextManager[Silencing]:
-        """Silence one kind of finding at one line, in the launches in the block of a ``with``.
+        """Silence one kind of finding at one line, in the launches in the block of a ``with``: `wmma_emu.ptx.silence`.
 
         Parameters
         ----------
@@ -59,8 +59,13 @@ class EmulatedGpu:
 
         Examples
         --------
-        >>> with EmulatedGpu().silence("race", "histogram.cu:12", "any of the values will do"):
-        ...     pass
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as said:
+        ...     warnings.simplefilter("always")
+        ...     with EmulatedGpu().silence("race", "histogram.cu:12", "any of the values will do"):
+        ...         pass                   # launches of kernels
+        >>> print(said[0].message)
+        this silenced nothing: race at histogram.cu:12: any of the values will do
         """
         return silence(Silence(kind, line, reason))
 

@@ -14,12 +14,13 @@ from wmma_emu.errors import (
     KernelFindingsError,
     KernelFindingsWarning,
     LaunchLimitError,
+    OptionError,
     UnsupportedInstructionError,
     shorten,
 )
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.launches import Dim3, dim3
-from wmma_emu.ptx.findings import KINDS, Finding, Findings
+from wmma_emu.ptx.findings import CHECKS, KINDS, Finding, Findings, merged
 from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, read_arguments, require_aligned
 from wmma_emu.ptx.launch.calls import errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.legality import require_legal
@@ -144,7 +145,7 @@ class Kernel:
         ``kernel[(2, 3), block]``.
         """
         if not isinstance(launch, tuple) or not 2 <= len(launch) <= 3:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"a launch names a grid and a block, {self.called}[grid, block](...), and the bytes of dynamic shared "
                 f"memory if there is some, {self.called}[grid, block, bytes](...), not [{shorten(launch)}]"
             )
@@ -154,7 +155,7 @@ class Kernel:
     @errors_at_the_caller
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Refuse: a kernel is launched with a grid and a block."""
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{self.called} is a kernel: launch it with a grid and a block, {self.called}[grid, block](...)"
         )
 
@@ -205,6 +206,8 @@ class Launch:
             With ``findings="raise"``, if any finding is an error.
         LaunchLimitError
             If it takes too many steps, too long, or too much memory.
+        OptionError
+            For options that do not exist, and values that they do not take.
         ScheduleDependenceError
             With ``schedules``, if the order of the warps decides bits of the results.
         UnsupportedInstructionError
@@ -236,12 +239,12 @@ class Launch:
         for seed in chosen.seeds[1:]:
             other, more = self._run_judged(values, copy.deepcopy(unchanged), chosen, seed)
             completed &= other.counts.completed
-            known = {(x.kind, x.line) for x in findings}
-            findings += [x for x in more if (x.kind, x.line) not in known]
+            findings = merged(findings, more)
             if not self._has_errors(findings, chosen):
                 require_same_results(kernel.called, first, other, seed)
         if first.counts.may_hide_races and not self._has_errors(findings, chosen):
-            findings += self._races_backwards(values, copy.deepcopy(unchanged), chosen, first.counts.steps)
+            more = self._races_backwards(values, copy.deepcopy(unchanged), chosen, first.counts.steps)
+            findings = merged(findings, more)
         report = self._report(first.counts._replace(completed=completed), findings, given.assumed, chosen)
         if report.errors and chosen.findings == "raise":
             raise KernelFindingsError(summary_of(report), report)
@@ -288,7 +291,10 @@ class Launch:
             spent += other.counts.seconds
             return other.counts.completed
 
-        changed = judge_uses(self._judged(findings, options).findings, raced, run)
+        # Whether a silence at another side of a race is enough, is known when all of its sides are.
+        here = {x.but_others(): x for x in findings}
+        judged = self._judged(list(here), options).findings
+        changed = judge_uses([here[x] for x in judged], raced, run)
         return done, [changed.get(x, x) for x in findings]
 
     def _run(
@@ -301,10 +307,11 @@ class Launch:
         heap.expect(array for value in values for array in value.arrays)
         places: dict[str, int] = {}
         pointees = {x.label: kind.pointee for x, kind in zip(values, kernel.types.types, strict=False)}
+        shown = {value.label: value.shown or value.label for value in values}
 
         def place(array: Any, label: str) -> int:
             memory, offset = memory_of(array)
-            places[label] = heap.map(memory, label, pointees.get(label, "")) + offset
+            places[label] = heap.map(memory, shown[label], pointees.get(label, "")) + offset
             return places[label]
 
         parameters = pack_parameters(kernel.program, values, place)
@@ -340,6 +347,7 @@ class Launch:
             tuple(judged.findings),
             kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
             assumed, kernel.folded, judged.silenced, judged.unused,
+            tuple(x for x in CHECKS if x not in options.checks),
         )  # fmt: skip
 
 
@@ -352,7 +360,5 @@ def _shares(values: Sequence[Argument], variables: ModuleMemory) -> list[Shared]
 def _shared_bytes(given: object) -> int:
     number = integer_of(given)
     if number is None or number < 0:
-        raise UnsupportedInstructionError(
-            f"the bytes of dynamic shared memory are an integer from 0 on, not {shorten(given)}"
-        )
+        raise OptionError(f"the bytes of dynamic shared memory are an integer from 0 on, not {shorten(given)}")
     return number

@@ -50,9 +50,9 @@ def find(names: Iterable[str], wanted: object, expressions: Mapping[str, str], w
         raise UnsupportedInstructionError(f"{where} has no kernel; __global__ (.entry) makes one of a function")
     shown = [plain_name(name) or name for name in names]
     near = difflib.get_close_matches(str(wanted)[:100], shown, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = f": did you mean {near[0]}? It has" if near else "; it has"
     listed = ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
-    raise UnsupportedInstructionError(f"{where} has no kernel {shorten(wanted)}; it has {listed}{hint}")
+    raise UnsupportedInstructionError(f"{where} has no kernel {shorten(wanted)}{hint} {listed}")
 
 
 def _is_end(wanted: str, name: str) -> bool:

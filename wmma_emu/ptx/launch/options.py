@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.fills import require_fill
 from wmma_emu.ptx.findings import CHECKS
@@ -76,7 +76,7 @@ class LaunchOptions:
     def __post_init__(self) -> None:
         if not isinstance(self.findings, str) or self.findings not in FINDINGS:
             meanings = "; ".join(f"{name!r}: {text}" for name, text in FINDINGS.items())
-            raise UnsupportedInstructionError(f"findings={shorten(self.findings)} is none of {meanings}")
+            raise OptionError(f"findings={shorten(self.findings)} is none of {meanings}")
         object.__setattr__(self, "checks", _checks_of(self.checks))
         object.__setattr__(self, "silence", silences_of(self.silence))
         for name, least in (("schedules", 1), ("max_steps", 1), ("max_bytes", 1), ("schedule", 0)):
@@ -85,29 +85,29 @@ class LaunchOptions:
             if name == "schedule" and value is None:
                 continue
             if number is None or number < least:
-                raise UnsupportedInstructionError(f"{name}={shorten(value)} is no integer from {least} on")
+                raise OptionError(f"{name}={shorten(value)} is no integer from {least} on")
         require_fill(self.fill)
         seconds = self.max_seconds
         if seconds is not None and (
             isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0
         ):
-            raise UnsupportedInstructionError(f"max_seconds={shorten(seconds)} is no positive number; None is no limit")
+            raise OptionError(f"max_seconds={shorten(seconds)} is no positive number; None is no limit")
 
     def but(self, changes: Mapping[str, Any]) -> "LaunchOptions":
         """Change some of them, for one launch.
 
         Raises
         ------
-        UnsupportedInstructionError
+        OptionError
             For options that do not exist.
         """
         known = [x.name for x in fields(self)]
         if unknown := [x for x in changes if x not in known]:
             near = difflib.get_close_matches(unknown[0], [*known, *_OF_A_MODULE], n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise UnsupportedInstructionError(
-                f"a launch has no option {unknown[0]}; it has {', '.join(known)}, and a module has "
-                f"{', '.join(_OF_A_MODULE)} too{hint}"
+            hint = f": did you mean {near[0]}? It has" if near else "; it has"
+            raise OptionError(
+                f"a launch has no option {unknown[0]}{hint} {', '.join(known)}, and a module has "
+                f"{', '.join(_OF_A_MODULE)} too"
             )
         if "silence" in changes:
             changes = {**changes, "silence": (*self.silence, *silences_of(changes["silence"]))}
@@ -130,21 +130,21 @@ def _checks_of(given: object) -> frozenset[str]:
 
     Raises
     ------
-    UnsupportedInstructionError
+    OptionError
         Naming those that exist.
     """
     names = [given] if isinstance(given, str) else given
     legal = "; ".join(f"{name!r}: {text}" for name, text in CHECKS.items())
     if not isinstance(names, list | tuple | set | frozenset):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"checks={shorten(given)} is no tuple of names; () turns every check off, and without checks= all are on; "
             f"the names are {legal}"
         )
     for name in names:
         if not isinstance(name, str) or name not in CHECKS:
             near = difflib.get_close_matches(name, CHECKS, n=1) if isinstance(name, str) else []
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise UnsupportedInstructionError(f"checks={shorten(name)} is none of {legal}{hint}")
+            hint = f": did you mean {near[0]!r}? The names are" if near else "; the names are"
+            raise OptionError(f"checks={shorten(name)} is no check{hint} {legal}")
     if isinstance(given, str):
-        raise UnsupportedInstructionError(f"checks={given!r} is no tuple of names; write checks=({given!r},)")
+        raise OptionError(f"checks={given!r} is no tuple of names; write checks=({given!r},)")
     return frozenset(names)

@@ -9,7 +9,7 @@ from wmma_emu.ptx.findings import SEVERITIES, Finding
 from wmma_emu.ptx.launch.silences import Silence, Silenced
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 
-__all__ = ["Report", "contracted_text", "folded_text", "grouped", "lines_text", "summary_of"]
+__all__ = ["Report", "contracted_text", "folded_text", "grouped", "lines_text", "not_checked_text", "summary_of"]
 
 _SHOWN = 3
 _LINES_SHOWN = 10
@@ -48,6 +48,8 @@ class Report:
         Findings that a silence covers, each with it.
     unused_silences : tuple of Silence
         Silences at lines of this kernel that silenced nothing in this launch: stale ones, as a rule.
+    not_checked : tuple of str
+        The `CHECKS` that were off: findings of theirs were not looked for.
     """
 
     kernel: str
@@ -65,6 +67,7 @@ class Report:
     folded: tuple[int, ...] = ()
     silenced: tuple[Silenced, ...] = ()
     unused_silences: tuple[Silence, ...] = ()
+    not_checked: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -101,11 +104,18 @@ class Report:
         ):
             lines.append(f"{heading}: {'none' if not entries else ''}".rstrip())
             lines += [f"  {line}" for entry in entries for line in str(entry).splitlines()]
+        if self.not_checked:
+            lines.insert(1, not_checked_text(self.not_checked))
         if self.assumed:
             lines += ["assumed:", *(f"  {x}" for x in self.assumed)]
         if self.output:
             lines += ["printed:", *(f"  {printable(line.expandtabs())}" for line in self.output.splitlines())]
         return "\n".join(lines)
+
+
+def not_checked_text(checks: Sequence[str]) -> str:
+    """Say which checks were off."""
+    return f"not looked for: {', '.join(checks)}"
 
 
 def contracted_text(lines: Sequence[int], contraction: str) -> str:
@@ -149,4 +159,5 @@ def summary_of(report: Report) -> str:
     marks = ["", "warning, "] if len(counts) > 1 else ["", ""]
     lines = [f"{marks[0]}{x}" for x in report.errors] + [f"{marks[1]}{x}" for x in report.warnings]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return "\n".join([f"{report.kernel}: {head}", *lines[:_SHOWN], *more])
+    off = [not_checked_text(report.not_checked)] if report.not_checked else []
+    return "\n".join([f"{report.kernel}: {head}", *lines[:_SHOWN], *more, *off])

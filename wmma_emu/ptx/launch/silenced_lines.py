@@ -5,7 +5,7 @@ lines of the kernel.
 
 from collections.abc import Collection, Iterable, Mapping
 
-from wmma_emu.errors import UnsupportedInstructionError, printable, shorten
+from wmma_emu.errors import OptionError, printable, shorten
 from wmma_emu.ptx.findings import KINDS, Finding
 from wmma_emu.ptx.launch.silences import Judged, Silence, in_force, judge
 from wmma_emu.ptx.launch.silencing_comments import files_of, silences_in, text_of_file
@@ -30,10 +30,10 @@ def judge_launch(
     scopes = in_force()
     everything = dict.fromkeys([*given, *written, *(x for scope in scopes for x in scope.silences)])
     if not everything:
-        return Judged(list(findings), (), ())
+        return Judged(list(findings), (), (), ())
     judged = judge(findings, list(everything))
     for scope in scopes:
-        scope.use(judged.silenced)
+        scope.use(judged.used)
     unused = (x for x in judged.unused if KINDS[x.kind].check in checks and _is_in(x, program.instructions))
     return judged._replace(unused=tuple(unused))
 
@@ -45,7 +45,7 @@ def silences_in_sources(
 
     Raises
     ------
-    UnsupportedInstructionError
+    OptionError
         For comments that are no silences.
     """
     found = list(silences_in(text))
@@ -60,7 +60,7 @@ def require_lines(silences: Iterable[Silence], kernels: Iterable[KernelProgram],
 
     Raises
     ------
-    UnsupportedInstructionError
+    OptionError
         Naming the lines nearest to it, or the files that there are.
     """
     instructions: list[Instruction] | None = None
@@ -68,7 +68,7 @@ def require_lines(silences: Iterable[Silence], kernels: Iterable[KernelProgram],
         if instructions is None:
             instructions = [x for program in kernels for x in program.instructions]
         if not _is_in(silence, instructions):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"a silence of {silence.kind} is at {silence.place}, from which no instruction of {shorten(name, str)} "
                 f"comes; {_what_there_is(silence, instructions)}"
             )

@@ -3,18 +3,19 @@
 
 import difflib
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from wmma_emu.errors import UnsupportedInstructionError, printable, shorten
+from wmma_emu.errors import OptionError, UnusedSilenceWarning, printable, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.ptx.findings import KINDS, Finding
+from wmma_emu.ptx.findings import KINDS, Finding, Place
 from wmma_emu.ptx.program.program import SourceLine
 
-__all__ = ["Judged", "Silence", "Silenced", "Silencing", "in_force", "judge", "silence", "silences_of"]
+__all__ = ["Judged", "Silence", "Silenced", "Silencing", "enforced", "in_force", "judge", "silence", "silences_of"]
 
 _PLACE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d*)\Z", re.DOTALL)
 
@@ -34,7 +35,7 @@ class Silence:
 
     Raises
     ------
-    UnsupportedInstructionError
+    OptionError
         For a kind, a line or a reason that is none.
 
     Examples
@@ -55,14 +56,14 @@ class Silence:
         elif isinstance(self.line, str) and _PLACE.match(self.line.strip()):
             object.__setattr__(self, "line", self.line.strip())
         elif isinstance(self.line, str) or number is None or number < 1:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"line={shorten(self.line)} is no line of the PTX, counted from 1, such as 54, and none of a source, "
                 "such as 'kernel.cu:16'"
             )
         else:
             object.__setattr__(self, "line", number)
         if not isinstance(self.reason, str) or not self.reason.strip():
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"reason={shorten(self.reason)} says nothing: a silence says why the kernel is right there"
             )
         object.__setattr__(self, "reason", " ".join(self.reason.split()))
@@ -84,15 +85,23 @@ class Silence:
         return False
 
     def covers(self, finding: Finding) -> bool:
-        """Whether it silences a finding."""
-        return finding.kind == self.kind and self.is_at(finding.line, finding.source)
+        """Whether it silences a finding: at its line, or at those of all other sides of a race."""
+        return bool(_covering(finding, [self]))
+
+    def covers_here(self, finding: Finding) -> bool:
+        """Whether it silences findings of a kind at the line of one."""
+        return self.covers_at(finding, Place(finding.line, finding.source))
+
+    def covers_at(self, finding: Finding, place: Place) -> bool:
+        """Whether it silences findings of a kind at some place."""
+        return finding.kind == self.kind and self.is_at(*place)
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.place}: {printable(self.reason)}"
 
 
 class Silenced(NamedTuple):
-    """A finding that is silenced, and by what."""
+    """A finding that is silenced, and by what: the first one, if each of several other sides of a race has its own."""
 
     finding: Finding
     silence: Silence
@@ -102,10 +111,11 @@ class Silenced(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What is left of the findings of a launch, what is silenced, and which silences silence nothing."""
+    """What is left of the findings of a launch, what is silenced, and which silences were needed, and which not."""
 
     findings: list[Finding]
     silenced: tuple[Silenced, ...]
+    used: tuple[Silence, ...]
     unused: tuple[Silence, ...]
 
 
@@ -116,9 +126,9 @@ class Silencing:
         self.silences = tuple(silences)
         self._used: set[Silence] = set()
 
-    def use(self, silenced: Iterable[Silenced]) -> None:
-        """Note which of them were needed."""
-        self._used.update(x.silence for x in silenced)
+    def use(self, used: Iterable[Silence]) -> None:
+        """Note silences that were needed."""
+        self._used.update(used)
 
     @property
     def unused(self) -> tuple[Silence, ...]:
@@ -135,24 +145,45 @@ def in_force() -> tuple[Silencing, ...]:
 
 
 @contextmanager
-def silence(*silences: Silence) -> Iterator[Silencing]:
+def silence(*given: Silence | str | int) -> Iterator[Silencing]:
     """Silence findings of all launches of this thread in the block of a ``with``.
 
-    A silence whose line a kernel does not have does not concern it.
+    A silence whose line a kernel does not have does not concern it. One that has silenced nothing when the block ends
+    is an `UnusedSilenceWarning`.
+
+    Parameters
+    ----------
+    *given
+        What a `Silence` is made of, ``kind, line, reason``; or any number of those.
 
     Raises
     ------
-    UnsupportedInstructionError
-        For what is no `Silence`.
+    OptionError
+        For anything else.
 
     Examples
     --------
-    >>> with silence(Silence("race", "kernel.cu:16", "any of the values will do")) as silencing:
-    ...     pass                       # launches of kernels
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     with silence("race", "kernel.cu:16", "any of the values will do") as silencing:
+    ...         pass                   # launches of kernels
+    >>> print(said[0].message)
+    this silenced nothing: race at kernel.cu:16: any of the values will do
     >>> [str(x) for x in silencing.unused]
     ['race at kernel.cu:16: any of the values will do']
     """
-    scope = Silencing(silences_of(silences))
+    made = [Silence(*given)] if _could_be_fields(given) else given  # type: ignore[arg-type]
+    with enforced(silences_of(made)) as scope:
+        yield scope
+    for x in scope.unused:
+        warnings.warn(f"this silenced nothing: {x}", UnusedSilenceWarning, stacklevel=3)
+
+
+@contextmanager
+def enforced(silences: Sequence[Silence]) -> Iterator[Silencing]:
+    """Silence findings as `silence` does, and leave it to the caller to say which silences were not needed."""
+    scope = Silencing(silences)
     token = _IN_FORCE.set((*_IN_FORCE.get(), scope))
     try:
         yield scope
@@ -165,18 +196,18 @@ def silences_of(given: object) -> tuple[Silence, ...]:
 
     Raises
     ------
-    UnsupportedInstructionError
+    OptionError
         For what is no list of them.
     """
     if isinstance(given, Silence) or not isinstance(given, list | tuple | set | frozenset):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"silence={shorten(given)} is no list of silences; write silence=[wmma_emu.ptx.Silence(kind, line, reason)]"
         )
     for x in given:
         if not isinstance(x, Silence):
             parts = given if isinstance(x, str) else x  # silence("race", 16, "reason") for silence(Silence(...))
             said = ", ".join(map(repr, parts)) if _could_be_fields(parts) else "kind, line, reason"
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"silence has {shorten(x)}, which is no silence; write wmma_emu.ptx.Silence({printable(said)})"
             )
     return tuple(dict.fromkeys(given))
@@ -186,33 +217,48 @@ def _could_be_fields(given: object) -> bool:
     return (
         isinstance(given, list | tuple)
         and len(given) == len(fields(Silence))
-        and all(isinstance(x, str | int) for x in given)
+        and all(isinstance(x, str) or integer_of(x) is not None for x in given)
     )
 
 
 def judge(findings: Iterable[Finding], silences: Sequence[Silence]) -> Judged:
-    """Take out the findings that are silenced, each by the first silence that covers it."""
+    """Take out the findings that are silenced, each by the first silence that covers it.
+
+    Which side of a race comes second depends on the order of the threads: a silence is as good at the other one. If
+    there are several, each of them needs one; else the silence of one race would hide another.
+    """
     left: list[Finding] = []
     silenced: list[Silenced] = []
+    used = dict[Silence, None]()
     for finding in findings:
-        by = next((x for x in silences if x.covers(finding)), None)
-        if by is None:
-            left.append(finding)
+        by = _covering(finding, silences)
+        if by:
+            silenced.append(Silenced(finding, by[0]))
+            used.update(dict.fromkeys(by))
         else:
-            silenced.append(Silenced(finding, by))
-    used = {x.silence for x in silenced}
-    return Judged(left, tuple(silenced), tuple(x for x in silences if x not in used))
+            left.append(finding)
+    return Judged(left, tuple(silenced), tuple(used), tuple(x for x in silences if x not in used))
+
+
+def _covering(finding: Finding, silences: Sequence[Silence]) -> tuple[Silence, ...]:
+    """Find the silences that cover a finding; none if they do not cover all of it."""
+    here = next((x for x in silences if x.covers_here(finding)), None)
+    if here is not None:
+        return (here,)
+    others = [next((x for x in silences if x.covers_at(finding, place)), None) for place in finding.others]
+    found = tuple(dict.fromkeys(x for x in others if x is not None))
+    return () if None in others else found
 
 
 def _require_kind(kind: object) -> None:
     if isinstance(kind, str) and kind in KINDS:
         if KINDS[kind].check:
             return
-        raise UnsupportedInstructionError(f"a {kind} ends the launch, and is not silenced")
+        raise OptionError(f"a {kind} ends the launch, and is not silenced")
     legal = [x for x, row in KINDS.items() if row.check]
     near = difflib.get_close_matches(kind, legal, n=1, cutoff=0.5) if isinstance(kind, str) else []
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise UnsupportedInstructionError(f"kind={shorten(kind)} is no kind of finding; there are {', '.join(legal)}{hint}")
+    hint = f": did you mean {near[0]!r}? There are" if near else "; there are"
+    raise OptionError(f"kind={shorten(kind)} is no kind of finding{hint} {', '.join(legal)}")
 
 
 def _is_file(path: str, name: str) -> bool:

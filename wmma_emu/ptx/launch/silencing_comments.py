@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, shorten
 from wmma_emu.ptx.launch.silences import Silence
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 
@@ -26,7 +26,7 @@ def silences_in(text: str, name: str = "") -> tuple[Silence, ...]:
 
     Raises
     ------
-    UnsupportedInstructionError
+    OptionError
         For comments that are no silences: with the line, and what is wrong.
 
     Examples
@@ -51,7 +51,7 @@ def _silence(lines: list[str], i: int, words: str, name: str) -> Silence:
     here = f"{name}:{i + 1}" if name else f"line {i + 1} of the PTX"
     parts = _WORDS.match(words)
     if parts is None:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{shorten(here, str)}: 'wmma_emu: {shorten(words, str)}' is no silence; write "
             "'wmma_emu: allow KIND: REASON', as in 'wmma_emu: allow race: any of the values will do'"
         )
@@ -60,8 +60,8 @@ def _silence(lines: list[str], i: int, words: str, name: str) -> Silence:
         about = next((k for k in range(i + 1, len(lines)) if not _NO_CODE.match(lines[k])), i)
     try:
         return Silence(parts["kind"], f"{name}:{about + 1}" if name else about + 1, parts["reason"])
-    except UnsupportedInstructionError as error:
-        raise UnsupportedInstructionError(f"{shorten(here, str)}: {error}") from None
+    except OptionError as error:
+        raise OptionError(f"{shorten(here, str)}: {error}") from None
 
 
 def files_of(instructions: Iterable[Instruction]) -> tuple[str, ...]:

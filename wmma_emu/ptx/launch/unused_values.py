@@ -42,22 +42,33 @@ def judge_uses(findings: Sequence[Finding], raced: Raced, run: Callable[[Suspect
     seen = Suspects(raced.bytes())
     if not run(seen) or not seen.is_whole:
         return {}
+    found = {x: _with_both_sides(x, raced, seen) for x in findings if x.kind == RACE}
     unused, uses = _tried(seen, raced, run)
-    found = {}
-    for finding in asked:
-        line = finding.line
+    for original in asked:
+        finding, line = found[original], original.line
         loads = seen.readers.get(line, set()) | ({line} & _lines_of(seen))
         if not loads or line in seen.others:
             continue
         if loads <= unused:
             text = f"{finding.message}; nothing depends on what {_named(loads, line)} loads"
-            found[finding] = replace(finding, kind=UNUSED, message=text)
+            found[original] = replace(finding, kind=UNUSED, message=text)
         elif used := sorted(loads & uses.keys()):
             at = uses[used[0]]
             source = f", {at.source}" if at.source else ""
             text = f"{finding.message}; what {_named({used[0]}, line)} loads is used at line {at.line}"
-            found[finding] = replace(finding, message=f"{text} ({at.opcode}{source})")
+            found[original] = replace(finding, message=f"{text} ({at.opcode}{source})")
     return found
+
+
+def _with_both_sides(finding: Finding, raced: Raced, seen: Suspects) -> Finding:
+    """Name all other sides of a race: the run that compared every load with every store knows them.
+
+    Where two stores are in a race, those that were known before are added.
+    """
+    known = seen.met.get(finding.line)
+    if not known:
+        return finding
+    return (finding if finding.line in raced.others else replace(finding, others=())).with_others(known)
 
 
 def _tried(seen: Suspects, raced: Raced, run: Callable[[Suspects], bool]) -> tuple[set[int], dict[int, Instruction]]:

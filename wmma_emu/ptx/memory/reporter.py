@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Findings of memory: who did it, at which address, and in words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined
-from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.findings import Findings, Place
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.masks import any_of, first_where
 from wmma_emu.ptx.memory.padding import Padding
@@ -42,7 +42,7 @@ class Reporter:
 
     def note(
         self, kind: str, instruction: Instruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
-        text: Callable[[int], str],
+        text: Callable[[int], str], others: Iterable[Place] = (),
     ) -> None:  # fmt: skip
         """Note a finding of the active threads of a mask, if there are any; ``text`` takes the first address."""
         if not self._findings.are_sought(kind):
@@ -55,8 +55,9 @@ class Reporter:
         block, thread, count = self._threads.first(threads)
         address = first_where(where, addresses)
         self._findings.add(
-            kind, instruction, lambda: text(address), block=block, thread=thread, address=address, count=count
-        )
+            kind, instruction, lambda: text(address), block=block, thread=thread, address=address, count=count,
+            others=others,
+        )  # fmt: skip
 
     def _active(self, active: Active) -> Active:
         return self._threads.exists if active is None else active

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
 """What findings say of a race: both sides, each with its thread, its instruction and its bytes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.findings import UNKNOWN, Place, place_of
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race
 from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.remedies import REMEDIES, remedy_of
 from wmma_emu.ptx.memory.races.sides import Side, Sides
-from wmma_emu.ptx.memory.races.touch import Order
+from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.words import bytes_text
 from wmma_emu.ptx.threads import Active, Threads
@@ -17,6 +20,12 @@ from wmma_emu.ptx.threads import Active, Threads
 __all__ = ["RaceReports"]
 
 _Who = tuple[int, int, int]
+
+_LOOKED_AT = 8
+"""Threads of an access whose other sides are looked up, spread over all that are in a race."""
+
+_MOST_LOOKED_AT = 64
+"""Likewise of an instruction, in all that it does to a region."""
 
 
 class RaceReports:
@@ -34,6 +43,7 @@ class RaceReports:
         self._raced, self._numbers = raced, numbers
         self._order, self._reporter, self._threads, self._sides = order, reporter, threads, sides
         self._place, self._address = place, address
+        self._looked_at: dict[tuple[str, int], int] = {}
 
     def __call__(self, race: Race, active: Active) -> None:
         """Note one finding for the threads of a race."""
@@ -49,34 +59,65 @@ class RaceReports:
         threads = np.moveaxis(full.reshape(-1, *shape[-3:]), 0, -1)
         first = np.unravel_index(int(np.argmax(threads)), threads.shape)
         at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])
-        mine = (int(self._threads.blocks[int(at[-3])]), int(at[-2]), int(at[-1]))
+        mine = self._who(at)
 
         def text(_: int) -> str:
             address = int(np.broadcast_to(touch.addresses, shape[1:])[at[1:]])
             verb = "writes" if race.write else "reads"
             here = f"{verb} {bytes_text(touch.size)} at {self._place(address)}"
-            stamps = race.other(tuple(int(x) for x in at))
-            others = [self._order.who(x) for x in stamps]
-            near = race.kind in (NEAR, LANES_AT_ONCE)
-            others = [x for x in others if (x[:2] == mine[:2]) == near] or others
+            others = self._racing(race, at)
             if race.verb == "writes":
                 value = "the same" if race.kind == EQUAL else "another"
                 other = self._name(others[0], mine)
                 name = self._name(mine, others[0])
-                return f"{name} {here}; {other} writes {value} value there in the same instruction"
+                text = f"{name} {here}; {other} writes {value} value there in the same instruction"
+                remedy = remedy_of(mine, others[0], touch.instruction, touch.instruction, self._sides.reads())
+                return f"{text}, and {remedy.missing}" if remedy is REMEDIES["update"] else text
             position = int(np.broadcast_to(touch.positions, shape[1:])[at[1:]])
-            whole = [(x, position) for x in others]
-            who, side = self._other(whole, touch.size, race.verb == "wrote")
-            return f"{self._name(mine, who)} {here}; {self._what(who, mine, side, race.verb, touch.size)}"
+            who, side = self._other(others, position, touch.size, race.verb == "wrote")
+            return f"{self._name(mine, who)} {here}; {self._what(who, mine, side, race.verb, touch)}"
 
-        self._reporter.note(race.kind, touch.instruction, np.asarray(full.any(axis=0)), None, touch.addresses, text)
+        self._reporter.note(
+            race.kind, touch.instruction, np.asarray(full.any(axis=0)), None, touch.addresses, text,
+            self._places(race, full),
+        )  # fmt: skip
 
-    def _other(self, whole: list[tuple[_Who, int]], size: int, write: bool) -> tuple[_Who, Side | None]:
-        for who, position in whole:
+    def _who(self, at: Sequence[Any]) -> _Who:
+        """Name the thread at a place of an access."""
+        return int(self._threads.blocks[int(at[-3])]), int(at[-2]), int(at[-1])
+
+    def _racing(self, race: Race, at: Sequence[Any]) -> list[_Who]:
+        """Name the threads that the one at a place is in a race with: those that the kind of the race is about."""
+        mine = self._who(at)
+        others = [self._order.who(x) for x in race.other(tuple(int(x) for x in at))]
+        near = race.kind in (NEAR, LANES_AT_ONCE)
+        return [x for x in others if (x[:2] == mine[:2]) == near] or others
+
+    def _other(self, others: list[_Who], position: int, size: int, write: bool) -> tuple[_Who, Side | None]:
+        for who in others:
             side = self._sides.find(position, size, who, write)
             if side is not None:
                 return who, side
-        return whole[0][0], None
+        return others[0], None
+
+    def _places(self, race: Race, full: NDArray[np.bool_]) -> list[Place]:
+        """Look up the other sides of some of the threads of a race."""
+        touch = race.touch
+        if race.verb == "writes":
+            return [place_of(touch.instruction)]
+        key = race.kind, touch.instruction.line
+        known = self._looked_at.get(key, 0)
+        index = np.flatnonzero(full)
+        count = min(_LOOKED_AT, _MOST_LOOKED_AT - known, len(index))
+        self._looked_at[key] = known + count
+        found = dict[Place, None]()
+        for i in index[np.linspace(0, len(index) - 1, count).astype(np.intp)]:
+            at = np.unravel_index(int(i), full.shape)
+            position = int(np.broadcast_to(touch.positions, full.shape[1:])[at[1:]])
+            for who in self._racing(race, at)[:_LOOKED_AT]:
+                side = self._sides.find(position, touch.size, who, race.verb == "wrote")
+                found[UNKNOWN if side is None else place_of(side.instruction)] = None
+        return list(found)
 
     def _name(self, who: _Who, other: _Who) -> str:
         block, warp, lane = who
@@ -88,16 +129,16 @@ class RaceReports:
         grid = self._threads.grid
         return str((block % grid.x, block // grid.x % grid.y, block // (grid.x * grid.y)))
 
-    def _what(self, who: _Who, mine: _Who, side: Side | None, verb: str, size: int) -> str:
+    def _what(self, who: _Who, mine: _Who, side: Side | None, verb: str, touch: Touch) -> str:
         """Say what the other side did, and what is missing between the two."""
         if who[0] != mine[0]:
-            name, missing = f"thread {self._thread(who)} of block {self._block(who[0])}", "nothing orders the two"
-        elif who[1] != mine[1]:
-            name, missing = f"warp {who[1]}", "no barrier is between the two"
+            name = f"thread {self._thread(who)} of block {self._block(who[0])}"
         else:
-            name, missing = f"lane {who[2]}", "no __syncwarp() is between the two"
+            name = f"warp {who[1]}" if who[1] != mine[1] else f"lane {who[2]}"
+        its = None if side is None else side.instruction
+        missing = remedy_of(mine, who, touch.instruction, its, self._sides.reads()).missing
         where = "there"
-        if side is not None and side.position is not None and (side.size != size):
+        if side is not None and side.position is not None and (side.size != touch.size):
             where = f"{bytes_text(side.size)} at {self._address(side.position):#x}"
         line = "" if side is None else f" (line {side.instruction.line}, {side.instruction.opcode})"
         return f"{name} {verb} {where}{line}, and {missing}"

@@ -60,6 +60,10 @@ class Sides:
         if len(kept) > 2 and (self._bytes > _MOST_BYTES or len(kept) > _MOST):
             self._bytes -= _bytes_of(kept.pop(0))
 
+    def reads(self) -> list[Instruction]:
+        """List the instructions that have read anything."""
+        return [kept[-1].touch.instruction for (_, write), kept in self._recent.items() if not write]
+
     def find(self, position: int, size: int, who: tuple[int, int, int], write: bool) -> Side | None:
         """Find the access of a thread to some bytes: (block of the grid, warp, lane)."""
         candidates = [x for (_, kind), kept in self._recent.items() if kind == write for x in kept]

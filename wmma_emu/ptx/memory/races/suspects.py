@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
+from wmma_emu.ptx.findings import Place, place_of
 from wmma_emu.ptx.memory.masks import wide
 from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter, each_once
 from wmma_emu.ptx.memory.races.raced import is_plain
@@ -51,6 +52,8 @@ class Suspects:
         From the id of a load instruction to bytes and threads: loads that are in a race with a store.
     readers : dict
         From the line of a store to the lines of the loads that it is in a race with.
+    met : dict
+        From a line to where the instructions are that it is in a race with, loads and stores.
     others : set of int
         Lines of stores that are in a race with a read that is no plain load.
     uses : dict
@@ -70,6 +73,7 @@ class Suspects:
         """Forget everything: the launch begins."""
         self.racing: dict[int, _Keys] = {}
         self.readers: dict[int, set[int]] = {}
+        self.met: dict[int, set[Place]] = {}
         self.others: set[int] = set()
         self.uses: dict[int | None, Instruction] = {}
         self.is_whole = True
@@ -130,6 +134,8 @@ class Suspects:
             self.is_whole = False
         if not len(keys):
             return
+        self.met.setdefault(load.line, set()).add(place_of(store))
+        self.met.setdefault(store.line, set()).add(place_of(load))
         if not is_plain(reader):
             self.others.add(store.line)
             return
