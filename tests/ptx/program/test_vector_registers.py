@@ -86,12 +86,16 @@ def test_threads_that_do_not_execute_keep_both_elements():
         ("mov.u32 v.x, 7;\nmov.v2.u32 w, {v.y, v.x};\nst.global.u32 [%rd1], w.y;", 0),
         ("mov.u32 v.x, 7;\ncall (w), swap, (v);\nst.global.u32 [%rd1], w.y;", 0),
         ("mov.u32 v.x, 7;\ncall (w), swap, (v);\nst.global.u32 [%rd1], w.x;", 1),
-        ("mov.u32 v.x, 7;\nst.global.v2.u32 [%rd1], v;", 1),
     ],
 )
 def test_each_element_is_written_or_not_for_itself(body, found):
     _, report = run(body)
     assert [x.kind for x in report.findings] == ["uninitialised"] * found
+
+
+def test_a_last_element_that_nobody_wrote_may_be_padding_where_no_type_is_known():
+    _, report = run("mov.u32 v.x, 7;\nst.global.v2.u32 [%rd1], v;")
+    assert [x.kind for x in report.findings] == ["partly uninitialised"]
 
 
 @pytest.mark.parametrize(
