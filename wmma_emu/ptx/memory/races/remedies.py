@@ -19,7 +19,8 @@ class Remedy(NamedTuple):
 
 REMEDIES = {
     "update": Remedy(
-        "both load this place, change it and store it: no barrier helps, but one atomic operation (atomicAdd) does"
+        "both load this place and store to it: if that is one change, such as x += 1, no barrier helps, but an atomic "
+        "operation (atomicAdd) does"
     ),
     "blocks": Remedy(
         "nothing orders the two: what orders blocks is a fence with a flag or an atomic operation, a barrier of the "
