@@ -206,7 +206,7 @@ class AsyncCopies:
                 continue
             if int(at.max()) + touch.size <= copy.span[0] or int(at.min()) >= copy.span[1]:
                 continue
-            begins, ends, who = self._read_by(copy)
+            begins, ends, who = self._read_by(copy.sources, copy.read, copy.mask)
             last = np.searchsorted(begins, at + touch.size, side="left") - 1
             bad = (last >= 0) & (ends[last] > at)
             bad = bad if touch.mask is None else bad & touch.mask
@@ -218,13 +218,15 @@ class AsyncCopies:
                     partial(reporter.too_early, "global", size=touch.size, write=True, copy=text),
                 )  # fmt: skip
 
-    def _read_by(self, copy: Copy) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    def _read_by(
+        self, sources: NDArray[np.int64], read: Array, mask: Active
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:  # fmt: skip
         """Give where what a copy reads begins, in order, and where what began so far ends; and who has not waited."""
         shape = self.memory.threads.shape
-        who = np.broadcast_to(True if copy.mask is None else copy.mask, shape)
-        begins = np.broadcast_to(copy.sources, shape)[who]  # type: ignore[arg-type]
+        who = np.broadcast_to(True if mask is None else mask, shape)
+        begins = np.broadcast_to(sources, shape)[who]
         order = np.argsort(begins, kind="stable")
-        ends = (begins + np.broadcast_to(copy.read, shape)[who])[order]  # type: ignore[arg-type]
+        ends = (begins + np.broadcast_to(read, shape)[who])[order]
         return begins[order], np.maximum.accumulate(ends), who
 
 

@@ -59,11 +59,17 @@ class Granules:
 
     def words(self, touch: Touch, positions: NDArray[np.int64]) -> Array:
         """Read the numbers of the words of an access by parts."""
+        self._last_words = self._look_up(touch, positions)
+        return self._last_words[2]
+
+    def _look_up(
+        self, touch: Touch, positions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:  # fmt: skip
+        """Find the words of an access by parts, and the numbers that they have."""
         at = (positions - self.base if self.base else positions)[None] >> 2
         if touch.size > 4:
             at = at + np.arange(touch.size // 4).reshape(-1, *(1,) * positions.ndim)
-        self._last_words = positions, at, self.flat.take(at)
-        return self._last_words[2]
+        return positions, at, self.flat.take(at)
 
     def put_parts(self, touch: Touch, positions: NDArray[np.int64], values: Array) -> bool:
         """Write the numbers of an access by parts, where nothing else that is noted there matters any more.
@@ -72,9 +78,10 @@ class Granules:
         """
         if self._others is None:
             self._others = zeroed(len(self.flat))
-        if self._last_words is None or self._last_words[0] is not positions:
-            self.words(touch, positions)
-        (_, at, old), self._last_words = self._last_words, None  # type: ignore[misc]
+        last = self._last_words
+        if last is None or last[0] is not positions:
+            last = self._look_up(touch, positions)
+        (_, at, old), self._last_words = last, None
         rest = np.zeros((), np.uint8)
         if touch.size < 4:
             rest = _OTHER_PARTS[touch.size].take(positions & 3)
