@@ -32,7 +32,8 @@
 """
 
 from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, empty
-from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, Finding, Kind
+from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, Kind
+from wmma_emu.ptx.findings import Sighting as Finding
 from wmma_emu.ptx.launch.explain import Explanation, KernelExplanation
 from wmma_emu.ptx.launch.kernel import Kernel, Launch
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw

@@ -14,7 +14,7 @@ from wmma_emu.ptx.constants import constant
 from wmma_emu.ptx.definedness.registers import UndefinedRegisters
 from wmma_emu.ptx.definedness.undefined import Undefined, all_bits, cast, stacked
 from wmma_emu.ptx.fills import Fill
-from wmma_emu.ptx.findings import CHECKS, Findings
+from wmma_emu.ptx.findings import CHECKS, Sightings
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import (
@@ -62,7 +62,7 @@ class State:
         Which accesses precede what a thread does now.
     memory : Memory
         Global, constant, shared, local memory and parameters.
-    findings : Findings
+    findings : Sightings
     order : Order, or None
         Draws the order in which threads are served that meet at one address; None is the order of their numbers.
     checks : frozenset of str
@@ -94,7 +94,7 @@ class State:
         threads: Threads,
         causality: CausalityOrder,
         memory: "Memory",
-        findings: Findings,
+        findings: Sightings,
         order: Order | None = None,
         checks: frozenset[str] = frozenset(CHECKS),
         fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
-from wmma_emu.ptx.findings import Finding, Findings
+from wmma_emu.ptx.findings import Sighting, Sightings
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, ModuleProgram, Register, Symbol
@@ -62,7 +62,7 @@ class Chunk:
         self.heap = GlobalMemory(self.module)
         self.heap.expect(self.arrays.values())
         self.address = {name: self.heap.map(array, name) for name, array in self.arrays.items()}
-        self.findings = Findings(self.program)
+        self.findings = Sightings(self.program)
         self.causality = order_of(self.blocks, self.warps)
         self.memory = Memory(
             self.program, self.heap, self.parameters, self.threads, self.dynamic, self.findings, self.causality
@@ -91,7 +91,7 @@ class Chunk:
         return (np.arange(count, dtype=np.uint64) * np.uint64(step) + np.uint64(base)).reshape(1, -1, 32)
 
     @property
-    def found(self) -> list[Finding]:
+    def found(self) -> list[Sighting]:
         return list(self.findings)
 
     def kinds(self) -> list[str]:

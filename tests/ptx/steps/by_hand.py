@@ -10,7 +10,7 @@ from tests.ptx.memory.chunks import order_of
 from wmma_emu.instructions import arch_of
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
-from wmma_emu.ptx.findings import Findings
+from wmma_emu.ptx.findings import Sightings
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.program.program import (
     AddressOperand,
@@ -106,7 +106,7 @@ class ByHand:
         )
         threads = Threads(Dim3(blocks), Dim3(32 * warps), np.arange(blocks))
         self.memory = BytesOfBlocks(self, size)
-        self.findings = Findings(self.program)
+        self.findings = Sightings(self.program)
         heap = SimpleNamespace(origins=self.memory.origins)
         self.memory.reporter = Reporter(self.program, heap, threads, self.findings)
         self.state = State(self.program, self.arch, threads, order_of(blocks, warps), self.memory, self.findings)

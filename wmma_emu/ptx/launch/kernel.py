@@ -20,7 +20,7 @@ from wmma_emu.errors import (
 )
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.launches import Dim3, dim3
-from wmma_emu.ptx.findings import CHECKS, KINDS, Finding, Findings, merged
+from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, Sightings, merged
 from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, read_arguments, require_aligned
 from wmma_emu.ptx.launch.calls import errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.legality import require_legal
@@ -254,7 +254,7 @@ class Launch:
 
     def _races_backwards(
         self, values: Sequence[Argument], variables: Any, chosen: LaunchOptions, steps: int
-    ) -> list[Finding]:  # fmt: skip
+    ) -> list[Sighting]:  # fmt: skip
         """Run with the last thread first, and give the races; what does not end soon has none."""
         options = replace(chosen, max_steps=min(chosen.max_steps, _PATIENCE * steps))
         try:
@@ -265,7 +265,7 @@ class Launch:
 
     def _run_judged(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None
-    ) -> tuple[Run, list[Finding]]:
+    ) -> tuple[Run, list[Sighting]]:
         """Run once, and see whether any use is made of the values that are in races: see `judge_uses`.
 
         In a program with locks, who takes one first decides which loads are in a race at all: all of those are errors.
@@ -300,7 +300,7 @@ class Launch:
     def _run(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
         raced: Raced | None = None, suspects: Suspects | None = None,
-    ) -> tuple[Run, list[Finding]]:  # fmt: skip
+    ) -> tuple[Run, list[Sighting]]:  # fmt: skip
         """Run once, on copies of the arrays."""
         kernel, module = self.kernel, self.kernel.module
         heap = GlobalMemory(module.program, variables, limit=options.max_bytes)
@@ -320,7 +320,7 @@ class Launch:
         require_aligned(values, places)
         kernel.check_arguments(values, places)
         checks = frozenset(options.checks)
-        findings = Findings(kernel.program, checks)
+        findings = Sightings(kernel.program, checks)
         counts = run(
             kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
@@ -328,17 +328,17 @@ class Launch:
         )  # fmt: skip
         return Run(heap, counts), list(findings)
 
-    def _judged(self, findings: list[Finding], options: LaunchOptions) -> Judged:
+    def _judged(self, findings: list[Sighting], options: LaunchOptions) -> Judged:
         """Take out what is silenced."""
         kernel = self.kernel
         program = kernel.module.program.kernels[kernel.name]
         return judge_launch(findings, options.silence, kernel.module.silences, program, options.checks)
 
-    def _has_errors(self, findings: list[Finding], options: LaunchOptions) -> bool:
+    def _has_errors(self, findings: list[Sighting], options: LaunchOptions) -> bool:
         return any(x.severity == "error" for x in self._judged(findings, options).findings)
 
     def _report(
-        self, counts: Counts, findings: list[Finding], assumed: tuple[str, ...], options: LaunchOptions
+        self, counts: Counts, findings: list[Sighting], assumed: tuple[str, ...], options: LaunchOptions
     ) -> Report:
         kernel = self.kernel
         judged = self._judged(findings, options)

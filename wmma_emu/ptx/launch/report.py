@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import SEVERITIES, Finding
+from wmma_emu.ptx.findings import SEVERITIES, Sighting
 from wmma_emu.ptx.launch.silences import Silence, Silenced
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 
@@ -27,7 +27,7 @@ class Report:
     steps : int
         Instructions stepped, each for many threads at once: what ``max_steps`` limits.
     seconds : float
-    findings : tuple of Finding
+    findings : tuple of Sighting
         What is wrong with the kernel, in the order in which it was met: one for each kind and line of PTX. What is
         silenced is not among them.
     not_bit_exact : tuple of NotBitExact
@@ -57,7 +57,7 @@ class Report:
     instructions: int
     steps: int
     seconds: float
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Sighting, ...] = ()
     not_bit_exact: tuple[NotBitExact, ...] = ()
     contracted: tuple[int, ...] = ()
     output: str = ""
@@ -70,21 +70,21 @@ class Report:
     not_checked: tuple[str, ...] = ()
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
+    def errors(self) -> tuple[Sighting, ...]:
         """The findings that are errors."""
         return self._of("error")
 
     @property
-    def warnings(self) -> tuple[Finding, ...]:
+    def warnings(self) -> tuple[Sighting, ...]:
         """The findings that are warnings."""
         return self._of("warning")
 
     @property
-    def notes(self) -> tuple[Finding, ...]:
+    def notes(self) -> tuple[Sighting, ...]:
         """The findings that are notes."""
         return self._of("note")
 
-    def _of(self, severity: str) -> tuple[Finding, ...]:
+    def _of(self, severity: str) -> tuple[Sighting, ...]:
         return tuple(x for x in self.findings if x.severity == severity)
 
     def __str__(self) -> str:

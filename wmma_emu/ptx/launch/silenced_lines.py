@@ -6,7 +6,7 @@ lines of the kernel.
 from collections.abc import Collection, Iterable, Mapping
 
 from wmma_emu.errors import OptionError, printable, shorten
-from wmma_emu.ptx.findings import KINDS, Finding
+from wmma_emu.ptx.findings import KINDS, Sighting
 from wmma_emu.ptx.launch.silences import Judged, Silence, in_force, judge
 from wmma_emu.ptx.launch.silencing_comments import files_of, silences_in, text_of_file
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
@@ -17,7 +17,7 @@ _MOST_NAMES = 5
 
 
 def judge_launch(
-    findings: Iterable[Finding],
+    findings: Iterable[Sighting],
     given: Iterable[Silence],
     written: Iterable[Silence],
     program: KernelProgram,

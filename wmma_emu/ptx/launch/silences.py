@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from wmma_emu.errors import OptionError, UnusedSilenceWarning, printable, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.ptx.findings import KINDS, Finding, Place
+from wmma_emu.ptx.findings import KINDS, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 
 __all__ = ["Judged", "Silence", "Silenced", "Silencing", "enforced", "in_force", "judge", "silence", "silences_of"]
@@ -84,15 +84,15 @@ class Silence:
             source = source.inlined_at
         return False
 
-    def covers(self, finding: Finding) -> bool:
+    def covers(self, finding: Sighting) -> bool:
         """Whether it silences a finding: at its line, or at those of all other sides of a race."""
         return bool(_covering(finding, [self]))
 
-    def covers_here(self, finding: Finding) -> bool:
+    def covers_here(self, finding: Sighting) -> bool:
         """Whether it silences findings of a kind at the line of one."""
         return self.covers_at(finding, Place(finding.line, finding.source))
 
-    def covers_at(self, finding: Finding, place: Place) -> bool:
+    def covers_at(self, finding: Sighting, place: Place) -> bool:
         """Whether it silences findings of a kind at some place."""
         return finding.kind == self.kind and self.is_at(*place)
 
@@ -103,7 +103,7 @@ class Silence:
 class Silenced(NamedTuple):
     """A finding that is silenced, and by what: the first one, if each of several other sides of a race has its own."""
 
-    finding: Finding
+    finding: Sighting
     silence: Silence
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ class Silenced(NamedTuple):
 class Judged(NamedTuple):
     """What is left of the findings of a launch, what is silenced, and which silences were needed, and which not."""
 
-    findings: list[Finding]
+    findings: list[Sighting]
     silenced: tuple[Silenced, ...]
     used: tuple[Silence, ...]
     unused: tuple[Silence, ...]
@@ -221,13 +221,13 @@ def _could_be_fields(given: object) -> bool:
     )
 
 
-def judge(findings: Iterable[Finding], silences: Sequence[Silence]) -> Judged:
+def judge(findings: Iterable[Sighting], silences: Sequence[Silence]) -> Judged:
     """Take out the findings that are silenced, each by the first silence that covers it.
 
     Which side of a race comes second depends on the order of the threads: a silence is as good at the other one. If
     there are several, each of them needs one; else the silence of one race would hide another.
     """
-    left: list[Finding] = []
+    left: list[Sighting] = []
     silenced: list[Silenced] = []
     used = dict[Silence, None]()
     for finding in findings:
@@ -240,7 +240,7 @@ def judge(findings: Iterable[Finding], silences: Sequence[Silence]) -> Judged:
     return Judged(left, tuple(silenced), tuple(used), tuple(x for x in silences if x not in used))
 
 
-def _covering(finding: Finding, silences: Sequence[Silence]) -> tuple[Silence, ...]:
+def _covering(finding: Sighting, silences: Sequence[Silence]) -> tuple[Silence, ...]:
     """Find the silences that cover a finding; none if they do not cover all of it."""
     here = next((x for x in silences if x.covers_here(finding)), None)
     if here is not None:

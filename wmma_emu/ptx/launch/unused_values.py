@@ -4,7 +4,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from wmma_emu.ptx.findings import Finding
+from wmma_emu.ptx.findings import Sighting
 from wmma_emu.ptx.memory.races.race import RACE, UNUSED
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
@@ -16,7 +16,7 @@ _ROUNDS = 8
 """How many times some loads are found to be used, and the others tried without them, before all count as used."""
 
 
-def judge_uses(findings: Sequence[Finding], raced: Raced, run: Callable[[Suspects], bool]) -> dict[Finding, Finding]:
+def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspects], bool]) -> dict[Sighting, Sighting]:
     """Find the races whose outcome cannot matter, and where the values of the others are used.
 
     A race is one of an unused value if every load that is in it gives a value on which nothing depends, all of these
@@ -24,7 +24,7 @@ def judge_uses(findings: Sequence[Finding], raced: Raced, run: Callable[[Suspect
 
     Parameters
     ----------
-    findings : sequence of Finding
+    findings : sequence of Sighting
         Of a run that has completed.
     raced : Raced
         What the races of that run are about.
@@ -60,7 +60,7 @@ def judge_uses(findings: Sequence[Finding], raced: Raced, run: Callable[[Suspect
     return found
 
 
-def _with_both_sides(finding: Finding, raced: Raced, seen: Suspects) -> Finding:
+def _with_both_sides(finding: Sighting, raced: Raced, seen: Suspects) -> Sighting:
     """Name all other sides of a race: the run that compared every load with every store knows them.
 
     Where two stores are in a race, those that were known before are added.

@@ -11,7 +11,7 @@ from wmma_emu.errors import LaunchLimitError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import order_of_launch
 from wmma_emu.ptx.fills import Fill
-from wmma_emu.ptx.findings import CHECKS, Findings
+from wmma_emu.ptx.findings import CHECKS, Sightings
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.execution import Execution
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
@@ -43,7 +43,7 @@ def run(
     dynamic_shared_bytes: int,
     *,
     binding: Binding,
-    findings: Findings,
+    findings: Sightings,
     limits: Limits = Limits(),  # noqa: B008 - immutable
     schedule: int | None = None,
     checks: frozenset[str] = frozenset(CHECKS),
@@ -64,7 +64,7 @@ def run(
     grid, block : Dim3
     dynamic_shared_bytes : int
     binding : Binding
-    findings : Findings
+    findings : Sightings
         Where findings are added.
     limits : Limits
     schedule : int, optional
@@ -101,7 +101,7 @@ def run(
 
 def _run_once(
     compiled: Compiled, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3, dynamic_shared_bytes: int,
-    binding: Binding, findings: Findings, limits: Limits, schedule: int | None, checks: frozenset[str],
+    binding: Binding, findings: Sightings, limits: Limits, schedule: int | None, checks: frozenset[str],
     fill: str | int, deadline: Deadline, more: frozenset[int], raced: Raced | None, suspects: Suspects | None,
 ) -> Counts:  # fmt: skip
     """Execute a kernel from the beginning; ``more`` are ranges of the heap that it writes, beyond what it seems to."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined
-from wmma_emu.ptx.findings import Findings, Place
+from wmma_emu.ptx.findings import Place, Sightings
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.masks import any_of, first_where
 from wmma_emu.ptx.memory.padding import Padding
@@ -35,7 +35,7 @@ __all__ = ["Reporter"]
 class Reporter:
     """Notes what is wrong with accesses of a chunk; ``suspects`` are told of uses of undefined bits too."""
 
-    def __init__(self, program: KernelProgram, heap: GlobalMemory, threads: Threads, findings: Findings) -> None:
+    def __init__(self, program: KernelProgram, heap: GlobalMemory, threads: Threads, findings: Sightings) -> None:
         self._program, self._heap, self._threads, self._findings = program, heap, threads, findings
         self.suspects: Suspects | None = None
         self._padding = Padding(program, heap)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality import At, CausalityOrder, Ordering, ordering_of, threads_in
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.fills import Fill
-from wmma_emu.ptx.findings import CHECKS, Findings
+from wmma_emu.ptx.findings import CHECKS, Sightings
 from wmma_emu.ptx.memory.access import units_of
 from wmma_emu.ptx.memory.footprint import chunk_bytes, require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
@@ -49,7 +49,7 @@ class Spaces:
         Of the chunk.
     dynamic_shared_bytes : int
         What the launch gives beyond what the kernel declares.
-    findings : Findings
+    findings : Sightings
     causality : CausalityOrder
     checks : frozenset of str
         What is looked for: names of `CHECKS`.
@@ -71,7 +71,7 @@ class Spaces:
 
     def __init__(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads,
-        dynamic_shared_bytes: int, findings: Findings, causality: CausalityOrder,
+        dynamic_shared_bytes: int, findings: Sightings, causality: CausalityOrder,
         checks: frozenset[str] = frozenset(CHECKS), races: LaunchRaces | None = None,
         fill: Fill = Fill(),  # noqa: B008 - zeros draw nothing
     ) -> None:  # fmt: skip

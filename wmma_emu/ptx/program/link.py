@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A kernel and all that it calls as one list of instructions: scopes, labels, calls."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import UnsupportedInstructionError
@@ -134,17 +135,18 @@ class Linker:
 
     def _source(self, statement: Directive) -> SourceLine | None:
         """Where the source stands; line 0 means that it is not known."""
-        number, line = statement.arguments[:2]
         words = statement.arguments
-        inlined = words[words.index("inlined_at") + 1 :][:2] if "inlined_at" in words else ()
-        key = number, line, *inlined
+        place = words[:3]
+        inlined = words[words.index("inlined_at") + 1 :][:3] if "inlined_at" in words else ()
+        key = *place, *inlined
         if key not in self._sources:
-            at = self._line(inlined[0], inlined[1]) if inlined else None
-            self._sources[key] = self._line(number, line, at) if int(line) else at
+            at = self._line(inlined) if inlined else None
+            self._sources[key] = self._line(place, at) if int(place[1]) else at
         return self._sources[key]
 
-    def _line(self, number: str, line: str, inlined_at: SourceLine | None = None) -> SourceLine:
-        return SourceLine(self._files.get(int(number), f"file {number}"), int(line), inlined_at)
+    def _line(self, place: Sequence[str], inlined_at: SourceLine | None = None) -> SourceLine:
+        number, line, column = map(int, place)
+        return SourceLine(self._files.get(number, f"file {number}"), line, inlined_at, column)
 
     def _require_new(self, label: str, statement: Label | Directive) -> None:
         if self.resolver.names.is_taken(label):

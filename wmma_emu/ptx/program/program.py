@@ -124,12 +124,14 @@ Operand = Register | Immediate | Special | Symbol | Target | Predicate | PairOpe
 class SourceLine:
     """Where the compiler's source says the instruction comes from, by ``.loc``.
 
-    ``inlined_at`` is where the function was called that the line belongs to, if it was inlined.
+    ``inlined_at`` is where the function was called that the line belongs to, if it was inlined. The column is counted
+    from 1, and 0 where the compiler does not say it; two places in one line are the same one.
     """
 
     file: str
     line: int
     inlined_at: "SourceLine | None" = None
+    column: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         here = f"{printable(self.file)}:{self.line}"
