@@ -33,7 +33,6 @@
 
 from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, empty
 from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, Kind
-from wmma_emu.ptx.findings import Sighting as Finding
 from wmma_emu.ptx.launch.explain import Explanation, KernelExplanation
 from wmma_emu.ptx.launch.kernel import Kernel, Launch
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw
@@ -45,6 +44,8 @@ from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.launch.triton_arguments import TritonTensor
 from wmma_emu.ptx.launch.triton_module import TritonModule
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
+from wmma_emu.ptx.reports.finding import Finding
+from wmma_emu.ptx.reports.quotes import QuotedLine
 
 __all__ = [
     "CHECKS",
@@ -61,6 +62,7 @@ __all__ = [
     "Missing",
     "Module",
     "NotBitExact",
+    "QuotedLine",
     "Raw",
     "Report",
     "Silence",

@@ -8,6 +8,7 @@ import numpy as np
 
 from wmma_emu.ptx.definedness.paddings import ALONE, ELSEWHERE, PADDING
 from wmma_emu.ptx.definedness.undefined import COMPUTED, computed
+from wmma_emu.ptx.findings import Location, Message, Place
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 from wmma_emu.ptx.threads import Array
 
@@ -32,9 +33,6 @@ class _Site(NamedTuple):
     is_whole: bool = False
     standing: int = ELSEWHERE
 
-    def __str__(self) -> str:
-        return f"line {self.line}" + (f" ({self.source})" if self.source else "")
-
 
 _ELSEWHERE = _Site("elsewhere")
 _REGISTERS = _Site("register")
@@ -54,8 +52,8 @@ class Origins:
     >>> number = origins.of_bytes(load, "shared", np.array([0x40], np.uint64), np.array([3]), np.array([0]), True)
     >>> origins.is_whole(number).tolist(), origins.standing(number).tolist()
     ([True], [0])
-    >>> origins.describe(int(computed(number)[0]), str, lambda space, address: f"{space} memory")
-    'bytes 0x40 to 0x43 of shared memory, which nobody wrote, loaded at line 57'
+    >>> print(plain_text(origins.describe(int(computed(number)[0]), str, Location)))
+    4 bytes at 0x40 of shared memory, which nobody wrote, loaded at line 57
     """
 
     def __init__(self) -> None:
@@ -126,7 +124,9 @@ class Origins:
         site = self._sites[number] if number < len(self._sites) else _ELSEWHERE
         return site.line if site.kind == "race" else None
 
-    def describe(self, origin: int, register: Callable[[int], str], place: Callable[[str, int], str]) -> str:
+    def describe(
+        self, origin: int, register: Callable[[int], str], location: Callable[[str, int, int], Location]
+    ) -> Message:  # fmt: skip
         """Say where undefined bits come from.
 
         Parameters
@@ -134,24 +134,24 @@ class Origins:
         origin : int
         register : callable
             From the index of a register to its name.
-        place : callable
-            From a space and an address to the words that name them.
+        location : callable
+            From a space, an address and a number of bytes to what is known of these bytes.
         """
         origin &= ~int(COMPUTED)
         number = origin >> (_ADDRESS_BITS + _LENGTH_BITS)
         site = self._sites[number] if number < len(self._sites) else _ELSEWHERE
         number = origin & _ADDRESS
+        place = Place(site.line, site.source)
         if site.kind == "register":
-            return f"{register(number)}, which nobody wrote"
+            return (f"{register(number)}, which nobody wrote",)
         if site.kind == "lane":
-            return f"what lane {number} holds, which does not take part in the shuffle of {site}"
+            return f"what lane {number} holds, which does not take part in the shuffle of ", place
         if site.kind == "bytes":
-            last = number + (origin >> _ADDRESS_BITS & (1 << _LENGTH_BITS) - 1)
-            what = f"byte {number:#x}" if last == number else f"bytes {number:#x} to {last:#x}"
-            return f"{what} of {place(site.space, number)}, which nobody wrote, loaded at {site}"
+            size = (origin >> _ADDRESS_BITS & (1 << _LENGTH_BITS) - 1) + 1
+            return location(site.space, number, size), ", which nobody wrote, loaded at ", place
         if site.kind == "race":
-            return f"bytes at {number:#x} of {place(site.space, number)}, loaded at {site} while others may store them"
-        return "what nobody wrote"
+            return location(site.space, number, 1), ", loaded at ", place, " while others may store there"
+        return ("what nobody wrote",)
 
 
 def spans(bits: Array) -> tuple[Any, Any]:

@@ -5,26 +5,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from wmma_emu.errors import printable
 from wmma_emu.ptx.findings.kinds import CHECKS, KINDS
+from wmma_emu.ptx.findings.messages import UNKNOWN, Location, Message, Place, plain_text
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
 
-__all__ = ["UNKNOWN", "Place", "Sighting", "Sightings", "merged", "place_of"]
-
-class Place(NamedTuple):
-    """Where an instruction stands: its line of the PTX, and where the source says that it comes from."""
-
-    line: int
-    source: SourceLine | None = None
+__all__ = ["Said", "Sighting", "Sightings", "merged"]
 
 
-UNKNOWN = Place(0)
-"""Stands for the other side of a race, where that is not known any more."""
+class Said(NamedTuple):
+    """What there is to say of a sighting, and which row of the table of remedies helps, where one is known to."""
 
+    message: Message
+    remedy: str = ""
 
-def place_of(instruction: Instruction) -> Place:
-    """Say where an instruction stands."""
-    return Place(instruction.line, instruction.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +26,11 @@ class Sighting:
 
     ``count`` is how many threads met it (or warps, where a warp is the actor); ``block`` and ``thread`` the first of
     them, (x, y, z). ``others`` are the other sides of a race: the instructions that this one is in a race with.
+    ``said`` is the message, and ``remedy`` what would help, a name of the table of remedies of races.
     """
 
     kind: str
-    message: str
+    said: Message
     line: int
     text: str
     source: SourceLine | None
@@ -45,6 +39,27 @@ class Sighting:
     address: int | None = None
     count: int = 1
     others: tuple[Place, ...] = ()
+    remedy: str = ""
+
+    @property
+    def message(self) -> str:
+        """What it says, in terms of the PTX."""
+        return plain_text(self.said)
+
+    @property
+    def place(self) -> Place:
+        """Where its instruction stands."""
+        return Place(self.line, self.source)
+
+    @property
+    def location(self) -> Location | None:
+        """The bytes that it is about; None where it is about none."""
+        return next((x for x in self.said if isinstance(x, Location)), None)
+
+    @property
+    def comes_from(self) -> Place | None:
+        """Where what it is about comes from: the load of a value that nobody wrote, a copy that is on its way."""
+        return next((x for x in self.said if isinstance(x, Place)), None)
 
     def but_others(self) -> "Sighting":
         """Leave out the other sides."""
@@ -66,7 +81,7 @@ class Sighting:
         return KINDS[self.kind].severity
 
     def __str__(self) -> str:
-        where = f"line {self.line}" + (f" ({self.source})" if self.source else "")
+        where = str(self.place)
         who = "" if self.block is None else f", block {tuple(self.block)}"
         who += "" if self.thread is None else f", thread {tuple(self.thread)}"
         more = f" [{self.count} times]" if self.count > 1 else ""
@@ -97,7 +112,7 @@ class Sightings:
         self,
         kind: str,
         instruction: Instruction,
-        message: "str | Callable[[], str]",
+        message: "str | Message | Said | Callable[[], str | Message | Said]",
         *,
         block: tuple[int, int, int] | None = None,
         thread: tuple[int, int, int] | None = None,
@@ -113,10 +128,11 @@ class Sightings:
             return
         if not self.are_sought(kind):
             return
-        text = printable(message if isinstance(message, str) else message())
+        given = message() if callable(message) else message
+        said = given if isinstance(given, Said) else Said((given,) if isinstance(given, str) else given)
         self._found[key] = Sighting(
-            kind, text, instruction.line, self._program.text(instruction.line), instruction.source, block, thread,
-            address, count,
+            kind, said.message, instruction.line, self._program.text(instruction.line), instruction.source, block,
+            thread, address, count, remedy=said.remedy,
         ).with_others(others)  # fmt: skip
 
     def leave_lesser_out(self) -> None:
@@ -142,7 +158,7 @@ def merged(findings: Iterable[Sighting], more: Iterable[Sighting]) -> list[Sight
     Examples
     --------
     >>> load, store = (
-    ...     Sighting("race", "", line, "", None, others=(Place(other),)) for line, other in ((57, 48), (48, 57))
+    ...     Sighting("race", (), line, "", None, others=(Place(other),)) for line, other in ((57, 48), (48, 57))
     ... )
     >>> [x.line for x in merged([load], [store])]
     [57]

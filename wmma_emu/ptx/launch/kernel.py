@@ -30,7 +30,8 @@ from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import judge_launch, require_lines
-from wmma_emu.ptx.launch.silences import Judged
+from wmma_emu.ptx.launch.silences import Judged, silenced_findings
+from wmma_emu.ptx.launch.silencing_comments import text_of_file
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
 from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
 from wmma_emu.ptx.launch.unused_values import judge_uses
@@ -47,6 +48,7 @@ from wmma_emu.ptx.program.contraction import Contracted
 from wmma_emu.ptx.program.folding import fold
 from wmma_emu.ptx.program.grid_workspace import WORKSPACE_BYTES
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
+from wmma_emu.ptx.reports.make import FindingMaker
 from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.steps.legal_operands import is_legal
 from wmma_emu.ptx.steps.spelling import in_the_manuals_order
@@ -342,11 +344,15 @@ class Launch:
     ) -> Report:
         kernel = self.kernel
         judged = self._judged(findings, options)
+        make = FindingMaker(
+            kernel.program, kernel.called, kernel.module.arch.name,
+            lambda file: text_of_file(file, kernel.module.sources or {}),
+        )  # fmt: skip
         return Report(
             kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds,
-            tuple(judged.findings),
+            make(judged.findings),
             kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
-            assumed, kernel.folded, judged.silenced, judged.unused,
+            assumed, kernel.folded, silenced_findings(judged.silenced, make), judged.unused,
             tuple(x for x in CHECKS if x not in options.checks),
         )  # fmt: skip
 

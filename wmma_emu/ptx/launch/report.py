@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import SEVERITIES, Sighting
+from wmma_emu.ptx.findings import SEVERITIES
 from wmma_emu.ptx.launch.silences import Silence, Silenced
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
+from wmma_emu.ptx.reports.finding import Finding
 
 __all__ = ["Report", "contracted_text", "folded_text", "grouped", "lines_text", "not_checked_text", "summary_of"]
 
@@ -27,9 +28,9 @@ class Report:
     steps : int
         Instructions stepped, each for many threads at once: what ``max_steps`` limits.
     seconds : float
-    findings : tuple of Sighting
-        What is wrong with the kernel, in the order in which it was met: one for each kind and line of PTX. What is
-        silenced is not among them.
+    findings : tuple of Finding
+        What is wrong with the kernel, in the order in which it was met: one for each cause. What is silenced is not
+        among them.
     not_bit_exact : tuple of NotBitExact
         Instructions of the kernel whose bits are not proved; where it is empty, the bits are the chip's.
     contracted : tuple of int
@@ -57,7 +58,7 @@ class Report:
     instructions: int
     steps: int
     seconds: float
-    findings: tuple[Sighting, ...] = ()
+    findings: tuple[Finding, ...] = ()
     not_bit_exact: tuple[NotBitExact, ...] = ()
     contracted: tuple[int, ...] = ()
     output: str = ""
@@ -70,21 +71,21 @@ class Report:
     not_checked: tuple[str, ...] = ()
 
     @property
-    def errors(self) -> tuple[Sighting, ...]:
+    def errors(self) -> tuple[Finding, ...]:
         """The findings that are errors."""
         return self._of("error")
 
     @property
-    def warnings(self) -> tuple[Sighting, ...]:
+    def warnings(self) -> tuple[Finding, ...]:
         """The findings that are warnings."""
         return self._of("warning")
 
     @property
-    def notes(self) -> tuple[Sighting, ...]:
+    def notes(self) -> tuple[Finding, ...]:
         """The findings that are notes."""
         return self._of("note")
 
-    def _of(self, severity: str) -> tuple[Sighting, ...]:
+    def _of(self, severity: str) -> tuple[Finding, ...]:
         return tuple(x for x in self.findings if x.severity == severity)
 
     def __str__(self) -> str:

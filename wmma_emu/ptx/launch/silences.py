@@ -4,7 +4,7 @@
 import difflib
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
@@ -14,8 +14,12 @@ from wmma_emu.errors import OptionError, UnusedSilenceWarning, printable, shorte
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.findings import KINDS, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
+from wmma_emu.ptx.reports.finding import Finding
 
-__all__ = ["Judged", "Silence", "Silenced", "Silencing", "enforced", "in_force", "judge", "silence", "silences_of"]
+__all__ = [
+    "Judged", "Silence", "Silenced", "Silencing", "enforced", "in_force", "judge", "silence", "silenced_findings",
+    "silences_of",
+]  # fmt: skip
 
 _PLACE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d*)\Z", re.DOTALL)
 
@@ -103,7 +107,7 @@ class Silence:
 class Silenced(NamedTuple):
     """A finding that is silenced, and by what: the first one, if each of several other sides of a race has its own."""
 
-    finding: Sighting
+    finding: Finding
     silence: Silence
 
     def __str__(self) -> str:
@@ -114,7 +118,7 @@ class Judged(NamedTuple):
     """What is left of the findings of a launch, what is silenced, and which silences were needed, and which not."""
 
     findings: list[Sighting]
-    silenced: tuple[Silenced, ...]
+    silenced: tuple[tuple[Sighting, Silence], ...]
     used: tuple[Silence, ...]
     unused: tuple[Silence, ...]
 
@@ -228,16 +232,26 @@ def judge(findings: Iterable[Sighting], silences: Sequence[Silence]) -> Judged:
     there are several, each of them needs one; else the silence of one race would hide another.
     """
     left: list[Sighting] = []
-    silenced: list[Silenced] = []
+    silenced: list[tuple[Sighting, Silence]] = []
     used = dict[Silence, None]()
     for finding in findings:
         by = _covering(finding, silences)
         if by:
-            silenced.append(Silenced(finding, by[0]))
+            silenced.append((finding, by[0]))
             used.update(dict.fromkeys(by))
         else:
             left.append(finding)
     return Judged(left, tuple(silenced), tuple(used), tuple(x for x in silences if x not in used))
+
+
+def silenced_findings(
+    silenced: Iterable[tuple[Sighting, Silence]], make: Callable[[Iterable[Sighting]], Iterable[Finding]]
+) -> tuple[Silenced, ...]:  # fmt: skip
+    """Make findings of what is silenced, apart for each silence."""
+    by: dict[Silence, list[Sighting]] = {}
+    for sighting, silence in silenced:
+        by.setdefault(silence, []).append(sighting)
+    return tuple(Silenced(finding, silence) for silence, sightings in by.items() for finding in make(sightings))
 
 
 def _covering(finding: Sighting, silences: Sequence[Silence]) -> tuple[Silence, ...]:

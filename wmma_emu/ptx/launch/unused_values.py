@@ -4,7 +4,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from wmma_emu.ptx.findings import Sighting
+from wmma_emu.ptx.findings import Sighting, place_of
 from wmma_emu.ptx.memory.races.race import RACE, UNUSED
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
@@ -50,13 +50,12 @@ def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspec
         if not loads or line in seen.others:
             continue
         if loads <= unused:
-            text = f"{finding.message}; nothing depends on what {_named(loads, line)} loads"
-            found[original] = replace(finding, kind=UNUSED, message=text)
+            text = f"; nothing depends on what {_named(loads, line)} loads"
+            found[original] = replace(finding, kind=UNUSED, said=(*finding.said, text))
         elif used := sorted(loads & uses.keys()):
             at = uses[used[0]]
-            source = f", {at.source}" if at.source else ""
-            text = f"{finding.message}; what {_named({used[0]}, line)} loads is used at line {at.line}"
-            found[original] = replace(finding, message=f"{text} ({at.opcode}{source})")
+            text = f"; what {_named({used[0]}, line)} loads is used by {at.opcode} at "
+            found[original] = replace(finding, said=(*finding.said, text, place_of(at)))
     return found
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
+from wmma_emu.ptx.findings import Message, place_of
 from wmma_emu.ptx.memory.access import scatter
 from wmma_emu.ptx.memory.masks import narrowest, pick, wide
 from wmma_emu.ptx.memory.memory import Memory
@@ -175,16 +176,16 @@ class AsyncCopies:
         if memory.races is not None:
             memory.races.arrive(copy.reached, taken, memory.races.now() if now is None else now)
 
-    def who_copies(self, position: int) -> str:
+    def who_copies(self, position: int) -> Message:
         """Say which copy is about to write a byte, and what is missing."""
         for copy in self._copies:
             touch = copy.reached.touch
             hit = (touch.positions <= position) & (position < touch.positions + copy.size)
             hit = hit if copy.mask is None else hit & copy.mask
             if hit.any():
-                text = f"{touch.instruction.opcode} of line {touch.instruction.line} is still writing: "
-                return text + self._missing(copy, hit)
-        return "an asynchronous copy is still writing"
+                by = touch.instruction
+                return f"{by.opcode} of ", place_of(by), f" is still writing: {self._missing(copy, hit)}"
+        return ("an asynchronous copy is still writing",)
 
     def _missing(self, copy: Copy, who: NDArray[np.bool_]) -> str:
         """Say what threads lack whose copy is on its way."""
@@ -212,7 +213,7 @@ class AsyncCopies:
             bad = bad if touch.mask is None else bad & touch.mask
             if bad.any() and not reporter.is_race(touch.instruction):
                 by = copy.reached.touch.instruction
-                text = f"{by.opcode} of line {by.line} may still read: {self._missing(copy, who)}"
+                text = f"{by.opcode} of ", place_of(by), f" may still read: {self._missing(copy, who)}"
                 reporter.note(
                     "missing wait", touch.instruction, bad, active, touch.addresses,
                     partial(reporter.too_early, "global", size=touch.size, write=True, copy=text),

@@ -16,6 +16,7 @@ from wmma_emu.ptx.threads import Active
 
 __all__ = ["Mbarriers", "Word", "mbarriers_of"]
 
+_BYTES = 8
 _COUNT = (1 << 20) - 1
 _MOST_SHOWN = 4
 _TX_BITS, _TX_MASK = 21, (1 << 21) - 1
@@ -234,10 +235,10 @@ class Mbarriers:
         for instruction, positions, over in self._waits.values():
             for position in np.unique(positions[~over & (positions // stride == block)]).tolist()[:_MOST_SHOWN]:
                 word = self.word(position)
-                place = self.memory.reporter.place("shared", position - block * stride)
+                place = self.memory.reporter.location("shared", position - block * stride, _BYTES)
                 if word is not None:
                     texts.append(
-                        f"the mbarrier at {place}, at which line {instruction.line} looks, lacks {word.pending} of "
+                        f"the mbarrier of {place}, at which line {instruction.line} looks, lacks {word.pending} of "
                         f"{word.expected} arrivals and {max(word.bytes, 0)} bytes"
                     )
         return texts

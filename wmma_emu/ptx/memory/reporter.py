@@ -8,19 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined
-from wmma_emu.ptx.findings import Place, Sightings
+from wmma_emu.ptx.findings import Location, Message, Name, Place, Said, Sightings
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.masks import any_of, first_where
 from wmma_emu.ptx.memory.padding import Padding
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.windows import Located
 from wmma_emu.ptx.memory.words import (
-    bytes_text,
-    inside_of_heap,
     misaligned_text,
-    nearest_in_heap,
     outside_of_heap,
     outside_of_window,
+    place_in_heap,
     verb,
 )
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
@@ -42,7 +40,7 @@ class Reporter:
 
     def note(
         self, kind: str, instruction: Instruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
-        text: Callable[[int], str], others: Iterable[Place] = (),
+        text: Callable[[int], Message | Said], others: Iterable[Place] = (),
     ) -> None:  # fmt: skip
         """Note a finding of the active threads of a mask, if there are any; ``text`` takes the first address."""
         if not self._findings.are_sought(kind):
@@ -68,24 +66,23 @@ class Reporter:
     ) -> None:  # fmt: skip
         """Note accesses that are out of bounds, misaligned, or writes to what may only be read."""
 
-        def outside(address: int) -> str:
+        def outside(address: int) -> Message:
             if space == "global":
                 return outside_of_heap(self._heap, address, size, write)
             return outside_of_window(self._program, space, size_of, address, size, write)
 
-        def read_only(address: int) -> str:
+        def read_only(address: int) -> Message:
+            there = self.location(space, address, size)
             if space != "global":
-                return f"writes {bytes_text(size)} at {self.place(space, address)}: a kernel only reads its parameters"
-            near = nearest_in_heap(self._heap, address, size)
-            name = near.split("of ", 1)[-1]
-            return f"writes {bytes_text(size)} at {address:#x}, which is in {name}: it may only be read"
+                return "writes ", there, ": a kernel only reads its parameters"
+            return "writes ", there, ", which is in ", Name("global", there.owner), ": it may only be read"
 
         if where.outside is not None:
             self.note("out of bounds", instruction, where.outside, active, addresses, outside)
         if where.misaligned is not None:
             self.note(
                 "misaligned", instruction, where.misaligned, active, addresses,
-                lambda address: misaligned_text(address, size, alignment, write),
+                lambda address: misaligned_text(self.location(space, address, size), alignment, write),
             )  # fmt: skip
         if where.read_only is not None:
             self.note("read-only", instruction, where.read_only, active, addresses, read_only)
@@ -104,7 +101,7 @@ class Reporter:
         block, thread, count = self._threads.first(threads)
         origin = first_where(used, found.origin)
         self._findings.add(
-            kind, instruction, lambda: f"{what} is made of {self.origin(origin)}",
+            kind, instruction, lambda: (f"{what} is made of ", *self.origin(origin)),
             block=block, thread=thread, count=count,
         )  # fmt: skip
 
@@ -131,37 +128,29 @@ class Reporter:
         self.undefined(instruction, undefined, is_partial, f"a part of {what}", "partly uninitialised")
         return undefined._replace(bits=np.where(is_partial, lost, lost.dtype.type(0)))
 
-    def origin(self, number: int) -> str:
+    def origin(self, number: int) -> Message:
         """Say where undefined bits come from."""
         registers = self._program.registers
         return self._heap.origins.describe(
-            number, lambda i: registers[i].name if i < len(registers) else "the carry flag", self.region
+            number, lambda i: registers[i].name if i < len(registers) else "the carry flag", self.location
         )
 
-    def region(self, space: str, address: int) -> str:
-        """Name the memory around an address: its space, and the variable or the array that it lies in."""
+    def location(self, space: str, address: int, size: int) -> Location:
+        """Name bytes by the variable or the array that they lie in."""
         if space == "global":
-            return f"global memory ({inside_of_heap(self._heap, address)})"
+            return place_in_heap(self._heap, address, size)
+        where = Location(space, address, size)
         names = [s for s in self._program.symbols if s.space == space and s.offset <= address]
         if names:
             last = max(names, key=lambda s: s.offset)
             if address < last.offset + last.bytes or not last.bytes:
-                return f"{space} memory ({last.name} + {address - last.offset})"
-        return f"{space} memory"
-
-    def place(self, space: str, address: int) -> str:
-        """Name an address by the variable that it lies in."""
-        return f"{address:#x} of {self.region(space, address)}"
+                return where._replace(owner=last.name, offset=address - last.offset)
+        return where
 
     def is_race(self, instruction: Instruction) -> bool:
         """Whether an instruction is known to be in a race."""
         return any(x.kind == "race" and x.line == instruction.line for x in self._findings)
 
-    def too_early(self, space: str, address: int, size: int, write: bool, copy: str) -> str:
+    def too_early(self, space: str, address: int, size: int, write: bool, copy: Message) -> Message:
         """Describe an access to bytes that an asynchronous copy is about to write."""
-        return f"{verb(write)} {bytes_text(size)} at {self.place(space, address)}, which {copy}"
-
-    def raced(self, address: int, size: int, verb: str, warp: int, other: str) -> str:
-        """Describe an access that another warp's is not ordered with."""
-        where = self.place("shared", address)
-        return f"warp {warp} {verb} {bytes_text(size)} at {where}; {other}, and no barrier is between the two"
+        return f"{verb(write)} ", self.location(space, address, size), ", which ", *copy

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
-from wmma_emu.ptx.findings import CHECKS
+from wmma_emu.ptx.findings import CHECKS, Message
 from wmma_emu.ptx.memory.access import gather, view_of
 from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.memory.reach import Reached
@@ -55,7 +55,7 @@ class Shadow:
         if follows:
             self.unwritten = UnwrittenBits(window.name, len(window.flat), origins, is_written=is_written)
         self.pending = self.held = 0
-        self.who_copies: Callable[[int], str] = lambda position: "an asynchronous copy"
+        self.who_copies: Callable[[int], Message] = lambda position: ("an asynchronous copy",)
         self._coming = np.zeros(0, np.uint8)
         self._views: dict[int, NDArray[Any]] = {}
         self._readers = np.zeros(0, np.uint32)
@@ -154,7 +154,7 @@ class Shadow:
                 "missing wait", instruction, bad, active, addresses,
                 lambda address: self.reporter.too_early(
                     self.window.name, address, size, True,
-                    "a wgmma.mma_async may still read: no wgmma.wait_group has waited for it",
+                    ("a wgmma.mma_async may still read: no wgmma.wait_group has waited for it",),
                 ),
             )  # fmt: skip
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What findings of memory say: the access, the nearest allocation, and by how much it is missed."""
 
+from wmma_emu.ptx.findings import Location, Message, Name
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.program.program import KernelProgram
 
 __all__ = [
     "bytes_text",
-    "inside_of_heap",
     "misaligned_text",
     "nearest_in_heap",
     "outside_of_heap",
@@ -37,89 +37,88 @@ def bytes_text(number: int, which: str = "") -> str:
     return "1 byte" if number == 1 else f"{number} bytes"
 
 
-def misaligned_text(address: int, size: int, alignment: int, write: bool) -> str:
+def misaligned_text(where: Location, alignment: int, write: bool) -> Message:
     """Say which address was given, and of what it has to be a multiple.
 
     Examples
     --------
-    >>> misaligned_text(0x7f0000010002, 8, 8, False)
-    'reads 8 bytes at 0x7f0000010002, an address that has to be a multiple of 8 and is 2 beyond one'
+    >>> misaligned_text(Location("", 0x7f0000010002, 8), 8, False)[2]
+    ', an address that has to be a multiple of 8 and is 2 beyond one'
     """
-    return (
-        f"{verb(write)} {bytes_text(size)} at {address:#x}, an address that has to be a multiple of {alignment} and is "
-        f"{address % alignment} beyond one"
-    )
+    beyond = where.address % alignment
+    return f"{verb(write)} ", where, f", an address that has to be a multiple of {alignment} and is {beyond} beyond one"
 
 
 def _allocations(heap: GlobalMemory) -> list[tuple[int, int, str]]:
     return [(m.lo, m.hi, m.name) for m in heap.mapped] + [(r.lo, r.hi, r.name) for r in heap.variables.ranges()]
 
 
-def nearest_in_heap(heap: GlobalMemory, address: int, size: int) -> str:
+def nearest_in_heap(heap: GlobalMemory, address: int, size: int) -> tuple[Location, Message]:
     """Say where the nearest allocation is: its name, its size, and by how many bytes the access misses it."""
     position = address - HEAP
     allocations = _allocations(heap)
     if not allocations:
-        return "the launch has no arrays and no variables"
+        return Location("global", address, size), ("the launch has no arrays and no variables",)
 
     def distance(piece: tuple[int, int, str]) -> int:
         lo, hi, _ = piece
         return max(lo - position - size + 1, position - hi + 1, 0)
 
     lo, hi, name = min(allocations, key=distance)
-    what = f"{name} ({bytes_text(hi - lo)} at {HEAP + lo:#x})"
+    where = Location("global", address, size, name, position - lo)
+    return where, (_missed(position, size, lo, hi), Name("global", name), f" ({bytes_text(hi - lo)} at {HEAP + lo:#x})")
+
+
+def _missed(position: int, size: int, lo: int, hi: int) -> str:
+    """Say by how many bytes an access misses a piece of memory: "4 bytes behind the end of "."""
     if position >= hi:
-        return f"{bytes_text(position - hi)} behind the end of {what}"
+        return f"{bytes_text(position - hi)} behind the end of "
     if position + size <= lo:
-        return f"{bytes_text(lo - position)} before the beginning of {what}"
+        return f"{bytes_text(lo - position)} before the beginning of "
     if position < lo:
-        return f"{bytes_text(lo - position, 'its first')} before the beginning of {what}"
-    return f"{bytes_text(position + size - hi, 'its last')} behind the end of {what}"
+        return f"{bytes_text(lo - position, 'its first')} before the beginning of "
+    return f"{bytes_text(position + size - hi, 'its last')} behind the end of "
 
 
-def inside_of_heap(heap: GlobalMemory, address: int) -> str:
-    """Say in which array or variable an address lies, and how far from its beginning; "" where it lies in none."""
+def place_in_heap(heap: GlobalMemory, address: int, size: int) -> Location:
+    """Name bytes by the array or the variable that they lie in, and how far they are from its beginning."""
     position = address - HEAP
     found = next(((lo, name) for lo, hi, name in _allocations(heap) if lo <= position < hi), None)
-    return "" if found is None else f"{found[1]} + {position - found[0]}"
+    where = Location("global", address, size)
+    return where if found is None else where._replace(owner=found[1], offset=position - found[0])
 
 
-def place_in_heap(heap: GlobalMemory, address: int) -> str:
-    """Name an address by the array or the variable that it lies in, and how far from its beginning."""
-    inside = inside_of_heap(heap, address)
-    return f"{address:#x} ({inside})" if inside else f"{address:#x}"
-
-
-def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) -> str:
+def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) -> Message:
     """Describe an access to nothing."""
-    text = f"{verb(write)} {bytes_text(size)} at {address:#x}"
+    where = Location("global", address, size)
     if address < _NULL:
-        return f"{text}: a null pointer, or an offset from one"
+        return f"{verb(write)} ", where, ": a null pointer, or an offset from one"
     for space, window in WINDOWS.items():
         if address >> WINDOW_BITS == window >> WINDOW_BITS:
             return (
-                f"{text}, a generic address of {space} memory, as if it were one of global memory; "
-                f"the nearest instruction that takes it has no state space, or .{space} after cvta.to.{space}"
-            )
-    return f"{text}: {nearest_in_heap(heap, address, size)}"
+                f"{verb(write)} ", where._replace(space=""),
+                f", a generic address of {space} memory, as if it were one of global memory; the nearest instruction "
+                f"that takes it has no state space, or .{space} after cvta.to.{space}",
+            )  # fmt: skip
+    where, missed = nearest_in_heap(heap, address, size)
+    return f"{verb(write)} ", where, ": ", *missed
 
 
-def outside_of_window(program: KernelProgram, space: str, size_of: int, address: int, size: int, write: bool) -> str:
+def outside_of_window(
+    program: KernelProgram, space: str, size_of: int, address: int, size: int, write: bool
+) -> Message:  # fmt: skip
     """Describe an access beyond what a block has of shared memory, or a thread of local memory."""
     names = sorted((s for s in program.symbols if s.space == space), key=lambda s: s.offset)
+    where = Location(space, address, size)
     if space == "shared" and program.shared_span is not None and names and not address >> 30:
         last = next((s for s in reversed(names) if s.offset <= address), names[0])
         end = last.offset + last.bytes if last.bytes else max(size_of, last.offset)
-        what = f"{last.name} ({bytes_text(end - last.offset)}{'' if last.bytes else ', dynamic,'} at {last.offset:#x})"
-        text = f"{verb(write)} {bytes_text(size)} at {address:#x} of shared memory"
-        if address < last.offset:
-            return f"{text}: {bytes_text(last.offset - address)} before the beginning of {what}"
-        if address >= end:
-            return f"{text}: {bytes_text(address - end)} behind the end of {what}"
-        return f"{text}: {bytes_text(address + size - end, 'its last')} behind the end of {what}"
+        what = f" ({bytes_text(end - last.offset)}{'' if last.bytes else ', dynamic,'} at {last.offset:#x})"
+        where = where._replace(owner=last.name, offset=address - last.offset)
+        missed = _missed(address, size, last.offset, end)
+        return f"{verb(write)} ", where, f": {missed}", Name("shared", last.name), what
     whose = {"shared": "the block", "local": "the thread", "param": "the kernel"}[space]
-    has = f"of which {whose} has {bytes_text(size_of)}"
-    text = f"{verb(write)} {bytes_text(size)} at {address:#x} of {space} memory, {has}"
+    text = f", of which {whose} has {bytes_text(size_of)}"
     if address < size_of:
         text += f": {bytes_text(address + size - size_of, 'the last')} behind its end"
     elif address - size_of < 1 << 30:
@@ -128,8 +127,8 @@ def outside_of_window(program: KernelProgram, space: str, size_of: int, address:
         text += f": {bytes_text((1 << 32) - address)} before its beginning"
     else:
         text += ": no address of this space"
-    if names:
-        last = names[-1]
-        text += f"; its last variable is {last.name}, from {last.offset:#x} on"
-        text += f", {bytes_text(last.bytes)}" if last.bytes else ", dynamic"
-    return text
+    if not names:
+        return f"{verb(write)} ", where, text
+    last = names[-1]
+    behind = f", from {last.offset:#x} on" + (f", {bytes_text(last.bytes)}" if last.bytes else ", dynamic")
+    return f"{verb(write)} ", where, f"{text}; its last variable is ", Name(space, last.name), behind

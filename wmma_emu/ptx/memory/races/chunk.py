@@ -53,8 +53,9 @@ class ChunkRaces:
         self.polls, self.locks = launch.polls, launch.locks
         if shared.size:
             report = RaceReports(
-                order, reporter, threads, self._sides, lambda x: reporter.place("shared", x),
-                lambda x: x % shared.stride, raced=launch.raced, numbers=self._numbers_in_shared,
+                order, reporter, threads, self._sides,
+                lambda address, size: reporter.location("shared", address, size), lambda x: x % shared.stride,
+                lambda: shared.flat, raced=launch.raced, numbers=self._numbers_in_shared,
             )  # fmt: skip
             self._shared = Region(
                 0, len(shared.flat), order, report, is_of_block=True, origin=self._positions, look=launch.look

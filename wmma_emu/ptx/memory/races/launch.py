@@ -148,7 +148,8 @@ class LaunchRaces:
         if region.chunk is not threads:
             region.chunk = threads
             region.report = RaceReports(
-                self._order, reporter, threads, sides, lambda x: place_in_heap(self._heap, x), lambda x: HEAP + x,
-                raced=self.raced,
+                self._order, reporter, threads, sides,
+                lambda address, size: place_in_heap(self._heap, address, size), lambda x: HEAP + x,
+                lambda: self._heap.buffer, raced=self.raced,
             )  # fmt: skip
         return region

@@ -12,30 +12,57 @@ _Who = tuple[int, int, int]
 
 
 class Remedy(NamedTuple):
-    """What a message says is missing between two threads that are in a race."""
+    """What a message says is missing between two threads that are in a race, and what would mend it.
+
+    ``between`` is the mend where two lines are concerned, and ``within`` where both accesses are in one line.
+    """
 
     missing: str
+    between: str
+    within: str
+
+    def mend(self, *lines: str) -> str:
+        """Say what would mend a race at one line or at two.
+
+        Examples
+        --------
+        >>> REMEDIES["lanes"].mend("k.cu:8", "k.cu:9")
+        'a __syncwarp() between k.cu:8 and k.cu:9'
+        """
+        return self.between.format(*lines) if len(lines) == 2 else self.within
 
 
 REMEDIES = {
     "update": Remedy(
         "both load this place and store to it: if that is one change, such as x += 1, no barrier helps, but an atomic "
-        "operation (atomicAdd) does"
+        "operation (atomicAdd) does",
+        "one atomic operation, such as atomicAdd(), in the place of the load at {0} and the store at {1}",
+        "one atomic operation, such as atomicAdd(), in the place of the load and the store",
     ),
     "blocks": Remedy(
         "nothing orders the two: what orders blocks is a fence with a flag or an atomic operation, a barrier of the "
-        "whole grid, or a second launch"
+        "whole grid, or a second launch",
+        "between {0} and {1} a fence with a flag or an atomic operation, a barrier of the grid, or a second launch",
+        "let one block alone access it, or use one atomic operation, or a second launch for what needs the first one's",
     ),
-    "warps": Remedy("no barrier is between the two, such as __syncthreads()"),
-    "lanes": Remedy("no __syncwarp() is between the two"),
+    "warps": Remedy(
+        "no barrier is between the two, such as __syncthreads()",
+        "a __syncthreads() between {0} and {1}",
+        "a __syncthreads() between the two accesses, or threads that access places of their own",
+    ),
+    "lanes": Remedy(
+        "no __syncwarp() is between the two",
+        "a __syncwarp() between {0} and {1}",
+        "a __syncwarp() between the two accesses, or lanes that access places of their own",
+    ),
 }
 """By what the two threads do, and by how far they are apart."""
 
 
 def remedy_of(
     one: _Who, other: _Who, mine: Instruction, its: Instruction | None, reads: Iterable[Instruction] = ()
-) -> Remedy:  # fmt: skip
-    """Choose what helps two threads, (block, warp, lane) each, that execute two instructions (None: not known).
+) -> str:  # fmt: skip
+    """Choose the row of `REMEDIES` for two threads, (block, warp, lane) each, and their instructions (None: not known).
 
     ``reads`` are the instructions that read the memory: where both threads execute the same store, one of them may have
     read what it stores.
@@ -43,14 +70,13 @@ def remedy_of(
     Examples
     --------
     >>> load = Instruction("ld.shared.u32", "ld", ("shared", "u32"), (), None, 57, 1)
-    >>> remedy_of((0, 1, 5), (0, 1, 6), load, None).missing
-    'no __syncwarp() is between the two'
+    >>> remedy_of((0, 1, 5), (0, 1, 6), load, None)
+    'lanes'
     """
     pairs = [(x, mine) for x in reads] if its is mine else [] if its is None else [(mine, its)]
     if any(is_update(*x) for x in pairs):
-        return REMEDIES["update"]
-    apart = "blocks" if one[0] != other[0] else "warps" if one[1] != other[1] else "lanes"
-    return REMEDIES[apart]
+        return "update"
+    return "blocks" if one[0] != other[0] else "warps" if one[1] != other[1] else "lanes"
 
 
 def is_update(one: Instruction, other: Instruction) -> bool:

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.findings import UNKNOWN, Place, place_of
+from wmma_emu.ptx.findings import UNKNOWN, Location, Message, Place, Said, Value, place_of
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, remedy_of
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
-from wmma_emu.ptx.memory.words import bytes_text
 from wmma_emu.ptx.threads import Active, Threads
 
 __all__ = ["RaceReports"]
@@ -31,18 +30,19 @@ _MOST_LOOKED_AT = 64
 class RaceReports:
     """Makes findings of the races in a region.
 
-    ``place`` gives the words for an address, and ``address`` the address of a position; ``raced`` is told of all races,
-    with ``numbers`` for positions that are those of the launch.
+    ``location`` names so many bytes at an address, and ``address`` gives the address of a position in the bytes that
+    are ``held``; ``raced`` is told of all races, with ``numbers`` for positions that are those of the launch.
     """
 
     def __init__(
-        self, order: Order, reporter: Reporter, threads: Threads, sides: Sides, place: Callable[[int], str],
-        address: Callable[[int], int], *, raced: Raced | None = None,
+        self, order: Order, reporter: Reporter, threads: Threads, sides: Sides,
+        location: Callable[[int, int], Location], address: Callable[[int], int], held: Callable[[], NDArray[np.uint8]],
+        *, raced: Raced | None = None,
         numbers: Callable[[NDArray[np.int64]], NDArray[np.int64]] = lambda x: x,
     ) -> None:  # fmt: skip
         self._raced, self._numbers = raced, numbers
         self._order, self._reporter, self._threads, self._sides = order, reporter, threads, sides
-        self._place, self._address = place, address
+        self._location, self._address, self._held = location, address, held
         self._looked_at: dict[tuple[str, int], int] = {}
 
     def __call__(self, race: Race, active: Active) -> None:
@@ -61,21 +61,26 @@ class RaceReports:
         at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])
         mine = self._who(at)
 
-        def text(_: int) -> str:
+        def text(_: int) -> Said:
             address = int(np.broadcast_to(touch.addresses, shape[1:])[at[1:]])
-            verb = "writes" if race.write else "reads"
-            here = f"{verb} {bytes_text(touch.size)} at {self._place(address)}"
+            position = int(np.broadcast_to(touch.positions, shape[1:])[at[1:]])
             others = self._racing(race, at)
+            there = self._location(address, touch.size)
             if race.verb == "writes":
                 value = "the same" if race.kind == EQUAL else "another"
                 other = self._name(others[0], mine)
                 name = self._name(mine, others[0])
-                text = f"{name} {here}; {other} writes {value} value there in the same instruction"
+                said: Message = (
+                    f"{name} writes ", there, f"; {other} writes {value} value there in the same instruction"
+                )  # fmt: skip
                 remedy = remedy_of(mine, others[0], touch.instruction, touch.instruction, self._sides.reads())
-                return f"{text}, and {remedy.missing}" if remedy is REMEDIES["update"] else text
-            position = int(np.broadcast_to(touch.positions, shape[1:])[at[1:]])
+                is_update = REMEDIES[remedy] is REMEDIES["update"]
+                return Said((*said, f", and {REMEDIES[remedy].missing}") if is_update else said, remedy)
             who, side = self._other(others, position, touch.size, race.verb == "wrote")
-            return f"{self._name(mine, who)} {here}; {self._what(who, mine, side, race.verb, touch)}"
+            now = Value(self._held()[position : position + touch.size].tobytes())
+            verb, what = ("writes ", "over ") if race.write else ("reads ", "and finds ")
+            other_side, remedy = self._what(who, mine, side, race.verb, touch)
+            return Said((f"{self._name(mine, who)} {verb}", there, f", {what}", now, "; ", *other_side), remedy)
 
         self._reporter.note(
             race.kind, touch.instruction, np.asarray(full.any(axis=0)), None, touch.addresses, text,
@@ -129,19 +134,21 @@ class RaceReports:
         grid = self._threads.grid
         return str((block % grid.x, block // grid.x % grid.y, block // (grid.x * grid.y)))
 
-    def _what(self, who: _Who, mine: _Who, side: Side | None, verb: str, touch: Touch) -> str:
-        """Say what the other side did, and what is missing between the two."""
+    def _what(
+        self, who: _Who, mine: _Who, side: Side | None, verb: str, touch: Touch
+    ) -> tuple[Message, str]:  # fmt: skip
+        """Say what the other side did, and what is missing between the two; and which remedy that is."""
         if who[0] != mine[0]:
             name = f"thread {self._thread(who)} of block {self._block(who[0])}"
         else:
             name = f"warp {who[1]}" if who[1] != mine[1] else f"lane {who[2]}"
         its = None if side is None else side.instruction
-        missing = remedy_of(mine, who, touch.instruction, its, self._sides.reads()).missing
-        where = "there"
+        remedy = remedy_of(mine, who, touch.instruction, its, self._sides.reads())
+        where: Message = (f"{name} {verb} there",)
         if side is not None and side.position is not None and (side.size != touch.size):
-            where = f"{bytes_text(side.size)} at {self._address(side.position):#x}"
-        line = "" if side is None else f" (line {side.instruction.line}, {side.instruction.opcode})"
-        return f"{name} {verb} {where}{line}, and {missing}"
+            where = f"{name} {verb} ", self._location(self._address(side.position), side.size)
+        line: Message = () if side is None else (" (", place_of(side.instruction), f", {side.instruction.opcode})")
+        return (*where, *line, f", and {REMEDIES[remedy].missing}"), remedy
 
     def _thread(self, who: _Who) -> str:
         return str(tuple(int(x) for x in self._threads.name_thread(who[1], who[2])))

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""What has one cause: sightings at one pair of source lines and one variable, and races that one barrier would mend."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from wmma_emu.ptx.findings import UNKNOWN, Place, Sighting
+from wmma_emu.ptx.program.program import SourceLine
+from wmma_emu.ptx.reports.frames import parting
+
+__all__ = ["Cause", "Edge", "causes_of"]
+
+_KINDS = ("race", "race within a warp")
+"""Kinds that a barrier mends, the worst first: where one does for several, the worst is what it is called."""
+
+_GAPS = ("warps", "lanes", "blocks")
+"""Rows of the table of remedies in which something is missing between two accesses."""
+
+_MOST_GAPS = 16
+"""Gaps of one pair that are compared with those of others."""
+
+_Key = tuple[object, ...]
+
+
+class Edge(NamedTuple):
+    """A sighting with one of the places that it is about: the other side of a race, the load of its value, a copy.
+
+    ``other`` is None where it is about its own place alone; ``lines`` are where the source has the two, the other one
+    first, None where it does not say. ``gap`` is where something is missing: behind the one instruction, before the
+    other, counted in instructions of the program; in a loop, the first may stand below the second.
+    """
+
+    sighting: Sighting
+    other: Place | None
+    lines: tuple[SourceLine | None, SourceLine | None]
+    gap: tuple[int, int] | None = None
+
+    @property
+    def key(self) -> _Key:
+        """What sightings of one cause have in common: the kind, the pair of source lines, the variable."""
+        places = [(self.lines[1], self.sighting.line)]
+        if self.other is not None:
+            places.append((self.lines[0], self.other.line))
+        if self.sighting.kind == "uninitialised" and len(places) == 2:
+            places = places[1:]  # whoever uses the value, its cause is what the one load found
+        where = sorted((source.file, source.line) if source else ("", line) for source, line in places)
+        location = self.sighting.location
+        return self.sighting.kind, *where, location.owner if location else ""
+
+
+class Cause(NamedTuple):
+    """Edges that have one cause: sorted into those of each pair of lines and variable, the first pair first."""
+
+    pairs: tuple[tuple[Edge, ...], ...]
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """All of them."""
+        return tuple(x for pair in self.pairs for x in pair)
+
+
+def causes_of(sightings: Iterable[Sighting], position: Callable[[int], int]) -> list[Cause]:
+    """Sort sightings by their causes, in the order in which the first of each was met.
+
+    Parameters
+    ----------
+    sightings : iterable of Sighting
+    position : callable
+        From a line of the PTX to the number of its instruction in the program.
+    """
+    pairs: dict[_Key, list[Edge]] = {}
+    for sighting in sightings:
+        for edge in _edges(sighting, position):
+            pairs.setdefault(edge.key, []).append(edge)
+    groups = _joined(list(pairs.values()))
+    return [Cause(tuple(tuple(pairs) for pairs in sorted(group, key=_rank))) for group in groups]
+
+
+def _rank(pair: Sequence[Edge]) -> tuple[int, str, int]:
+    """Order the pairs of a cause in a way that does not depend on the order of the threads."""
+    kind, source = pair[0].sighting.kind, pair[0].lines[1]
+    lesser = _KINDS.index(kind) if kind in _KINDS else 0
+    lines = [x.line for x in pair[0].lines if x] or [x.sighting.line for x in pair]
+    return lesser, source.file if source else "", min(lines)
+
+
+def _edges(sighting: Sighting, position: Callable[[int], int]) -> list[Edge]:
+    others = [x for x in sighting.others if x != UNKNOWN]
+    if not others:
+        place = sighting.comes_from if not sighting.others and sighting.kind in _FROM else None
+        lines = parting(place or sighting.place, sighting.place)
+        return [Edge(sighting, place, lines)]
+    here = position(sighting.line)
+    found = []
+    for other in others:
+        there = position(other.line)
+        is_gap = sighting.remedy in _GAPS and there != here
+        found.append(Edge(sighting, other, parting(other, sighting.place), (there, here) if is_gap else None))
+    return found
+
+
+_FROM = ("uninitialised", "partly uninitialised", "missing wait")
+"""Kinds whose message names the place that the value or the data comes from."""
+
+
+def _joined(pairs: list[list[Edge]]) -> list[list[list[Edge]]]:
+    """Join the pairs that one barrier would mend, and leave those alone that none does."""
+    parent = list(range(len(pairs)))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            i = parent[i]
+        return i
+
+    for wanted in _GAPS:
+        for together in _stabbed([(i, gap) for i, pair in enumerate(pairs) for gap in _gaps_of(pair, wanted)]):
+            first = min(map(root, together))
+            for i in together:
+                parent[root(i)] = first
+    groups: dict[int, list[list[Edge]]] = {}
+    for i, pair in enumerate(pairs):
+        groups.setdefault(root(i), []).append(pair)
+    return list(groups.values())
+
+
+def _gaps_of(pair: Iterable[Edge], wanted: str) -> list[tuple[int, int]]:
+    """List the gaps of a pair that a remedy would close; some of them, where loops were unrolled often."""
+    found = {
+        x.gap for x in pair
+        if x.gap is not None and x.sighting.kind in _KINDS and _serves(wanted, x.sighting.remedy)
+    }  # fmt: skip
+    return sorted(found)[:_MOST_GAPS]
+
+
+def _serves(remedy: str, wanted: str) -> bool:
+    """Whether one remedy does for what another is wanted for: a barrier of the block orders the lanes of a warp."""
+    return remedy == wanted or (remedy, wanted) == ("warps", "lanes")
+
+
+def _stabbed(gaps: list[tuple[int, tuple[int, int]]]) -> list[set[int]]:
+    """Choose places for barriers, the one that mends most first; give the pairs that each of them mends."""
+    left, found = gaps, []
+    while left:
+        places = {point for _, (there, here) in left for point in (there + 1, here)}
+        _, place = max((sum(_is_in(place, gap) for _, gap in left), -place) for place in places)
+        found.append({i for i, gap in left if _is_in(-place, gap)})
+        left = [x for x in left if not _is_in(-place, x[1])]
+    return found
+
+
+def _is_in(place: int, gap: tuple[int, int]) -> bool:
+    """Whether what stands before an instruction stands in a gap, which may lead around a loop.
+
+    Examples
+    --------
+    >>> _is_in(4, (3, 7)), _is_in(3, (3, 7)), _is_in(2, (7, 3)), _is_in(5, (7, 3))
+    (True, False, True, False)
+    """
+    there, here = gap
+    return there < place <= here if there < here else place <= here or place > there

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""What is wrong with a kernel: one finding for each cause."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from wmma_emu.ptx.findings import KINDS, Place, Sighting
+from wmma_emu.ptx.program.program import SourceLine
+from wmma_emu.ptx.reports.plain import finding_as_dict
+from wmma_emu.ptx.reports.quotes import QuotedLine
+from wmma_emu.ptx.reports.text import Described, text_of
+
+__all__ = ["Finding"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong with a kernel, whatever loops and templates have made of it.
+
+    Attributes
+    ----------
+    id : str
+        The same for the same cause in the same source, wherever its lines have moved to: "race-1f0c9a2b7d".
+    kernel, arch : str
+    title : str
+        Kind and place: "race on Bs at gemm.cu:44/51".
+    kind : str
+        One of `KINDS`.
+    message : str
+        What was seen first, in terms of the source.
+    sides : tuple of QuotedLine
+        The lines that it is about: one, or both of a race, of a value and its use, of a copy and an access.
+    variables : tuple of str
+        The variables and arrays, by their names in the source.
+    element : str
+        What was touched first: "Bs[0][0][64]"; "" where that has no name.
+    mend : str
+        What would mend it; "" where that does not follow.
+    sightings : tuple of Sighting
+        Each line of PTX at which it was seen, the first one first.
+    line, text, source, block, thread, address
+        Of the first sighting: its line of the PTX, the instruction, where the source has it, the first thread that met
+        it, (x, y, z), and the address.
+    count : int
+        How many threads met it, at all lines (or warps, where a warp is the actor).
+    others : tuple of Place
+        The other sides of a race.
+    """
+
+    id: str
+    kernel: str
+    arch: str
+    title: str
+    kind: str
+    message: str
+    sides: tuple[QuotedLine, ...]
+    variables: tuple[str, ...]
+    element: str
+    mend: str
+    sightings: tuple[Sighting, ...]
+    details: tuple[str, ...] = field(repr=False, default=())
+
+    @property
+    def severity(self) -> str:
+        """How bad it is: one of `SEVERITIES`."""
+        return KINDS[self.kind].severity
+
+    @property
+    def first(self) -> Sighting:
+        """The sighting that came first."""
+        return self.sightings[0]
+
+    @property
+    def variable(self) -> str:
+        """The variable that was touched first, by its name in the source; "" where it has none."""
+        return self.variables[0] if self.variables else ""
+
+    @property
+    def line(self) -> int:
+        """Line of the PTX at which it was seen first."""
+        return self.first.line
+
+    @property
+    def text(self) -> str:
+        """The instruction in that line."""
+        return self.first.text
+
+    @property
+    def source(self) -> SourceLine | None:
+        """Where the source says that it comes from."""
+        return self.first.source
+
+    @property
+    def block(self) -> tuple[int, int, int] | None:
+        """The first block that met it."""
+        return self.first.block
+
+    @property
+    def thread(self) -> tuple[int, int, int] | None:
+        """The first thread that met it."""
+        return self.first.thread
+
+    @property
+    def address(self) -> int | None:
+        """The address that was accessed first."""
+        return self.first.address
+
+    @property
+    def count(self) -> int:
+        """How many threads met it, at all of its lines."""
+        return sum(x.count for x in self.sightings)
+
+    @property
+    def others(self) -> tuple[Place, ...]:
+        """The other sides of a race."""
+        return tuple(dict.fromkeys(x for sighting in self.sightings for x in sighting.others))
+
+    def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
+        """Write it for a terminal: in 12 lines at most, or with all that is known.
+
+        Parameters
+        ----------
+        width : int
+            Columns of the terminal.
+        verbose : bool
+            With addresses, each line of PTX, and each thread that was the first at it.
+        color : bool
+            With the escape sequences of ANSI terminals.
+        """
+        return text_of(self._described(), width, verbose=verbose, color=color)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _described(self) -> Described:
+        first = self.first
+        who = [] if first.block is None else [f"block {tuple(first.block)}"]
+        who += [] if first.thread is None else [f"thread {tuple(first.thread)}"]
+        lines = len(self.sightings)
+        seen = f"first in {', '.join(who)}; " if who else ""
+        seen += f"{self.count} times" if self.count != 1 else "once"
+        seen += f", at {lines} lines of the PTX" if lines > 1 else f", line {self.line} of the PTX"
+        return Described(
+            self.severity, self.title, self.id, self.sides, self.message, self.mend, seen, self.details,
+            tuple(_sighting_text(x) for x in self.sightings),
+        )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all of it as plain data, as the schema of reports has it."""
+        return finding_as_dict(self)
+
+
+def _sighting_text(x: Sighting) -> str:
+    who = "" if x.block is None else f", block {tuple(x.block)}"
+    who += "" if x.thread is None else f", thread {tuple(x.thread)}"
+    return f"{x.place}{who}, {x.count} times: {x.text}\n{x.message}"

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Which line of the source somebody looks at: that of their own code, behind what the toolchain's headers inlined."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from wmma_emu.ptx.findings import Place
+from wmma_emu.ptx.program.program import SourceLine
+
+__all__ = ["frames_of", "own_frames", "parting", "short_path"]
+
+_TOOLCHAIN = re.compile(
+    r"(?:^|/)(?:site-packages/(?:nvidia|triton|numba|numba_cuda)|cuda[^/]*/(?:targets/[^/]+/)?include"
+    r"|nvidia/[^/]+/include|include/(?:crt|cub|thrust|cuda|cooperative_groups|nv)|cccl)/"
+    r"|(?:^|/)(?:mma|cuda_\w+|sm_\d+_\w+|vector_\w+|device_\w+|math_\w+|cooperative_groups\w*)\.(?:h|hpp|inl)\Z"
+)
+"""Files that come with a compiler: nobody mends them. Without a folder where the compiler has them built in."""
+
+_SHOWN_PARTS = 2
+
+
+def frames_of(source: SourceLine | None) -> Iterator[SourceLine]:
+    """Walk from the line of an instruction to the lines at which the functions that it stands in were called."""
+    while source is not None:
+        yield source
+        source = source.inlined_at
+
+
+def own_frames(source: SourceLine | None) -> tuple[SourceLine, ...]:
+    """Leave out the lines of the toolchain, and repetitions: a template that calls itself has one line.
+
+    Where nothing else is left, these lines are what there is.
+
+    Examples
+    --------
+    >>> header = SourceLine("/usr/local/cuda/include/crt/mma.hpp", 91, SourceLine("gemm.cu", 47))
+    >>> [str(x) for x in own_frames(header)]
+    ['gemm.cu:47']
+    """
+    everything = list(frames_of(source))
+    own = [x for x in everything if not _TOOLCHAIN.search(x.file.replace("\\", "/"))] or everything
+    return tuple({(x.file, x.line): x for x in reversed(own)}.values())[::-1]
+
+
+def parting(one: Place, other: Place) -> tuple[SourceLine | None, SourceLine | None]:
+    """Find the lines at which two instructions part: the innermost, but for a function that both have called.
+
+    Examples
+    --------
+    >>> def at(line):
+    ...     return Place(0, SourceLine("matrix.h", 3, SourceLine("gemm.cu", line)))
+    >>> [x.line for x in parting(at(40), at(44))], [x.line for x in parting(at(40), at(40))]
+    ([40, 44], [3, 3])
+    """
+    mine, its = own_frames(one.source), own_frames(other.source)
+    for a, b in zip(mine, its, strict=False):
+        if (a.file, a.line) != (b.file, b.line):
+            return a, b
+    return _first(mine), _first(its)
+
+
+def _first(frames: Sequence[SourceLine]) -> SourceLine | None:
+    return frames[0] if frames else None
+
+
+def short_path(file: str) -> str:
+    """Name a file by its last parts.
+
+    Examples
+    --------
+    >>> short_path("/home/me/kernels/gemm.cu"), short_path("/usr/local/cuda/include/crt/mma.hpp")
+    ('gemm.cu', 'crt/mma.hpp')
+    """
+    parts = [x for x in file.replace("\\", "/").split("/") if x]
+    return "/".join(parts[-_SHOWN_PARTS if _TOOLCHAIN.search(file.replace("\\", "/")) else -1 :])

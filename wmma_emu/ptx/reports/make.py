@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""Makes findings of what a launch has noted: sorted by cause, in the words of the source."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from wmma_emu.errors import printable
+from wmma_emu.ptx.findings import Name, Place, Sighting
+from wmma_emu.ptx.memory.races.remedies import REMEDIES
+from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
+from wmma_emu.ptx.reports.finding import Finding
+from wmma_emu.ptx.reports.quotes import QuotedLine, quoted
+from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
+
+__all__ = ["FindingMaker"]
+
+_READS = ("ld", "ldu", "ldmatrix", "wmma.load")
+_WRITES = ("st", "stmatrix", "wmma.store", "cp.async")
+_UPDATES = ("atom", "red")
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class FindingMaker:
+    """Makes findings of the sightings of a kernel.
+
+    ``kernel`` is its plain name, ``text_of`` gives the text of a file of the source, and ``names`` are those that the
+    source has for memory.
+    """
+
+    program: KernelProgram
+    kernel: str
+    arch: str
+    text_of: Callable[[str], str] = lambda file: ""
+    names: Names = NamesOfThePtx()  # noqa: RUF009 - without a state
+
+    def __call__(self, sightings: Iterable[Sighting]) -> tuple[Finding, ...]:
+        """Make one finding for each cause."""
+        found = list(sightings)
+        if not found:
+            return ()
+        at: dict[int, tuple[int, Instruction]] = {}
+        for i, instruction in enumerate(self.program.instructions):
+            at.setdefault(instruction.line, (i, instruction))
+        instructions = {line: x for line, (_, x) in at.items()}
+        causes = causes_of(found, lambda line: at[line][0] if line in at else line)
+        return _numbered([self._finding(cause, instructions) for cause in causes])
+
+    def _finding(self, cause: Cause, at: dict[int, Instruction]) -> Finding:
+        pair = cause.pairs[0]
+        edge = pair[0]
+        sightings = tuple(dict.fromkeys(x.sighting for x in cause.edges))
+        sightings = (edge.sighting, *(x for x in sightings if x is not edge.sighting))
+        sides = self._sides(edge, at)
+        variables = tuple(dict.fromkeys(x for edges in cause.pairs if (x := self._variable(edges[0].sighting))))
+        location = edge.sighting.location
+        kind = edge.sighting.kind
+        return Finding(
+            self._id(kind, sides, variables[:1]), self.kernel, self.arch, _title(kind, variables, sides), kind,
+            source_text(edge.sighting.said, self.names), sides, variables,
+            self.names.element(location) if location else "", self._mend(pair, sides), sightings,
+            self._more(cause, at),
+        )  # fmt: skip
+
+    def _sides(self, edge: Edge, at: dict[int, Instruction]) -> tuple[QuotedLine, ...]:
+        """Quote the lines of both sides, in their order in the source; once, if they are the same."""
+        there, here = edge.lines
+        sighting = edge.sighting
+        sides = [self._quote(sighting.place, here, at)]
+        if edge.other is not None:
+            sides.append(self._quote(edge.other, there, at))
+        sides.sort(key=lambda x: (x.file, x.number, x.column))
+        if len(sides) == 2 and sides[0].where == sides[1].where:
+            roles = " and ".join(dict.fromkeys(x.role for x in sides if x.role))
+            same = sides[0].column == sides[1].column
+            return (sides[0]._replace(role=roles, column=sides[0].column if same else 0),)
+        return tuple(sides)
+
+    def _quote(self, place: Place, line: object, at: dict[int, Instruction]) -> QuotedLine:
+        instruction = at.get(place.line)
+        role = "" if instruction is None else _role(instruction)
+        return quoted(role, place, line, self.text_of, self.program.text(place.line))  # type: ignore[arg-type]
+
+    def _variable(self, sighting: Sighting) -> str:
+        location = sighting.location
+        if location is not None and location.owner:
+            return printable(self.names.variable(location.space, location.owner) or location.owner)
+        name = next((x for x in sighting.said if isinstance(x, Name)), None)
+        return "" if name is None else printable(self.names.variable(name.space, name.owner) or name.owner)
+
+    def _id(self, kind: str, sides: Iterable[QuotedLine], variables: Iterable[str]) -> str:
+        """Number a cause by what does not change when the lines of a file move."""
+        parts = [kind, self.kernel, *variables]
+        for side in sides:
+            file = side.file.replace("\\", "/").rpartition("/")[2]
+            parts += [file, " ".join(side.quote.split()) or (str(side.number) if side.file else "")]
+        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
+        return f"{kind.replace(' ', '-')}-{digest}"
+
+    def _mend(self, pair: Iterable[Edge], sides: tuple[QuotedLine, ...]) -> str:
+        remedies = [x.sighting.remedy for x in pair if x.sighting.remedy]
+        if not remedies:
+            return ""
+        return REMEDIES[remedies[0]].mend(*(x.where for x in sides))
+
+    def _more(self, cause: Cause, at: dict[int, Instruction]) -> tuple[str, ...]:
+        """Name the further pairs of lines that have the same cause."""
+        texts = []
+        for pair in cause.pairs[1:]:
+            where = _lines_text(self._sides(pair[0], at))
+            variable = self._variable(pair[0].sighting)
+            texts.append(f"{variable} at {where}" if variable else where)
+        texts = list(dict.fromkeys(texts))
+        more = [f"and {len(texts) - _MOST_NAMED} more"] if len(texts) > _MOST_NAMED else []
+        return (", ".join([*texts[:_MOST_NAMED], *more]),) if texts else ()
+
+
+def _role(instruction: Instruction) -> str:
+    """Say what an instruction does to memory."""
+    opcode = instruction.opcode
+    for names, role in ((_WRITES, "writes"), (_READS, "reads"), (_UPDATES, "updates")):
+        if opcode.startswith(tuple(f"{x}." for x in names)):
+            return role
+    return ""
+
+
+def _title(kind: str, variables: tuple[str, ...], sides: tuple[QuotedLine, ...]) -> str:
+    named = " and ".join(variables[:2]) if len(variables) < 3 else f"{variables[0]} and {len(variables) - 1} more"
+    on = {"out of bounds": "of", "read-only": "of"}.get(kind, "on")
+    return f"{kind}{f' {on} {named}' if named else ''} at {_lines_text(sides)}"
+
+
+def _lines_text(sides: tuple[QuotedLine, ...]) -> str:
+    """Name one line or two: "gemm.cu:44/51".
+
+    Examples
+    --------
+    >>> at = QuotedLine("reads", Place(54), "/home/me/gemm.cu", 44, 0, "")
+    >>> _lines_text((at, at._replace(number=51))), _lines_text((at, at._replace(file="tile.h", number=8)))
+    ('gemm.cu:44/51', 'gemm.cu:44/tile.h:8')
+    """
+    names = [x.where for x in sides]
+    if len(sides) == 2 and sides[0].file == sides[1].file:
+        names[1] = str(sides[1].number)
+    return "/".join(names)
+
+
+def _numbered(findings: list[Finding]) -> tuple[Finding, ...]:
+    """Tell apart what has the same identifier: the same lines, written twice, in the order of the source."""
+    seen = Counter[str]()
+    numbers: dict[int, str] = {}
+    for finding in sorted(findings, key=lambda x: [(s.file, s.number) for s in x.sides]):
+        seen[finding.id] += 1
+        numbers[id(finding)] = finding.id if seen[finding.id] == 1 else f"{finding.id}-{seen[finding.id]}"
+    return tuple(x if numbers[id(x)] == x.id else replace(x, id=numbers[id(x)]) for x in findings)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""A finding as text: what, both lines of the source, what happened, what would mend it, in few lines."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from wmma_emu.ptx.reports.quotes import QuotedLine
+
+__all__ = ["MOST_LINES", "Described", "text_of"]
+
+MOST_LINES = 12
+"""Lines of a finding that is not verbose."""
+
+_NARROWEST = 40
+_LOOKS = {
+    "error": "1;31", "warning": "1;33", "note": "1;36", "title": "1", "caret": "32", "number": "2", "label": "36",
+}  # fmt: skip
+"""Looks of ANSI terminals."""
+
+
+class Described(NamedTuple):
+    """What there is to say of a finding."""
+
+    severity: str
+    title: str
+    id: str
+    sides: Sequence[QuotedLine]
+    message: str
+    mend: str
+    seen: str
+    more: Sequence[str]
+    sightings: Sequence[str]
+
+
+def text_of(found: Described, width: int, *, verbose: bool = False, color: bool = False) -> str:
+    """Write a finding for a terminal of so many columns."""
+    width = max(width, _NARROWEST)
+    head = _wrapped(found.title, width - len(found.severity) - 2, "  ")
+    lines = [f"{_look(found.severity + ':', found.severity, color)} {_look(head[0], 'title', color)}"]
+    lines += [_look(x, "title", color) for x in head[1:]]
+    lines += _quotes(found.sides, width, color)
+    ends = [
+        *(_labelled("to mend: ", found.mend, width, color) if found.mend else ()),
+        *(x for more in found.more for x in _labelled("same cause: ", more, width, color)),
+        *_labelled("seen: ", f"{found.seen} [{found.id}]", width, color),
+    ]
+    message = _wrapped(found.message, width - 2, "")
+    room = MOST_LINES - len(lines) - len(ends)
+    if not verbose and len(ends) > 3 and room < 2:  # the message goes before further places of one cause
+        ends = [*ends[:2], *ends[-1:]]
+        room = MOST_LINES - len(lines) - len(ends)
+    if not verbose and len(message) > room:
+        message = [*message[: max(room, 1) - 1], textwrap.shorten(message[max(room, 1) - 1], width - 8) + " ..."]
+    lines += [f"  {x}" for x in message] + ends
+    if verbose:
+        lines += _look("  in the PTX:", "label", color).splitlines()
+        for each in found.sightings:
+            lines += [f"    {x}" for part in each.splitlines() for x in _wrapped(part, width - 4, "  ")]
+    return "\n".join(x.rstrip() for x in lines)
+
+
+def _quotes(sides: Sequence[QuotedLine], width: int, color: bool) -> list[str]:
+    """Quote the lines one below the other, less the blanks that all of them begin with."""
+    label = max((len(x.where) for x in sides), default=0)
+    role = max((len(x.role) for x in sides), default=0)
+    room = width - 2 - label - 1 - (role + 1 if role else 0) - 2
+    texts = [x.quote for x in sides if x.quote]
+    indent = min((len(x) - len(x.lstrip()) for x in texts), default=0)
+    lines: list[str] = []
+    for side in sides:
+        start = _look(f"{side.where:<{label}} ", "number", color)
+        what = f"{side.role:<{role}} " if role else ""
+        if not side.quote:
+            lines.append(f"  {start}{what}|")
+            continue
+        quote, column = side.quote[indent:], side.column - indent if side.column else 0
+        quote, column = _window(quote, column, room)
+        lines.append(f"  {start}{what}| {quote}")
+        if column > 0:
+            blanks = " " * (2 + label + 1 + len(what))
+            lines.append(f"{blanks}| {' ' * (column - 1)}{_look('^', 'caret', color)}")
+    return lines
+
+
+def _window(quote: str, column: int, room: int) -> tuple[str, int]:
+    """Cut a line that is too long, round the column that is pointed at."""
+    if len(quote) <= room:
+        return quote, column
+    first = max(0, min(column - room // 2, len(quote) - room)) if column > room - 4 else 0
+    cut = quote[first : first + room]
+    if first:
+        cut = "..." + cut[3:]
+    if first + room < len(quote):
+        cut = cut[:-3] + "..."
+    return cut, column - first if column else 0
+
+
+def _labelled(label: str, text: str, width: int, color: bool) -> list[str]:
+    lines = _wrapped(text, width - 2 - len(label), "")
+    rest = " " * (2 + len(label))
+    return [f"  {_look(label, 'label', color)}{lines[0]}", *(rest + x for x in lines[1:])]
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, max(width, _NARROWEST // 2), subsequent_indent=indent, break_on_hyphens=False
+    ) or [""]  # fmt: skip
+
+
+def _look(text: str, look: str, color: bool) -> str:
+    return f"\x1b[{_LOOKS[look]}m{text}\x1b[0m" if color else text
