@@ -98,8 +98,7 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
     launch = kernel[grid, block, shared]
     given = read_given(arguments.arg, chosen.max_bytes)
     report = launch(*(x.value for x in given), **options)
-    for line in str(report).splitlines():
-        terminal.line(line.expandtabs(4))
+    terminal.written(report.to_text(terminal.columns, verbose=arguments.verbose, color=terminal.has_colours))
     if report.completed:
         written = []
         for argument in given:

@@ -48,6 +48,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--engine", metavar="E", default="auto", help="of matrix products; the bits are the same")
     add("--checks", metavar="C[,C...]",
         help="what to look for, of memory, undefined, races and synchronisation; all if left out; none turns all off")
+    add("--verbose", action="store_true", help="say all that is known of each finding; else 12 lines of each at most")
     add("--silence", metavar="S", action="append", default=[],
         help="leave out findings of one kind at one line of the PTX or of the source, which are right as they are: "
         "'race at kernel.cu:16: any of the values will do'; may be given several times")  # fmt: skip

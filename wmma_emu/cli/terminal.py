@@ -120,6 +120,20 @@ class Terminal:
         texts = [(text, style if _COLOURED.fullmatch(style) else _STYLES.get(style, "")) for text, style in styled]
         self._console.print(Text.assemble(*texts), soft_wrap=True)
 
+    @property
+    def columns(self) -> int:
+        """Columns that a line may have."""
+        return self.width or _WIDTH_OF_FILES
+
+    @property
+    def has_colours(self) -> bool:
+        """Whether escape sequences of colours are understood."""
+        return self._console is not None
+
+    def written(self, text: str) -> None:
+        """Write lines that are as wide as they may be, with their own escape sequences if `has_colours`."""
+        print(_encodable(text, self._stream), file=self._stream)
+
     def lines(self, lines: Iterable[Line]) -> None:
         """Write lines."""
         for line in lines:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from wmma_emu.errors import printable
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 
-__all__ = ["UNKNOWN", "Location", "Message", "Name", "Place", "Value", "place_of", "plain_text"]
+__all__ = ["UNKNOWN", "Detail", "Location", "Message", "Name", "Place", "Value", "place_of", "plain_text"]
 
 
 class Place(NamedTuple):
@@ -68,24 +68,34 @@ class Location(NamedTuple):
         return f"{self.bytes_text} at {self.at}" + (f" ({self.owner} {sign} {distance})" if self.owner else "")
 
 
+class Detail(NamedTuple):
+    """Words that only say something to those who read the PTX."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class Value(NamedTuple):
-    """The bits of some bytes of memory, the byte at the lowest address first.
+    """The bits of some bytes of memory, the byte at the lowest address first, behind the words that lead to them.
 
     Examples
     --------
-    >>> str(Value(bytes([0x3F, 0, 0, 0]))), str(Value(bytes(range(16))))
-    ('0x0000003f', '0x03020100 0x07060504 0x0b0a0908 0x0f0e0d0c')
+    >>> str(Value(", over ", bytes([0x3F, 0, 0, 0]))), str(Value("", bytes(range(16))))
+    (', over 0x0000003f', '0x03020100 0x07060504 0x0b0a0908 0x0f0e0d0c')
     """
 
+    lead: str
     bits: bytes
 
     def __str__(self) -> str:
         size = min(len(self.bits), 4)
         words = [self.bits[i : i + size] for i in range(0, len(self.bits), size)]
-        return " ".join(f"0x{word[::-1].hex()}" for word in words)
+        return self.lead + " ".join(f"0x{word[::-1].hex()}" for word in words)
 
 
-Message = tuple[str | Place | Name | Location | Value, ...]
+Message = tuple[str | Place | Name | Location | Detail | Value, ...]
 """What a finding says, in the order in which it is read."""
 
 

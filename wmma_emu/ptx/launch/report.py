@@ -13,6 +13,7 @@ from wmma_emu.ptx.reports.finding import Finding
 __all__ = ["Report", "contracted_text", "folded_text", "grouped", "lines_text", "not_checked_text", "summary_of"]
 
 _SHOWN = 3
+_INDENT = "  "
 _LINES_SHOWN = 10
 
 
@@ -89,6 +90,26 @@ class Report:
         return tuple(x for x in self.findings if x.severity == severity)
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
+        """Write it for a terminal.
+
+        Parameters
+        ----------
+        width : int
+            Columns of the terminal.
+        verbose : bool
+            With all that is known of each finding; otherwise a finding has 12 lines at most.
+        color : bool
+            With the escape sequences of ANSI terminals.
+        """
+
+        def shown(entry: object) -> str:
+            if isinstance(entry, Finding | Silenced):
+                return entry.to_text(width - len(_INDENT), verbose=verbose, color=color)
+            return str(entry)
+
         rate = f", {self.instructions / self.seconds / 1e6:.3g} million a second" if self.seconds > 0 else ""
         lines = [
             f"{self.kernel} on {self.arch}: {self.instructions} thread-instructions in {self.seconds:.3g} s{rate}"
@@ -104,7 +125,7 @@ class Report:
             ("folded", [folded_text(self.folded)] if self.folded else ()),
         ):
             lines.append(f"{heading}: {'none' if not entries else ''}".rstrip())
-            lines += [f"  {line}" for entry in entries for line in str(entry).splitlines()]
+            lines += [f"{_INDENT}{line}" for entry in entries for line in shown(entry).splitlines()]
         if self.not_checked:
             lines.insert(1, not_checked_text(self.not_checked))
         if self.assumed:

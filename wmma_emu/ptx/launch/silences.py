@@ -110,8 +110,12 @@ class Silenced(NamedTuple):
     finding: Finding
     silence: Silence
 
+    def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
+        """Write it for a terminal, as a finding is written."""
+        return f"{self.finding.to_text(width, verbose=verbose, color=color)}\n  silenced: {printable(self.silence.reason)}"
+
     def __str__(self) -> str:
-        return f"{self.finding}\n    silenced: {printable(self.silence.reason)}"
+        return self.to_text()
 
 
 class Judged(NamedTuple):

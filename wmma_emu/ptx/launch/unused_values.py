@@ -4,7 +4,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from wmma_emu.ptx.findings import Sighting, place_of
+from wmma_emu.ptx.findings import Detail, Message, Sighting, place_of
 from wmma_emu.ptx.memory.races.race import RACE, UNUSED
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
@@ -50,12 +50,13 @@ def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspec
         if not loads or line in seen.others:
             continue
         if loads <= unused:
-            text = f"; nothing depends on what {_named(loads, line)} loads"
-            found[original] = replace(finding, kind=UNUSED, said=(*finding.said, text))
+            said = "; nothing depends on what ", *_named(seen, loads, line), " loads"
+            found[original] = replace(finding, kind=UNUSED, said=(*finding.said, *said))
         elif used := sorted(loads & uses.keys()):
             at = uses[used[0]]
-            text = f"; what {_named({used[0]}, line)} loads is used by {at.opcode} at "
-            found[original] = replace(finding, said=(*finding.said, text, place_of(at)))
+            load = _loaded(seen, used[0], line)
+            said = "; what ", *load, " loads is used at ", place_of(at), Detail(f" by {at.opcode}")
+            found[original] = replace(finding, said=(*finding.said, *said))
     return found
 
 
@@ -91,9 +92,15 @@ def _lines_of(seen: Suspects) -> set[int]:
     return {seen.instructions[x].line for x in seen.racing}
 
 
-def _named(loads: set[int], line: int) -> str:
-    """Name the lines of loads; ``line`` is that of the finding."""
-    if loads == {line}:
-        return "it"
-    names = [str(x) for x in sorted(loads)]
-    return f"line {names[0]}" if len(names) == 1 else f"each of the lines {', '.join(names)}"
+def _loaded(seen: Suspects, load: int, line: int) -> Message:
+    """Name a load by its place; ``line`` is that of the finding."""
+    if load == line:
+        return ("it",)
+    return (next(place_of(x) for i in seen.racing if (x := seen.instructions[i]).line == load),)
+
+
+def _named(seen: Suspects, loads: set[int], line: int) -> Message:
+    """Name the first of some loads, and say how many more there are."""
+    first, *more = sorted(loads, key=lambda x: (x != line, x))
+    others = f" and {len(more)} more load{'s' * (len(more) > 1)}" if more else ""
+    return (*_loaded(seen, first, line), others) if others else _loaded(seen, first, line)

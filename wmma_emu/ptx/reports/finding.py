@@ -137,9 +137,9 @@ class Finding:
         who = [] if first.block is None else [f"block {tuple(first.block)}"]
         who += [] if first.thread is None else [f"thread {tuple(first.thread)}"]
         lines = len(self.sightings)
-        seen = f"first in {', '.join(who)}; " if who else ""
-        seen += f"{self.count} times" if self.count != 1 else "once"
-        seen += f", at {lines} lines of the PTX" if lines > 1 else f", line {self.line} of the PTX"
+        seen = "once" if self.count == 1 else f"{self.count} times"
+        seen += f" at {lines} lines of the PTX" if lines > 1 else f", line {self.line} of the PTX"
+        seen += f", first in {', '.join(who)}" if who else ""
         return Described(
             self.severity, self.title, self.id, self.sides, self.message, self.mend, seen, self.details,
             tuple(_sighting_text(x) for x in self.sightings),

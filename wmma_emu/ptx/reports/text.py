@@ -43,15 +43,15 @@ def text_of(found: Described, width: int, *, verbose: bool = False, color: bool 
     ends = [
         *(_labelled("to mend: ", found.mend, width, color) if found.mend else ()),
         *(x for more in found.more for x in _labelled("same cause: ", more, width, color)),
-        *_labelled("seen: ", f"{found.seen} [{found.id}]", width, color),
+        *_labelled("seen: ", found.seen, width, color),
+        *_labelled("id: ", found.id, width, color),
     ]
     message = _wrapped(found.message, width - 2, "")
     room = MOST_LINES - len(lines) - len(ends)
-    if not verbose and len(ends) > 3 and room < 2:  # the message goes before further places of one cause
-        ends = [*ends[:2], *ends[-1:]]
-        room = MOST_LINES - len(lines) - len(ends)
     if not verbose and len(message) > room:
-        message = [*message[: max(room, 1) - 1], textwrap.shorten(message[max(room, 1) - 1], width - 8) + " ..."]
+        message = textwrap.wrap(
+            found.message, width - 2, break_on_hyphens=False, max_lines=max(room, 1), placeholder=" ..."
+        )  # fmt: skip
     lines += [f"  {x}" for x in message] + ends
     if verbose:
         lines += _look("  in the PTX:", "label", color).splitlines()

@@ -4,7 +4,7 @@
 from typing import Protocol
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import Location, Message, Name, Place, Value
+from wmma_emu.ptx.findings import Detail, Location, Message, Name, Place, Value
 from wmma_emu.ptx.reports.frames import own_frames, short_path
 
 __all__ = ["Names", "NamesOfThePtx", "source_text"]
@@ -41,19 +41,13 @@ def source_text(message: Message, names: Names, verbose: bool = False) -> str:
     Examples
     --------
     >>> where = Location("shared", 0xFC, 4, "tile", 252)
-    >>> source_text(("warp 0 reads ", where, ", and finds ", Value(bytes(4)), "; warp 1 wrote there"), NamesOfThePtx())
-    'warp 0 reads tile + 252 (4 bytes), and finds 0x00000000; warp 1 wrote there'
+    >>> source_text(("warp 0 reads ", where, Value(", and finds ", bytes(4)), "; warp 1 wrote it"), NamesOfThePtx())
+    'warp 0 reads tile + 252 (4 bytes), and finds 0x00000000; warp 1 wrote it'
     """
-    words: list[str] = []
-    for part in message:
-        if isinstance(part, Value) and len(part.bits) > _FEW_BYTES and not verbose:
-            words[-1] = words[-1].rpartition(",")[0]  # with what leads to it
-        else:
-            words.append(_word(part, names, verbose))
-    return printable("".join(words))
+    return printable("".join(_word(x, names, verbose) for x in message))
 
 
-def _word(part: str | Place | Name | Location | Value, names: Names, verbose: bool) -> str:
+def _word(part: str | Place | Name | Location | Detail | Value, names: Names, verbose: bool) -> str:
     if isinstance(part, Location):
         element = names.element(part)
         if not element:
@@ -66,4 +60,6 @@ def _word(part: str | Place | Name | Location | Value, names: Names, verbose: bo
         return f"{short_path(own[0].file)}:{own[0].line}" + (f" (line {part.line} of the PTX)" if verbose else "")
     if isinstance(part, Name):
         return names.variable(part.space, part.owner) or part.owner
+    if isinstance(part, Detail) or (isinstance(part, Value) and len(part.bits) > _FEW_BYTES):
+        return str(part) if verbose else ""
     return str(part)

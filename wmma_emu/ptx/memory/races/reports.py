@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.findings import UNKNOWN, Location, Message, Place, Said, Value, place_of
+from wmma_emu.ptx.findings import UNKNOWN, Detail, Location, Message, Place, Said, Value, place_of
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, remedy_of
@@ -77,10 +77,10 @@ class RaceReports:
                 is_update = REMEDIES[remedy] is REMEDIES["update"]
                 return Said((*said, f", and {REMEDIES[remedy].missing}") if is_update else said, remedy)
             who, side = self._other(others, position, touch.size, race.verb == "wrote")
-            now = Value(self._held()[position : position + touch.size].tobytes())
-            verb, what = ("writes ", "over ") if race.write else ("reads ", "and finds ")
+            held = self._held()[position : position + touch.size].tobytes()
+            verb, what = ("writes ", ", over ") if race.write else ("reads ", ", and finds ")
             other_side, remedy = self._what(who, mine, side, race.verb, touch)
-            return Said((f"{self._name(mine, who)} {verb}", there, f", {what}", now, "; ", *other_side), remedy)
+            return Said((f"{self._name(mine, who)} {verb}", there, Value(what, held), "; ", *other_side), remedy)
 
         self._reporter.note(
             race.kind, touch.instruction, np.asarray(full.any(axis=0)), None, touch.addresses, text,
@@ -147,7 +147,9 @@ class RaceReports:
         where: Message = (f"{name} {verb} there",)
         if side is not None and side.position is not None and (side.size != touch.size):
             where = f"{name} {verb} ", self._location(self._address(side.position), side.size)
-        line: Message = () if side is None else (" (", place_of(side.instruction), f", {side.instruction.opcode})")
+        line: Message = ()
+        if side is not None:
+            line = " (", place_of(side.instruction), Detail(f", {side.instruction.opcode}"), ")"
         return (*where, *line, f", and {REMEDIES[remedy].missing}"), remedy
 
     def _thread(self, who: _Who) -> str:
