@@ -112,7 +112,8 @@ class Silenced(NamedTuple):
 
     def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
         """Write it for a terminal, as a finding is written."""
-        return f"{self.finding.to_text(width, verbose=verbose, color=color)}\n  silenced: {printable(self.silence.reason)}"
+        text = self.finding.to_text(width, verbose=verbose, color=color)
+        return f"{text}\n  silenced: {printable(self.silence.reason)}"
 
     def __str__(self) -> str:
         return self.to_text()
