@@ -14,12 +14,14 @@ _Who = tuple[int, int, int]
 class Remedy(NamedTuple):
     """What a message says is missing between two threads that are in a race, and what would mend it.
 
-    ``between`` is the mend where two lines are concerned, and ``within`` where both accesses are in one line.
+    ``between`` is the mend where two lines are concerned, and ``within`` where both accesses are in one line; ``call``
+    is the barrier that it is, "" where it is none.
     """
 
     missing: str
     between: str
     within: str
+    call: str = ""
 
     def mend(self, *lines: str) -> str:
         """Say what would mend a race at one line or at two.
@@ -49,11 +51,13 @@ REMEDIES = {
         "no barrier is between the two, such as __syncthreads()",
         "a __syncthreads() between {0} and {1}",
         "a __syncthreads() between the two accesses, or threads that access places of their own",
+        "__syncthreads()",
     ),
     "lanes": Remedy(
         "no __syncwarp() is between the two",
         "a __syncwarp() between {0} and {1}",
         "a __syncwarp() between the two accesses, or lanes that access places of their own",
+        "__syncwarp()",
     ),
 }
 """By what the two threads do, and by how far they are apart."""

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Where a barrier would mend a race: places that come into question, and a run of the kernel with a barrier there."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from wmma_emu.ptx.findings import KINDS, Place, Sighting
+from wmma_emu.ptx.memory.races.remedies import REMEDIES
+from wmma_emu.ptx.program.program import Instruction, Target
+from wmma_emu.ptx.reports.causes import Edge
+from wmma_emu.ptx.reports.frames import own_frames, short_path
+
+__all__ = ["Mend", "Trial", "tried_mend"]
+
+Trial = Callable[[int, str], Sequence[Sighting] | None]
+"""Runs the kernel with an instruction inserted before one of its own; gives what is met, or None if it does not end."""
+
+_BARRIERS = {"warps": "bar.sync", "lanes": "bar.warp.sync"}
+"""What is inserted, for the rows of the table of remedies for which a barrier is one."""
+
+_MOST_PLACES = 2
+"""Places that are tried of each part of a gap."""
+
+
+class Mend:
+    """What would mend something, worked out when somebody asks.
+
+    Examples
+    --------
+    >>> mend = Mend(lambda: "a barrier")
+    >>> mend(), mend()
+    ('a barrier', 'a barrier')
+    """
+
+    def __init__(self, work_out: Callable[[], str]) -> None:
+        self._work_out, self._text = work_out, ""
+        self._is_known = False
+
+    def __call__(self) -> str:
+        """Say it."""
+        if not self._is_known:
+            self._text, self._is_known = self._work_out(), True
+        return self._text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _known, (self(),)
+
+
+def _known(text: str) -> Mend:
+    return Mend(lambda: text)
+
+
+class _Part(NamedTuple):
+    """A part of a gap: the instructions before which a barrier would stand in it, and what it is called."""
+
+    places: range
+    words: str
+
+
+def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial) -> str:
+    """Find a place at which a barrier mends a race; "" where none of those that are tried does.
+
+    A barrier counts if nothing of the race is met any more, and nothing that was not met without it: neither threads
+    that do not come to it, nor a deadlock.
+    """
+    opcode = _BARRIERS.get(edges[0].sighting.remedy, "")
+    if not opcode:
+        return ""
+    known = {(x.sighting.kind, x.sighting.line) for x in edges}
+    for part, place in _candidates(edges, code):
+        met = trial(place, opcode)
+        if met is not None and not any((x.kind, x.line) in known or _is_of_barriers(x) for x in met):
+            name = REMEDIES[edges[0].sighting.remedy].call
+            return f"a {name} {part.words} (tried: nothing of this is found then)"
+    return ""
+
+
+def _is_of_barriers(sighting: Sighting) -> bool:
+    return KINDS[sighting.kind].severity == "error" and KINDS[sighting.kind].check in ("synchronisation", "")
+
+
+def _candidates(edges: Sequence[Edge], code: Sequence[Instruction]) -> Iterator[tuple[_Part, int]]:
+    """Choose places of each part: where branches meet, outside of inner loops first."""
+    jumps = [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, Target)]
+    loops = [range(target, i + 1) for i, target in jumps if target <= i]
+    begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps}
+
+    def depth(place: int) -> int:
+        return sum(place in loop and place != loop.start for loop in loops)
+
+    for part in _parts(edges, code, loops):
+        places = {x for x in part.places if x in begins} | {part.places[0], part.places[-1]}
+        for place in sorted(places, key=lambda x: (depth(x), -x))[:_MOST_PLACES]:
+            yield part, place
+
+
+def _parts(edges: Sequence[Edge], code: Sequence[Instruction], loops: Sequence[range]) -> Iterator[_Part]:
+    """Give the parts of the gaps that all of them have in common: around the loop, and straight on."""
+    around, straight = _directions(edges)
+    if around:
+        first, last = min(h for _, h in around), max(t for t, _ in around)
+        inside = [x for x in loops if first in x and last in x]
+        if inside:
+            loop = min(inside, key=len)
+            yield from _part(range(last + 1, loop.stop), f"at the end of the loop, behind {_line(code[last])}")
+            yield from _part(range(loop.start, first + 1), f"at the begin of the loop, before {_line(code[first])}")
+    if straight:
+        first, last = max(t for t, _ in straight), min(h for _, h in straight)
+        yield from _part(range(first + 1, last + 1), f"between {_line(code[first])} and {_line(code[last])}")
+
+
+def _directions(edges: Iterable[Edge]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    gaps = {x.gap for x in edges if x.gap is not None}
+    return [x for x in gaps if x[0] > x[1]], [x for x in gaps if x[0] < x[1]]
+
+
+def _part(places: range, words: str) -> Iterator[_Part]:
+    if places:
+        yield _Part(places, words)
+
+
+def _line(instruction: Instruction) -> str:
+    """Name the line of the kernel itself that an instruction belongs to."""
+    own = own_frames(instruction.source)
+    return f"{short_path(own[-1].file)}:{own[-1].line}" if own else str(Place(instruction.line))
