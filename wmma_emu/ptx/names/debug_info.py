@@ -20,7 +20,7 @@ __all__ = ["DebugInfo", "read_debug_info", "without_hashes"]
 _LINKAGE_NAMES = (0x6E, 0x2007)
 _VARIABLE, _SUBPROGRAM, _PARAMETER = 0x34, 0x2E, 0x05
 
-_HASHED = re.compile(r"(\d+)(_GLOBAL__N_|_INTERNAL_)")
+_HASHED = re.compile(r"(?<!\d)(\d+)(_GLOBAL__N_|_INTERNAL_)")
 
 
 class DebugInfo(NamedTuple):

@@ -62,7 +62,8 @@ class EntryTypes:
         name = printable(entry.text(NAME))
         if entry.tag in _SAME:
             found = self.of(entry, depth)
-            return Type(name or found.name, found.bytes, found.element, found.count, found.members)
+            before = "" if found.element is not None else _QUALIFIERS.get(entry.tag, "")
+            return Type(name or before + found.name, found.bytes, found.element, found.count, found.members)
         if entry.tag in _POINTERS:
             return Type(self.text(entry) + _POINTERS[entry.tag], _POINTER_BYTES)
         if entry.tag == _ARRAY:

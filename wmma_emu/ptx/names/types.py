@@ -108,7 +108,7 @@ def _joined(name: str, text: str) -> str:
 
 def _place(kind: Type, offset: int, size: int) -> _Place:
     """Go down into arrays and classes as long as one element, or one member, has all the bytes."""
-    text = ""
+    text, is_named = "", True
     while True:
         if kind.element is not None and kind.element.bytes > 0:
             step = kind.element.bytes
@@ -118,15 +118,17 @@ def _place(kind: Type, offset: int, size: int) -> _Place:
                 if inner or more or kind.element.element is not None:
                     return _Place(text, offset, kind, is_split=True)
                 return _Place(f"{text}[{index}..{index + count - 1}]", 0, kind)
-            text, kind, offset = f"{text}[{index}]", kind.element, inner
+            text, kind, offset, is_named = f"{text}[{index}]", kind.element, inner, True
         elif kind.members and 0 <= offset < kind.bytes:
+            if is_named and size == kind.bytes and sum(x.holds(offset, size) for x in kind.members) > 1:
+                return _Place(text, offset, kind)  # a union, and nobody knows as which member
             member = _member(kind, offset, size)
             if member is None:
                 is_whole = offset == 0 and size >= kind.bytes
                 is_padding = not any(x.meets(offset, size) for x in kind.members)
                 return _Place(text, offset, kind, is_split=not is_whole and not is_padding)
             text += f".{member.name}" if member.is_shown else ""
-            kind, offset = member.type, offset - member.offset
+            kind, offset, is_named = member.type, offset - member.offset, member.is_shown
         else:
             return _Place(text, offset, kind)
 

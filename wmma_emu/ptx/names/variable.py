@@ -40,7 +40,8 @@ class Variable:
         if self.kind is None:
             return ""
         if self.is_pointer and self.kind.element is not None:
-            return f"{self.kind.element.name}*"
+            name, bracket, sizes = self.kind.element.name.partition(" [")
+            return f"{name} (*)[{sizes}" if bracket else f"{name}*"
         return self.kind.name
 
     @property
