@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from time import monotonic
 from typing import Any, overload
 
 import numpy as np
@@ -14,6 +15,7 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, 
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.cuda_source import compile_cuda
+from wmma_emu.ptx.launch.debug_compilation import DebugCompilation
 from wmma_emu.ptx.launch.explain import Explanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel
 from wmma_emu.ptx.launch.names import find
@@ -27,6 +29,7 @@ from wmma_emu.ptx.launch.triton_kernel import TritonKernel
 from wmma_emu.ptx.launch.triton_module import TritonModule
 from wmma_emu.ptx.launch.triton_request import TritonRequest
 from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.names import ModuleNames
 from wmma_emu.ptx.program.build import program_of
 
 __all__ = ["Module"]
@@ -71,6 +74,8 @@ class Module:
     sources: Mapping[str, str] | None = None
     """Texts of sources, where the module was compiled here (others of its files are read): they may silence findings.
     """
+
+    _debug_compilation: DebugCompilation | None = None
 
     @errors_at_the_caller
     def __init__(
@@ -146,11 +151,16 @@ class Module:
         BackendUnavailableError
             If the compiler is not installed.
         """
+        begun = monotonic()
         compiled = compile_cuda(
             source, arch, name=name, options=options, include=include, instantiate=instantiate
         )  # fmt: skip
+        seconds = monotonic() - begun
         module = cls(compiled.ptx, arch, name=name, **keywords)
         module._expressions, module.sources = compiled.names, {name: source}
+        module._debug_compilation = DebugCompilation(
+            source, arch, name, tuple(options), tuple(include), tuple(instantiate), seconds
+        )
         return module
 
     @overload
@@ -278,6 +288,12 @@ class Module:
     def silences(self) -> tuple[Silence, ...]:
         """What comments of the text, and of the sources, silence (``// wmma_emu: allow KIND: REASON``)."""
         return tuple(silences_in_sources(self.text, self.sources, self.program.kernels.values()))
+
+    @cached_property
+    def names(self) -> ModuleNames:
+        """What the source calls the variables; nothing is read, or compiled again, before somebody asks."""
+        how = self._debug_compilation
+        return ModuleNames(self.text) if how is None else ModuleNames(self.text, how.text)
 
     def explain(self) -> Explanation:
         """Say what is in the text, without running it."""

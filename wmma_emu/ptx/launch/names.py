@@ -5,7 +5,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
-from wmma_emu.ptx.launch.cpp.demangle import demangle
+from wmma_emu.ptx.cpp.demangle import demangle
 
 __all__ = ["find", "plain_name"]
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
-from wmma_emu.ptx.launch.cpp.demangle import Demangled, demangle
-from wmma_emu.ptx.launch.cpp.tree import Node, shown, unqualified
+from wmma_emu.ptx.cpp.demangle import Demangled, demangle
+from wmma_emu.ptx.cpp.tree import Node, shown, unqualified
 from wmma_emu.ptx.launch.elements import Element, element_of_cpp, element_of_triton
 from wmma_emu.ptx.program.program import KernelProgram
 

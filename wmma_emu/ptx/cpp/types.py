@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Types in a mangled name."""
 
-from wmma_emu.ptx.launch.cpp.names import Names
-from wmma_emu.ptx.launch.cpp.tree import Node, elements, pointer_to, qualified, shown
+from wmma_emu.ptx.cpp.names import Names
+from wmma_emu.ptx.cpp.tree import Node, elements, pointer_to, qualified, shown
 
 __all__ = ["Types"]
 

@@ -5,7 +5,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from wmma_emu.ptx.launch.cpp.tree import Node
+from wmma_emu.ptx.cpp.tree import Node
 
 __all__ = ["MangledText", "UnreadableError"]
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Values in a mangled name: template arguments, and what is calculated of them."""
 
-from wmma_emu.ptx.launch.cpp.operators import ARITY, OPERATORS, TYPE_OPERATORS
-from wmma_emu.ptx.launch.cpp.text import UnreadableError
-from wmma_emu.ptx.launch.cpp.tree import Node, shown
-from wmma_emu.ptx.launch.cpp.types import Types
+from wmma_emu.ptx.cpp.operators import ARITY, OPERATORS, TYPE_OPERATORS
+from wmma_emu.ptx.cpp.text import UnreadableError
+from wmma_emu.ptx.cpp.tree import Node, shown
+from wmma_emu.ptx.cpp.types import Types
 
 __all__ = ["Values"]
 

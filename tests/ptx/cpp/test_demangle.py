@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from wmma_emu.ptx.launch.cpp.demangle import demangle
-from wmma_emu.ptx.launch.cpp.tree import shown
+from wmma_emu.ptx.cpp.demangle import demangle
+from wmma_emu.ptx.cpp.tree import shown
 
 CUB = "_ZN3cub63CUB_300102_SM_500_520_600_610_700_750_800_860_890_900_1000_12006detail"
 

@@ -5,9 +5,9 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from wmma_emu.ptx.launch.cpp.text import UnreadableError
-from wmma_emu.ptx.launch.cpp.tree import Node, shown
-from wmma_emu.ptx.launch.cpp.values import Values
+from wmma_emu.ptx.cpp.text import UnreadableError
+from wmma_emu.ptx.cpp.tree import Node, shown
+from wmma_emu.ptx.cpp.values import Values
 
 __all__ = ["Demangled", "demangle"]
 

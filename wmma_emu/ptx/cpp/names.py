@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Names in a mangled name: with scopes, template arguments, what stands in functions, and what was there before."""
 
-from wmma_emu.ptx.launch.cpp.operators import OPERATORS
-from wmma_emu.ptx.launch.cpp.text import MangledText, UnreadableError
-from wmma_emu.ptx.launch.cpp.tree import Node, elements, qualified, shown
+from wmma_emu.ptx.cpp.operators import OPERATORS
+from wmma_emu.ptx.cpp.text import MangledText, UnreadableError
+from wmma_emu.ptx.cpp.tree import Node, elements, qualified, shown
 
 __all__ = ["Names"]
 

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""What debug information says of variables and parameters: their names and types, by the symbols of PTX."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from wmma_emu.errors import printable
+from wmma_emu.ptx.names.dwarf import LOCATION, Entry, entries
+from wmma_emu.ptx.names.entry_types import NAME, EntryTypes
+from wmma_emu.ptx.names.references import name_of_reference
+from wmma_emu.ptx.names.sections import debug_sections
+from wmma_emu.ptx.names.symbols import plain_symbol
+from wmma_emu.ptx.names.types import Member, Type
+from wmma_emu.ptx.names.variable import Variable
+
+__all__ = ["DebugInfo", "read_debug_info", "without_hashes"]
+
+_LINKAGE_NAMES = (0x6E, 0x2007)
+_VARIABLE, _SUBPROGRAM, _PARAMETER = 0x34, 0x2E, 0x05
+
+_HASHED = re.compile(r"(?<!\d)(\d+)(_GLOBAL__N_|_INTERNAL_)")
+
+
+class DebugInfo(NamedTuple):
+    """Variables by their symbols, and parameters by the symbol of the kernel."""
+
+    variables: dict[str, Variable]
+    parameters: dict[str, tuple[Variable, ...]]
+
+    def variable(self, symbol: str) -> Variable | None:
+        """The variable of a symbol, whatever hash of the source stands in it."""
+        return self.variables.get(without_hashes(symbol))
+
+
+def without_hashes(symbol: str) -> str:
+    """Leave out what a compiler makes of the text of a source, so that unnamed namespaces are those of another text.
+
+    Examples
+    --------
+    >>> without_hashes("_ZN23_GLOBAL__N__5f2b_4_k_cu1kEv"), without_hashes("_Z1kv")
+    ('_ZN_GLOBAL__N_1kEv', '_Z1kv')
+    """
+    found = _HASHED.search(symbol)
+    while found is not None:
+        length = int(found[1][-4:])
+        symbol = symbol[: found.start()] + found[2] + symbol[max(found.start(2) + length, found.end()) :]
+        found = _HASHED.search(symbol, found.start() + len(found[2]))
+    return symbol
+
+
+def read_debug_info(text: str) -> DebugInfo:
+    """Read the debug information of a PTX text; of one that has none, or that is broken, what can be read."""
+    units, places = entries(debug_sections(text))
+    reader = _Reader(EntryTypes(places))
+    for unit in units:
+        reader.read(unit)
+    return reader.found()
+
+
+class _Reader:
+    def __init__(self, types: EntryTypes) -> None:
+        self._types = types
+        self._variables: dict[str, Variable] = {}
+        self._parameters: dict[str, tuple[Variable, ...]] = {}
+        self._depots: dict[str, list[Member]] = defaultdict(list)
+        self._references: dict[tuple[str, str], list[tuple[int, Type]]] = defaultdict(list)
+
+    def read(self, unit: Entry) -> None:
+        """Read what stands in a unit: variables of the module, functions, and the variables of these."""
+        waiting = [(unit, "")]
+        while waiting:
+            entry, function = waiting.pop()
+            if entry.tag == _SUBPROGRAM:
+                function = entry.text(*_LINKAGE_NAMES, NAME)
+                taken = [self._variable(x) for x in entry.children if x.tag == _PARAMETER]
+                self._parameters.setdefault(without_hashes(function), tuple(taken))
+            elif entry.tag in (_VARIABLE, _PARAMETER):
+                self._note(entry, function)
+            waiting += [(x, function) for x in entry.children]
+
+    def _variable(self, entry: Entry) -> Variable:
+        name = printable(entry.text(NAME))
+        pointee = self._types.pointee(entry)
+        if pointee is not None:
+            return Variable(name, pointee.array(0) if pointee.bytes else None, is_pointer=True)
+        kind = self._types.of(entry)
+        return Variable(name, kind if kind.bytes or kind.element else None)
+
+    def _note(self, entry: Entry, function: str) -> None:
+        reference = name_of_reference(entry.text(NAME))
+        if reference is not None:
+            kind = self._types.pointee(entry)
+            if kind is not None:
+                self._references[function, reference[1]].append((reference[0], kind))
+        elif entry.symbol.startswith("__local_depot"):
+            kind = self._types.of(entry)
+            location = entry.attributes.get(LOCATION)
+            self._depots[entry.symbol].append(Member(printable(entry.text(NAME)), _behind(location), kind))
+        elif entry.symbol and entry.tag == _VARIABLE:
+            kind = self._types.of(entry)
+            name = plain_symbol(entry.symbol)
+            self._variables.setdefault(
+                without_hashes(entry.symbol), Variable(name, kind if kind.bytes or kind.element else None)
+            )
+
+    def found(self) -> DebugInfo:
+        """Everything that was read."""
+        variables = {**dict(self._of_references()), **self._variables}
+        for symbol, members in self._depots.items():
+            size = max(x.offset + x.type.bytes for x in members)
+            variables[symbol] = Variable("", Type(symbol, size, members=tuple(members)))
+        return DebugInfo(variables, self._parameters)
+
+    def _of_references(self) -> Iterator[tuple[str, Variable]]:
+        """Name the symbols of the variables that references stand for, those of one name in the order of the text."""
+        for (function, name), found in self._references.items():
+            outer = function[2:] if function.startswith("_Z") else f"{len(function)}{function}"
+            for i, (_, kind) in enumerate(sorted(found, key=lambda x: x[0])):
+                symbol = f"_ZZ{outer}E{len(name)}{name}{_discriminator(i)}"
+                yield without_hashes(symbol), Variable(printable(name), kind)
+
+
+def _discriminator(index: int) -> str:
+    """What tells variables of one name in one function apart (Itanium C++ ABI, 5.1.6)."""
+    return "" if not index else f"_{index - 1}" if index <= 10 else f"__{index - 1}_"
+
+
+def _behind(location: object) -> int:
+    """Bytes behind the symbol at which a variable is, ``DW_OP_addr`` and ``DW_OP_plus_uconst``."""
+    if not isinstance(location, bytes) or location[9:10] != b"\x23":
+        return 0
+    return sum((byte & 0x7F) << 7 * i for i, byte in enumerate(location[10:19]))

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""Entries of debug information, DWARF 2 to 5, as far as they describe variables.
+
+A reader of our own, since the sections of PTX are words and names of symbols rather than the bytes and relocations that
+libraries read, since it needs no table of forms beyond this one, and since every user then has names without an extra.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from wmma_emu.ptx.names.sections import Section
+
+__all__ = ["Entry", "entries"]
+
+LOCATION = 0x02
+"""The attribute that says where a variable is."""
+
+_FIXED = {
+    0x01: 8, 0x05: 2, 0x06: 4, 0x07: 8, 0x0B: 1, 0x0C: 1, 0x0E: 4, 0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8, 0x17: 4,
+    0x1C: 4, 0x1D: 4, 0x1E: 16, 0x1F: 4, 0x20: 8, 0x24: 8, 0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4, 0x29: 1, 0x2A: 2,
+    0x2B: 3, 0x2C: 4,
+}  # fmt: skip
+"""Bytes of each form that has as many in every entry (DWARF 5, 7.5.6; 32-bit DWARF, addresses of eight bytes)."""
+
+_LENGTH_BYTES = {0x03: 2, 0x04: 4, 0x0A: 1}
+"""Forms of a block behind its length, and bytes of that; `_LEB_BLOCKS` have it in LEB128."""
+
+_LEB_BLOCKS, _SIGNED, _UNSIGNED, _STRING = (0x09, 0x18), (0x0D,), (0x0F, 0x15, 0x1A, 0x1B, 0x22, 0x23), 0x08
+_PRESENT, _IMPLICIT, _INDIRECT = 0x19, 0x21, 0x16
+_IN_UNIT = (0x11, 0x12, 0x13, 0x14, 0x15)
+"""Forms of references that count from the beginning of their unit."""
+
+_STRINGS = {0x0E: ".debug_str", 0x1F: ".debug_line_str"}
+_INDEXED_STRINGS = (0x1A, 0x25, 0x26, 0x27, 0x28)
+_OFFSETS_HEADER = 8
+
+_MOST_ATTRIBUTES = 64
+"""Attributes of an entry; compilers write about twenty."""
+
+_MOST_ENTRIES = 1 << 20
+
+_LONGEST_STRING = 1 << 12
+
+Value = int | str | bytes
+
+
+@dataclass(slots=True)
+class Entry:
+    """An entry: what it is, its attributes by number, and the entries in it.
+
+    ``symbol`` is the variable that its location (``DW_OP_addr``) names, and ``behind`` how many bytes behind it.
+    """
+
+    tag: int
+    attributes: dict[int, Value] = field(default_factory=dict)
+    children: "list[Entry]" = field(default_factory=list)
+    symbol: str = ""
+
+    def number(self, attribute: int) -> int | None:
+        """An attribute that is a number."""
+        value = self.attributes.get(attribute)
+        return value if isinstance(value, int) else None
+
+    def text(self, *attributes: int) -> str:
+        """The first of some attributes that is a text; "" without."""
+        return next((x for a in attributes if isinstance(x := self.attributes.get(a), str)), "")
+
+
+@dataclass(slots=True)
+class _Cursor:
+    data: bytes
+    place: int
+
+    def take(self, count: int) -> bytes:
+        if count < 0 or self.place + count > len(self.data):
+            raise IndexError("the section ends within an entry")
+        self.place += count
+        return self.data[self.place - count : self.place]
+
+    def number(self, count: int) -> int:
+        return int.from_bytes(self.take(count), "little")
+
+    def leb(self, signed: bool = False) -> int:
+        value = shift = 0
+        while True:
+            byte = self.number(1)
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if shift > 70:
+                raise IndexError("a number in LEB128 that is longer than eight bytes")
+            if not byte & 0x80:
+                return value - (1 << shift) if signed and byte & 0x40 else value
+
+    def string(self) -> str:
+        start, end = self.place, self.data.index(0, self.place)
+        self.place = end + 1
+        return self.data[start : min(end, start + _LONGEST_STRING)].decode("utf-8", "replace")
+
+
+_Shape = tuple[int, bool, tuple[tuple[int, int, int], ...]]
+"""An abbreviation: tag, whether there are entries inside, and (attribute, form, implicit value) of each attribute."""
+
+
+def entries(sections: Mapping[str, Section]) -> tuple[list[Entry], dict[int, Entry]]:
+    """Read the units of the sections: each one's first entry, and all entries by their place.
+
+    What comes behind something that is not understood is left out.
+    """
+    units: list[Entry] = []
+    places: dict[int, Entry] = {}
+    reader = _Reader(sections)
+    try:
+        for unit in reader.units(places):
+            units.append(unit)
+    except (IndexError, ValueError, KeyError, OverflowError):
+        pass
+    return units, places
+
+
+class _Reader:
+    def __init__(self, sections: Mapping[str, Section]) -> None:
+        info = sections.get(".debug_info", Section())
+        self._bytes = {name: bytes(x.data) for name, x in sections.items()}
+        self._info, self._symbols = bytes(info.data), info.symbols
+        self._shapes: dict[int, dict[int, _Shape]] = {}
+        self._unread = 2 * len(self._bytes.get(".debug_abbrev", b""))  # tables that lie in one another are no tables
+
+    def units(self, places: dict[int, Entry]) -> Iterator[Entry]:
+        at = 0
+        while at + 11 <= len(self._info):
+            cursor = _Cursor(self._info, at)
+            length, version = cursor.number(4), cursor.number(2)
+            if not 2 <= version <= 5:
+                return
+            if version == 5:
+                cursor.take(2)
+                table = cursor.number(4)
+            else:
+                table = cursor.number(4)
+                cursor.take(1)
+            end = min(at + 4 + length, len(self._info))
+            yield from self._unit(cursor, at, end, self._abbreviations(table), places, version)
+            at += 4 + length
+
+    def _unit(
+        self, cursor: _Cursor, start: int, end: int, shapes: dict[int, _Shape], places: dict[int, Entry], version: int
+    ) -> Iterator[Entry]:
+        """Read the entries of a unit; one without a parent is the unit itself."""
+        parents: list[Entry] = []
+        while cursor.place < end:
+            place = cursor.place
+            code = cursor.leb()
+            if len(places) > _MOST_ENTRIES:
+                raise IndexError("more entries than are read")
+            if not code:
+                if len(parents) < 2:
+                    return
+                parents.pop()
+                continue
+            tag, has_children, attributes = shapes[code]
+            entry = places[place] = Entry(tag)
+            if parents:
+                parents[-1].children.append(entry)
+            else:
+                yield entry
+            if has_children or not parents:
+                parents.append(entry)
+            for attribute, form, implicit in attributes:
+                self._read(cursor, entry, attribute, form, implicit, start, version)
+
+    def _read(
+        self, cursor: _Cursor, entry: Entry, attribute: int, form: int, implicit: int, start: int, version: int
+    ) -> None:
+        """Read one attribute of an entry."""
+        if form == _INDIRECT:
+            form = cursor.leb()
+        before = cursor.place
+        value = self._value(cursor, form, implicit, version)
+        if form in _IN_UNIT and isinstance(value, int):
+            value += start
+        entry.attributes[attribute] = value
+        if attribute == LOCATION and isinstance(value, bytes) and value[:1] == b"\x03":
+            entry.symbol = self._symbols.get(cursor.place - len(value) + 1, "") if cursor.place > before else ""
+
+    def _value(self, cursor: _Cursor, form: int, implicit: int, version: int) -> Value:
+        if form in _FIXED or (form == 0x10):
+            # References to other units have the size of an address in DWARF 2.
+            number = cursor.number(_FIXED.get(form, 8 if version == 2 else 4))
+            if form in _STRINGS:
+                return self._string(_STRINGS[form], number)
+            return self._indexed(number) if form in _INDEXED_STRINGS else number
+        if form == _STRING:
+            return cursor.string()
+        if form in _UNSIGNED:
+            number = cursor.leb()
+            return self._indexed(number) if form in _INDEXED_STRINGS else number
+        if form in _SIGNED:
+            return cursor.leb(signed=True)
+        if form in _LENGTH_BYTES:
+            return cursor.take(cursor.number(_LENGTH_BYTES[form]))
+        if form in _LEB_BLOCKS:
+            return cursor.take(cursor.leb())
+        if form in (_PRESENT, _IMPLICIT):
+            return 1 if form == _PRESENT else implicit
+        raise ValueError(f"a form that DWARF 5 does not have: {form:#x}")
+
+    def _string(self, section: str, place: int) -> str:
+        text = self._bytes.get(section, b"")[place : place + _LONGEST_STRING]
+        return text.partition(b"\0")[0].decode("utf-8", "replace")
+
+    def _indexed(self, index: int) -> str:
+        at = _OFFSETS_HEADER + 4 * index
+        offset = self._bytes.get(".debug_str_offsets", b"")[at : at + 4]
+        return self._string(".debug_str", int.from_bytes(offset, "little")) if offset else ""
+
+    def _abbreviations(self, place: int) -> dict[int, _Shape]:
+        """Read the table of abbreviations at a place; of one that breaks off what stands before."""
+        if place not in self._shapes:
+            shapes = self._shapes[place] = {}
+            cursor = _Cursor(self._bytes.get(".debug_abbrev", b""), place)
+            try:
+                while self._unread > 0 and (code := cursor.leb()):
+                    before = cursor.place
+                    shapes[code] = _shape(cursor)
+                    self._unread -= cursor.place - before
+            except IndexError:
+                pass
+        return self._shapes[place]
+
+
+def _shape(cursor: _Cursor) -> _Shape:
+    tag, has_children = cursor.leb(), cursor.number(1) != 0
+    attributes: list[tuple[int, int, int]] = []
+    while True:
+        attribute, form = cursor.leb(), cursor.leb()
+        implicit = cursor.leb(signed=True) if form == _IMPLICIT else 0
+        if not attribute and not form:
+            return tag, has_children, tuple(attributes[:_MOST_ATTRIBUTES])
+        attributes.append((attribute, form, implicit))

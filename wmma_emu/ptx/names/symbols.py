@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""What the symbol of a variable says, and its declaration in PTX, where there is no debug information."""
+
+from collections.abc import Iterable, Iterator
+
+from wmma_emu.errors import printable
+from wmma_emu.ptx.cpp.demangle import demangle
+from wmma_emu.ptx.cpp.tree import Node, shown
+from wmma_emu.ptx.names.types import Member, Type
+from wmma_emu.ptx.program.sizes import BYTES
+from wmma_emu.ptx.syntax.tree import FunctionText, Scope, Statement, VariableText
+
+__all__ = ["declarations", "declared_type", "plain_symbol", "variables_of"]
+
+
+def plain_symbol(symbol: str) -> str:
+    """Name a variable as its source does: without the function that it stands in, and unnamed namespaces.
+
+    Examples
+    --------
+    >>> [plain_symbol(x) for x in ("_ZZ8reversedE4tile", "_ZN3foo3barE", "_ZZ1kPfE3one_0", "global_smem")]
+    ['tile', 'foo::bar', 'one', 'global_smem']
+    """
+    found = demangle(symbol)
+    if found is None:
+        return printable(symbol)
+    scopes = list(_scopes(found.name))
+    if "_ZZ" in symbol[: symbol.find("_Z") + 3]:  # the first scope is the function, with its own
+        scopes = scopes[1:] or scopes
+    shown_scopes = [x for x in scopes if x != "(anonymous namespace)" and not x.startswith("_INTERNAL_")]
+    return printable("::".join(shown_scopes or scopes))
+
+
+def _scopes(node: Node) -> Iterator[str]:
+    if node.kind == "nested":
+        for part in node.parts:
+            yield from _scopes(part)
+    else:
+        yield shown(node).partition("[abi:")[0]
+
+
+def declared_type(variable: VariableText) -> Type | None:
+    """Return the type that a declaration in PTX says; None for arrays of bytes, as which compilers declare all arrays.
+
+    Examples
+    --------
+    >>> from wmma_emu.ptx.syntax.parser import parse
+    >>> text = ".version 8.0 .target sm_80 .shared .f32 s[4][64]; .shared .v4 .f32 v; .shared .align 4 .b8 raw[1024];"
+    >>> [(x and x.name) for x in map(declared_type, parse(text).variables)]
+    ['f32 [4][64]', 'v4 .f32', None]
+    """
+    size = BYTES.get(variable.type)
+    if size is None or (variable.sizes and variable.type in ("b8", "u8", "s8")):
+        return None
+    element = Type(variable.type, size)
+    if variable.vector > 1:
+        members = tuple(Member("xyzw"[i], i * size, element) for i in range(variable.vector))
+        element = Type(f"v{variable.vector} .{variable.type}", size * variable.vector, members=members)
+    return element.array(*variable.sizes)
+
+
+def declarations(statements: Iterable[Statement]) -> Iterator[VariableText]:
+    """Yield the variables that a function declares, in all its scopes."""
+    waiting = [iter(statements)]
+    while waiting:
+        for statement in waiting[-1]:
+            if isinstance(statement, VariableText):
+                yield statement
+            elif isinstance(statement, Scope):
+                waiting.append(iter(statement.body))
+                break
+        else:
+            waiting.pop()
+
+
+def variables_of(function: FunctionText) -> list[VariableText]:
+    """List the variables that a function declares, registers left out."""
+    return [x for x in declarations(function.body or ()) if x.space != "reg"]
