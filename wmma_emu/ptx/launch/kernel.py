@@ -23,6 +23,7 @@ from wmma_emu.instructions.launches import Dim3, dim3
 from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, Sightings, merged
 from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, read_arguments, require_aligned
 from wmma_emu.ptx.launch.calls import errors_at_the_caller, uninterrupted
+from wmma_emu.ptx.launch.finding_names import LaunchNames
 from wmma_emu.ptx.launch.legality import require_legal
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.names import plain_name
@@ -35,6 +36,7 @@ from wmma_emu.ptx.launch.silencing_comments import text_of_file
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
 from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
 from wmma_emu.ptx.launch.unused_values import judge_uses
+from wmma_emu.ptx.launch.variable_names import names_of
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
 from wmma_emu.ptx.machine.known_values import evaluate
 from wmma_emu.ptx.machine.limits import Counts
@@ -247,7 +249,7 @@ class Launch:
         if first.counts.may_hide_races and not self._has_errors(findings, chosen):
             more = self._races_backwards(values, copy.deepcopy(unchanged), chosen, first.counts.steps)
             findings = merged(findings, more)
-        report = self._report(first.counts._replace(completed=completed), findings, given.assumed, chosen)
+        report = self._report(first.counts._replace(completed=completed), findings, given, chosen)
         if report.errors and chosen.findings == "raise":
             raise KernelFindingsError(summary_of(report), report)
         with uninterrupted():
@@ -340,19 +342,20 @@ class Launch:
         return any(x.severity == "error" for x in self._judged(findings, options).findings)
 
     def _report(
-        self, counts: Counts, findings: list[Sighting], assumed: tuple[str, ...], options: LaunchOptions
-    ) -> Report:
+        self, counts: Counts, findings: list[Sighting], given: Given, options: LaunchOptions
+    ) -> Report:  # fmt: skip
         kernel = self.kernel
         judged = self._judged(findings, options)
         make = FindingMaker(
             kernel.program, kernel.called, kernel.module.arch.name,
             lambda file: text_of_file(file, kernel.module.sources or {}),
+            LaunchNames(names_of(kernel.module, kernel), {x.shown or x.label: i for i, x in enumerate(given.values)}),
         )  # fmt: skip
         return Report(
             kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds,
             make(judged.findings),
             kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
-            assumed, kernel.folded, silenced_findings(judged.silenced, make), judged.unused,
+            given.assumed, kernel.folded, silenced_findings(judged.silenced, make), judged.unused,
             tuple(x for x in CHECKS if x not in options.checks),
         )  # fmt: skip
 

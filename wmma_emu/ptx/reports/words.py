@@ -21,11 +21,18 @@ class Names(Protocol):
     def element(self, location: Location) -> str:
         """Name bytes of a variable: "Bs[0][0][64]"; "" where the variable has no name."""
 
+    def described(self, space: str, owner: str) -> str:
+        """Name a variable, an array with what it was given as: "A (argument 0, const half*)"; "" if it has no name."""
+
 
 class NamesOfThePtx:
     """Names where only the PTX is known."""
 
     def variable(self, space: str, owner: str) -> str:
+        """Name a variable as the PTX does."""
+        return owner
+
+    def described(self, space: str, owner: str) -> str:
         """Name a variable as the PTX does."""
         return owner
 
@@ -59,7 +66,7 @@ def _word(part: str | Place | Name | Location | Detail | Value, names: Names, ve
             return f"line {part.line} of the PTX"
         return f"{short_path(own[0].file)}:{own[0].line}" + (f" (line {part.line} of the PTX)" if verbose else "")
     if isinstance(part, Name):
-        return names.variable(part.space, part.owner) or part.owner
+        return names.described(part.space, part.owner) or part.owner
     if isinstance(part, Detail) or (isinstance(part, Value) and len(part.bits) > _FEW_BYTES):
         return str(part) if verbose else ""
     return str(part)
