@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wmma_emu.errors import BackendUnavailableError, CompilationError, FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, BackendUnavailableError, CompilationError, shorten
 from wmma_emu.instructions import Arch, arch_of
 
 __all__ = ["CompiledSource", "compile_cuda", "virtual_architecture"]
@@ -77,11 +77,19 @@ def compile_cuda(
         With the compiler's messages.
     BackendUnavailableError
         If the compiler is not installed.
+    ArgumentError
+        For what is no source, and for options that are no strings.
     """
     if not isinstance(source, str):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"a CUDA source is a str, not {type(source).__name__} {shorten(source)}; Module.from_file reads files"
         )
+    for what, words in (("options", options), ("instantiate", instantiate)):
+        if isinstance(words, str) or not all(isinstance(x, str) for x in words):
+            raise ArgumentError(f"{what} is a list of strings, not {shorten(words)}")
+    for what, text in (("source", source), ("name", name), *(("an option", x) for x in options)):
+        if "\0" in text or not _is_encodable(text):
+            raise ArgumentValueError(f"{what} has a character that no file of CUDA C++ has: NUL, or half of a pair")
     library = _library()
     target = virtual_architecture(arch)
     _require_target(library, target, arch)
@@ -89,6 +97,10 @@ def compile_cuda(
     given += [] if any(x.lstrip("-").startswith("std=") for x in options) else ["--std=c++17"]
     given += [f"--include-path={folder}" for folder in (*include, *_include_folders())]
     return _Program(library, source, name).compile(given, instantiate)
+
+
+def _is_encodable(text: str) -> bool:
+    return not any("\ud800" <= x <= "\udfff" for x in text)
 
 
 def virtual_architecture(arch: str | Arch) -> str:

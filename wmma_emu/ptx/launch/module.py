@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from wmma_emu.arithmetic import check_engine
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, UnknownNameError, shorten
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.cuda_source import compile_cuda
@@ -103,7 +103,7 @@ class Module:
     def from_file(cls, path: str | Path, arch: str | Arch = DEFAULT_ARCH, **keywords: Any) -> "Module":
         """Read a file of PTX; one of CUDA C++ (``.cu``) is compiled by `from_cuda`."""
         path = Path(path)
-        text = path.read_text(encoding="utf-8")
+        text = _text_of(path)
         if path.suffix == ".cu":
             keywords["include"] = (*keywords.get("include", ()), path.parent)
             return cls.from_cuda(text, arch, **{"name": path.name, **keywords})
@@ -278,7 +278,7 @@ class Module:
         """The kernel of a text that has one."""
         names = list(self)
         if len(names) != 1:
-            raise UnsupportedInstructionError(
+            raise UnknownNameError(
                 f"{self.name} has {len(names)} kernels; name one: module[{names[0]!r}]" if names else
                 f"{self.name} has no kernel"
             )  # fmt: skip
@@ -307,13 +307,26 @@ class Module:
 
         Raises
         ------
-        UnsupportedInstructionError
+        UnknownNameError
             If there is none of that name.
-        FragmentMismatchError
-            If it is no array of such elements.
+        ArgumentError
+            If it is no array of such elements, or these have no plain bytes.
         """
         raw = self.variables.read(name)
-        kind = np.dtype(dtype)
+        try:
+            kind = np.dtype(dtype)
+        except TypeError:
+            raise ArgumentError(f"dtype={shorten(dtype)} is no dtype of NumPy, such as np.float32") from None
         if kind.hasobject or not kind.itemsize or raw.nbytes % kind.itemsize:
-            raise FragmentMismatchError(f"{name} has {raw.nbytes} bytes, which are no array of {shorten(kind, str)}")
+            raise ShapeError(f"{name} has {raw.nbytes} bytes, which are no array of {shorten(kind, str)}")
         return raw.view(kind)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ArgumentValueError(
+            f"{path} is no text in UTF-8 (byte {error.start} is {error.object[error.start]:#04x}); cuobjdump -ptx takes "
+            "the PTX out of a binary"
+        ) from None
