@@ -1,25 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What can go wrong: every exception and warning that the package raises.
 
-Each class has a built-in second base, so that ``except ValueError`` and kin work as a caller expects. What is
-wrong chooses the class:
-
-============================ ================================================================ =====================
-class                        what was given                                                   built-in base
-============================ ================================================================ =====================
-UnsupportedInstructionError  an instruction that does not exist, on this chip, or not here    ValueError
-UnknownNameError             a name of nothing: no such kernel, variable, chip, format        KeyError, ValueError
-OptionError                  an option with a value that it does not take                     ValueError
-CallError                    a keyword that does not exist, or an object of another kind      TypeError, ValueError
-LaunchConfigurationError     a grid, a block, shared memory that no launch has                ValueError
-FragmentMismatchError        registers or fragments that do not fit their instruction         TypeError
-ArgumentError                an argument that is missing, too many, or of another type        TypeError
-ArgumentValueError           an argument of the right type with a value that is not legal     ValueError, TypeError
-ShapeError                   arrays whose shapes do not fit the call or each other            ValueError, TypeError
-============================ ================================================================ =====================
-
-The classes from `UnknownNameError` to `LaunchConfigurationError` are kinds of `UnsupportedInstructionError`, those
-from `ArgumentError` on kinds of `FragmentMismatchError`.
+Each class has a built-in second base, so that ``except ValueError`` and kin work as a caller expects. The class says
+what was wrong with what was given: an instruction, a name, an option, a call, a launch, registers, an argument, a shape.
+What the operating system says of a file (``FileNotFoundError``, ``PermissionError``) is passed on as it is.
 """
 
 from collections.abc import Callable
@@ -79,7 +63,7 @@ class UnknownNameError(UnsupportedInstructionError, KeyError):
 
 
 class OptionError(UnsupportedInstructionError):
-    """A value that an option does not take: an engine, a check, a silence, a fill, an order of sums."""
+    """A value that an option or a field does not take: an engine, a check, a fill, an order of sums, a swizzle."""
 
 
 class CallError(OptionError, TypeError):

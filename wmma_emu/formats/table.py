@@ -87,7 +87,7 @@ def format_of(name: "str | Format") -> Format:
 
     Raises
     ------
-    UnsupportedInstructionError
+    UnknownNameError
         For a name that is not in the table; the message lists those that are.
 
     Examples

@@ -66,7 +66,7 @@ def run_snippet(
     >>> run_snippet("neg.f32 %y, %x;", {"x": np.ones(32, np.float32)}, {"y": np.uint32})
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: x is float32; registers of a snippet hold bits: uint16, uint32 or uint64;
+    wmma_emu.errors.ArgumentError: x is float32; registers of a snippet hold bits: uint16, uint32 or uint64;
         reinterpret with .view
     >>> from wmma_emu.gpu import available
     >>> x = np.array([0x3F800000, 0xC0000000], np.uint32)                     # 1, -2

@@ -80,8 +80,10 @@ def arch_of(name: "str | Arch") -> Arch:
 
     Raises
     ------
-    UnsupportedInstructionError
-        For anything that names no row; the message lists the chips and the nearest name.
+    UnknownNameError
+        For a name of no row; the message lists the chips and the nearest name.
+    CallError
+        For what is no name.
 
     Examples
     --------
@@ -90,7 +92,7 @@ def arch_of(name: "str | Arch") -> Arch:
     >>> arch_of("hoper")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: there is no chip 'hoper'; did you mean 'hopper' (sm_90)?
+    wmma_emu.errors.UnknownNameError: there is no chip 'hoper'; did you mean 'hopper' (sm_90)?
     The chips are sm_70 (Volta), sm_72 (Volta, Xavier), sm_75 (Turing), sm_80 (Ampere), sm_86 (Ampere, GA10x),
     sm_89 (Ada Lovelace), sm_90 (Hopper), sm_100 (Blackwell), sm_103 (Blackwell Ultra), sm_120 (Blackwell, GB20x),
     sm_121 (Blackwell, GB10)

@@ -53,7 +53,7 @@ def dim3(given: object, name: str) -> Dim3:
 
     Raises
     ------
-    OptionError
+    LaunchConfigurationError
         For anything else.
 
     Examples
@@ -77,7 +77,7 @@ def require_legal_launch(grid: Dim3, block: Dim3, arch: Arch) -> None:
 
     Raises
     ------
-    OptionError
+    LaunchConfigurationError
     """
     limits = LAUNCH_LIMITS[arch.name]
     for name, size, largest in (("grid", grid, limits.grid), ("block", block, limits.block)):

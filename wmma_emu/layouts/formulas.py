@@ -160,7 +160,7 @@ def formulas_of(layout: LaneMap) -> Formulas:
     >>> formulas_of(rotated)
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: <LaneMap 16x16: 8 elements of 32 bits a lane in 8 registers, measured> has no
+    wmma_emu.errors.ArgumentValueError: <LaneMap 16x16: 8 elements of 32 bits a lane in 8 registers, measured> has no
     formulas: row is no sum over the bits of lane and index: at lane 0, index 0 it is 1, and the bits give 0; `coords`
     and `locate` still say where every element is
     """

@@ -32,7 +32,7 @@ def whole_numbers(name: str, given: object, legal: str) -> NDArray[Any]:
     >>> whole_numbers("coords", [[1, 2.5]], "(1, 2)")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: coords are an array of float64; give integers, (1, 2)
+    wmma_emu.errors.ArgumentError: coords are an array of float64; give integers, (1, 2)
     """
     if isinstance(given, np.ma.MaskedArray):
         raise ArgumentError(f"{name} are a masked array; give integers, {legal}, such as {name}.filled(0)")

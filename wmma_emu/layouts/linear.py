@@ -123,7 +123,7 @@ def fit(what: str, table: Ints, names: Sequence[str]) -> Linear:
     >>> fit("row", lane % 3, ["lane"])
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: row is no sum over the bits of lane: at lane 3 it is 0, and the bits give 3
+    wmma_emu.errors.ArgumentValueError: row is no sum over the bits of lane: at lane 3 it is 0, and the bits give 3
     """
     weights = []
     expected = np.zeros((1,) * table.ndim, np.int64)

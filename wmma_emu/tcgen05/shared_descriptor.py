@@ -81,7 +81,7 @@ class SharedMemoryDescriptor:
     >>> SharedMemoryDescriptor.decode(0x4000004000010040)
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: the shared-memory descriptor 0x4000004000010040 has 0b000 in bits 48
+    wmma_emu.errors.OptionError: the shared-memory descriptor 0x4000004000010040 has 0b000 in bits 48
     to 46, which are 0b001; a descriptor of wgmma is another thing
     """
 

@@ -219,7 +219,7 @@ def from_bits(bits: ArrayLike, format: "Format | str") -> NDArray[Any]:
     >>> from_bits(0xFF, "s8"), from_bits(0x1FF, "s8")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: bits hold 0x1ff, which is no pattern of s8: the largest is 0xff
+    wmma_emu.errors.ArgumentValueError: bits hold 0x1ff, which is no pattern of s8: the largest is 0xff
     """
     fmt = format_meant(format)
     try:

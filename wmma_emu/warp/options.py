@@ -47,7 +47,7 @@ def check_options(
     >>> check_options(lookup("m16n8k16.f32.f16.f16.f32"), scale_d=0)
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: scale_d, negate_a and negate_b are options of wgmma, not of
+    wmma_emu.errors.OptionError: scale_d, negate_a and negate_b are options of wgmma, not of
         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
     """
     adds_c = _adds_c(scale_d)

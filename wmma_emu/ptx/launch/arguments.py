@@ -77,7 +77,7 @@ def read_arguments(
 
     Raises
     ------
-    FragmentMismatchError
+    ArgumentError
         For too many or too few, and for a value that its parameter cannot take.
     """
     seen = program.parameters[: len(program.parameters) - hidden]

@@ -80,16 +80,7 @@ def compile_cuda(
     ArgumentError
         For what is no source, and for options that are no strings.
     """
-    if not isinstance(source, str):
-        raise ArgumentError(
-            f"a CUDA source is a str, not {type(source).__name__} {shorten(source)}; Module.from_file reads files"
-        )
-    for what, words in (("options", options), ("instantiate", instantiate)):
-        if isinstance(words, str) or not all(isinstance(x, str) for x in words):
-            raise ArgumentError(f"{what} is a list of strings, not {shorten(words)}")
-    for what, text in (("source", source), ("name", name), *(("an option", x) for x in options)):
-        if "\0" in text or not _is_encodable(text):
-            raise ArgumentValueError(f"{what} has a character that no file of CUDA C++ has: NUL, or half of a pair")
+    _require_texts(source, name, options=options, instantiate=instantiate, include=include)
     library = _library()
     target = virtual_architecture(arch)
     _require_target(library, target, arch)
@@ -99,8 +90,22 @@ def compile_cuda(
     return _Program(library, source, name).compile(given, instantiate)
 
 
-def _is_encodable(text: str) -> bool:
-    return not any("\ud800" <= x <= "\udfff" for x in text)
+def _require_texts(source: object, name: object, **lists: object) -> None:
+    """Refuse what is no text, and characters at which the compiler would stop to read, or that have no encoding."""
+    if not isinstance(source, str):
+        raise ArgumentError(
+            f"a CUDA source is a str, not {type(source).__name__} {shorten(source)}; Module.from_file reads files"
+        )
+    texts = [("the source", source), ("name", name)]
+    for what, words in lists.items():
+        if not isinstance(words, list | tuple):
+            raise ArgumentError(f"{what} is a list or a tuple, {what}=[...], not {shorten(words)}")
+        texts += [(what, str(x) if what == "include" else x) for x in words]
+    for what, text in texts:
+        if not isinstance(text, str):
+            raise ArgumentError(f"{what} has {shorten(text)}, which is no str")
+        if "\0" in text or any("\ud800" <= x <= "\udfff" for x in text):
+            raise ArgumentValueError(f"{what} has a NUL, or half of a surrogate pair, which is no character")
 
 
 def virtual_architecture(arch: str | Arch) -> str:

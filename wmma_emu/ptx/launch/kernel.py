@@ -202,7 +202,7 @@ class Launch:
 
         Raises
         ------
-        FragmentMismatchError
+        ArgumentError
             For arguments that the parameters cannot take.
         KernelFindingsError
             With ``findings="raise"``, if any finding is an error.

@@ -21,7 +21,7 @@ def require_legal(program: KernelProgram, called: str, arch: Arch, grid: Dim3, b
 
     Raises
     ------
-    OptionError
+    LaunchConfigurationError
         For a grid, a block, or bytes of shared memory that the kernel or the chip does not take.
     UnsupportedInstructionError
         For a kernel that cannot be launched in any way.

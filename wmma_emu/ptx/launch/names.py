@@ -29,7 +29,7 @@ def find(names: Iterable[str], wanted: object, expressions: Mapping[str, str], w
 
     Raises
     ------
-    UnsupportedInstructionError
+    UnknownNameError
         If there is none, or more than one.
     """
     names = list(names)

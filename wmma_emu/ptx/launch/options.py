@@ -98,7 +98,7 @@ class LaunchOptions:
 
         Raises
         ------
-        OptionError
+        CallError
             For options that do not exist.
         """
         known = [x.name for x in fields(self)]

@@ -70,7 +70,7 @@ def compile_signature(
     ------
     CompilationError
         With the compiler's message.
-    FragmentMismatchError
+    ArgumentError
         For parameters that the kernel does not have, or that are left out.
     BackendUnavailableError
         If Triton is not installed.

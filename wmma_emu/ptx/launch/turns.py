@@ -67,7 +67,7 @@ class Turn:
 
         Raises
         ------
-        UnsupportedInstructionError
+        LaunchConfigurationError
             In a launch of this very thread (a handler of a signal, a finaliser), which would have to wait for itself.
         """
         with _door:

@@ -25,7 +25,7 @@ def require_mappable(array: object, name: str) -> NDArray[Any]:
     >>> require_mappable(np.eye(4)[:, ::2], "x")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: x is a view with gaps (shape (4, 2), strides (32, 16)), a pointer takes
+    wmma_emu.errors.ArgumentValueError: x is a view with gaps (shape (4, 2), strides (32, 16)), a pointer takes
     one piece: pass y = np.ascontiguousarray(x), and copy back with x[...] = y
     """
     if not isinstance(array, np.ndarray):

@@ -74,7 +74,7 @@ class ModuleMemory:
 
         Raises
         ------
-        UnsupportedInstructionError
+        UnknownNameError
             If the module has no variable of that name.
         """
         for key, (symbol, _) in self._places.items():

@@ -41,7 +41,7 @@ def format_asked(given: object, *, dtypes: bool = True) -> Format:
     >>> format_asked("fp16")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: there is no format 'fp16'; did you mean 'f16'?
+    wmma_emu.errors.UnknownNameError: there is no format 'fp16'; did you mean 'f16'?
     """
     if isinstance(given, Format) or (isinstance(given, str) and given in FORMATS):
         return format_meant(given)
