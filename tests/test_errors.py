@@ -165,7 +165,8 @@ def test_lines_of_a_compilers_message_stay_lines():
 
 def test_the_table_of_the_reference_has_the_bases_of_each_class_and_no_class_of_these_kinds_is_missing():
     page = (Path(__file__).parents[1] / "docs/reference/api/top.md").read_text(encoding="utf-8")
-    rows = {x[0]: re.findall(r"\w+", x[1]) for x in re.findall(r"^\| `(\w+Error)` \|.*\| ([^|]*) \|$", page, re.MULTILINE)}
+    found = re.findall(r"^\| `(\w+Error)` \|.*\| ([^|]*) \|$", page, re.MULTILINE)
+    rows = {name: re.findall(r"\w+", bases) for name, bases in found}
     for name, bases in rows.items():
         assert all(issubclass(getattr(we, name), getattr(we, x, None) or getattr(builtins, x)) for x in bases), name
     families = (we.UnsupportedInstructionError, we.FragmentMismatchError)

@@ -2,8 +2,8 @@
 """What can go wrong: every exception and warning that the package raises.
 
 Each class has a built-in second base, so that ``except ValueError`` and kin work as a caller expects. The class says
-what was wrong with what was given: an instruction, a name, an option, a call, a launch, registers, an argument, a shape.
-What the operating system says of a file (``FileNotFoundError``, ``PermissionError``) is passed on as it is.
+what was wrong with what was given: an instruction, a name, an option, a call, a launch, registers, an argument, a
+shape. What the operating system says of a file (``FileNotFoundError``, ``PermissionError``) is passed on as it is.
 """
 
 from collections.abc import Callable
