@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic.explanation import Explanation
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import OptionError
 from wmma_emu.gemm import (
     Bound,
     ByChip,
@@ -114,7 +114,7 @@ def mma(
     a, b, of_a, of_b, _ = without_tensor_scales(taken_apart(A, B, scale_a, scale_b), "one instruction")
     kind = kind_of_scales(of_a, of_b)
     if kind == "float":
-        raise UnsupportedInstructionError(
+        raise OptionError(
             "scale_a and scale_b are no block scales, which have 8 bits; a kernel multiplies sums by others, as "
             "wmma_emu.gemm does: use it, or leave them out"
         )

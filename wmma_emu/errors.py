@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What can go wrong: every exception and warning that the package raises.
 
-Each class has a built-in second base, so that ``except ValueError`` and kin work as a caller expects.
+Each class has a built-in second base, so that ``except ValueError`` and kin work as a caller expects. The class says
+what was wrong with what was given: an instruction, a name, an option, a call, a launch, registers, an argument, a
+shape. What the operating system says of a file (``FileNotFoundError``, ``PermissionError``) is passed on as it is.
 """
 
 from collections.abc import Callable
@@ -9,17 +11,24 @@ from typing import Any
 
 __all__ = [
     "AlignmentError",
+    "ArgumentError",
+    "ArgumentValueError",
     "BackendUnavailableError",
+    "CallError",
     "CompilationError",
     "DivergenceError",
     "FragmentMismatchError",
     "KernelFindingsError",
     "KernelFindingsWarning",
+    "LaunchConfigurationError",
     "LaunchLimitError",
     "MemoryLimitError",
     "OptionError",
     "OutOfBoundsError",
+    "PtxSyntaxError",
     "ScheduleDependenceError",
+    "ShapeError",
+    "UnknownNameError",
     "UnmodelledArithmeticError",
     "UnspecifiedBehaviourWarning",
     "UnsupportedInstructionError",
@@ -27,26 +36,58 @@ __all__ = [
     "UnverifiedModelWarning",
     "WmmaEmuError",
     "printable",
+    "printable_lines",
     "shorten",
 ]
 
 _LIMIT = 80
 
 
-class WmmaEmuError(Exception):
-    """Base of every error that the package raises on purpose."""
+class _Message(Exception):
+    """What a terminal would obey is escaped in what is shown, wherever it came from: a kernel, a file, a compiler."""
+
+    def __str__(self) -> str:
+        return printable_lines(Exception.__str__(self))  # KeyError's own would put the message in quotes
+
+
+class WmmaEmuError(_Message):
+    """Base of every error that the package raises on purpose; its text has lines, and no character that moves one."""
 
 
 class UnsupportedInstructionError(WmmaEmuError, ValueError):
-    """An instruction, a chip or an engine that does not exist, or that is not modelled."""
+    """An instruction that does not exist, that the chip does not have, or that is not modelled."""
+
+
+class UnknownNameError(UnsupportedInstructionError, KeyError):
+    """A name of nothing: there is no such kernel, variable, chip, format, operand or preset."""
 
 
 class OptionError(UnsupportedInstructionError):
-    """An option that does not exist, or a value that it does not take: a check, a silence, a fill, a grid."""
+    """A value that an option or a field does not take: an engine, a check, a fill, an order of sums, a swizzle."""
+
+
+class CallError(OptionError, TypeError):
+    """A keyword that a call does not have, or an object of another kind than it works on."""
+
+
+class LaunchConfigurationError(OptionError):
+    """A launch that cannot be: an empty or too large grid or block, too much shared memory, no grid at all."""
 
 
 class FragmentMismatchError(WmmaEmuError, TypeError):
-    """Operands that do not fit the instruction or each other: shape, dtype, number of registers."""
+    """Registers, fragments or matrices that do not fit the instruction or each other."""
+
+
+class ArgumentError(FragmentMismatchError):
+    """An argument that is missing, one too many, or of another type or dtype than is taken."""
+
+
+class ArgumentValueError(ArgumentError, ValueError):
+    """An argument of the right type whose value is not legal: out of its range, not contiguous, damaged."""
+
+
+class ShapeError(ArgumentValueError):
+    """Arrays whose shapes or numbers of elements do not fit the call or each other."""
 
 
 class AlignmentError(WmmaEmuError, ValueError):
@@ -121,22 +162,23 @@ class PtxSyntaxError(WmmaEmuError, ValueError):
         shown = "".join(c if c.isprintable() else " " for c in self.text[start : start + _LIMIT])
         blanks = len(shown) - len(shown.lstrip())
         caret = " " * max(0, self.column - 1 - start - blanks) + "^"
-        return f"line {self.line}, column {self.column}: {self.message}\n    {shown.strip()}\n    {caret}"
+        said = printable_lines(self.message)
+        return f"line {self.line}, column {self.column}: {said}\n    {shown.strip()}\n    {caret}"
 
 
-class UnverifiedModelWarning(UserWarning):
+class UnverifiedModelWarning(_Message, UserWarning):
     """What this instruction computes on this chip, or where it puts its data, has no recording behind it."""
 
 
-class UnspecifiedBehaviourWarning(UserWarning):
+class UnspecifiedBehaviourWarning(_Message, UserWarning):
     """The documentation leaves this open, or the hardware does something else than it says."""
 
 
-class KernelFindingsWarning(UserWarning):
+class KernelFindingsWarning(_Message, UserWarning):
     """A kernel did what a GPU would not have reported: an access out of bounds, a race, a missing wait."""
 
 
-class UnusedSilenceWarning(UserWarning):
+class UnusedSilenceWarning(_Message, UserWarning):
     """A silence that silenced nothing: the line has moved, the kernel has been mended, or other inputs need it."""
 
 
@@ -151,6 +193,20 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def printable_lines(text: str) -> str:
+    r"""Escape what a terminal would obey in a text of several lines: line breaks stay, tabs become blanks.
+
+    Examples
+    --------
+    >>> print(printable_lines("1 error:\r\n\tfoo \x1b[2J"))
+    1 error:
+            foo \x1b[2J
+    """
+    if text.isprintable():
+        return text
+    return "\n".join(printable(line.expandtabs()) for line in text.replace("\r\n", "\n").split("\n"))
 
 
 def shorten(value: object, text: Callable[[Any], str] = repr) -> str:

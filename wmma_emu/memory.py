@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, DivergenceError, FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import (
+    AlignmentError,
+    ArgumentError,
+    ArgumentValueError,
+    DivergenceError,
+    OutOfBoundsError,
+    ShapeError,
+    shorten,
+)
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.dtypes import dtype_of
 
@@ -55,7 +63,7 @@ class Pointer:
         self.buffer: NDArray[Any] = as_memory(buffer, "mem")
         self.offset: int | Ints = _offset(offset)
         if self.buffer.ndim != 1 or not self.buffer.flags.c_contiguous:
-            raise FragmentMismatchError(_no_pointer(self.buffer))
+            raise ArgumentError(_no_pointer(self.buffer))
 
     def __repr__(self) -> str:
         where = f"element {self.offset}"
@@ -67,7 +75,7 @@ class Pointer:
         try:
             moved = self.offset + _offset(elements)
         except ValueError:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"{shorten(elements)} cannot be added to the offsets of {self.warps} warps: the shapes do not broadcast"
             ) from None
         return Pointer(self.buffer, moved)
@@ -128,9 +136,9 @@ class Pointer:
         require_writable(self.buffer)
         positions = self._positions(indices, what)
         if not isinstance(values, np.ndarray):
-            raise FragmentMismatchError(f"the values are an array of {self.buffer.dtype}, not {shorten(values)}")
+            raise ArgumentError(f"the values are an array of {self.buffer.dtype}, not {shorten(values)}")
         if values.dtype != self.buffer.dtype or values.shape != positions.shape:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"{values.dtype} values of shape {values.shape} for {positions.shape} elements of {self.buffer.dtype}"
             )
         self._require_distinct(positions)
@@ -155,7 +163,7 @@ class Pointer:
     def _positions(self, indices: NDArray[np.integer[Any]], what: str) -> Ints:
         """Where the elements lie in the buffer, none outside."""
         if not isinstance(indices, np.ndarray) or indices.dtype.kind not in "iu":
-            raise FragmentMismatchError(f"the indices are an integer array, not {shorten(indices)}")
+            raise ArgumentError(f"the indices are an integer array, not {shorten(indices)}")
         if indices.size and max(abs(int(indices.min())), abs(int(indices.max()))) > _FARTHEST:
             raise OutOfBoundsError(f"no array reaches as far as the index {shorten(int(indices.max()))}")
         indices = indices.astype(np.int64, copy=False)
@@ -223,7 +231,7 @@ def as_memory(array: object, name: str) -> NDArray[Any]:
         given = given.view()  # the other library makes a copy each time: what is written there would be lost
         given.flags.writeable = False
     if isinstance(array, np.ndarray) and not array.dtype.isnative:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is byte-swapped ({array.dtype.str}), as no GPU's memory is; "
             f"{name}.astype({name}.dtype.newbyteorder('=')) has the same values"
         )
@@ -233,7 +241,7 @@ def as_memory(array: object, name: str) -> NDArray[Any]:
 def require_writable(array: NDArray[Any]) -> None:
     """Refuse memory that NumPy would not write to."""
     if not array.flags.writeable:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             "mem is read-only, or a copy that another library made; store to a NumPy array of your own"
         )
 
@@ -297,13 +305,13 @@ def _offset(given: object) -> int | Ints:
     """Read an offset: anything that is one integer, or a plain array with an integer for each warp."""
     if isinstance(given, np.ndarray) and given.ndim > 0 and type(given).__index__ is np.ndarray.__index__:
         if given.dtype.kind not in "iu":
-            raise FragmentMismatchError(f"offsets are integers, not {shorten(given.dtype, str)}")
+            raise ArgumentError(f"offsets are integers, not {shorten(given.dtype, str)}")
         far = given.size > 0 and max(abs(int(given.min())), abs(int(given.max()))) > _FARTHEST
         offsets: int | Ints = given.astype(np.int64)
     else:
         one = integer_of(given)
         if one is None:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"an offset is an integer, or an integer array with one for each warp, not {shorten(given)}"
             )
         offsets, far = one, abs(one) > _FARTHEST

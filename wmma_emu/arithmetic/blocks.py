@@ -15,7 +15,7 @@ import numpy as np
 
 from wmma_emu.arithmetic.blas import one_thread_each
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 
@@ -74,7 +74,7 @@ def thread_count(threads: int | None) -> int:
         return available_cores()
     count = integer_of(threads)
     if count is None or count < 1:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"threads={shorten(threads)} is no number of threads; give 1 or more, or leave it out"
         )
     return min(count, _MOST_THREADS)

@@ -15,12 +15,7 @@ from wmma_emu.arithmetic.compiled_code import Stopwatch, is_side_by_side, note_s
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.scaled_codes import with_scales
 from wmma_emu.display import note_once
-from wmma_emu.errors import (
-    BackendUnavailableError,
-    FragmentMismatchError,
-    UnsupportedInstructionError,
-    shorten,
-)
+from wmma_emu.errors import BackendUnavailableError, OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
 
 __all__ = ["ENGINES", "Engine", "check_engine", "fastest", "is_installed", "matmul"]
@@ -88,7 +83,7 @@ def check_engine(engine: str) -> str:
     if isinstance(engine, str) and engine == "auto":
         return engine
     if not isinstance(engine, str) or engine not in ENGINES:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"there is no engine {shorten(engine)}; the engines are 'auto', {', '.join(map(repr, ENGINES))}"
         )
     if problem := _problem(engine):
@@ -226,7 +221,7 @@ def matmul(
     count = thread_count(threads)
     k = a.shape[-1]
     if k % product.k or (k != product.k and not product.chains):
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"K = {k} is not {product.k}" + (", nor a multiple of it" if product.chains else "")
         )
     if name != "auto" and not ENGINES[name].has(product):

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from wmma_emu.arithmetic.model import DotModel, DotProduct
 from wmma_emu.arithmetic.table import MODELS
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions import Instruction
 
 __all__ = ["alternatives_for", "dot_product_of", "model_for", "models_for"]
@@ -102,14 +102,14 @@ def model_for(instruction: Instruction, arch: str, lowering: str | None = None, 
         if row.name == model:
             return row
     names = f"it has {', '.join(repr(row.name) for row in named)}" if named else "it has one model alone"
-    raise UnsupportedInstructionError(
+    raise UnknownNameError(
         f"{instruction.mnemonic} on {arch} has no model {shorten(model)}; {names}; leave model out for the default"
     )
 
 
 def _no_lowering(instruction: Instruction, arch: str, lowering: object) -> NoReturn:
     names = ", ".join(repr(row.lowering) for row in models_for(instruction, arch))
-    raise UnsupportedInstructionError(
+    raise UnknownNameError(
         f"{instruction.mnemonic} on {arch} has no lowering {shorten(lowering)}; it has {names}"
     )
 

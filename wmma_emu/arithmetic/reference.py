@@ -9,7 +9,7 @@ from functools import reduce
 
 from wmma_emu.arithmetic.block_scale import Term, group_term, scale_pair, scaled
 from wmma_emu.arithmetic.model import DotModel, DotProduct
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ShapeError
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.reference import pack_infinity, pack_nan, round_pack, unpack
 from wmma_emu.scalar import reference as scalar
@@ -92,7 +92,7 @@ def dot(
     '0x41800000'
     """
     if (len(scale_a), len(scale_b)) != (product.scale_vec, product.scale_vec):
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"{len(scale_a)} scales of the row and {len(scale_b)} of the column; {product.scale_vec} of each are wanted"
         )
     match product.model.arithmetic:

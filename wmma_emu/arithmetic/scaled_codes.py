@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ShapeError, shorten
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.codec import Bits, UnpackedArray
 
@@ -44,7 +44,7 @@ def with_scales(product: DotProduct, a: Bits, b: Bits, scale_a: Bits | None, sca
     if product.scale is None:
         for name, scales in given.items():
             if scales is not None:
-                raise FragmentMismatchError(f"{name} was given, but the instruction has no block scales; leave it out")
+                raise ArgumentError(f"{name} was given, but the instruction has no block scales; leave it out")
         return a, b
     blocks = a.shape[-1] // product.scale_block
     wanted = {"scale_a": (a.shape[-2], blocks), "scale_b": (blocks, b.shape[-1])}
@@ -59,16 +59,16 @@ def with_scales(product: DotProduct, a: Bits, b: Bits, scale_a: Bits | None, sca
 def _check(fmt: Format, name: str, scales: object, shape: tuple[int, int]) -> None:
     rows, columns = shape
     if scales is None:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"the instruction has block scales, but {name} is missing; pass {fmt} patterns of shape "
             f"(..., {rows}, {columns})"
         )
     dtype = getattr(scales, "dtype", None)
     if not isinstance(scales, np.ndarray) or dtype is None or dtype.kind != "u":
         what = type(scales).__name__ if dtype is None else f"an array of {shorten(dtype, str)}"
-        raise FragmentMismatchError(f"{name} is {what}; pass {fmt} patterns as a NumPy array of uint8")
+        raise ArgumentError(f"{name} is {what}; pass {fmt} patterns as a NumPy array of uint8")
     if scales.shape[-2:] != shape:
-        raise FragmentMismatchError(f"{name} has shape {scales.shape}; (..., {rows}, {columns}) is wanted")
+        raise ShapeError(f"{name} has shape {scales.shape}; (..., {rows}, {columns}) is wanted")
 
 
 def split_codes(codes: Bits) -> tuple[Bits, Bits]:

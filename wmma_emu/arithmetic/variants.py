@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from wmma_emu.arithmetic.model import DotModel, DotProduct
 from wmma_emu.arithmetic.table import MODELS
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import CallError, OptionError, shorten
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
@@ -43,13 +43,13 @@ def applied(model: DotModel, instruction: Instruction) -> DotProduct:
     ((0, 1, 2, 3), (4, 5, 6, 7))
     """
     if not isinstance(model, DotModel):
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"a DotModel is wanted, not {shorten(model)}; dataclasses.replace(ins.model, fraction_bits=24) makes one"
         )
     model = _with_integers(model)
     problem = next(_problems(model, instruction), None)
     if problem is not None:
-        raise UnsupportedInstructionError(f"no such model for {instruction.mnemonic}: {problem}")
+        raise OptionError(f"no such model for {instruction.mnemonic}: {problem}")
     if model.status != "probed" and model not in MODELS:
         model = replace(model, status="altered", source="no chip is known to compute so", note="", name="")
     return DotProduct.of(model, instruction)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, WmmaEmuError, shorten
+from wmma_emu.errors import ArgumentError, ShapeError, WmmaEmuError, shorten
 from wmma_emu.formats.room import require_room
 
 __all__ = ["MAX_AXES", "as_numpy", "integer_of"]
@@ -54,13 +54,13 @@ def as_numpy(array: object, name: str = "A") -> tuple[NDArray[Any], str | None]:
     array([1, 0, 0, 1], dtype=uint8)
     """
     if isinstance(array, np.ma.MaskedArray):
-        raise FragmentMismatchError(f"{name} is a masked array; pass {name}.filled(value)")
+        raise ArgumentError(f"{name} is a masked array; pass {name}.filled(value)")
     if isinstance(array, np.ndarray | np.generic):
         given, format_name = np.asarray(array), None
     else:
         given, format_name = _foreign(array, name)
     if given.ndim > MAX_AXES:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"{name} has {given.ndim} axes; at most {MAX_AXES} are taken: reshape the leading ones into one"
         )
     if not given.dtype.isnative:
@@ -73,7 +73,7 @@ def _foreign(array: Any, name: str) -> tuple[NDArray[Any], str | None]:
     kind = shorten(type(array).__name__, str)
     library = shorten(type(array).__module__, str).partition(".")[0]
     if isinstance(array, list | tuple | int | float | complex):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is a Python {kind}, which has no dtype; "
             f"pass numpy.array({name}, dtype=...) with the dtype that is meant"
         )
@@ -87,10 +87,10 @@ def _foreign(array: Any, name: str) -> tuple[NDArray[Any], str | None]:
         if hasattr(array, "__dlpack__"):
             return np.from_dlpack(array), None
     except Exception as error:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is a {library} {kind} that NumPy cannot read: {shorten(error, str)}. {_fix(array, name)}"
         ) from error
-    raise FragmentMismatchError(
+    raise ArgumentError(
         f"{name} is {shorten(array)} ({kind}), which is no array; pass a NumPy array, or one with __array__ or DLPack"
     )
 

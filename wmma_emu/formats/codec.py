@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.formats.room import require_room
 from wmma_emu.formats.rounding import Bits, Int64s, round_pack
 from wmma_emu.formats.spec import Format, Overflow, Rounding
@@ -112,7 +112,7 @@ def _require_patterns(bits: object, fmt: Format) -> None:
     dtype = getattr(bits, "dtype", None)
     if not isinstance(bits, np.ndarray | np.generic) or dtype is None or dtype.kind != "u":
         given = type(bits).__name__ if dtype is None else f"an array of {shorten(dtype, str)}"
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{fmt} patterns are unsigned integers of NumPy, such as {fmt.storage}, not {given}; "
             "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
         )
@@ -123,9 +123,9 @@ def _as_floats(values: ArrayLike) -> NDArray[Any]:
     try:
         given = np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise FragmentMismatchError(f"values that are no array: {shorten(error, str)}") from None
+        raise ArgumentError(f"values that are no array: {shorten(error, str)}") from None
     if isinstance(values, np.ma.MaskedArray):
-        raise FragmentMismatchError("a masked array has elements without a value; pass values.filled(...)")
+        raise ArgumentError("a masked array has elements without a value; pass values.filled(...)")
     require_room(given.shape, _WIDE, "an array of values")
     return given
 
@@ -164,7 +164,7 @@ def encode(
     given = _as_floats(values)
     source = _NUMPY_FLOATS.get(given.dtype.type)
     if source is None:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"encode takes float64, float32 or float16 values, not {shorten(given.dtype, str)}; "
             "pass values.astype(numpy.float64) if that is exact, or use wmma_emu.scalar.convert on bits"
         )

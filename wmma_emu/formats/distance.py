@@ -4,7 +4,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ArgumentError, ShapeError
 from wmma_emu.formats.codec import Bits, unpack
 from wmma_emu.formats.spec import Format
 from wmma_emu.formats.table import format_of
@@ -44,14 +44,14 @@ def ulp_distance(x: Bits, y: Bits, fmt: Format | str) -> NDArray[np.uint64]:
     for name, bits in (("x", x), ("y", y)):
         if getattr(getattr(bits, "dtype", None), "kind", "") != "u":
             given = getattr(bits, "dtype", type(bits).__name__)
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"{name} holds {fmt} patterns as unsigned integers such as {fmt.storage}, not {given}; "
                 "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
             )
     try:
         left, right = np.broadcast_arrays(x, y)
     except ValueError:
-        raise FragmentMismatchError(f"x has shape {x.shape} and y {y.shape}, which do not broadcast") from None
+        raise ShapeError(f"x has shape {x.shape} and y {y.shape}, which do not broadcast") from None
     (x_negative, x_magnitude), (y_negative, y_magnitude) = _split(left, fmt), _split(right, fmt)
     # Magnitudes are below 2**63, so that no sum reaches 2**64.
     apart = np.where(

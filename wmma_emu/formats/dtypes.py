@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.packing import unpack_axis
 from wmma_emu.formats.room import require_room
@@ -145,7 +145,7 @@ def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int 
         word = given.view(fmt.storage)
         return _checked(word, fmt, name, fmt.mask, f"raw bits outside the {fmt.bits} of {fmt}")
     legal = [str(_given_as(fmt))] + ([f"{raw} (raw bits)"] if raw is not None else [])
-    raise FragmentMismatchError(
+    raise ArgumentError(
         f"{name} is an array of {shorten(dtype, str)}, and {fmt} is wanted: {' or '.join(legal)}. "
         f"{_fix(dtype, fmt, name)}"
     )
@@ -183,9 +183,9 @@ def reinterpret_void(array: NDArray[Any], fmt: Format | str) -> NDArray[Any]:
     fmt = format_of(fmt)
     dtype = _DTYPES[fmt.name]
     if not _is_void(array.dtype):
-        raise FragmentMismatchError(f"an array of {shorten(array.dtype, str)} says what it holds; void arrays do not")
+        raise ArgumentError(f"an array of {shorten(array.dtype, str)} says what it holds; void arrays do not")
     if array.dtype.itemsize != dtype.itemsize:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{array.dtype} does not hold {fmt}, whose dtype {dtype} takes {dtype.itemsize} bytes"
         )
     return array.view(dtype)
@@ -207,7 +207,7 @@ def _checked(bits: Bits, fmt: Format, name: str, mask: int, what: str) -> Bits:
     outside = bits & ~fmt.storage.type(mask)
     if outside.any():
         first = hex(bits[outside != 0].flat[0])
-        raise FragmentMismatchError(f"{name} holds {what}, such as {first}; the largest is {mask:#x}")
+        raise ArgumentValueError(f"{name} holds {what}, such as {first}; the largest is {mask:#x}")
     return np.array(bits)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import Format
 
@@ -69,12 +69,12 @@ def pack_words(elements: Bits, fmt: Format) -> Bits:
     """
     count = elements_per_register(fmt)
     if elements.dtype.kind != "u" or elements.ndim == 0 or elements.shape[0] % count:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{count} elements of {fmt} fill a register: an unsigned array is wanted whose first axis is a "
             f"multiple of that, not {elements.dtype} of shape {elements.shape}"
         )
     if elements.dtype.itemsize * 8 > fmt.bits and (elements >> elements.dtype.type(fmt.bits)).any():
-        raise FragmentMismatchError(f"elements have bits set outside the {fmt.bits} of {fmt}")
+        raise ArgumentValueError(f"elements have bits set outside the {fmt.bits} of {fmt}")
     dtype = register_dtype(fmt)
     parts = elements.reshape(elements.shape[0] // count, count, *elements.shape[1:]).astype(dtype)
     words: Bits = parts[:, 0].copy()
@@ -105,7 +105,7 @@ def unpack_words(registers: Bits, fmt: Format) -> Bits:
     """
     dtype = register_dtype(fmt)
     if registers.dtype != dtype or registers.ndim == 0:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"registers of {fmt} are {dtype} with the registers as the first axis, "
             f"not {registers.dtype} of shape {registers.shape}"
         )
@@ -130,7 +130,7 @@ def unpack_axis(packed: NDArray[np.uint8], fmt: Format, axis: int, name: str = "
            [4]], dtype=uint8)
     """
     if axis not in (-1, -2) or packed.ndim < -axis:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"{name} is packed along axis {axis}, one of the last two, but has the shape {packed.shape}"
         )
     count = 8 // fmt.bits

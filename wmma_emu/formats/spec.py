@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, shorten
 
 __all__ = ["OVERFLOWS", "ROUNDINGS", "Format", "NaNRule", "Overflow", "Rounding", "check_modes"]
 
@@ -25,11 +25,11 @@ OVERFLOWS: tuple[Overflow, ...] = ("ieee", "infinity", "saturate")
 def check_modes(rounding: str, overflow: str) -> None:
     """Raise `UnsupportedInstructionError` unless both names exist."""
     if not isinstance(rounding, str) or rounding not in ROUNDINGS:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"there is no rounding {shorten(rounding)}; the roundings are {', '.join(ROUNDINGS)}"
         )
     if not isinstance(overflow, str) or overflow not in OVERFLOWS:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"there is no overflow rule {shorten(overflow)}; the rules are {', '.join(OVERFLOWS)}"
         )
 
@@ -152,7 +152,7 @@ class Format:
     def require_float(self) -> None:
         """Raise `UnsupportedInstructionError` unless patterns are floating-point numbers."""
         if not self.is_float:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"{self.name} is not a floating-point format; wmma_emu.scalar.convert reaches integers too"
             )
 

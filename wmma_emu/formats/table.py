@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which formats exist: one row each, with its source."""
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats.spec import Format
 
 __all__ = ["FORMATS", "format_of"]
@@ -87,7 +87,7 @@ def format_of(name: "str | Format") -> Format:
 
     Raises
     ------
-    UnsupportedInstructionError
+    UnknownNameError
         For a name that is not in the table; the message lists those that are.
 
     Examples
@@ -99,5 +99,5 @@ def format_of(name: "str | Format") -> Format:
     if isinstance(name, Format):
         return name
     if not isinstance(name, str) or name not in FORMATS:
-        raise UnsupportedInstructionError(f"there is no format {shorten(name)}; the formats are {', '.join(FORMATS)}")
+        raise UnknownNameError(f"there is no format {shorten(name)}; the formats are {', '.join(FORMATS)}")
     return FORMATS[name]

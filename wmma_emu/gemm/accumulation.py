@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wmma_emu.arithmetic import DotProduct, matmul
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import OptionError
 from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.k_order import KOrder, Run, sum_format
@@ -110,7 +110,7 @@ class Accumulation:
             return
         chunk = granularity_of(self.instruction).chunk
         if run.start % chunk:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"KOrder begins at k = {run.start}, within {chunk} k of which a sparse A keeps {chunk // 2}; let "
                 f"tiles, cuts and split_multiple be multiples of {chunk}, and K too where residue is 'first'"
             )

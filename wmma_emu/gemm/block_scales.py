@@ -4,7 +4,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.errors import OptionError, ShapeError
 from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of
@@ -26,7 +26,7 @@ class ScaleOperand(Operand):
     def of_run(self, index: tuple[slice, ...], run: Run, step: int) -> Bits:
         """Patterns over one run; the blocks that fill its last instruction have the pattern 0."""
         if run.start % self._block:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"KOrder begins at k = {run.start}, within {self._block} k that share a scale; let tiles, cuts and "
                 f"split_multiple be multiples of {self._block}, and K too where residue is 'first'"
             )
@@ -56,7 +56,7 @@ def block_scales_of(
     for operand, name, legal in zip(found, ("scale_a", "scale_b"), ((m, blocks), (blocks, n)), strict=True):
         if len(operand.shape) < 2 or operand.shape[-2:] != legal:
             fix = f"; {name}.T would fit" if operand.shape[:-3:-1] == legal else ""
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"{name} has shape {operand.shape}; {row.mnemonic} has a scale of {row.scale} ({dtype_of(row.scale)}) "
                 f"for each {row.scale_block} k: (..., {legal[0]}, {legal[1]}){fix}"
             )

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
@@ -31,7 +31,7 @@ def operand_format(matrix: ArrayLike, name: str, named: str | None) -> Format:
     array, format_name = as_numpy(matrix, name)
     fmt = format_of_dtype(array.dtype) if format_name is None else format_of(format_name)
     if fmt is None:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is an array of {shorten(array.dtype, str)}, which does not say a format; pass one whose dtype "
             "does (float16, ml_dtypes.bfloat16, int8, ...), or name the instruction with instr="
         )
@@ -52,12 +52,12 @@ def kind_of_scales(scale_a: object, scale_b: object) -> Literal["", "float", "bl
         return ""
     for given, missing, other in ((scale_a, "scale_a", "scale_b"), (scale_b, "scale_b", "scale_a")):
         if given is None:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"{other} was given without {missing}; scales are of both operands: 1.0 everywhere changes nothing"
             )
     narrow = [_is_of_8_bits(x, name) for x, name in ((scale_a, "scale_a"), (scale_b, "scale_b"))]
     if narrow[0] != narrow[1]:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             "one of scale_a and scale_b has elements of 8 bits and the other has not; pass block scales of 8 bits for "
             "both operands, or the scales of FP8 kernels, float32, for both"
         )
@@ -189,12 +189,12 @@ def _scale_of(
     if given[0] != given[1]:
         known = given[0] or given[1]
         fix = f"view the bytes as ml_dtypes.{_SPELLED[str(known)]}, if they are {known}, or name it with instr="
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"scale_a is of {given[0] or 'raw bytes'} and scale_b of {given[1] or 'raw bytes'}; an instruction has one "
             f"format for both: {'quantise both to one block format' if None not in given else fix}"
         )
     if not blocks:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"scale_a has shape {shape}, and A has K = {k}: there is a scale for each 32 k, (..., M, {-(-k // 32)}), "
             f"or for each 16 of e2m1, (..., M, {-(-k // 16)})"
         )
@@ -204,7 +204,7 @@ def _scale_of(
         return format_of(given[0]), 16 if given[0] == "ue4m3" and 16 in blocks else blocks[0]
     if 16 not in blocks or not both_e2m1 or not k:
         return format_of("ue8m0"), blocks[0]
-    raise UnsupportedInstructionError(
+    raise OptionError(
         f"scale_a and scale_b are raw bytes for each {min(k, 16)} k, ue8m0 or ue4m3; view them as "
         "ml_dtypes.float8_e8m0fnu or ml_dtypes.float8_e4m3fn, or name the instruction with instr="
     )
@@ -217,7 +217,7 @@ def _scale_format(scale: object, name: str) -> str | None:
     dtype = array.dtype if format_name is None else dtype_of(format_name)
     if dtype in meanings:
         return meanings[dtype]
-    raise FragmentMismatchError(
+    raise ArgumentError(
         f"{name} is an array of {shorten(dtype, str)}; block scales are ml_dtypes.float8_e8m0fnu (ue8m0), "
         "ml_dtypes.float8_e4m3fn (ue4m3), or uint8"
     )
@@ -226,6 +226,6 @@ def _scale_format(scale: object, name: str) -> str | None:
 def _length_of_k(A: ArrayLike, a: Format, a_format: str | None) -> int:
     given, format_name = as_numpy(A, "A")
     if given.ndim < 2:
-        raise FragmentMismatchError(f"A has shape {given.shape}; (..., M, K) is wanted: add an axis of length 1")
+        raise ShapeError(f"A has shape {given.shape}; (..., M, K) is wanted: add an axis of length 1")
     packed = a_format is not None and format_name is None and given.dtype == np.uint8 and a.bits in (1, 4)
     return int(given.shape[-1]) * (8 // a.bits if packed else 1)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import DotModel
 from wmma_emu.display import render
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnknownNameError
 from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm import comparison_text
@@ -169,5 +169,5 @@ class Comparison:
     def _name(self, arch: str) -> str:
         name = arch_of(arch).name
         if name not in self.results:
-            raise UnsupportedInstructionError(f"{name} is not compared here; there is {', '.join(self.results)}")
+            raise UnknownNameError(f"{name} is not compared here; there is {', '.join(self.results)}")
         return name

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import FMA_F32, DotModel, dot_product_of
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.distance import ulp_distance
 from wmma_emu.gemm.choice import Wanted, chosen_instruction, wanted
@@ -54,11 +54,11 @@ def compare_chips(
     rows = _instructions(what, instr, chips, names)
     first = next(iter(rows)) if reference is None else arch_of(reference).name
     if first not in rows:
-        raise UnsupportedInstructionError(f"reference={shorten(first)} is not compared; there is {', '.join(rows)}")
+        raise UnknownNameError(f"reference={shorten(first)} is not compared; there is {', '.join(rows)}")
     for keyword, named in zip(names._fields, names, strict=True):
         for arch in named if isinstance(named, dict) else ():
             if arch not in rows:
-                raise UnsupportedInstructionError(
+                raise UnknownNameError(
                     f"{keyword} names {arch}, which is not compared; there is {', '.join(rows)}"
                 )
     scales: dict[str, Any] = {"scale_a": scale_a, "scale_b": scale_b, "scale_order": scale_order}
@@ -92,16 +92,16 @@ def _named(archs: Iterable[str | Arch] | None) -> tuple[Arch, ...] | None:
     if archs is None:
         return None
     if isinstance(archs, str | Arch):
-        raise UnsupportedInstructionError(f"archs={shorten(archs)} is one chip; pass a list, archs=[{shorten(archs)}]")
+        raise OptionError(f"archs={shorten(archs)} is one chip; pass a list, archs=[{shorten(archs)}]")
     try:
         chips = tuple(arch_of(name) for name in archs)
     except TypeError:
-        raise UnsupportedInstructionError(f"archs={shorten(archs)} is no list of chips") from None
+        raise OptionError(f"archs={shorten(archs)} is no list of chips") from None
     if not chips:
-        raise UnsupportedInstructionError("archs is empty; name at least one chip, or leave archs out for all")
+        raise OptionError("archs is empty; name at least one chip, or leave archs out for all")
     for i, chip in enumerate(chips):
         if chip in chips[:i]:
-            raise UnsupportedInstructionError(f"archs names {chip} twice; {chip} is {chip.generation}")
+            raise OptionError(f"archs names {chip} twice; {chip} is {chip.generation}")
     return chips
 
 
@@ -130,7 +130,7 @@ def _by_chip(what: str, given: ByChip) -> str | dict[str, str] | None:
         return given
     if not isinstance(given, Mapping):
         noun, example = _EXAMPLES[what]
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{what}={shorten(given)} is no name of a {noun}, such as {example!r}, "
             f"nor a dictionary of them by chip, such as {{'sm_90': {example!r}}}"
         )
@@ -138,7 +138,7 @@ def _by_chip(what: str, given: ByChip) -> str | dict[str, str] | None:
     for chip, name in given.items():
         arch = arch_of(chip).name
         if arch in named:
-            raise UnsupportedInstructionError(f"{what} names {arch} twice; keep one entry")
+            raise OptionError(f"{what} names {arch} twice; keep one entry")
         named[arch] = name
     return named
 

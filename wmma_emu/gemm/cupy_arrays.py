@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.arithmetic.cupy_engine import convert, matmul, require_cupy
 from wmma_emu.display import progress_bar
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
 from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape, step_of_k
@@ -126,7 +126,7 @@ def _bits(
 def _unpacked(cupy: Any, matrix: Any, fmt: Format, axis: int, name: str) -> Any:
     """Take bytes apart along the axis of k, the lowest k in the lowest bits."""
     if matrix.ndim < 2:
-        raise FragmentMismatchError(f"{name} has shape {matrix.shape}; two axes are wanted: add an axis of length 1")
+        raise ShapeError(f"{name} has shape {matrix.shape}; two axes are wanted: add an axis of length 1")
     lines = cupy.moveaxis(matrix, axis, -1)
     shifts = cupy.arange(0, 8, fmt.bits, dtype=np.uint8)
     bits = (lines[..., None] >> shifts) & np.uint8(fmt.mask)
@@ -180,7 +180,7 @@ def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
     fmt = None if dtype is None else format_of_dtype(dtype)
     here = dtype is not None and dtype.kind in "fi" and dtype.type.__module__ == "numpy"
     if fmt is None or not here or not (fmt.is_float or fmt == product.d):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"out_dtype={shorten(out_dtype)} is not a dtype of CuPy that {product.d} results are rounded to; "
             f"use {dtype_of(product.d)}, or another floating-point dtype of NumPy"
         )

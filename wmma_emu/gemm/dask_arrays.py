@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.arithmetic.blocks import thread_count
 from wmma_emu.arithmetic.engines import ENGINES
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import FragmentMismatchError, ShapeError
 from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import dtype_of
@@ -63,7 +63,7 @@ def check_known(*arrays: object) -> None:
 
 def _check_known(array: Any, name: str) -> None:
     if is_dask(array) and any(np.isnan(length) for length in array.shape):
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"{name} has chunks of unknown size (shape {array.shape}); {name}.compute_chunk_sizes() finds them out"
         )
 
@@ -139,7 +139,7 @@ def _task(
         d = gemm(a, b, c, **options, **({"bias": rest.pop(0)} if rest else {}))
     except FragmentMismatchError as error:
         # Zeros that a sparse instruction wants and A lacks, above all: `gemm` knows nothing of other chunks.
-        raise FragmentMismatchError(
+        raise type(error)(
             f"{error} (in one chunk of A, of shape {a.shape}: its rows and matrices are counted from the chunk's first)"
         ) from None
     send_by_pickled_dtype(d.dtype)

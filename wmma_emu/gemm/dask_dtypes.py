@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, shorten
 
 __all__ = ["as_declared", "raw_array", "raw_chunks", "send_by_pickled_dtype", "viewed"]
 
@@ -94,12 +94,12 @@ def _checked(chunk: Any, declared: np.dtype[Any], name: str, dtype_name: str = "
     """A chunk as unsigned integers where it is of ml_dtypes', if it is what its array says."""
     found = getattr(chunk, "dtype", None)
     if not isinstance(found, np.dtype):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} has a chunk that is {shorten(type(chunk).__name__, str)}, whose dtype is none of NumPy's; "
             f"make arrays of NumPy of its chunks, {name}.map_blocks(numpy.asarray)"
         )
     if _native(found) != _native(declared):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} was declared as an array of {shorten(declared, str)}, and a chunk of it is {shorten(found, str)}; "
             f"say what it is where it is made (dtype= and meta=), or behind that, {name}.astype({shorten(found, str)})"
         )

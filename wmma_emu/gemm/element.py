@@ -9,7 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import FMA_F32, DotProduct
 from wmma_emu.arithmetic.explanation import Explanation, explain_dot
-from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    CallError,
+    FragmentMismatchError,
+    OptionError,
+    OutOfBoundsError,
+    ShapeError,
+    shorten,
+)
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm.choice import kind_of_scales
@@ -50,7 +59,7 @@ def explain_element(
     x, y = _matrix(plain.a, "A"), _matrix(plain.b, "B")
     row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])
     if x.shape[1] > _LONGEST:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"A has {x.shape[1]} columns: an explanation keeps every step, of at most {_LONGEST} k; explain a part of "
             "them, with what the others give as C"
         )
@@ -73,7 +82,7 @@ def explain_element(
         try:
             packed, found = compress(instruction, np.pad(a, ((0, 0), (0, missing))))
         except FragmentMismatchError as error:  # one row was looked at, which it counts as the first
-            raise FragmentMismatchError(str(error).replace("row 0,", f"row {row},", 1)) from None
+            raise type(error)(str(error).replace("row 0,", f"row {row},", 1)) from None
         ks = found[0].tolist()
         a, b = packed, np.pad(b, ((0, missing), (0, 0)))[ks]
     left, right = a[0].tolist(), b[:, 0].tolist()
@@ -90,7 +99,7 @@ def _scales(
 ) -> dict[str, list[int]]:
     """Patterns of the block scales of one row of A and one column of B, of whole instructions; nothing without."""
     if kind_of_scales(scale_a, scale_b) == "float":
-        raise UnsupportedInstructionError(
+        raise OptionError(
             "scale_a and scale_b are float32, and explain says why the sums have their bits that a kernel then "
             "multiplies by them; leave them out, and of scales of 128 k explain those k of A and B"
         )
@@ -123,7 +132,7 @@ def resolve_product(
             ("model", model, ins.model.name),
         ):
             if given not in (None, bound):
-                raise UnsupportedInstructionError(
+                raise OptionError(
                     f"{what}={shorten(given)} was given, but {shorten(ins)} is bound to {bound!r} already; "
                     f"pass the mnemonic with {what}=, or leave {what} out"
                 )
@@ -133,7 +142,7 @@ def resolve_product(
         product, row = product_for(A, B, ins, chip, lowering, a_format, b_format, model)
         return ins, FMA_F32.model.arch, product, row
     if not isinstance(ins, str | Instruction | None):
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default"
         )
     bound_ins = bind(A, B, ins, chip, lowering, a_format, b_format, model, scale_a, scale_b)
@@ -152,18 +161,18 @@ def _matrix(array: ArrayLike, name: str) -> NDArray[Any]:
     if format_name is not None:
         given = given.view(dtype_of(format_name))
     if given.ndim > 2 and set(given.shape[:-2]) != {1}:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"{name} has shape {given.shape}; one matrix is explained at a time: index the batch, {name}[i]"
         )
     if given.ndim < 2:
-        raise FragmentMismatchError(f"{name} has shape {given.shape}; a matrix is wanted: add an axis of length 1")
+        raise ShapeError(f"{name} has shape {given.shape}; a matrix is wanted: add an axis of length 1")
     return given.reshape(given.shape[-2:])
 
 
 def _within(what: str, index: object, size: int) -> int:
     place = integer_of(index)
     if place is None:
-        raise FragmentMismatchError(f"the {what} is {shorten(index)}, which is no integer")
+        raise ArgumentError(f"the {what} is {shorten(index)}, which is no integer")
     if not 0 <= place < size:
         legal = f"0 to {size - 1}" if size else "none"
         raise OutOfBoundsError(f"there is no {what} {shorten(place)} in D; legal are {legal}")

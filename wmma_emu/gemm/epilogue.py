@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from wmma_emu.arithmetic import DotProduct
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, ShapeError, shorten
 from wmma_emu.formats import Format, encode, format_of
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
@@ -122,7 +122,7 @@ def epilogue_of(
 ) -> Epilogue:
     """Check the options of an epilogue; C takes part in it where ``beta`` is given."""
     if beta is not None and C is None:
-        raise UnsupportedInstructionError(f"beta={shorten(beta)} was given without C, which it multiplies")
+        raise OptionError(f"beta={shorten(beta)} was given without C, which it multiplies")
     compute = _compute_format(product, result)
     factor, weight = _factor("alpha", alpha, compute), _factor("beta", beta, compute)
     c = None
@@ -168,14 +168,14 @@ def _factor(name: str, given: object, compute: Format) -> int | None:
     if compute.name == "s32":
         value = integer_of(given)
         if value is None:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"{name}={shorten(given)} is no integer, and D is s32, whose epilogue computes modulo 2**32; "
                 "name a floating-point out_dtype for one in float32"
             )
         return value & 0xFFFF_FFFF
     number = given.item() if isinstance(given, np.ndarray) and given.ndim == 0 else given
     if isinstance(number, bool | np.timedelta64) or not isinstance(number, numbers.Real):
-        raise UnsupportedInstructionError(f"{name}={shorten(given)} is no number; one Python or NumPy number is taken")
+        raise OptionError(f"{name}={shorten(given)} is no number; one Python or NumPy number is taken")
     try:
         value64 = float(number)
     except OverflowError:
@@ -191,7 +191,7 @@ def _addend_format(array: ArrayLike, name: str, compute: Format, result: Format)
         return result
     same = fmt is not None and (fmt == compute or (fmt.is_float and compute.is_float and _widens(fmt, compute)))
     if fmt is None or not same:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is an array of {shorten(given.dtype, str)}; the epilogue computes in {compute} and reads "
             f"{dtype_of(compute)}" + ("" if compute.name == "s32" else ", or a narrower floating-point dtype")
         )
@@ -207,7 +207,7 @@ def _bias_bits(bias: ArrayLike, compute: Format, result: Format, columns: int) -
     fmt = _addend_format(bias, "bias", compute, result)
     bits = to_bits(bias, fmt, "bias")
     if bits.shape != (columns,):
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"bias has shape {bits.shape}; it has one element for each column of D, ({columns},)"
         )
     return bits if fmt == compute else convert(bits, fmt, compute)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.display import warn_caller
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.errors import ArgumentError, OptionError, ShapeError, UnverifiedModelWarning, shorten
 from wmma_emu.formats import encode, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
@@ -161,7 +161,7 @@ def float_scales_of(
     kinds = _kinds(given[0], m, k, False), _kinds(given[1], n, k, True)
     possible = _granularities(*kinds)
     if not possible:
-        raise FragmentMismatchError(_refusal(given, kinds, shape))
+        raise ShapeError(_refusal(given, kinds, shape))
     order, granularity = _order(name, possible)
     _check_accumulator(product, granularity)
     what = order.status
@@ -185,7 +185,7 @@ def _bits(scale: ArrayLike, name: str) -> Bits:
     given, _ = as_numpy(scale, name)
     if given.dtype != np.float32:
         how = " rounds once" if given.dtype == np.float64 or given.dtype.kind in "iu" else ""
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is an array of {shorten(given.dtype, str)}; such scales are float32: pass "
             f"{name}.astype(numpy.float32){', which' + how if how else ''}; block scales of 8 bits belong to "
             "instructions with .block_scale"
@@ -240,7 +240,7 @@ def _is_mixed(granularity: Granularity, a: set[str], b: set[str]) -> bool:
 def _order(name: object, possible: list[Granularity]) -> tuple[ScaleOrder, Granularity]:
     names = dict.fromkeys(row.name for row in SCALE_ORDERS)
     if name is not None and (not isinstance(name, str) or name not in names):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"scale_order={shorten(name)} does not exist; use {', '.join(map(repr, names))}, or leave it out"
         )
     for granularity in possible:
@@ -248,7 +248,7 @@ def _order(name: object, possible: list[Granularity]) -> tuple[ScaleOrder, Granu
             if granularity in row.granularities and name in (None, row.name):
                 return row, granularity
     serving = [row.name for row in SCALE_ORDERS if possible[0] in row.granularities]
-    raise UnsupportedInstructionError(
+    raise OptionError(
         f"scale_order={name!r} has no kernels with scales of each {possible[0]}; use {', '.join(map(repr, serving))}, "
         "or leave it out"
     )
@@ -257,9 +257,9 @@ def _order(name: object, possible: list[Granularity]) -> tuple[ScaleOrder, Granu
 def _check_accumulator(product: DotProduct, granularity: Granularity) -> None:
     name = product.d.name
     if name == "f64":
-        raise UnsupportedInstructionError("scales are float32, and its sums are f64: scale them yourself")
+        raise OptionError("scales are float32, and its sums are f64: scale them yourself")
     if granularity in ("block", "vector") and name != "f32":
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"scales of 128 k are multiplied into float32 sums; this instruction's are {name}: use one whose D is f32"
         )
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from wmma_emu.arithmetic import DotProduct, check_engine, thread_count
 from wmma_emu.display import progress_bar
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
 from wmma_emu.formats.room import require_room
@@ -221,7 +221,7 @@ def gemm(
         _check_scales(scales, like, is_dask(*operands, C, bias), _is_on_gpu(*operands))
         return _gemm(a, b, C, bias=bias, **options, **scales)
     if like is not None and engine == "cupy" and _is_on_gpu(a, b):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"like={shorten(like)} is not there for CuPy arrays, of which a plain loop over k is computed; "
             "bring them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
         )
@@ -251,12 +251,12 @@ def _is_on_gpu(*arrays: object) -> bool:
 def _check_scales(scales: dict[str, Any], like: str | None, dask: bool, cupy: bool) -> None:
     """Refuse what products with scales do not go with."""
     if scales["scale_order"] is not None and kind_of_scales(scales["scale_a"], scales["scale_b"]) != "float":
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"scale_order={shorten(scales['scale_order'])} is of scales in float32; without them leave it out"
         )
     if like is not None:
         preset_of(like)
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"like={shorten(like)} is recorded with scales of 1; leave it out, and name instr, k_order, scale_order"
         )
     for given, what, fix in (
@@ -264,14 +264,14 @@ def _check_scales(scales: dict[str, Any], like: str | None, dask: bool, cupy: bo
         (cupy, "CuPy arrays", "bring them to the host, A.get() and scale_a.get()"),
     ):
         if given:
-            raise UnsupportedInstructionError(f"scale_a and scale_b are not there for {what}; {fix}")
+            raise OptionError(f"scale_a and scale_b are not there for {what}; {fix}")
 
 
 def _of_gpu(options: dict[str, Any], bias: ArrayLike | None) -> dict[str, Any]:
     """The keywords that products of arrays on a GPU have; the others must not be given."""
     for name, given in (*((x, options[x]) for x in ("k_order", "alpha", "beta")), ("bias", bias)):
         if given is not None:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"{name}={shorten(given)} is not there for CuPy arrays, of which a plain loop over k is computed; "
                 "bring them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
             )
@@ -361,7 +361,7 @@ def _checked_order(order: KOrder | None, product: DotProduct, step: int, k: int)
     if order is None:
         return None
     if not isinstance(order, KOrder):
-        raise UnsupportedInstructionError(f"k_order={shorten(order)} is no KOrder; pass wmma_emu.KOrder(splits=4), say")
+        raise OptionError(f"k_order={shorten(order)} is no KOrder; pass wmma_emu.KOrder(splits=4), say")
     order.check(product, step)
     order.ranges(k, step)
     return order
@@ -375,7 +375,7 @@ def _result_format(product: DotProduct, out_dtype: DTypeLike | None, is_scaled: 
     except TypeError:
         fmt = None
     if fmt is None or not (fmt.is_float or (fmt == product.d and not is_scaled)):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"out_dtype={shorten(out_dtype)} is not a dtype that {product.d} results are rounded to; "
             f"use {'float32' if is_scaled else dtype_of(product.d)}, or a floating-point dtype of NumPy or ml_dtypes"
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from wmma_emu.arithmetic import DotProduct
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 
 __all__ = ["KOrder", "Run", "plan_of", "sum_format"]
@@ -96,16 +96,16 @@ class KOrder:
         for name, legal in (("residue", get_args(Residue)), ("reduction", get_args(Reduction)), ("partials", _STORED)):
             given = getattr(self, name)
             if not isinstance(given, str) or given not in legal:
-                raise UnsupportedInstructionError(
+                raise OptionError(
                     f"KOrder: {name}={shorten(given)} does not exist; use {', '.join(map(repr, legal))}"
                 )
         object.__setattr__(self, "cuts", _checked_cuts(self.cuts))
         if self.cuts and self.splits > 1:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"KOrder: splits={self.splits} and cuts={shorten(self.cuts)} both say where ranges end; give one"
             )
         if self.split_multiple and self.cuts:
-            raise UnsupportedInstructionError("KOrder: split_multiple is of splits; cuts say where ranges end")
+            raise OptionError("KOrder: split_multiple is of splits; cuts say where ranges end")
 
     def ranges(self, k: int, step: int = 1) -> tuple[tuple[int, int], ...]:
         """Cut K elements into ranges, for an instruction of ``step`` k.
@@ -117,11 +117,11 @@ class KOrder:
         """
         if self.cuts:
             if self.cuts[-1] >= k:
-                raise UnsupportedInstructionError(f"KOrder: cuts={self.cuts} leave K = {k}; the last must be below it")
+                raise OptionError(f"KOrder: cuts={self.cuts} leave K = {k}; the last must be below it")
             return tuple(zip((0, *self.cuts), (*self.cuts, k), strict=True))
         multiple = self.split_multiple or self.tile or step
         if self.splits > max(-(-k // multiple), 1):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"KOrder: K = {k} has {-(-k // multiple)} multiples of {multiple}, too few for splits={self.splits}"
             )
         share = -(-k // self.splits)
@@ -131,27 +131,27 @@ class KOrder:
     def check(self, product: DotProduct, step: int) -> None:
         """Refuse what an instruction of ``step`` k does not allow."""
         if not product.chains:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"KOrder: C is {product.c} and D is {product.d}, so that instructions cannot follow one another; "
                 f"use the instruction whose C and D are both {product.d}"
             )
         if self.tile % step:
             near = max(self.tile // step, 1) * step
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"KOrder: tile={self.tile} is no multiple of the instruction's k, {step}; the nearest is {near}"
             )
         for cut in self.cuts:
             if cut % step:
                 near = max((cut + step // 2) // step, 1) * step
-                raise UnsupportedInstructionError(
+                raise OptionError(
                     f"KOrder: the cut {cut} is no multiple of the instruction's k, {step}; the nearest is {near}"
                 )
         if self.partials and product.d.name in ("s32", "f64"):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"KOrder: partials={self.partials!r} would round {product.d} sums; leave it out"
             )
         if self.promote_every and product.d.name != "f32":
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"KOrder: promote_every adds float32 accumulators to a float32 sum; this instruction's are {product.d}"
             )
 
@@ -199,16 +199,16 @@ def sum_format(product: DotProduct) -> str:
 def _integer(name: str, given: object, lowest: int) -> int:
     value = integer_of(given)
     if value is None or value < lowest:
-        raise UnsupportedInstructionError(f"KOrder: {name}={shorten(given)} is no integer from {lowest} upwards")
+        raise OptionError(f"KOrder: {name}={shorten(given)} is no integer from {lowest} upwards")
     return value
 
 
 def _checked_cuts(given: object) -> tuple[int, ...]:
     if not isinstance(given, tuple | list):
-        raise UnsupportedInstructionError(f"KOrder: cuts={shorten(given)} is no tuple of k, such as cuts=(1024, 2048)")
+        raise OptionError(f"KOrder: cuts={shorten(given)} is no tuple of k, such as cuts=(1024, 2048)")
     cuts = tuple(_integer("cuts", cut, 1) for cut in given)
     if list(cuts) != sorted(set(cuts)):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"KOrder: cuts={shorten(cuts)} do not ascend; that would be {shorten(tuple(sorted(set(cuts))))}"
         )
     return cuts

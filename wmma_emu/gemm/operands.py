@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from wmma_emu.arithmetic import FMA_F32, DotProduct
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentValueError, OptionError, ShapeError, shorten
 from wmma_emu.gemm.choice import chosen_instruction, wanted
 from wmma_emu.instructions import Arch, Instruction, arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
@@ -70,7 +70,7 @@ def product_for(
     arch_of(arch)
     for name, given in (("lowering", lowering), ("model", model)):
         if given is not None:
-            raise UnsupportedInstructionError(f"fma.f32 has no {name}s; {name}={shorten(given)} was given")
+            raise OptionError(f"fma.f32 has no {name}s; {name}={shorten(given)} was given")
     return FMA_F32, None
 
 
@@ -83,37 +83,37 @@ def result_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """Shape of A B, from those of A and B in elements."""
     for name, shape, axes in (("A", a, "(..., M, K)"), ("B", b, "(..., K, N)")):
         if len(shape) < 2:
-            raise FragmentMismatchError(f"{name} has shape {shape}; {axes} is wanted: add an axis of length 1")
+            raise ShapeError(f"{name} has shape {shape}; {axes} is wanted: add an axis of length 1")
     if a[-1] != b[-2]:
         fix = "; B.T would fit" if a[-1] == b[-1] else ""
-        raise FragmentMismatchError(f"A has shape {a} and B {b}: K is {a[-1]} in A and {b[-2]} in B{fix}")
+        raise ShapeError(f"A has shape {a} and B {b}: K is {a[-1]} in A and {b[-2]} in B{fix}")
     try:
         batch = np.broadcast_shapes(a[:-2], b[:-2])
     except ValueError:
-        raise FragmentMismatchError(f"the leading axes of A {a} and B {b} do not broadcast") from None
+        raise ShapeError(f"the leading axes of A {a} and B {b} do not broadcast") from None
     return (*batch, a[-2], b[-1])
 
 
 def check_c(c: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
     """Shape of A B + C, from those of C and A B."""
     if len(c) < 2 or c[-2:] != shape[-2:]:
-        raise FragmentMismatchError(f"C has shape {c}; A B has shape {shape}")
+        raise ShapeError(f"C has shape {c}; A B has shape {shape}")
     try:
         return (*np.broadcast_shapes(c[:-2], shape[:-2]), *shape[-2:])
     except ValueError:
-        raise FragmentMismatchError(f"the leading axes of C {c} do not broadcast to those of A B {shape}") from None
+        raise ShapeError(f"the leading axes of C {c} do not broadcast to those of A B {shape}") from None
 
 
 def missing_k(k: int, product: DotProduct, step: int) -> int:
     """How many k of +0 fill the last instruction, as a kernel does; raises where instructions cannot follow."""
     missing = -k % step
     if not k and not product.chains:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"A B has no products (K = 0), and C is {product.c}, D {product.d}, so that C cannot be D; "
             f"use the instruction whose C and D are both {product.d}"
         )
     if k + missing > step and not product.chains:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"C is {product.c} and D is {product.d}, so D of one instruction cannot be C of the next, and K = {k} "
             f"takes more than one (k = {step}); use the instruction whose C and D are both {product.d}"
         )

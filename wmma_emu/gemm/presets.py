@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from wmma_emu.display import warn_caller
-from wmma_emu.errors import UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.errors import OptionError, UnknownNameError, UnverifiedModelWarning, shorten
 from wmma_emu.formats import encode, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
@@ -55,7 +55,7 @@ def preset_of(name: object) -> Preset:
         names = [row.name for row in PRESETS]
         near = difflib.get_close_matches(shorten(name, str), names, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise UnsupportedInstructionError(
+        raise UnknownNameError(
             f"like={shorten(name)} names no preset; {hint}there is {', '.join(map(repr, names))}"
         )
     return found
@@ -97,7 +97,7 @@ def _form(preset: Preset, order: KOrder, beta: object) -> Form:
 
 def _refuse_contradictions(preset: Preset, C: ArrayLike | None, options: dict[str, Any]) -> None:
     def refuse(what: str, is_: str) -> None:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{what}={shorten(options[what])} contradicts like={preset.name!r}, {is_}; leave {what} out, or like"
         )
 
@@ -117,7 +117,7 @@ def _refuse_contradictions(preset: Preset, C: ArrayLike | None, options: dict[st
         if options[name] not in (None, preset.a):
             refuse(name, f"whose operands are {preset.a}")
     if C is not None and options["beta"] is None:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"C was given without beta, and the kernels of like={preset.name!r} add C in the epilogue; "
             "pass beta=1, which adds it there"
         )
@@ -129,7 +129,7 @@ def _out_format(preset: Preset, out_dtype: object) -> str:
     except TypeError:
         fmt = None
     if fmt is None or fmt.name not in preset.outs:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"out_dtype={shorten(out_dtype)} contradicts like={preset.name!r}, whose D is {' or '.join(preset.outs)}; "
             "leave out_dtype out, or like"
         )

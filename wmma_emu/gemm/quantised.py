@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentValueError, OptionError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import mul
 
@@ -49,13 +49,13 @@ def taken_apart(A: Matrix, B: Matrix, scale_a: ArrayLike | None = None, scale_b:
             operands.append((matrix, scale))
             continue
         if scale is not None:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"scale_{name.lower()} was given, and {name} is {shorten(matrix)}, which has scales; leave it out, or "
                 f"pass {name}.elements"
             )
         axes = max(matrix.elements.ndim, 1)
         if matrix.axis % axes - axes != k_axis:
-            raise FragmentMismatchError(
+            raise ArgumentValueError(
                 f"{name} is {shorten(matrix)}: its blocks lie along axis {matrix.axis}, and k is axis {k_axis}; "
                 f"quantise it with axis={k_axis}"
             )
@@ -81,12 +81,12 @@ def with_tensor_scales(plain: Plain, alpha: object, beta: object, C: ArrayLike |
     if plain.tensor_scale is None:
         return alpha
     if alpha is not None:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"alpha={shorten(alpha)} was given, and the tensor scales of A and B are alpha; pass A.elements, "
             "B.elements, scale_a=A.scales, scale_b=B.scales, and the alpha that your kernel makes of all of them"
         )
     if C is not None and beta is None:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             "C was given without beta, and the tensor scales of A and B would multiply it, as alpha does; pass beta=1, "
             "which adds C behind them"
         )
@@ -102,7 +102,7 @@ def without_tensor_scales(plain: Plain, what: str) -> Plain:
         If there are any.
     """
     if plain.tensor_scale is not None:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"A or B has a tensor scale, which {what} has no place for; pass A.elements, B.elements, scale_a=A.scales, "
             "scale_b=B.scales for the accumulators, or use wmma_emu.gemm, whose alpha it is"
         )

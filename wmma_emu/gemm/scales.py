@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from wmma_emu.arithmetic import DotProduct
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.errors import OptionError, ShapeError, UnsupportedInstructionError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.block_scales import ScaleOperand, block_scales_of
 from wmma_emu.gemm.choice import kind_of_scales
@@ -39,7 +39,7 @@ class Scales:
         try:
             return (*np.broadcast_shapes(shape[:-2], *batches), *shape[-2:])
         except ValueError:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"leading axes of the scales, {', '.join(map(str, batches))}, do not broadcast to those of D, {shape}"
             ) from None
 
@@ -61,12 +61,12 @@ class Scales:
 
     def _check(self, order: KOrder, step: int) -> None:
         if order.promote_every not in (0, BLOCK // step):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"KOrder: promote_every={order.promote_every} contradicts scales of {BLOCK} k, which are multiplied in "
                 f"every {BLOCK // step} instructions; leave it out"
             )
         if order.residue == "first":
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"KOrder: residue='first' shifts the {BLOCK} k that share a scale; leave it out"
             )
         multiples = [order.split_multiple or order.tile or BLOCK] if order.splits > 1 else []
@@ -74,7 +74,7 @@ class Scales:
             for x in values:
                 if x % BLOCK:
                     near = max((x + BLOCK // 2) // BLOCK, 1) * BLOCK
-                    raise UnsupportedInstructionError(
+                    raise OptionError(
                         f"KOrder: ranges of multiples of {x} k ({name}) divide {BLOCK} k that share a scale; "
                         f"the nearest is {near}"
                     )
@@ -84,12 +84,12 @@ class Scales:
         if self.floats is None:
             return epilogue
         if C is not None and beta is None:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 "C was given without beta, and accumulators that are scaled start from +0; "
                 "pass beta=1, which adds C behind the scales"
             )
         if self.floats.is_factors and (epilogue.alpha is not None or epilogue.c is not None):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 "each matrix of the batch has a scale of its own, which would be a part of its own alpha; "
                 "multiply the matrices one by one, or leave alpha and beta out"
             )
@@ -141,7 +141,7 @@ def scales_of(
     if row is not None and needs and kind != "block":
         what = "scale_a and scale_b are not of 8 bits" if kind else "scale_a and scale_b are missing"
         fix = "quantise makes such, wmma_emu.quantise.quantise" + (", or leave instr out" if kind else "")
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{what}: {row.mnemonic} reads block scales of {row.scale}, of 8 bits, for each {row.scale_block} k; {fix}"
         )
     if not kind:
@@ -149,7 +149,7 @@ def scales_of(
     if kind == "float":
         return Scales(floats=float_scales_of(scale_a, scale_b, product, shape, arch, scale_order))
     if row is None or not needs:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{row or 'fma.f32'} has no block scales, and scale_a and scale_b are of 8 bits; name an instruction with "
             ".block_scale, leave instr out, or pass float32 scales"
         )

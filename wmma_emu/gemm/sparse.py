@@ -40,7 +40,7 @@ def matmul_over_k(
     try:
         packed, indices = compress(instruction, a)
     except FragmentMismatchError as error:
-        raise FragmentMismatchError(_moved(str(error), first or (0,) * a.ndim)) from None
+        raise type(error)(_moved(str(error), first or (0,) * a.ndim)) from None
     d = np.empty(c.shape, product.d.storage)
     rows = max(_GATHERED // (packed.shape[-1] * c.shape[-1]), 1)
     for start in range(0, c.shape[-2], rows):

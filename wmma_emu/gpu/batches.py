@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import OptionError
 from wmma_emu.gpu.device import Gpu
 from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, lanes_of
 from wmma_emu.gpu.loaded import Loaded
@@ -100,7 +100,7 @@ def run(gpu: Gpu, kernel: Loaded, work: Work, d: NDArray[Any], max_bytes: int) -
     each += sum(x.tile_bytes for x, stays in zip(work.operands, resident, strict=True) if not stays)
     chunk = min((max_bytes - kept) // each, work.count, _MOST_RESULTS)
     if chunk < 1:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"max_bytes={max_bytes} is too little: one {work.row.mnemonic} takes {kept + each} bytes here"
         )
     numbers = [x.numbers(work.batch) for x in work.operands]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, FragmentMismatchError, OptionError, ShapeError, shorten
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.gpu.batches import Tiles, Work, run
 from wmma_emu.gpu.device import Gpu, open_gpu
@@ -124,7 +124,7 @@ def execute(
     )
     is_checked, most = check_flag("checked", checked), _max_bytes(max_bytes)
     if c is None and adds_c:
-        raise FragmentMismatchError(f"c is None: {row.mnemonic} adds C; give its registers")
+        raise ArgumentError(f"c is None: {row.mnemonic} adds C; give its registers")
     one_register = {"metadata": metadata, "scale_a": scale_a, "scale_b": scale_b}
     operands = [_operand(row, name, given, is_checked) for name, given in _given(row, a, b, c, one_register)]
     batch = _batch(operands)
@@ -139,7 +139,7 @@ def execute(
     )
     work = Work(row, operands, batch, (np.uint32(adds_c),) if row.is_warpgroup else ())
     if work.shared_bytes > gpu.shared_bytes:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"A and B take {work.shared_bytes} bytes of shared memory, and a block of this GPU has {gpu.shared_bytes}"
         )
     d = np.empty((row.registers("d"), work.count, work.lanes), np.uint64 if row.d == "f64" else np.uint32)
@@ -153,7 +153,7 @@ def execute(
 def _max_bytes(given: object) -> int | None:
     most = integer_of(given)
     if given is not None and most is None:
-        raise UnsupportedInstructionError(f"max_bytes is a number of bytes, or None, not {shorten(given)}")
+        raise OptionError(f"max_bytes is a number of bytes, or None, not {shorten(given)}")
     return most
 
 
@@ -161,7 +161,7 @@ def _row(ins: "BoundInstruction | Instruction | str", gpu: Gpu) -> Instruction:
     """Find the row, and refuse to compare a chip with another one."""
     if isinstance(ins, BoundInstruction):
         if ins.arch.name != gpu.arch:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"{ins.mnemonic} is bound to {ins.arch}, but this GPU is {gpu.arch}, and what it computes says nothing "
                 f"about {ins.arch}; bind it to the GPU's chip: "
                 f"wmma_emu.instruction({ins.instruction.short_mnemonic!r}, arch={gpu.arch!r})"
@@ -222,6 +222,6 @@ def _batch(operands: list[Tiles]) -> tuple[int, ...]:
         return np.broadcast_shapes(*(x.batch for x in operands))
     except ValueError:
         warps = ", ".join(f"{x.name} {x.batch}" for x in operands)
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"the warps' axes of the operands do not broadcast: {warps}; give each as many, or 1"
         ) from None

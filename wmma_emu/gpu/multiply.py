@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.gpu.execute import execute
@@ -61,7 +61,7 @@ def multiply(
     ...     assert np.array_equal(we.gpu.multiply(ins, A, B), ins(A, B))
     """
     if not isinstance(ins, BoundInstruction):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"ins={shorten(ins)} is not bound to a chip; wmma_emu.instruction(name, arch=...) is"
         )
     row = ins.instruction

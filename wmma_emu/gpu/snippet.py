@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, shorten
 from wmma_emu.gpu.device import open_gpu
 from wmma_emu.layouts.spec import LANES
 
@@ -66,7 +66,7 @@ def run_snippet(
     >>> run_snippet("neg.f32 %y, %x;", {"x": np.ones(32, np.float32)}, {"y": np.uint32})
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: x is float32; registers of a snippet hold bits: uint16, uint32 or uint64;
+    wmma_emu.errors.ArgumentError: x is float32; registers of a snippet hold bits: uint16, uint32 or uint64;
         reinterpret with .view
     >>> from wmma_emu.gpu import available
     >>> x = np.array([0x3F800000, 0xC0000000], np.uint32)                     # 1, -2
@@ -77,14 +77,14 @@ def run_snippet(
     arrays = {name: _checked(name, np.asarray(array)) for name, array in inputs.items()}
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1:
-        raise FragmentMismatchError(f"inputs have one shape, and there is at least one; given: {_shown(arrays)}")
+        raise ShapeError(f"inputs have one shape, and there is at least one; given: {_shown(arrays)}")
     shape = shapes.pop()
     results = {name: np.empty(shape, _checked(name, np.empty(0, dtype)).dtype) for name, dtype in outputs.items()}
     if shared is not None and (
         shared.dtype != np.uint8 or shape[-1:] != (LANES,) or shared.shape[:-1] != shape[:-1] or shared.shape[-1] % 4
         or shared.shape[-1] > _LARGEST_IMAGE
     ):  # fmt: skip
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"shared is {shared.dtype} of shape {shared.shape}, the inputs have {shape}; shared memory is uint8 of "
             f"shape (*warps, bytes), whole words, at most {_LARGEST_IMAGE} bytes, where inputs are (*warps, {LANES})"
         )
@@ -138,7 +138,7 @@ def snippet_module(
     names = [*inputs, *outputs]
     for name in names:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _TAKEN or names.count(name) > 1:
-            raise FragmentMismatchError(
+            raise ArgumentValueError(
                 f"a register of a snippet has a name of its own, of small letters, digits and underscores, "
                 f"not {shorten(name)}"
             )
@@ -228,7 +228,7 @@ _TAKEN = {"image", "images"}.union(
 
 def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype not in (np.uint16, np.uint32, np.uint64):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is {shorten(array.dtype, str)}; registers of a snippet hold bits: uint16, uint32 or uint64; "
             "reinterpret with .view"
         )

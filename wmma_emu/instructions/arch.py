@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import CallError, UnknownNameError, shorten
 from wmma_emu.instructions.spec import Arch
 
 __all__ = ["ARCHS", "DEFAULT_ARCH", "arch_of", "default_arch", "launching_on"]
@@ -80,8 +80,10 @@ def arch_of(name: "str | Arch") -> Arch:
 
     Raises
     ------
-    UnsupportedInstructionError
-        For anything that names no row; the message lists the chips and the nearest name.
+    UnknownNameError
+        For a name of no row; the message lists the chips and the nearest name.
+    CallError
+        For what is no name.
 
     Examples
     --------
@@ -90,7 +92,7 @@ def arch_of(name: "str | Arch") -> Arch:
     >>> arch_of("hoper")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: there is no chip 'hoper'; did you mean 'hopper' (sm_90)?
+    wmma_emu.errors.UnknownNameError: there is no chip 'hoper'; did you mean 'hopper' (sm_90)?
     The chips are sm_70 (Volta), sm_72 (Volta, Xavier), sm_75 (Turing), sm_80 (Ampere), sm_86 (Ampere, GA10x),
     sm_89 (Ada Lovelace), sm_90 (Hopper), sm_100 (Blackwell), sm_103 (Blackwell Ultra), sm_120 (Blackwell, GB20x),
     sm_121 (Blackwell, GB10)
@@ -101,16 +103,16 @@ def arch_of(name: "str | Arch") -> Arch:
         return ARCHS[name]
     chips = "The chips are " + ", ".join(f"{row.name} ({row.generation})" for row in _ROWS)
     if not isinstance(name, str):
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"a chip is named by a string such as 'sm_90' or 'h200', not by {type(name).__name__} "
             f"{shorten(name)}. {chips}"
         )
     if len(name) > _LONGEST_NAME:
-        raise UnsupportedInstructionError(f"no chip has a name of {len(name)} characters. {chips}")
+        raise UnknownNameError(f"no chip has a name of {len(name)} characters. {chips}")
     plain = _plain(name)
     if plain in _names():
         return _names()[plain]
-    raise UnsupportedInstructionError(f"there is no chip {shorten(name)}; {_hint(plain)} {chips}")
+    raise UnknownNameError(f"there is no chip {shorten(name)}; {_hint(plain)} {chips}")
 
 
 _launched: ContextVar[Arch | None] = ContextVar("launched", default=None)

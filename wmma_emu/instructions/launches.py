@@ -5,7 +5,7 @@ import operator
 from math import prod
 from typing import NamedTuple
 
-from wmma_emu.errors import OptionError, shorten
+from wmma_emu.errors import LaunchConfigurationError, shorten
 from wmma_emu.instructions.spec import Arch
 
 __all__ = ["LAUNCH_LIMITS", "Dim3", "LaunchLimits", "dim3", "require_legal_launch"]
@@ -53,7 +53,7 @@ def dim3(given: object, name: str) -> Dim3:
 
     Raises
     ------
-    OptionError
+    LaunchConfigurationError
         For anything else.
 
     Examples
@@ -68,7 +68,7 @@ def dim3(given: object, name: str) -> Dim3:
         found = ()
     if not 1 <= len(found) <= 3 or min(found) < 1:
         hint = "; divide with //" if any(isinstance(x, float) for x in sizes) else ""
-        raise OptionError(f"the {name} is one to three positive integers, not {shorten(given)}{hint}")
+        raise LaunchConfigurationError(f"the {name} is one to three positive integers, not {shorten(given)}{hint}")
     return Dim3(*found)
 
 
@@ -77,15 +77,15 @@ def require_legal_launch(grid: Dim3, block: Dim3, arch: Arch) -> None:
 
     Raises
     ------
-    OptionError
+    LaunchConfigurationError
     """
     limits = LAUNCH_LIMITS[arch.name]
     for name, size, largest in (("grid", grid, limits.grid), ("block", block, limits.block)):
         for axis, given, most in zip("xyz", size, largest, strict=True):
             if given > most:
-                raise OptionError(f"{name}.{axis} is {shorten(given)}; {arch} takes at most {most}")
+                raise LaunchConfigurationError(f"{name}.{axis} is {shorten(given)}; {arch} takes at most {most}")
     threads = prod(block)
     if threads > limits.threads:
-        raise OptionError(
+        raise LaunchConfigurationError(
             f"a block of {' x '.join(map(str, block))} has {threads} threads; {arch} takes at most {limits.threads}"
         )

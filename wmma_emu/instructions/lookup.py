@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from functools import cache
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
 from wmma_emu.formats import Format, format_of
 from wmma_emu.instructions.arch import ARCHS, arch_of
 from wmma_emu.instructions.parse import Parts, parse
@@ -138,7 +138,7 @@ def _known(what: str, given: object, legal: Iterable[str], in_words: str = "") -
     legal = tuple(legal)
     if given not in legal:
         shown = repr(given)[:80]
-        raise UnsupportedInstructionError(f"there is no {what} {shown}; there is {in_words or ', '.join(legal)}")
+        raise UnknownNameError(f"there is no {what} {shown}; there is {in_words or ', '.join(legal)}")
 
 
 @cache

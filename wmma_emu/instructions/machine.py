@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from functools import cache
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
 from wmma_emu.instructions.arch import ARCHS, arch_of
 from wmma_emu.instructions.lookup import lookup
 from wmma_emu.instructions.machine_table import (
@@ -101,7 +101,7 @@ def machine_instructions(
     names = lowerings(row, chip)
     chosen = names[0] if lowering is None else lowering
     if chosen not in names:
-        raise UnsupportedInstructionError(
+        raise UnknownNameError(
             f"{row.mnemonic} on {chip} has no lowering {repr(lowering)[:80]}; it has {', '.join(map(repr, names))}"
         )
     code = _code_row(row, chip.name)

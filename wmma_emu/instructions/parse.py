@@ -10,7 +10,7 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import CallError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import FORMATS
 
 __all__ = ["Parts", "parse"]
@@ -84,7 +84,7 @@ def parse(text: object) -> Parts:
         If it is not a string, empty, too long, or names an instruction of another kind.
     """
     if not isinstance(text, str):
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"an instruction is named by its PTX mnemonic, such as 'm16n8k16.f32.f16.f16.f32', "
             f"not by {type(text).__name__} {shorten(text)}"
         )

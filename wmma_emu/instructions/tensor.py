@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import CallError, OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import FORMATS
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.spec import Family, Instruction
@@ -218,10 +218,10 @@ def tensor_instruction(
     row = _kind(kind)
     group = integer_of(cta_group)
     if group not in (1, 2):
-        raise UnsupportedInstructionError(f"cta_group is 1 or 2, not {shorten(cta_group)}")
+        raise OptionError(f"cta_group is 1 or 2, not {shorten(cta_group)}")
     for name, given in (("sparse", sparse), ("ws", ws), ("saturate", saturate)):
         if not isinstance(given, bool):
-            raise UnsupportedInstructionError(f"{name} is True or False, not {shorten(given)}")
+            raise OptionError(f"{name} is True or False, not {shorten(given)}")
     if saturate and row.name != "i8":
         raise UnsupportedInstructionError(f"kind::{row.name} does not saturate: only kind::i8 clamps, to s32")
     begin = f"{_family(ws, sparse)}.cta_group::{group}.kind::{row.name}"
@@ -382,7 +382,7 @@ def tensor_instruction_named(text: str) -> Instruction:
     tcgen05.mma.ws.sp.cta_group::1.kind::i8.m32n64k64.s32.u8.s8
     """
     if not isinstance(text, str):
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"an instruction is named by a string such as {_EXAMPLE!r}, not {shorten(text)}"
         )
     given = text.strip().rstrip(";").rstrip().lower()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.errors import DivergenceError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import DivergenceError, LaunchConfigurationError, OptionError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import LAUNCH_LIMITS, Dim3
 from wmma_emu.kernels.lanes import Lanes
@@ -55,7 +55,7 @@ class Block:
         nbytes = prod(shape) * dtype.itemsize
         before, most = sum(x.nbytes for x in self._shared.values()), LAUNCH_LIMITS[self.arch.name].shared_bytes
         if before + nbytes > most:
-            raise UnsupportedInstructionError(
+            raise LaunchConfigurationError(
                 f"the block needs {before + nbytes} bytes of shared memory, {nbytes} of them for this array; "
                 f"{self.arch} has at most {most}: declare smaller arrays, or a narrower dtype"
             )
@@ -69,7 +69,7 @@ def _shape(given: object) -> tuple[int, ...]:
     shape = tuple(x.__index__() for x in sizes) if whole else ()
     if not shape or min(shape) < 1:
         hint = "; divide with //" if any(isinstance(x, float) for x in sizes) else ""
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"the shape of shared memory is a positive integer or a tuple of them, not {shorten(given)}{hint}"
         )
     return shape
@@ -82,7 +82,7 @@ def _dtype(given: Any) -> np.dtype[Any]:
     except (TypeError, ValueError):
         dtype = np.dtype(object)
     if dtype.kind not in "biufcV" or dtype.type is np.void or not dtype.isnative:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"shared memory holds numbers of NumPy or ml_dtypes, as numpy.float16, not {shorten(given)}"
         )
     return dtype

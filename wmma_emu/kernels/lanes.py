@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import DivergenceError, FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, DivergenceError, FragmentMismatchError, shorten
 
 __all__ = ["Lanes"]
 
@@ -98,7 +98,7 @@ class Lanes(np.ndarray):
 
 def no_integer(given: str) -> FragmentMismatchError:
     """Say that an index is no integer."""
-    return FragmentMismatchError(
+    return ArgumentError(
         f"an index, a bound or a size is an integer, not {given}; where C++ divides integers with /, Python writes //"
     )
 
@@ -107,7 +107,7 @@ def _shared(lanes: NDArray[Any], hint: str) -> Any:
     """Return the one value of all lanes, as a Python number; bits decide whether there is one."""
     values = np.asarray(lanes)
     if values.dtype.kind in "OSUMm" or values.size == 0:
-        raise FragmentMismatchError(f"lanes hold numbers, not {shorten(values)}")
+        raise ArgumentError(f"lanes hold numbers, not {shorten(values)}")
     patterns = _patterns(values)
     if (patterns != patterns[0]).any():
         raise DivergenceError(

@@ -8,12 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from typing import Any, overload
 
-from wmma_emu.errors import (
-    DivergenceError,
-    FragmentMismatchError,
-    UnsupportedInstructionError,
-    shorten,
-)
+from wmma_emu.errors import ArgumentError, CallError, DivergenceError, LaunchConfigurationError, shorten
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, launching_on
 from wmma_emu.instructions.launches import Dim3, dim3, require_legal_launch
 from wmma_emu.kernels.barriers import Barrier, Waiting, release, require_release
@@ -90,7 +85,7 @@ class Kernel:
         if not callable(function) or isinstance(function, type | Kernel) or _is_async(function):
             fix = '; a chip is named with arch: @kernel(arch="sm_80")' if isinstance(function, str | Arch) else ""
             fix = "; it is one already, decorate it once" if isinstance(function, Kernel) else fix
-            raise UnsupportedInstructionError(
+            raise CallError(
                 f"a kernel is a plain function, or a generator that yields barriers, not {shorten(function)}{fix}"
             )
         functools.update_wrapper(self, function)
@@ -116,7 +111,7 @@ class Kernel:
     def __getitem__(self, launch: Any) -> Callable[..., None]:
         """Choose the grid and the block: integers, or tuples of up to three."""
         if not isinstance(launch, tuple) or len(launch) != 2:
-            raise UnsupportedInstructionError(
+            raise LaunchConfigurationError(
                 f"a launch names a grid and a block, {self.name}[grid, block](...), not [{shorten(launch)}]; shared "
                 "memory is declared in the kernel, t.shared(shape, dtype)"
             )
@@ -127,7 +122,7 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Refuse: a kernel is launched with a grid and a block."""
-        raise UnsupportedInstructionError(
+        raise LaunchConfigurationError(
             f"{self.name} is a kernel: launch it with a grid and a block, {self.name}[grid, block](...)"
         )
 
@@ -148,7 +143,7 @@ class Kernel:
         try:
             signature.bind(None, *args, **kwargs)
         except TypeError as error:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"{self.name}{signature} does not take these arguments: {error}; the first one, the warp, is passed "
                 "by the launch"
             ) from None
@@ -226,7 +221,7 @@ class _Warp:
         """Refuse a warp that ends with a barrier that it did not wait at, or with a value."""
         self._t._require_barriers_yielded()
         if value is not None:
-            raise UnsupportedInstructionError(
+            raise CallError(
                 f"{self._kernel.name} returned {shorten(value)}; a kernel returns nothing: write to an array"
             )
 

@@ -4,7 +4,7 @@
 from math import prod
 from typing import NamedTuple
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import LaunchConfigurationError
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.layouts.spec import LANES
 
@@ -33,7 +33,7 @@ def require_whole_warps(block: Dim3) -> None:
     threads = prod(block)
     if threads % LANES:
         whole = -(-threads // LANES) * LANES
-        raise UnsupportedInstructionError(
+        raise LaunchConfigurationError(
             f"a kernel runs whole warps, and the block has {threads} thread{'s' * (threads > 1)}, no multiple of "
             f"{LANES}; launch {whole}, and let the kernel leave out the lanes beyond"
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.errors import DivergenceError, FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, DivergenceError, OutOfBoundsError, shorten
 from wmma_emu.kernels.indices import require_inside
 from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.memory import require_writable
@@ -63,13 +63,13 @@ class Memory(np.ndarray):
         require_writable(self)
         entries = require_inside(self.shape, key, writes=True)
         if values is None or isinstance(values, str | bytes | complex):
-            raise FragmentMismatchError(f"memory of {self.dtype} holds numbers, not {shorten(values)}")
+            raise ArgumentError(f"memory of {self.dtype} holds numbers, not {shorten(values)}")
         try:
             self.view(np.ndarray)[entries] = values
         except IndexError as error:
             raise OutOfBoundsError(_not_accessed(self, error)) from None
         except (ValueError, TypeError, OverflowError) as error:
-            raise FragmentMismatchError(f"{shorten(values)} was not written: {shorten(error, str)}") from None
+            raise ArgumentValueError(f"{shorten(values)} was not written: {shorten(error, str)}") from None
 
     def __repr__(self) -> str:
         return repr(self.view(np.ndarray))
@@ -120,7 +120,7 @@ def as_memory_of_kernel(argument: Any) -> Any:
         For a masked array.
     """
     if isinstance(argument, np.ma.MaskedArray):
-        raise FragmentMismatchError("an argument is a masked array, and memory has no mask; pass x.filled(value)")
+        raise ArgumentError("an argument is a masked array, and memory has no mask; pass x.filled(value)")
     if not isinstance(argument, np.ndarray) or isinstance(argument, Lanes) or argument.ndim == 0:
         return argument
     return argument.view(Memory)
@@ -182,7 +182,7 @@ def _require_no_pointer(memory: Memory, other: Any, expression: str, fix: str, f
     if isinstance(owner, Memory):
         return
     shown = "i" if isinstance(other, np.ndarray) else shorten(other, str)
-    raise FragmentMismatchError(
+    raise ArgumentError(
         f"{expression} moves no pointer in Python, the slice {fix} does; numpy.{function}(A, {{0}}, out=A) "
         "changes the elements".format(shown)
     )

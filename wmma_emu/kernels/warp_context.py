@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from wmma_emu.errors import DivergenceError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import DivergenceError, OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import ARCHS
 from wmma_emu.kernels.barriers import BARRIERS, Barrier
@@ -123,12 +123,12 @@ class WarpContext:
         """
         number, most = integer_of(barrier), self._block.num_warps * LANES
         if number is None or number not in range(BARRIERS):
-            raise UnsupportedInstructionError(f"barriers are 0 to {BARRIERS - 1}, not {shorten(barrier)}")
+            raise OptionError(f"barriers are 0 to {BARRIERS - 1}, not {shorten(barrier)}")
         if num_threads is None:
             return self._barrier(Barrier(f"t.barrier_sync({number})", number))
         threads = integer_of(num_threads)
         if threads not in range(LANES, most + 1, LANES):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"a barrier waits for whole warps, a multiple of {LANES} threads up to the {most} of this block, "
                 f"not {shorten(num_threads)}"
             )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import AlignmentError, FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import AlignmentError, ArgumentError, ArgumentValueError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.spec import Ints
 
@@ -149,7 +149,7 @@ def words_of_banks(starts: ArrayLike, width: int = 16) -> Ints:
     [1, 1, 1, 1, 0]
     """
     if integer_of(width) not in (4, 8, 16):
-        raise FragmentMismatchError(f"a lane accesses 4, 8 or 16 bytes at once, not {shorten(width)}")
+        raise ArgumentValueError(f"a lane accesses 4, 8 or 16 bytes at once, not {shorten(width)}")
     given = np.atleast_1d(_addresses(starts))
     if (given % width).any():
         wrong = int(given[given % width != 0][0])
@@ -228,7 +228,7 @@ def _addresses(given: ArrayLike) -> NDArray[np.int64]:
     except ValueError:  # rows of unequal length
         array = np.empty(0, object)
     if array.dtype.kind not in "iu" and (array.size or array.dtype == object):
-        raise FragmentMismatchError(f"addresses are integers, in bytes, not {shorten(given)}")
+        raise ArgumentError(f"addresses are integers, in bytes, not {shorten(given)}")
     if array.size and not (0 <= int(array.min()) and int(array.max()) <= _FARTHEST):
         wrong = int(array.min()) if int(array.min()) < 0 else int(array.max())
         raise OutOfBoundsError(f"there is no address {wrong}; legal are 0 to {_FARTHEST}")

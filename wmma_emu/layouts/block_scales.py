@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentValueError, UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.spec import LANES, Ints, within
@@ -184,7 +184,7 @@ def _selector(instruction: Instruction, operand: Scaled, name: str, given: objec
         fix = f"{legal[0]} only" if len(legal) == 1 else f"{', '.join(map(str, legal[:-1]))} or {legal[-1]}"
         count = f"{instruction.scale_vec} byte{'s' if instruction.scale_vec > 1 else ''}"
         why = f" (it reads {count} of a register)" if name == "byte" else ""
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{name}-id-{operand} of {instruction.mnemonic} is {fix}{why}, not {shorten(given)}"
         )
     return value
@@ -197,7 +197,7 @@ def _require_scaled(instruction: Instruction, operand: object) -> None:
             "kind::mxf4 and kind::mxf4nvf4"
         )
     if not isinstance(operand, str) or operand not in SCALED:
-        raise UnsupportedInstructionError(f"operands with block scales are a and b, not {shorten(operand)}")
+        raise UnknownNameError(f"operands with block scales are a and b, not {shorten(operand)}")
     if instruction.is_tensor:
         raise UnsupportedInstructionError(
             f"{instruction.mnemonic} reads its block scales from tensor memory, not from registers"

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, shorten
 from wmma_emu.layouts.linear import Field, Linear
 
 __all__ = ["Formula", "bit_table", "c_source", "python_source"]
@@ -151,7 +151,7 @@ def _comments(mark: str, lines: Iterable[str]) -> list[str]:
 
 def _checked(name: object) -> str:
     if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"functions cannot be called {shorten(name)}_row; a name is letters, digits and underscores, and does "
             "not begin with a digit"
         )

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, FragmentMismatchError, shorten
 from wmma_emu.layouts.formula_set import FormulaSet
 from wmma_emu.layouts.formula_text import Formula
 from wmma_emu.layouts.linear import Linear, fit
@@ -160,16 +160,16 @@ def formulas_of(layout: LaneMap) -> Formulas:
     >>> formulas_of(rotated)
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: <LaneMap 16x16: 8 elements of 32 bits a lane in 8 registers, measured> has no
+    wmma_emu.errors.ArgumentValueError: <LaneMap 16x16: 8 elements of 32 bits a lane in 8 registers, measured> has no
     formulas: row is no sum over the bits of lane and index: at lane 0, index 0 it is 1, and the bits give 0; `coords`
     and `locate` still say where every element is
     """
     if not isinstance(layout, LaneMap):
-        raise FragmentMismatchError(f"formulas are of a LaneMap, such as `ins.d.layout`, not of {shorten(layout)}")
+        raise ArgumentError(f"formulas are of a LaneMap, such as `ins.d.layout`, not of {shorten(layout)}")
     try:
         fitted = _fitted(layout)
     except FragmentMismatchError as error:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{layout!r} has no formulas: {error}; `coords` and `locate` still say where every element is"
         ) from None
     return Formulas(layout, *fitted)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of
 
 __all__ = ["MOST_ELEMENTS", "checked_bits", "checked_count", "checked_sentence", "require_room", "whole_numbers"]
@@ -32,18 +32,18 @@ def whole_numbers(name: str, given: object, legal: str) -> NDArray[Any]:
     >>> whole_numbers("coords", [[1, 2.5]], "(1, 2)")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: coords are an array of float64; give integers, (1, 2)
+    wmma_emu.errors.ArgumentError: coords are an array of float64; give integers, (1, 2)
     """
     if isinstance(given, np.ma.MaskedArray):
-        raise FragmentMismatchError(f"{name} are a masked array; give integers, {legal}, such as {name}.filled(0)")
+        raise ArgumentError(f"{name} are a masked array; give integers, {legal}, such as {name}.filled(0)")
     try:
         array = np.asarray(given)
     except Exception as error:  # whatever NumPy, or a user's __array__, raises
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} are {shorten(given)}, which is no array; give integers, {legal}"
         ) from error
     if array.dtype.kind not in "iu":
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} are an array of {shorten(array.dtype, str)}; give integers, {legal}"
         )  # fmt: skip
     return array
@@ -60,7 +60,7 @@ def checked_count(name: str, given: object, most: int | None = None) -> int:
     count = integer_of(given)
     if count is None or count < 1 or (most is not None and count > most):
         legal = "an integer from 1 on" if most is None else f"an integer from 1 to {most}"
-        raise FragmentMismatchError(f"{name} is {shorten(given)}; legal is {legal}")
+        raise ArgumentValueError(f"{name} is {shorten(given)}; legal is {legal}")
     return count
 
 
@@ -68,7 +68,7 @@ def checked_bits(given: object) -> int:
     """Read the width of an element."""
     bits = integer_of(given)
     if bits not in _BITS:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"element_bits is {shorten(given)}; legal are {', '.join(map(str, _BITS))}, of which whole numbers fill a "
             "register"
         )
@@ -78,9 +78,9 @@ def checked_bits(given: object) -> int:
 def checked_sentence(name: str, given: object) -> str:
     """Read a text on one line, without control characters."""
     if not isinstance(given, str):
-        raise FragmentMismatchError(f"{name} is {shorten(given)}; legal is text, such as 'my own' or 'documented'")
+        raise ArgumentError(f"{name} is {shorten(given)}; legal is text, such as 'my own' or 'documented'")
     if _CONTROL.search(given):
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{name} is {shorten(given)}; legal is text on one line, without control characters and lone surrogates"
         )
     return given
@@ -91,7 +91,7 @@ def require_room(shape: tuple[int, int, int], read: int, lanes: int) -> None:
     matrices, rows, cols = shape
     if matrices * rows * cols > read * lanes:
         several = f"{shorten(matrices)} matrices of " if matrices > 1 else "a matrix of "
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{several}{shorten(rows)} x {shorten(cols)} elements do not fit: {lanes} lanes of which each reads {read} "
             f"hold {read * lanes}, and each element is in some lane; give fewer rows or cols, or more elements"
         )

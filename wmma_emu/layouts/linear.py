@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ArgumentValueError
 from wmma_emu.layouts.spec import Ints
 
 __all__ = ["Field", "Linear", "fit"]
@@ -123,7 +123,7 @@ def fit(what: str, table: Ints, names: Sequence[str]) -> Linear:
     >>> fit("row", lane % 3, ["lane"])
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: row is no sum over the bits of lane: at lane 3 it is 0, and the bits give 3
+    wmma_emu.errors.ArgumentValueError: row is no sum over the bits of lane: at lane 3 it is 0, and the bits give 3
     """
     weights = []
     expected = np.zeros((1,) * table.ndim, np.int64)
@@ -138,7 +138,7 @@ def fit(what: str, table: Ints, names: Sequence[str]) -> Linear:
     if wrong.size:
         place = tuple(int(x) for x in wrong[0])
         where = ", ".join(f"{name} {x}" for name, x in zip(names, place, strict=True))
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{what} is no sum over the bits of {_listed(names)}: at {where} it is {table[place]}, and the bits give "
             f"{expected[place]}"
         )

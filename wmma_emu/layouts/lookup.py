@@ -3,7 +3,7 @@
 
 from functools import cache
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.spec import OPERANDS, Arch, Instruction, Operand
 from wmma_emu.layouts.mma import mma_layout
@@ -42,7 +42,7 @@ def layout_for(instruction: Instruction, operand: Operand, arch: "str | Arch") -
     """
     if not isinstance(operand, str) or operand not in OPERANDS:
         legal = ", ".join(OPERANDS)
-        raise UnsupportedInstructionError(f"there is no operand {shorten(operand)}; operands are {legal}")
+        raise UnknownNameError(f"there is no operand {shorten(operand)}; operands are {legal}")
     return _layout_for(instruction, operand, arch_of(arch))
 
 

@@ -4,13 +4,7 @@
 from dataclasses import dataclass
 from typing import SupportsIndex
 
-from wmma_emu.errors import (
-    AlignmentError,
-    FragmentMismatchError,
-    OutOfBoundsError,
-    UnsupportedInstructionError,
-    shorten,
-)
+from wmma_emu.errors import AlignmentError, ArgumentError, OptionError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, SWIZZLES
 
@@ -73,7 +67,7 @@ class MatrixDescriptor:
         for name in ("start", "leading", "stride", "swizzle", "base_offset"):
             given = integer_of(getattr(self, name))
             if given is None:
-                raise FragmentMismatchError(
+                raise ArgumentError(
                     f"{name} of a matrix descriptor is an integer, not {shorten(getattr(self, name))}"
                 )
             object.__setattr__(self, name, given)
@@ -90,11 +84,11 @@ class MatrixDescriptor:
                     f"{name} is {shorten(given)} bytes; a matrix descriptor holds 0 to {WINDOW - CHUNK_BYTES}"
                 )
         if self.swizzle not in SWIZZLES:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"there is no swizzle of {shorten(self.swizzle)} bytes; the modes are 0 (none), 32, 64 and 128"
             )
         if not 0 <= self.base_offset < 8 or (self.base_offset and not self.swizzle):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"the base offset is {shorten(self.base_offset)}; legal are 0 to 7 with a swizzle, 0 without one"
             )
 
@@ -116,10 +110,10 @@ class MatrixDescriptor:
         """
         word = integer_of(descriptor)
         if word is None or not 0 <= word < 1 << 64:
-            raise FragmentMismatchError(f"a matrix descriptor is an integer of 64 bits, not {shorten(descriptor)}")
+            raise ArgumentError(f"a matrix descriptor is an integer of 64 bits, not {shorten(descriptor)}")
         if word & _RESERVED:
             wrong = ", ".join(str(bit) for bit in range(64) if (word & _RESERVED) >> bit & 1)
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"the matrix descriptor {word:#018x} has reserved bits set: {wrong}; reserved are 14, 15, 30, 31, "
                 "46 to 48 and 52 to 61. Addresses and offsets are written without their low four bits"
             )

@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentValueError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.spec import Ints
@@ -176,7 +176,7 @@ def metadata_map(instruction: Instruction, selector: int = 0) -> MetadataMap:
     given = integer_of(selector)
     if given is None or given not in legal:
         fix = "0 only" if len(legal) == 1 else f"0 to {legal[-1]}"
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"the sparsity selector of {instruction.mnemonic} is {fix}, not {shorten(selector)}"
         )
     return _metadata_map(instruction, given)

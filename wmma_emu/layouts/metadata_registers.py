@@ -4,7 +4,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, FragmentMismatchError, shorten
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.metadata import Granularity, MetadataMap, granularity_of, metadata_map
@@ -50,7 +50,7 @@ def unpack_metadata(instruction: Instruction, metadata: NDArray[np.uint32], sele
         table[nibble] = columns
     within = table[nibbles]
     if (within < 0).any():
-        raise FragmentMismatchError(_forbidden(instruction, nibbles, found, places))
+        raise ArgumentValueError(_forbidden(instruction, nibbles, found, places))
     k = within + np.arange(nibbles.shape[-1])[:, None] * places.chunk
     indices: Ints = k.reshape(*k.shape[:-2], instruction.terms)
     return indices
@@ -88,7 +88,7 @@ def pack_metadata(instruction: Instruction, indices: NDArray[np.integer], select
     shape = (instruction.m, instruction.terms)
     given = np.asarray(indices)
     if given.dtype.kind not in "iu" or given.shape[-2:] != shape:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"indices are {shorten(given.dtype, str)} of shape {given.shape}; {instruction.mnemonic} takes integers of "
             f"shape (..., {shape[0]}, {shape[1]}): the k of each packed element"
         )
@@ -100,7 +100,7 @@ def pack_metadata(instruction: Instruction, indices: NDArray[np.integer], select
         nibbles = np.where((within == columns).all(-1), nibble, nibbles)
     if (nibbles < 0).any():
         where = np.argwhere(nibbles < 0)[0]
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"row {where[-2]}, columns {where[-1] * places.chunk} to {(where[-1] + 1) * places.chunk - 1} of A: "
             f"places {within[tuple(where)].tolist()} of {places.chunk} are no legal {places.name} choice for "
             f"{instruction.mnemonic}; legal are {', '.join(str(list(x)) for x in places.nibbles.values())}"

@@ -11,7 +11,7 @@ then XORs address bits 7 and up onto bits 4 and up, counted from where its patte
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
@@ -174,9 +174,9 @@ def image_of(
     fmt = format_of(fmt)
     bits = require_patterns(bits, fmt)
     if integer_of(swizzle) not in SWIZZLES:
-        raise UnsupportedInstructionError(f"there is no swizzle of {shorten(swizzle)} bytes; legal are 0, 32, 64, 128")
+        raise OptionError(f"there is no swizzle of {shorten(swizzle)} bytes; legal are 0, 32, 64, 128")
     if not isinstance(major, str) or (major, True) not in STEPS:
-        raise UnsupportedInstructionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
+        raise OptionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
     rows, k = bits.shape[-2:]
     compact = compact_offsets(rows, k, fmt.bits, major, SWIZZLES[swizzle], STEPS[major, bool(swizzle)])
     leading = compact["leading"] if leading is None else leading
@@ -185,7 +185,7 @@ def image_of(
     steps = _checked_steps(descriptor, rows, k, fmt, major)
     places = element_places(rows, k, fmt, fmt.bits, major, _walk(descriptor, steps))
     if len(np.unique(places)) != places.size:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"with leading={leading} and stride={stride} two elements of {rows} x {k} {fmt} share an address; side by "
             f"side they are leading={compact['leading']}, stride={compact['stride']}"
         )
@@ -205,11 +205,11 @@ def _offset(descriptor: MatrixDescriptor, field: Field) -> int:
 def _checked_steps(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format, major: Major) -> Steps:
     """Check that the operand exists and that the descriptor fits it; returns what its offsets mean."""
     if not isinstance(descriptor, MatrixDescriptor):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{shorten(descriptor)} is no MatrixDescriptor; MatrixDescriptor.decode reads an integer"
         )
     if not isinstance(major, str) or (major, True) not in STEPS:
-        raise UnsupportedInstructionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
+        raise OptionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
     if fmt.bits not in _WIDTHS:
         raise UnsupportedInstructionError(
             f"wgmma reads no {fmt} from shared memory: elements have {', '.join(str(x) for x in _WIDTHS)} bits"
@@ -220,11 +220,11 @@ def _checked_steps(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format,
         )
     for name, given in (("rows", rows), ("k", k)):
         if integer_of(given) is None or not 0 < given <= _LONGEST:
-            raise FragmentMismatchError(f"{name} is {shorten(given)}; an operand has 1 to {_LONGEST}")
+            raise ArgumentValueError(f"{name} is {shorten(given)}; an operand has 1 to {_LONGEST}")
     swizzle, steps = SWIZZLES[descriptor.swizzle], STEPS[major, bool(descriptor.swizzle)]
     lines, along = (rows, k) if major == "k" else (k, rows)
     if lines % LINES or along * fmt.bits % (8 * CHUNK_BYTES) or lines < 1 or along < 1:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{rows} rows and {k} of k are no operand in {fmt}: {LINES} lines of {CHUNK_BYTES} bytes are the least"
         )
     require_within_lines(descriptor.start, along * fmt.bits // 8, swizzle)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import AlignmentError, ArgumentError, ArgumentValueError, OutOfBoundsError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
@@ -137,9 +137,9 @@ def require_patterns(bits: object, fmt: Format) -> Bits:
     """Refuse what is no matrix of patterns of a format."""
     if not isinstance(bits, np.ndarray) or bits.dtype != fmt.storage or bits.ndim < 2:
         given = f"{bits.dtype} of shape {bits.shape}" if isinstance(bits, np.ndarray) else shorten(bits)
-        raise FragmentMismatchError(f"bits are patterns of {fmt}, {fmt.storage} of shape (..., rows, k), not {given}")
+        raise ArgumentError(f"bits are patterns of {fmt}, {fmt.storage} of shape (..., rows, k), not {given}")
     if (bits >> bits.dtype.type(fmt.bits) if bits.dtype.itemsize * 8 > fmt.bits else bits[:0]).any():
-        raise FragmentMismatchError(f"bits are patterns of {fmt}: nothing outside of {fmt.bits} bits may be set")
+        raise ArgumentValueError(f"bits are patterns of {fmt}: nothing outside of {fmt.bits} bits may be set")
     return bits
 
 
@@ -147,7 +147,7 @@ def as_shared_memory(memory: Any) -> NDArray[np.uint8]:
     """Refuse what is no shared memory: bytes from address 0 on, (*batch, bytes)."""
     given, _ = as_numpy(memory, "memory")
     if given.dtype != np.uint8 or given.ndim == 0:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"shared memory is a uint8 array of shape (..., bytes), not {shorten(given.dtype, str)} of shape "
             f"{given.shape}; .view(np.uint8) of a contiguous array is its bytes"
         )

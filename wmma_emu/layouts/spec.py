@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.display import render
-from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, OutOfBoundsError, ShapeError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.lane_map_checks import (
     MOST_ELEMENTS,
@@ -104,7 +104,7 @@ class LaneMap:
     def __post_init__(self) -> None:
         coords = whole_numbers("coords", self.coords, _SHAPES)
         if coords.shape[1:] not in ((LANES, 2), (WARPS, LANES, 2)):
-            raise FragmentMismatchError(f"coords are {_SHAPES}, not {coords.shape}")
+            raise ShapeError(f"coords are {_SHAPES}, not {coords.shape}")
         count = checked_count("the number of elements of coords", len(coords), MOST_ELEMENTS)
         set_field = partial(object.__setattr__, self)
         for name in ("rows", "cols"):
@@ -115,20 +115,20 @@ class LaneMap:
         set_field("read_elements", checked_count("read_elements", self.read_elements, count))
         shared = self.elements_per_register
         if count % shared or self.read_elements % shared:
-            raise FragmentMismatchError(
+            raise ArgumentValueError(
                 f"{count} elements of {self.element_bits} bits, of which {self.read_elements} are read, do not fill "
                 f"registers of {self.register_bits} bits; legal are multiples of {shared}"
             )
         inner = coords.shape[1:-1]
         matrices = whole_numbers("matrix_of_lane", self.matrix_of_lane, f"{inner}")
         if matrices.shape not in ((), inner) or matrices.min() < 0:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"matrix_of_lane is of shape {matrices.shape}, from {matrices.min(initial=0)} on; legal are numbers "
                 f"from 0 on, {inner}"
             )
         require_room((int(matrices.max()) + 1, self.rows, self.cols), self.read_elements, math.prod(inner))
         if (coords < 0).any() or (coords >= (self.rows, self.cols)).any():
-            raise FragmentMismatchError(f"coords leave the {self.rows} x {self.cols} matrix")
+            raise ArgumentValueError(f"coords leave the {self.rows} x {self.cols} matrix")
         for name, given in (("coords", coords), ("matrix_of_lane", np.broadcast_to(matrices, inner))):
             array = np.array(given, np.int64)
             array.setflags(write=False)
@@ -296,7 +296,7 @@ class LaneMap:
         inner = self.matrix_shape
         batch = matrix.shape[: matrix.ndim - len(inner)]
         if matrix.shape != batch + inner:
-            raise FragmentMismatchError(f"a matrix of shape {matrix.shape} does not end in {inner}")
+            raise ShapeError(f"a matrix of shape {matrix.shape} does not end in {inner}")
         flat = matrix.reshape(*batch, math.prod(inner))
         return np.ascontiguousarray(np.moveaxis(np.take(flat, self._cells, axis=-1), len(batch), 0))
 
@@ -311,7 +311,7 @@ class LaneMap:
             self.num_elements, *inner,
         ):  # fmt: skip
             lanes = ", ".join(str(x) for x in inner)
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"elements of shape {elements.shape} are not ({self.num_elements}, *batch, {lanes})"
             )
         batch = elements.shape[1 : -len(inner)]
@@ -340,7 +340,7 @@ class LaneMap:
     def _holders(self) -> Ints:
         """(matrix elements, multiplicity): who holds each, as element * num_lanes + lane, ascending."""
         if not self._is_even:
-            raise FragmentMismatchError(
+            raise ArgumentValueError(
                 f"not every element of the matrix is held {self.multiplicity} times; copies() shows which"
             )
         return np.argsort(self._cells, axis=None, kind="stable").reshape(-1, self.multiplicity)
@@ -359,14 +359,14 @@ class LaneMap:
 
 def _require_array(given: object, what: str) -> None:
     if not isinstance(given, np.ndarray):
-        raise FragmentMismatchError(f"{what} is a NumPy array, not {type(given).__name__}")
+        raise ArgumentError(f"{what} is a NumPy array, not {type(given).__name__}")
 
 
 def within(name: str, value: int, stop: int) -> int:
     """Check an index against its range; negative ones do not count from the end here."""
     index = integer_of(value)
     if index is None:
-        raise FragmentMismatchError(f"the {name} is {shorten(value)}, which is no integer; legal are 0 to {stop - 1}")
+        raise ArgumentError(f"the {name} is {shorten(value)}, which is no integer; legal are 0 to {stop - 1}")
     if not 0 <= index < stop:
         raise OutOfBoundsError(f"there is no {name} {shorten(index)}; legal are 0 to {stop - 1}")
     return index

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.instructions.arch import ARCHS, arch_of
 from wmma_emu.instructions.spec import Arch
@@ -76,12 +76,12 @@ def fragment_layout(
         )
     if use == "accumulator":
         if memory_layout is not None:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"an accumulator fragment has no memory layout, {shorten(memory_layout)} was given; pass None"
             )
     elif memory_layout not in row.stored.split():
         legal = " or ".join(repr(x) for x in row.stored.split())
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"a {use} fragment of {shape} in {name} is stored as {legal}, not {shorten(memory_layout)}"
         )
     return _fragment_layout(row, name, memory_layout, chip.name)

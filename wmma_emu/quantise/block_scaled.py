@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, ShapeError, shorten
 from wmma_emu.formats import Format, decode, encode, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import format_of_dtype, from_bits, to_bits
@@ -153,7 +153,7 @@ def dequantise(
     elif row.has_tensor_scale:
         factor = float(np.array(tensor_scale_bits(tensor_scale), np.uint32).view(np.float32))
     else:
-        raise UnsupportedInstructionError(f"tensor_scale is of nvfp4; {row} has no second level of scaling")
+        raise OptionError(f"tensor_scale is of nvfp4; {row} has no second level of scaling")
     values = _values_of(row.element)[blocks] * (2.0**row.element_exponent * factor)
     return _as_dtype(join_blocks(values * _values_of(row.scale)[by_block][..., None], place), dtype)
 
@@ -173,10 +173,10 @@ def tensor_scale_bits(given: object) -> int:
     """
     value = number_of(given, "tensor_scale")
     if not 0 < value < np.inf:
-        raise FragmentMismatchError(f"tensor_scale={shorten(given)} is no positive, finite number")
+        raise ArgumentValueError(f"tensor_scale={shorten(given)} is no positive, finite number")
     word = encode(np.array([value]), format_of("f32"))
     if decode(word, format_of("f32"))[0] != value:
-        raise FragmentMismatchError(f"tensor_scale={shorten(given)} is no float32; pass numpy.float32(...)")
+        raise ArgumentValueError(f"tensor_scale={shorten(given)} is no float32; pass numpy.float32(...)")
     return int(word[0])
 
 
@@ -198,13 +198,13 @@ def number_of(given: object, name: str) -> float:
         array, _ = as_numpy(given, name)
         number = array.item() if array.ndim == 0 else given
     if isinstance(number, bool) or not isinstance(number, numbers.Real):
-        raise FragmentMismatchError(f"{name}={shorten(given)} is no number; pass one, such as numpy.float32(0.5)")
+        raise ArgumentError(f"{name}={shorten(given)} is no number; pass one, such as numpy.float32(0.5)")
     try:
         value = float(number)
     except OverflowError:
         value = np.inf
     if not np.isnan(value) and value != number:
-        raise FragmentMismatchError(f"{name}={shorten(given)} is no float64; pass numpy.float32(...)")
+        raise ArgumentError(f"{name}={shorten(given)} is no float64; pass numpy.float32(...)")
     return value
 
 
@@ -218,7 +218,7 @@ def _element_patterns(elements: object, row: BlockFormat) -> Bits:
     given, _ = as_numpy(elements, "elements")
     if row.element.bits == 4 and given.dtype == np.uint8:
         if (given > row.element.mask).any():
-            raise FragmentMismatchError(
+            raise ArgumentValueError(
                 f"elements holds bytes above 0xf: {row} takes one element a byte; of packed ones, byte & 15 is the "
                 "first and byte >> 4 the second"
             )
@@ -230,7 +230,7 @@ def _scales_of_blocks(words: Bits, blocks: Bits, axis: int) -> Bits:
     wanted = list(blocks.shape[:-2])
     wanted.insert(axis, blocks.shape[-2])
     if words.shape != tuple(wanted):
-        raise FragmentMismatchError(f"scales has the shape {words.shape}; these elements have {tuple(wanted)} blocks")
+        raise ShapeError(f"scales has the shape {words.shape}; these elements have {tuple(wanted)} blocks")
     return np.moveaxis(words, axis, -1)
 
 
@@ -240,7 +240,7 @@ def _as_dtype(values: NDArray[np.float64], dtype: DTypeLike) -> NDArray[Any]:
     except TypeError:
         fmt = None
     if fmt is None or not fmt.is_float or not fmt.signed:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"dtype={shorten(dtype)} is no float that numbers can be rounded to; pass numpy.float64, float32, float16 "
             "or ml_dtypes.bfloat16"
         )

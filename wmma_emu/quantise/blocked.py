@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, OutOfBoundsError, ShapeError, shorten
 from wmma_emu.formats.arrays import as_numpy, integer_of
 
 __all__ = ["blocked_offset", "from_blocked", "to_blocked"]
@@ -47,7 +47,7 @@ def to_blocked(scales: object) -> NDArray[Any]:
     """
     given, _ = as_numpy(scales, "scales")
     if given.ndim < 2 or given.dtype.itemsize != 1:
-        raise FragmentMismatchError(
+        raise ShapeError(
             "scales of shape (..., rows, columns) with one byte each are wanted, "
             f"not {shorten(given.dtype, str)} of shape {given.shape}"
             + ("; scales[None] is one row" if given.ndim == 1 else "")
@@ -89,7 +89,7 @@ def from_blocked(data: object, rows: int, columns: int) -> NDArray[Any]:
     given, _ = as_numpy(data, "data")
     down, across = -(-_size(rows, "rows") // _ROWS), -(-_size(columns, "columns") // _COLUMNS)
     if given.ndim < 1 or given.dtype.itemsize != 1 or given.shape[-1] != down * across * _TILE:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"{rows} rows and {columns} columns of scales fill {down} * {across} tiles, {down * across * _TILE} bytes: "
             f"so many entries of one byte are wanted, not {shorten(given.dtype, str)} of shape {given.shape}"
         )
@@ -130,7 +130,7 @@ def blocked_offset(row: object, column: object, columns: int) -> NDArray[np.int6
     try:
         r, c = np.broadcast_arrays(_indices(row, "row"), _indices(column, "column"))
     except ValueError:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"row={shorten(row)} and column={shorten(column)} do not broadcast; row[:, None] beside column makes a grid"
         ) from None
     across = -(-_size(columns, "columns") // _COLUMNS)
@@ -148,12 +148,12 @@ def blocked_offset(row: object, column: object, columns: int) -> NDArray[np.int6
 def _indices(given: object, name: str) -> NDArray[np.int64]:
     array = np.asarray(given)
     if array.dtype.kind not in "iu":
-        raise FragmentMismatchError(f"{name}={shorten(given)} is no integer, nor an array of them")
+        raise ArgumentError(f"{name}={shorten(given)} is no integer, nor an array of them")
     return array.astype(np.int64)
 
 
 def _size(given: object, name: str) -> int:
     size = integer_of(given)
     if size is None or size < 0:
-        raise FragmentMismatchError(f"{name}={shorten(given)} is no number of {name}")
+        raise ArgumentValueError(f"{name}={shorten(given)} is no number of {name}")
     return size

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentValueError, ShapeError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.quantise.spec import BlockFormat
 
@@ -29,7 +29,7 @@ def axis_of(axis: object, ndim: int, name: str = "axis") -> int:
     given = integer_of(axis)
     if given is None or not -ndim <= given < ndim:
         have = f"the {ndim} axes are {-ndim} to {ndim - 1}" if ndim else "an array without axes has no blocks"
-        raise FragmentMismatchError(f"{name}={shorten(axis)} is no axis of the array; {have}")
+        raise ArgumentValueError(f"{name}={shorten(axis)} is no axis of the array; {have}")
     return given % ndim
 
 
@@ -51,7 +51,7 @@ def split_blocks(array: NDArray[Any], row: BlockFormat, axis: int, pad: bool) ->
     length = last.shape[-1]
     missing = -length % row.block
     if missing and not pad:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"axis {axis} has {length} elements, and {row} has blocks of {row.block}; "
             f"pass pad=True to fill the last block with {missing} zeros, or slice to {length - length % row.block}"
         )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, shorten
 from wmma_emu.formats import Format, Rounding, format_of, unpack
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, to_bits
@@ -123,31 +123,31 @@ def quantise(
 
 def _check_flag(name: str, given: object) -> None:
     if not isinstance(given, bool | np.bool_):
-        raise UnsupportedInstructionError(f"{name}={shorten(given)} is neither True nor False")
+        raise OptionError(f"{name}={shorten(given)} is neither True nor False")
 
 
 def _check_options(row: BlockFormat, symmetric: bool, tensor_scale: object, tensor_amax: object) -> None:
     if not symmetric and row.element.is_float:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"symmetric=False is of mxint8, whose elements are integers; {row} has as many negative ones as positive"
         )
     given = [name for name, x in (("tensor_scale", tensor_scale), ("tensor_amax", tensor_amax)) if x is not None]
     if given and not row.has_tensor_scale:
-        raise UnsupportedInstructionError(f"{given[0]} is of nvfp4; {row} has no second level of scaling")
+        raise OptionError(f"{given[0]} is of nvfp4; {row} has no second level of scaling")
     if len(given) == 2:
-        raise UnsupportedInstructionError("tensor_scale and tensor_amax say the same twice; pass one of them")
+        raise OptionError("tensor_scale and tensor_amax say the same twice; pass one of them")
 
 
 def _read(x: object, row: BlockFormat, rule: str) -> tuple[Bits, Format]:
     given, name = as_numpy(x, "x")
     source = format_of_dtype(given.dtype) if name is None else format_of(name)
     if source is None or not source.is_float or not source.signed:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"quantise takes floating-point numbers, not an array of {shorten(given.dtype, str)}; "
             "pass x.astype(numpy.float32), or float64, where that is exact"
         )
     if rule in FLOAT32_RULES and source.name == "f64":
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"rule={rule!r} of {row} computes in float32, and x is float64; pass x.astype(numpy.float32), or rule='rne'"
         )
     return to_bits(x, source, "x"), source
@@ -170,11 +170,11 @@ def _tensor_scale(
 def _amax_bits(given: object, rule: str) -> Bits:
     value = np.float64(number_of(given, "tensor_amax"))
     if not 0 <= value < np.inf:
-        raise FragmentMismatchError(f"tensor_amax={shorten(given)} is no finite magnitude; pass max(abs(x))")
+        raise ArgumentValueError(f"tensor_amax={shorten(given)} is no finite magnitude; pass max(abs(x))")
     with np.errstate(over="ignore"):
         inexact = np.float64(np.float32(value)) != value
     if rule in FLOAT32_RULES and inexact:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"tensor_amax={shorten(given)} is no float32, in which rule={rule!r} computes; pass numpy.float32(...)"
         )
     return np.atleast_1d(value).view(np.uint64)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which block-scaled formats exist, and by which rules their scale factors are made: one row each, with its source."""
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats import format_of
 from wmma_emu.quantise.spec import BlockFormat, ScaleRule
 
@@ -138,7 +138,7 @@ def block_format_of(name: "str | BlockFormat") -> BlockFormat:
     if isinstance(name, BlockFormat):
         return name
     if not isinstance(name, str) or name not in BLOCK_FORMATS:
-        raise UnsupportedInstructionError(
+        raise UnknownNameError(
             f"there is no block-scaled format {shorten(name)}; the formats are {', '.join(BLOCK_FORMATS)}"
         )
     return BLOCK_FORMATS[name]
@@ -164,6 +164,6 @@ def scale_rule_of(name: "str | None", row: BlockFormat) -> ScaleRule:
     for rule in legal:
         if isinstance(name, str) and rule.name == name.lower():
             return rule
-    raise UnsupportedInstructionError(
+    raise UnknownNameError(
         f"there is no scale rule {shorten(name)} of {row}; its rules are {', '.join(map(str, legal))}"
     )

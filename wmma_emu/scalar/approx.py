@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.scalar.approx_datapath import namespace
 from wmma_emu.scalar.approx_double import rcp64h, rsqrt64h, rsqrt_f64, upper
 from wmma_emu.scalar.approx_narrow import NARROW, pairs
@@ -72,10 +72,10 @@ def approx(
     ['0x40003da8']
     """
     if not isinstance(format, str) or format not in _FORMATS:
-        raise UnsupportedInstructionError(f"format is one of {_list(_FORMATS)}, not {shorten(format)}")
+        raise OptionError(f"format is one of {_list(_FORMATS)}, not {shorten(format)}")
     if not isinstance(name, str) or name not in _NAMES[format]:
         elsewhere = ", ".join(x for x, names in _NAMES.items() if name in names) if isinstance(name, str) else ""
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{format} has {_list(_NAMES[format])}, not {shorten(name)}"
             + (f", which is one of {elsewhere}" if elsewhere else "")
         )
@@ -83,7 +83,7 @@ def approx(
     _check(bits, name, _FORMATS[format], format)
     if format == "f64" and name == "rsqrt" and not ftz:
         if namespace(bits) is not np:
-            raise FragmentMismatchError("rsqrt in f64 without ftz takes arrays of the host; pass bits.get()")
+            raise ArgumentError("rsqrt in f64 without ftz takes arrays of the host; pass bits.get()")
         return _apply(rsqrt_f64, bits)
     if format == "f64":
         return _apply(partial(upper, rcp64h if name == "rcp" else rsqrt64h), bits)
@@ -120,7 +120,7 @@ def approx_div(a: Any, b: Any, *, kind: str = "full", ftz: bool = False) -> Any:
     ('0x7fffff', '0x0')
     """
     if not isinstance(kind, str) or kind not in _DIVISIONS:
-        raise UnsupportedInstructionError(f"kind is one of {_list(_DIVISIONS)}, not {shorten(kind)}")
+        raise OptionError(f"kind is one of {_list(_DIVISIONS)}, not {shorten(kind)}")
     _check_ftz(ftz)
     for x in (a, b):
         _check(x, "div", (np.uint32,), "f32")
@@ -174,12 +174,12 @@ def _broadcast(*operands: Any) -> list[Any]:
     try:
         shape = np.broadcast_shapes(*(x.shape for x in operands))
     except ValueError:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"the shapes {' and '.join(str(x.shape) for x in operands)} of the operands do not broadcast"
         ) from None
     xp = namespace(operands[0])
     if any(namespace(x) is not xp for x in operands):
-        raise FragmentMismatchError("the operands live in different places: bring all to the host, or all to the GPU")
+        raise ArgumentError("the operands live in different places: bring all to the host, or all to the GPU")
     return [xp.broadcast_to(x, shape) for x in operands]
 
 
@@ -211,13 +211,13 @@ def _check(bits: Any, name: str, dtypes: tuple[Any, ...], format: str) -> None:
     else:
         given = shorten(bits.dtype, str)
     wanted = " or ".join(np.dtype(x).name for x in dtypes)
-    raise FragmentMismatchError(f"{name} in {format} takes an array of patterns, {wanted}, not {given}; "
+    raise ArgumentError(f"{name} in {format} takes an array of patterns, {wanted}, not {given}; "
                                 f"of numbers these are x.view(numpy.{np.dtype(dtypes[0]).name})")  # fmt: skip
 
 
 def _check_ftz(ftz: object) -> None:
     if not isinstance(ftz, bool | np.bool_):
-        raise UnsupportedInstructionError(f"ftz is True or False, not {shorten(ftz)}")
+        raise OptionError(f"ftz is True or False, not {shorten(ftz)}")
 
 
 def _list(names: Any) -> str:

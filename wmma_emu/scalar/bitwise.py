@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, CallError, OptionError, ShapeError, shorten
 
 __all__ = [
     "double_as_longlong",
@@ -47,7 +47,7 @@ def lop3_lut(expression: Callable[[Any, Any, Any], Any]) -> int:
     ('0xea', '0x96')
     """
     if not callable(expression):
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"the expression is a function of three integers, as in lambda a, b, c: (a & b) | c, "
             f"not {shorten(expression)}"
         )
@@ -55,11 +55,11 @@ def lop3_lut(expression: Callable[[Any, Any, Any], Any]) -> int:
         table = operator.index(expression(_A, _B, _C)) & 0xFF
         right = all(operator.index(expression(*w)) & 0xFFFF_FFFF == _lop3(list(w), table) for w in _test_words())
     except Exception as error:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"the expression could not be computed of three integers: {shorten(error, str)}"
         ) from error
     if not right:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             "the expression is no function of single bits, so that no table stands for it; use & | ^ ~ alone"
         )
     return table
@@ -106,17 +106,17 @@ def lop3(a: _Words, b: _Words, c: _Words, immLut: int) -> Any:
     '0xf000f0f'
     """
     if isinstance(immLut, bool) or not isinstance(immLut, int | np.integer) or not 0 <= immLut <= 0xFF:
-        raise UnsupportedInstructionError(f"immLut is an integer from 0 to 255, not {shorten(immLut)}; see lop3_lut")
+        raise OptionError(f"immLut is an integer from 0 to 255, not {shorten(immLut)}; see lop3_lut")
     arrays = {name: x for name, x in zip("abc", (a, b, c), strict=True) if isinstance(x, np.ndarray | np.generic)}
     dtypes = {x.dtype for x in arrays.values()}
     for name, x in arrays.items():
         if isinstance(x, np.ma.MaskedArray):
-            raise FragmentMismatchError(f"{name} of lop3 is a masked array; pass {name}.filled(value)")
+            raise ArgumentError(f"{name} of lop3 is a masked array; pass {name}.filled(value)")
     if len(dtypes) > 1 or not dtypes <= {np.dtype(np.uint32), np.dtype(np.int32)}:
         given = ", ".join(f"{name} {shorten(x.dtype, str)}" for name, x in arrays.items())
         same = all(x.itemsize == 4 and x.isnative for x in dtypes)
         fix = "take the same bits with .view(numpy.uint32)" if same else "convert with .astype(numpy.uint32)"
-        raise FragmentMismatchError(f"lop3 takes words of one dtype, uint32 or int32, not {given}; {fix}")
+        raise ArgumentError(f"lop3 takes words of one dtype, uint32 or int32, not {given}; {fix}")
     words = [arrays[name].view(np.uint32) if name in arrays else _word(x, name)
              for name, x in zip("abc", (a, b, c), strict=True)]  # fmt: skip
     if not arrays:
@@ -125,7 +125,7 @@ def lop3(a: _Words, b: _Words, c: _Words, immLut: int) -> Any:
         result = _lop3([np.uint32(x) if isinstance(x, int) else x for x in words], int(immLut))
     except ValueError:
         shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
-        raise FragmentMismatchError(f"the shapes of lop3's operands do not broadcast: {shapes}") from None
+        raise ShapeError(f"the shapes of lop3's operands do not broadcast: {shapes}") from None
     return result.view(dtypes.pop())
 
 
@@ -143,7 +143,7 @@ def _lop3(words: list[Any], table: int) -> Any:
 
 def _word(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**32:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} of lop3 is a word of 32 bits, an integer or an array, not {shorten(value)}"
         )
     return value & 0xFFFF_FFFF
@@ -152,7 +152,7 @@ def _word(value: object, name: str) -> int:
 def _reinterpret(value: Any, source: str, target: str, function: str) -> Any:
     if not isinstance(value, np.ndarray | np.generic) or value.dtype != source:
         given = shorten(value.dtype, str) if isinstance(value, np.ndarray | np.generic) else shorten(value)
-        raise FragmentMismatchError(f"{function} takes {source} of NumPy, as in numpy.{source}(...), not {given}")
+        raise ArgumentError(f"{function} takes {source} of NumPy, as in numpy.{source}(...), not {given}")
     return value.view(target)
 
 

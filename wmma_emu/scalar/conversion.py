@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ArgumentError
 from wmma_emu.formats import Format, Overflow, Rounding, format_of, round_pack, unpack
 from wmma_emu.formats.codec import UnpackedArray, with_specials
 from wmma_emu.formats.rounding import Bits, Int64s, rounds_up
@@ -60,7 +60,7 @@ def convert(
     check_modes(rounding, overflow)
     if getattr(getattr(bits, "dtype", None), "kind", "") != "u":
         given = getattr(bits, "dtype", type(bits).__name__)
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"convert takes {source} patterns as unsigned integers of {source.storage}, not {given}; "
             "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
         )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, Rounding, format_of, round_pack, unpack
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.scalar.conversion import convert
@@ -80,19 +80,19 @@ def cvt(a: Bits, instruction: str, b: Bits | None = None, *, arch: object = "sm_
     sources = [_register(a, source, instruction, "a")]
     if form.num_operands == 2:
         if b is None:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"{instruction!r} has two sources: a, which goes to the upper half of the result, and b, which goes "
                 "to the lower half; pass b too"
             )
         sources = [_register(b, source, instruction, "b"), *sources]
     elif b is not None:
-        raise FragmentMismatchError(f"{instruction!r} has one source; leave b out")
+        raise ArgumentError(f"{instruction!r} has one source; leave b out")
     elements = sources if len(sources) > 1 else _elements(sources[0], source)
     try:
         shape = np.broadcast_shapes(*(x.shape for x in elements))
     except ValueError:
         shapes = ", ".join(f"{name} {x.shape}" for name, x in zip("ba", sources, strict=False))
-        raise FragmentMismatchError(f"the shapes of the sources do not broadcast: {shapes}") from None
+        raise ShapeError(f"the shapes of the sources do not broadcast: {shapes}") from None
     word = np.zeros(shape, np.uint64)
     for i, bits in enumerate(elements):
         converted = _convert(np.atleast_1d(bits), source.element, target.element, form).reshape(bits.shape)
@@ -106,13 +106,13 @@ def _register(bits: Any, source: CvtType, instruction: str, name: str) -> Bits:
     array = isinstance(bits, np.ndarray | np.generic) and not isinstance(bits, np.ma.MaskedArray)
     if not array or bits.dtype.kind != "u":
         given = shorten(bits.dtype, str) if array else type(bits).__name__
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} of {instruction!r} holds {source.name} patterns, unsigned integers of {width} bits, not {given}; "
             "wmma_emu.formats.dtypes.to_bits makes them from other arrays, .view(...) from signed ones"
         )
     given_bits = bits.dtype.itemsize * 8
     if given_bits < width or (source.element.is_float and given_bits != width):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} of {instruction!r} holds {source.name}, {width} bits a register, not {shorten(bits.dtype, str)}; "
             f"pass uint{width}"
         )

@@ -4,7 +4,7 @@
 import difflib
 import re
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import CallError, UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.scalar.cvt_table import CHIPS, CVT_FORMS, CVT_ROUNDINGS, CVT_TYPES, CvtForm
 
 __all__ = ["lookup_cvt"]
@@ -60,7 +60,7 @@ def _chip(arch: object) -> str:
     name = getattr(arch, "name", arch)
     plain = re.sub("[af]$", "", name) if isinstance(name, str) else ""
     if plain not in CHIPS:
-        raise UnsupportedInstructionError(
+        raise UnknownNameError(
             f"there is no chip {shorten(arch)} here; a PTX target names it, one of {', '.join(CHIPS)}; "
             "wmma_emu.instructions.arch_of finds the one of a product"
         )
@@ -69,7 +69,7 @@ def _chip(arch: object) -> str:
 
 def _parse(instruction: object, chip: str) -> tuple[str, str, tuple[str, ...]]:
     if not isinstance(instruction, str) or len(instruction) > _LONGEST:
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"a conversion is named by its PTX mnemonic, such as 'cvt.rn.f16.f32', not by {shorten(instruction)}"
         )
     first, *words = instruction.split(".")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.errors import ArgumentError, OptionError, ShapeError
 from wmma_emu.formats import Format, Rounding, format_of
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import check_modes
@@ -109,7 +109,7 @@ def _apply(core: _Core, fmt: Format, rounding: Rounding, ftz: bool, *operands: B
         shape = np.broadcast_shapes(*(x.shape for x in operands))
     except ValueError:
         shapes = ", ".join(str(x.shape) for x in operands)
-        raise FragmentMismatchError(f"the shapes do not broadcast together: {shapes}") from None
+        raise ShapeError(f"the shapes do not broadcast together: {shapes}") from None
     result: NDArray[np.unsignedinteger] = core(fmt, rounding, ftz, tuple(np.atleast_1d(x) for x in operands))
     return result.reshape(shape)
 
@@ -119,18 +119,18 @@ def _check(fmt: Format | str, rounding: str, ftz: bool, operands: dict[str, Bits
     fmt.require_float()
     check_modes(rounding, "ieee")
     if not fmt.has_infinity or fmt.ignored_low_bits:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"nothing divides {fmt}, which is for matrix products; use f16, bf16, f32, f64"
         )
     if ftz and (fmt.name != "f32" or rounding not in _FAST):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"ftz is of f32 in RNE, RZ, RD and RU, not of {fmt} in {rounding}; leave it out"
         )
     for name, array in operands.items():
         dtype = getattr(array, "dtype", None)
         if dtype != fmt.storage:
             given = type(array).__name__ if dtype is None else f"an array of {dtype}"
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"{name} holds {fmt} patterns as unsigned integers of {fmt.storage}, not {given}; "
                 "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
             )

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError
 from wmma_emu.formats import Format, Overflow, Rounding, format_of, round_pack, unpack
 from wmma_emu.formats.codec import UnpackedArray
 from wmma_emu.formats.rounding import Bits, Int64s, bit_length
@@ -125,7 +125,7 @@ def _check(fmt: Format, out: Format | str | None, rounding: str, nan: str, overf
     check_modes(rounding, overflow)
     check_nan_output(nan)
     if nan == "propagate" and target != fmt:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"a NaN of {fmt} cannot be propagated into {target}; use nan='canonical', or leave out= away"
         )
     return target
@@ -137,7 +137,7 @@ def _in_blocks(core: Callable[..., Bits], fmt: Format, target: Format, operands:
         kind = getattr(array, "dtype", None)
         if kind is None or kind.kind != "u":
             given = type(array).__name__ if kind is None else f"an array of {kind}"
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"{name} holds {fmt} patterns as unsigned integers of {fmt.storage}, not {given}; "
                 "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
             )
@@ -145,7 +145,7 @@ def _in_blocks(core: Callable[..., Bits], fmt: Format, target: Format, operands:
         arrays = np.broadcast_arrays(*operands.values())
     except ValueError:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in operands.items())
-        raise FragmentMismatchError(f"the shapes do not broadcast together: {shapes}") from None
+        raise ShapeError(f"the shapes do not broadcast together: {shapes}") from None
     shape, size = arrays[0].shape, arrays[0].size
     if size <= _BLOCK:
         return core(*arrays).reshape(shape)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, ShapeError, shorten
 
 __all__ = ["PRMT_MODES", "prmt"]
 
@@ -61,7 +61,7 @@ def prmt(a: _Words, b: _Words, c: _Words, mode: str = "") -> Any:
     ('0x55441100', '0x808080ff', '0x22222222')
     """
     if not isinstance(mode, str) or mode not in ("", *PRMT_MODES):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"there is no mode {shorten(mode)} of prmt; the modes are {', '.join(PRMT_MODES)}, or none"
         )
     words = [_word(x, name) for name, x in zip("abc", (a, b, c), strict=True)]
@@ -69,7 +69,7 @@ def prmt(a: _Words, b: _Words, c: _Words, mode: str = "") -> Any:
         low, high, chosen = np.broadcast_arrays(*words)
     except ValueError:
         shapes = ", ".join(f"{name} {x.shape}" for name, x in zip("abc", words, strict=True))
-        raise FragmentMismatchError(f"the shapes of prmt's operands do not broadcast: {shapes}") from None
+        raise ShapeError(f"the shapes of prmt's operands do not broadcast: {shapes}") from None
     both = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
     result = np.zeros(both.shape, np.uint64)
     for place in range(4):
@@ -104,7 +104,7 @@ def _word(value: object, name: str) -> NDArray[np.uint32]:
     ):
         return np.asarray(value).view(np.uint32)
     given = shorten(value.dtype, str) if isinstance(value, np.ndarray | np.generic) else shorten(value)
-    raise FragmentMismatchError(
+    raise ArgumentError(
         f"{name} of prmt is a word of 32 bits, an integer or an array of uint32 or int32, not {given}; "
         "take the same bits with .view(numpy.uint32)"
     )

@@ -7,7 +7,7 @@ whole arrays; tests demand that the two agree.
 
 from typing import Literal
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import OptionError
 from wmma_emu.formats import Format, Overflow, Rounding
 from wmma_emu.formats.reference import Unpacked, pack_infinity, pack_nan, round_pack, unpack
 from wmma_emu.formats.spec import check_modes
@@ -153,7 +153,7 @@ def nan_integer(source: Format, target: Format) -> int:
 def check_nan_output(nan: str) -> None:
     """Raise `UnsupportedInstructionError` unless the name exists."""
     if nan not in ("canonical", "propagate"):
-        raise UnsupportedInstructionError(f"there is no NaN rule {nan!r}; the rules are canonical, propagate")
+        raise OptionError(f"there is no NaN rule {nan!r}; the rules are canonical, propagate")
 
 
 def _multiply_add(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from wmma_emu.arithmetic import check_engine
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import FragmentMismatchError, OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Arch, Instruction, arch_of
@@ -147,11 +147,11 @@ class BoundTensorInstruction(StagedInstruction):
         kind = next(x for x in row.modifiers if x.startswith("kind::")).removeprefix("kind::")
         found = given if isinstance(given, InstructionDescriptor) else InstructionDescriptor.decode(given, kind)
         if found.kind != kind:
-            raise UnsupportedInstructionError(f"{row.mnemonic} takes no descriptor of kind::{found.kind}")
+            raise OptionError(f"{row.mnemonic} takes no descriptor of kind::{found.kind}")
         ws = row.family.startswith("tcgen05.mma.ws")
         meant = found.instruction(ws=ws, cta_group=self.data_path.cta_group, scale_vec=row.scale_vec)
         if meant.mnemonic != row.mnemonic:
-            raise UnsupportedInstructionError(f"the descriptor says {meant.mnemonic}, and not {row.mnemonic}")
+            raise OptionError(f"the descriptor says {meant.mnemonic}, and not {row.mnemonic}")
         return found
 
     def _checked_options(
@@ -170,19 +170,19 @@ class BoundTensorInstruction(StagedInstruction):
                 raise FragmentMismatchError(f"{row.mnemonic} {what}")
         exponent = integer_of(scale_input_d)
         if exponent is None or not 0 <= exponent <= 15:
-            raise UnsupportedInstructionError(f"scale_input_d is 0 to 15, not {shorten(scale_input_d)}")
+            raise OptionError(f"scale_input_d is 0 to 15, not {shorten(scale_input_d)}")
         if exponent and (ws or not {"kind::f16", "kind::tf32"} & set(row.modifiers)):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"scale_input_d is an option of kind::f16 and kind::tf32 without .ws, not of {row.mnemonic}"
             )
         if disabled is not None and (ws or row.is_block_scaled):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"disable_output_lane is an option of kinds without block scales, without .ws, not of {row.mnemonic}"
             )
         if mask is None:
             return None
         if not ws:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"a zero-column mask is an option of tcgen05.mma.ws, not of {row.mnemonic}"
             )
         return mask if isinstance(mask, ZeroColumnMask) else ZeroColumnMask.decode(mask)
@@ -193,7 +193,7 @@ class BoundTensorInstruction(StagedInstruction):
             bits = read_a_from_shared_memory(row, self.arch, given, said.transpose_a)
         else:
             if said.transpose_a:
-                raise UnsupportedInstructionError("A in tensor memory is not transposed: a lane holds a row")
+                raise OptionError("A in tensor memory is not transposed: a lane holds a row")
             lane, column = self._same_lanes("a", given, base)
             words = read_cells(memories, self._told(a_placement(row)), lane, column) >> np.uint32(
                 row.container("a").shift

@@ -11,7 +11,14 @@ from typing import Literal
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import (
+    ArgumentError,
+    CallError,
+    OptionError,
+    UnknownNameError,
+    UnsupportedInstructionError,
+    shorten,
+)
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.layouts import granularity_of
@@ -93,11 +100,11 @@ DATA_PATHS = (
 def require_tensor(instruction: object) -> None:
     """Refuse what is no row of a `tcgen05.mma`."""
     if not isinstance(instruction, Instruction):
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"{shorten(instruction)} is no Instruction; tensor_instruction and tensor_instruction_named make one"
         )
     if not instruction.is_tensor:
-        raise UnsupportedInstructionError(f"{instruction.mnemonic} is no tcgen05.mma: it reads no tensor memory")
+        raise OptionError(f"{instruction.mnemonic} is no tcgen05.mma: it reads no tensor memory")
 
 
 def data_path(instruction: Instruction) -> DataPath:
@@ -189,7 +196,7 @@ class Placement:
         """
         for name, given in (("cta", cta), ("lane", lane), ("column", column), ("bit", bit)):
             if integer_of(given) is None:
-                raise FragmentMismatchError(f"{name} of a place in tensor memory is an integer, not {shorten(given)}")
+                raise ArgumentError(f"{name} of a place in tensor memory is an integer, not {shorten(given)}")
         here = (self.cta == cta) & (self.lane == lane) & (self.column == column)
         found = np.argwhere(here & (self.bit <= bit) & (bit < self.bit + self.bits))
         return (int(found[0, 1]), int(found[0, 2])) if len(found) else None
@@ -306,11 +313,11 @@ def scale_placement(instruction: Instruction, operand: Literal["a", "b"], scale_
             "and not modelled; multiply matrices by calling the instruction"
         )
     if not isinstance(operand, str) or operand not in ("a", "b"):
-        raise UnsupportedInstructionError(f"A and B have block scales, not {shorten(operand)}")
+        raise UnknownNameError(f"A and B have block scales, not {shorten(operand)}")
     first = integer_of(scale_id)
     if first is None or first % instruction.scale_vec or not 0 <= first <= 4 - instruction.scale_vec:
         legal = ", ".join(str(x) for x in range(0, 4, instruction.scale_vec))
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"the scale factor ID of {instruction.mnemonic} is one of {legal}, not {shorten(scale_id)}"
         )
     return (_scales_of_a if operand == "a" else _scales_of_b)(instruction, first)
@@ -383,7 +390,7 @@ def metadata_placement(instruction: Instruction, selector: int = 0) -> Placement
     given = integer_of(selector)
     if given is None or given not in (range(4) if wide else range(1)):
         legal = "0 or 1" if wide else "0"
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"the sparsity selector of {instruction.mnemonic} is {legal}, not {shorten(selector)}"
         )
     if given in (2, 3):

@@ -4,7 +4,7 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, CallError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.instructions.tensor import TensorKind, tensor_instruction, tensor_sizes
@@ -122,7 +122,7 @@ class InstructionDescriptor:
         '0x4080428'
         """
         if not isinstance(instruction, Instruction) or not instruction.is_tensor:
-            raise UnsupportedInstructionError(f"{shorten(instruction, str)} is no tcgen05.mma: it has no descriptor")
+            raise CallError(f"{shorten(instruction, str)} is no tcgen05.mma: it has no descriptor")
         decided: dict[str, Any] = {
             "kind": kind_of(instruction), "m": instruction.m, "n": instruction.n,
             "d": instruction.d, "a": instruction.a, "b": instruction.b,
@@ -132,7 +132,7 @@ class InstructionDescriptor:
         free = [x.name for x in fields(cls) if x.name not in decided]
         for name in options:
             if name not in free:
-                raise FragmentMismatchError(
+                raise ArgumentError(
                     f"{name} is no option of {instruction.mnemonic}; options are {', '.join(free)}"
                 )
         found = cls(**decided, **options)
@@ -153,7 +153,7 @@ class InstructionDescriptor:
         row = kind_row(kind)
         word = integer_of(value)
         if word is None or not 0 <= word < 1 << 32:
-            raise FragmentMismatchError(f"an instruction descriptor is an integer of 32 bits, not {shorten(value)}")
+            raise ArgumentError(f"an instruction descriptor is an integer of 32 bits, not {shorten(value)}")
         found: dict[str, Any] = {}
         for field in DESCRIPTOR_FIELDS[row.name]:
             code = word >> field.low & (1 << field.width) - 1

@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import (
     AlignmentError,
+    ArgumentError,
+    ArgumentValueError,
     DivergenceError,
     FragmentMismatchError,
+    OptionError,
     OutOfBoundsError,
-    UnsupportedInstructionError,
+    ShapeError,
     shorten,
 )
 from wmma_emu.formats.arrays import integer_of
@@ -241,7 +244,7 @@ def _places(
 ) -> tuple[Ints, Ints]:
     """Lane and column of every element: (elements, 32), of a warpgroup (elements, 4, 32)."""
     if not isinstance(tmem, TensorMemory):
-        raise FragmentMismatchError(f"{move.mnemonic} takes a TensorMemory, not {shorten(tmem)}")
+        raise ArgumentError(f"{move.mnemonic} takes a TensorMemory, not {shorten(tmem)}")
     coords = tcgen05_layout(move.shape, move.num, move.packed).coords
     row, column = coords[..., 0], coords[..., 1]
     split = _split(move, half_split_offset)
@@ -259,7 +262,7 @@ def _each_warp(where: Any, warp: int | None) -> list[tuple[Any, int | None]]:
     if not isinstance(where, list | tuple):
         return [(where, warp)]
     if len(where) != WARPS or warp is not None:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"a warpgroup gives {WARPS} addresses, of its warps 0 to 3, and no warp=; given are {len(where)} addresses"
             + ("" if warp is None else f" and warp={shorten(warp)}")
         )
@@ -285,7 +288,7 @@ def _base(where: int, warp: int | None, move: Move) -> tuple[int, int]:
         return lane, column
     number = integer_of(warp)
     if number is None or number < 0:
-        raise FragmentMismatchError(f"warp is the number of a warp, 0 or more, not {shorten(warp)}")
+        raise ArgumentValueError(f"warp is the number of a warp, 0 or more, not {shorten(warp)}")
     first = LANES * (number % WARPS)
     if not first <= lane < first + LANES:
         raise OutOfBoundsError(
@@ -299,11 +302,11 @@ def _split(move: Move, given: int | None) -> int | None:
     """Columns from the first access of 16x32bx2 to the second one."""
     if move.shape != "16x32bx2":
         if given is not None:
-            raise UnsupportedInstructionError(f"{move.shape} is one access; half_split_offset is of 16x32bx2 alone")
+            raise OptionError(f"{move.shape} is one access; half_split_offset is of 16x32bx2 alone")
         return None
     split = integer_of(given)
     if split is None:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{move.mnemonic} takes half_split_offset (immHalfSplitoff), columns from the first access to the second "
             f"one; not {shorten(given)}"
         )

@@ -4,7 +4,7 @@
 import re
 from typing import Any
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import CallError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.tcgen05.bound import bound_tensor_instruction
 from wmma_emu.tcgen05.instruction_descriptor import InstructionDescriptor
@@ -60,7 +60,7 @@ def mma(
     """
     kind = re.search(r"kind::(\w+)", mnemonic.lower()) if isinstance(mnemonic, str) else None
     if kind is None:
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"a mnemonic names a kind, as 'tcgen05.mma.cta_group::1.kind::f16' does, not {shorten(mnemonic)}"
         )
     said = (

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from wmma_emu.display import warn_caller
-from wmma_emu.errors import UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.errors import CallError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
 from wmma_emu.instructions import Arch, arch_of
 from wmma_emu.tcgen05.shapes import SHAPES, Shape
 
@@ -189,7 +189,7 @@ def lookup_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_A
     chip = arch_of(arch)
     if not isinstance(instruction, str) or len(instruction) > _LONGEST:
         example = next(x for x in MOVES if x.startswith(family))
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"{family} is named by its PTX mnemonic, such as {example!r}, not by {shorten(instruction)}"
         )
     row = _SHORT.get(_short(instruction))

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
@@ -48,7 +48,7 @@ def shared_operand(name: str, given: Any, group: int, chip: Arch) -> tuple[Share
     """
     wanted = "memory" if group == 1 else "(memory of the even CTA, memory of the odd one)"
     if not isinstance(given, tuple | list) or len(given) != 2:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is in shared memory: give ({wanted}, descriptor), as in_shared_memory makes them of a matrix"
             + (", or an address of tensor memory" if name == "a" else "")
             + f"; not {shorten(given)}"
@@ -177,12 +177,12 @@ def disabled_lanes(given: Any, group: int) -> NDArray[np.bool_]:
     if isinstance(words, np.ndarray):
         words = list(words.reshape(-1))
     if not isinstance(words, tuple | list) or len(words) != 4 * group:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"disable_output_lane of cta_group::{group} is {4 * group} words of 32 bits, not {shorten(given)}"
         )
     numbers = [integer_of(x) for x in words]
     if any(x is None or not 0 <= x < 1 << 32 for x in numbers):
-        raise FragmentMismatchError(f"words of disable_output_lane are integers of 32 bits, not {shorten(given)}")
+        raise ArgumentError(f"words of disable_output_lane are integers of 32 bits, not {shorten(given)}")
     lanes = np.array(numbers, np.uint64)[:, None] >> np.arange(32, dtype=np.uint64) & np.uint64(1)
     return lanes.astype(np.bool_).reshape(group, 128)
 
@@ -207,7 +207,7 @@ def indices_of(row: Instruction, nibbles: Ints) -> Ints:
     if unknown.any():
         i, chunk = np.argwhere(unknown)[0].tolist()
         shown = ", ".join(f"{x:#06b}" for x in legal)
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"metadata of row {i}, chunk {chunk} of A is {int(nibbles[i, chunk]):#06b}; legal are {shown}"
         )
     chunk = granularity_of(row).chunk

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, shorten
 from wmma_emu.layouts.shared_memory_places import as_shared_memory
 from wmma_emu.tcgen05.tensor_memory import TensorMemory
 
@@ -39,9 +39,9 @@ def tensor_memories(given: object, cta_group: int, what: str) -> tuple[TensorMem
     several = _as_many(given)
     if len(several) != cta_group or not all(isinstance(memory, TensorMemory) for memory in several):
         wanted = "a TensorMemory" if cta_group == 1 else "a pair of TensorMemory, that of the even CTA first"
-        raise FragmentMismatchError(f"{what} works on {wanted}, not {shorten(given)}")
+        raise ArgumentError(f"{what} works on {wanted}, not {shorten(given)}")
     if len({id(memory) for memory in several}) < len(several):
-        raise FragmentMismatchError(f"{what} works on the tensor memories of two CTAs; both are the same one")
+        raise ArgumentValueError(f"{what} works on the tensor memories of two CTAs; both are the same one")
     return several
 
 
@@ -63,11 +63,11 @@ def shared_memories(given: object, cta_group: int, what: str) -> tuple[NDArray[n
     several = _as_many(given)
     if len(several) != cta_group:
         wanted = "one shared memory" if cta_group == 1 else "two shared memories, that of the even CTA first"
-        raise FragmentMismatchError(f"{what} reads {wanted}; given are {len(several)}")
+        raise ArgumentError(f"{what} reads {wanted}; given are {len(several)}")
     found = tuple(as_shared_memory(memory) for memory in several)
     for memory in found:
         if memory.ndim != 1:
-            raise FragmentMismatchError(f"shared memory is a 1-D array of bytes here, not one of shape {memory.shape}")
+            raise ShapeError(f"shared memory is a 1-D array of bytes here, not one of shape {memory.shape}")
     return found
 
 

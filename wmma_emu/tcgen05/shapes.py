@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.spec import LANES, LaneMap
 
@@ -129,7 +129,7 @@ def tcgen05_layout(shape: str, num: int = 1, packed: bool = False) -> LaneMap:
             f"tcgen05.ld and .st have no shape {shorten(shape)}; legal are {', '.join(SHAPES)}"
         )
     if not isinstance(packed, bool | np.bool_):
-        raise UnsupportedInstructionError(f"packed is True or False, not {shorten(packed)}")
+        raise OptionError(f"packed is True or False, not {shorten(packed)}")
     if integer_of(num) not in row.repeats:
         legal = ", ".join(f".x{x}" for x in row.repeats)
         raise UnsupportedInstructionError(f"{row.name} has no repeat {shorten(num)}; legal are {legal}")

@@ -8,7 +8,8 @@ import numpy as np
 
 from wmma_emu.errors import (
     AlignmentError,
-    FragmentMismatchError,
+    ArgumentError,
+    OptionError,
     OutOfBoundsError,
     UnsupportedInstructionError,
     shorten,
@@ -80,7 +81,7 @@ class SharedMemoryDescriptor:
     >>> SharedMemoryDescriptor.decode(0x4000004000010040)
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: the shared-memory descriptor 0x4000004000010040 has 0b000 in bits 48
+    wmma_emu.errors.OptionError: the shared-memory descriptor 0x4000004000010040 has 0b000 in bits 48
     to 46, which are 0b001; a descriptor of wgmma is another thing
     """
 
@@ -95,7 +96,7 @@ class SharedMemoryDescriptor:
         for name in (*_ADDRESSES, "base_offset"):
             given = integer_of(getattr(self, name))
             if given is None:
-                raise FragmentMismatchError(
+                raise ArgumentError(
                     f"{name} of a shared-memory descriptor is an integer, not {shorten(getattr(self, name))}"
                 )
             object.__setattr__(self, name, given)
@@ -103,17 +104,17 @@ class SharedMemoryDescriptor:
             _check_bytes(name, getattr(self, name))
         object.__setattr__(self, "swizzle", _mode(self.swizzle))
         if not 0 <= self.base_offset < 8 or (self.base_offset and not self.swizzle):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"the base offset is {shorten(self.base_offset)}; legal are 0 to 7 with a swizzle, 0 without one"
             )
         absolute = self.leading_absolute
         if not isinstance(absolute, bool | np.bool_) and integer_of(absolute) not in (0, 1):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"leading_absolute is {shorten(absolute)}; legal are False (an offset) and True (an address)"
             )
         object.__setattr__(self, "leading_absolute", bool(absolute))
         if self.leading_absolute and (self.swizzle != 128 or self.base_offset):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"a leading dimension that is an absolute address has swizzle 128 and base offset 0, not swizzle "
                 f"{self.swizzle} and base offset {self.base_offset}"
             )
@@ -147,7 +148,7 @@ class SharedMemoryDescriptor:
         """
         given = integer_of(by)
         if given is None:
-            raise FragmentMismatchError(f"a descriptor is moved by an integer of bytes, not {shorten(by)}")
+            raise ArgumentError(f"a descriptor is moved by an integer of bytes, not {shorten(by)}")
         return replace(self, start=self.start + given)
 
     @classmethod
@@ -164,18 +165,18 @@ class SharedMemoryDescriptor:
         """
         word = integer_of(descriptor)
         if word is None or not 0 <= word < 1 << 64:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"a shared-memory descriptor is an integer of 64 bits, not {shorten(descriptor)}"
             )
         of_word = f"the shared-memory descriptor {word:#018x} has"
         if word & _RESERVED:
             wrong = ", ".join(str(bit) for bit in range(64) if (word & _RESERVED) >> bit & 1)
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"{of_word} reserved bits set: {wrong}; reserved are 14, 15, 30, 31 and 53 to 60. Addresses and "
                 "offsets are written without their low four bits"
             )
         if word & _FIXED_MASK != _FIXED:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"{of_word} 0b{(word & _FIXED_MASK) >> 46:03b} in bits 48 to 46, which are 0b001; a descriptor of "
                 "wgmma is another thing"
             )
@@ -183,7 +184,7 @@ class SharedMemoryDescriptor:
         modes = [mode for mode, row in SWIZZLES.items() if row.code == field["swizzle"]]
         if not modes:
             codes = ", ".join(f"{row.code} ({mode})" for mode, row in SWIZZLES.items())
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"{of_word} the swizzle code {field['swizzle']} in bits 63 to 61; legal are {codes}"
             )
         start, leading, stride = (CHUNK_BYTES * field[name] for name in _ADDRESSES)
@@ -237,7 +238,7 @@ def _mode(given: object) -> Mode:
     """A swizzle mode as the table has it."""
     mode = given if isinstance(given, str) else integer_of(given)
     if mode is None or mode not in SWIZZLES:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"there is no swizzle of {shorten(given)} bytes; the modes are 0 (none), 32, 64, 128 and {ATOMS_32B!r}"
         )
     return mode

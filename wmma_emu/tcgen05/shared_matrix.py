@@ -9,7 +9,14 @@ atoms of four lines; and lines of 48 bytes that go on at another address.
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import (
+    AlignmentError,
+    ArgumentError,
+    ArgumentValueError,
+    OptionError,
+    UnsupportedInstructionError,
+    shorten,
+)
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
@@ -195,13 +202,13 @@ def image_of(
     row = SWIZZLES[mode]
     compact = compact_offsets(rows, k, _slot(fmt, container), major, row, STEPS_OF_TENSOR[major, bool(row.bits)])
     if check_flag("leading_absolute", leading_absolute) and leading is None:
-        raise FragmentMismatchError("an absolute leading dimension is an address: pass leading=")
+        raise ArgumentError("an absolute leading dimension is an address: pass leading=")
     leading = compact["leading"] if leading is None else leading
     stride = compact["stride"] if stride is None else stride
     descriptor = SharedMemoryDescriptor(start, leading, stride, mode, base_offset, leading_absolute)
     places, _ = _places(descriptor, rows, k, fmt, major, container)
     if len(np.unique(places)) != places.size:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"with leading={leading} and stride={stride} two elements of {rows} x {k} {fmt} share an address; side by "
             f"side they are leading={compact['leading']}, stride={compact['stride']}"
         )
@@ -238,7 +245,7 @@ def read_rows(
     """
     memory = as_shared_memory(memory)
     if integer_of(rows) is None:
-        raise FragmentMismatchError(f"rows is {shorten(rows)}; it is an integer")
+        raise ArgumentError(f"rows is {shorten(rows)}; it is an integer")
     places, _ = _places(descriptor, -(-rows // LINES) * LINES, row_bytes, _BYTE, "k", None)
     require_inside(memory, places[:rows], _BYTE, descriptor)
     return patterns_at(memory, places[:rows], _BYTE)
@@ -260,7 +267,7 @@ def rule_of(fmt: Format | str, major: Major = "k", container: Container | int | 
     fmt = format_of(fmt)
     slot = _slot(fmt, container)
     if not isinstance(major, str) or (major, True) not in STEPS_OF_TENSOR:
-        raise UnsupportedInstructionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
+        raise OptionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
     for rule in RULES:
         if rule.major == major and slot in rule.bits and rule.padded == (slot != fmt.bits):
             return rule
@@ -277,7 +284,7 @@ def _slot(fmt: Format, container: Container | int | None) -> int:
     given = container.bits if isinstance(container, Container) else container
     slot = fmt.bits if given is None else integer_of(given)
     if slot not in (fmt.bits, 8) or slot < fmt.bits:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"an element of {fmt} takes {fmt.bits} bits of shared memory"
             + (", or 8 with padding" if fmt.bits < 8 else "")
             + f"; not {shorten(given)}"
@@ -295,7 +302,7 @@ def _places(
 ) -> tuple[Ints, bool]:
     """Bit addresses of every element, all checks done; and whether chunks end in padding."""
     if not isinstance(descriptor, SharedMemoryDescriptor):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{shorten(descriptor)} is no SharedMemoryDescriptor; SharedMemoryDescriptor.decode reads an integer"
         )
     slot, rule = _slot(fmt, container), rule_of(fmt, major, container)
@@ -323,10 +330,10 @@ def _checked_shape(rows: int, k: int, fmt: Format, slot: int, major: Major, swiz
     """Check that a matrix is made of whole atoms and chunks; returns the bytes of a line."""
     for name, given in (("rows", rows), ("k", k)):
         if integer_of(given) is None or not 0 < given <= _LONGEST:
-            raise FragmentMismatchError(f"{name} is {shorten(given)}; an operand has 1 to {_LONGEST}")
+            raise ArgumentValueError(f"{name} is {shorten(given)}; an operand has 1 to {_LONGEST}")
     lines, along = (rows, k) if major == "k" else (k, rows)
     if lines % swizzle.lines or along * slot % (8 * CHUNK_BYTES):
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{rows} rows and {k} of k are no operand in {fmt}: {swizzle.lines} lines of {CHUNK_BYTES} bytes are the "
             "least"
         )

@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.display import warn_caller
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.errors import (
+    ArgumentValueError,
+    CallError,
+    OptionError,
+    ShapeError,
+    UnknownNameError,
+    UnverifiedModelWarning,
+    shorten,
+)
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
@@ -56,7 +64,7 @@ class StagedInstruction(BoundInstruction):
         self, instruction: Instruction, arch: Arch, lowering: str | None = None, model: str | None = None
     ) -> None:
         if not instruction.is_tensor:
-            raise UnsupportedInstructionError(f"{instruction.mnemonic} is no tcgen05.mma: it is a BoundInstruction")
+            raise CallError(f"{instruction.mnemonic} is no tcgen05.mma: it is a BoundInstruction")
         super().__init__(lookup(instruction, arch), arch, lowering, model)
         if instruction.is_block_scaled:
             self.scale_a = ScaleInTensorMemory(instruction, "a", arch.name)
@@ -117,14 +125,14 @@ class StagedInstruction(BoundInstruction):
             For another matrix, and for what no descriptor describes.
         """
         if not isinstance(operand, str) or operand not in ("a", "b"):
-            raise UnsupportedInstructionError(f"only a and b lie in shared memory, not {shorten(operand)}")
+            raise UnknownNameError(f"only a and b lie in shared memory, not {shorten(operand)}")
         bound = self.a if operand == "a" else self.b
         bits = to_bits(matrix, bound.format, bound.name)
         row = self.instruction
         columns = row.n + self._more_columns(operand, more_columns)
         legal = (row.m, row.terms) if operand == "a" else (row.k, columns)
         if bits.shape != legal:
-            raise FragmentMismatchError(f"{bound.name} has shape {bits.shape}; {row.mnemonic} takes {legal}")
+            raise ShapeError(f"{bound.name} has shape {bits.shape}; {row.mnemonic} takes {legal}")
         lines = bits if operand == "a" else np.ascontiguousarray(bits.T)
         major: Literal["k", "mn"] = "mn" if check_flag("transpose", transpose) else "k"
         group = self.data_path.cta_group
@@ -140,7 +148,7 @@ class StagedInstruction(BoundInstruction):
         columns = integer_of(given)
         shifts = operand == "b" and self.instruction.family.startswith("tcgen05.mma.ws")
         if columns is None or not 0 <= columns <= (_FARTHEST_SHIFT if shifts else 0):
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"more_columns is 0 to {_FARTHEST_SHIFT} for B of tcgen05.mma.ws, which alone shifts B, and 0 for "
                 f"{operand} of {self.mnemonic}; not {shorten(given)}"
             )
@@ -156,13 +164,13 @@ class StagedInstruction(BoundInstruction):
             ``selector`` that the operand has not.
         """
         if not isinstance(operand, str) or operand not in ("a", "d", "scale_a", "scale_b", "metadata"):
-            raise UnsupportedInstructionError(
+            raise UnknownNameError(
                 f"a, d, scale_a, scale_b and metadata lie in tensor memory, not {shorten(operand)}"
             )
         scaled = operand.startswith("scale")
         for name, given, taken in (("scale_id", scale_id, scaled), ("selector", selector, operand == "metadata")):
             if not taken and integer_of(given) != 0:
-                raise UnsupportedInstructionError(f"{operand} has no {name}: leave {name}={shorten(given)} out")
+                raise OptionError(f"{operand} has no {name}: leave {name}={shorten(given)} out")
         if scaled:
             return scale_placement(self.instruction, "a" if operand == "scale_a" else "b", scale_id)
         if operand == "metadata":
@@ -209,7 +217,7 @@ class StagedInstruction(BoundInstruction):
         placement = self._told(self.placement(operand, scale_id=scale_id, selector=selector))
         bits = self._stored_bits(operand, matrix)
         if bits.shape != placement.shape:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"{placement.operand} has shape {bits.shape}; {self.mnemonic} takes {placement.shape}"
             )
         if operand == "a":
@@ -227,7 +235,7 @@ class StagedInstruction(BoundInstruction):
         if operand == "metadata":
             given, _ = as_numpy(matrix, "metadata")
             if given.dtype.kind not in "iu" or ((given < 0) | (given > 15)).any():
-                raise FragmentMismatchError(f"metadata are nibbles, integers of 0 to 15, not {shorten(matrix)}")
+                raise ArgumentValueError(f"metadata are nibbles, integers of 0 to 15, not {shorten(matrix)}")
             return given.astype(np.uint32)
         bound = self.a if operand == "a" else self.d
         return to_bits(matrix, bound.format, bound.name)
@@ -255,7 +263,7 @@ class StagedInstruction(BoundInstruction):
         nibbles = self._stored_bits("metadata", metadata)
         legal = metadata_placement(self.instruction, selector).shape
         if nibbles.shape != legal:
-            raise FragmentMismatchError(f"metadata has shape {nibbles.shape}; {self.mnemonic} takes {legal}")
+            raise ShapeError(f"metadata has shape {nibbles.shape}; {self.mnemonic} takes {legal}")
         return indices_of(self.instruction, nibbles.astype(np.int64))
 
     def _base(self, operand: Stored, address: object) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import ArgumentError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 
 __all__ = ["COLUMNS", "LANES", "Ints", "address", "column_of", "indices", "lane_and_column", "lane_of"]
@@ -70,7 +70,7 @@ def column_of(where: int) -> int:
 def _within(name: str, given: object, stop: int) -> int:
     index = integer_of(given)
     if index is None:
-        raise FragmentMismatchError(f"the {name} of an address is an integer, 0 to {stop - 1}, not {shorten(given)}")
+        raise ArgumentError(f"the {name} of an address is an integer, 0 to {stop - 1}, not {shorten(given)}")
     if not 0 <= index < stop:
         raise OutOfBoundsError(
             f"there is no {name} {shorten(index)} of tensor memory; it has {stop}, 0 to {stop - 1}, and nothing wraps"
@@ -82,7 +82,7 @@ def lane_and_column(where: object) -> tuple[int, int]:
     """Return both parts of an address; raises as `address` does."""
     word = integer_of(where)
     if word is None:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"an address of tensor memory is an integer, lane << 16 | column, not {shorten(where)}"
         )
     return _within("lane", word >> 16, LANES), _within("column", word & 0xFFFF, COLUMNS)
@@ -103,7 +103,7 @@ def indices(name: str, given: Any) -> Ints:
     if found.dtype == object and found.size and all(integer_of(x) is not None for x in found.flat):
         found = np.asarray(np.clip(found, -_FARTHEST, _FARTHEST), np.int64)
     if found.dtype.kind not in "iu" or isinstance(given, np.ma.MaskedArray):
-        raise FragmentMismatchError(f"{name} of tensor memory are integers, not {shorten(given)}")
+        raise ArgumentError(f"{name} of tensor memory are integers, not {shorten(given)}")
     if found.dtype == np.uint64:  # so that no large number turns negative
         found = np.minimum(found, np.uint64(_FARTHEST))
     return found.astype(np.int64)

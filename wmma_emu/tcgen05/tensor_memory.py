@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 
 from wmma_emu.display import warn_caller
 from wmma_emu.errors import (
-    FragmentMismatchError,
+    ArgumentError,
+    ArgumentValueError,
+    OptionError,
     OutOfBoundsError,
+    ShapeError,
     UnspecifiedBehaviourWarning,
     UnsupportedInstructionError,
     shorten,
@@ -68,7 +71,7 @@ class TensorMemory:
 
     def __init__(self, lanes: int = LANES, columns: int = COLUMNS) -> None:
         if integer_of(lanes) != LANES:
-            raise UnsupportedInstructionError(f"tensor memory has {LANES} lanes, not {shorten(lanes)}")
+            raise OptionError(f"tensor memory has {LANES} lanes, not {shorten(lanes)}")
         self.lanes = LANES
         self.columns = _power_of_two(columns, COLUMNS, "tensor memory has")
         self._words = np.zeros((self.lanes, self.columns), np.uint32)
@@ -240,11 +243,11 @@ class TensorMemory:
         lane, column = self._places(lanes, columns)
         if not isinstance(words, np.ndarray | np.generic) or words.dtype != np.uint32:
             what = str(words.dtype) if isinstance(words, np.ndarray | np.generic) else shorten(words)
-            raise FragmentMismatchError(f"words of tensor memory are uint32, not {what}; .view(np.uint32) keeps bits")
+            raise ArgumentError(f"words of tensor memory are uint32, not {what}; .view(np.uint32) keeps bits")
         try:
             given = np.broadcast_to(words, lane.shape)
         except ValueError:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"words of shape {words.shape} for lanes and columns of shape {lane.shape}"
             ) from None
         self._words[lane, column] = given & mask
@@ -282,7 +285,7 @@ class TensorMemory:
         """
         source, target = self._places(from_lanes, from_columns), self._places(lanes, columns)
         if source[0].shape != target[0].shape:
-            raise FragmentMismatchError(f"words of shape {source[0].shape} to places of shape {target[0].shape}")
+            raise ShapeError(f"words of shape {source[0].shape} to places of shape {target[0].shape}")
         self._words[target], self._known[target] = self._words[source], self._known[source]
 
     def require_allocated(self, lanes: Any, columns: Any) -> None:
@@ -309,7 +312,7 @@ class TensorMemory:
         try:
             lane, column = np.broadcast_arrays(lane, column)
         except ValueError:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"lanes of shape {lane.shape} and columns of shape {column.shape} do not broadcast"
             ) from None
         return lane, column
@@ -330,7 +333,7 @@ class TensorMemory:
 def _mask(bits: object) -> np.uint32:
     """The lower bits of a word that are read or written."""
     if integer_of(bits) not in (WORD_BITS, WORD_BITS // 2):
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"words of tensor memory are read and written by 32 or 16 bits, not {shorten(bits)}"
         )
     return np.uint32((1 << (integer_of(bits) or 0)) - 1)
@@ -346,5 +349,5 @@ def _power_of_two(given: object, most: int, what: str) -> int:
     count = integer_of(given)
     if count is None or not SMALLEST <= count <= most or count & (count - 1):
         legal = ", ".join(str(SMALLEST << i) for i in range((most // SMALLEST).bit_length()))
-        raise UnsupportedInstructionError(f"{what} a power of two columns, {legal}; not {shorten(given)}")
+        raise OptionError(f"{what} a power of two columns, {legal}; not {shorten(given)}")
     return count

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.warp.options import check_flag
 
@@ -79,7 +79,7 @@ class ZeroColumnMask:
         for name, most in (("first_spans", 1), ("start_counts", 255)):
             four = getattr(self, name)
             if not isinstance(four, tuple) or len(four) != 4:
-                raise UnsupportedInstructionError(f"{name} are a tuple of four integers, not {shorten(four)}")
+                raise OptionError(f"{name} are a tuple of four integers, not {shorten(four)}")
             for given in four:
                 _require(name, given, 0, most)
 
@@ -96,9 +96,9 @@ class ZeroColumnMask:
         """
         word = integer_of(value)
         if word is None or not 0 <= word < 1 << 64:
-            raise FragmentMismatchError(f"a zero-column mask is an integer of 64 bits, not {shorten(value)}")
+            raise ArgumentError(f"a zero-column mask is an integer of 64 bits, not {shorten(value)}")
         if word & _RESERVED:
-            raise UnsupportedInstructionError(f"bits 36 to 38, 62 and 63 of a zero-column mask are reserved: {word:#x}")
+            raise OptionError(f"bits 36 to 38, 62 and 63 of a zero-column mask are reserved: {word:#x}")
         counts, spans = ((word >> low & 255) + 1 for low in (40, 48)), range(4)
         skip, use = counts
         return cls(
@@ -126,12 +126,12 @@ class ZeroColumnMask:
         """
         parts = _PARTS.get(integer_of(m) or 0)
         if parts is None:
-            raise UnsupportedInstructionError(f"m of tcgen05.mma.ws is 32, 64 or 128, not {shorten(m)}")
+            raise OptionError(f"m of tcgen05.mma.ws is 32, 64 or 128, not {shorten(m)}")
         columns = integer_of(n)
         if columns not in _COLUMNS:
-            raise UnsupportedInstructionError(f"n of tcgen05.mma.ws is 64, 128 or 256, not {shorten(n)}")
+            raise OptionError(f"n of tcgen05.mma.ws is 64, 128 or 256, not {shorten(n)}")
         if self.shift > 16 and parts == 4:
-            raise UnsupportedInstructionError(f"the shift is at most 16 for m = 32, not {self.shift}")
+            raise OptionError(f"the shift is at most 16 for m = 32, not {self.shift}")
         if not self.non_zero:
             return np.zeros(columns, np.bool_)
         self._check_starts(parts)
@@ -159,4 +159,4 @@ class ZeroColumnMask:
 def _require(name: str, given: object, least: int, most: int) -> None:
     number = integer_of(given)
     if number is None or not least <= number <= most:
-        raise UnsupportedInstructionError(f"{name} of a zero-column mask is {least} to {most}, not {shorten(given)}")
+        raise OptionError(f"{name} of a zero-column mask is {least} to {most}, not {shorten(given)}")

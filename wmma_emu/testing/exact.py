@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, shorten
 from wmma_emu.formats import Format, format_of, unpack
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
@@ -110,12 +110,12 @@ def exact_dot(
     x, y = (read_numbers(v, name, fmt, -1) for v, name, fmt in ((a, "a", a_format), (b, "b", b_format)))
     for name, numbers in (("a", x), ("b", y)):
         if numbers.integers.ndim != 1:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"{name} has shape {numbers.integers.shape}, and a vector is wanted; "
                 "wmma_emu.testing.exact_matmul takes matrices"
             )
     if x.integers.shape != y.integers.shape:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"a has {x.integers.size} elements and b {y.integers.size}; a dot product takes as many of each"
         )
     x = _with_scales(x, scale_a, "scale_a", scale_format, -1)
@@ -169,31 +169,31 @@ def exact_matmul(
     y = read_numbers(B, "B", b_format, -2)
     for name, numbers, axes in (("A", x, "(..., M, K)"), ("B", y, "(..., K, N)")):
         if numbers.integers.ndim < 2:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"{name} has shape {numbers.integers.shape}; {axes} is wanted: add an axis of length 1, or use "
                 "wmma_emu.testing.exact_dot for vectors"
             )
     left, right = x.integers.shape, y.integers.shape
     if left[-1] != right[-2]:
         fix = "; B.T would fit" if left[-1] == right[-1] else ""
-        raise FragmentMismatchError(f"A has shape {left} and B {right}: K is {left[-1]} in A and {right[-2]} in B{fix}")
+        raise ShapeError(f"A has shape {left} and B {right}: K is {left[-1]} in A and {right[-2]} in B{fix}")
     x = _with_scales(x, scale_a, "scale_a", scale_format, -1)
     y = _with_scales(y, scale_b, "scale_b", scale_format, -2)
     left, right = x.integers.shape, y.integers.shape
     try:
         np.broadcast_shapes(left[:-2], right[:-2])
     except ValueError:
-        raise FragmentMismatchError(f"the leading axes of A {left} and B {right} do not broadcast") from None
+        raise ShapeError(f"the leading axes of A {left} and B {right} do not broadcast") from None
     exponent = x.exponent + y.exponent
     total = integer_products(x.integers, y.integers)
     if C is not None:
         z = read_numbers(C, "C", c_format)
         if z.integers.shape[-2:] != total.shape[-2:]:
-            raise FragmentMismatchError(f"C has shape {z.integers.shape}; A B has shape {total.shape}")
+            raise ShapeError(f"C has shape {z.integers.shape}; A B has shape {total.shape}")
         try:
             np.broadcast_shapes(z.integers.shape, total.shape)
         except ValueError:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"the leading axes of C {z.integers.shape} do not broadcast to those of A B {total.shape}"
             ) from None
         low = min(exponent, z.exponent)
@@ -258,12 +258,12 @@ def read_numbers(array: ArrayLike, name: str, fmt: str | Format | None, packed_a
     meant = named or (format_of_dtype(given.dtype) if format_name is None else format_of(format_name))
     if meant is None:
         unsigned = f", or name what its bits are with {name.lower()}_format=" if given.dtype.kind == "u" else ""
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is an array of {shorten(given.dtype, str)}, which says no format; pass one of a dtype that does "
             f"(float32, float16, ml_dtypes.bfloat16, int8, int32, ...){unsigned}"
         )
     if meant.kind == "bit":
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} holds single bits, which are combined and counted, not multiplied; for products of 0 and 1 pass "
             f"{name}.astype(numpy.int8)"
         )
@@ -274,7 +274,7 @@ def read_numbers(array: ArrayLike, name: str, fmt: str | Format | None, packed_a
         count = int(numbers.is_special.sum())
         where = tuple(int(i) for i in np.argwhere(numbers.is_special)[0])
         at = f" at {list(where)}" if where else ""
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{name} has {count} infinit{'y' if count == 1 else 'ies'} or NaN, the first{at} (pattern "
             f"{int(bits[where]):#x} of {meant}), and no fraction is one; leave those rows and columns out "
             "(numpy.isfinite tells), or put numbers in their place"
@@ -289,7 +289,7 @@ def _with_scales(
     if scales is None:
         return numbers
     if fmt is None and as_numpy(scales, name)[0].dtype.kind in "ui":
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} holds integers, which elsewhere are patterns of scales; say which with scale_format='ue8m0' or "
             "'ue4m3', or pass numbers: float8_e8m0fnu, float32, ..."
         )
@@ -299,7 +299,7 @@ def _with_scales(
     lines = of.ndim == 1 or (len(shape) > 1 and shape[-3 - axis] == of.shape[-3 - axis])
     if not blocks or k % blocks or len(shape) < min(of.ndim, 2) or not lines or (of.ndim == 1) != (len(shape) == 1):
         side = name[-1] if of.ndim == 1 else name[-1].upper()
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"{name} has shape {shape}, and {side} {of.shape}: scales have the shape of {side}, but for a number of "
             f"blocks in the place of K, which divides K = {k}"
         )
@@ -307,7 +307,7 @@ def _with_scales(
     try:
         np.broadcast_shapes(of.shape[:-2], each.shape[:-2])
     except ValueError:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"the leading axes of {name} {shape} do not broadcast to those of {name[-1].upper()} {of.shape}"
         ) from None
     product: NDArray[np.object_] = of * each
@@ -320,18 +320,18 @@ def _one_number(c: Any, fmt: str | Format | None) -> Fraction:
         return Fraction(c)
     if fmt is None and type(c) is float:
         if not isfinite(c):
-            raise FragmentMismatchError(f"c is {c}, and no fraction is; pass a finite number")
+            raise ArgumentValueError(f"c is {c}, and no fraction is; pass a finite number")
         return Fraction(c)
     if fmt is not None and (pattern := integer_of(c)) is not None and not isinstance(c, np.generic):
         meant = format_of(fmt)
         if not 0 <= pattern <= meant.mask:
-            raise FragmentMismatchError(
+            raise ArgumentValueError(
                 f"c is {shorten(c)}, which is no pattern of {meant}: those are 0 to {meant.mask:#x}"
             )
         c = np.array(pattern, meant.storage)
     numbers = read_numbers(c, "c", fmt)
     if numbers.integers.size != 1:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"c has shape {numbers.integers.shape}, and one number is wanted; "
             "wmma_emu.testing.exact_matmul takes matrices"
         )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu import formats
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, WmmaEmuError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, WmmaEmuError, shorten
 from wmma_emu.formats import FORMATS, NOT_COMPARABLE, Format, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
@@ -97,7 +97,7 @@ def patterns_of(array: object, format: object, name: str) -> tuple[Bits, Format]
     fmt = _format_of(dtype, name) if format is None else format_meant(format)
     if dtype == fmt.storage and dtype != _dtype_of(fmt):
         if (given > fmt.mask).any():
-            raise FragmentMismatchError(
+            raise ArgumentValueError(
                 f"{name} holds {hex(given.max())}, which is no pattern of {fmt}: the largest is {fmt.mask:#x}; "
                 "patterns are one an entry, not packed"
             )
@@ -105,7 +105,7 @@ def patterns_of(array: object, format: object, name: str) -> tuple[Bits, Format]
     if fmt.name in FORMATS:
         return to_bits(array, fmt, name), fmt
     if dtype != _dtype_of(fmt):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is an array of {shorten(dtype, str)}, and {fmt} is wanted: {_dtype_of(fmt)}, "
             f"or {fmt.storage} (raw bits)"
         )
@@ -149,7 +149,7 @@ def _format_of(dtype: np.dtype[Any], name: str) -> Format:
         fix = "numpy.save loses ml_dtypes dtypes: wmma_emu.formats.dtypes.reinterpret_void gives them back"
     elif dtype.kind == "f":
         fix = f"{dtype} has bytes that mean nothing: pass {name}.astype(numpy.float64), which rounds"
-    raise FragmentMismatchError(f"{name} is an array of {shorten(dtype, str)}, which is no format of numbers; {fix}")
+    raise ArgumentError(f"{name} is an array of {shorten(dtype, str)}, which is no format of numbers; {fix}")
 
 
 def _dtype_of(fmt: Format) -> np.dtype[Any]:
@@ -185,7 +185,7 @@ def format_meant(given: object) -> Format:
     try:
         return _format_of(dtype if dtype.isnative else dtype.newbyteorder("="), "format")
     except WmmaEmuError:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{shorten(dtype, str)} is the dtype of no format; the formats are {', '.join(FORMATS)}"
         ) from None
 
@@ -219,7 +219,7 @@ def from_bits(bits: ArrayLike, format: "Format | str") -> NDArray[Any]:
     >>> from_bits(0xFF, "s8"), from_bits(0x1FF, "s8")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: bits hold 0x1ff, which is no pattern of s8: the largest is 0xff
+    wmma_emu.errors.ArgumentValueError: bits hold 0x1ff, which is no pattern of s8: the largest is 0xff
     """
     fmt = format_meant(format)
     try:
@@ -227,14 +227,14 @@ def from_bits(bits: ArrayLike, format: "Format | str") -> NDArray[Any]:
     except (ValueError, OverflowError):  # ragged lists
         given = np.asarray(None)
     if given.dtype.kind not in "iu" and given.size:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"bits are {shorten(bits)}; patterns of {fmt} are unsigned integers such as {fmt.storage}; "
             "wmma_emu.testing.bits makes them from other arrays"
         )
     low, high = (int(given.min()), int(given.max())) if given.size else (0, 0)
     if low < 0 or high > fmt.mask:
         wrong = hex(low if low < 0 else high)
-        raise FragmentMismatchError(f"bits hold {wrong}, which is no pattern of {fmt}: the largest is {fmt.mask:#x}")
+        raise ArgumentValueError(f"bits hold {wrong}, which is no pattern of {fmt}: the largest is {fmt.mask:#x}")
     word = given.astype(fmt.storage)
     return array_of(word, fmt) if fmt.name in FORMATS else word.view(_dtype_of(fmt))
 
@@ -267,7 +267,7 @@ def ulp_distance(x: object, y: object, format: "Format | str | None" = None) -> 
     array([      2,       0, 8388608], dtype=uint64)
     """
     if format is None and (wrong := same_dtype(x, y, ("x", "y"))):
-        raise FragmentMismatchError(wrong)
+        raise ArgumentValueError(wrong)
     (left, fmt), (right, _) = patterns_of(x, format, "x"), patterns_of(y, format, "y")
     return distance(left, right, fmt)
 

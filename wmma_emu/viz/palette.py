@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The colour of a lane, the same in every picture: a hue for each group of four, from light to dark within it."""
 
-from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import ArgumentError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.spec import LANES, WARPS
 
@@ -50,7 +50,7 @@ def lane_colour(lane: int) -> str:
     """
     number = integer_of(lane)
     if number is None:
-        raise FragmentMismatchError(f"the lane is {shorten(lane)}, which is no integer; legal are 0 to {_LAST}")
+        raise ArgumentError(f"the lane is {shorten(lane)}, which is no integer; legal are 0 to {_LAST}")
     if not 0 <= number <= _LAST:
         raise OutOfBoundsError(f"there is no lane {shorten(number)}; legal are 0 to {_LAST}")
     return LANE_COLOURS[number % LANES]

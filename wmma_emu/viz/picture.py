@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from wmma_emu.errors import FragmentMismatchError, WmmaEmuError, shorten
+from wmma_emu.errors import ArgumentError, WmmaEmuError, shorten
 from wmma_emu.viz.svg import checked_title
 
 __all__ = ["Picture", "PictureFileError", "page"]
@@ -78,7 +78,7 @@ class Picture:
     def __post_init__(self) -> None:
         for name, given in (("title", self.title), ("svg", self.svg)):
             if not isinstance(given, str):
-                raise FragmentMismatchError(
+                raise ArgumentError(
                     f"the {name} of a picture is text, not {shorten(given)}; wmma_emu.viz.draw_matrix and its kin make "
                     "pictures"
                 )

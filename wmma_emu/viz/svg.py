@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 from html import escape
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 
 __all__ = ["checked_title", "document", "element", "text_lines", "text_width", "wrapped"]
 
@@ -48,15 +48,15 @@ def checked_title(title: object) -> str:
     >>> checked_title("two\x00")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: the title is 'two\x00'; SVG cannot hold its character '\x00': leave it out
+    wmma_emu.errors.ArgumentValueError: the title is 'two\x00'; SVG cannot hold its character '\x00': leave it out
     """
     if title is None:
         return ""
     if not isinstance(title, str):
-        raise FragmentMismatchError(f"the title is {shorten(title)}; give text, or leave it out: title='...'")
+        raise ArgumentError(f"the title is {shorten(title)}; give text, or leave it out: title='...'")
     found = _NO_XML.search(title)
     if found:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"the title is {shorten(title)}; SVG cannot hold its character {shorten(found[0])}: leave it out"
         )
     return title

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import FragmentMismatchError, ShapeError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
@@ -147,7 +147,7 @@ class BoundScale:
         fix = f"each {one} has one scale for {self.instruction.scale_block} k"
         if bits.shape[-2:] == self.matrix_shape[::-1]:
             fix = f"this looks like the transpose: pass {self.name}.swapaxes(-1, -2)"
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"{self.name} has shape {bits.shape}; {self.instruction.mnemonic} takes (..., {rows}, {cols}); {fix}"
         )
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Elements narrower than what holds them: patterns into containers of registers, and back."""
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ArgumentValueError
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.packing import pack_words, slot_bits, unpack_words
@@ -41,7 +41,7 @@ def pack_containers(elements: Bits, fmt: Format, container: Container) -> Bits:
     if container == (slot_bits(fmt), 0):
         return pack_words(elements, fmt)
     if (elements & ~elements.dtype.type(fmt.mask)).any():
-        raise FragmentMismatchError(f"elements have bits set outside the {fmt.bits} of {fmt}")
+        raise ArgumentValueError(f"elements have bits set outside the {fmt.bits} of {fmt}")
     return pack_words(elements << elements.dtype.type(container.shift), _BYTE)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.arithmetic import DotModel, applied, check_engine, dot_product_of, matmul
 from wmma_emu.arithmetic.compiled_code import Stopwatch, note_seconds
 from wmma_emu.display import render, warn_caller
-from wmma_emu.errors import FragmentMismatchError, UnverifiedModelWarning
+from wmma_emu.errors import ShapeError, UnverifiedModelWarning
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.instructions import OPERANDS, Arch, Instruction, Operand, machine_instructions
@@ -349,7 +349,7 @@ class BoundInstruction:
         given |= dict(zip(("scale_a", "scale_b"), scales or (), strict=False))
         if not broadcast(*given.values()):
             warps = ", ".join(f"{name} {bits.shape[:-2]}" for name, bits in given.items())
-            raise FragmentMismatchError(f"the warps' axes do not broadcast: {warps}; give each as many, or 1")
+            raise ShapeError(f"the warps' axes do not broadcast: {warps}; give each as many, or 1")
         return self.d.layout.gather(self._multiply(x, y, z, indices, scales, engine))
 
     def _multiply(self, a: Bits, b: Bits, c: Bits, indices: Ints | None, scales: _Scales, engine: str) -> Bits:
@@ -370,7 +370,7 @@ class BoundInstruction:
         x, y, z = (layout.scatter(bits) for layout, bits in zip(layouts[:3], (a, b, c), strict=True))
         if not broadcast(x, y, z):
             warps = ", ".join(f"{name} {bits.shape[1:-1]}" for name, bits in zip("abc", (a, b, c), strict=True))
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"the warps' axes of the registers do not broadcast: {warps}; give each as many, or 1"
             )
         return layouts[3].gather(matmul(self.product, x, y, z, engine=engine))
@@ -442,7 +442,7 @@ class BoundInstruction:
         matrices = {"A": a, "B": b, "C": c, **dict(zip(("scale_a", "scale_b"), scales or (), strict=False))}
         if not broadcast(*matrices.values()):
             shapes = ", ".join(f"{name} {x.shape[:-2]}" for name, x in matrices.items())
-            raise FragmentMismatchError(f"the leading axes do not broadcast: {shapes}")
+            raise ShapeError(f"the leading axes do not broadcast: {shapes}")
         if row.is_sparse:
             packed, indices = compress(row, a)
             return from_bits(self._multiply(packed, b, c, indices, scales, engine), product.d)

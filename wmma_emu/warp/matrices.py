@@ -4,7 +4,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentValueError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import to_bits
@@ -21,7 +21,7 @@ def matrix_bits(
     if named is None:
         return to_bits(matrix, fmt, name)
     if not isinstance(named, str) or named != fmt.name:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{name.lower()}_format={shorten(named)} was given, but {name} of this instruction is {fmt.name}"
         )
     return to_bits(matrix, fmt, name, packed_axis=packed_axis)
@@ -41,7 +41,7 @@ def check_logical_a(row: Instruction, matrix: Bits) -> None:
     if not row.is_sparse:
         raise UnsupportedInstructionError(f"{row.mnemonic} takes a dense A: there is nothing to compress")
     if matrix.ndim >= 2 and matrix.shape[-2:] == (row.m, row.terms):
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"A has shape {matrix.shape}, which is packed; here all of A is wanted, (..., {row.m}, {row.k}), zeros "
             "included. Packed elements go to execute, with their metadata"
         )
@@ -55,6 +55,6 @@ def check_matrix(row: Instruction, name: str, matrix: Bits, legal: tuple[int, in
     fix = "wmma_emu.gemm takes any shape"
     if matrix.ndim >= 2 and matrix.shape[:-3:-1] == legal:
         fix = f"pass {name}.T, or its last two axes exchanged"
-    raise FragmentMismatchError(
+    raise ShapeError(
         f"{name} has shape {matrix.shape}; {row.mnemonic} takes (..., {legal[0]}, {legal[1]}); {fix}"
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import CallError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions import ARCHS, Arch, arch_of, default_arch
 
 __all__ = ["MATRIX_MOVES", "MatrixMove", "lookup_move"]
@@ -163,7 +163,7 @@ def lookup_move(family: str, instruction: str, arch: "str | Arch | None" = None)
     chip = default_arch() if arch is None else arch_of(arch)
     if not isinstance(instruction, str) or len(instruction) > _LONGEST:
         example = next(x for x in MATRIX_MOVES if x.startswith(family))
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"{family} is named by its PTX mnemonic, such as {example!r}, not by {shorten(instruction)}"
         )
     row = _SHORT.get(_short(instruction))

@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, DivergenceError, FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import (
+    AlignmentError,
+    ArgumentError,
+    ArgumentValueError,
+    DivergenceError,
+    FragmentMismatchError,
+    OutOfBoundsError,
+    shorten,
+)
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.memory import as_memory
@@ -31,9 +39,9 @@ def bytes_of(shared: object) -> NDArray[np.uint8]:
     """View shared memory as bytes: the array's own, so that what is written there arrives."""
     memory = as_memory(shared, "shared")
     if memory.dtype.hasobject:
-        raise FragmentMismatchError("shared holds Python objects, which have no bytes; pass an array of numbers")
+        raise ArgumentError("shared holds Python objects, which have no bytes; pass an array of numbers")
     if not memory.flags.c_contiguous or memory.ndim == 0:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"shared is no contiguous memory: shape {memory.shape}, strides {memory.strides}; pass the whole array, "
             "and the distance of its rows in the addresses"
         )
@@ -54,7 +62,7 @@ def row_positions(memory: NDArray[np.uint8], addresses: object, move: MatrixMove
         given = None
     if given is None or given.dtype.kind not in "iu" or given.ndim == 0 or given.shape[-1] != LANES:
         what = f"{given.dtype} of shape {given.shape}" if given is not None else shorten(addresses)
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"the addresses of {move.mnemonic} are integers of every lane, in bytes from the start of shared, an array "
             f"of shape (*warps, {LANES}), not {what}"
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import metadata_map
@@ -47,17 +47,17 @@ def check_options(
     >>> check_options(lookup("m16n8k16.f32.f16.f16.f32"), scale_d=0)
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: scale_d, negate_a and negate_b are options of wgmma, not of
+    wmma_emu.errors.OptionError: scale_d, negate_a and negate_b are options of wgmma, not of
         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
     """
     adds_c = _adds_c(scale_d)
     negated = [x for x, given in (("a", negate_a), ("b", negate_b)) if check_flag(f"negate_{x}", given)]
     if not row.is_warpgroup and (negated or not adds_c):
-        raise UnsupportedInstructionError(f"scale_d, negate_a and negate_b are options of wgmma, not of {row.mnemonic}")
+        raise OptionError(f"scale_d, negate_a and negate_b are options of wgmma, not of {row.mnemonic}")
     for operand in negated:
         fmt = row.format("a" if operand == "a" else "b")
         if not fmt.is_float:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"{row.mnemonic} multiplies {fmt}: negate_{operand} is for floating point; negate the elements"
             )
     check_metadata(row, metadata, selector)
@@ -75,13 +75,13 @@ def check_metadata(row: Instruction, metadata: Any, selector: Any) -> None:
     """
     if row.is_sparse:
         if metadata is None:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"{row.mnemonic} needs metadata=, a uint32 register a lane that says where the elements of A stand; "
                 "ins.compress(A) makes packed elements and metadata of a matrix"
             )
         metadata_map(row, selector)  # refuses selectors that the instruction does not take
     elif metadata is not None or (selector is not False and integer_of(selector) != 0):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{row.mnemonic} takes no metadata and no selector: its A is dense; sparse ones begin with mma.sp, "
             "mma.sp::ordered_metadata or wgmma.mma_async.sp"
         )
@@ -103,7 +103,7 @@ def check_scales(row: Instruction, scale_a: Any, scale_b: Any, selectors: Select
             machine = "registers of them, which ins.scale_a.pack(S) and ins.scale_b.pack(S) make"
             if row.is_tensor:
                 machine = "addresses of tensor memory, where ins.store puts them"
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"{row.mnemonic} needs {' and '.join(missing)}, block scales of {row.scale}: matrices of "
                 f"({row.m}, {row.scale_vec}) for A and ({row.scale_vec}, {row.n}) for B; execute takes {machine}"
             )
@@ -111,7 +111,7 @@ def check_scales(row: Instruction, scale_a: Any, scale_b: Any, selectors: Select
             scale_map(row, operand, *selectors.of(operand))  # refuses selectors that the instruction does not take
         return
     if given or any(integer_of(x) != 0 for operand in SCALED for x in selectors.of(operand)):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{row.mnemonic} takes no {' and no '.join(given) or 'byte-id and no thread-id'}: it has no block scales; "
             "instructions with .block_scale have (kind::mxf8f6f4, kind::mxf4, kind::mxf4nvf4)"
         )
@@ -131,12 +131,12 @@ def check_flag(name: str, given: object) -> bool:
     True
     """
     if not isinstance(given, bool | np.bool_):
-        raise UnsupportedInstructionError(f"{name} is True or False, not {shorten(given)}")
+        raise OptionError(f"{name} is True or False, not {shorten(given)}")
     return bool(given)
 
 
 def _adds_c(scale_d: object) -> bool:
     given = int(scale_d) if isinstance(scale_d, bool | np.bool_) else integer_of(scale_d)
     if given not in (0, 1):
-        raise UnsupportedInstructionError(f"scale_d is 1, or 0 to leave C out, not {shorten(scale_d)}")
+        raise OptionError(f"scale_d is 1, or 0 to leave C out, not {shorten(scale_d)}")
     return given == 1

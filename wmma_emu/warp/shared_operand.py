@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
@@ -114,12 +114,12 @@ class SharedOperand:
     def __post_init__(self) -> None:
         memory, _ = as_numpy(self.memory, "memory")
         if memory.dtype != np.uint8 or memory.ndim == 0:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"shared memory is a uint8 array of shape (..., bytes), not {shorten(memory.dtype, str)} of shape "
                 f"{memory.shape}; .view(np.uint8) of a contiguous array is its bytes"
             )
         if not isinstance(self.transpose, bool | np.bool_) and integer_of(self.transpose) not in (0, 1):
-            raise FragmentMismatchError(f"transpose is True or False, not {shorten(self.transpose)}")
+            raise ArgumentError(f"transpose is True or False, not {shorten(self.transpose)}")
         given: object = self.descriptor
         fields = given if isinstance(given, MatrixDescriptor) else MatrixDescriptor.decode(self.descriptor)
         object.__setattr__(self, "memory", memory)

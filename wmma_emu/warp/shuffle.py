@@ -7,7 +7,7 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import DivergenceError, FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, DivergenceError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.spec import LANES
 
@@ -146,16 +146,16 @@ def require_lanes(values: object, name: str) -> NDArray[Any]:
     """Refuse what is no value of 32 lanes."""
     if not isinstance(values, np.ndarray) or values.ndim == 0 or values.shape[-1] != LANES:
         given = f"shape {values.shape}" if isinstance(values, np.ndarray) else shorten(values)
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} holds a value of every lane, an array of shape (..., {LANES}), not {given}; "
             f"a value that all lanes share is numpy.full({LANES}, value)"
         )
     if isinstance(values, np.ma.MaskedArray):
-        raise FragmentMismatchError(f"{name} is a masked array; pass {name}.filled(value)")
+        raise ArgumentError(f"{name} is a masked array; pass {name}.filled(value)")
     if values.dtype.kind in "OSUMm" or values.dtype.names is not None:
-        raise FragmentMismatchError(f"{name} holds numbers, not {shorten(values.dtype, str)}; give it a dtype of them")
+        raise ArgumentError(f"{name} holds numbers, not {shorten(values.dtype, str)}; give it a dtype of them")
     if not values.dtype.isnative:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is byte-swapped ({values.dtype.str}), as no register is; convert it with "
             f"{name}.astype({name}.dtype.newbyteorder('='))"
         )
@@ -166,7 +166,7 @@ def lanes_of_mask(mask: SupportsIndex) -> NDArray[np.bool_]:
     """Read a mask of lanes: bit l is lane l."""
     bits = integer_of(mask)
     if bits is None or not 0 < bits <= FULL_MASK:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"a mask of lanes has 32 bits, at least one of them set, not {shorten(mask)}; all lanes: 0xffffffff"
         )
     return (bits >> np.arange(LANES) & 1).astype(bool)
@@ -175,7 +175,7 @@ def lanes_of_mask(mask: SupportsIndex) -> NDArray[np.bool_]:
 def _width(given: SupportsIndex) -> int:
     width = integer_of(given)
     if width is None or width not in (1, 2, 4, 8, 16, 32):
-        raise UnsupportedInstructionError(f"the width of a shuffle is 1, 2, 4, 8, 16 or 32, not {shorten(given)}")
+        raise OptionError(f"the width of a shuffle is 1, 2, 4, 8, 16 or 32, not {shorten(given)}")
     return width
 
 
@@ -191,7 +191,7 @@ def one_or_each(given: ArrayLike, kinds: str) -> NDArray[Any] | None:
 def _operand(operand: ArrayLike) -> _Sources:
     values = one_or_each(operand, "iu")
     if values is None:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"the lane, or the distance, of a shuffle is an integer of 32 bits, or {LANES} of them, "
             f"not {shorten(operand)}"
         )

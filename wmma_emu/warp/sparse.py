@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import DotProduct, matmul
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ArgumentValueError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
@@ -105,7 +105,7 @@ def compress(instruction: Instruction, a: Bits) -> tuple[Bits, Ints]:
     there = (cells != 0).any(-1)
     kept = places.kept // width
     if (there.sum(-1) > kept).any():
-        raise FragmentMismatchError(_too_many(instruction, there, kept))
+        raise ArgumentValueError(_too_many(instruction, there, kept))
     chosen = np.sort(np.argsort(~there, axis=-1, kind="stable")[..., :kept], axis=-1)
     packed = np.take_along_axis(cells, chosen[..., None], axis=-2).reshape(*rows, k // 2)
     columns = chosen[..., None] * width + np.arange(width)

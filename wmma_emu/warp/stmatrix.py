@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ShapeError
 from wmma_emu.instructions import Arch
 from wmma_emu.memory import require_writable
 from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
@@ -68,7 +68,7 @@ def stmatrix(
     try:
         warps = np.broadcast_shapes(start.shape[:-2], words.shape[1:-1])
     except ValueError:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"the warps' axes do not broadcast: addresses {start.shape[:-2]}, registers {words.shape[1:-1]}"
         ) from None
     start = np.broadcast_to(start, (*warps, *start.shape[-2:]))

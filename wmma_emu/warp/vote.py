@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, shorten
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.warp.shuffle import lanes_of_mask, one_or_each, require_lanes
 
@@ -103,7 +103,7 @@ def reduce_sync(operation: str, mask: SupportsIndex, value: NDArray[Any]) -> NDA
     np.int32(31)
     """
     if operation not in REDUCTIONS:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"there is no reduction {shorten(operation)}; there is {', '.join(REDUCTIONS)}"
         )
     values, lanes = require_lanes(value, "value"), lanes_of_mask(mask)
@@ -115,7 +115,7 @@ def reduce_sync(operation: str, mask: SupportsIndex, value: NDArray[Any]) -> NDA
             fix = "it takes no floats: use shuffles"
         if values.shape != (LANES,):
             fix = "pass one value for each lane"
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"reduce_{operation}_sync takes 32 values of {' or '.join(legal)}, not {values.dtype} of shape "
             f"{values.shape}; {fix}"
         )
@@ -132,7 +132,7 @@ def require_predicate(predicate: ArrayLike) -> NDArray[np.bool_]:
     """
     values = one_or_each(predicate, "biu")
     if values is None:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"a predicate is an integer or a truth value, or one for each of the {LANES} lanes, as in x > 0, "
             f"not {shorten(predicate)}"
         )
@@ -143,7 +143,7 @@ def _words(value: NDArray[Any]) -> NDArray[Any]:
     """Patterns of a value of 4 or 8 bytes a lane."""
     values = np.ascontiguousarray(require_lanes(value, "value"))
     if values.shape != (LANES,) or values.dtype.itemsize not in (4, 8):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"a match takes 32 values of 4 or 8 bytes, not {values.dtype} of shape {values.shape}; "
             "widen the values to 4 bytes with .astype"
         )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import check_engine, matmul
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, CallError, ShapeError, UnknownNameError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import Arch, Instruction, Operand
@@ -50,7 +50,7 @@ class BoundWarpgroupInstruction(BoundInstruction):
         warns: bool = True,
     ) -> None:
         if not instruction.is_warpgroup:
-            raise UnsupportedInstructionError(
+            raise CallError(
                 f"{instruction.mnemonic} is executed by one warp: it is a BoundInstruction"
             )
         super().__init__(instruction, arch, lowering, model, warns=warns)
@@ -87,7 +87,7 @@ class BoundWarpgroupInstruction(BoundInstruction):
             For another matrix, and for offsets and swizzles that do not fit it.
         """
         if not isinstance(operand, str) or operand not in ("a", "b"):
-            raise UnsupportedInstructionError(f"only a and b lie in shared memory, not {shorten(operand)}")
+            raise UnknownNameError(f"only a and b lie in shared memory, not {shorten(operand)}")
         bound = self.a if operand == "a" else self.b
         return in_shared_memory(bound, matrix, swizzle=swizzle, transpose=transpose, leading=leading, stride=stride)
 
@@ -187,7 +187,7 @@ class BoundWarpgroupInstruction(BoundInstruction):
     def _addend(self, c: Any, adds_c: bool) -> Bits:
         if c is None:
             if adds_c:
-                raise FragmentMismatchError(
+                raise ArgumentError(
                     f"c is None: {self.mnemonic} adds C unless scale_d is 0; give its registers, "
                     f"uint32 of shape ({self.c.num_registers}, *batch, {WARPS}, {LANES})"
                 )
@@ -218,6 +218,6 @@ def _require_broadcast(operands: dict[str, Bits | Ints]) -> None:
         np.broadcast_shapes(*(bits.shape[:-2] for bits in operands.values()))
     except ValueError:
         batches = ", ".join(f"{name} {bits.shape[:-2]}" for name, bits in operands.items())
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"the batches of warpgroups do not broadcast: {batches}; give each as many, or 1"
         ) from None

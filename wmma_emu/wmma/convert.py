@@ -6,7 +6,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.scalar import convert
 
 __all__ = ["float_to_tf32"]
@@ -40,11 +40,11 @@ def float_to_tf32(x: NDArray[np.float32] | np.float32) -> NDArray[np.float32] | 
     dtype = getattr(x, "dtype", None)
     if not isinstance(x, np.ndarray | np.generic) or dtype != np.float32:
         given = type(x).__name__ if dtype is None else shorten(dtype, str)
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"float_to_tf32 takes float32, as the chip's instruction does, not {given}; round to numpy.float32 first"
         )
     if isinstance(x, np.ma.MaskedArray):
-        raise FragmentMismatchError("x is a masked array; pass x.filled(value)")
+        raise ArgumentError("x is a masked array; pass x.filled(value)")
     word = np.asarray(x, np.float32).view(np.uint32)
     rounded: NDArray[np.float32] = convert(word, "f32", "tf32", "RNA").view(np.float32)
     if isinstance(x, np.ndarray):

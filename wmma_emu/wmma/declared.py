@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which fragments `mma.h` declares, and what is the nearest to one that it does not."""
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Arch, arch_of
 from wmma_emu.layouts.wmma_table import FRAGMENTS
@@ -17,14 +17,14 @@ def use_of(given: object) -> FragmentUse:
     fix = f"pass {', '.join(map(repr, FragmentUse))}"
     if isinstance(given, str) and given in FragmentUse.__members__:
         fix = f"pass {FragmentUse[given]}, without quotes"
-    raise UnsupportedInstructionError(f"the use of a fragment is not {shorten(given)}; {fix}")
+    raise OptionError(f"the use of a fragment is not {shorten(given)}; {fix}")
 
 
 def size_of(name: str, given: object) -> int:
     """Accept any integer as m, n or k."""
     size = integer_of(given)
     if size is None:
-        raise UnsupportedInstructionError(f"{name} of a fragment is an integer, not {shorten(given)}")
+        raise OptionError(f"{name} of a fragment is an integer, not {shorten(given)}")
     return size
 
 
@@ -58,14 +58,14 @@ def require_declared(
         )
     if use is FragmentUse.accumulator:
         if layout is not None:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"an accumulator has no layout, {shorten(layout)} was given: leave it out, and pass wmma.mem_row_major "
                 f"or wmma.mem_col_major to its load and store"
             )
         return
     legal = [x for x in FragmentLayout if x.order in row.stored.split()]
     if not isinstance(layout, FragmentLayout) or layout not in legal:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"a fragment<{use.name}, ...> has a layout, {_wrong_layout(layout, type_)}: "
             f"pass {' or '.join(map(repr, legal))}"
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, shorten
 from wmma_emu.formats import Format, encode, format_of
 from wmma_emu.formats.codec import Bits, decode
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, to_bits
@@ -53,7 +53,7 @@ def _value_bits(value: object, frag: Fragment) -> Bits:
     given: Any = value
     if isinstance(value, np.generic | np.ndarray):
         if value.ndim:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"one value fills a fragment, not an array of shape {value.shape}; frag.x takes arrays, and in a "
                 "kernel t.uniform(value) is the one that all lanes share"
             )
@@ -65,7 +65,7 @@ def _value_bits(value: object, frag: Fragment) -> Bits:
         else:
             given = value.item()
     if not isinstance(given, int | float):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"a fragment is filled with a number, not {shorten(value)}: pass an int, a float or a scalar of NumPy"
         )
     return _float_bits(given, fmt) if fmt.is_float else _integer_bits(given, frag)
@@ -82,11 +82,11 @@ def _integer_bits(value: int | float, frag: Fragment) -> Bits:
     fmt = frag.format
     low, high = (0, 1) if fmt.kind == "bit" else (fmt.min_integer, fmt.max_integer)
     if value != value or value in (float("inf"), float("-inf")) or value != int(value):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{shorten(value)} is no integer, and {frag.cpp_type} holds integers; round it first, such as int(value)"
         )
     if not low <= value <= high:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{shorten(value)} does not fit {frag.cpp_type}: legal are {low} to {high}, nothing wraps"
         )
     return np.asarray(int(value) & fmt.mask, fmt.storage)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`load_matrix_sync` and `store_matrix_sync`: a tile of memory to the lanes' registers, and back."""
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, FragmentMismatchError, shorten
 from wmma_emu.layouts.wmma_table import MemoryLayout
 from wmma_emu.wmma.fragments import Fragment, require_fragment
 from wmma_emu.wmma.names import FragmentLayout, FragmentUse, MemoryOrder
@@ -95,7 +95,7 @@ def store_matrix_sync(mem: object, frag: Fragment, ldm: int | None = None, layou
 def _fragment_of(frag: object, mem: object) -> Fragment:
     """Tell the arguments apart: they come in another order in a load than in a store."""
     if isinstance(mem, Fragment) and not isinstance(frag, Fragment):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             "mem is a fragment and frag is none: it is load_matrix_sync(frag, mem, ...) "
             "and store_matrix_sync(mem, frag, ...)"
         )
@@ -112,7 +112,7 @@ def _order(frag: Fragment, layout: object) -> MemoryLayout:
     """Return the layout of the memory: the fragment's own, or for an accumulator the argument."""
     if frag.layout is not None:
         if layout is not None:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"layout={shorten(layout)} was given, but {frag.cpp_type} has its own; leave the argument out"
             )
         return frag.layout.order
@@ -122,4 +122,4 @@ def _order(frag: Fragment, layout: object) -> MemoryLayout:
     if isinstance(layout, FragmentLayout):
         fix = f"pass {MemoryOrder['mem_' + layout.name]}; {layout} is for multiplicands"
     given = "none was given" if layout is None else f"not {shorten(layout)}"
-    raise FragmentMismatchError(f"the layout of an accumulator's memory is an argument, {given}; {fix}")
+    raise ArgumentError(f"the layout of an accumulator's memory is an argument, {given}; {fix}")

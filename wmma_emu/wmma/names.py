@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats import FORMATS, Format, format_of
 from wmma_emu.formats.dtypes import format_of_dtype
 
@@ -151,7 +151,7 @@ def element_type_of(given: object) -> ElementType:
         fix = f"pass {_BY_FORMAT[meant]}"
     else:
         fix = f"the types are {', '.join(map(repr, ElementType))}"
-    raise UnsupportedInstructionError(f"the type of a fragment's elements is not {shorten(given)}; {fix}")
+    raise OptionError(f"the type of a fragment's elements is not {shorten(given)}; {fix}")
 
 
 def element_type_of_format(name: str) -> ElementType:

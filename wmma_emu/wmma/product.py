@@ -9,6 +9,7 @@ import numpy as np
 from wmma_emu.display import warn_caller
 from wmma_emu.errors import (
     FragmentMismatchError,
+    OptionError,
     UnspecifiedBehaviourWarning,
     UnsupportedInstructionError,
     UnverifiedModelWarning,
@@ -123,11 +124,11 @@ def bmma_sync(
     if a.format.name != "b1":
         raise FragmentMismatchError(f"bmma_sync multiplies single bits; a is a {a.cpp_type}: use mma_sync")
     if not isinstance(op, BitOp):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"there is no operation {shorten(op)}; there is {' and '.join(map(repr, BitOp))}"
         )
     if not isinstance(accumulate, AccumulateOp):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"there is no accumulation {shorten(accumulate)}; there is {AccumulateOp.bmmaAccumulateOpPOPC}"
         )
     d.write_bits(_execute(_row(d, a, b, c, (op.value,)), a, b, c, engine))
@@ -206,7 +207,7 @@ def _row(d: Fragment, a: Fragment, b: Fragment, c: Fragment, modifiers: tuple[st
 def _saturates_integers(satf: object, a: Fragment) -> bool:
     """Read ``satf``; True where it is the instruction's own ``.satfinite``."""
     if not isinstance(satf, bool | np.bool_) and not (isinstance(satf, str) and satf == "hardware"):
-        raise UnsupportedInstructionError(f"satf is True, False or 'hardware', not {shorten(satf)}")
+        raise OptionError(f"satf is True, False or 'hardware', not {shorten(satf)}")
     return a.format.kind == "integer" and bool(satf)
 
 
@@ -215,7 +216,7 @@ def _effect_on_floats(satf: object, d: Fragment, a: Fragment, c: Fragment) -> Ef
     if not satf or a.format.kind == "integer":
         return "none"
     if a.format.name != "f16":
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"mma_sync of {a.type} has no satf, {shorten(satf)} was given; integers and half have it: leave it out"
         )
     if satf == "hardware":

@@ -6,7 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import (
+    AlignmentError,
+    ArgumentError,
+    ArgumentValueError,
+    FragmentMismatchError,
+    OutOfBoundsError,
+    shorten,
+)
 from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
@@ -104,12 +111,12 @@ class Tile(NamedTuple):
         """Check the distance of rows (or columns) that a pointer's user gives."""
         rows = "rows" if self.order == "row" else "columns"
         if given is None:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"a pointer does not say how far the {rows} of its matrix lie apart: pass ldm, in elements"
             )
         ldm = integer_of(given)
         if ldm is None:
-            raise FragmentMismatchError(f"ldm is an integer number of elements, not {shorten(given)}")
+            raise ArgumentError(f"ldm is an integer number of elements, not {shorten(given)}")
         self._require_legal_ldm(ldm, "ldm")
         return ldm
 
@@ -149,7 +156,7 @@ class Tile(NamedTuple):
             )
         own = view.strides[across] // entry
         if ldm is not None and self._legal_ldm(ldm) != own:
-            raise FragmentMismatchError(
+            raise ArgumentValueError(
                 f"ldm is {shorten(ldm)}, but the strides of the 2-D view say {own}; leave ldm out, or pass a 1-D array"
             )
         bits = self.format.bits
@@ -172,7 +179,7 @@ class Tile(NamedTuple):
     def _require_unpacked(self, view: NDArray[Any]) -> None:
         """Refuse bytes with two axes for elements of less: which of them are packed would be a guess."""
         if self.format.bits < 8 and view.dtype == np.uint8:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"mem is a 2-D array of uint8, which does not say how {self.format} lies in it; packed memory is 1-D: "
                 f"pass mem.reshape(-1) and ldm in elements, or a 2-D array of {dtype_of(self.format)}"
             )
@@ -181,7 +188,7 @@ class Tile(NamedTuple):
         """Refuse memory of another type: a store never converts."""
         legal = (dtype_of(self.format), self.format.storage)
         if memory.dtype not in legal:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"mem is an array of {shorten(memory.dtype, str)}; an accumulator of {self.format} is stored to "
                 f"{legal[0]}, or {legal[1]} for its bits: a store converts nothing"
             )

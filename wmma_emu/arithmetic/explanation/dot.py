@@ -9,7 +9,7 @@ from wmma_emu.arithmetic.explanation.notation import decimal
 from wmma_emu.arithmetic.explanation.trace import trace
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.table import FMA_F32
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ShapeError
 
 __all__ = ["explain_dot"]
 
@@ -80,5 +80,5 @@ def _filled(product: DotProduct, scales: Sequence[int], count: int, filled: int)
     block = product.scale_block
     wanted = -(-count // block) if block else 0
     if len(scales) not in (wanted, filled // block if block else 0):
-        raise FragmentMismatchError(f"{len(scales)} block scales for {count} products; {wanted} are wanted")
+        raise ShapeError(f"{len(scales)} block scales for {count} products; {wanted} are wanted")
     return (*scales, *[0] * (filled // block - len(scales))) if block else ()

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import DotProduct, matmul, model_for
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import CallError, OptionError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gpu.campaign.pairs import emulate_pairs
 from wmma_emu.gpu.campaign.registers import Variant, apply_variant, read_scales
@@ -103,7 +103,7 @@ class EmulatedBackend:
             For another rounding: the emulator's fast engines have f32 sums truncated, f16 sums rounded to nearest.
         """
         if "rounding" in self.alter:
-            raise UnsupportedInstructionError("an emulated backend cannot alter the rounding of a model")
+            raise OptionError("an emulated backend cannot alter the rounding of a model")
         row = ins.instruction
         model = model_for(row, self.arch, ins.model.lowering, self.model) if self.model else ins.model
         return replace(ins.product, model=replace(model, **self.alter))
@@ -146,7 +146,7 @@ def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, 
         scales = read_scales(row, Scales(*found))
     metadata, selector = rest.pop("metadata", None), rest.pop("selector", 0)
     if unknown := rest.keys() - {"scale_d", "negate_a", "negate_b"}:
-        raise UnsupportedInstructionError(f"an emulated backend has no option {', '.join(sorted(unknown))}")
+        raise CallError(f"an emulated backend has no option {', '.join(sorted(unknown))}")
     in_shared_memory = row.is_warpgroup and a.shape[-2:] == row.matrix_shape("a")
     storage = ins.product.b.storage  # bool matrices of b1 become the patterns 0 and 1
     x: Bits = a.astype(ins.product.a.storage) if in_shared_memory else ins.a.unpack_bits(a)

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wmma_emu.errors import FragmentMismatchError, printable, shorten
+from wmma_emu.errors import ArgumentValueError, printable, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.gpu.campaign.backends import Backend, GpuBackend
 from wmma_emu.gpu.campaign.groups import What, bound_instructions
@@ -119,7 +119,7 @@ def crosscheck(
         check_client(client, workers)
     number = integer_of(seed)
     if number is None or number < 0:
-        raise FragmentMismatchError(f"seed={shorten(seed)} is no seed; give 0 or a positive whole number")
+        raise ArgumentValueError(f"seed={shorten(seed)} is no seed; give 0 or a positive whole number")
     chosen = None if families is None else list_families(families)
     if client is None:
         device = other.describe()

@@ -6,7 +6,14 @@ import warnings
 from collections.abc import Callable, Iterable
 
 from wmma_emu.arithmetic import models_for
-from wmma_emu.errors import UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.errors import (
+    CallError,
+    OptionError,
+    UnknownNameError,
+    UnsupportedInstructionError,
+    UnverifiedModelWarning,
+    shorten,
+)
 from wmma_emu.instructions import INSTRUCTIONS, Arch, Instruction, arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
@@ -68,7 +75,7 @@ def bound_instructions(what: What, arch: str | Arch) -> list[BoundInstruction]:
     found: dict[tuple[str, str, str], BoundInstruction] = {}
     items = list(what) if isinstance(what, Iterable) and not isinstance(what, str) else [what]
     if not items:
-        raise UnsupportedInstructionError("there is nothing to check: the list of instructions is empty")
+        raise OptionError("there is nothing to check: the list of instructions is empty")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnverifiedModelWarning)  # a campaign is what verifies
         for item in items:
@@ -80,7 +87,7 @@ def bound_instructions(what: What, arch: str | Arch) -> list[BoundInstruction]:
 def _of_item(item: object, chip: Arch) -> list[BoundInstruction]:
     if isinstance(item, BoundInstruction):
         if item.arch != chip:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"{item.mnemonic} is bound to {item.arch}, but what it is checked against is {chip}; bind it with "
                 f"arch={chip.name!r}, or pass its mnemonic"
             )
@@ -89,7 +96,7 @@ def _of_item(item: object, chip: Arch) -> list[BoundInstruction]:
     if isinstance(item, Instruction):
         return [_bound(lookup(item, chip), chip)]
     if not isinstance(item, str):
-        raise UnsupportedInstructionError(
+        raise CallError(
             f"{shorten(item)} is no instruction; pass what wmma_emu.instruction returns, a mnemonic, a regular "
             "expression, or a list of those"
         )
@@ -118,7 +125,7 @@ def _matching(pattern: str, chip: Arch, not_a_mnemonic: UnsupportedInstructionEr
     try:
         search = re.compile(pattern, re.IGNORECASE).search
     except re.error as error:
-        raise UnsupportedInstructionError(
+        raise UnknownNameError(
             f"{shorten(pattern)} is neither a mnemonic nor a regular expression ({error})"
         ) from None
     rows = [row for row in INSTRUCTIONS.values() if search(row.mnemonic) or search(row.short_mnemonic)]
@@ -130,6 +137,6 @@ def _matching(pattern: str, chip: Arch, not_a_mnemonic: UnsupportedInstructionEr
             f"{shorten(pattern)} matches {len(rows)} instructions, but none of {chip}; {rows[0].mnemonic} is on "
             f"{', '.join(rows[0].archs)}"
         )
-    raise UnsupportedInstructionError(
+    raise UnknownNameError(
         f"{shorten(pattern)} matches no instruction as a regular expression, and as a name: {not_a_mnemonic}"
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import wmma_emu
-from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, BackendUnavailableError, OptionError, shorten
 from wmma_emu.gpu.campaign.backends import Backend
 from wmma_emu.gpu.campaign.dask_patience import Patience
 from wmma_emu.gpu.campaign.processes import bundles_of, name_of, portable
@@ -35,17 +35,17 @@ def check_client(client: object, workers: object) -> None:
     """
     client_type = getattr(sys.modules.get("distributed"), "Client", None)
     if client_type is None or not isinstance(client, client_type):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"client={shorten(client)} is no client of Dask; give distributed.Client(...), which the "
             "extra `distributed` brings (from a clone: pip install '.[distributed]')"
         )
     if client.asynchronous:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             "the client is asynchronous, and a campaign waits for results; give distributed.Client(...) without "
             "asynchronous=True, from a thread of its own"
         )
     if workers is not None:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"workers={shorten(workers)} and client= exclude each other: processes of this machine, or the client's "
             "workers; leave workers out"
         )
@@ -224,7 +224,7 @@ def _open(campaign: str, version: str, device: dict[str, Any], backend: Backend)
     """Open the backend in this thread, and make sure that what it counts can be added to the rest."""
     found = backend.describe()
     if (wmma_emu.__version__, found) != (version, device):
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"the workers of a campaign must be alike: one has {shorten(found, _shown)} with wmma_emu "
             f"{wmma_emu.__version__}, another {shorten(device, _shown)} with {version}"
         )

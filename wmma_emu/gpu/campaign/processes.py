@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, WmmaEmuError, shorten
+from wmma_emu.errors import ArgumentValueError, BackendUnavailableError, WmmaEmuError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.gpu.campaign.backends import Backend
 from wmma_emu.gpu.campaign.tasks import Task
@@ -32,7 +32,7 @@ def worker_count(workers: object) -> int:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     number = integer_of(workers)
     if number is None or number < 0:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"workers={shorten(workers)} is no number of processes; give 1 or more, 0 to stay in this one, or leave it "
             "out for one a core"
         )

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.gpu.campaign.cases import Case, emulate_cases, execute_cases
 from wmma_emu.gpu.campaign.files import replace_text
 from wmma_emu.gpu.campaign.findings import Finding, Itself
@@ -56,9 +56,9 @@ def load_rows(path: str | Path) -> list[dict[str, Any]]:
     try:
         rows = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
-        raise FragmentMismatchError(f"{path} holds no rows of mismatches ({shorten(error, str)})") from None
+        raise ArgumentValueError(f"{path} holds no rows of mismatches ({shorten(error, str)})") from None
     if not isinstance(rows, list) or not all(isinstance(x, dict) and "mnemonic" in x for x in rows):
-        raise FragmentMismatchError(f"{path} holds no rows of mismatches: a JSON list of objects is wanted")
+        raise ArgumentValueError(f"{path} holds no rows of mismatches: a JSON list of objects is wanted")
     return rows
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import wmma_emu
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentValueError, UnsupportedInstructionError, shorten
 from wmma_emu.gpu.campaign.files import replace_text
 from wmma_emu.gpu.campaign.tasks import DOT_PRODUCTS_OF_A_TASK, Task
 from wmma_emu.gpu.campaign.totals import Totals
@@ -75,11 +75,11 @@ def load_state(path: str | Path, identity: dict[str, Any], tasks: Sequence[Task]
         data = json.loads(path.read_text(encoding="utf-8"))
         kind, found = data["kind"], dict(data["campaign"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{path} is damaged, or no state of a campaign ({shorten(error, str)}); {start_anew}"
         ) from None
     if kind != _KIND:
-        raise FragmentMismatchError(f"{path} is no state of a campaign; {start_anew}")
+        raise ArgumentValueError(f"{path} is no state of a campaign; {start_anew}")
     differing = [x for x in identity if found.get(x) != identity[x]]
     if differing:
         what = "; ".join(
@@ -92,7 +92,7 @@ def load_state(path: str | Path, identity: dict[str, Any], tasks: Sequence[Task]
             raise ValueError("other tasks")
         _check_sums(totals, tasks, sizes)
     except Exception as error:  # whatever a damaged file leads to
-        raise FragmentMismatchError(f"{path} is damaged ({shorten(error, str)}); {start_anew}") from None
+        raise ArgumentValueError(f"{path} is damaged ({shorten(error, str)}); {start_anew}") from None
     return totals
 
 

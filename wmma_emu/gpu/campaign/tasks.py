@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from math import prod
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, UnknownNameError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.gpu.campaign.groups import group_of
 from wmma_emu.gpu.campaign.registers import Variant, variants_of
@@ -75,7 +75,7 @@ def plan_tasks(
     """
     total = sum(counts)
     if total > _MOST:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{total:.3g} dot products are more than a campaign can hold, {_MOST:.0e}, which take days; ask for fewer, "
             "and for more with another seed"
         )
@@ -115,17 +115,17 @@ def list_families(families: object) -> tuple[str, ...]:
     UnsupportedInstructionError
     """
     if not isinstance(families, Iterable):
-        raise UnsupportedInstructionError(f"families={shorten(families)} is no list of names; leave it out for all")
+        raise OptionError(f"families={shorten(families)} is no list of names; leave it out for all")
     names = tuple(dict.fromkeys([families] if isinstance(families, str) else families))
     if not names:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             "there is nothing to draw: the list of families is empty; leave it out for all"
         )
     for name in names:
         if name not in FAMILIES:
             near = get_close_matches(str(name), FAMILIES, 1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
-            raise UnsupportedInstructionError(
+            raise UnknownNameError(
                 f"there is no family {shorten(name)}{hint} The families are {', '.join(FAMILIES)}"
             )
     return names
@@ -144,7 +144,7 @@ def having_families(instructions: Sequence[BoundInstruction], families: Sequence
     kept = [ins for ins in instructions if set(families_of(ins.instruction)) & set(families)]
     if not kept:
         first = instructions[0]
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{first.mnemonic} has none of the families {', '.join(families)}; it has "
             f"{', '.join(families_of(first.instruction))}"
         )
@@ -169,7 +169,7 @@ def counts_of(instructions: Sequence[BoundInstruction], count: object, per_group
 def _positive(name: str, given: object) -> int:
     number = integer_of(given)
     if number is None or number < 1:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{name}={shorten(given)} is no number of dot products; give 1 or more, such as 10**8"
         )
     return number

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.typing import DTypeLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.room import require_room
 
@@ -231,11 +231,11 @@ def _dtype_of(given: Any) -> np.dtype[Any]:
     except TypeError:
         near = difflib.get_close_matches(given, np.sctypeDict, n=1) if isinstance(given, str) else []
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"dtype={shorten(given)} is no dtype; empty takes one of numbers, such as np.float32{hint}"
         ) from None
     if kind.hasobject or not kind.itemsize:
-        raise FragmentMismatchError(f"{shorten(kind, str)} has no plain bytes; empty takes a dtype of numbers")
+        raise ArgumentError(f"{shorten(kind, str)} has no plain bytes; empty takes a dtype of numbers")
     return kind
 
 
@@ -243,7 +243,7 @@ def _shape_of(given: Any) -> tuple[int, ...]:
     sizes = list(given) if isinstance(given, Iterable) else [given]
     numbers = [x for x in map(integer_of, sizes) if x is not None and x >= 0]
     if len(numbers) != len(sizes):
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"shape={shorten(given)} is no shape: an integer from 0 on, or a tuple of them, such as (4, 8)"
         )
     return tuple(numbers)

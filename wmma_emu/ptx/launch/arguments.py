@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, FragmentMismatchError, shorten
+from wmma_emu.errors import AlignmentError, ArgumentError, ArgumentValueError, FragmentMismatchError, shorten
 from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
@@ -77,7 +77,7 @@ def read_arguments(
 
     Raises
     ------
-    FragmentMismatchError
+    ArgumentError
         For too many or too few, and for a value that its parameter cannot take.
     """
     seen = program.parameters[: len(program.parameters) - hidden]
@@ -89,7 +89,7 @@ def read_arguments(
     if len(values) != len(seen):
         kinds = [kind_of(x) if source is None else source.text for x, source in zip(seen, sources, strict=True)]
         listed = ", ".join(f"{name} {kind}".lstrip() for name, kind in zip(names, kinds, strict=True)) or "none"
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{called} takes {len(seen)} argument{'s' * (len(seen) != 1)}, {len(values)} "
             f"{'was' if len(values) == 1 else 'were'} given; its parameters are {listed}{_advice(types)}"
         )
@@ -100,7 +100,7 @@ def read_arguments(
             read = _read(Taker(parameter, source), value, label)
         except FragmentMismatchError as error:
             counted = _COUNTED if i and not name else ""
-            raise FragmentMismatchError(str(error).replace(label, label + counted, 1)) from None
+            raise type(error)(str(error).replace(label, label + counted, 1)) from None
         more = name or (source.text if source else "")
         out.append(Argument(parameter, label, read, f"argument {i} ({more}) of {called}" if more else label))
     return out + [Argument(x, x.name, bytes(x.bytes)) for x in program.parameters[len(seen) :]]
@@ -146,14 +146,14 @@ def _read(taker: Taker, value: Any, label: str) -> "bytes | NDArray[Any] | Raw |
     if value is None and taker.may_point:
         return bytes(8)
     if _is_foreign_array(value):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{label} is {_article(type(value))}; a kernel updates NumPy arrays in place, which it cannot do with what "
             f"other libraries hold: pass a NumPy array{_view_hint(value)}"
         )
     if taker.is_pointer and taker.reaches_arrays:
         if integer_of(value) == 0:
             return bytes(8)
-        raise FragmentMismatchError(f"{label} is {taker.legal()} where it is not used, not {shorten(value)}")
+        raise ArgumentError(f"{label} is {taker.legal()} where it is not used, not {shorten(value)}")
     return _scalar(taker, value, label)
 
 
@@ -161,7 +161,7 @@ def _pointer(taker: Taker, value: NDArray[Any] | Raw, label: str) -> NDArray[Any
     """Check that an array can stand for a pointer."""
     if not taker.may_point or not taker.reaches_arrays:
         array = value.array if isinstance(value, Raw) else value
-        raise FragmentMismatchError(f"{label} is {taker.legal()}, not an array ({shown_array(array)})")
+        raise ArgumentError(f"{label} is {taker.legal()}, not an array ({shown_array(array)})")
     if isinstance(value, np.ndarray):
         require_readable(value, label)
         if taker.source is not None:
@@ -172,16 +172,16 @@ def _pointer(taker: Taker, value: NDArray[Any] | Raw, label: str) -> NDArray[Any
 def _struct(taker: Taker, value: Any, label: str) -> "bytes | Struct":
     """Read a struct by its size."""
     if not isinstance(value, bytes | bytearray | Struct | np.generic):
-        raise FragmentMismatchError(f"{label} is {taker.legal()}, not {shorten(value)}")
+        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)}")
     size = len(value) if isinstance(value, bytes | bytearray) else value.nbytes
     if size != taker.parameter.bytes:
-        raise FragmentMismatchError(f"{label} is {taker.legal()}; {shorten(value)} has {size} bytes")
+        raise ArgumentValueError(f"{label} is {taker.legal()}; {shorten(value)} has {size} bytes")
     if isinstance(value, Struct):
         for array in value.readable:
             require_readable(array, f"an array in {label}")
         return value
     if isinstance(value, np.generic) and taker.number is not None and not taker.number.holds(value.dtype):
-        raise FragmentMismatchError(f"{label} is {taker.legal()}, not {shorten(value)} of type {value.dtype}")
+        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)} of type {value.dtype}")
     return bytes(value) if isinstance(value, bytes | bytearray) else value.tobytes()
 
 
@@ -198,9 +198,9 @@ def _scalar(taker: Taker, value: Any, label: str) -> bytes:
         return _float(taker, value, number, label)
     least, most = taker.range
     if number is None:
-        raise FragmentMismatchError(f"{label} is {taker.legal()}, not {shorten(value)}{_integer_hint(value)}")
+        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)}{_integer_hint(value)}")
     if not least <= number <= most:
-        raise FragmentMismatchError(f"{label} is {taker.legal()} from {least} to {most}, not {shorten(number)}")
+        raise ArgumentValueError(f"{label} is {taker.legal()} from {least} to {most}, not {shorten(number)}")
     return (number % (1 << bits)).to_bytes(bits // 8, "little")
 
 
@@ -210,13 +210,13 @@ def _float(taker: Taker, value: Any, number: int | None, label: str) -> bytes:
     if isinstance(value, np.floating) and value.dtype == np.dtype(f"f{size}"):
         return value.tobytes()
     if number is None and not isinstance(value, float | np.floating):
-        raise FragmentMismatchError(f"{label} is {taker.legal()}, not {shorten(value)}")
+        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)}")
     try:
         wide = float(value if number is None else number)
     except OverflowError:
         wide = math.inf
     if number is not None and (math.isinf(wide) or int(wide) != number):
-        raise FragmentMismatchError(f"{label} is {taker.legal()}; {shorten(number)} is none exactly: pass a float")
+        raise ArgumentValueError(f"{label} is {taker.legal()}; {shorten(number)} is none exactly: pass a float")
     if math.isnan(wide):
         return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], wide)
     return encode(np.array(wide), format_of(parameter.type)).tobytes()

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wmma_emu.errors import BackendUnavailableError, CompilationError, FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, BackendUnavailableError, CompilationError, shorten
 from wmma_emu.instructions import Arch, arch_of
 
 __all__ = ["CompiledSource", "compile_cuda", "virtual_architecture"]
@@ -77,11 +77,10 @@ def compile_cuda(
         With the compiler's messages.
     BackendUnavailableError
         If the compiler is not installed.
+    ArgumentError
+        For what is no source, and for options that are no strings.
     """
-    if not isinstance(source, str):
-        raise FragmentMismatchError(
-            f"a CUDA source is a str, not {type(source).__name__} {shorten(source)}; Module.from_file reads files"
-        )
+    _require_texts(source, name, options=options, instantiate=instantiate, include=include)
     library = _library()
     target = virtual_architecture(arch)
     _require_target(library, target, arch)
@@ -89,6 +88,24 @@ def compile_cuda(
     given += [] if any(x.lstrip("-").startswith("std=") for x in options) else ["--std=c++17"]
     given += [f"--include-path={folder}" for folder in (*include, *_include_folders())]
     return _Program(library, source, name).compile(given, instantiate)
+
+
+def _require_texts(source: object, name: object, **lists: object) -> None:
+    """Refuse what is no text, and characters at which the compiler would stop to read, or that have no encoding."""
+    if not isinstance(source, str):
+        raise ArgumentError(
+            f"a CUDA source is a str, not {type(source).__name__} {shorten(source)}; Module.from_file reads files"
+        )
+    texts = [("the source", source), ("name", name)]
+    for what, words in lists.items():
+        if not isinstance(words, list | tuple):
+            raise ArgumentError(f"{what} is a list or a tuple, {what}=[...], not {shorten(words)}")
+        texts += [(what, str(x) if what == "include" else x) for x in words]
+    for what, text in texts:
+        if not isinstance(text, str):
+            raise ArgumentError(f"{what} has {shorten(text)}, which is no str")
+        if "\0" in text or any("\ud800" <= x <= "\udfff" for x in text):
+            raise ArgumentValueError(f"{what} has a NUL, or half of a surrogate pair, which is no character")
 
 
 def virtual_architecture(arch: str | Arch) -> str:

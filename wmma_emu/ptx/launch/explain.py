@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from wmma_emu.errors import printable, printable_lines
 from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.report import contracted_text, folded_text, grouped
 from wmma_emu.ptx.launch.source_types import SourceType, SourceTypes
@@ -72,7 +73,7 @@ class KernelExplanation:
     folded: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join(f"{label:<15}{text}" for label, text in self.fields())
+        return printable_lines("\n".join(f"{label:<15}{text}" for label, text in self.fields()))
 
     def fields(self) -> Iterator[tuple[str, str]]:
         """Label and text of each line; labels are left out where they repeat."""
@@ -158,7 +159,7 @@ class Explanation:
     kernels: tuple[KernelExplanation, ...]
 
     def __str__(self) -> str:
-        head = f"{self.name}: PTX {self.version} for {self.target}, on {self.arch}"
+        head = f"{printable(self.name)}: PTX {self.version} for {self.target}, on {self.arch}"
         variables = [f"variable       {name}: {_bytes(size)}" for name, size in self.variables.items()]
         unused = len(self.unused_variables)
         more = [f"{'' if variables else 'variables':<15}{'and ' * bool(variables)}{unused} that no kernel uses"]

@@ -13,8 +13,8 @@ import numpy as np
 from wmma_emu.errors import (
     KernelFindingsError,
     KernelFindingsWarning,
+    LaunchConfigurationError,
     LaunchLimitError,
-    OptionError,
     UnsupportedInstructionError,
     shorten,
 )
@@ -149,7 +149,7 @@ class Kernel:
         ``kernel[(2, 3), block]``.
         """
         if not isinstance(launch, tuple) or not 2 <= len(launch) <= 3:
-            raise OptionError(
+            raise LaunchConfigurationError(
                 f"a launch names a grid and a block, {self.called}[grid, block](...), and the bytes of dynamic shared "
                 f"memory if there is some, {self.called}[grid, block, bytes](...), not [{shorten(launch)}]"
             )
@@ -159,7 +159,7 @@ class Kernel:
     @errors_at_the_caller
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Refuse: a kernel is launched with a grid and a block."""
-        raise OptionError(
+        raise LaunchConfigurationError(
             f"{self.called} is a kernel: launch it with a grid and a block, {self.called}[grid, block](...)"
         )
 
@@ -204,7 +204,7 @@ class Launch:
 
         Raises
         ------
-        FragmentMismatchError
+        ArgumentError
             For arguments that the parameters cannot take.
         KernelFindingsError
             With ``findings="raise"``, if any finding is an error.
@@ -369,5 +369,7 @@ def _shares(values: Sequence[Argument], variables: ModuleMemory) -> list[Shared]
 def _shared_bytes(given: object) -> int:
     number = integer_of(given)
     if number is None or number < 0:
-        raise OptionError(f"the bytes of dynamic shared memory are an integer from 0 on, not {shorten(given)}")
+        raise LaunchConfigurationError(
+            f"the bytes of dynamic shared memory are an integer from 0 on, not {shorten(given)}"
+        )
     return number

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.ptx.launch.source_types import SourceType
 
 __all__ = ["Raw", "memory_of", "raw", "require_readable", "require_type", "shown_array"]
@@ -67,7 +67,7 @@ def raw(array: NDArray[Any]) -> Raw:
     if isinstance(array, Raw):
         return array
     if not isinstance(array, np.ndarray):
-        raise FragmentMismatchError(f"raw takes a NumPy array, not {shorten(array)}")
+        raise ArgumentError(f"raw takes a NumPy array, not {shorten(array)}")
     _require_bytes(array, "the array")
     return Raw(array)
 
@@ -83,7 +83,7 @@ def require_readable(array: NDArray[Any], label: str) -> None:
     for dtype in _scalars_of(array.dtype):
         _require_known(dtype, array, label)
     if not array.flags.c_contiguous:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{label} is a view that is not contiguous ({shown_array(array)}, strides {array.strides}): a kernel finds "
             "other elements in its memory than the view has. Pass y = np.ascontiguousarray(x), and copy back with "
             "x[...] = y; or, if the kernel is told the strides, its bytes: wmma_emu.ptx.raw(x) (on the command line "
@@ -106,22 +106,22 @@ def _require_known(dtype: np.dtype[Any], array: NDArray[Any], label: str) -> Non
     """Refuse elements, or fields of a structure, of a type that no kernel has."""
     kind = dtype.kind
     if kind in "SU":
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{label} is an array of text ({shown_array(array)}), which no kernel reads: pass its bytes, "
             "x.view(np.uint8), or numbers"
         )
     if kind in "Mm":
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{label} is an array of {'dates' if kind == 'M' else 'times'} ({shown_array(array)}), which no kernel "
             "reads: pass their counts, x.view(np.int64)"
         )
     if dtype.type is np.void:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{label} is an array of bytes without a type ({shown_array(array)}): pass a view of what they are, "
             f"x.view(np.{'uint8' if dtype.itemsize not in (2, 4, 8) else f'uint{dtype.itemsize * 8}'})"
         )
     if dtype.type in (np.longdouble, np.clongdouble) and dtype.itemsize > _WIDEST[kind]:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{label} is an array of the host's long double ({shown_array(array)}), a type that no GPU has: pass "
             f"x.astype({'np.float64' if kind == 'f' else 'np.complex128'})"
         )
@@ -133,13 +133,13 @@ _WIDEST = {"f": 8, "c": 16}
 
 def _require_bytes(array: NDArray[Any], label: str) -> None:
     if isinstance(array, np.ma.MaskedArray):
-        raise FragmentMismatchError(f"{label} is a masked array; pass its .filled(value), or its .data")
+        raise ArgumentError(f"{label} is a masked array; pass its .filled(value), or its .data")
     if array.dtype.hasobject:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{label} is an array of Python objects ({shown_array(array)}), which no kernel can read"
         )
     if not array.dtype.isnative:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{label} has the bytes of its elements in the other order ({array.dtype.str}); "
             'pass an array of .astype(dtype.newbyteorder("="))'
         )
@@ -158,7 +158,7 @@ def require_type(array: NDArray[Any], source: SourceType, label: str) -> None:
     dtype = element.dtypes[-1 if array.dtype.kind == "c" else 0]
     module = "np" if hasattr(np, dtype) else "ml_dtypes"
     name = f"{module}.{dtype}" if dtype != "bool" else "np.bool_"
-    raise FragmentMismatchError(
+    raise ArgumentError(
         f"{label} is {source.text}, and the array is of {array.dtype} (shape {array.shape}): pass an array of {name}, "
         f"such as y = x.astype({name}), which takes the results too; or, if the kernel is to take the bytes of x for "
         "them, wmma_emu.ptx.raw(x) (on the command line raw:x.npy)"

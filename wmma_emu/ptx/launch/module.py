@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A PTX text as kernels that can be launched on NumPy arrays, from a text, a file, CUDA C++ or Triton."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from wmma_emu.arithmetic import check_engine
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, UnknownNameError, printable, shorten
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.cuda_source import compile_cuda
@@ -101,9 +102,12 @@ class Module:
     @classmethod
     @errors_at_the_caller
     def from_file(cls, path: str | Path, arch: str | Arch = DEFAULT_ARCH, **keywords: Any) -> "Module":
-        """Read a file of PTX; one of CUDA C++ (``.cu``) is compiled by `from_cuda`."""
-        path = Path(path)
-        text = path.read_text(encoding="utf-8")
+        """Read a file of PTX; one of CUDA C++ (``.cu``) is compiled by `from_cuda`.
+
+        What the operating system says of a file, as ``FileNotFoundError``, is passed on as it is.
+        """
+        path = _path_of(path)
+        text = _text_of(path)
         if path.suffix == ".cu":
             keywords["include"] = (*keywords.get("include", ()), path.parent)
             return cls.from_cuda(text, arch, **{"name": path.name, **keywords})
@@ -255,7 +259,7 @@ class Module:
         return request.at_each_launch(make) if compiled is None else make(compiled)
 
     def __repr__(self) -> str:
-        return f"<module {self.name}: {', '.join(self.program.kernels) or 'no kernels'} on {self.arch}>"
+        return printable(f"<module {self.name}: {', '.join(self.program.kernels) or 'no kernels'} on {self.arch}>")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.program.kernels)
@@ -278,7 +282,7 @@ class Module:
         """The kernel of a text that has one."""
         names = list(self)
         if len(names) != 1:
-            raise UnsupportedInstructionError(
+            raise UnknownNameError(
                 f"{self.name} has {len(names)} kernels; name one: module[{names[0]!r}]" if names else
                 f"{self.name} has no kernel"
             )  # fmt: skip
@@ -307,13 +311,34 @@ class Module:
 
         Raises
         ------
-        UnsupportedInstructionError
+        UnknownNameError
             If there is none of that name.
-        FragmentMismatchError
-            If it is no array of such elements.
+        ArgumentError
+            If it is no array of such elements, or these have no plain bytes.
         """
         raw = self.variables.read(name)
-        kind = np.dtype(dtype)
+        try:
+            kind = np.dtype(dtype)
+        except TypeError:
+            raise ArgumentError(f"dtype={shorten(dtype)} is no dtype of NumPy, such as np.float32") from None
         if kind.hasobject or not kind.itemsize or raw.nbytes % kind.itemsize:
-            raise FragmentMismatchError(f"{name} has {raw.nbytes} bytes, which are no array of {shorten(kind, str)}")
+            raise ShapeError(f"{name} has {raw.nbytes} bytes, which are no array of {shorten(kind, str)}")
         return raw.view(kind)
+
+
+def _path_of(given: object) -> Path:
+    if not isinstance(given, str | os.PathLike):
+        raise ArgumentError(f"a file is named by a str or a Path, not {shorten(given)}; Module takes the text itself")
+    path = Path(given)
+    if "\0" in str(path):
+        raise ArgumentValueError(f"{shorten(str(path))} names no file: it has a NUL")
+    return path
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        fix = "save it as UTF-8" if path.suffix == ".cu" else "cuobjdump -ptx takes the PTX out of a binary"
+        found = f"byte {error.start} is {error.object[error.start]:#04x}"
+        raise ArgumentValueError(f"{path} is no text in UTF-8 ({found}); {fix}") from None

@@ -4,7 +4,7 @@
 import difflib
 from collections.abc import Iterable, Mapping
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.ptx.cpp.demangle import demangle
 
 __all__ = ["find", "plain_name"]
@@ -29,7 +29,7 @@ def find(names: Iterable[str], wanted: object, expressions: Mapping[str, str], w
 
     Raises
     ------
-    UnsupportedInstructionError
+    UnknownNameError
         If there is none, or more than one.
     """
     names = list(names)
@@ -43,16 +43,16 @@ def find(names: Iterable[str], wanted: object, expressions: Mapping[str, str], w
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
-            raise UnsupportedInstructionError(
+            raise UnknownNameError(
                 f"{len(fitting)} kernels of {where} are called {wanted}; name one in full: {', '.join(fitting)}"
             )
     if not names:
-        raise UnsupportedInstructionError(f"{where} has no kernel; __global__ (.entry) makes one of a function")
+        raise UnknownNameError(f"{where} has no kernel; __global__ (.entry) makes one of a function")
     shown = [plain_name(name) or name for name in names]
     near = difflib.get_close_matches(str(wanted)[:100], shown, n=1, cutoff=0.5)
     hint = f": did you mean {near[0]}? It has" if near else "; it has"
     listed = ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
-    raise UnsupportedInstructionError(f"{where} has no kernel {shorten(wanted)}{hint} {listed}")
+    raise UnknownNameError(f"{where} has no kernel {shorten(wanted)}{hint} {listed}")
 
 
 def _is_end(wanted: str, name: str) -> bool:

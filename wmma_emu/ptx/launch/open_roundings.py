@@ -3,7 +3,7 @@
 
 from functools import cached_property
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.launch.machine_code import MachineCode, assembled
 from wmma_emu.ptx.launch.report import lines_text
@@ -23,7 +23,7 @@ class OpenRoundings:
 
     def __init__(self, text: str, arch: Arch, policy: str) -> None:
         if policy not in CONTRACTIONS:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"contraction={shorten(policy)} is none of {', '.join(map(repr, CONTRACTIONS))}: 'rules' fuses what "
                 "ptxas was seen to fuse, 'ptxas' asks the ptxas at hand, 'never' rounds every instruction"
             )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from wmma_emu.errors import OptionError, shorten
+from wmma_emu.errors import CallError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.fills import require_fill
 from wmma_emu.ptx.findings import CHECKS
@@ -98,14 +98,14 @@ class LaunchOptions:
 
         Raises
         ------
-        OptionError
+        CallError
             For options that do not exist.
         """
         known = [x.name for x in fields(self)]
         if unknown := [x for x in changes if x not in known]:
             near = difflib.get_close_matches(unknown[0], [*known, *_OF_A_MODULE], n=1)
             hint = f": did you mean {near[0]}? It has" if near else "; it has"
-            raise OptionError(
+            raise CallError(
                 f"a launch has no option {unknown[0]}{hint} {', '.join(known)}, and a module has "
                 f"{', '.join(_OF_A_MODULE)} too"
             )

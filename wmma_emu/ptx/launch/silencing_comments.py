@@ -61,7 +61,7 @@ def _silence(lines: list[str], i: int, words: str, name: str) -> Silence:
     try:
         return Silence(parts["kind"], f"{name}:{about + 1}" if name else about + 1, parts["reason"])
     except OptionError as error:
-        raise OptionError(f"{shorten(here, str)}: {error}") from None
+        raise type(error)(f"{shorten(here, str)}: {error}") from None
 
 
 def files_of(instructions: Iterable[Instruction]) -> tuple[str, ...]:

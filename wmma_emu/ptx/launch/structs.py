@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
 
 __all__ = ["Struct"]
@@ -34,7 +34,7 @@ class Struct:
     def __init__(self, *fields: Any) -> None:
         for i, field in enumerate(fields):
             if not (field is None or isinstance(field, np.ndarray | Raw | np.generic | Struct)):
-                raise FragmentMismatchError(
+                raise ArgumentError(
                     f"field {i} of a struct is {shorten(field)}; fields are arrays, None, and scalars that say their "
                     "type, such as np.int32(4)"
                 )

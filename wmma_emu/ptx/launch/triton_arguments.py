@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
@@ -53,7 +53,7 @@ class TritonTensor:
     def __init__(self, array: "NDArray[Any] | Raw") -> None:
         self.source, found = array, array.array if isinstance(array, Raw) else array
         if not isinstance(found, np.ndarray) or found.dtype.hasobject or not found.dtype.itemsize:
-            raise FragmentMismatchError(f"a TritonTensor is made of a NumPy array of numbers, not of {shorten(array)}")
+            raise ArgumentError(f"a TritonTensor is made of a NumPy array of numbers, not of {shorten(array)}")
         self.array, self.shape, kind = found, found.shape, found.dtype
         self.dtype = _Dtype(str(kind), kind.itemsize, kind.kind == "f" or kind.name.startswith(("bfloat", "float")))
 
@@ -112,7 +112,7 @@ def parameter_values(compiled: CompiledTriton, values: Mapping[str, Any]) -> lis
 def _flat(compiled: CompiledTriton, name: str, kind: Any, value: Any, path: Path) -> Iterator[Any]:
     if isinstance(kind, tuple):
         if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != len(kind):
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"{name} of {compiled.name} is a tuple of {len(kind)} as it was compiled, not {shorten(value)}"
             )
         for i, (inner, x) in enumerate(zip(kind, value, strict=True)):
@@ -137,7 +137,7 @@ def require_constant(compiled: CompiledTriton, name: str, constant: Any, value: 
         return
     if type(value) is type(constant) and not isinstance(value, np.ndarray) and value == constant:
         return
-    raise FragmentMismatchError(
+    raise ArgumentValueError(
         f"{name} of {compiled.name} is {shorten(value)}, and was {shorten(constant)} when the kernel was compiled, "
         "which made a constant of it; let from_triton take its arguments from each launch, or give it these"
     )
@@ -148,7 +148,7 @@ def _descriptor(compiled: CompiledTriton, name: str, value: Any) -> list[Any]:
     from triton.backends.driver import decompose_descriptor
 
     if not hasattr(value, "block_shape"):
-        raise FragmentMismatchError(f"{name} of {compiled.name} is a TensorDescriptor, not {shorten(value)}")
+        raise ArgumentError(f"{name} of {compiled.name} is a TensorDescriptor, not {shorten(value)}")
     return [plain(x) for x in decompose_descriptor(value)]
 
 

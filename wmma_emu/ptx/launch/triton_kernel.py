@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.errors import AlignmentError, ArgumentError, UnsupportedInstructionError
 from wmma_emu.instructions.launches import Dim3, dim3
 from wmma_emu.ptx.definedness.empty_arrays import empty
 from wmma_emu.ptx.launch.arguments import Argument
@@ -154,7 +154,7 @@ def _named(compiled: CompiledTriton, arguments: Sequence[Any], keywords: dict[st
     if len(arguments) != len(rest):
         listed = ", ".join(f"{x} {_shown(compiled.signature[x])}" for x in compiled.given)
         count, given = len(compiled.given), len(arguments) + len(compiled.given) - len(rest)
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{compiled.name} takes {count} argument{'s' * (count != 1)}, {given} {'was' if given == 1 else 'were'} "
             f"given; its parameters are {listed or 'none'}, and constexprs can be named alone"
         )

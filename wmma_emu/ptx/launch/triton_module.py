@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wmma_emu.errors import CompilationError, FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, CompilationError, OptionError, UnknownNameError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.options import LaunchOptions
@@ -105,13 +105,13 @@ def _bound(jit: Any, arch: Arch, given: Sequence[Any], named: Mapping[str, Any])
         bound, special, options = binder(*given, **named)
     except (TypeError, KeyError, OverflowError) as error:
         reason = str(error).replace("dynamic_func()", name)
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name}({listed}) does not take these arguments: {reason}; it takes NumPy arrays, numbers of Python, "
             "tuples of them and None"
         ) from error
     known = vars(backend.parse_options({}))
     if unknown := [x for x in options if x not in known]:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name}({listed}) has no parameter {unknown[0]}, and Triton no such option; its options are "
             f"{', '.join(known)}; those of a launch here {', '.join(_OPTIONS)}"
         )
@@ -143,7 +143,7 @@ class TritonModule:
 
     def __getitem__(self, name: str) -> "TritonFunction":
         if name != self.kernel.called:
-            raise UnsupportedInstructionError(f"the kernel is {self.kernel.called}, not {shorten(name)}")
+            raise UnknownNameError(f"the kernel is {self.kernel.called}, not {shorten(name)}")
         return self.kernel
 
     @property
@@ -158,7 +158,7 @@ class TritonModule:
         ------
         UnsupportedInstructionError
         """
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{self.kernel.called} is compiled for the arguments of each launch: ask module.kernel.module(*arguments)"
             ".explain() with some, or one of module.variants after a launch"
         )

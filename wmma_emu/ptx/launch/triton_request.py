@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ArgumentError
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_module import TritonModule, specialise
@@ -38,14 +38,14 @@ class TritonRequest(NamedTuple):
             For both, and for promises beside arguments, which make them themselves.
         """
         if signature is not None and arguments is not None:
-            raise FragmentMismatchError("from_triton takes a signature or arguments; the types are those of arguments")
+            raise ArgumentError("from_triton takes a signature or arguments; the types are those of arguments")
         if signature is not None:
             return compile_signature(
                 self.function, signature, self.constexprs, self.arch, divisible_by_16=divisible_by_16,
                 options=self.options,
             )  # fmt: skip
         if divisible_by_16 is not None:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 "divisible_by_16 goes with a signature; Triton finds it out from the arguments of a launch"
             )
         return None if arguments is None else self._for_arguments(arguments)
@@ -59,16 +59,16 @@ class TritonRequest(NamedTuple):
         computed = _from_heuristics(self.function)
         runtime = [x.name for x in jit.params if not x.is_constexpr]
         if wrong := [x for x in runtime if x in computed]:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"triton.heuristics compute {wrong[0]} of {jit.fn.__name__}, no tl.constexpr, anew in each launch: "
                 "leave arguments out, and each launch is compiled for its own"
             )
         if wrong := [x for x in self.constexprs if x in runtime]:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"{wrong[0]} of {jit.fn.__name__} is no tl.constexpr; give it among the arguments"
             )
         if len(arguments) != len(runtime):
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"{jit.fn.__name__} takes {len(runtime)} arguments that are no constexpr, {', '.join(runtime)}; "
                 f"{len(arguments)} were given"
             )

@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from wmma_emu.errors import BackendUnavailableError, CompilationError, FragmentMismatchError, shorten
+from wmma_emu.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    BackendUnavailableError,
+    CompilationError,
+    FragmentMismatchError,
+    shorten,
+)
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, Path, Scratch, leaf_names
 from wmma_emu.ptx.launch.triton_driver import emulated_target
@@ -63,7 +70,7 @@ def compile_signature(
     ------
     CompilationError
         With the compiler's message.
-    FragmentMismatchError
+    ArgumentError
         For parameters that the kernel does not have, or that are left out.
     BackendUnavailableError
         If Triton is not installed.
@@ -76,7 +83,7 @@ def compile_signature(
     pointers = [name for name, path in runtime.items() if leaves[path][1].startswith("*")]
     divisible = set(pointers if divisible_by_16 is None else divisible_by_16)
     if unknown := sorted(divisible.difference(runtime)):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"divisible_by_16 names {', '.join(unknown)}; the parameters of a launch are {', '.join(runtime)}"
         )
     constants = {(names.index(x),): constexprs[x] for x in names if types[x] == "constexpr"}
@@ -108,7 +115,7 @@ def jit_function(function: Any) -> Any:
                 "to be tested config.all_kwargs(), as constexprs and options of Triton, or as keywords of the launch"
             )
         if hasattr(inner, "configs") or not hasattr(inner, "fn"):
-            raise FragmentMismatchError(f"{shorten(function)} is no kernel of Triton; {fix}")
+            raise ArgumentError(f"{shorten(function)} is no kernel of Triton; {fix}")
         inner = inner.fn
     return inner
 
@@ -155,7 +162,23 @@ def compilation_errors(jit: Any) -> Iterator[None]:
         raise
     except Exception as error:
         where = inspect.getsourcefile(jit.fn) or "?"
-        raise CompilationError(f"{jit.fn.__name__} ({where}) does not compile: {error}") from error
+        said = _messages(error)
+        # Triton's own errors quote the line of the kernel and are told in full; others are faults within its passes.
+        behind = None if said else error
+        raise CompilationError(f"{jit.fn.__name__} ({where}) does not compile: {said or error}") from behind
+
+
+def _messages(error: BaseException | None) -> str:
+    """What Triton says of a kernel: a message a call, where functions call one another, and the last has the reason."""
+    from triton.errors import TritonError
+
+    texts: list[str] = []
+    while isinstance(error, TritonError):
+        texts.append(str(error))
+        error = error.__cause__
+    if texts and error is not None and str(error) not in texts[-1]:
+        texts.append(f"{type(error).__name__}: {error}")
+    return "\n".join(texts)
 
 
 def _compile(
@@ -169,21 +192,22 @@ def _compile(
     try:
         with emulated_target(arch) as target, compilation_errors(jit):
             return triton.compile(source, target=target, options=dict(options or {}))
-    except CompilationError:
-        _require_types(jit.fn.__name__, types)
-        raise
+    except CompilationError as error:
+        refusal = error
+    _require_types(jit.fn.__name__, types)  # a name that is no type: Triton says of it that it asserts something
+    raise refusal
 
 
 def _types(name: str, names: list[str], signature: Mapping[str, Any], constexprs: Mapping[str, Any]) -> dict[str, Any]:
     """Type of each parameter, in the kernel's order; ``constexpr`` where a value is given."""
     for given, what in ((signature, "signature"), (constexprs, "constexprs")):
         if unknown := [x for x in given if x not in names]:
-            raise FragmentMismatchError(
+            raise ArgumentError(
                 f"the {what} names {', '.join(map(str, unknown))}, no parameter of {name}({', '.join(names)})"
             )
     types = {x: "constexpr" if x in constexprs else signature.get(x) for x in names}
     if missing := [x for x in names if types[x] is None or (types[x] == "constexpr" and x not in constexprs)]:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} needs a type or a value of {', '.join(missing)}: signature={{'{missing[0]}': 'i32'}} (a pointer: "
             f"'*fp16'), or constexprs={{'{missing[0]}': ...}}"
         )
@@ -227,7 +251,7 @@ def _require_types(name: str, types: Mapping[str, Any]) -> None:
             continue
         near = _FAMILIAR.get(pointed) or next(iter(difflib.get_close_matches(pointed[:40], _TYPES, 1)), "")
         hint = f"; did you mean {given[: len(given) - len(given.lstrip('*'))]}{near}?" if near else ""
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"the type of {parameter} of {name} is {shorten(given)}; Triton has {', '.join(_TYPES)}, and pointers to "
             f"them, such as *fp32{hint}"
         )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import LaunchConfigurationError
 
 __all__ = ["Shared", "Turn", "shared_by"]
 
@@ -67,7 +67,7 @@ class Turn:
 
         Raises
         ------
-        UnsupportedInstructionError
+        LaunchConfigurationError
             In a launch of this very thread (a handler of a signal, a finaliser), which would have to wait for itself.
         """
         with _door:
@@ -98,7 +98,7 @@ class Turn:
                 continue
             mine, its = self.common(other)[0]
             both = mine.name if mine.name == its.name else f"{mine.name}, there {its.name}"
-            raise UnsupportedInstructionError(
+            raise LaunchConfigurationError(
                 f"{self.called} is launched within a launch of the same thread, and shares {both} with {other.called}, "
                 f"which works on a copy: one result would be lost; launch it when that one has returned"
             )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 
 __all__ = ["bytes_of", "extent_of", "require_mappable"]
 
@@ -25,26 +25,26 @@ def require_mappable(array: object, name: str) -> NDArray[Any]:
     >>> require_mappable(np.eye(4)[:, ::2], "x")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.FragmentMismatchError: x is a view with gaps (shape (4, 2), strides (32, 16)), a pointer takes
+    wmma_emu.errors.ArgumentValueError: x is a view with gaps (shape (4, 2), strides (32, 16)), a pointer takes
     one piece: pass y = np.ascontiguousarray(x), and copy back with x[...] = y
     """
     if not isinstance(array, np.ndarray):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} is {shorten(array)} of type {type(array).__name__}, a pointer takes a NumPy array: np.asarray(...)"
         )
     if isinstance(array, np.ma.MaskedArray):
-        raise FragmentMismatchError(f"{name} is a masked array, a kernel sees no mask: pass {name}.data")
+        raise ArgumentError(f"{name} is a masked array, a kernel sees no mask: pass {name}.data")
     if array.dtype.hasobject:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} has dtype {array.dtype}: its elements are Python objects, not bytes; convert it to numbers"
         )
     if not array.dtype.isnative:
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"{name} has dtype {array.dtype.str}, bytes in the other order: pass y = {name}.astype("
             f"{name}.dtype.newbyteorder('=')), and copy back with {name}[...] = y"
         )
     if array.size and not array.flags.forc:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"{name} is a view with gaps (shape {array.shape}, strides {array.strides}), a pointer takes one piece: "
             f"pass y = np.ascontiguousarray({name}), and copy back with {name}[...] = y"
         )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, WmmaEmuError
+from wmma_emu.errors import ArgumentValueError, WmmaEmuError
 from wmma_emu.ptx.definedness.empty_arrays import unwritten_bits_of
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable
@@ -155,7 +155,7 @@ class GlobalMemory:
                 return known.position + lo - known.host_lo
         host_lo, host_hi = next((x for x in self._expected if x[0] <= lo and hi <= x[1]), (lo, hi))
         if any(host_lo < known.host_hi and known.host_lo < host_hi for known in self._reservations):
-            raise FragmentMismatchError(
+            raise ArgumentValueError(
                 f"{name} overlaps an array that has its place already; expect([...]) both before mapping them"
             )
         size = host_hi - host_lo

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import UnknownNameError
 from wmma_emu.ptx.memory.places import ALIGNMENT, BASES, HEAP, Range, round_up
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 
@@ -57,7 +57,7 @@ class ModuleMemory:
         for symbol, at in self._places.values():
             if symbol.space == space and symbol.offset <= offset < symbol.offset + symbol.bytes:
                 return symbol, at
-        raise UnsupportedInstructionError(f"the module has no variable at offset {offset} of .{space} memory")
+        raise UnknownNameError(f"the module has no variable at offset {offset} of .{space} memory")
 
     def position(self, symbol: Symbol) -> int:
         """Position of a variable in the heap."""
@@ -74,14 +74,14 @@ class ModuleMemory:
 
         Raises
         ------
-        UnsupportedInstructionError
+        UnknownNameError
             If the module has no variable of that name.
         """
         for key, (symbol, _) in self._places.items():
             if symbol.name == name:
                 return self._values[key]
         names = ", ".join(symbol.name for symbol, _ in self._places.values()) or "none"
-        raise UnsupportedInstructionError(f"the module has no variable {name!r}; it has {names}")
+        raise UnknownNameError(f"the module has no variable {name!r}; it has {names}")
 
     def arrays(self) -> Iterator[tuple[str, NDArray[np.uint8], bool]]:
         """Give the name and the bytes of each variable, and whether launches write them."""

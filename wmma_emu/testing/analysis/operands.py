@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from wmma_emu.arithmetic import DotProduct
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import to_bits
@@ -115,7 +115,7 @@ def read_operands(
 ) -> Multiplication:
     """Find the product that is meant, and read its matrices; raises as `wmma_emu.gemm` does."""
     if not isinstance(ins, BoundInstruction | str | Instruction | None):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default. The "
             "instruction comes first: error_report(ins, A, B, C)"
         )
@@ -154,7 +154,7 @@ def _block_scales(
 ) -> BlockScales | None:  # fmt: skip
     """Read the block scales of whole instructions; those that fill the last one have the pattern 0."""
     if kind_of_scales(scale_a, scale_b) == "float":
-        raise UnsupportedInstructionError(
+        raise OptionError(
             "scale_a and scale_b are float32, which a kernel multiplies by after the sums; error reports are about "
             "instructions: leave them out"
         )
@@ -175,7 +175,7 @@ def _common(batch: tuple[int, ...], scales: BlockScales) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(batch, *(x.shape[:-2] for x in scales[:2]))
     except ValueError:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"leading axes of the scales, {scales.a.shape[:-2]} and {scales.b.shape[:-2]}, do not broadcast to those "
             f"of D, {batch}"
         ) from None

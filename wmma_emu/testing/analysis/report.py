@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic.explanation import Explanation
-from wmma_emu.errors import OutOfBoundsError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, OutOfBoundsError, UnknownNameError, shorten
 from wmma_emu.formats import format_of
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.gemm import explain_element
@@ -107,7 +107,7 @@ class ErrorReport:
             raise OutOfBoundsError(f"there is no element {list(where)} in D, which has shape {shape}")
         place = where or self.worst
         if place is None:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 "no element that is counted has an error; name one, report.explain(row, column)"
             )
         return self._explain(tuple(place))
@@ -129,7 +129,7 @@ class ErrorReport:
             For a kind that does not exist.
         """
         if kind not in self.contributions:
-            raise UnsupportedInstructionError(f"there is no kind {shorten(kind)}; the kinds are {', '.join(KINDS)}")
+            raise UnknownNameError(f"there is no kind {shorten(kind)}; the kinds are {', '.join(KINDS)}")
         return _in_ulps(self.contributions[kind], self.exact, self.format)
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, shorten
 from wmma_emu.formats import Format, Rounding, format_of, round_pack, unpack
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits, with_specials
@@ -105,7 +105,7 @@ def _split(x: ArrayLike, fmt: Format, terms: int, rounding: Rounding) -> tuple[N
     check_modes(rounding, "ieee")
     count = integer_of(terms)
     if count is None or count < 1:
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"terms={shorten(terms)} is no number of terms; give 1 or more, 2 or 3 as a rule"
         )
     given, format_name = as_numpy(x, "x")
@@ -115,7 +115,7 @@ def _split(x: ArrayLike, fmt: Format, terms: int, rounding: Rounding) -> tuple[N
             "f2": "x.astype(numpy.float32) is exact",
             "u4": "x.view(numpy.float32) takes the same bits",
         }.get(given.dtype.str[1:], "give the float32 numbers that are meant")
-        raise FragmentMismatchError(f"x is an array of {shorten(given.dtype, str)}, and float32 is split; {fix}")
+        raise ArgumentError(f"x is an array of {shorten(given.dtype, str)}, and float32 is split; {fix}")
     u = unpack(to_bits(given, _F32, "x"), _F32)
     special = u.is_infinity | u.is_nan
     # What is left, in units of the number's own last place: no part has bits below it, but those that are dropped.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentError, ShapeError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
@@ -116,14 +116,14 @@ def error_summary(
     fmt = named or (format_of_dtype(given.dtype) if format_name is None else format_of(format_name))
     if fmt is None or not fmt.is_float:
         kind = shorten(given.dtype, str) if fmt is None else fmt.name
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"D is {kind}, which is no floating-point format: integers are right or wrong, "
             "wmma_emu.testing.assert_bits_equal says which; name the format of patterns with d_format="
         )
     bits = to_bits(D, fmt, "D")
     exact = exact_matmul(A, B, C, a_format=a_format, b_format=b_format, c_format=c_format)
     if bits.shape != exact.shape:
-        raise FragmentMismatchError(f"D has shape {bits.shape}, and A B + C has shape {exact.shape}")
+        raise ShapeError(f"D has shape {bits.shape}, and A B + C has shape {exact.shape}")
     return summarize(bits, fmt, exact)
 
 

@@ -7,7 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    CallError,
+    UnknownNameError,
+    UnsupportedInstructionError,
+    shorten,
+)
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction, lookup
 from wmma_emu.instructions.spec import Operand
@@ -186,7 +193,7 @@ def row_of(instruction: object) -> Instruction:
         return instruction.instruction
     if isinstance(instruction, Instruction | str):
         return lookup(instruction)
-    raise UnsupportedInstructionError(
+    raise CallError(
         f"{shorten(instruction)} is no instruction; pass wmma_emu.instruction(...), or a mnemonic such as "
         "'m16n8k16.f32.f16.f16.f32'"
     )
@@ -206,17 +213,17 @@ def _no_such_family(row: Instruction, family: object) -> UnsupportedInstructionE
     legal = families_of(row)
     near = get_close_matches(family, legal, 1) if isinstance(family, str) else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return UnsupportedInstructionError(
+    return UnknownNameError(
         f"{row.mnemonic} has no family {shorten(family)}; it has {', '.join(legal)}{hint}"
     )
 
 
 def _check_numbers(seed: object, tiles: dict[str, object]) -> None:
     if not _is_integer(seed):
-        raise FragmentMismatchError(f"seed={shorten(seed)} is no integer")
+        raise ArgumentError(f"seed={shorten(seed)} is no integer")
     for name, count in tiles.items():
         if not _is_integer(count) or int(count) < 1:  # type: ignore[call-overload]
-            raise FragmentMismatchError(f"{name}={shorten(count)} is no number of tiles; give 1 or more")
+            raise ArgumentValueError(f"{name}={shorten(count)} is no number of tiles; give 1 or more")
 
 
 def _is_integer(value: object) -> bool:

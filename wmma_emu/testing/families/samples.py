@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentValueError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.instructions import Instruction
@@ -84,7 +84,7 @@ def matrices(
     names = names_of(row, families)
     start, number = integer_of(seed), integer_of(count)
     if start is None or number is None or number < 0:
-        raise FragmentMismatchError(
+        raise ArgumentValueError(
             f"seed={shorten(seed)}, count={shorten(count)}: both are integers, and count is not negative"
         )
     return (_sample(row, name, start + i) for name in names for i in range(number))
@@ -96,13 +96,13 @@ def names_of(row: Instruction, families: Iterable[str] | None) -> tuple[str, ...
     if families is None:
         return legal
     if isinstance(families, str):
-        raise UnsupportedInstructionError(f"families={shorten(families)} is one name; pass a list, [{families!r}]")
+        raise OptionError(f"families={shorten(families)} is one name; pass a list, [{families!r}]")
     try:
         names = tuple(families)
     except TypeError:
-        raise UnsupportedInstructionError(f"families are a list of names, not {shorten(families)}") from None
+        raise OptionError(f"families are a list of names, not {shorten(families)}") from None
     if not names:
-        raise UnsupportedInstructionError(f"families is empty; name some of {', '.join(legal)}, or none for all")
+        raise OptionError(f"families is empty; name some of {', '.join(legal)}, or none for all")
     for name in names:
         if name not in legal:
             draw(row, name, 0, 1, 1, 1)  # says what is wrong with it

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from wmma_emu.arithmetic import DotModel
-from wmma_emu.errors import FragmentMismatchError, UnmodelledArithmeticError, shorten
+from wmma_emu.errors import ArgumentError, UnmodelledArithmeticError, shorten
 from wmma_emu.instructions import Instruction
 from wmma_emu.testing.probing.examination import Examination
 from wmma_emu.testing.probing.report import Report
@@ -61,7 +61,7 @@ def examine(f: Function, *, like: str | Instruction | BoundInstruction, seed: in
     'f32 fused multiply-adds, k ascending, from +0, then c added (RNE)'
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
-        raise FragmentMismatchError(f"seed={shorten(seed)} is no integer")
+        raise ArgumentError(f"seed={shorten(seed)} is no integer")
     return Examination(Subject(f, like), seed).run()
 
 
@@ -103,7 +103,7 @@ def probe(
     <mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_80, probed>
     """
     if show is not None and not callable(show):
-        raise FragmentMismatchError(f"show={shorten(show)} cannot be called; print, or None for nothing")
+        raise ArgumentError(f"show={shorten(show)} cannot be called; print, or None for nothing")
     report = examine(f, like=like, seed=seed)
     if show is not None:
         show(str(report))

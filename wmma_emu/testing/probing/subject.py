@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, FragmentMismatchError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.instructions import Instruction
@@ -55,7 +55,7 @@ class Subject:
 
     def __init__(self, f: Function, like: str | Instruction | BoundInstruction) -> None:
         if not callable(f):
-            raise FragmentMismatchError(f"f={shorten(f)} cannot be called; probe takes f(a, b, c) -> d on matrices")
+            raise ArgumentError(f"f={shorten(f)} cannot be called; probe takes f(a, b, c) -> d on matrices")
         self.f = f
         self.instruction = row_of(like)
         self.name = _name_of(f)
@@ -91,9 +91,9 @@ class Subject:
         try:
             d = to_bits(result, self.d, "D")
         except FragmentMismatchError as error:
-            raise FragmentMismatchError(f"f, called like {self.instruction.mnemonic}, returned no D: {error}") from None
+            raise ArgumentError(f"f, called like {self.instruction.mnemonic}, returned no D: {error}") from None
         if d.shape != wanted:
-            raise FragmentMismatchError(
+            raise ShapeError(
                 f"f returned shape {d.shape} for {self.instruction.mnemonic}; D of A ({self.instruction.m}, "
                 f"{self.instruction.k}) and B ({self.instruction.k}, {self.instruction.n}) is {wanted}"
             )

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats import FORMATS
 from wmma_emu.instructions import INSTRUCTIONS, Instruction, instructions_of
 from wmma_emu.testing.strategies.format_names import format_asked
@@ -29,7 +29,7 @@ def check_names(asked: dict[str, Any]) -> None:
         if isinstance(given, str) and given not in _known(name):
             near = get_close_matches(given, _known(name), 3, 0.5)
             if near:
-                raise UnsupportedInstructionError(
+                raise UnknownNameError(
                     f"there is no {name} {shorten(given)}; nearest: {', '.join(map(repr, near))}"
                 )
     for name in "abcd":

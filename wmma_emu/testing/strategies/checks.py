@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis.errors import InvalidArgument
 
 from wmma_emu.arithmetic import models_for
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.arrays import MAX_AXES, integer_of
 from wmma_emu.formats.codec import Bits
@@ -72,7 +72,7 @@ def bound_of(instruction: object) -> BoundInstruction:
     row = row_of(instruction)
     chips = [chip.name for chip in MEASURED_FIRST if chip.name in row.archs]
     known = [chip for chip in chips if any(model.status in RECORDED for model in models_for(row, chip)[:1])]
-    raise UnsupportedInstructionError(
+    raise OptionError(
         f"registers are laid out by a chip, and {row.mnemonic} is bound to none; pass "
         f"wmma_emu.instruction({row.short_mnemonic!r}, arch={(known + chips)[0]!r}), or another of its chips"
     )

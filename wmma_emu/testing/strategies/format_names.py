@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.formats.dtypes import format_of_dtype, ml_dtype_names, ml_dtype_of
 from wmma_emu.testing.patterns import format_meant
@@ -41,14 +41,14 @@ def format_asked(given: object, *, dtypes: bool = True) -> Format:
     >>> format_asked("fp16")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: there is no format 'fp16'; did you mean 'f16'?
+    wmma_emu.errors.UnknownNameError: there is no format 'fp16'; did you mean 'f16'?
     """
     if isinstance(given, Format) or (isinstance(given, str) and given in FORMATS):
         return format_meant(given)
     if isinstance(given, str):
         dtype = _named(given) if dtypes else None
         if dtype is None:
-            raise UnsupportedInstructionError(_unknown(given, dtypes))
+            raise UnknownNameError(_unknown(given, dtypes))
         given = dtype
     if isinstance(given, np.dtype):
         return format_meant(given)
@@ -56,7 +56,7 @@ def format_asked(given: object, *, dtypes: bool = True) -> Format:
         return _of_type(given)
     if hasattr(given, "dtype"):
         return format_meant(given)
-    raise UnsupportedInstructionError(f"{shorten(given)} is no format; {_LEGAL}")
+    raise UnknownNameError(f"{shorten(given)} is no format; {_LEGAL}")
 
 
 _LEGAL = f"pass a dtype, or one of {', '.join(FORMATS)}"
@@ -68,7 +68,7 @@ def _of_type(given: type) -> Format:
     except Exception:  # whatever NumPy makes of it
         dtype = np.dtype(object)
     if dtype.kind == "O":
-        raise UnsupportedInstructionError(f"{shorten(given)} is the type of no format; {_LEGAL}")
+        raise UnknownNameError(f"{shorten(given)} is the type of no format; {_LEGAL}")
     return format_meant(dtype)
 
 

@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 from hypothesis import note
 from hypothesis.errors import InvalidArgument
 
-from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.instructions import Arch, Instruction, arch_of
@@ -127,7 +127,7 @@ def fragments(
 def _layout_of(given: object) -> FragmentLayout | None:
     if given is None or isinstance(given, FragmentLayout):
         return given
-    raise UnsupportedInstructionError(
+    raise OptionError(
         f"layout={shorten(given)} is none; pass {' or '.join(map(repr, FragmentLayout))}, or leave it out"
     )
 
@@ -170,7 +170,7 @@ def fragment_operands(
     ins = bound_of(instruction)
     row = ins.instruction
     if row.family != "wmma.mma":
-        raise UnsupportedInstructionError(
+        raise OptionError(
             f"{row.mnemonic} takes registers, not fragments; wmma_emu.testing.strategies.registers draws those"
         )
     drawn = draw_operands(draw, row, None, Allowed(allow_nan, allow_infinity, allow_subnormal).checked())

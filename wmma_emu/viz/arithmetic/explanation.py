@@ -7,7 +7,7 @@ from math import ceil
 from wmma_emu.arithmetic.explanation import Explanation, Step
 from wmma_emu.arithmetic.explanation.steps import AlignedSum, BitCount, Conversion, IntegerSum, MultiplyAdd
 from wmma_emu.arithmetic.explanation.text import step_lines
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, shorten
 from wmma_emu.viz.arithmetic.aligned_sum_view import draw_aligned_sum
 from wmma_emu.viz.arithmetic.chosen_steps import Stretch, chosen_steps
 from wmma_emu.viz.arithmetic.explanation_style import HTML_STYLE, NAME, STYLES
@@ -56,7 +56,7 @@ def draw_explanation(explanation: Explanation, *, step: int | None = None) -> Pi
     'D[0, 0] = 0x40100000 (f32) = 2.25 = +0x1.2p+1: step 1'
     """
     if not isinstance(explanation, Explanation):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"what is drawn is an Explanation, as wmma_emu.explain(...) returns it, not {shorten(explanation)}"
         )
     if step is not None:
@@ -198,5 +198,5 @@ def _step_of(explanation: Explanation, number: int) -> Step:
     if not found:
         last = max((x.number for x in explanation.steps), default=0)
         legal = f"they are 1 to {last}" if last else "D is C"
-        raise UnsupportedInstructionError(f"the explanation has no step {shorten(number)}; {legal}")
+        raise OptionError(f"the explanation has no step {shorten(number)}; {legal}")
     return found[0]

@@ -6,13 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import (
-    AlignmentError,
-    FragmentMismatchError,
-    OutOfBoundsError,
-    UnsupportedInstructionError,
-    shorten,
-)
+from wmma_emu.errors import AlignmentError, OutOfBoundsError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Arch, default_arch
 from wmma_emu.layouts.banks import PHASE_ROWS, conflict_of, words_of_banks
@@ -190,7 +184,7 @@ def checked_rows(plan: MatrixMovePlan, addresses: ArrayLike) -> Ints:
     move, chip = lookup_move(plan.family, plan.mnemonic, plan.arch)
     everywhere: NDArray[np.uint8] = np.broadcast_to(np.uint8(0), (_WINDOW,))
     if np.ndim(addresses) > 1:
-        raise FragmentMismatchError(
+        raise ShapeError(
             f"a picture shows one warp, {LANES} addresses; these are of shape {np.shape(addresses)}: give those of one "
             "warp, addresses[0]"
         )

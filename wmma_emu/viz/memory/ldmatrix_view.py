@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from wmma_emu.errors import OutOfBoundsError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import OptionError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.banks import BANK_FACTS, PHASE_ROWS, bank_of, phase_fact, words_of_banks
@@ -97,12 +97,12 @@ def draw_ldmatrix(
     lit = _lane(lane)
     if plan.family == "movmatrix":
         if addresses is not None or pitch is not None:
-            raise UnsupportedInstructionError(
+            raise OptionError(
                 f"{plan.mnemonic} has no addresses: it moves registers to registers; leave addresses and pitch out"
             )
         return _draw_movmatrix(plan, lit, named or plan.mnemonic)
     if addresses is not None and pitch is not None:
-        raise UnsupportedInstructionError("pitch is that of a plain tile, shown without addresses; give one of both")
+        raise OptionError("pitch is that of a plain tile, shown without addresses; give one of both")
     given = plain_addresses(instruction, pitch) if addresses is None else addresses
     rows = checked_rows(plan, given)
     view = _view(plan, rows, lit)

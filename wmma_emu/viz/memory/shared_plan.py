@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.layouts.banks import conflict_of
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
@@ -96,7 +96,7 @@ def shared_plan(
     if isinstance(descriptor, SharedOperand):
         own: Major = "mn" if descriptor.transpose else "k"
         if major not in (None, own):
-            raise FragmentMismatchError(
+            raise ArgumentValueError(
                 f"major is {shorten(major)}, but the operand has transpose={descriptor.transpose}, which is {own!r}; "
                 "leave major out"
             )

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.banks import BANK_BYTES, BANK_FACTS, BANKS, bank_of
@@ -73,7 +73,7 @@ def draw_shared_operand(
     plan = shared_plan(descriptor, rows, k, fmt, major)
     most = integer_of(memory_rows)
     if most is None or most < 1:
-        raise FragmentMismatchError(f"memory_rows is {shorten(memory_rows)}; at least 1 row of 128 bytes is drawn")
+        raise ArgumentValueError(f"memory_rows is {shorten(memory_rows)}; at least 1 row of 128 bytes is drawn")
     swizzle = f"{plan.descriptor.swizzle}-byte swizzle" if plan.descriptor.swizzle else "no swizzle"
     along = "k contiguous" if plan.major == "k" else "rows contiguous"
     text = named or f"{plan.rows} x {plan.k} {plan.format} in shared memory, {along}, {swizzle}"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, shorten
 from wmma_emu.viz.operands.held_cells import HeldCell, span
 from wmma_emu.viz.operands.subject import Subject
 
@@ -94,7 +94,7 @@ def focus_on(
     if not held.any():
         elsewhere = f"; {focus_on(subject, element=element).sentence}" if element is not None else ""
         given = _given(lane=lane, register=register, element=element, matrix=matrix)
-        raise UnsupportedInstructionError(f"{given} have no element in common{elsewhere}; leave one of them out")
+        raise OptionError(f"{given} have no element in common{elsewhere}; leave one of them out")
     marked = np.zeros((layout.num_matrices, layout.rows, layout.cols), np.bool_)
     i, lanes = np.nonzero(held)
     marked[(lanes_matrix[lanes], *layout.coords_of_lanes[i, lanes].T)] = True
@@ -112,7 +112,7 @@ def _pair(element: Any) -> tuple[int, int]:
     try:
         row, col = (0, 0) if element is None else element
     except (TypeError, ValueError):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"the element is {shorten(element)}; give (row, column), as in element=(9, 17)"
         ) from None
     return row, col

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wmma_emu.errors import FragmentMismatchError, shorten
+from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.spec import LANES
@@ -96,12 +96,12 @@ def draw_matrix(
     layout = subject.layout
     most = integer_of(most_cells)
     if most is None or most < 1:
-        raise FragmentMismatchError(f"most_cells is {shorten(most_cells)}; legal is an integer from 1 on")
+        raise ArgumentValueError(f"most_cells is {shorten(most_cells)}; legal is an integer from 1 on")
     focus = focus_on(subject, lane, register, element, matrix)
     window = Window.of(layout, most, focus.at())
     cells = cells_of_matrix(layout, *window.ranges)
     if not cells:
-        raise FragmentMismatchError("no element that is read is in the part that would be drawn; copies() counts them")
+        raise ArgumentValueError("no element that is read is in the part that would be drawn; copies() counts them")
     scale = _Scale.of(subject, window, cells)
     matrices = range(layout.num_matrices) if matrix is None else [matrix]
     panels = [_Panel(subject, window, scale, focus, i, [x for x in cells if x.matrix == i]) for i in matrices]

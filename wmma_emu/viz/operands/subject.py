@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, FragmentMismatchError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions import ARCHS, Instruction
 from wmma_emu.instructions.spec import Operand
 from wmma_emu.layouts import LaneMap
@@ -158,7 +158,7 @@ def subject_of(operand: object) -> Subject:
         where = _where(operand.layout, str(operand.format), axes, stored, operand.arch)
         return Subject(operand.layout, letter, row.short_mnemonic, where, axes, _value(row, letter))
     hint = "; choose an operand of it, such as ins.a" if isinstance(operand, BoundInstruction) else ""
-    raise FragmentMismatchError(
+    raise ArgumentError(
         f"what is drawn is an operand of an instruction (ins.a), a wmma.fragment or a LaneMap, not "
         f"{shorten(type(operand).__name__, str)}{hint}"
     )

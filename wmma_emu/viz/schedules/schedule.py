@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, shorten
+from wmma_emu.errors import ArgumentError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.viz.palette import INK, lane_colour
 from wmma_emu.viz.picture import Picture
@@ -66,7 +66,7 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
     <Picture: wmma.mma.m16n16k16.f32.f32 on sm_70 (Volta), machine instruction 5 of 0 to 15>
     """
     if not isinstance(schedule, Schedule):
-        raise FragmentMismatchError(
+        raise ArgumentError(
             f"what is drawn is a Schedule, as ins.schedule of we.instruction(...), not {shorten(schedule)}"
         )
     chosen = schedule.steps if step is None else (schedule.steps[_checked(step, len(schedule.steps))],)
