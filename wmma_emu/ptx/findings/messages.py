@@ -6,7 +6,7 @@ from typing import NamedTuple
 from wmma_emu.errors import printable
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 
-__all__ = ["UNKNOWN", "Location", "Message", "Name", "Place", "Value", "place_of", "plain_text"]
+__all__ = ["UNKNOWN", "InRegister", "Location", "Message", "Name", "Place", "Value", "place_of", "plain_text"]
 
 
 class Place(NamedTuple):
@@ -68,6 +68,16 @@ class Location(NamedTuple):
         return f"{self.bytes_text} at {self.at}" + (f" ({self.owner} {sign} {distance})" if self.owner else "")
 
 
+class InRegister(NamedTuple):
+    """A register of the kernel, by its index among all of them and by its name."""
+
+    number: int
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Value(NamedTuple):
     """The bits of some bytes of memory, the byte at the lowest address first.
 
@@ -85,7 +95,7 @@ class Value(NamedTuple):
         return " ".join(f"0x{word[::-1].hex()}" for word in words)
 
 
-Message = tuple[str | Place | Name | Location | Value, ...]
+Message = tuple[str | Place | Name | Location | InRegister | Value, ...]
 """What a finding says, in the order in which it is read."""
 
 

@@ -4,7 +4,7 @@
 from typing import Protocol
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import Location, Message, Name, Place, Value
+from wmma_emu.ptx.findings import InRegister, Location, Message, Name, Place, Value
 from wmma_emu.ptx.reports.frames import own_frames, short_path
 
 __all__ = ["Names", "NamesOfThePtx", "source_text"]
@@ -53,7 +53,7 @@ def source_text(message: Message, names: Names, verbose: bool = False) -> str:
     return printable("".join(words))
 
 
-def _word(part: str | Place | Name | Location | Value, names: Names, verbose: bool) -> str:
+def _word(part: str | Place | Name | Location | InRegister | Value, names: Names, verbose: bool) -> str:
     if isinstance(part, Location):
         element = names.element(part)
         if not element:
