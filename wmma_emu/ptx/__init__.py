@@ -33,6 +33,7 @@
 
 from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, empty
 from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, Kind
+from wmma_emu.ptx.history import Event, History
 from wmma_emu.ptx.launch.explain import Explanation, KernelExplanation
 from wmma_emu.ptx.launch.kernel import Kernel, Launch
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw
@@ -52,8 +53,10 @@ __all__ = [
     "KINDS",
     "SEVERITIES",
     "EmptyArray",
+    "Event",
     "Explanation",
     "Finding",
+    "History",
     "Kernel",
     "KernelExplanation",
     "Kind",

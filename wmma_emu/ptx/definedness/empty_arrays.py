@@ -15,13 +15,13 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.room import require_room
 
-__all__ = ["EmptyArray", "empty", "unwritten_bits_of"]
+__all__ = ["EmptyArray", "Unwritten", "empty", "keep_unwritten", "unwritten_bits_of"]
 
 _FILL = 0xFF
 """What the bytes hold: NaN in floats, -1 in integers, so that results which they get into show it."""
 
 
-class _Unwritten:
+class Unwritten:
     """The bytes of one call of `empty`: where they lie, and which of their bits nobody wrote."""
 
     def __init__(self, buffer: NDArray[np.uint8], itemsize: int) -> None:
@@ -45,7 +45,7 @@ class _Unwritten:
         return np.asarray((words == ~words.dtype.type(0)).all(axis=-1))
 
 
-_known: "weakref.WeakSet[_Unwritten]" = weakref.WeakSet()
+_known: "weakref.WeakSet[Unwritten]" = weakref.WeakSet()
 """Those that an array still refers to."""
 
 
@@ -64,6 +64,32 @@ def unwritten_bits_of(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.uin
             yield begin - lo, state.bits[begin - state.lo : end - state.lo]
 
 
+class _AsItWas(Unwritten):
+    """A copy, which nobody assigns to: what its record says stays."""
+
+    def look(self) -> None:
+        """Nothing has changed."""
+
+
+def keep_unwritten(copy: NDArray[np.uint8], lo: int) -> list[Unwritten]:
+    """Say of a copy of bytes that begin at an address of the host which of its bits nobody wrote, as it is of these.
+
+    The record, if there is one, is to be kept as long as that is to be known of the copy.
+    """
+    found = np.zeros(len(copy), np.uint8)
+    for state in list(_known):
+        begin, end = max(lo, state.lo), min(lo + len(copy), state.hi)
+        if begin < end:
+            state.look()
+            found[begin - lo : end - lo] = state.bits[begin - state.lo : end - state.lo]
+    if not found.any():
+        return []
+    record = _AsItWas(copy, 1)
+    record.bits = found
+    _known.add(record)
+    return [record]
+
+
 class EmptyArray(np.ndarray[Any, Any]):
     """An array of `empty`, or a view of one: what is assigned to its elements counts as written, for all its views.
 
@@ -73,7 +99,7 @@ class EmptyArray(np.ndarray[Any, Any]):
     results of calculations, are ordinary arrays.
     """
 
-    _state: _Unwritten | None = None
+    _state: Unwritten | None = None
 
     def __array_finalize__(self, obj: Any) -> None:
         state = getattr(obj, "_state", None)
@@ -220,7 +246,7 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
     plain: NDArray[Any] = buffer.view(kind).reshape(sizes)
     found = plain.view(EmptyArray)
     if count:
-        found._state = _Unwritten(buffer, kind.itemsize)
+        found._state = Unwritten(buffer, kind.itemsize)
         _known.add(found._state)
     return found
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from wmma_emu.ptx.definedness.paddings import ALONE, ELSEWHERE, PADDING
 from wmma_emu.ptx.definedness.undefined import COMPUTED, computed
-from wmma_emu.ptx.findings import Location, Message, Place
+from wmma_emu.ptx.findings import InRegister, Location, Message, Place
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 from wmma_emu.ptx.threads import Array
 
@@ -143,7 +143,7 @@ class Origins:
         number = origin & _ADDRESS
         place = Place(site.line, site.source)
         if site.kind == "register":
-            return (f"{register(number)}, which nobody wrote",)
+            return InRegister(number, register(number)), ", which nobody wrote"
         if site.kind == "lane":
             return f"what lane {number} holds, which does not take part in the shuffle of ", place
         if site.kind == "bytes":

@@ -6,7 +6,9 @@ from typing import NamedTuple
 from wmma_emu.errors import printable
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 
-__all__ = ["UNKNOWN", "Detail", "Location", "Message", "Name", "Place", "Value", "place_of", "plain_text"]
+__all__ = [
+    "UNKNOWN", "Detail", "InRegister", "Location", "Message", "Name", "Place", "Value", "place_of", "plain_text",
+]  # fmt: skip
 
 
 class Place(NamedTuple):
@@ -77,6 +79,16 @@ class Detail(NamedTuple):
         return self.text
 
 
+class InRegister(NamedTuple):
+    """A register of the kernel, by its index among all of them and by its name."""
+
+    number: int
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Value(NamedTuple):
     """The bits of some bytes of memory, the byte at the lowest address first, behind the words that lead to them.
 
@@ -95,7 +107,7 @@ class Value(NamedTuple):
         return self.lead + " ".join(f"0x{word[::-1].hex()}" for word in words)
 
 
-Message = tuple[str | Place | Name | Location | Detail | Value, ...]
+Message = tuple[str | Place | Name | Location | Detail | InRegister | Value, ...]
 """What a finding says, in the order in which it is read."""
 
 

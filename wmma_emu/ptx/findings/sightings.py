@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from wmma_emu.ptx.findings.kinds import CHECKS, KINDS
-from wmma_emu.ptx.findings.messages import UNKNOWN, Location, Message, Place, plain_text
+from wmma_emu.ptx.findings.messages import UNKNOWN, InRegister, Location, Message, Place, plain_text
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
 
 __all__ = ["Said", "Sighting", "Sightings", "merged"]
@@ -55,6 +55,11 @@ class Sighting:
     def location(self) -> Location | None:
         """The bytes that it is about; None where it is about none."""
         return next((x for x in self.said if isinstance(x, Location)), None)
+
+    @property
+    def register(self) -> InRegister | None:
+        """The register that it is about, which nobody wrote; None where it is about none."""
+        return next((x for x in self.said if isinstance(x, InRegister)), None)
 
     @property
     def comes_from(self) -> Place | None:

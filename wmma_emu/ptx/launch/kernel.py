@@ -5,7 +5,7 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,11 +23,13 @@ from wmma_emu.instructions.launches import Dim3, dim3
 from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, Sightings, merged
 from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, read_arguments, require_aligned
 from wmma_emu.ptx.launch.calls import errors_at_the_caller, uninterrupted
+from wmma_emu.ptx.launch.explaining import explain_sighting
 from wmma_emu.ptx.launch.finding_names import LaunchNames
 from wmma_emu.ptx.launch.legality import require_legal
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.replay import Replay, kept_for_replay
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import judge_launch, require_lines
@@ -40,7 +42,7 @@ from wmma_emu.ptx.launch.variable_names import names_of
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
 from wmma_emu.ptx.machine.known_values import evaluate
 from wmma_emu.ptx.machine.limits import Counts
-from wmma_emu.ptx.machine.run import run
+from wmma_emu.ptx.machine.run import Records, run
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
@@ -239,17 +241,22 @@ class Launch:
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
         require_lines(chosen.silence, module.program.kernels.values(), module.name)
         first, findings = self._run_judged(values, module.variables, chosen, chosen.seeds[0])
+        seeds: dict[tuple[str, int], int | None] = {}
+        _note_seed(seeds, findings, chosen.seeds[0])
         completed = first.counts.completed
         for seed in chosen.seeds[1:]:
             other, more = self._run_judged(values, copy.deepcopy(unchanged), chosen, seed)
             completed &= other.counts.completed
+            _note_seed(seeds, more, seed)
             findings = merged(findings, more)
             if not self._has_errors(findings, chosen):
                 require_same_results(kernel.called, first, other, seed)
         if first.counts.may_hide_races and not self._has_errors(findings, chosen):
             more = self._races_backwards(values, copy.deepcopy(unchanged), chosen, first.counts.steps)
+            _note_seed(seeds, more, BACKWARDS)
             findings = merged(findings, more)
-        report = self._report(first.counts._replace(completed=completed), findings, given, chosen)
+        replay = kept_for_replay(self, given, chosen, seeds) if findings else None
+        report = self._report(first.counts._replace(completed=completed), findings, given, chosen, replay)
         if report.errors and chosen.findings == "raise":
             raise KernelFindingsError(summary_of(report), report)
         with uninterrupted():
@@ -303,7 +310,7 @@ class Launch:
 
     def _run(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
-        raced: Raced | None = None, suspects: Suspects | None = None,
+        raced: Raced | None = None, suspects: Suspects | None = None, recorder: Records | None = None,
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
         """Run once, on copies of the arrays."""
         kernel, module = self.kernel, self.kernel.module
@@ -328,9 +335,16 @@ class Launch:
         counts = run(
             kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
-            fill=options.fill, raced=raced, suspects=suspects,
+            fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
         )  # fmt: skip
         return Run(heap, counts), list(findings)
+
+    def run_again(
+        self, values: Sequence[Argument], variables: ModuleMemory, options: LaunchOptions, seed: int | None,
+        recorder: Records,
+    ) -> list[Sighting]:  # fmt: skip
+        """Run once in some order, for a recorder; the arrays stay as they are."""
+        return self._run(values, variables, options, seed, recorder=recorder)[1]
 
     def _judged(self, findings: list[Sighting], options: LaunchOptions) -> Judged:
         """Take out what is silenced."""
@@ -342,7 +356,7 @@ class Launch:
         return any(x.severity == "error" for x in self._judged(findings, options).findings)
 
     def _report(
-        self, counts: Counts, findings: list[Sighting], given: Given, options: LaunchOptions
+        self, counts: Counts, findings: list[Sighting], given: Given, options: LaunchOptions, replay: Replay | None
     ) -> Report:  # fmt: skip
         kernel = self.kernel
         judged = self._judged(findings, options)
@@ -350,6 +364,7 @@ class Launch:
             kernel.program, kernel.called, kernel.module.arch.name,
             lambda file: text_of_file(file, kernel.module.sources or {}),
             LaunchNames(names_of(kernel.module, kernel), {x.shown or x.label: i for i, x in enumerate(given.values)}),
+            explain=partial(explain_sighting, replay),
         )  # fmt: skip
         return Report(
             kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds,
@@ -358,6 +373,12 @@ class Launch:
             given.assumed, kernel.folded, silenced_findings(judged.silenced, make), judged.unused,
             tuple(x for x in CHECKS if x not in options.checks),
         )  # fmt: skip
+
+
+def _note_seed(seeds: dict[tuple[str, int], int | None], findings: list[Sighting], seed: int | None) -> None:
+    """Remember in which order of the warps each finding was met first."""
+    for x in findings:
+        seeds.setdefault((x.kind, x.line), seed)
 
 
 def _shares(values: Sequence[Argument], variables: ModuleMemory) -> list[Shared]:

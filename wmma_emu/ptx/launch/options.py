@@ -50,6 +50,9 @@ class LaunchOptions:
     fill : {"zeros", "ones"} or int
         What shared memory, local memory and registers hold that nobody has written: no bit is set, every bit is, or
         bytes drawn from a seed. A kernel that uses nothing unwritten gives the same bits with each.
+    keep_bytes : int
+        Bytes of the arrays, and of the variables of the module, that are kept at most to run a launch with findings
+        again, which `explain()` of a finding does; 0 keeps nothing.
     checks : collection of str
         What the launch looks for: names of `CHECKS`, all of them by default; ``()`` is none, and saves their time. What
         ends a launch is said in any case, a trap or a deadlock, and an access out of bounds is left out.
@@ -72,6 +75,7 @@ class LaunchOptions:
     checks: Collection[str] = frozenset(CHECKS)
     silence: Collection[Silence] = ()
     fill: str | int = "zeros"
+    keep_bytes: int = 1 << 28
 
     def __post_init__(self) -> None:
         if not isinstance(self.findings, str) or self.findings not in FINDINGS:
@@ -79,7 +83,7 @@ class LaunchOptions:
             raise OptionError(f"findings={shorten(self.findings)} is none of {meanings}")
         object.__setattr__(self, "checks", _checks_of(self.checks))
         object.__setattr__(self, "silence", silences_of(self.silence))
-        for name, least in (("schedules", 1), ("max_steps", 1), ("max_bytes", 1), ("schedule", 0)):
+        for name, least in (("schedules", 1), ("max_steps", 1), ("max_bytes", 1), ("schedule", 0), ("keep_bytes", 0)):
             value = getattr(self, name)
             number = integer_of(value)
             if name == "schedule" and value is None:

@@ -3,13 +3,14 @@
 
 from collections.abc import Iterator
 from math import prod
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.causality import order_of_launch
+from wmma_emu.ptx.causality import CausalityOrder, order_of_launch
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Sightings
 from wmma_emu.ptx.machine.compile import Compiled
@@ -23,15 +24,32 @@ from wmma_emu.ptx.memory.races.locks import Locks
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.orders import Order, order_of
+from wmma_emu.ptx.program.program import KernelProgram
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.threads import Dim3, Threads
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["blocks_at_once", "run"]
+__all__ = ["Records", "blocks_at_once", "run"]
 
 _THREADS_AT_ONCE = 1 << 16
 """Threads of a chunk: more gain nothing, since their registers leave the cache."""
+
+
+class Records(Protocol):
+    """What notes how a launch goes: it makes the memory and the execution of each chunk, which tell it."""
+
+    def begin(self) -> None:
+        """Forget what was noted: the launch begins, or begins anew."""
+
+    def memory(
+        self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads, shared_bytes: int,
+        findings: Sightings, causality: CausalityOrder, checks: frozenset[str], races: LaunchRaces | None, fill: Fill,
+    ) -> Memory:  # fmt: skip
+        """Make the memory of a chunk of blocks."""
+
+    def execution(self, compiled: Compiled, state: State, deadline: Deadline, order: Order | None) -> Execution:
+        """Make what executes a chunk of blocks."""
 
 
 def run(
@@ -50,6 +68,7 @@ def run(
     fill: str | int = "zeros",
     raced: Raced | None = None,
     suspects: Suspects | None = None,
+    recorder: Records | None = None,
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -77,6 +96,8 @@ def run(
         Told what the races are about.
     suspects : Suspects, optional
         The launch is run again because of its races: nothing is undefined but what these loads give.
+    recorder : Records, optional
+        Notes how it goes.
 
     Raises
     ------
@@ -89,7 +110,7 @@ def run(
         try:
             counts = _run_once(
                 compiled, heap, parameters, grid, block, dynamic_shared_bytes, binding, findings, limits, schedule,
-                checks, fill, deadline, more, raced, suspects,
+                checks, fill, deadline, more, raced, suspects, recorder,
             )  # fmt: skip
             findings.leave_lesser_out()
             return counts
@@ -103,6 +124,7 @@ def _run_once(
     compiled: Compiled, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3, dynamic_shared_bytes: int,
     binding: Binding, findings: Sightings, limits: Limits, schedule: int | None, checks: frozenset[str],
     fill: str | int, deadline: Deadline, more: frozenset[int], raced: Raced | None, suspects: Suspects | None,
+    recorder: Records | None,
 ) -> Counts:  # fmt: skip
     """Execute a kernel from the beginning; ``more`` are ranges of the heap that it writes, beyond what it seems to."""
     program = compiled.program
@@ -120,15 +142,19 @@ def _run_once(
         if compiled.polls.takings and size >= prod(grid):
             locks = Locks((prod(grid), warps, LANES))
         races = LaunchRaces(heap, causality, watched, compiled.polls, locks, raced, suspects, deadline.look)
+    make_memory, make_execution = Memory, Execution
+    if recorder is not None:
+        recorder.begin()
+        make_memory, make_execution = recorder.memory, recorder.execution  # type: ignore[assignment]
     for blocks in _chunks(prod(grid), size, order):
         threads = Threads(grid, block, blocks, heap.workspace)
         causality.begin(blocks)
-        memory = Memory(
+        memory = make_memory(
             program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races, unwritten
         )
         state = State(program, binding.arch, threads, causality, memory, findings, order, checks, unwritten)
         state.output, state.look = printed, deadline.look
-        execution = Execution(compiled, state, deadline, order)
+        execution = make_execution(compiled, state, deadline, order)
         with np.errstate(all="ignore"):
             execution.run(None if races is None else races.end_chunk)
         instructions += execution.instructions

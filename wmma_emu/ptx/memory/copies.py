@@ -131,11 +131,11 @@ class AsyncCopies:
             if copy.by_barrier:
                 continue
             if pending is None:
-                self._arrive(copy, active)
+                self.arrive(copy, active)
                 continue
             over = copy.group < self._groups - np.int32(min(pending, _MOST))
             if over.any():
-                self._arrive(copy, active if over.all() else narrowest(active, over))
+                self.arrive(copy, active if over.all() else narrowest(active, over))
         self._keep(self._copies)
 
     def under_way(self) -> list[Copy]:
@@ -145,14 +145,14 @@ class AsyncCopies:
     def finish(self, copies: list[tuple[Copy, Active]], now: Moment | None) -> None:
         """Let copies arrive, as written at a time that has been."""
         for copy, mask in copies:
-            self._arrive(copy, mask, now)
+            self.arrive(copy, mask, now)
         self._keep(self._copies)
 
     def _keep(self, copies: list[Copy]) -> None:
         self._copies = [copy for copy in copies if not copy.is_done]
         self._shadow.pending = len(self._copies)
 
-    def _arrive(self, copy: Copy, ready: Active, now: Moment | None = None) -> None:
+    def arrive(self, copy: Copy, ready: Active, now: Moment | None = None) -> None:
         """Write what a copy brings for the threads that are ready."""
         memory, touch, shape = self.memory, copy.reached.touch, self.memory.threads.shape
         taken, index = narrowest(copy.mask, ready), None

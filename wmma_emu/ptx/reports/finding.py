@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: MIT
 """What is wrong with a kernel: one finding for each cause."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx.findings import KINDS, Place, Sighting
+from wmma_emu.ptx.history import History
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.plain import finding_as_dict
 from wmma_emu.ptx.reports.quotes import QuotedLine
 from wmma_emu.ptx.reports.text import Described, text_of
 
-__all__ = ["Finding"]
+__all__ = ["Explain", "Finding"]
+
+Explain = Callable[[Sighting, str], History]
+"""Makes a history of a sighting, whose bytes are called so in the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,7 @@ class Finding:
     mend: str
     sightings: tuple[Sighting, ...]
     details: tuple[str, ...] = field(repr=False, default=())
+    _explain: Explain | None = field(repr=False, compare=False, default=None)
 
     @property
     def severity(self) -> str:
@@ -144,6 +151,23 @@ class Finding:
             self.severity, self.title, self.id, self.sides, self.message, self.mend, seen, self.details,
             tuple(_sighting_text(x) for x in self.sightings),
         )  # fmt: skip
+
+    def explain(self) -> History:
+        """Run the launch again, and tell what was done to the bytes, or at the barriers, that it is about.
+
+        That is who wrote and who read them, with which bits, and which synchronisation lay between; as text, or as a
+        page. The launch is run on copies of what its arrays held when it began; nothing is written.
+
+        Raises
+        ------
+        MemoryLimitError
+            If the arrays were too large to keep: launch with a larger ``keep_bytes``.
+        WmmaEmuError
+            For a finding of a report that was copied, or came from another process.
+        """
+        if self._explain is None:
+            raise WmmaEmuError(f"nothing is kept of the launch of {self.kernel} that would explain {self.title}")
+        return self._explain(self.first, self.element)
 
     def to_dict(self) -> dict[str, Any]:
         """Give all of it as plain data, as the schema of reports has it."""

@@ -11,7 +11,7 @@ from wmma_emu.ptx.findings import Name, Place, Sighting
 from wmma_emu.ptx.memory.races.remedies import REMEDIES
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
-from wmma_emu.ptx.reports.finding import Finding
+from wmma_emu.ptx.reports.finding import Explain, Finding
 from wmma_emu.ptx.reports.quotes import QuotedLine, quoted
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
 
@@ -28,7 +28,7 @@ class FindingMaker:
     """Makes findings of the sightings of a kernel.
 
     ``kernel`` is its plain name, ``text_of`` gives the text of a file of the source, and ``names`` are those that the
-    source has for memory.
+    source has for memory; ``explain`` makes a history of a sighting.
     """
 
     program: KernelProgram
@@ -36,6 +36,7 @@ class FindingMaker:
     arch: str
     text_of: Callable[[str], str] = lambda file: ""
     names: Names = NamesOfThePtx()  # noqa: RUF009 - without a state
+    explain: Explain | None = None
 
     def __call__(self, sightings: Iterable[Sighting]) -> tuple[Finding, ...]:
         """Make one finding for each cause."""
@@ -62,7 +63,7 @@ class FindingMaker:
             self._id(kind, sides, variables[:1]), self.kernel, self.arch, _title(kind, variables, sides), kind,
             source_text(edge.sighting.said, self.names), sides, variables,
             self.names.element(location) if location else "", self._mend(pair, sides), sightings,
-            self._more(cause, at),
+            self._more(cause, at), self.explain,
         )  # fmt: skip
 
     def _sides(self, edge: Edge, at: dict[int, Instruction]) -> tuple[QuotedLine, ...]:

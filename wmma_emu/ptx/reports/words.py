@@ -4,7 +4,7 @@
 from typing import Protocol
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import Detail, Location, Message, Name, Place, Value
+from wmma_emu.ptx.findings import Detail, InRegister, Location, Message, Name, Place, Value
 from wmma_emu.ptx.reports.frames import own_frames, short_path
 
 __all__ = ["Names", "NamesOfThePtx", "source_text"]
@@ -54,7 +54,7 @@ def source_text(message: Message, names: Names, verbose: bool = False) -> str:
     return printable("".join(_word(x, names, verbose) for x in message))
 
 
-def _word(part: str | Place | Name | Location | Detail | Value, names: Names, verbose: bool) -> str:
+def _word(part: str | Place | Name | Location | Detail | InRegister | Value, names: Names, verbose: bool) -> str:
     if isinstance(part, Location):
         element = names.element(part)
         if not element:

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+"""What happened to some bytes, or at some barriers, of a launch: noted while it runs again, and told in its order."""
+
+from wmma_emu.ptx.history.events import Event
+from wmma_emu.ptx.history.history import History
+from wmma_emu.ptx.history.recorder import Recorder
+from wmma_emu.ptx.history.story import Subject
+from wmma_emu.ptx.history.watch import Watch
+
+__all__ = ["Event", "History", "Recorder", "Subject", "Watch"]

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""What a history comes to, in a sentence or two: why nothing orders two accesses, who waits for whom."""
+
+from collections.abc import Sequence
+
+from wmma_emu.ptx.history.events import Event
+from wmma_emu.ptx.history.story import Subject, Told, met_between
+from wmma_emu.ptx.history.words import place_text
+from wmma_emu.ptx.machine.whereabouts import ranges
+
+__all__ = ["conclusion", "lanes_text"]
+
+_RACES = frozenset(
+    ("race", "race of an unused value", "race within a warp", "race of equal bytes", "lanes store to one place")
+)
+
+
+def conclusion(told: Told, subject: Subject) -> tuple[str, ...]:
+    """Say what the events come to."""
+    if subject.kind in _RACES:
+        return _of_race(told, subject)
+    if subject.kind == "missing wait" and subject.about_bytes:
+        return _of_wait(told)
+    if subject.about_register:
+        return _of_register(told, subject)
+    if subject.kind in ("uninitialised", "partly uninitialised") and subject.about_bytes:
+        return _of_unwritten(told, subject)
+    if subject.kind in ("deadlock", "barrier divergence", "partial warp", "barriers at several instructions"):
+        return (_sentence(subject), *_never_arrived(told, subject))
+    return (_sentence(subject),)
+
+
+def _sentence(subject: Subject) -> str:
+    return f"{subject.message[:1].upper()}{subject.message[1:]}."
+
+
+def _of_race(told: Told, subject: Subject) -> tuple[str, ...]:
+    if told.here is None:
+        return ("The access of the finding is not among these events.",)
+    if told.other is None:
+        return ("The other access of the race is not among these events.",)
+    here, other = told.events[told.here], told.events[told.other]
+    first, second = sorted((here, other), key=lambda x: x.step)
+    names = f"{_thread(first, here)} {_does(first)} and {_thread(second, here)} {_does(second)}"
+    if first.step == second.step:
+        return (f"In step {first.step}, {names}, both in one instruction: nothing makes either of them the first.",)
+    span = f"between step {first.step}, where {_thread(first, second)} {_does(first)}, and step {second.step}, where "
+    span += f"{_thread(second, first)} {_does(second)}"
+    if first.block != second.block:
+        return (f"Nothing orders the two: {span}, {_missing_of_blocks(told.events, first, second)}.",)
+    if met_between(told.events, first, second):
+        return (f"Here, {span}, the two met a barrier, but PTX does not order these accesses by it.",)
+    why = _not_enough(told.events, first, second)
+    missing = "met no barrier" if first.warps != second.warps else "met no __syncwarp()"
+    both = f"{_group(first)} and {_group(second)}" if first.warps != second.warps else f"lanes of {_group(first)}"
+    return (f"Nothing orders the two: {span}, {both} {missing}.{why}",)
+
+
+def _missing_of_blocks(events: Sequence[Event], first: Event, second: Event) -> str:
+    """Say what two blocks lack: a release behind the first access, or an acquire before the second."""
+    inside = [x for x in events if first.step < x.step < second.step and not x.is_access]
+    does_release = any(x.block == first.block and _is_strong(x, "release") for x in inside)
+    does_acquire = any(x.block == second.block and _is_strong(x, "acquire") for x in inside)
+    lacks = [] if does_release else [f"block {first.block} executes no fence and no release"]
+    lacks += [] if does_acquire else [f"block {second.block} executes no fence and no acquire"]
+    return ", and ".join(lacks) or "nothing that the one block released was acquired by the other in time"
+
+
+def _is_strong(event: Event, what: str) -> bool:
+    return event.what == "fence" or f".{what}" in event.detail or ".acq_rel" in event.detail
+
+
+def _not_enough(events: Sequence[Event], first: Event, second: Event) -> str:
+    """Say why what lay between two accesses of one block is not enough."""
+    inside = [x for x in events if first.step < x.step < second.step and x.block == first.block]
+    warps = set(first.warps) | set(second.warps)
+    there = {x.what for x in inside if warps & set(x.warps)}
+    said = []
+    if first.warps != second.warps and any(x.detail.startswith("bar.warp") for x in inside):
+        said.append(" __syncwarp() orders lanes of one warp alone.")
+    if "fence" in there:
+        said.append(" A fence waits for nobody.")
+    if "waits for" in there and "copies to" in {first.what, second.what}:
+        said.append(" A thread waits for its own copies alone.")
+    return "".join(said)
+
+
+def _thread(event: Event, beside: Event) -> str:
+    """Name the threads of an event, as far as it tells them from those of another one."""
+    block = f" of block {event.block}" if event.block != beside.block else ""
+    if event.warps == beside.warps and not block:
+        return f"{lanes_text(event.lanes)} of warp {ranges(event.warps)}"
+    return f"warp {ranges(event.warps)}{block}"
+
+
+def _group(event: Event) -> str:
+    return f"warp {ranges(event.warps)}"
+
+
+def _does(event: Event) -> str:
+    if event.what in ("begins to copy to", "copies to"):
+        return f"{event.what} the bytes"
+    return event.what + (f" {event.bits}" if event.bits else "")
+
+
+def _of_wait(told: Told) -> tuple[str, ...]:
+    """Say where the copy was issued that an access did not wait for, and what waited in between."""
+    here = None if told.here is None else told.events[told.here]
+    if here is None:
+        return ("The access of the finding is not among these events.",)
+    issued = [x for x in told.events if x.what == "begins to copy to" and x.step <= here.step and x is not here]
+    if not issued:
+        return (f"In step {here.step}, {_group(here)} {_does(here)}, while a copy or a product is under way.",)
+    copy = issued[-1]
+    waits = [
+        x for x in told.events
+        if copy.step < x.step < here.step and x.what == "waits for" and set(copy.warps) & set(x.warps)
+    ]  # fmt: skip
+    said = f"{_group(copy)} waited only as {waits[-1].detail} in step {waits[-1].step} says" if waits else (
+        f"{_group(copy)} waited for no group"
+    )  # fmt: skip
+    return (
+        f"Between step {copy.step}, where {_group(copy)} issued the copy, and step {here.step}, where {_group(here)} "
+        f"{_does(here)}, {said}: the copy had not arrived.",
+    )
+
+
+def _of_register(told: Told, subject: Subject) -> tuple[str, ...]:
+    if not subject.writers:
+        return ("No instruction of the kernel writes the register.",)
+    lines = ", ".join(dict.fromkeys(place_text(x) for x in subject.writers))
+    lanes = tuple(sorted({lane for x in told.events for lane in x.lanes}))
+    if not lanes:
+        return (f"It is written at {lines}, to which no thread of this warp came.",)
+    if subject.lane in lanes:
+        return (_sentence(subject),)
+    return (f"It is written at {lines}, by {lanes_text(lanes)} of warp {subject.warp}; lane {subject.lane} did not.",)
+
+
+def _of_unwritten(told: Told, subject: Subject) -> tuple[str, ...]:
+    """Say what was done first to bytes that are read before anybody writes them."""
+    written = [x for x in told.events if x.does_write]
+    read = [x for x in told.events if x.what == "reads"]
+    if not written:
+        return ("Nobody wrote these bytes.",)
+    if read and read[0].step < written[0].step:
+        return (f"They were read in step {read[0].step}, and written for the first time in step {written[0].step}.",)
+    return (_sentence(subject),)
+
+
+def _never_arrived(told: Told, subject: Subject) -> tuple[str, ...]:
+    """Say which warps never came to a barrier at which others of their block wait."""
+    waiting: dict[str, set[int]] = {}
+    everyone: set[int] = set()
+    last: dict[int, Event] = {}
+    for x in told.events:
+        everyone.update(x.warps)
+        last.update({w: x for w in x.warps})
+        if x.what == "arrives" and x.detail.startswith("barrier"):
+            waiting.setdefault(x.detail, set()).update(x.warps)
+        elif x.what == "goes on":
+            waiting.get(x.detail, set()).difference_update(x.warps)
+    said = []
+    for name, there in waiting.items():
+        gone: dict[tuple[int, str], list[int]] = {}
+        for w in sorted(everyone - there):
+            gone.setdefault((last[w].step, last[w].what), []).append(w)
+        if not there:
+            continue
+        for (step, what), warps in gone.items():
+            verb = {"exits": "exited", "arrives": f"had come to {last[warps[0]].detail}"}.get(what, f"was seen: {what}")
+            if what != "no way on":
+                said.append(f"Warp {ranges(warps)} never came to {name} again: in step {step} it {verb}.")
+    return tuple(said)
+
+
+def lanes_text(lanes: Sequence[int]) -> str:
+    """Name lanes: "lane 5", "lanes 0-3, 7".
+
+    Examples
+    --------
+    >>> lanes_text([5]), lanes_text([0, 1, 2, 7])
+    ('lane 5', 'lanes 0-2, 7')
+    """
+    return f"lane{'s' * (len(lanes) > 1)} {ranges(lanes)}"
+

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Notes what a launch does to the bytes that are watched, and how its threads synchronise."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.causality import At, CausalityOrder
+from wmma_emu.ptx.fills import Fill
+from wmma_emu.ptx.findings import Sightings
+from wmma_emu.ptx.history.log import Hit, Log, Note
+from wmma_emu.ptx.history.touched import Touched, touched
+from wmma_emu.ptx.history.watch import Watch
+from wmma_emu.ptx.history.watched_execution import WatchedExecution
+from wmma_emu.ptx.history.watched_memory import WatchedMemory
+from wmma_emu.ptx.machine.compile import Compiled
+from wmma_emu.ptx.machine.execution import Execution
+from wmma_emu.ptx.machine.limits import Deadline
+from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.races.launch import LaunchRaces
+from wmma_emu.ptx.memory.reach import Reached
+from wmma_emu.ptx.orders import Order
+from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.threads import Active, Array, Threads
+
+__all__ = ["Recorder"]
+
+
+class Recorder:
+    """Gives a launch a memory and an execution that tell it what they do; see `wmma_emu.ptx.machine.run.run`.
+
+    Attributes
+    ----------
+    watch : Watch
+    log : Log
+        What was noted.
+    here : Instruction, or None
+        The one that is being executed, of those that the execution tells.
+    who : mask of threads, or None for all
+        Those who came to it.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch, self.log = watch, Log()
+        self.here: Instruction | None = None
+        self.who: Active = None
+        self._moment = 0
+        self._open: list[tuple[Note, Touched]] = []
+
+    def begin(self) -> None:
+        """Forget what was noted: the launch begins anew."""
+        self.log.clear()
+        self._open.clear()
+        self._moment = 0
+
+    def memory(
+        self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads, shared_bytes: int,
+        findings: Sightings, causality: CausalityOrder, checks: frozenset[str], races: LaunchRaces | None, fill: Fill,
+    ) -> Memory:  # fmt: skip
+        """Make the memory of a chunk of blocks."""
+        return WatchedMemory(
+            self, program, heap, parameters, threads, shared_bytes, findings, causality, checks, races, fill
+        )
+
+    def execution(self, compiled: Compiled, state: State, deadline: Deadline, order: Order | None) -> Execution:
+        """Make what executes a chunk of blocks."""
+        return WatchedExecution(self, compiled, state, deadline, order)
+
+    def accessed(self, memory: WatchedMemory, reached: Reached, active: Active, what: str) -> Touched | None:
+        """Note an access, if it is one to bytes that are watched: with their bits, unless it writes."""
+        self.settle()
+        found = touched(self.watch, memory, reached, active)
+        if found is None:
+            return None
+        hits = found.hits(None if what in ("writes", "begins to copy to", "copies to") else found.bytes_now(memory))
+        note = Note(memory.threads, what, reached.touch.instruction, self._next(), hits)
+        if what == "reads":
+            self.log.add(note)
+        else:
+            self._open.append((note, found))
+        return found
+
+    def written(self, values: Array) -> None:
+        """Say which values the access that was noted last writes, (count, *threads)."""
+        for note, found in self._open:
+            note.hits = found.hits(found.bytes_of(values))
+            self.log.add(note)
+        self._open.clear()
+
+    def settle(self) -> None:
+        """Look up what the access that was noted last has left, if nobody has said it."""
+        for note, found in self._open:
+            note.hits = found.after(note.hits or [])
+            self.log.add(note)
+        self._open.clear()
+
+    def synchronised(
+        self, threads: Threads, what: str, instruction: Instruction | None, who: NDArray[np.bool_], detail: str = ""
+    ) -> None:
+        """Note that threads, a mask of (G, W, 32), synchronise."""
+        instruction = self.here if instruction is None else instruction
+        if instruction is None or not who.any():
+            return
+        if self.watch.block >= 0:
+            mine = threads.blocks == self.watch.block
+            if not mine.any() or not who[mine].any():
+                return
+        self.log.add(Note(threads, what, instruction, self._next(), None, np.packbits(who), detail))
+
+    def seen_at(self, threads: Threads, what: str, at: At, detail: str) -> None:
+        """Note that some threads, (block, warp, lane) of each, synchronise."""
+        who = np.zeros(threads.shape, np.bool_)
+        who[at] = True
+        self.synchronised(threads, what, None, who, detail)
+
+    def register(
+        self, threads: Threads, instruction: Instruction, value: Array, size: int, who: NDArray[np.bool_]
+    ) -> None:
+        """Note that threads write the register that is watched."""
+        mine = np.broadcast_to(who, threads.shape) & (threads.blocks == self.watch.block).reshape(-1, 1, 1)
+        wide = np.broadcast_to(value, threads.shape)
+        warp = self.watch.thread // 32
+        hits = [
+            Hit(g, w, lane, 0, size, int(wide[g, w, lane]))
+            for g, w, lane in zip(*(x.tolist() for x in np.nonzero(mine)), strict=True)
+            if w == warp
+        ]
+        if hits:
+            self.settle()
+            self.log.add(Note(threads, "writes register", instruction, self._next(), hits))
+
+    def _next(self) -> int:
+        self._moment += 1
+        return self._moment

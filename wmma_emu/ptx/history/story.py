@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""From the notes of a run to events: who did what to the bytes of a finding, and what lay between."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.findings import Place, place_of
+from wmma_emu.ptx.history.events import Event
+from wmma_emu.ptx.history.log import Log, Note
+from wmma_emu.ptx.program.program import KernelProgram
+from wmma_emu.ptx.threads import Threads
+
+__all__ = ["Subject", "Told", "met_between", "tell"]
+
+_Block = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The finding that a history is about.
+
+    Attributes
+    ----------
+    kind, message : str
+    place : Place
+        Of the access, or of the instruction, at which it is.
+    block : (int, int, int)
+        Index of the block in its grid.
+    warp, lane : int
+        The thread that met it first.
+    others : tuple of Place
+        The other sides of a race.
+    about_bytes, about_register : bool
+        Whether bytes are watched, or a register: what lies before and behind all that is done to them is left out.
+    writers : tuple of Place
+        The instructions that write the register.
+    """
+
+    kind: str
+    message: str
+    place: Place
+    block: _Block
+    warp: int
+    lane: int
+    others: tuple[Place, ...] = ()
+    about_bytes: bool = True
+    about_register: bool = False
+    writers: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Events in their order, with the two that the finding is about: positions among them, None where there is none."""
+
+    events: tuple[Event, ...]
+    here: int | None
+    other: int | None
+
+
+def tell(log: Log, subject: Subject, program: KernelProgram) -> Told:
+    """Make events of notes, of the blocks that the finding is about."""
+    notes = list(log)
+    accesses = [x for note in notes if note.hits is not None for x in _accesses(note, program)]
+    near = _synchronisation(notes, {subject.block}, program)
+    here, other = _pair(accesses, subject, near)
+    blocks = {subject.block} | ({other.block} if other is not None else set())
+    between = near if len(blocks) == 1 else _synchronisation(notes, blocks, program)
+    if subject.about_bytes or subject.about_register:
+        first, last = _span(accesses)
+        between = [x for x in between if x.what == "uses" or (first <= x.step <= last and x.what != "exits")]
+    if not subject.others:
+        uses = [x for x in between if x.what == "uses" and subject.warp in x.warps and subject.lane in x.lanes]
+        here = next(iter(uses), here)
+    events = sorted([*accesses, *between], key=lambda x: (x.step, x.block, x.warps, x.lanes))
+    numbers = {step: i for i, step in enumerate(sorted({x.step for x in events}), 1)}
+    found = tuple(replace(x, step=numbers[x.step]) for x in events)
+    return Told(found, _position(events, here), _position(events, other))
+
+
+def _position(events: Sequence[Event], event: Event | None) -> int | None:
+    return None if event is None else next(i for i, x in enumerate(events) if x is event)
+
+
+def _span(accesses: Sequence[Event]) -> tuple[int, int]:
+    steps = [x.step for x in accesses]
+    return (min(steps), max(steps)) if steps else (0, -1)
+
+
+def _accesses(note: Note, program: KernelProgram) -> Iterable[Event]:
+    """Make one event of all lanes of a warp that do the same."""
+    groups: dict[tuple[int, int, int, int, int | None, int | None], list[int]] = {}
+    for x in note.hits or ():
+        groups.setdefault((x.g, x.warp, x.first, x.size, x.value, x.before), []).append(x.lane)
+    for (g, warp, first, size, value, before), lanes in groups.items():
+        yield Event(
+            note.moment, note.what, _block(note.threads, g), (warp,), tuple(sorted(set(lanes))),
+            place_of(note.instruction), program.text(note.instruction.line), first, size, value, before, note.detail,
+            note.count,
+        )  # fmt: skip
+
+
+def _synchronisation(notes: Sequence[Note], blocks: set[_Block], program: KernelProgram) -> list[Event]:
+    """Make one event of all warps of a block whose same lanes do the same."""
+    rows: dict[int, list[int]] = {}
+    found = []
+    for note in notes:
+        if note.hits is not None:
+            continue
+        mine = rows.get(id(note.threads))
+        if mine is None:
+            mine = rows[id(note.threads)] = _rows_of(note.threads, blocks)
+        if not mine:
+            continue
+        mask = note.mask()
+        for g in mine:
+            for lanes, warps in _groups(mask[g]):
+                found.append(
+                    Event(
+                        note.moment, note.what, _block(note.threads, g), warps, lanes,
+                        place_of(note.instruction), program.text(note.instruction.line), detail=note.detail,
+                        count=note.count,
+                    )
+                )
+    return found
+
+
+def _block(threads: Threads, g: int) -> _Block:
+    x, y, z = threads.name_block(g)
+    return x, y, z
+
+
+def _rows_of(threads: Threads, blocks: set[_Block]) -> list[int]:
+    """Find blocks of a grid among those of a chunk."""
+    x, y = threads.grid.x, threads.grid.y
+    wanted = [b[0] + x * (b[1] + y * b[2]) for b in blocks]
+    return np.flatnonzero(np.isin(threads.blocks, wanted)).tolist()
+
+
+def _groups(mask: NDArray[np.bool_]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Sort the warps of a block, (W, 32), by which of their lanes are there."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for w in np.flatnonzero(mask.any(axis=1)).tolist():
+        groups.setdefault(tuple(np.flatnonzero(mask[w]).tolist()), []).append(w)
+    return [(lanes, tuple(warps)) for lanes, warps in groups.items()]
+
+
+def _pair(
+    accesses: Sequence[Event], subject: Subject, between: Sequence[Event]
+) -> tuple[Event | None, Event | None]:  # fmt: skip
+    """Find the access at which the finding is, and the one that it is in a race with.
+
+    The former is one of the finding's thread, or else of its line; of a race, the first with another access that
+    no barrier orders before it, or else behind it; one that a barrier orders, if there is no other.
+    """
+    at = [x for x in accesses if x.place.line == subject.place.line and x.block == subject.block]
+    own = [x for x in at if subject.warp in x.warps and subject.lane in x.lanes] or at
+    if not own or not subject.others:
+        return next(iter(own), None), None
+    for is_before, barriers in ((True, between), (False, between), (True, ()), (False, ())):
+        for here in own:
+            other = _partner(accesses, here, subject, barriers, is_before)
+            if other is not None:
+                return here, other
+    return own[0], None
+
+
+def _partner(
+    accesses: Sequence[Event], here: Event, subject: Subject, between: Sequence[Event], is_before: bool
+) -> Event | None:  # fmt: skip
+    """Find the nearest access that may be in a race with another one, before it or behind it."""
+    lines = {x.line for x in subject.others}
+    found = [
+        x for x in accesses
+        if x is not here and (x.what != "reads" or here.what != "reads") and (x.place.line in lines or 0 in lines)
+        and (x.step <= here.step) == is_before
+        and (x.block, x.warps, x.lanes) != (here.block, here.warps, here.lanes)
+        and (x.block != here.block or not met_between(between, x, here))
+    ]  # fmt: skip
+    found.sort(key=lambda x: (x.place.line not in lines, abs(x.step - here.step)))
+    return next(iter(found), None)
+
+
+def met_between(events: Sequence[Event], one: Event, other: Event) -> list[Event]:
+    """List the barriers that the threads of two events met between them, in one block."""
+    first, last = sorted((one.step, other.step))
+    warps = {*one.warps, *other.warps}
+    inside = [
+        x for x in events
+        if first < x.step < last and x.what in ("meets", "goes on") and x.block == one.block and warps <= set(x.warps)
+    ]  # fmt: skip
+    if len(warps) > 1:
+        return [x for x in inside if "barrier" in x.detail]
+    lanes = {*one.lanes, *other.lanes}
+    return [x for x in inside if lanes <= set(x.lanes)]

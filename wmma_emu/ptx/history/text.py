@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""A history for a terminal: a table in the order of time, with the synchronisation between, and what it comes to."""
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from wmma_emu.errors import printable
+from wmma_emu.ptx.history.events import Event
+from wmma_emu.ptx.history.words import does_text, near, place_text, who_text
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.history.history import History
+
+__all__ = ["written"]
+
+_MOST = 24
+"""Events that are shown of a long history."""
+
+
+def written(history: "History", width: int, verbose: bool) -> str:
+    """Write a history at a width."""
+    head = [f"history of {history.watched}", history.title]
+    lines = [y for x in head for y in textwrap.wrap(printable(x), width, subsequent_indent="  ")]
+    events = history.events
+    if events:
+        lines += ["", *_table(history, width, verbose)]
+    if history.left_out:
+        lines.append(f"      ({history.left_out} notes of the middle of the run were not kept)")
+    said = [*history.conclusion, history.replayed]
+    lines += ["", *(y for x in said for y in textwrap.wrap(printable(x), width))]
+    return "\n".join(lines)
+
+
+def _table(history: "History", width: int, verbose: bool) -> list[str]:
+    events, marked = history.events, (history.here, history.other)
+    shown = near(events, marked, len(events) if verbose else _MOST)
+    several = len({x.block for x in events}) > 1
+    there = [events[i] for i in shown if i is not None]
+    who = {id(x): _who(x, several) for x in there}
+    first = min(max(len(x) for x in who.values()), 36)
+    last = min(max(len(place_text(x.place)) for x in there), 32)
+    middle = max(width - 7 - first - 2 - last - 2, 16)
+    heads = (("who", first), ("does", middle), ("where", last))
+    lines, step, before = _row(" step  ", heads), 0, -1
+    for i in shown:
+        if i is None:
+            continue
+        if i > before + 1:
+            lines.append(f"       ... {i - before - 1} more, which text(verbose=True) has")
+        event = events[i]
+        number = f"{event.step}" if event.step != step else ""
+        mark = ">" if i in marked else "-" if not event.is_access else " "
+        cells = (who[id(event)], first), (does_text(event), middle), (place_text(event.place), last)
+        lines += _row(f"{mark}{number:>4}  ", cells)
+        step, before = event.step, i
+    return lines
+
+
+def _who(event: Event, several: bool) -> str:
+    return f"block {event.block} {who_text(event)}" if several else who_text(event)
+
+
+def _row(head: str, cells: tuple[tuple[str, int], ...]) -> list[str]:
+    """Write one row, of several lines where a cell is long."""
+    columns = [textwrap.wrap(text, size, break_long_words=True) or [""] for text, size in cells]
+    lines = []
+    for k in range(max(map(len, columns))):
+        parts = [(x[k] if k < len(x) else "").ljust(size) for x, (_, size) in zip(columns, cells, strict=True)]
+        lines.append(((head if k == 0 else " " * len(head)) + "  ".join(parts)).rstrip())
+    return lines

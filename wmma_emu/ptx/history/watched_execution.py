@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""An execution that tells a recorder how its threads synchronise: barriers, warps, fences, waits, exits."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.history.watched_barriers import WatchedBarriers
+from wmma_emu.ptx.machine.compile import Compiled, Fragment
+from wmma_emu.ptx.machine.control import End
+from wmma_emu.ptx.machine.execution import Execution
+from wmma_emu.ptx.machine.limits import Deadline
+from wmma_emu.ptx.machine.positions import AT_WARP
+from wmma_emu.ptx.machine.warp_sync import is_bar_warp
+from wmma_emu.ptx.orders import Order
+from wmma_emu.ptx.program.flow import writes
+from wmma_emu.ptx.program.program import Immediate, Instruction
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.forms import Step
+from wmma_emu.ptx.threads import Active
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.history.recorder import Recorder
+
+__all__ = ["WatchedExecution"]
+
+
+class WatchedExecution(Execution):
+    """The threads of a chunk, whose synchronisation is noted."""
+
+    def __init__(
+        self, recorder: "Recorder", compiled: Compiled, state: State, deadline: Deadline, order: Order | None
+    ) -> None:
+        fragments = {place: _watched(recorder, compiled, place, x) for place, x in compiled.fragments.items()}
+        super().__init__(replace(compiled, fragments=fragments), state, deadline, order)
+        self.recorder = recorder
+        self.barriers = WatchedBarriers(recorder, state, self.positions)
+
+    def leave(self, active: Active) -> None:
+        """Let the active threads exit."""
+        who = self.state.live if active is None else np.broadcast_to(active, self.state.shape)
+        self.recorder.synchronised(self.state.threads, "exits", None, who)
+        super().leave(active)
+
+    def abort(self) -> None:
+        """End the launch, by a trap of the threads that came here, or in a deadlock."""
+        if self.recorder.here is not None and self.recorder.here.mnemonic in ("trap", "call"):
+            who = self.state.live if self.recorder.who is None else np.broadcast_to(self.recorder.who, self.state.shape)
+            self.recorder.synchronised(self.state.threads, "gives up", None, who)
+        super().abort()
+
+    def _force(self) -> None:
+        state = self.state
+        waiting = state.live & (self.positions.status == AT_WARP)
+        if not waiting.any():
+            self.recorder.synchronised(state.threads, "no way on", self._place(state.live), state.live)
+            return super()._force()
+        before, lowest = waiting, int(self.positions.at[waiting].min())
+        self.recorder.here = self.program.instructions[lowest]
+        super()._force()
+        gone = before & ~self.at_warp()
+        self.recorder.synchronised(state.threads, "goes on alone", self.program.instructions[lowest], gone)
+        return None
+
+    def _place(self, live: NDArray[np.bool_]) -> Instruction:
+        place = int(self.positions.at[live][0])
+        return self.program.instructions[max(place - 1, 0)]
+
+    def at_warp(self) -> NDArray[np.bool_]:
+        """Say which threads wait for lanes of their warp."""
+        if self.positions.together is not None:
+            return np.zeros(self.state.shape, np.bool_)
+        return np.asarray(self.state.live & (self.positions.status == AT_WARP))
+
+
+def _watched(recorder: "Recorder", compiled: Compiled, place: int, fragment: Fragment) -> Fragment:
+    """Let the instructions of a fragment tell the recorder what they do."""
+    instructions = compiled.program.instructions[place : place + fragment.length]
+    body = tuple(
+        _watched_step(recorder, instruction, step)
+        for instruction, step in zip(instructions, fragment.body, strict=False)
+    )
+    if len(fragment.body) == fragment.length or not instructions:
+        return fragment._replace(body=body)
+    last = instructions[-1]
+    end = _telling(recorder, last, fragment.end)
+    is_of_warps = place + fragment.length - 1 in compiled.synchronising
+    if is_of_warps and (last.mnemonic not in ("bar", "barrier") or is_bar_warp(last)):
+        end = _of_warps(recorder, last, end)
+    return fragment._replace(body=body, end=end)
+
+
+def _telling(recorder: "Recorder", instruction: Instruction, end: End) -> End:
+    def told(execution: Execution, active: Active) -> None:
+        recorder.here, recorder.who = instruction, active
+        if instruction.line == recorder.watch.line:
+            who = _whose(execution.state, instruction, active)
+            recorder.synchronised(execution.state.threads, "uses", instruction, who, instruction.opcode)
+        end(execution, active)
+
+    return told
+
+
+def _of_warps(recorder: "Recorder", instruction: Instruction, end: End) -> End:
+    """Note which lanes come to an instruction of their warp, wait there, and go on."""
+    group = _what(instruction) if instruction.mnemonic == "wgmma" else None
+    if not (is_bar_warp(instruction) or group or recorder.watch.lanes):
+        return end
+    detail = instruction.opcode
+
+    def told(execution: Execution, active: Active) -> None:
+        state, threads = execution.state, execution.state.threads
+        if not isinstance(execution, WatchedExecution):
+            return end(execution, active)
+        waited = execution.at_warp()
+        came = np.broadcast_to(state.live if active is None else active, state.shape) & ~waited
+        if group is not None:
+            recorder.synchronised(threads, group[0], instruction, came, group[1])
+            return end(execution, active)
+        end(execution, active)
+        waits = execution.at_warp()
+        for what, who in (("meets", came & ~waits), ("waits", came & waits), ("goes on", waited & ~waits & state.live)):
+            for mask, mine in _by_mask(state, instruction, who):
+                recorder.synchronised(threads, what, instruction, mine, f"{detail} {mask}".strip())
+        return None
+
+    return told
+
+
+def _by_mask(state: State, instruction: Instruction, who: NDArray[np.bool_]) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Sort the lanes at a ``bar.warp.sync`` by the membermask that they give; those of others are together."""
+    if not is_bar_warp(instruction) or not who.any():
+        return [("", who)]
+    masks = np.broadcast_to(state.read(instruction.operands[0], "u32"), state.shape)
+    return [(f"{mask:#010x}", who & (masks == mask)) for mask in np.unique(masks[who]).tolist()]
+
+
+def _watched_step(recorder: "Recorder", instruction: Instruction, step: Step) -> Step:
+    """Note a fence, or what is said to copies; and who writes the register that is watched."""
+    register = recorder.watch.register
+    if instruction.line == recorder.watch.line:
+        return _synchronising(recorder, instruction, step, "uses", instruction.opcode)
+    if register >= 0 and register in writes(instruction):
+        return _writing(recorder, instruction, step, register)
+    what = _what(instruction)
+    return step if what is None else _synchronising(recorder, instruction, step, *what)
+
+
+def _what(instruction: Instruction) -> tuple[str, str] | None:
+    """Say what an instruction does that synchronises and accesses no memory."""
+    if instruction.mnemonic in ("membar", "fence"):
+        return "fence", instruction.opcode
+    if instruction.mnemonic in ("cp", "wgmma"):
+        words = " ".join(instruction.modifiers)
+        groups = next((str(x.value) for x in instruction.operands[:1] if isinstance(x, Immediate)), "")
+        if "commit_group" in words:
+            return "commits", instruction.opcode
+        if "wait_group" in words or "wait_all" in words:
+            return "waits for", f"{instruction.opcode} {groups}".strip()
+        if instruction.mnemonic == "wgmma" and "fence" in words:
+            return "fence", instruction.opcode
+    return None
+
+
+def _synchronising(recorder: "Recorder", instruction: Instruction, step: Step, what: str, detail: str) -> Step:
+    def told(state: State, active: Active) -> None:
+        recorder.synchronised(state.threads, what, instruction, _whose(state, instruction, active), detail)
+        step(state, active)
+
+    return told
+
+
+def _writing(recorder: "Recorder", instruction: Instruction, step: Step, register: int) -> Step:
+    def told(state: State, active: Active) -> None:
+        who = _whose(state, instruction, active)
+        step(state, active)
+        value = state.values[register]
+        if value is not None:
+            recorder.register(state.threads, instruction, value, value.dtype.itemsize, who)
+
+    return told
+
+
+def _whose(state: State, instruction: Instruction, active: Active) -> NDArray[np.bool_]:
+    """Find the threads that execute a guarded instruction, without a judgement of the guard."""
+    who = np.broadcast_to(state.live if active is None else active, state.shape)
+    if instruction.guard is None:
+        return who
+    return np.asarray(who & state.read(instruction.guard, "pred"))
+
+

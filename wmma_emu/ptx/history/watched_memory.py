@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Memory that tells a recorder of every access: to bytes that are watched, and of those that order others."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.causality import At
+from wmma_emu.ptx.definedness.undefined import Undefined
+from wmma_emu.ptx.memory.copies import AsyncCopies, Copy
+from wmma_emu.ptx.memory.masks import narrowest
+from wmma_emu.ptx.memory.mbarriers import Mbarriers, Word
+from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.races.chunk import Moment
+from wmma_emu.ptx.memory.reach import Reached
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.threads import Active, Array
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.history.recorder import Recorder
+
+__all__ = ["WatchedMemory"]
+
+_ATOMIC = ("atom", "red")
+_MBARRIER = {"wait": "reads", "init": "writes", "inval": "writes"}
+"""What mbarrier instructions do to the barrier's own bytes, by a part of their names; the others update them."""
+
+
+class WatchedMemory(Memory):
+    """Memory of a chunk whose accesses are noted."""
+
+    def __init__(self, recorder: "Recorder", *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.recorder = recorder
+        self.copies = _Copies(self)
+        self.mbarriers = _Mbarriers(self)
+
+    def reach(
+        self, instruction: Instruction, space: str, addresses: Array, size: int, count: int, alignment: int,
+        active: Active, *, write: bool, ordering: str,
+    ) -> Reached:  # fmt: skip
+        """Find the bytes of an access, and note it."""
+        reached = super().reach(
+            instruction, space, addresses, size, count, alignment, active, write=write, ordering=ordering
+        )
+        recorder, mnemonic = self.recorder, instruction.mnemonic
+        what = "updates" if mnemonic in _ATOMIC else "writes" if write else "reads"
+        what = "begins to copy to" if mnemonic == "cp" and write else what
+        if mnemonic == "mbarrier":
+            recorder.here = instruction
+            what = next((x for words, x in _MBARRIER.items() if words in instruction.modifiers[0]), "updates")
+        found = recorder.accessed(self, reached, active, what)
+        is_strong = ordering != "weak" or mnemonic in _ATOMIC
+        if found is None and is_strong and mnemonic != "mbarrier" and space in ("global", "shared"):
+            self._note_order(reached, active)
+        return reached
+
+    def _note_order(self, reached: Reached, active: Active) -> None:
+        """Note an access that may order others, to bytes that are not watched."""
+        who = np.broadcast_to(True if active is None else active, self.threads.shape)
+        if self.threads.exists is not None:
+            who = who & self.threads.exists
+        if not who.any():
+            return
+        touch = reached.touch
+        shape = np.broadcast_shapes(touch.addresses.shape, self.threads.shape)
+        address = int(np.broadcast_to(touch.addresses, shape)[np.broadcast_to(who, shape)][0])
+        where = self.reporter.location(reached.space, address, touch.size)
+        detail = f"{touch.instruction.opcode} of {where}"
+        self.recorder.synchronised(self.threads, "synchronises", touch.instruction, who, detail)
+
+    def note_store(
+        self, reached: Reached, written: NDArray[np.int64], count: int, size: int, active: Active,
+        undefined: Undefined | None, values: Array | None = None,
+    ) -> None:  # fmt: skip
+        """Check a write, and note what it writes."""
+        if values is not None:
+            self.recorder.written(values)
+        super().note_store(reached, written, count, size, active, undefined, values)
+
+
+class _Copies(AsyncCopies):
+    """Asynchronous copies that are noted when they are issued, and when they arrive."""
+
+    memory: WatchedMemory
+
+    def begin(
+        self, reached: Reached, words: Array, active: Active, *, by_barrier: bool = False,
+        undefined: Undefined | None = None,
+    ) -> Copy:  # fmt: skip
+        """Put a copy on its way."""
+        self.memory.recorder.written(words)
+        return super().begin(reached, words, active, by_barrier=by_barrier, undefined=undefined)
+
+    def arrive(self, copy: Copy, ready: Active, now: Moment | None = None) -> None:
+        """Write what a copy brings."""
+        taken = narrowest(copy.mask, ready)
+        if not copy.is_done and (taken is None or taken.any()):
+            recorder = self.memory.recorder
+            recorder.accessed(self.memory, copy.reached, taken, "copies to")
+            recorder.written(copy.words)
+        super().arrive(copy, ready, now)
+
+
+class _Mbarriers(Mbarriers):
+    """Barriers in shared memory whose arrivals and phases are noted."""
+
+    memory: WatchedMemory
+
+    def release(self, positions: NDArray[np.int64], at: At, live: NDArray[np.bool_], *, relaxed: bool) -> None:
+        """Let threads arrive."""
+        self._tell("arrives", positions, at)
+        super().release(positions, at, live, relaxed=relaxed)
+
+    def observe(self, positions: NDArray[np.int64], at: At, live: NDArray[np.bool_], *, relaxed: bool) -> None:
+        """Let threads see that a phase is completed."""
+        self._tell("sees", positions, at)
+        super().observe(positions, at, live, relaxed=relaxed)
+
+    def settle(self, position: int, word: Word) -> None:
+        """Complete the phase if nothing is pending."""
+        parity = word.parity
+        super().settle(position, word)
+        if word.parity != parity:
+            block = position // self.memory.shared.stride
+            at = np.array([block]), np.array([0]), np.array([0])
+            self._tell("completes", np.array([position]), at)
+
+    def _tell(self, what: str, positions: NDArray[np.int64], at: At) -> None:
+        stride = self.memory.shared.stride
+        for address in np.unique(positions % stride).tolist():
+            mine = positions % stride == address
+            g, w, lane = at
+            where = self.memory.reporter.location("shared", address, 8)
+            place = f"the mbarrier at {f'{where.owner} + {where.offset}' if where.owner else where.at}"
+            self.memory.recorder.seen_at(self.memory.threads, what, (g[mine], w[mine], lane[mine]), place)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""From a finding to its history: which bytes or barriers to look at, and the launch run again to see."""
+
+from wmma_emu.errors import LaunchLimitError, WmmaEmuError
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.findings import Place, Sighting, place_of
+from wmma_emu.ptx.history import History, Recorder, Subject, Watch
+from wmma_emu.ptx.history.reasons import conclusion
+from wmma_emu.ptx.history.story import tell
+from wmma_emu.ptx.history.words import place_text
+from wmma_emu.ptx.launch.replay import Replay
+from wmma_emu.ptx.memory.races.race import RACE, UNUSED
+from wmma_emu.ptx.orders import BACKWARDS
+from wmma_emu.ptx.program.flow import writes
+from wmma_emu.ptx.threads import Dim3
+
+__all__ = ["explain_sighting"]
+
+
+_OF_ORIGINS = ("uninitialised", "partly uninitialised")
+"""Kinds whose bytes are those that a value was loaded from, at another line."""
+
+
+def explain_sighting(replay: Replay | None, sighting: Sighting, name: str = "") -> History:
+    """Run a launch again, and tell what was done to the bytes, or at the barriers, of a finding.
+
+    Parameters
+    ----------
+    replay : Replay, or None
+        None where it was lost: reports that are copied do not take it along.
+    sighting : Sighting
+        Of that launch.
+    name : str
+        What the bytes are called, as their source has it; by default the name of the variable in PTX.
+
+    Raises
+    ------
+    MemoryLimitError
+        If the arrays were too large to keep.
+    WmmaEmuError
+        If the replay was lost.
+    """
+    if replay is None:
+        raise WmmaEmuError(
+            "nothing is kept of the launch: this finding was copied, or came from another process. explain() is a "
+            "matter of the report that the launch returned"
+        )
+    launch = replay.launch
+    watch = _watch_of(sighting, launch.grid, launch.block)
+    recorder = Recorder(watch)
+    seed = replay.seed_of(sighting)
+    try:
+        found = replay.run(seed, recorder)
+        ended = ""
+    except LaunchLimitError:
+        found, ended = [], ", until it came to a limit of its steps or its memory"
+    recorder.settle()
+    is_replayed = any(_is_same(x, sighting) for x in found)
+    subject = _subject_of(sighting, watch, replay)
+    told = tell(recorder.log, subject, launch.kernel.program)
+    met = ", and met the finding again" if is_replayed else ", and did not meet the finding again"
+    said = conclusion(told, subject)
+    if not is_replayed:
+        said = (*said, "What stands here is that of a run without the finding: what it says of causes may be wrong.")
+    title = f"{sighting.kind} at {place_text(subject.place)} in {launch.kernel.called}"
+    replayed = f"The launch was run again for this{_order(seed)}{ended}{met}."
+    return History(
+        title, _watched(watch, sighting, replay, name), replayed, is_replayed, told.events, told.here, told.other, said,
+        recorder.log.left_out,
+    )  # fmt: skip
+
+
+def _order(seed: int | None) -> str:
+    if seed is None:
+        return ""
+    return " with its last thread first" if seed == BACKWARDS else f" with schedule={seed}"
+
+
+def _is_same(found: Sighting, sighting: Sighting) -> bool:
+    """Whether a run met a finding again; that nobody uses a value is told by more runs than one."""
+    kinds = {sighting.kind} | ({RACE} if sighting.kind == UNUSED else set())
+    lines = {sighting.line} | {x.line for x in sighting.others}
+    return found.kind in kinds and (found.line == sighting.line or (bool(found.others) and found.line in lines))
+
+
+def _watch_of(sighting: Sighting, grid: Dim3, block: Dim3) -> Watch:
+    """Choose what to look at: where what nobody wrote comes from, else the bytes of the access, else barriers."""
+    index, thread = _linear(sighting.block, grid), _linear(sighting.thread, block)
+    if sighting.register is not None:
+        return Watch(block=index, thread=thread, register=sighting.register.number, line=sighting.line)
+    where = sighting.location
+    line = sighting.line if sighting.kind in _OF_ORIGINS else 0
+    if where is None or (sighting.address is None and not line):
+        return Watch(block=index, lanes=True)
+    if where.space in ("shared", "local"):
+        own = thread if where.space == "local" else -1
+        return Watch(where.space, where.address, where.size, index, own, line=line)
+    return Watch("param" if where.space == "param" else "global", where.address, where.size, line=line)
+
+
+def _linear(index: tuple[int, int, int] | None, size: Dim3) -> int:
+    x, y, z = index or (0, 0, 0)
+    return x + size.x * (y + size.y * z)
+
+
+def _subject_of(sighting: Sighting, watch: Watch, replay: Replay) -> Subject:
+    kernel, block = replay.launch.kernel, replay.launch.block
+    warp, lane = divmod(_linear(sighting.thread, block), LANES)
+    writers = [x for x in kernel.program.instructions if watch.register >= 0 and watch.register in writes(x)]
+    return Subject(
+        sighting.kind, sighting.message, Place(sighting.line, sighting.source), sighting.block or (0, 0, 0), warp, lane,
+        sighting.others, watch.size > 0, watch.register >= 0, tuple(place_of(x) for x in writers),
+    )  # fmt: skip
+
+
+def _watched(watch: Watch, sighting: Sighting, replay: Replay, name: str) -> str:
+    """Name what was looked at."""
+    launch = replay.launch
+    owner = f" of block {_index(watch.block, launch.grid)}" if watch.block >= 0 else ""
+    if watch.thread >= 0:
+        owner = f" of thread {_index(watch.thread, launch.block)}{owner}"
+    if watch.register >= 0:
+        return f"register {launch.kernel.program.registers[watch.register].name}{owner}"
+    where = sighting.location
+    if watch.size and where is not None:
+        return f"{name} ({where.bytes_text} at {where.at}){owner}" if name else f"{where}{owner}"
+    return f"the barriers{owner}"
+
+
+def _index(number: int, size: Dim3) -> tuple[int, int, int]:
+    return number % size.x, number // size.x % size.y, number // (size.x * size.y)

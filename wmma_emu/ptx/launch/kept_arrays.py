@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Copies of a launch's arguments as they are before its results come back: what overlaps, overlaps in the copies."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.definedness.empty_arrays import Unwritten, keep_unwritten
+from wmma_emu.ptx.launch.arguments import Argument
+from wmma_emu.ptx.launch.memory_of_arrays import Raw
+from wmma_emu.ptx.launch.structs import Struct
+from wmma_emu.ptx.memory.heap import alignment_of
+from wmma_emu.ptx.memory.places import ALIGNMENT
+
+__all__ = ["Kept", "bytes_to_keep", "keep"]
+
+
+class _Piece(NamedTuple):
+    """Bytes of the host that some arrays cover, and their copy."""
+
+    lo: int
+    hi: int
+    copy: NDArray[np.uint8]
+
+
+class Kept(NamedTuple):
+    """Arguments that nobody else writes to; ``unwritten`` are records of which of their bytes nobody wrote."""
+
+    values: tuple[Argument, ...]
+    unwritten: tuple[Unwritten, ...]
+
+
+def bytes_to_keep(values: Iterable[Argument]) -> int:
+    """Count the bytes that `keep` copies."""
+    return sum(hi - lo for lo, hi in _spans(values))
+
+
+def keep(values: Sequence[Argument]) -> Kept:
+    """Copy the arrays of arguments.
+
+    An array begins as far behind a multiple of 256 bytes as it did, so that it gets the same address again.
+
+    Examples
+    --------
+    >>> from wmma_emu.ptx.program.program import Parameter
+    >>> x, p = np.arange(4), Parameter("p", "u64", 8, 8, 0)
+    >>> low, high = (y.value for y in keep([Argument(p, "low", x[:3]), Argument(p, "high", x[2:])]).values)
+    >>> x[2] = 7
+    >>> low[2] = 5
+    >>> high, np.shares_memory(low, x)
+    (array([5, 3]), False)
+    """
+    pieces, unwritten = [], []
+    by_lowest = sorted((y for x in values for y in x.arrays if y.nbytes), key=lambda y: byte_bounds(y)[0])
+    for lo, hi in _spans(values):
+        behind = next(alignment_of(y) for y in by_lowest if byte_bounds(y)[0] == lo)
+        flat = np.empty(hi - lo + behind + ALIGNMENT, np.uint8)[behind:][: hi - lo]
+        for array in by_lowest:
+            begin, end = byte_bounds(array)
+            if lo <= begin and end <= hi:
+                flat[begin - lo : end - lo] = _bytes(array, end - begin)
+        pieces.append(_Piece(lo, hi, flat))
+        unwritten += keep_unwritten(flat, lo)
+    return Kept(tuple(x._replace(value=_copied(x.value, pieces)) for x in values), tuple(unwritten))
+
+
+def _spans(values: Iterable[Argument]) -> list[tuple[int, int]]:
+    """List the bytes of the host that the arrays cover, those of arrays that overlap together."""
+    spans: list[tuple[int, int]] = []
+    for lo, hi in sorted(byte_bounds(y) for x in values for y in x.arrays if y.nbytes):
+        if spans and lo < spans[-1][1]:
+            spans[-1] = spans[-1][0], max(hi, spans[-1][1])
+        else:
+            spans.append((lo, hi))
+    return spans
+
+
+def _bytes(array: NDArray[Any], size: int) -> NDArray[np.uint8]:
+    """All bytes between the first and the last one of an array without gaps."""
+    plain = array.view(np.ndarray)
+    lowest = plain[(..., *(slice(-1, None) if x < 0 else slice(1) for x in plain.strides))]
+    return np.lib.stride_tricks.as_strided(lowest.reshape(1).view(np.uint8), (size,), (1,))
+
+
+def _copied(value: Any, pieces: Sequence[_Piece]) -> Any:
+    """Put copies in the places of arrays."""
+    if isinstance(value, Struct):
+        return Struct(*(_copied(x, pieces) for x in value.fields))
+    if isinstance(value, Raw):
+        return Raw(_moved(value.array, pieces))
+    return _moved(value, pieces) if isinstance(value, np.ndarray) else value
+
+
+def _moved(array: NDArray[Any], pieces: Sequence[_Piece]) -> NDArray[Any]:
+    if not array.nbytes:
+        return array.view(np.ndarray).copy()
+    lo, hi = byte_bounds(array)
+    piece = next(x for x in pieces if x.lo <= lo and hi <= x.hi)
+    offset = int(array.__array_interface__["data"][0]) - piece.lo
+    moved: NDArray[Any] = np.ndarray(array.shape, array.dtype, piece.copy, offset, array.strides)
+    moved.flags.writeable = array.flags.writeable
+    return moved

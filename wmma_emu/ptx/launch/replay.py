@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""What it takes to run a launch again as it was: kept where it has findings, for what explains them."""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from wmma_emu.errors import MemoryLimitError
+from wmma_emu.ptx.findings import Sighting
+from wmma_emu.ptx.launch.kept_arrays import Kept, bytes_to_keep, keep
+from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.machine.run import Records
+from wmma_emu.ptx.memory.variables import ModuleMemory
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.launch.kernel import Given, Launch
+
+__all__ = ["Replay", "kept_for_replay"]
+
+Seeds = Mapping[tuple[str, int], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A launch as it was before its results came back.
+
+    Attributes
+    ----------
+    launch : Launch
+    options : LaunchOptions
+    kept : Kept, or None
+        Copies of the arguments; None where they were too large, of ``bytes`` bytes.
+    variables : ModuleMemory
+        Those of the module, as they were.
+    seeds : mapping
+        In which order of the warps a finding, by its kind and line, was met.
+    bytes : int
+    """
+
+    launch: "Launch"
+    options: LaunchOptions
+    kept: Kept | None
+    variables: ModuleMemory | None
+    seeds: Seeds = field(default_factory=dict)
+    bytes: int = 0
+
+    def run(self, seed: int | None, recorder: Records) -> list[Sighting]:
+        """Run the launch again, nothing of the user's being written; give what it meets.
+
+        Raises
+        ------
+        MemoryLimitError
+            If the arrays were too large to keep.
+        """
+        if self.kept is None or self.variables is None:
+            raise MemoryLimitError(
+                f"the arrays of this launch have {self.bytes} bytes, and at most {self.options.keep_bytes} are kept to "
+                f"run it again: launch it with keep_bytes={self.bytes}"
+            )
+        options = replace(self.options, max_seconds=None)
+        return self.launch.run_again(self.kept.values, copy.deepcopy(self.variables), options, seed, recorder)
+
+    def seed_of(self, sighting: Sighting) -> int | None:
+        """Say in which order a finding was met."""
+        same_line = (x for (_, line), x in self.seeds.items() if line == sighting.line)
+        key = sighting.kind, sighting.line
+        return self.seeds[key] if key in self.seeds else next(same_line, self.options.schedule)
+
+    def __reduce__(self) -> Any:
+        """Leave it behind where a report is copied or sent elsewhere: it is as large as the arrays."""
+        return _nothing_kept, ()
+
+
+def _nothing_kept() -> None:
+    return None
+
+
+def kept_for_replay(launch: "Launch", given: "Given", options: LaunchOptions, seeds: Seeds) -> Replay:
+    """Keep a launch whose results have not come back yet."""
+    needed = bytes_to_keep(given.values)
+    module = launch.kernel.module.variables
+    needed += sum(array.nbytes for _, array, is_written in module.arrays() if is_written)
+    if needed > options.keep_bytes:
+        return Replay(launch, options, None, None, seeds, needed)
+    return Replay(launch, options, keep(given.values), copy.deepcopy(module), seeds, needed)
