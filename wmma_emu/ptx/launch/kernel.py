@@ -36,6 +36,7 @@ from wmma_emu.ptx.launch.silenced_lines import judge_launch, require_lines
 from wmma_emu.ptx.launch.silences import Judged, silenced_findings
 from wmma_emu.ptx.launch.silencing_comments import text_of_file
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
+from wmma_emu.ptx.launch.trials import trial_of
 from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
 from wmma_emu.ptx.launch.unused_values import judge_uses
 from wmma_emu.ptx.launch.variable_names import names_of
@@ -311,6 +312,7 @@ class Launch:
     def _run(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
         raced: Raced | None = None, suspects: Suspects | None = None, recorder: Records | None = None,
+        compiled: Compiled | None = None,
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
         """Run once, on copies of the arrays."""
         kernel, module = self.kernel, self.kernel.module
@@ -333,7 +335,7 @@ class Launch:
         checks = frozenset(options.checks)
         findings = Sightings(kernel.program, checks)
         counts = run(
-            kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
+            compiled or kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
             fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
         )  # fmt: skip
@@ -341,10 +343,10 @@ class Launch:
 
     def run_again(
         self, values: Sequence[Argument], variables: ModuleMemory, options: LaunchOptions, seed: int | None,
-        recorder: Records,
+        recorder: Records | None, compiled: Compiled | None = None,
     ) -> list[Sighting]:  # fmt: skip
-        """Run once in some order, for a recorder; the arrays stay as they are."""
-        return self._run(values, variables, options, seed, recorder=recorder)[1]
+        """Run once in some order, for a recorder, or another program; the arrays stay as they are."""
+        return self._run(values, variables, options, seed, recorder=recorder, compiled=compiled)[1]
 
     def _judged(self, findings: list[Sighting], options: LaunchOptions) -> Judged:
         """Take out what is silenced."""
@@ -365,6 +367,9 @@ class Launch:
             lambda file: text_of_file(file, kernel.module.sources or {}),
             LaunchNames(names_of(kernel.module, kernel), {x.shown or x.label: i for i, x in enumerate(given.values)}),
             explain=partial(explain_sighting, replay),
+            trial=None if replay is None else partial(
+                trial_of, replay, steps=counts.steps, instructions=counts.instructions
+            ),
         )  # fmt: skip
         return Report(
             kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds,

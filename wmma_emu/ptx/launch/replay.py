@@ -10,6 +10,7 @@ from wmma_emu.errors import MemoryLimitError
 from wmma_emu.ptx.findings import Sighting
 from wmma_emu.ptx.launch.kept_arrays import Kept, bytes_to_keep, keep
 from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.run import Records
 from wmma_emu.ptx.memory.variables import ModuleMemory
 
@@ -45,8 +46,15 @@ class Replay:
     seeds: Seeds = field(default_factory=dict)
     bytes: int = 0
 
-    def run(self, seed: int | None, recorder: Records) -> list[Sighting]:
-        """Run the launch again, nothing of the user's being written; give what it meets.
+    def run(
+        self, seed: int | None, recorder: Records | None = None, compiled: Compiled | None = None
+    ) -> list[Sighting]:  # fmt: skip
+        """Run the launch again, or another program in its place, nothing of the user's being written.
+
+        Returns
+        -------
+        list of Sighting
+            What it meets.
 
         Raises
         ------
@@ -59,7 +67,9 @@ class Replay:
                 f"run it again: launch it with keep_bytes={self.bytes}"
             )
         options = replace(self.options, max_seconds=None)
-        return self.launch.run_again(self.kept.values, copy.deepcopy(self.variables), options, seed, recorder)
+        return self.launch.run_again(
+            self.kept.values, copy.deepcopy(self.variables), options, seed, recorder, compiled
+        )
 
     def seed_of(self, sighting: Sighting) -> int | None:
         """Say in which order a finding was met."""

@@ -9,6 +9,7 @@ from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx.findings import KINDS, Place, Sighting
 from wmma_emu.ptx.history import History
 from wmma_emu.ptx.program.program import SourceLine
+from wmma_emu.ptx.reports.mends import Mend
 from wmma_emu.ptx.reports.plain import finding_as_dict
 from wmma_emu.ptx.reports.quotes import QuotedLine
 from wmma_emu.ptx.reports.text import Described, text_of
@@ -40,8 +41,6 @@ class Finding:
         The variables and arrays, by their names in the source.
     element : str
         What was touched first: "Bs[0][0][64]"; "" where that has no name.
-    mend : str
-        What would mend it; "" where that does not follow.
     sightings : tuple of Sighting
         Each line of PTX at which it was seen, the first one first.
     line, text, source, block, thread, address
@@ -62,7 +61,7 @@ class Finding:
     sides: tuple[QuotedLine, ...]
     variables: tuple[str, ...]
     element: str
-    mend: str
+    _mend: Mend = field(repr=False, compare=False)
     sightings: tuple[Sighting, ...]
     details: tuple[str, ...] = field(repr=False, default=())
     _explain: Explain | None = field(repr=False, compare=False, default=None)
@@ -71,6 +70,14 @@ class Finding:
     def severity(self) -> str:
         """How bad it is: one of `SEVERITIES`."""
         return KINDS[self.kind].severity
+
+    @property
+    def mend(self) -> str:
+        """What would mend it; "" where that does not follow.
+
+        Of a missing barrier, places for it are tried when this is asked for the first time, if the launch was short.
+        """
+        return self._mend()
 
     @property
     def first(self) -> Sighting:

@@ -5,6 +5,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import Name, Place, Sighting
@@ -12,6 +13,7 @@ from wmma_emu.ptx.memory.races.remedies import REMEDIES
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
 from wmma_emu.ptx.reports.finding import Explain, Finding
+from wmma_emu.ptx.reports.mends import Mend, Trial, tried_mend
 from wmma_emu.ptx.reports.quotes import QuotedLine, quoted
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
 
@@ -28,7 +30,7 @@ class FindingMaker:
     """Makes findings of the sightings of a kernel.
 
     ``kernel`` is its plain name, ``text_of`` gives the text of a file of the source, and ``names`` are those that the
-    source has for memory; ``explain`` makes a history of a sighting.
+    source has for memory; ``explain`` makes a history of a sighting, ``trial`` what tries a barrier against one.
     """
 
     program: KernelProgram
@@ -37,6 +39,7 @@ class FindingMaker:
     text_of: Callable[[str], str] = lambda file: ""
     names: Names = NamesOfThePtx()  # noqa: RUF009 - without a state
     explain: Explain | None = None
+    trial: Callable[[Sighting], Trial | None] | None = None
 
     def __call__(self, sightings: Iterable[Sighting]) -> tuple[Finding, ...]:
         """Make one finding for each cause."""
@@ -62,7 +65,7 @@ class FindingMaker:
         return Finding(
             self._id(kind, sides, variables[:1]), self.kernel, self.arch, _title(kind, variables, sides), kind,
             source_text(edge.sighting.said, self.names), sides, variables,
-            self.names.element(location) if location else "", self._mend(pair, sides), sightings,
+            self.names.element(location) if location else "", Mend(partial(self._mend, cause, sides)), sightings,
             self._more(cause, at), self.explain,
         )  # fmt: skip
 
@@ -101,11 +104,14 @@ class FindingMaker:
         digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
         return f"{kind.replace(' ', '-')}-{digest}"
 
-    def _mend(self, pair: Iterable[Edge], sides: tuple[QuotedLine, ...]) -> str:
-        remedies = [x.sighting.remedy for x in pair if x.sighting.remedy]
-        if not remedies:
+    def _mend(self, cause: Cause, sides: tuple[QuotedLine, ...]) -> str:
+        """Say what would mend it: a barrier that was tried, if there is one, else what helps such a pair."""
+        first = cause.pairs[0][0].sighting
+        if not first.remedy:
             return ""
-        return REMEDIES[remedies[0]].mend(*(x.where for x in sides))
+        trial = None if self.trial is None else self.trial(first)
+        tried = "" if trial is None else tried_mend(cause.edges, self.program.instructions, trial)
+        return tried or REMEDIES[first.remedy].mend(*(x.where for x in sides))
 
     def _more(self, cause: Cause, at: dict[int, Instruction]) -> tuple[str, ...]:
         """Name the further pairs of lines that have the same cause."""

@@ -12,8 +12,8 @@ from wmma_emu.ptx.reports.frames import own_frames, short_path
 
 __all__ = ["Mend", "Trial", "tried_mend"]
 
-Trial = Callable[[int, str], Sequence[Sighting] | None]
-"""Runs the kernel with an instruction inserted before one of its own; gives what is met, or None if it does not end."""
+Trial = Callable[[Sequence[int], str], Sequence[Sighting] | None]
+"""Runs the kernel with an instruction inserted before some of its own; gives what is met, None if it does not end."""
 
 _BARRIERS = {"warps": "bar.sync", "lanes": "bar.warp.sync"}
 """What is inserted, for the rows of the table of remedies for which a barrier is one."""
@@ -51,9 +51,9 @@ def _known(text: str) -> Mend:
 
 
 class _Part(NamedTuple):
-    """A part of a gap: the instructions before which a barrier would stand in it, and what it is called."""
+    """Where a barrier would stand: one before an instruction of each range, of a loop that the compiler unrolled."""
 
-    places: range
+    ranges: tuple[range, ...]
     words: str
 
 
@@ -67,11 +67,11 @@ def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial)
     if not opcode:
         return ""
     known = {(x.sighting.kind, x.sighting.line) for x in edges}
-    for part, place in _candidates(edges, code):
-        met = trial(place, opcode)
+    for part, places in _candidates(edges, code):
+        met = trial(places, opcode)
         if met is not None and not any((x.kind, x.line) in known or _is_of_barriers(x) for x in met):
             name = REMEDIES[edges[0].sighting.remedy].call
-            return f"a {name} {part.words} (tried: nothing of this is found then)"
+            return f"a {name} {part.words} (tried: the finding is gone)"
     return ""
 
 
@@ -79,7 +79,7 @@ def _is_of_barriers(sighting: Sighting) -> bool:
     return KINDS[sighting.kind].severity == "error" and KINDS[sighting.kind].check in ("synchronisation", "")
 
 
-def _candidates(edges: Sequence[Edge], code: Sequence[Instruction]) -> Iterator[tuple[_Part, int]]:
+def _candidates(edges: Sequence[Edge], code: Sequence[Instruction]) -> Iterator[tuple[_Part, list[int]]]:
     """Choose places of each part: where branches meet, outside of inner loops first."""
     jumps = [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, Target)]
     loops = [range(target, i + 1) for i, target in jumps if target <= i]
@@ -89,9 +89,12 @@ def _candidates(edges: Sequence[Edge], code: Sequence[Instruction]) -> Iterator[
         return sum(place in loop and place != loop.start for loop in loops)
 
     for part in _parts(edges, code, loops):
-        places = {x for x in part.places if x in begins} | {part.places[0], part.places[-1]}
-        for place in sorted(places, key=lambda x: (depth(x), -x))[:_MOST_PLACES]:
-            yield part, place
+        choices = []
+        for within in part.ranges:
+            places = {x for x in within if x in begins} | {within[0], within[-1]}
+            choices.append(sorted(places, key=lambda x: (depth(x), -x))[:_MOST_PLACES])
+        for i in range(max(map(len, choices))):
+            yield part, [x[min(i, len(x) - 1)] for x in choices]
 
 
 def _parts(edges: Sequence[Edge], code: Sequence[Instruction], loops: Sequence[range]) -> Iterator[_Part]:
@@ -105,8 +108,9 @@ def _parts(edges: Sequence[Edge], code: Sequence[Instruction], loops: Sequence[r
             yield from _part(range(last + 1, loop.stop), f"at the end of the loop, behind {_line(code[last])}")
             yield from _part(range(loop.start, first + 1), f"at the begin of the loop, before {_line(code[first])}")
     if straight:
-        first, last = max(t for t, _ in straight), min(h for _, h in straight)
-        yield from _part(range(first + 1, last + 1), f"between {_line(code[first])} and {_line(code[last])}")
+        ranges = tuple(_in_common(straight))
+        first, last = ranges[0][0] - 1, ranges[0][-1]
+        yield _Part(ranges, f"between {_line(code[first])} and {_line(code[last])}")
 
 
 def _directions(edges: Iterable[Edge]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -114,9 +118,19 @@ def _directions(edges: Iterable[Edge]) -> tuple[list[tuple[int, int]], list[tupl
     return [x for x in gaps if x[0] > x[1]], [x for x in gaps if x[0] < x[1]]
 
 
+def _in_common(gaps: Iterable[tuple[int, int]]) -> Iterator[range]:
+    """Cut gaps to as few ranges as will do for one barrier in each."""
+    left = sorted(gaps, key=lambda x: x[1])
+    while left:
+        last = left[0][1]
+        together = [x for x in left if x[0] < last]
+        yield range(max(t for t, _ in together) + 1, last + 1)
+        left = [x for x in left if x[0] >= last]
+
+
 def _part(places: range, words: str) -> Iterator[_Part]:
     if places:
-        yield _Part(places, words)
+        yield _Part((places,), words)
 
 
 def _line(instruction: Instruction) -> str:

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Runs of a launch with a barrier more, to see what it mends."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+from wmma_emu.errors import LaunchLimitError, WmmaEmuError
+from wmma_emu.ptx.findings import Sighting
+from wmma_emu.ptx.launch.replay import Replay
+from wmma_emu.ptx.machine.compile import compile_program
+from wmma_emu.ptx.program.build import program_of
+from wmma_emu.ptx.program.places import with_instructions
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.reports.mends import Trial
+
+__all__ = ["trial_of"]
+
+_MOST_INSTRUCTIONS = 4_000_000
+"""Instructions, counted for each thread, of a launch that is run again to try a barrier: some half a second."""
+
+_PATIENCE = 4
+"""How many times the steps of the launch a trial may take."""
+
+_BARRIERS = ".version 7.0 .target sm_70 .address_size 64 .entry k() { bar.sync 0; bar.warp.sync 0xffffffff; ret; }"
+
+
+def trial_of(replay: Replay, sighting: Sighting, steps: int, instructions: int) -> Trial | None:
+    """Make what runs a launch with a barrier more, in the order in which a finding was met; None if it takes long."""
+    if replay.kept is None or instructions > _MOST_INSTRUCTIONS:
+        return None
+    kernel = replay.launch.kernel
+    options = replace(replay.options, max_steps=min(replay.options.max_steps, _PATIENCE * steps))
+    seed = replay.seed_of(sighting)
+
+    def trial(places: Sequence[int], opcode: str) -> Sequence[Sighting] | None:
+        code, barrier = kernel.program.instructions, _barriers()[opcode]
+        program = with_instructions(kernel.program, {i: (barrier, code[i]) for i in places})
+        try:
+            return replace(replay, options=options).run(seed, compiled=compile_program(program, kernel.binding))
+        except (LaunchLimitError, WmmaEmuError):
+            return None
+
+    return trial
+
+
+@cache
+def _barriers() -> dict[str, Instruction]:
+    """Barriers of a block and of a warp, by their opcodes; at no line of any text."""
+    code = program_of(_BARRIERS).kernels["k"].instructions
+    return {x.opcode: replace(x, line=0) for x in code if x.mnemonic == "bar"}
