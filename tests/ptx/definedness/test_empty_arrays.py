@@ -51,8 +51,8 @@ def test_a_kernel_that_uses_what_nobody_wrote_has_a_finding_that_names_the_array
     assert (finding.kind, finding.severity, finding.line, finding.count) == ("uninitialised", "error", 16, 5)
     assert finding.thread == (3, 0, 0)
     assert finding.message == (
-        "the value that is stored to global memory is made of argument 0 (x) of add_one + 12 (4 bytes), which nobody "
-        "wrote, loaded at line 14 of the PTX"
+        "the value that is stored to global memory is made of x + 12 bytes (4 bytes), which nobody wrote, loaded "
+        "at line 14 of the PTX"
     )
     (sighting,) = finding.sightings
     assert sighting.message.endswith(

@@ -45,7 +45,7 @@ def test_a_kernel_is_launched_with_a_grid_alone(arch):
 def test_a_grid_that_is_too_large_for_a_promise_is_caught_with_its_line():
     x, y, out = arrays(1000)
     with pytest.raises(
-        KernelFindingsError, match=r"out of bounds of argument 0 \(x\) of add_twice at triton_kernels\.py:14\n"
+        KernelFindingsError, match=r"out of bounds of x at triton_kernels\.py:14\n"
     ) as error:
         module()["add_twice"][(8,)](x, y, out, 1001)
     found = error.value.report.findings
@@ -54,7 +54,8 @@ def test_a_grid_that_is_too_large_for_a_promise_is_caught_with_its_line():
         [(role, "triton_kernels.py:14")] for role in ("reads", "reads", "writes")
     ]
     for i, (name, finding) in enumerate(zip(("x", "y", "out"), found, strict=True)):
-        assert f"0 bytes behind the end of argument {i} ({name}) of add_twice (4000 bytes" in finding.message
+        assert finding.element == f"{name}[1000]"
+        assert f"0 bytes behind the end of {name} (argument {i}) (4000 bytes" in finding.message
 
 
 def test_promises_of_divisibility_are_kept():

@@ -83,4 +83,4 @@ def test_who_does_not_look_for_it_is_told_nothing():
 def test_one_byte_is_one_byte():
     (finding,) = findings(COPY + "st.global.u8 [%a2+15], %r0;\n" + WAIT)
     assert finding.first.message.startswith("writes 1 byte at 0x7f000001000f of global memory")
-    assert finding.message.startswith("writes argument 0 (x) of k + 15 (1 byte), which ")
+    assert finding.message.startswith("writes x + 15 bytes (1 byte), which ")
