@@ -88,9 +88,9 @@ def test_arrays_are_checked_against_the_types_of_the_source(run, texts):
 def test_findings_are_printed_and_the_status_is_one(run, texts):
     status, out, err = run("ptx", "run", "race.ptx", "--grid", "1", "--block", "128", "--arg", "u.npy",
         "--arg", "y.npy=zeros:u32:128")  # fmt: skip
-    assert (status, err) == (1, "") and "  race: line " in out and os.path.exists("y.npy")
+    assert (status, err) == (1, "") and "  error: race on tile at line " in out and os.path.exists("y.npy")
     status, out, _ = run(*scale("x.npy", "2", "8"))
-    assert status == 1 and "read-only: line" in out
+    assert status == 1 and "  error: read-only of x at line" in out
 
 
 @pytest.mark.parametrize(("argv", "line"), [
@@ -152,9 +152,12 @@ def test_the_text_that_findings_name_lines_of_is_kept(run, texts):
     (texts / "k.cu").write_text("__global__ void twice(float* x) { x[threadIdx.x] *= 2; }")
     argv = ("--grid", "1", "--block", "9", "--arg", "x.npy", "--keep", "k.ptx")
     status, out, _ = run("ptx", "run", "k.cu", *argv)
-    line = int(re.search(r"out of bounds: line (\d+)", out)[1])
+    assert "error: out of bounds of x at k.cu:1\n" in out
+    _, verbose, _ = run("ptx", "run", "k.cu", *argv, "--verbose")
+    seen = re.findall(r"^ +line (\d+) \(k\.cu:1\), block .*, 1 times: (.*)", verbose, re.MULTILINE)
     kept = (texts / "k.ptx").read_text().splitlines()
-    assert status == 1 and kept[line - 1].split() == out.splitlines()[3].split() and "ld.global" in kept[line - 1]
+    assert status == 1 and [x.split(".")[0] for _, x in seen] == ["ld", "st"]
+    assert [" ".join(kept[int(line) - 1].split()) for line, _ in seen] == [x for _, x in seen]
     status, out, _ = run("ptx", "explain", "k.ptx", "--keep", "again.ptx")
     assert status == 0 and (texts / "again.ptx").read_text() == (texts / "k.ptx").read_text()
 

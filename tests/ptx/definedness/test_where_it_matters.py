@@ -17,7 +17,7 @@ PLANTED = {
         SLOT + GUARD + "@%p1 st.shared.u32 [%rd8], %r0;\nld.shared.u32 %r2, [%rd8];\n" + put("%r2"),
         SLOT + GUARD + "@%p1 st.shared.u32 [%rd8], %r0;\nld.shared.u32 %r2, [%rd8];\n"
         "selp.u32 %r2, %r2, 0, %p1;\n" + put("%r2"),
-        "st.global.u32", "bytes 0x50 to 0x53 of shared memory (tile + 80), which nobody wrote, loaded at line 19",
+        "st.global.u32", "4 bytes at 0x50 of shared memory (tile + 80), which nobody wrote, loaded at line 19",
     ),
     "the upper half of a pair": (
         "mov.b64 %rd9, {%r0, %r9};\nmov.b64 {%r2, %r3}, %rd9;\n" + put("%r3"),
@@ -33,7 +33,7 @@ PLANTED = {
         LOCAL + "st.local.u32 [own], %r0;\nld.local.u64 %rd9, [own];\nst.global.u32 [%rd9], %r0;",
         LOCAL + "st.local.u32 [own], %r0;\nst.local.u32 [own+4], 0;\nld.local.u64 %rd9, [own];\n"
         "add.u64 %rd9, %rd9, %rd1;\nand.b64 %rd9, %rd9, -4;\nst.global.u32 [%rd9], %r0;",
-        "st.global.u32", "the address is made of bytes 0x4 to 0x7 of local memory (own + 4)",
+        "st.global.u32", "the address is made of 4 bytes at 0x4 of local memory (own + 4)",
     ),
     "a branch on a sum of lanes": (
         "setp.lt.u32 %p1, %r0, 12;\n@%p1 mov.u32 %r9, 1;\nredux.sync.add.u32 %r2, %r9, -1;\n"
@@ -56,13 +56,13 @@ PLANTED = {
     "a total that nobody set to zero": (
         "atom.shared.add.u32 %r2, [tile], 1;",
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [tile], 0;\nbar.sync 0;\natom.shared.add.u32 %r2, [tile], 1;",
-        "atom.shared", "what the operation finds in memory is made of bytes 0x0 to 0x3 of shared memory (tile + 0)",
+        "atom.shared", "what the operation finds in memory is made of 4 bytes at 0x0 of shared memory (tile + 0)",
     ),
     "what an exchange finds": (
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 atom.shared.exch.b32 %r2, [tile], 1;\n@%p1 st.global.u32 [%rd1], %r2;",
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 atom.shared.exch.b32 %r2, [tile], 1;\n"
         "@%p1 atom.shared.exch.b32 %r2, [tile], 1;\n@%p1 st.global.u32 [%rd1], %r2;",
-        "st.global.u32", "bytes 0x0 to 0x3 of shared memory",
+        "st.global.u32", "4 bytes at 0x0 of shared memory (tile + 0)",
     ),
     "the condition of a trap": (
         "@%p3 trap;", "setp.eq.u32 %p3, %r0, 99;\n@%p3 trap;", "trap", "the guard is made of %p3",
@@ -89,7 +89,7 @@ def test_what_nobody_wrote_is_found_where_it_matters_and_its_origin_is_named(nam
     found = [x for x in run(wrong).findings if x.kind == "uninitialised"]
     assert len(found) == 1, found
     assert text in found[0].text
-    assert origin in found[0].message
+    assert [origin in x.message for x in found[0].sightings] == [True]
     assert [x for x in run(right).findings if x.kind == "uninitialised"] == []
 
 
@@ -131,7 +131,8 @@ def test_a_missing_byte_of_an_element_is_a_warning():
     body = "st.shared.u8 [tile], 7;\nld.shared.u32 %r2, [tile];\nst.global.u32 [%rd1], %r2;"
     found = [x for x in launch(body, numbers(), block=1, before=TILE).findings]
     assert [(x.kind, x.severity) for x in found] == [("partly uninitialised", "warning")]
-    assert "bytes 0x1 to 0x3 of shared memory (tile + 1), which nobody wrote" in found[0].message
+    assert "3 bytes at 0x1 of shared memory (tile + 1), which nobody wrote" in found[0].first.message
+    assert found[0].element == "tile + 1 byte" and "tile + 1 byte (3 bytes), which nobody wrote" in found[0].message
     whole = "st.shared.u32 [tile], 7;\nld.shared.u32 %r2, [tile];\nst.global.u32 [%rd1], %r2;"
     assert not launch(whole, numbers(), block=1, before=TILE).findings
 
@@ -170,7 +171,8 @@ def test_what_a_copy_brings_is_as_undefined_as_its_source():
     x[:30] = 4
     (finding,) = launch(body, x, numbers(), before=TILE).findings
     assert (finding.kind, finding.count, finding.thread) == ("uninitialised", 2, (30, 0, 0))
-    assert "of global memory (argument 0 (p1) of k + 120), which nobody wrote" in finding.message
+    assert "of global memory (argument 0 (p1) of k + 120), which nobody wrote" in finding.first.message
+    assert (finding.variable, finding.element) == ("p1", "p1 + 120 bytes")
     x[30:] = 4
     assert not launch(body, x, numbers(), before=TILE).findings
 
@@ -203,7 +205,8 @@ def test_a_row_beyond_the_edge_is_a_column_of_the_product(rows, guard, count):
     assert sum(x.count for x in found) == count
     if count:  # columns 6 and 7 are of lanes with lane % 4 == 3; %f1 is the odd one
         assert found[0].thread == (3, 0, 0)
-        assert "bytes 0x70 to 0x73 of shared memory (tile + 112), which nobody wrote" in found[0].message
+        assert "4 bytes at 0x70 of shared memory (tile + 112), which nobody wrote" in found[0].first.message
+        assert (found[0].variable, found[0].element) == ("tile", "tile + 112 bytes")
 
 
 INITCHECK = """add.u64 %rd9, %rd1, %rd0;

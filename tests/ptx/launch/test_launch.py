@@ -72,12 +72,18 @@ def test_arrays_of_any_dtype_are_bytes_in_memory(dtype):
     assert y.tobytes() == x.view(np.uint32).reshape(2, 2, 32)[:, ::-1].tobytes()
 
 
+SAID = r"scale: 2 errors\nerror: out of bounds of x at line \d+\n(.*\n)+.*block \(3, 0, 0\)"
+
+
 def test_a_warning_says_what_is_wrong_and_the_rest_is_done():
     x = np.ones(100, np.float32)
-    with pytest.warns(KernelFindingsWarning, match=r"scale: 2 errors\nout of bounds: line \d+, block \(3, 0, 0\)"):
+    with pytest.warns(KernelFindingsWarning, match=SAID):
         report = we.ptx.Module(SCALE)["scale"][4, 32](x, 2.0, 104)
     assert x.tolist() == [2] * 100
-    assert [(x.kind, x.count) for x in report.findings] == [("out of bounds", 4)] * 2
+    assert [(x.kind, x.count, x.block, x.thread) for x in report.findings] == [
+        ("out of bounds", 4, (3, 0, 0), (4, 0, 0)),
+    ] * 2
+    assert [[side.role for side in x.sides] for x in report.findings] == [["reads"], ["writes"]]
 
 
 def test_an_error_leaves_the_arrays_as_they_were():

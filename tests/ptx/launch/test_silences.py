@@ -42,7 +42,10 @@ def test_a_finding_is_silenced_at_its_line_of_the_ptx_or_of_the_source(line):
     assert not report.findings and not report.errors and not report.unused_silences
     ((finding, by),) = report.silenced
     # Where the value is used is not looked for then.
-    assert replace(finding, message=FINDING.message) == FINDING and FINDING.message.startswith(finding.message)
+    ((sighting,), (known,)) = finding.sightings, FINDING.sightings
+    assert replace(finding, message=FINDING.message, sightings=FINDING.sightings) == FINDING
+    assert replace(sighting, said=known.said) == known and known.message.startswith(sighting.message)
+    assert FINDING.message.startswith(finding.message)
     assert by.reason == REASON
     assert f"silenced: {REASON}" in str(report) and "findings: none" in str(report)
 
@@ -233,9 +236,12 @@ def test_a_silence_of_one_load_does_not_hide_the_race_of_another_load_with_the_s
 
 def test_the_other_sides_of_a_store_are_all_named():
     report = compiled(SWAPPED)["two"][1, 64](np.arange(128, dtype=np.int32), schedule=0, findings="report")
-    store = next(x for x in report.errors if x.text.startswith("st.shared"))
+    (race,) = (x for x in report.errors if x.kind == "race")
+    store = next(x for x in race.sightings if x.text.startswith("st.shared"))
     assert [x.source.line for x in store.others] == [11, 12]
     assert f"it is in a race with lines {store.others[0].line}, {store.others[1].line}" in str(store)
+    assert [(x.where, x.role) for x in race.sides] == [("kernel.cu:10", "writes"), ("kernel.cu:11", "reads")]
+    assert [x.split(" at ")[1] for x in race.details] == ["kernel.cu:10/12"]
 
 
 def test_a_race_that_is_met_at_its_other_side_in_another_order_is_one_finding():
@@ -245,9 +251,9 @@ def test_a_race_that_is_met_at_its_other_side_in_another_order_is_one_finding():
 
 
 def test_a_side_that_is_not_known_is_silenced_by_nothing():
-    finding = FINDING.but_others().with_others([UNKNOWN, Place(7)])
-    assert not Silence("race", 7, REASON).covers(finding)
-    assert Silence("race", 7, REASON).covers(FINDING.but_others().with_others([Place(7)]))
+    sighting = FINDING.first.but_others()
+    assert not Silence("race", 7, REASON).covers(sighting.with_others([UNKNOWN, Place(7)]))
+    assert Silence("race", 7, REASON).covers(sighting.with_others([Place(7)]))
 
 
 def test_orders_are_compared_where_what_was_found_is_silenced():

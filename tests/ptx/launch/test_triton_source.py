@@ -45,10 +45,17 @@ def test_a_kernel_is_launched_with_a_grid_alone(arch):
 def test_a_grid_that_is_too_large_for_a_promise_is_caught_with_its_line():
     x, y, out = arrays(1000)
     with pytest.raises(
-        KernelFindingsError, match=r"triton_kernels\.py:14.*behind the end of argument . \(\w+\)"
+        KernelFindingsError, match=r"out of bounds of x at triton_kernels\.py:14\n"
     ) as error:
         module()["add_twice"][(8,)](x, y, out, 1001)
-    assert {finding.kind for finding in error.value.report.findings} == {"out of bounds"} and not out.any()
+    found = error.value.report.findings
+    assert {(x.kind, x.count) for x in found} == {("out of bounds", 1)} and not out.any()
+    assert [[(side.role, side.where) for side in x.sides] for x in found] == [
+        [(role, "triton_kernels.py:14")] for role in ("reads", "reads", "writes")
+    ]
+    for i, (name, finding) in enumerate(zip(("x", "y", "out"), found, strict=True)):
+        assert finding.element == f"{name}[1000]"
+        assert f"0 bytes behind the end of {name} (argument {i}) (4000 bytes" in finding.message
 
 
 def test_promises_of_divisibility_are_kept():

@@ -167,5 +167,5 @@ def test_a_launch_that_spins_says_at_which_mbarrier_and_what_it_lacks():
     with pytest.raises(LaunchLimitError) as error:
         launch(body, block=32, max_steps=2000)
     text = str(error.value)
-    assert "the mbarrier at 0x0 of shared memory (bar + 0), at which line" in text
+    assert "the mbarrier of 8 bytes at 0x0 of shared memory (bar + 0), at which line" in text
     assert "lacks 1 of 2 arrivals and 0 bytes" in text

@@ -44,12 +44,20 @@ def test_a_finding_names_both_sides():
     body = body.replace("%rd0;", "%rd6;").replace("add.s64", "shl.b64 %rd6, %rd0, 1;\nadd.s64")
     body = body.replace("ret;", "ld.global.u32 %r5, [%rd5+4];\n" + USED + "ret;")
     found = launch(body, np.zeros(64, np.uint32), grid=2).findings
-    assert [(x.kind, x.text.split()[0]) for x in found] == [("race", "st.global.v2.u32"), ("race", "ld.global.u32")]
-    first, second = (x.message for x in found)
-    assert first.startswith("block (0, 0, 0) writes 8 bytes at 0x7f0000010000 (argument 0 (p1) of k + 0); block ")
+    assert {x.kind for x in found} == {"race"}
+    sightings = list(dict.fromkeys(x for finding in found for x in finding.sightings))
+    assert [(x.kind, x.text.split()[0]) for x in sightings] == [("race", "st.global.v2.u32"), ("race", "ld.global.u32")]
+    assert [[(x.role, x.where) for x in finding.sides] for finding in found] == [
+        [("writes", f"line {sightings[0].line}")],
+        [("writes", f"line {sightings[0].line}"), ("reads", f"line {sightings[1].line}")],
+    ]
+    first, second = (x.message for x in sightings)
+    begin = "global memory (argument 0 (p1) of k +"
+    assert first.startswith(f"block (0, 0, 0) writes 8 bytes at 0x7f0000010000 of {begin} 0); block ")
     assert first.endswith("block (1, 0, 0) writes another value there in the same instruction")
-    assert second.startswith("block (0, 0, 0) reads 4 bytes at 0x7f0000010004 (argument 0 (p1) of k + 4); thread ")
-    assert "thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x7f0000010000 (line " in second
+    assert second.startswith(f"block (0, 0, 0) reads 4 bytes at 0x7f0000010004 of {begin} 4), and finds 0x000000")
+    wrote = f"; thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x7f0000010000 of {begin} 0) "
+    assert f"{wrote}(line {sightings[0].line}, " in second
     assert "st.global.v2.u32), and nothing orders the two: what orders blocks is a fence with a flag " in second
     assert "or a second launch; what it loads is used at line " in second
 

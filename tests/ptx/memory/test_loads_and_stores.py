@@ -141,7 +141,10 @@ def test_an_access_behind_an_array_names_thread_array_and_distance():
     assert finding.block == (1, 0, 0)
     assert finding.thread == (28, 0, 0)
     assert finding.address == chunk.address["x"] + 240
-    assert f"reads 4 bytes at {finding.address:#x}: 0 bytes behind the end of x (240 bytes" in finding.message
+    assert finding.message == (
+        f"reads 4 bytes at {finding.address:#x} of global memory (x + 240): 0 bytes behind the end of x (240 bytes at "
+        f"{chunk.address['x']:#x})"
+    )
 
 
 def test_an_access_that_straddles_the_end_is_left_out_as_a_whole():

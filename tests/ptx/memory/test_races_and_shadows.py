@@ -6,6 +6,7 @@ import pytest
 
 from tests.ptx.memory.chunks import Chunk, meet, one, warp_mask
 from wmma_emu.ptx.definedness.undefined import Undefined
+from wmma_emu.ptx.findings import Place, plain_text
 from wmma_emu.ptx.program.program import Symbol
 
 ONES = np.ones((1, 1, 1, 1), np.uint32)
@@ -34,7 +35,8 @@ def test_what_nobody_wrote_is_read_without_a_finding_and_named(space):
     assert not chunk.found
     origin = chunk.memory.reporter.origin(int(undefined.origin.flat[0]))
     tile = " (tile + 8)" if space == "shared" else ""
-    assert origin == f"bytes 0x28 to 0x2b of {space} memory{tile}, which nobody wrote, loaded at line 3"
+    said = f"4 bytes at 0x28 of {space} memory{tile}, which nobody wrote, loaded at line 3"
+    assert plain_text(origin) == said
 
 
 def test_padding_is_undefined_byte_by_byte():
@@ -80,8 +82,11 @@ def test_a_read_of_what_another_warp_wrote_needs_a_barrier():
     chunk.load("shared", chunk.lanes() ^ np.uint64(128), line=12)
     (finding,) = chunk.found
     assert (finding.kind, finding.line, finding.count) == ("race", 12, 64)
-    assert "warp 0 reads 4 bytes at 0x80 of shared memory (tile + 96); warp 1 wrote there" in finding.message
-    assert "(line 10, st.shared)" in finding.message
+    assert finding.message == (
+        "warp 0 reads 4 bytes at 0x80 of shared memory (tile + 96), and finds 0x00000020; warp 1 wrote there (line 10, "
+        "st.shared), and no barrier is between the two, such as __syncthreads()"
+    )
+    assert (finding.others, finding.remedy) == ((Place(10),), "warps")
 
 
 def test_a_barrier_orders_write_and_read_and_write():

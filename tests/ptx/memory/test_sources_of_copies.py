@@ -43,7 +43,11 @@ def findings(body, **options):
 def test_a_write_to_the_source_before_the_wait_is_found_and_behind_it_is_not(write):
     (finding,) = findings(COPY + write + "\n" + WAIT)
     assert (finding.kind, finding.severity, finding.count) == ("missing wait", "error", 32)
-    assert "which cp.async.cg.shared.global of line 18 may still read: no cp.async." in finding.message
+    (sighting,) = finding.sightings
+    assert "(argument 0 (x) of k + " in sighting.message
+    assert "which cp.async.cg.shared.global of line 18 may still read: no cp.async." in sighting.message
+    assert [x.where for x in finding.sides] == ["line 18", f"line {sighting.line}"]
+    assert finding.sides[1].role == ("updates" if write.startswith("red") else "writes")
     assert not findings(COPY + WAIT + write)
 
 
@@ -78,4 +82,5 @@ def test_who_does_not_look_for_it_is_told_nothing():
 
 def test_one_byte_is_one_byte():
     (finding,) = findings(COPY + "st.global.u8 [%a2+15], %r0;\n" + WAIT)
-    assert finding.message.startswith("writes 1 byte at 0x7f000001000f of global memory")
+    assert finding.first.message.startswith("writes 1 byte at 0x7f000001000f of global memory")
+    assert finding.message.startswith("writes x + 15 bytes (1 byte), which ")

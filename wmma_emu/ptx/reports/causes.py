@@ -2,6 +2,7 @@
 """What has one cause: sightings at one pair of source lines and one variable, and races that one barrier would mend."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from wmma_emu.ptx.findings import UNKNOWN, Place, Sighting
@@ -34,6 +35,11 @@ class Edge(NamedTuple):
     other: Place | None
     lines: tuple[SourceLine | None, SourceLine | None]
     gap: tuple[int, int] | None = None
+
+    @property
+    def is_said(self) -> bool:
+        """Whether the message is about this place: of several that a sighting is in a race with, it names one."""
+        return self.other is None or self.other in self.sighting.said
 
     @property
     def key(self) -> _Key:
@@ -72,7 +78,7 @@ def causes_of(sightings: Iterable[Sighting], position: Callable[[int], int]) -> 
     for sighting in sightings:
         for edge in _edges(sighting, position):
             pairs.setdefault(edge.key, []).append(edge)
-    groups = _joined(list(pairs.values()))
+    groups = _joined([sorted(pair, key=lambda x: not x.is_said) for pair in pairs.values()])
     return [Cause(tuple(tuple(pairs) for pairs in sorted(group, key=_rank))) for group in groups]
 
 
@@ -104,7 +110,7 @@ _FROM = ("uninitialised", "partly uninitialised", "missing wait")
 
 
 def _joined(pairs: list[list[Edge]]) -> list[list[list[Edge]]]:
-    """Join the pairs that one barrier would mend, and leave those alone that none does."""
+    """Join the pairs that one barrier would mend, and those of one sighting where none does."""
     parent = list(range(len(pairs)))
 
     def root(i: int) -> int:
@@ -112,15 +118,25 @@ def _joined(pairs: list[list[Edge]]) -> list[list[list[Edge]]]:
             i = parent[i]
         return i
 
-    for wanted in _GAPS:
-        for together in _stabbed([(i, gap) for i, pair in enumerate(pairs) for gap in _gaps_of(pair, wanted)]):
-            first = min(map(root, together))
-            for i in together:
-                parent[root(i)] = first
+    barriers = [_stabbed([(i, x) for i, pair in enumerate(pairs) for x in _gaps_of(pair, gap)]) for gap in _GAPS]
+    for together in [*_unmended(pairs), *chain.from_iterable(barriers)]:
+        first = min(map(root, together))
+        for i in together:
+            parent[root(i)] = first
     groups: dict[int, list[list[Edge]]] = {}
     for i, pair in enumerate(pairs):
         groups.setdefault(root(i), []).append(pair)
     return list(groups.values())
+
+
+def _unmended(pairs: Sequence[Iterable[Edge]]) -> list[set[int]]:
+    """Give the pairs of each sighting that no barrier mends: a store and all loads that it is in a race with."""
+    found: dict[Sighting, set[int]] = {}
+    for i, pair in enumerate(pairs):
+        for edge in pair:
+            if edge.sighting.remedy not in _GAPS:
+                found.setdefault(edge.sighting, set()).add(i)
+    return list(found.values())
 
 
 def _gaps_of(pair: Iterable[Edge], wanted: str) -> list[tuple[int, int]]:
