@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from wmma_emu.ptx.findings import KINDS, Place, Sighting
+from wmma_emu.ptx.findings import KINDS, Place, Sighting, page_of
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.plain import finding_as_dict
 from wmma_emu.ptx.reports.quotes import QuotedLine
@@ -64,6 +64,11 @@ class Finding:
     def severity(self) -> str:
         """How bad it is: one of `SEVERITIES`."""
         return KINDS[self.kind].severity
+
+    @property
+    def page(self) -> str:
+        """What leads to the page of its kind: an address, or the command that prints it."""
+        return page_of(self.kind)
 
     @property
     def first(self) -> Sighting:
@@ -142,7 +147,7 @@ class Finding:
         seen += f", first in {', '.join(who)}" if who else ""
         return Described(
             self.severity, self.title, self.id, self.sides, self.message, self.mend, seen, self.details,
-            tuple(_sighting_text(x) for x in self.sightings),
+            tuple(_sighting_text(x) for x in self.sightings), self.page,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
