@@ -7,6 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from wmma_emu import __version__
+from wmma_emu.ptx.findings import DOCUMENTATION
 
 project = "wmma_emu"
 author = "The wmma_emu developers"
@@ -37,6 +38,7 @@ nb_merge_streams = True
 
 html_theme = "furo"
 html_title = "wmma_emu"
+html_baseurl = DOCUMENTATION
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from docs._ext.command_page import command_page
+from docs._ext.finding_pages import finding_pages
 from docs._ext.instruction_pages import instruction_pages
 from docs._ext.table_pages import table_pages
 
@@ -12,7 +13,7 @@ __all__ = ["generated_pages", "write_pages"]
 
 def generated_pages() -> dict[str, str]:
     """Return every page that is made from the tables, as Markdown, by its name within the site."""
-    return instruction_pages() | table_pages() | command_page()
+    return instruction_pages() | table_pages() | command_page() | finding_pages()
 
 
 def write_pages(folder: Path) -> None:

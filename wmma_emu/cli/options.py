@@ -30,6 +30,7 @@ _EXAMPLES = """examples:
   wmma-emu compare A.npy B.npy --archs v100,a100,h100 --svg compare.svg
   wmma-emu ptx explain kernel.ptx
   wmma-emu ptx run kernel.ptx --grid 4 --block 256 --arg y.npy=x.npy --arg 1024
+  wmma-emu finding race
   wmma-emu crosscheck --instr 'm16n8k16.*bf16' --count 1e8 --report report.html
 
 wmma-emu COMMAND --help shows the arguments of a command.
@@ -205,6 +206,11 @@ def _add_explore(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def _add_finding(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", metavar="KIND", nargs="*",
+        help="as in race, or race-within-a-warp, with hyphens or without; all are listed if left out")  # fmt: skip
+
+
 def _add_crosscheck(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--instr", metavar="REGEX", help="a mnemonic, or a regular expression searched for in them; all if left out")
@@ -245,6 +251,9 @@ _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]]
                 "Multiply on several chips, and show where the bits of D differ, how far, and the worst elements."),
     "ptx": (add_ptx, "the PTX of a real kernel: what is in it, and what it computes",
             "Explain the PTX that nvcc, NVRTC or Triton wrote, or run it on .npy files, without a GPU."),
+    "finding": (_add_finding, "the kinds of findings of kernels: what one means, and what mends it",
+                "List the kinds of findings, or say what one means: a kernel that has it, the report, what mends it, "
+                "when it may be silenced, and what NVIDIA's compute-sanitizer says of it."),
     "crosscheck": (_add_crosscheck, "the emulator against the GPU of this machine, billions of times",
                    "Run inputs of every family on the GPU and in the emulator, and compare every bit. The exit status "
                    "is 0 if all are the same, 1 if any differ, 2 after an error, 130 after an interrupt."),

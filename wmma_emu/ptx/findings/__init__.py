@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is wrong with a kernel: the kinds of findings, and what a launch notes of them."""
 
-from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, SEVERITIES, Kind
+from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, SANITIZER, SEVERITIES, Kind
 from wmma_emu.ptx.findings.messages import (
     UNKNOWN,
     Detail,
@@ -14,10 +14,11 @@ from wmma_emu.ptx.findings.messages import (
     place_of,
     plain_text,
 )
+from wmma_emu.ptx.findings.pages import DOCUMENTATION, address_of, kind_of_slug, page_of, path_of, slug_of
 from wmma_emu.ptx.findings.sightings import Said, Sighting, Sightings, merged
 
 __all__ = [
-    "CHECKS", "KINDS", "SEVERITIES", "UNKNOWN", "Detail", "InRegister", "Kind", "Location", "Message", "Name", "Place",
-    "Said",
-    "Sighting", "Sightings", "Value", "merged", "place_of", "plain_text",
+    "CHECKS", "DOCUMENTATION", "KINDS", "SANITIZER", "SEVERITIES", "UNKNOWN", "Detail", "InRegister", "Kind",
+    "Location", "Message", "Name", "Place", "Said", "Sighting", "Sightings", "Value", "address_of", "kind_of_slug",
+    "merged", "page_of", "path_of", "place_of", "plain_text", "slug_of",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from wmma_emu.errors import OptionError, shorten
 from wmma_emu.ptx.launch.silences import Silence
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 
-__all__ = ["files_of", "silences_in", "text_of_file"]
+__all__ = ["comment_of", "files_of", "silences_in", "text_of_file"]
 
 _MARK = "wmma_emu:"
 _COMMENT = re.compile(r"(?://|/\*|#)\s*wmma_emu:\s*(?P<words>.*)\Z")
@@ -86,3 +86,14 @@ def text_of_file(name: str, given: Mapping[str, str]) -> str:
     except (OSError, ValueError):
         pass
     return ""
+
+
+def comment_of(kind: str, reason: str) -> str:
+    """Return the comment in CUDA C++ that silences findings of a kind in its line, or in the line below it.
+
+    Examples
+    --------
+    >>> comment_of("race", "any of the values will do")
+    '// wmma_emu: allow race: any of the values will do'
+    """
+    return f"// {_MARK} allow {kind}: {reason}"

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""A page for each kind of finding: what it means, a bug, its report, what mends it, what compute-sanitizer says."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+from wmma_emu.ptx.examples import FIRST_LINE, launch_of, mend_of, shown_source
+from wmma_emu.ptx.findings import KINDS, SANITIZER, path_of, slug_of
+from wmma_emu.ptx.launch.silencing_comments import comment_of
+
+__all__ = ["finding_pages"]
+
+_INDEX = "reference/findings/index"
+_MEASURED = "evidence/planted-bugs-2026-11-23.md"
+_EXPLAINED = "explanation/findings.md"
+_ROW = re.compile(r"^\| ([a-z -]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", re.MULTILINE)
+
+
+def finding_pages() -> dict[str, str]:
+    """Return every page as Markdown, by its name within the site."""
+    return {_INDEX: _index(), **{path_of(kind): _page(kind) for kind in KINDS}}
+
+
+def _index() -> str:
+    rows = [
+        f"| [{kind}]({slug_of(kind)}.md) | {x.says} | {x.severity} | {x.check or 'always'} |"
+        for kind, x in KINDS.items()
+    ]
+    tree = "\n".join(["```{toctree}", ":hidden:", "", *(slug_of(x) for x in KINDS), "```"])
+    parts = [
+        "(kinds-of-findings)=\n# Kinds of findings",
+        "What a launch of a compiled kernel can say of it. Each page has a kernel of a few lines with one bug, what is "
+        "said of it, and what mends it; `wmma-emu finding race` prints the same in a terminal. What the severities and "
+        f"the checks are, how findings are silenced, and what is not seen: [findings](../../{_EXPLAINED}).",
+        "\n".join(["| kind | what it says | severity | check |", "|---|---|---|---|", *rows]),
+        tree,
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _page(kind: str) -> str:
+    row = KINDS[kind]
+    check = f"The check `{row.check}` looks for it" if row.check else "It ends the launch, and is said in any case"
+    parts = [
+        f"(finding-{slug_of(kind)})=\n# {kind}",
+        f"{_sentence(row.says)} {check}. [How it is found, and what is not seen](../../{_EXPLAINED}#{slug_of(kind)}).",
+        f"**{_sentence(row.severity)[:-1]}**: {row.reason}.",
+        "## A bug",
+        "\n".join(["```{code-block} cuda", f":lineno-start: {FIRST_LINE}", "", *shown_source(kind), "```"]),
+        "## Its report",
+        "\n".join(["```text", *(str(x) for x in launch_of(kind).findings), "```"]),
+        f"## What mends it\n\n{row.mend}",
+        "\n".join(["```diff", *(x.sign + x.text for x in mend_of(kind)), "```"]),
+        f"## When it may be silenced\n\n{row.silence}",
+        *_how_to_silence(kind),
+        f"## What compute-sanitizer says\n\n{row.sanitizer}",
+        _measured(kind),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _how_to_silence(kind: str) -> list[str]:
+    if not KINDS[kind].may_be_silenced:
+        return []
+    return [
+        f"A comment in the line that the finding names, or in the line above it, with the reason "
+        f"([other ways](../../{_EXPLAINED}#severities-checks-and-silences)):",
+        f"```text\n{comment_of(kind, 'the reason')}\n```",
+    ]
+
+
+def _measured(kind: str) -> str:
+    """Say what was seen with, and of how many kernels."""
+    seen = f"Seen with {SANITIZER}"
+    if kind not in _counts():
+        return f"{seen}."
+    kernels, said, unended = _counts()[kind]
+    hung = f"; {unended} did not end" if unended else ""
+    return (
+        f"{seen}: of {kernels} kernels with such a bug, one of its tools at least says something of {said}{hung} "
+        f"([all kinds](../../{_MEASURED}#beside-compute-sanitizer))."
+    )
+
+
+@cache
+def _counts() -> dict[str, tuple[int, int, int]]:
+    """Read, from the page of the measurement, of each kind how many kernels there were, were reported, did not end."""
+    page = (Path(__file__).parents[1] / _MEASURED).read_text(encoding="utf-8")
+    rows = _ROW.findall(page.partition("## Beside compute-sanitizer")[2])
+    return {kind: (int(kernels), int(said), int(unended)) for kind, kernels, said, unended, _ in rows}

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""Compile the short kernels that show each kind of finding to PTX: with their bugs, and mended.
+
+    python -m tools.build_finding_ptx [--compiler nvrtc] [KIND ...]
+
+writes wmma_emu/ptx/examples/kernels/KIND.ptx and KIND.mended.ptx, with line information.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from tools.build_example_ptx import compile_cuda
+from wmma_emu.ptx.examples import FOLDER, TARGET, source_of
+from wmma_emu.ptx.findings import KINDS, slug_of
+
+
+def build(kind: str, mended: bool, compiler: str = "nvrtc") -> str:
+    """PTX of a kind's bug, or of the mended kernel, made anew."""
+    options = ["-lineinfo"] if compiler == "nvcc" else []
+    return compile_cuda(source_of(kind, mended), f"{slug_of(kind)}.cu", TARGET, compiler, options)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.build_finding_ptx", description=__doc__.splitlines()[0])
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help="as in 'read-only'; all unless given")
+    parser.add_argument("--compiler", choices=("nvcc", "nvrtc"), default="nvcc")
+    given = parser.parse_args(arguments)
+    for kind in given.kinds or KINDS:
+        for mended in (False, True):
+            path = FOLDER / f"{slug_of(kind)}{'.mended' if mended else ''}.ptx"
+            path.write_text(build(kind, mended, given.compiler), encoding="utf-8")
+            print(f"{path.name}: {path.stat().st_size} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""``wmma-emu finding``: the kinds of findings, and all about one of them; no network is needed."""
+
+import re
+import textwrap
+from argparse import Namespace
+from collections.abc import Iterable
+
+from wmma_emu.cli.tables import Column, table_lines
+from wmma_emu.cli.terminal import Styled, Terminal
+from wmma_emu.cli.usage import UsageError, did_you_mean
+from wmma_emu.ptx.examples import FIRST_LINE, launch_of, mend_of, shown_source
+from wmma_emu.ptx.findings import CHECKS, KINDS, SANITIZER, address_of, kind_of_slug, slug_of
+from wmma_emu.ptx.launch.silencing_comments import comment_of
+
+__all__ = ["run"]
+
+_COLUMNS = (Column("kind"), Column("severity"), Column("check"))
+_NUMBER_OF_A_FINDING = re.compile(r"-[0-9a-f]{10}\Z")
+"""Ends the identifier of a finding, which begins with its kind."""
+_WIDTH_OF_FILES = 100
+
+
+def run(arguments: Namespace, terminal: Terminal) -> None:
+    """List the kinds, or say what one of them means.
+
+    Raises
+    ------
+    UsageError
+        For a kind that does not exist.
+    """
+    words = " ".join(arguments.kind).strip()
+    if not words:
+        _list(terminal)
+    else:
+        _page(_kind(words), terminal)
+
+
+def _kind(words: str) -> str:
+    """Find a kind by its name, its name in files, or the identifier of a finding."""
+    slug = _NUMBER_OF_A_FINDING.sub("", slug_of(" ".join(words.casefold().split())))
+    kind = kind_of_slug(slug)
+    if kind is None:
+        legal = ", ".join(KINDS)
+        raise UsageError(f"there is no kind of finding {words[:80]!r}; they are {legal}{did_you_mean(words, KINDS)}")
+    return kind
+
+
+def _list(terminal: Terminal) -> None:
+    rows = [[kind, x.severity, x.check or "always"] for kind, x in KINDS.items()]
+    terminal.lines(table_lines(_COLUMNS, rows, terminal.width))
+    terminal.line()
+    terminal.text("wmma-emu finding KIND says what it means, with a kernel that has it, and how that is mended.")
+
+
+def _page(kind: str, terminal: Terminal) -> None:
+    row = KINDS[kind]
+    terminal.line(Styled(kind, "title"))
+    fields = [
+        ("means", row.says),
+        ("severity", f"{row.severity}: {row.reason}"),
+        ("check", f"{row.check}: {CHECKS[row.check]}" if row.check else "always: it ends the launch"),
+    ]
+    terminal.fields([*fields, *([("page", address_of(kind))] if address_of(kind) else [])])
+    _heading("A bug", terminal)
+    _code((f"{i:>4}  {line}" for i, line in enumerate(shown_source(kind), FIRST_LINE)), terminal)
+    _heading("Its report", terminal)
+    _report(kind, terminal)
+    _heading("What mends it", terminal)
+    terminal.text(_plain(row.mend))
+    _code((f"   {x.sign}  {x.text}" for x in mend_of(kind)), terminal)
+    _heading("When it may be silenced", terminal)
+    terminal.text(_plain(row.silence))
+    if row.may_be_silenced:
+        _code([f"      {comment_of(kind, 'the reason')}"], terminal)
+    _heading("What compute-sanitizer says", terminal)
+    terminal.text(_plain(row.sanitizer))
+    terminal.text(f"Seen with {SANITIZER}.")
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")
+
+
+def _heading(text: str, terminal: Terminal) -> None:
+    terminal.line()
+    terminal.line(Styled(text, "heading"))
+
+
+def _code(lines: Iterable[str], terminal: Terminal) -> None:
+    for line in lines:
+        terminal.line(line.rstrip())
+
+
+def _report(kind: str, terminal: Terminal) -> None:
+    """Show what a launch of the kernel says, on lines that fit."""
+    for finding in launch_of(kind).findings:
+        for line in str(finding).splitlines():
+            margin = " " * (2 + len(line) - len(line.lstrip()))
+            room = terminal.width or _WIDTH_OF_FILES
+            for part in textwrap.wrap(
+                line.lstrip(), room, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False
+            ) or [""]:
+                terminal.line(part)

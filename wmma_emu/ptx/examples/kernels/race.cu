@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+__global__ void reverse(const int* in, int* out)
+{
+    __shared__ int tile[64];
+    tile[threadIdx.x] = in[threadIdx.x];
+    out[threadIdx.x] = tile[63 - threadIdx.x];
+}

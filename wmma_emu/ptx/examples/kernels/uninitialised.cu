@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+__global__ void differences(const int* in, int* out)
+{
+    __shared__ int tile[65];
+    tile[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = tile[threadIdx.x + 1] - tile[threadIdx.x];
+}

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Where there is more about a kind of finding: its page, and the command that prints it."""
+
+from wmma_emu.ptx.findings.kinds import KINDS
+
+__all__ = ["DOCUMENTATION", "address_of", "kind_of_slug", "page_of", "path_of", "slug_of"]
+
+DOCUMENTATION = ""
+"""Address at which the documentation is hosted, with a slash at its end; "" as long as it is not."""
+
+
+def slug_of(kind: str) -> str:
+    """Return a kind's name as it stands in names of files and in addresses.
+
+    Examples
+    --------
+    >>> slug_of("race within a warp")
+    'race-within-a-warp'
+    """
+    return kind.replace(" ", "-")
+
+
+def kind_of_slug(slug: str) -> str | None:
+    """Return the kind that a slug is of, or None if it is none's.
+
+    Examples
+    --------
+    >>> kind_of_slug("read-only"), kind_of_slug("race-within-a-warp"), kind_of_slug("rice")
+    ('read-only', 'race within a warp', None)
+    """
+    return {slug_of(kind): kind for kind in KINDS}.get(slug)
+
+
+def path_of(kind: str) -> str:
+    """Return the name of a kind's page within the documentation, without an ending.
+
+    Examples
+    --------
+    >>> path_of("race")
+    'reference/findings/race'
+    """
+    return f"reference/findings/{slug_of(kind)}"
+
+
+def address_of(kind: str) -> str:
+    """Return the address of a kind's page, or "" while the documentation has none."""
+    return f"{DOCUMENTATION}{path_of(kind)}.html" if DOCUMENTATION else ""
+
+
+def page_of(kind: str) -> str:
+    """Return what leads to a kind's page: its address, or the command that prints it.
+
+    Examples
+    --------
+    >>> page_of("race within a warp")
+    'wmma-emu finding race-within-a-warp'
+    """
+    return address_of(kind) or f"wmma-emu finding {slug_of(kind)}"
