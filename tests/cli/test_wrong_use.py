@@ -21,7 +21,7 @@ SHAPES = (
     "m8n8k4, m16n8k8, m16n8k16, m16n8k4, m16n8k32, m16n8k64, m8n8k16, m8n8k32, m8n8k128, m16n8k128, m16n8k256, "
     "m16n16k16, m32n8k16, m8n32k16, m16n16k8, m64nNk16, m64nNk8, m64nNk32, m64nNk256, m64nNk64"
 )
-COMMANDS = "list, show, layout, where, what, schedule, explore, gemm, explain, compare, ptx, crosscheck"
+COMMANDS = "list, show, layout, where, what, schedule, explore, gemm, explain, compare, ptx, finding, crosscheck"
 INSTR = "INSTR: PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16"
 OPERANDS = "f32, f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, f64, s8, u8, s4, u4, b1"
 

@@ -10,12 +10,10 @@ import pytest
 import wmma_emu as we
 from tests.ptx.planted.table import PLANTED
 from tests.ptx.texts_of_kernels import launch, numbers, put
-from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES
+from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, path_of
 
 PAGE = (Path(__file__).parents[2] / "docs/explanation/findings.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"<!-- found: (\w+) -->\n```text\n(.*?)```", PAGE, re.DOTALL)
-UNPLANTED = {"race of an unused value", "race of equal bytes", "race within a warp", "lanes store to one place"}
-"""Kinds without an example of their own."""
 HOPPER = PLANTED["result_without_a_wait"]
 
 
@@ -30,12 +28,9 @@ def report_of(bug, ptx=None):
     return module[bug.kernel][bug.grid, bug.block, bug.shared](*bug.arguments())
 
 
-def test_the_page_has_every_kind_as_the_program_words_it():
-    rows = re.findall(r"^\| \[(.+?)\]\(#(.+?)\) \| (.*?) \| (\w+: .*) \| (\w+) \|$", PAGE, re.MULTILINE)
-    assert [(kind, text, severity, check) for kind, _, text, severity, check in rows] == [
-        (kind, x.says, f"{x.severity}: {x.reason}", x.check or "always") for kind, x in KINDS.items()
-    ]
-    assert [anchor for _, anchor, *_ in rows] == [kind.replace(" ", "-") for kind in KINDS]
+def test_the_page_has_a_section_for_every_kind_that_begins_with_a_link_to_its_page():
+    links = re.findall(r"^## (.*)\n\n\[A bug, its report, its mend\]\(\.\./(.*)\.md\)\.$", PAGE, re.MULTILINE)
+    assert links == [(kind, path_of(kind)) for kind in KINDS]
     assert re.findall(r"^## (.*)$", PAGE, re.MULTILINE) == [
         *KINDS, "Severities, checks and silences", "What no check sees",
     ]  # fmt: skip
@@ -47,9 +42,8 @@ def test_the_page_says_what_severities_mean_as_the_program_does():
     assert all(f"`{x}`" in PAGE for x in CHECKS)
 
 
-def test_every_kind_has_an_example():
-    assert len(EXAMPLES) == PAGE.count("<!-- found:")
-    assert {PLANTED[name].kind for name, _ in EXAMPLES} == set(KINDS) - UNPLANTED
+def test_every_report_on_the_page_is_compared():
+    assert len(EXAMPLES) == PAGE.count("<!-- found:") > 0
 
 
 @pytest.mark.parametrize(("name", "shown"), EXAMPLES, ids=[name for name, _ in EXAMPLES])

@@ -19,7 +19,7 @@ from tests.docs import test_pages
 from wmma_emu.cli import main
 
 ROOT = Path(__file__).parents[2]
-GENERATED = ("docs/reference/instructions", "docs/reference/tables")
+GENERATED = ("docs/reference/findings", "docs/reference/instructions", "docs/reference/tables")
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("docs/**/*.md")])

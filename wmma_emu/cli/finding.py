@@ -59,7 +59,8 @@ def _page(kind: str, terminal: Terminal) -> None:
     fields = [
         ("means", row.says),
         ("severity", f"{row.severity}: {row.reason}"),
-        ("check", f"{row.check}: {CHECKS[row.check]}" if row.check else "always: it ends the launch"),
+        ("check", row.check or "always"),
+        ("", CHECKS[row.check] if row.check else "it ends the launch"),
     ]
     terminal.fields([*fields, *([("page", address_of(kind))] if address_of(kind) else [])])
     _heading("A bug", terminal)

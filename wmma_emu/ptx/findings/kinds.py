@@ -175,8 +175,8 @@ KINDS = {
         "Look for a barrier that counts threads which have exited, that asks for more threads than come, or that two "
         "warps meet in different orders.",
         "Never: the launch has ended.",
-        "Nothing: the kernel hangs under each of its tools, as it does without them. Where a barrier counted threads "
-        "that had exited, the chip let the others go, and no tool said anything.",
+        "Nothing: the kernel hangs under each of its tools, as it does without them. Where lanes of a warp "
+        "that also waits had exited, the chip let the others go, and no tool said anything.",
     ),
     "partial warp": Kind(
         "an instruction of a whole warp is reached by some of its lanes", "error",

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""The short kernel of each kind has that finding and no other; mended it has none. So do those that NVRTC compiles."""
+
+import re
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from wmma_emu.errors import BackendUnavailableError, OptionError
+from wmma_emu.ptx.examples import EXAMPLES, FOLDER, TARGET, launch_of, ptx_of, source_of
+from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, kind_of_slug, page_of, path_of, slug_of
+from wmma_emu.ptx.findings import pages as pages_of_findings
+from wmma_emu.ptx.launch.silencing_comments import comment_of, silences_in
+
+ENDINGS = (".cu", ".mended.cu", ".ptx", ".mended.ptx")
+
+
+def test_every_kind_has_a_kernel_and_no_other_files_are_there():
+    assert list(EXAMPLES) == list(KINDS)
+    assert {x.name for x in FOLDER.iterdir()} == {f"{slug_of(kind)}{x}" for kind in KINDS for x in ENDINGS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_says_how_bad_it_is_what_mends_it_when_it_is_silenced_and_what_a_sanitizer_says(kind):
+    row = KINDS[kind]
+    assert row.severity in SEVERITIES and (row.check in CHECKS or not row.check)
+    for text in (row.mend, row.silence, row.sanitizer):
+        assert text.endswith(".") and len(text) > 20
+    assert re.search("memcheck|racecheck|synccheck|initcheck|tool|Nothing", row.sanitizer)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kernel_has_its_finding_and_no_other(kind):
+    report = launch_of(kind)
+    assert [(x.kind, x.severity) for x in report.findings] == [(kind, KINDS[kind].severity)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mended_kernel_has_no_finding(kind):
+    report = launch_of(kind, mended=True)
+    assert not report.findings and report.completed
+
+
+@pytest.mark.parametrize("mended", [False, True], ids=["bug", "mended"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_nvrtc_compiles_has_the_same(kind, mended):
+    tool = pytest.importorskip("tools.build_finding_ptx")
+    try:
+        ptx = tool.build(kind, mended)
+    except BackendUnavailableError as error:
+        pytest.skip(str(error))
+    example = EXAMPLES[kind]
+    module = we.ptx.Module(ptx, arch=TARGET, findings="report")
+    report = module.kernel[example.grid, example.block](*example.arguments())
+    assert [x.kind for x in report.findings] == ([] if mended else [kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bug_is_short_enough_to_be_read_at_once(kind):
+    for mended in (False, True):
+        lines = source_of(kind, mended).splitlines()
+        assert lines[0] == "// SPDX-License-Identifier: MIT" and len(lines) <= 15
+        assert max(map(len, lines)) <= 74
+    assert len(ptx_of(kind)) < 6000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_slug_is_that_of_one_kind(kind):
+    assert kind_of_slug(slug_of(kind)) == kind and re.fullmatch("[a-z]+(-[a-z]+)*", slug_of(kind))
+
+
+def test_a_page_is_a_command_until_the_documentation_is_hosted_and_an_address_from_then_on(monkeypatch):
+    assert page_of("race within a warp") == "wmma-emu finding race-within-a-warp"
+    monkeypatch.setattr(pages_of_findings, "DOCUMENTATION", "https://example.org/docs/")
+    assert page_of("race within a warp") == f"https://example.org/docs/{path_of('race within a warp')}.html"
+
+
+@pytest.mark.parametrize("kind", [x for x in KINDS if KINDS[x].may_be_silenced])
+def test_the_comment_that_is_shown_silences_the_finding_of_the_kernel(kind):
+    line = f"out[0] = 1; {comment_of(kind, 'it is meant')}"
+    assert [(x.kind, x.line, x.reason) for x in silences_in(line, "k.cu")] == [(kind, "k.cu:1", "it is meant")]
+
+
+def test_kinds_that_end_a_launch_may_not_be_silenced():
+    for kind in (x for x in KINDS if not KINDS[x].check):
+        assert not KINDS[kind].may_be_silenced
+        with pytest.raises(OptionError):
+            we.ptx.Silence(kind, 1, "it is meant")
+
+
+def test_arguments_of_a_launch_are_new_ones_each_time():
+    for example in EXAMPLES.values():
+        arrays = [[x for x in example.arguments() if isinstance(x, np.ndarray)] for _ in range(2)]
+        assert all(not np.shares_memory(x, y) for x, y in zip(*arrays, strict=True))
