@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from wmma_emu.ptx.examples import FIRST_LINE, launch_of, mend_of, shown_source
-from wmma_emu.ptx.findings import KINDS, SANITIZER, path_of, slug_of
+from wmma_emu.ptx.findings import CHECKS, KINDS, SANITIZER, path_of, slug_of
 from wmma_emu.ptx.launch.silencing_comments import comment_of
 
 __all__ = ["finding_pages"]
@@ -23,20 +23,23 @@ def finding_pages() -> dict[str, str]:
 
 
 def _index() -> str:
-    rows = [
-        f"| [{kind}]({slug_of(kind)}.md) | {x.says} | {x.severity} | {x.check or 'always'} |"
-        for kind, x in KINDS.items()
-    ]
     tree = "\n".join(["```{toctree}", ":hidden:", "", *(slug_of(x) for x in KINDS), "```"])
     parts = [
         "(kinds-of-findings)=\n# Kinds of findings",
         "What a launch of a compiled kernel can say of it. Each page has a kernel of a few lines with one bug, what is "
         "said of it, and what mends it; `wmma-emu finding race` prints the same in a terminal. What the severities and "
         f"the checks are, how findings are silenced, and what is not seen: [findings](../../{_EXPLAINED}).",
-        "\n".join(["| kind | what it says | severity | check |", "|---|---|---|---|", *rows]),
+        *(_kinds_of(check) for check in (*CHECKS, "")),
         tree,
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _kinds_of(check: str) -> str:
+    """List the kinds that a check looks for; those that end a launch are looked for by none."""
+    lines = [f"- [{kind}]({slug_of(kind)}.md), {x.severity}: {x.says}." for kind, x in KINDS.items() if x.check == check]
+    heading = f"## The check `{check}`\n\n{_sentence(CHECKS[check])}" if check else "## What ends a launch"
+    return "\n".join([heading, "", *lines])
 
 
 def _page(kind: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from docs._ext.finding_pages import finding_pages
 from wmma_emu.ptx.examples import FIRST_LINE, launch_of, source_of
-from wmma_emu.ptx.findings import KINDS, path_of, slug_of
+from wmma_emu.ptx.findings import CHECKS, KINDS, path_of, slug_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = finding_pages()
@@ -69,10 +69,13 @@ def test_links_of_the_pages_lead_to_pages_and_their_sections(name):
         assert not anchor or anchor in slugs, target
 
 
-def test_the_index_has_each_kind_with_its_severity_and_its_check():
+def test_the_index_has_each_kind_with_its_severity_below_its_check():
     page = PAGES["reference/findings/index"]
-    rows = re.findall(r"^\| \[(.+?)\]\((.+?)\.md\) \| (.*?) \| (\w+) \| (\w+) \|$", page, re.MULTILINE)
-    assert rows == [(kind, slug_of(kind), x.says, x.severity, x.check or "always") for kind, x in KINDS.items()]
+    for check in (*CHECKS, ""):
+        section = page.partition(f"\n## The check `{check}`\n" if check else "\n## What ends a launch\n")[2]
+        rows = re.findall(r"^- \[(.+?)\]\((.+?)\.md\), (\w+): (.*)\.$", section.partition("\n## ")[0], re.MULTILINE)
+        expected = [(kind, slug_of(kind), x.severity, x.says) for kind, x in KINDS.items() if x.check == check]
+        assert rows == expected and rows
     tree = page.partition("{toctree}")[2].split("\n")
     assert [x for x in tree if x and x[0] not in ":`"] == [slug_of(kind) for kind in KINDS]
 
