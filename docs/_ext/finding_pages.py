@@ -37,9 +37,9 @@ def _index() -> str:
 
 def _kinds_of(check: str) -> str:
     """List the kinds that a check looks for; those that end a launch are looked for by none."""
-    lines = [f"- [{kind}]({slug_of(kind)}.md), {x.severity}: {x.says}." for kind, x in KINDS.items() if x.check == check]
     heading = f"## The check `{check}`\n\n{_sentence(CHECKS[check])}" if check else "## What ends a launch"
-    return "\n".join([heading, "", *lines])
+    rows = [(kind, x) for kind, x in KINDS.items() if x.check == check]
+    return "\n".join([heading, "", *(f"- [{kind}]({slug_of(kind)}.md), {x.severity}: {x.says}." for kind, x in rows)])
 
 
 def _page(kind: str) -> str:

@@ -25,7 +25,7 @@ def test_a_kind_is_printed_with_all_that_its_row_says_its_bug_and_its_report(run
     for text in (row.says, row.reason, row.mend, row.silence, row.sanitizer, SANITIZER):
         assert words(text) in words(out)
     for finding in launch_of(kind).findings:
-        assert words(str(finding)) in words(out)
+        assert words(finding.to_text(98)) in words(out)
     assert "__global__ void" in out
     assert (comment_of(kind, "the reason") in out) == row.may_be_silenced
 

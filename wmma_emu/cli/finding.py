@@ -2,7 +2,6 @@
 """``wmma-emu finding``: the kinds of findings, and all about one of them; no network is needed."""
 
 import re
-import textwrap
 from argparse import Namespace
 from collections.abc import Iterable
 
@@ -19,6 +18,7 @@ _COLUMNS = (Column("kind"), Column("severity"), Column("check"))
 _NUMBER_OF_A_FINDING = re.compile(r"-[0-9a-f]{10}\Z")
 """Ends the identifier of a finding, which begins with its kind."""
 _WIDTH_OF_FILES = 100
+_MARGIN = "  "
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
@@ -95,11 +95,6 @@ def _code(lines: Iterable[str], terminal: Terminal) -> None:
 
 def _report(kind: str, terminal: Terminal) -> None:
     """Show what a launch of the kernel says, on lines that fit."""
+    width = (terminal.width or _WIDTH_OF_FILES) - len(_MARGIN)
     for finding in launch_of(kind).findings:
-        for line in str(finding).splitlines():
-            margin = " " * (2 + len(line) - len(line.lstrip()))
-            room = terminal.width or _WIDTH_OF_FILES
-            for part in textwrap.wrap(
-                line.lstrip(), room, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False
-            ) or [""]:
-                terminal.line(part)
+        _code((_MARGIN + line for line in finding.to_text(width).splitlines()), terminal)

@@ -129,6 +129,22 @@ def test_lines_of_the_source_come_from_loc():
     ]
 
 
+def test_functions_inlined_into_each_other_lead_to_the_line_of_the_outermost_call():
+    call = ".loc 2 7 1, function_name $x, inlined_at 1 {line} 2\n .loc 3 9 1, function_name $y, inlined_at 2 7 1\n op; "
+    found = kernel(
+        call.format(line=4) + call.format(line=5) + '} .file 1 "a.cu" .file 2 "b.h" .file 3 "c.h" .entry j() { op;'
+    )
+    assert [str(x.source) for x in found.instructions[:-1]] == [
+        "a.cu:4, inlined from b.h:7, inlined from c.h:9",
+        "a.cu:5, inlined from b.h:7, inlined from c.h:9",
+    ]
+
+
+def test_a_text_that_is_inlined_at_itself_again_and_again_keeps_few_lines():
+    found = kernel(".loc 1 5 3, function_name $x, inlined_at 1 5 3\n op; " * 5000 + '} .file 1 "a.cu" .entry j() { op;')
+    assert max(str(x.source).count("a.cu:5") for x in found.instructions[:-1]) < 40
+
+
 @pytest.mark.parametrize(
     ("body", "line", "message"),
     [

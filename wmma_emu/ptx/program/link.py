@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A kernel and all that it calls as one list of instructions: scopes, labels, calls."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import UnsupportedInstructionError
@@ -12,6 +11,7 @@ from wmma_emu.ptx.program.jumps import Jump, Table, Waiting
 from wmma_emu.ptx.program.module_names import ModuleNames, require_complete
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Refusal, SourceLine, Symbol
 from wmma_emu.ptx.program.resolve import Resolver
+from wmma_emu.ptx.program.source_lines import SourceLines
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tokens import is_name
 from wmma_emu.ptx.syntax.tree import (
@@ -71,8 +71,7 @@ class Linker:
         self.calls: list[tuple[int, Callee]] = []
         self.caller: Callee
         self._furthest = -1
-        self._files = files
-        self._sources: dict[tuple[str, ...], SourceLine | None] = {}
+        self._sources = SourceLines(files)
         self._opcodes: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def enter_formals(self, callee: Callee) -> None:
@@ -102,7 +101,7 @@ class Linker:
                     self._refuse(".".join((statement.mnemonic, *statement.modifiers)), statement, error)
             elif isinstance(statement, Directive):
                 if statement.name == "loc":
-                    source = self._source(statement)
+                    source = self._sources.at(statement.arguments)
                 elif statement.label is not None:
                     self._table(statement.label, statement, scope)
             elif isinstance(statement, Label):
@@ -132,21 +131,6 @@ class Linker:
         """Whether control may reach the closing brace: if in doubt, yes."""
         last = self.instructions[-1] if len(self.instructions) > first else None
         return last is None or last.mnemonic not in _LEAVES or last.guard is not None
-
-    def _source(self, statement: Directive) -> SourceLine | None:
-        """Where the source stands; line 0 means that it is not known."""
-        words = statement.arguments
-        place = words[:3]
-        inlined = words[words.index("inlined_at") + 1 :][:3] if "inlined_at" in words else ()
-        key = *place, *inlined
-        if key not in self._sources:
-            at = self._line(inlined) if inlined else None
-            self._sources[key] = self._line(place, at) if int(place[1]) else at
-        return self._sources[key]
-
-    def _line(self, place: Sequence[str], inlined_at: SourceLine | None = None) -> SourceLine:
-        number, line, column = map(int, place)
-        return SourceLine(self._files.get(number, f"file {number}"), line, inlined_at, column)
 
     def _require_new(self, label: str, statement: Label | Directive) -> None:
         if self.resolver.names.is_taken(label):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wmma_emu.errors import WmmaEmuError
-from wmma_emu.ptx.findings import KINDS, Place, Sighting
+from wmma_emu.ptx.findings import KINDS, Place, Sighting, page_of
 from wmma_emu.ptx.history import History
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.mends import Mend
@@ -78,6 +78,11 @@ class Finding:
         Of a missing barrier, places for it are tried when this is asked for the first time, if the launch was short.
         """
         return self._mend()
+
+    @property
+    def page(self) -> str:
+        """What leads to the page of its kind: an address, or the command that prints it."""
+        return page_of(self.kind)
 
     @property
     def first(self) -> Sighting:
@@ -156,7 +161,7 @@ class Finding:
         seen += f", first in {', '.join(who)}" if who else ""
         return Described(
             self.severity, self.title, self.id, self.sides, self.message, self.mend, seen, self.details,
-            tuple(_sighting_text(x) for x in self.sightings),
+            tuple(_sighting_text(x) for x in self.sightings), self.page,
         )  # fmt: skip
 
     def explain(self) -> History:

@@ -31,6 +31,7 @@ class Described(NamedTuple):
     seen: str
     more: Sequence[str]
     sightings: Sequence[str]
+    page: str = ""
 
 
 def text_of(found: Described, width: int, *, verbose: bool = False, color: bool = False) -> str:
@@ -57,6 +58,7 @@ def text_of(found: Described, width: int, *, verbose: bool = False, color: bool 
         lines += _look("  in the PTX:", "label", color).splitlines()
         for each in found.sightings:
             lines += [f"    {x}" for part in each.splitlines() for x in _wrapped(part, width - 4, "  ")]
+        lines += _labelled("about this kind: ", found.page, width, color)
     return "\n".join(x.rstrip() for x in lines)
 
 

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""Where the compiler's source has an instruction: what ``.loc`` says, through all functions that were inlined."""
+
+from collections.abc import Mapping, Sequence
+
+from wmma_emu.ptx.program.program import SourceLine
+
+__all__ = ["SourceLines"]
+
+_DEEPEST = 32
+"""Functions that were inlined into each other; of more, the outermost are left out."""
+
+_Place = tuple[str, ...]
+
+
+class SourceLines:
+    """The lines that the ``.loc`` of a function name, one after the other.
+
+    ``inlined_at`` names the place of a call, which stands in an earlier ``.loc``; where that was inlined itself, it
+    says so there.
+
+    Examples
+    --------
+    >>> lines = SourceLines({1: "main.cu", 2: "a.h", 3: "b.h"})
+    >>> for loc in ("1 6 5", "2 103 9 inlined_at 1 6 5", "3 292 5 inlined_at 2 103 9"):
+    ...     print(lines.at(loc.split()))
+    main.cu:6
+    main.cu:6, inlined from a.h:103
+    main.cu:6, inlined from a.h:103, inlined from b.h:292
+    """
+
+    def __init__(self, files: Mapping[int, str]) -> None:
+        self._files = files
+        self._known: dict[tuple[_Place, _Place | None, SourceLine | None], SourceLine | None] = {}
+        self._last: dict[_Place, tuple[SourceLine, int]] = {}
+
+    def at(self, words: Sequence[str]) -> SourceLine | None:
+        """Read the words of a ``.loc``; None where its line is 0, which means that it is not known."""
+        place = tuple(words[:3])
+        call = tuple(words[words.index("inlined_at") + 1 :][:3]) if "inlined_at" in words else None
+        caller, depth = (None, 0) if call is None else self._last.get(call, (self._line(call), 1))
+        key = place, call, caller
+        if key not in self._known:
+            self._known[key] = self._line(place, caller) if int(place[1]) else caller
+        found = self._known[key]
+        if found is not None:
+            self._last[place] = (found, depth + 1) if depth < _DEEPEST else (self._line(place), 1)
+        return found
+
+    def _line(self, place: _Place, inlined_at: SourceLine | None = None) -> SourceLine:
+        number, line, column = map(int, place)
+        return SourceLine(self._files.get(number, f"file {number}"), line, inlined_at, column)
