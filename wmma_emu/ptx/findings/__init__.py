@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is wrong with a kernel: the kinds of findings, and what a launch notes of them."""
 
-from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, SANITIZER, SEVERITIES, Kind
+from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, SANITIZER, SEVERITIES, WORSE, Kind
 from wmma_emu.ptx.findings.messages import (
     UNKNOWN,
     Detail,
@@ -18,7 +18,7 @@ from wmma_emu.ptx.findings.pages import DOCUMENTATION, address_of, kind_of_slug,
 from wmma_emu.ptx.findings.sightings import Said, Sighting, Sightings, merged
 
 __all__ = [
-    "CHECKS", "DOCUMENTATION", "KINDS", "SANITIZER", "SEVERITIES", "UNKNOWN", "Detail", "InRegister", "Kind",
+    "CHECKS", "DOCUMENTATION", "KINDS", "SANITIZER", "SEVERITIES", "UNKNOWN", "WORSE", "Detail", "InRegister", "Kind",
     "Location", "Message", "Name", "Place", "Said", "Sighting", "Sightings", "Value", "address_of", "kind_of_slug",
     "merged", "page_of", "path_of", "place_of", "plain_text", "slug_of",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["CHECKS", "KINDS", "SANITIZER", "SEVERITIES", "Kind"]
+__all__ = ["CHECKS", "KINDS", "SANITIZER", "SEVERITIES", "WORSE", "Kind"]
 
 SEVERITIES = {
     "error": "the kernel is wrong: on some run, or on some chip, it gives wrong results or does not end",
@@ -211,3 +211,10 @@ KINDS = {
     ),
 }  # fmt: skip
 """Every kind of finding."""
+
+WORSE = {
+    "race within a warp": ("race",),
+    "lanes store to one place": ("race", "race within a warp"),
+    "race of equal bytes": ("race",),
+}  # fmt: skip
+"""Kinds that say less of the same lines than others do, and come from the same cause."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from wmma_emu.ptx.findings.kinds import CHECKS, KINDS
+from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, WORSE
 from wmma_emu.ptx.findings.messages import UNKNOWN, InRegister, Location, Message, Place, plain_text
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
 
@@ -95,12 +95,6 @@ class Sighting:
         return f"{self.kind}: {where}{who}: {self.message}{others}{more}\n    {self.text}"
 
 
-_LESSER = {
-    "race within a warp": "race", "lanes store to one place": "race", "race of equal bytes": "race",
-}  # fmt: skip
-"""Kinds that say nothing more where a line has the other one."""
-
-
 class Sightings:
     """The findings of a launch, in the order in which they were met; of the kinds that ``checks`` look for alone."""
 
@@ -141,9 +135,9 @@ class Sightings:
         ).with_others(others)  # fmt: skip
 
     def leave_lesser_out(self) -> None:
-        """Leave out what is less than another finding of the same line, and comes from the same cause."""
-        for kind, line in [x for x in self._found if x[0] in _LESSER]:
-            if (_LESSER[kind], line) in self._found:
+        """Leave out what is less than an error of the same line, and comes from the same cause."""
+        for kind, line in [x for x in self._found if x[0] in WORSE]:
+            if any((x, line) in self._found for x in WORSE[kind] if KINDS[x].severity == "error"):
                 del self._found[kind, line]
 
     def clear(self) -> None:

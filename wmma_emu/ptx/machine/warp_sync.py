@@ -175,13 +175,13 @@ class WarpSync(NamedTuple):
             return
         threads = execution.state.threads
         g, w, _ = (int(x) for x in np.unravel_index(int(np.argmax(absent)), absent.shape))
-        there = ranges(np.flatnonzero(who[g, w]).tolist()) or "none"
+        there, lacking = ranges(np.flatnonzero(who[g, w]).tolist()), ranges(np.flatnonzero(absent[g, w]).tolist())
         block, thread, _ = threads.first(who)
         execution.state.findings.add(
             self.kind,
             self.instruction,
-            f"warp {w} is not whole: lanes {there} are here, without lanes "
-            f"{ranges(np.flatnonzero(absent[g, w]).tolist())}, {why}",
+            f"warp {w} is not whole: lanes {there} are here, without lanes {lacking}, {why}"
+            if there else f"warp {w} is missing as a whole: lanes {lacking}, {why}",
             block=block,
             thread=thread,
             count=int(np.count_nonzero(absent)),

@@ -38,6 +38,11 @@ class Reporter:
         self.suspects: Suspects | None = None
         self._padding = Padding(program, heap)
 
+    @property
+    def code(self) -> tuple[Instruction, ...]:
+        """The instructions of the kernel."""
+        return self._program.instructions
+
     def note(
         self, kind: str, instruction: Instruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
         text: Callable[[int], Message | Said], others: Iterable[Place] = (),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What has one cause: sightings at one pair of source lines and one variable, and races that one barrier would mend."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from wmma_emu.ptx.findings import UNKNOWN, Place, Sighting
+from wmma_emu.ptx.findings import UNKNOWN, WORSE, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import parting
 
@@ -85,7 +85,7 @@ def causes_of(sightings: Iterable[Sighting], position: Callable[[int], int]) -> 
 def _rank(pair: Sequence[Edge]) -> tuple[int, str, int]:
     """Order the pairs of a cause in a way that does not depend on the order of the threads."""
     kind, source = pair[0].sighting.kind, pair[0].lines[1]
-    lesser = _KINDS.index(kind) if kind in _KINDS else 0
+    lesser = len(WORSE.get(kind, ()))
     lines = [x.line for x in pair[0].lines if x] or [x.sighting.line for x in pair]
     return lesser, source.file if source else "", min(lines)
 
@@ -119,7 +119,7 @@ def _joined(pairs: list[list[Edge]]) -> list[list[list[Edge]]]:
         return i
 
     barriers = [_stabbed([(i, x) for i, pair in enumerate(pairs) for x in _gaps_of(pair, gap)]) for gap in _GAPS]
-    for together in [*_unmended(pairs), *chain.from_iterable(barriers)]:
+    for together in [*_unmended(pairs), *_implied(pairs), *_alike(pairs), *chain.from_iterable(barriers)]:
         first = min(map(root, together))
         for i in together:
             parent[root(i)] = first
@@ -137,6 +137,29 @@ def _unmended(pairs: Sequence[Iterable[Edge]]) -> list[set[int]]:
             if edge.sighting.remedy not in _GAPS:
                 found.setdefault(edge.sighting, set()).add(i)
     return list(found.values())
+
+
+def _implied(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
+    """Give each pair with one that says more of the same lines and variable: where its race is the worse one, or a
+    change of one place, of which each store is in a race with itself.
+    """
+    for i, lesser in enumerate(pairs):
+        for k, worse in enumerate(pairs):
+            (kind, *mine, variable), (its_kind, *its, its_variable) = lesser[0].key, worse[0].key
+            is_update = kind == its_kind and worse[0].sighting.remedy == "update"
+            if i != k and variable == its_variable and set(mine) <= set(its):
+                if is_update or its_kind in WORSE.get(str(kind), ()):
+                    yield {i, k}
+
+
+def _alike(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
+    """Give pairs that say the same of the same threads, and are about no memory: lanes that are missing on a way."""
+    found: dict[_Key, set[int]] = {}
+    for i, pair in enumerate(pairs):
+        one = pair[0].sighting
+        if one.location is None and one.kind == "partial warp":
+            found.setdefault((one.kind, one.said, one.block, one.thread), set()).add(i)
+    yield from found.values()
 
 
 def _gaps_of(pair: Iterable[Edge], wanted: str) -> list[tuple[int, int]]:

@@ -110,12 +110,21 @@ def _parts(edges: Sequence[Edge], code: Sequence[Instruction], loops: Sequence[r
     if straight:
         ranges = tuple(_in_common(straight))
         first, last = ranges[0][0] - 1, ranges[0][-1]
-        yield _Part(ranges, f"between {_line(code[first])} and {_line(code[last])}")
+        yield _Part(ranges, _between(code[first], code[last]))
 
 
 def _directions(edges: Iterable[Edge]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     gaps = {x.gap for x in edges if x.gap is not None}
     return [x for x in gaps if x[0] > x[1]], [x for x in gaps if x[0] < x[1]]
+
+
+def _between(first: Instruction, last: Instruction) -> str:
+    """Say where a barrier stands between two instructions, which may be in rounds of a loop that was unrolled."""
+    own = [own_frames(x.source) for x in (first, last)]
+    lines = [(x[-1].file, x[-1].line) if x else ("", 0) for x in own]
+    if lines[0][0] and lines[0][0] == lines[1][0] and lines[0] >= lines[1]:
+        return f"behind {_line(first)} and before {_line(last)} in the next round of the loop"
+    return f"between {_line(first)} and {_line(last)}"
 
 
 def _in_common(gaps: Iterable[tuple[int, int]]) -> Iterator[range]:

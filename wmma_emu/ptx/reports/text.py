@@ -31,7 +31,7 @@ class Described(NamedTuple):
     seen: str
     more: Sequence[str]
     sightings: Sequence[str]
-    page: str = ""
+    page: str
 
 
 def text_of(found: Described, width: int, *, verbose: bool = False, color: bool = False) -> str:
@@ -45,7 +45,7 @@ def text_of(found: Described, width: int, *, verbose: bool = False, color: bool 
         *(_labelled("to mend: ", found.mend, width, color) if found.mend else ()),
         *(x for more in found.more for x in _labelled("same cause: ", more, width, color)),
         *_labelled("seen: ", found.seen, width, color),
-        *_labelled("id: ", found.id, width, color),
+        *_labelled("id: ", f"{found.id}; about this kind: {found.page}", width, color),
     ]
     message = _wrapped(found.message, width - 2, "")
     room = MOST_LINES - len(lines) - len(ends)
@@ -58,7 +58,6 @@ def text_of(found: Described, width: int, *, verbose: bool = False, color: bool 
         lines += _look("  in the PTX:", "label", color).splitlines()
         for each in found.sightings:
             lines += [f"    {x}" for part in each.splitlines() for x in _wrapped(part, width - 4, "  ")]
-        lines += _labelled("about this kind: ", found.page, width, color)
     return "\n".join(x.rstrip() for x in lines)
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What is missing between the two sides of a race: rows only, and which row it is."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from wmma_emu.ptx.program.dependence import decides
 from wmma_emu.ptx.program.program import AddressOperand, Instruction
 
 __all__ = ["REMEDIES", "Remedy", "is_update", "remedy_of"]
@@ -64,12 +65,13 @@ REMEDIES = {
 
 
 def remedy_of(
-    one: _Who, other: _Who, mine: Instruction, its: Instruction | None, reads: Iterable[Instruction] = ()
+    one: _Who, other: _Who, mine: Instruction, its: Instruction | None, reads: Iterable[Instruction] = (),
+    code: Sequence[Instruction] = (),
 ) -> str:  # fmt: skip
     """Choose the row of `REMEDIES` for two threads, (block, warp, lane) each, and their instructions (None: not known).
 
     ``reads`` are the instructions that read the memory: where both threads execute the same store, one of them may have
-    read what it stores.
+    read what it stores. ``code`` is the program that they are from.
 
     Examples
     --------
@@ -78,21 +80,21 @@ def remedy_of(
     'lanes'
     """
     pairs = [(x, mine) for x in reads] if its is mine else [] if its is None else [(mine, its)]
-    if any(is_update(*x) for x in pairs):
+    if any(is_update(*x, code) for x in pairs):
         return "update"
     return "blocks" if one[0] != other[0] else "warps" if one[1] != other[1] else "lanes"
 
 
-def is_update(one: Instruction, other: Instruction) -> bool:
-    """Whether a load and a store behind it name the same address: each thread reads a place and writes it again.
+def is_update(one: Instruction, other: Instruction, code: Sequence[Instruction]) -> bool:
+    """Whether a load and a store behind it name the same address, and the store depends on what the load gives.
 
     Threads that race there have the same address, so that all of them read, change and write one place. (In a sum
     over a tile, which needs barriers, a thread loads a place that another one stores to, at another address.)
     """
     load, store = (one, other) if one.mnemonic == "ld" else (other, one)
-    if (load.mnemonic, store.mnemonic) != ("ld", "st") or load.line > store.line:
+    if (load.mnemonic, store.mnemonic) != ("ld", "st") or _address(load) is None or _address(load) != _address(store):
         return False
-    return _address(load) is not None and _address(load) == _address(store)
+    return decides(code, load, store)
 
 
 def _address(instruction: Instruction) -> AddressOperand | None:

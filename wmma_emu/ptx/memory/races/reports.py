@@ -14,6 +14,7 @@ from wmma_emu.ptx.memory.races.remedies import REMEDIES, remedy_of
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Threads
 
 __all__ = ["RaceReports"]
@@ -73,7 +74,7 @@ class RaceReports:
                 said: Message = (
                     f"{name} writes ", there, f"; {other} writes {value} value there in the same instruction"
                 )  # fmt: skip
-                remedy = remedy_of(mine, others[0], touch.instruction, touch.instruction, self._sides.reads())
+                remedy = self._remedy(mine, others[0], touch, touch.instruction)
                 is_update = REMEDIES[remedy] is REMEDIES["update"]
                 return Said((*said, f", and {REMEDIES[remedy].missing}") if is_update else said, remedy)
             who, side = self._other(others, position, touch.size, race.verb == "wrote")
@@ -143,7 +144,7 @@ class RaceReports:
         else:
             name = f"warp {who[1]}" if who[1] != mine[1] else f"lane {who[2]}"
         its = None if side is None else side.instruction
-        remedy = remedy_of(mine, who, touch.instruction, its, self._sides.reads())
+        remedy = self._remedy(mine, who, touch, its)
         where: Message = (f"{name} {verb} there",)
         if side is not None and side.position is not None and (side.size != touch.size):
             where = f"{name} {verb} ", self._location(self._address(side.position), side.size)
@@ -151,6 +152,9 @@ class RaceReports:
         if side is not None:
             line = " (", place_of(side.instruction), Detail(f", {side.instruction.opcode}"), ")"
         return (*where, *line, f", and {REMEDIES[remedy].missing}"), remedy
+
+    def _remedy(self, mine: _Who, other: _Who, touch: Touch, its: Instruction | None) -> str:
+        return remedy_of(mine, other, touch.instruction, its, self._sides.reads(), self._reporter.code)
 
     def _thread(self, who: _Who) -> str:
         return str(tuple(int(x) for x in self._threads.name_thread(who[1], who[2])))

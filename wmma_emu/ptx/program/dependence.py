@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Whether what one instruction stores depends on what another one loads: through registers, and through branches."""
+
+from collections.abc import Sequence
+
+from wmma_emu.ptx.program.flow import definitions, reads
+from wmma_emu.ptx.program.program import Instruction, Target
+
+__all__ = ["decides"]
+
+_LEAVES = ("bra", "brx", "ret", "exit", "trap")
+
+
+def decides(code: Sequence[Instruction], load: Instruction, store: Instruction) -> bool:
+    """Whether a store stands behind a load, and what it stores, or whether it does, depends on what that gives.
+
+    Memory in between is not followed, nor is it asked whether a path is taken.
+
+    Examples
+    --------
+    >>> from wmma_emu.ptx.program.program import AddressOperand, Register
+    >>> r, a = Register(0, "%r1", "b32"), AddressOperand(Register(1, "%rd1", "b64"))
+    >>> load = Instruction("ld.shared.u32", "ld", ("shared", "u32"), (r, a), None, 1, 1)
+    >>> store = Instruction("st.shared.u32", "st", ("shared", "u32"), (a, r), None, 2, 1)
+    >>> decides([load, store], load, store), decides([store, load], load, store)
+    (True, False)
+    """
+    places = {id(x): i for i, x in enumerate(code)}
+    begin, end = places.get(id(load)), places.get(id(store))
+    if begin is None or end is None or end not in (behind := _behind(code, begin)):
+        return False
+    branches = [i for i in behind if code[i].mnemonic in ("bra", "brx") and end in _behind(code, i)]
+    return begin in _origins(code, [end, *branches])
+
+
+def _behind(code: Sequence[Instruction], begin: int) -> set[int]:
+    """List what may be executed behind an instruction."""
+    found: set[int] = set()
+    waiting = [begin]
+    while waiting:
+        place = waiting.pop()
+        instruction = code[place]
+        followers = [x.index for x in instruction.operands if isinstance(x, Target)] + list(instruction.targets)
+        if instruction.mnemonic not in _LEAVES or instruction.guard is not None:
+            followers.append(place + 1)
+        fresh = [x for x in followers if x < len(code) and x not in found]
+        found.update(fresh)
+        waiting += fresh
+    return found
+
+
+def _origins(code: Sequence[Instruction], places: Sequence[int]) -> set[int]:
+    """List the instructions whose values some others use, by whatever way."""
+    writers = definitions(code)
+    waiting, found = list(places), set[int]()
+    while waiting:
+        instruction = code[waiting.pop()]
+        # Registers of an address are read by a load; what stands there is not theirs.
+        used = reads(instruction) if instruction.mnemonic != "ld" else ()
+        for register in used:
+            fresh = [x for x in writers.get(register, ()) if x not in found]
+            found.update(fresh)
+            waiting += fresh
+    return found
+
