@@ -5,12 +5,14 @@ from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, SANITIZER, SEVERITIES, WO
 from wmma_emu.ptx.findings.messages import (
     UNKNOWN,
     Detail,
+    Extent,
     InRegister,
     Location,
     Message,
     Name,
     Place,
     Value,
+    Word,
     place_of,
     plain_text,
 )
@@ -18,7 +20,7 @@ from wmma_emu.ptx.findings.pages import DOCUMENTATION, address_of, kind_of_slug,
 from wmma_emu.ptx.findings.sightings import Said, Sighting, Sightings, merged
 
 __all__ = [
-    "CHECKS", "DOCUMENTATION", "KINDS", "SANITIZER", "SEVERITIES", "UNKNOWN", "WORSE", "Detail", "InRegister", "Kind",
-    "Location", "Message", "Name", "Place", "Said", "Sighting", "Sightings", "Value", "address_of", "kind_of_slug",
-    "merged", "page_of", "path_of", "place_of", "plain_text", "slug_of",
+    "CHECKS", "DOCUMENTATION", "KINDS", "SANITIZER", "SEVERITIES", "UNKNOWN", "WORSE", "Detail", "Extent",
+    "InRegister", "Kind", "Location", "Message", "Name", "Place", "Said", "Sighting", "Sightings", "Value", "Word",
+    "address_of", "kind_of_slug", "merged", "page_of", "path_of", "place_of", "plain_text", "slug_of",
 ]  # fmt: skip

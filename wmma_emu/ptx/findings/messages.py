@@ -7,7 +7,8 @@ from wmma_emu.errors import printable
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 
 __all__ = [
-    "UNKNOWN", "Detail", "InRegister", "Location", "Message", "Name", "Place", "Value", "place_of", "plain_text",
+    "UNKNOWN", "Detail", "Extent", "InRegister", "Location", "Message", "Name", "Place", "Value", "Word", "place_of",
+    "plain_text",
 ]  # fmt: skip
 
 
@@ -40,6 +41,10 @@ class Name(NamedTuple):
         return self.owner
 
 
+def _bytes_text(number: int) -> str:
+    return "1 byte" if number == 1 else f"{number} bytes"
+
+
 class Location(NamedTuple):
     """Bytes of memory: as an address, and as bytes behind the begin of the nearest variable or array, if there is one.
 
@@ -58,7 +63,7 @@ class Location(NamedTuple):
     @property
     def bytes_text(self) -> str:
         """How many bytes they are, in words."""
-        return "1 byte" if self.size == 1 else f"{self.size} bytes"
+        return _bytes_text(self.size)
 
     @property
     def at(self) -> str:
@@ -68,6 +73,18 @@ class Location(NamedTuple):
     def __str__(self) -> str:
         sign, distance = ("-" if self.offset < 0 else "+"), abs(self.offset)
         return f"{self.bytes_text} at {self.at}" + (f" ({self.owner} {sign} {distance})" if self.owner else "")
+
+
+class Extent(NamedTuple):
+    """How large a variable or an array is, and where it lies."""
+
+    space: str
+    owner: str
+    bytes: int
+    where: str
+
+    def __str__(self) -> str:
+        return f" ({_bytes_text(self.bytes)}{self.where})"
 
 
 class Detail(NamedTuple):
@@ -107,7 +124,10 @@ class Value(NamedTuple):
         return self.lead + " ".join(f"0x{word[::-1].hex()}" for word in words)
 
 
-Message = tuple[str | Place | Name | Location | Detail | InRegister | Value, ...]
+Word = str | Place | Name | Location | Extent | Detail | InRegister | Value
+"""A piece of a message."""
+
+Message = tuple[Word, ...]
 """What a finding says, in the order in which it is read."""
 
 

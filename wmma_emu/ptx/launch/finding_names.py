@@ -31,6 +31,12 @@ class LaunchNames:
         found = self._found(location.space, location.owner)
         return "" if found is None else found.element(location.offset, location.size)
 
+    def elements(self, space: str, owner: str, size: int) -> int:
+        """Say how many elements so many bytes of a variable are; 0 where their type is not known."""
+        found = self._found(space, owner)
+        each = 0 if found is None else found.element_bytes
+        return size // each if each and size % each == 0 else 0
+
     def described(self, space: str, owner: str) -> str:
         """Name an array with what it was given as: "A (argument 0, const half*)"."""
         name = self.variable(space, owner)

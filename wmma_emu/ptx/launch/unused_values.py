@@ -51,7 +51,7 @@ def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspec
             continue
         if loads <= unused:
             said = "; nothing depends on what ", *_named(seen, loads, line), " loads"
-            found[original] = replace(finding, kind=UNUSED, said=(*finding.said, *said))
+            found[original] = replace(finding, kind=UNUSED, said=(*finding.said, *said), remedy="")
         elif used := sorted(loads & uses.keys()):
             at = uses[used[0]]
             load = _loaded(seen, used[0], line)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What findings of memory say: the access, the nearest allocation, and by how much it is missed."""
 
-from wmma_emu.ptx.findings import Location, Message, Name
+from wmma_emu.ptx.findings import Extent, Location, Message, Name
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.program.program import KernelProgram
@@ -66,7 +66,8 @@ def nearest_in_heap(heap: GlobalMemory, address: int, size: int) -> tuple[Locati
 
     lo, hi, name = min(allocations, key=distance)
     where = Location("global", address, size, name, position - lo)
-    return where, (_missed(position, size, lo, hi), Name("global", name), f" ({bytes_text(hi - lo)} at {HEAP + lo:#x})")
+    extent = Extent("global", name, hi - lo, f" at {HEAP + lo:#x}")
+    return where, (_missed(position, size, lo, hi), Name("global", name), extent)
 
 
 def _missed(position: int, size: int, lo: int, hi: int) -> str:
@@ -113,7 +114,8 @@ def outside_of_window(
     if space == "shared" and program.shared_span is not None and names and not address >> 30:
         last = next((s for s in reversed(names) if s.offset <= address), names[0])
         end = last.offset + last.bytes if last.bytes else max(size_of, last.offset)
-        what = f" ({bytes_text(end - last.offset)}{'' if last.bytes else ', dynamic,'} at {last.offset:#x})"
+        how = f"{'' if last.bytes else ', dynamic,'} at {last.offset:#x}"
+        what = Extent("shared", last.name, end - last.offset, how)
         where = where._replace(owner=last.name, offset=address - last.offset)
         missed = _missed(address, size, last.offset, end)
         return f"{verb(write)} ", where, f": {missed}", Name("shared", last.name), what

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from wmma_emu.ptx.findings import Place
 from wmma_emu.ptx.program.program import SourceLine
 
-__all__ = ["frames_of", "own_frames", "parting", "short_path"]
+__all__ = ["frames_of", "line_text", "own_frames", "parting", "short_path"]
 
 _TOOLCHAIN = re.compile(
     r"(?:^|/)(?:site-packages/(?:nvidia|triton|numba|numba_cuda)|cuda[^/]*/(?:targets/[^/]+/)?include"
@@ -61,6 +61,18 @@ def parting(one: Place, other: Place) -> tuple[SourceLine | None, SourceLine | N
 
 def _first(frames: Sequence[SourceLine]) -> SourceLine | None:
     return frames[0] if frames else None
+
+
+def line_text(line: SourceLine, file: str = "") -> str:
+    """Name a line of the source: "gemm.cu:44", or "line 44" of ``file``.
+
+    Examples
+    --------
+    >>> line = SourceLine("/home/me/gemm.cu", 44)
+    >>> line_text(line), line_text(line, "/home/me/gemm.cu")
+    ('gemm.cu:44', 'line 44')
+    """
+    return f"line {line.line}" if line.file == file else f"{short_path(line.file)}:{line.line}"
 
 
 def short_path(file: str) -> str:

@@ -64,7 +64,7 @@ class FindingMaker:
         kind = edge.sighting.kind
         return Finding(
             self._id(kind, sides, variables[:1]), self.kernel, self.arch, _title(kind, variables, sides), kind,
-            source_text(edge.sighting.said, self.names), sides, variables,
+            source_text(edge.sighting.said, self.names, sides[0].file), sides, variables,
             self.names.element(location) if location else "", Mend(partial(self._mend, cause, sides)), sightings,
             self._more(cause, at), self.explain,
         )  # fmt: skip
@@ -110,19 +110,22 @@ class FindingMaker:
         if not first.remedy:
             return ""
         trial = None if self.trial is None else self.trial(first)
-        tried = "" if trial is None else tried_mend(cause.edges, self.program.instructions, trial)
-        return tried or REMEDIES[first.remedy].mend(*(x.where for x in sides))
+        tried = "" if trial is None else tried_mend(cause.edges, self.program.instructions, trial, sides[0].file)
+        return tried or REMEDIES[first.remedy].mend(*(_line_of(x, sides[0].file) for x in sides))
 
     def _more(self, cause: Cause, at: dict[int, Instruction]) -> tuple[str, ...]:
         """Name the further pairs of lines that have the same cause."""
-        texts = []
-        for pair in cause.pairs[1:]:
-            where = _lines_text(self._sides(pair[0], at))
-            variable = self._variable(pair[0].sighting)
-            texts.append(f"{variable} at {where}" if variable else where)
-        texts = list(dict.fromkeys(texts))
+        file = self._sides(cause.pairs[0][0], at)[0].file
+        _, *texts = dict.fromkeys(self._pair_text(pair[0], at, file) for pair in cause.pairs)
         more = [f"and {len(texts) - _MOST_NAMED} more"] if len(texts) > _MOST_NAMED else []
         return (", ".join([*texts[:_MOST_NAMED], *more]),) if texts else ()
+
+    def _pair_text(self, edge: Edge, at: dict[int, Instruction], file: str) -> str:
+        """Name a pair of lines and the variable: "Bs at lines 32/53"."""
+        sides, variable = self._sides(edge, at), self._variable(edge.sighting)
+        where = _lines_text(sides, file)
+        where = where.replace("line", "lines", 1) if len(sides) == 2 and where.startswith("line ") else where
+        return f"{variable} at {where}" if variable else where
 
 
 def _role(instruction: Instruction) -> str:
@@ -140,7 +143,12 @@ def _title(kind: str, variables: tuple[str, ...], sides: tuple[QuotedLine, ...])
     return f"{kind}{f' {on} {named}' if named else ''} at {_lines_text(sides)}"
 
 
-def _lines_text(sides: tuple[QuotedLine, ...]) -> str:
+def _line_of(side: QuotedLine, file: str) -> str:
+    """Name a line: "gemm.cu:44", or "line 44" of a file."""
+    return f"line {side.number}" if side.file == file else side.where
+
+
+def _lines_text(sides: tuple[QuotedLine, ...], file: str = "") -> str:
     """Name one line or two: "gemm.cu:44/51".
 
     Examples
@@ -149,7 +157,7 @@ def _lines_text(sides: tuple[QuotedLine, ...]) -> str:
     >>> _lines_text((at, at._replace(number=51))), _lines_text((at, at._replace(file="tile.h", number=8)))
     ('gemm.cu:44/51', 'gemm.cu:44/tile.h:8')
     """
-    names = [x.where for x in sides]
+    names = [_line_of(x, file) if file else x.where for x in sides]
     if len(sides) == 2 and sides[0].file == sides[1].file:
         names[1] = str(sides[1].number)
     return "/".join(names)

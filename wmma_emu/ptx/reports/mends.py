@@ -8,7 +8,7 @@ from wmma_emu.ptx.findings import KINDS, Place, Sighting
 from wmma_emu.ptx.memory.races.remedies import REMEDIES
 from wmma_emu.ptx.program.program import Instruction, Target
 from wmma_emu.ptx.reports.causes import Edge
-from wmma_emu.ptx.reports.frames import own_frames, short_path
+from wmma_emu.ptx.reports.frames import line_text, own_frames
 
 __all__ = ["Mend", "Trial", "tried_mend"]
 
@@ -18,7 +18,7 @@ Trial = Callable[[Sequence[int], str], Sequence[Sighting] | None]
 _BARRIERS = {"warps": "bar.sync", "lanes": "bar.warp.sync"}
 """What is inserted, for the rows of the table of remedies for which a barrier is one."""
 
-_MOST_PLACES = 2
+_MOST_PLACES = 4
 """Places that are tried of each part of a gap."""
 
 
@@ -57,21 +57,21 @@ class _Part(NamedTuple):
     words: str
 
 
-def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial) -> str:
+def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial, file: str = "") -> str:
     """Find a place at which a barrier mends a race; "" where none of those that are tried does.
 
     A barrier counts if nothing of the race is met any more, and nothing that was not met without it: neither threads
-    that do not come to it, nor a deadlock.
+    that do not come to it, nor a deadlock. Lines of ``file`` are said without its name.
     """
     opcode = _BARRIERS.get(edges[0].sighting.remedy, "")
     if not opcode:
         return ""
     known = {(x.sighting.kind, x.sighting.line) for x in edges}
-    for part, places in _candidates(edges, code):
+    for part, places in _candidates(edges, code, file):
         met = trial(places, opcode)
         if met is not None and not any((x.kind, x.line) in known or _is_of_barriers(x) for x in met):
             name = REMEDIES[edges[0].sighting.remedy].call
-            return f"a {name} {part.words} (tried: the finding is gone)"
+            return f"a {name} {part.words} (tried: it is gone then)"
     return ""
 
 
@@ -79,7 +79,7 @@ def _is_of_barriers(sighting: Sighting) -> bool:
     return KINDS[sighting.kind].severity == "error" and KINDS[sighting.kind].check in ("synchronisation", "")
 
 
-def _candidates(edges: Sequence[Edge], code: Sequence[Instruction]) -> Iterator[tuple[_Part, list[int]]]:
+def _candidates(edges: Sequence[Edge], code: Sequence[Instruction], file: str) -> Iterator[tuple[_Part, list[int]]]:
     """Choose places of each part: where branches meet, outside of inner loops first."""
     jumps = [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, Target)]
     loops = [range(target, i + 1) for i, target in jumps if target <= i]
@@ -88,7 +88,7 @@ def _candidates(edges: Sequence[Edge], code: Sequence[Instruction]) -> Iterator[
     def depth(place: int) -> int:
         return sum(place in loop and place != loop.start for loop in loops)
 
-    for part in _parts(edges, code, loops):
+    for part in _parts(edges, code, loops, file):
         choices = []
         for within in part.ranges:
             places = {x for x in within if x in begins} | {within[0], within[-1]}
@@ -97,7 +97,9 @@ def _candidates(edges: Sequence[Edge], code: Sequence[Instruction]) -> Iterator[
             yield part, [x[min(i, len(x) - 1)] for x in choices]
 
 
-def _parts(edges: Sequence[Edge], code: Sequence[Instruction], loops: Sequence[range]) -> Iterator[_Part]:
+def _parts(
+    edges: Sequence[Edge], code: Sequence[Instruction], loops: Sequence[range], file: str
+) -> Iterator[_Part]:
     """Give the parts of the gaps that all of them have in common: around the loop, and straight on."""
     around, straight = _directions(edges)
     if around:
@@ -105,12 +107,13 @@ def _parts(edges: Sequence[Edge], code: Sequence[Instruction], loops: Sequence[r
         inside = [x for x in loops if first in x and last in x]
         if inside:
             loop = min(inside, key=len)
-            yield from _part(range(last + 1, loop.stop), f"at the end of the loop, behind {_line(code[last])}")
-            yield from _part(range(loop.start, first + 1), f"at the begin of the loop, before {_line(code[first])}")
+            yield from _part(range(last + 1, loop.stop), f"at the end of the loop, behind {_line(code[last], file)}")
+            before = _line(code[first], file)
+            yield from _part(range(loop.start, first + 1), f"at the beginning of the loop, before {before}")
     if straight:
         ranges = tuple(_in_common(straight))
         first, last = ranges[0][0] - 1, ranges[0][-1]
-        yield _Part(ranges, _between(code[first], code[last]))
+        yield _Part(ranges, _between(code[first], code[last], file))
 
 
 def _directions(edges: Iterable[Edge]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -118,13 +121,13 @@ def _directions(edges: Iterable[Edge]) -> tuple[list[tuple[int, int]], list[tupl
     return [x for x in gaps if x[0] > x[1]], [x for x in gaps if x[0] < x[1]]
 
 
-def _between(first: Instruction, last: Instruction) -> str:
+def _between(first: Instruction, last: Instruction, file: str) -> str:
     """Say where a barrier stands between two instructions, which may be in rounds of a loop that was unrolled."""
     own = [own_frames(x.source) for x in (first, last)]
     lines = [(x[-1].file, x[-1].line) if x else ("", 0) for x in own]
     if lines[0][0] and lines[0][0] == lines[1][0] and lines[0] >= lines[1]:
-        return f"behind {_line(first)} and before {_line(last)} in the next round of the loop"
-    return f"between {_line(first)} and {_line(last)}"
+        return f"behind {_line(first, file)} and before {_line(last, file)} in the next round of the loop"
+    return f"between {_line(first, file)} and {_line(last, file)}"
 
 
 def _in_common(gaps: Iterable[tuple[int, int]]) -> Iterator[range]:
@@ -142,7 +145,7 @@ def _part(places: range, words: str) -> Iterator[_Part]:
         yield _Part((places,), words)
 
 
-def _line(instruction: Instruction) -> str:
+def _line(instruction: Instruction, file: str) -> str:
     """Name the line of the kernel itself that an instruction belongs to."""
     own = own_frames(instruction.source)
-    return f"{short_path(own[-1].file)}:{own[-1].line}" if own else str(Place(instruction.line))
+    return line_text(own[-1], file) if own else str(Place(instruction.line))

@@ -4,8 +4,8 @@
 from typing import Protocol
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import Detail, InRegister, Location, Message, Name, Place, Value
-from wmma_emu.ptx.reports.frames import own_frames, short_path
+from wmma_emu.ptx.findings import Detail, Extent, Location, Message, Name, Place, Value, Word
+from wmma_emu.ptx.reports.frames import line_text, own_frames
 
 __all__ = ["Names", "NamesOfThePtx", "source_text"]
 
@@ -21,6 +21,9 @@ class Names(Protocol):
     def element(self, location: Location) -> str:
         """Name bytes of a variable: "Bs[0][0][64]"; "" where the variable has no name."""
 
+    def elements(self, space: str, owner: str, size: int) -> int:
+        """Say how many elements so many bytes of a variable are; 0 where their type is not known."""
+
     def described(self, space: str, owner: str) -> str:
         """Name a variable, an array with what it was given as: "A (argument 0, const half*)"; "" if it has no name."""
 
@@ -32,6 +35,10 @@ class NamesOfThePtx:
         """Name a variable as the PTX does."""
         return owner
 
+    def elements(self, space: str, owner: str, size: int) -> int:
+        """Say that types are not known."""
+        return 0
+
     def described(self, space: str, owner: str) -> str:
         """Name a variable as the PTX does."""
         return owner
@@ -42,8 +49,8 @@ class NamesOfThePtx:
         return f"{location.owner} {sign} {distance}" if location.owner else ""
 
 
-def source_text(message: Message, names: Names, verbose: bool = False) -> str:
-    """Write a message in terms of the source; if ``verbose``, with addresses and all values.
+def source_text(message: Message, names: Names, file: str = "") -> str:
+    """Write a message in terms of the source; lines of ``file``, which the reader has before him, without its name.
 
     Examples
     --------
@@ -51,22 +58,24 @@ def source_text(message: Message, names: Names, verbose: bool = False) -> str:
     >>> source_text(("warp 0 reads ", where, Value(", and finds ", bytes(4)), "; warp 1 wrote it"), NamesOfThePtx())
     'warp 0 reads tile + 252 (4 bytes), and finds 0x00000000; warp 1 wrote it'
     """
-    return printable("".join(_word(x, names, verbose) for x in message))
+    return printable("".join(_word(x, names, file) for x in message))
 
 
-def _word(part: str | Place | Name | Location | Detail | InRegister | Value, names: Names, verbose: bool) -> str:
-    if isinstance(part, Location):
-        element = names.element(part)
-        if not element:
-            return f"{part.bytes_text} at {part.at}"
-        return f"{element} ({part.bytes_text} at {part.at})" if verbose else f"{element} ({part.bytes_text})"
-    if isinstance(part, Place):
-        own = own_frames(part.source)
-        if not own:
-            return f"line {part.line} of the PTX"
-        return f"{short_path(own[0].file)}:{own[0].line}" + (f" (line {part.line} of the PTX)" if verbose else "")
-    if isinstance(part, Name):
-        return names.described(part.space, part.owner) or part.owner
-    if isinstance(part, Detail) or (isinstance(part, Value) and len(part.bits) > _FEW_BYTES):
-        return str(part) if verbose else ""
+def _word(part: Word, names: Names, file: str) -> str:
+    match part:
+        case Location():
+            element = names.element(part)
+            return f"{element} ({part.bytes_text})" if element else f"{part.bytes_text} at {part.at}"
+        case Place():
+            own = own_frames(part.source)
+            return line_text(own[0], file) if own else f"line {part.line} of the PTX"
+        case Name():
+            return names.described(part.space, part.owner) or part.owner
+        case Extent():
+            count = names.elements(part.space, part.owner, part.bytes)
+            return f", which has {count} element{'s' * (count != 1)}" if count else str(part)
+        case Detail():
+            return ""
+        case Value() if len(part.bits) > _FEW_BYTES:
+            return ""
     return str(part)

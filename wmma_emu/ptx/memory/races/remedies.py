@@ -15,11 +15,12 @@ _Who = tuple[int, int, int]
 class Remedy(NamedTuple):
     """What a message says is missing between two threads that are in a race, and what would mend it.
 
-    ``between`` is the mend where two lines are concerned, and ``within`` where both accesses are in one line; ``call``
-    is the barrier that it is, "" where it is none.
+    ``helps`` is what would help, for those who have nothing but the message. ``between`` is the mend where two lines
+    are concerned, and ``within`` where both accesses are in one line; ``call`` is the barrier that it is, if it is one.
     """
 
     missing: str
+    helps: str
     between: str
     within: str
     call: str = ""
@@ -37,25 +38,32 @@ class Remedy(NamedTuple):
 
 REMEDIES = {
     "update": Remedy(
-        "both load this place and store to it: if that is one change, such as x += 1, no barrier helps, but an atomic "
-        "operation (atomicAdd) does",
+        "both load this place and store to it",
+        ": if that is one change, such as x += 1, no barrier helps, but an atomic operation (atomicAdd) does",
         "one atomic operation, such as atomicAdd(), in the place of the load at {0} and the store at {1}",
         "one atomic operation, such as atomicAdd(), in the place of the load and the store",
     ),
+    "at once": Remedy(
+        "nothing says which of the values stays", "",
+        "one thread alone that stores there, or an atomic operation that combines the values",
+        "one thread alone that stores there, or an atomic operation that combines the values",
+    ),
     "blocks": Remedy(
-        "nothing orders the two: what orders blocks is a fence with a flag or an atomic operation, a barrier of the "
-        "whole grid, or a second launch",
+        "nothing orders the two",
+        ": what orders blocks is a fence with a flag or an atomic operation, a barrier of the whole grid, or a second "
+        "launch",
         "between {0} and {1} a fence with a flag or an atomic operation, a barrier of the grid, or a second launch",
         "let one block alone access it, or use one atomic operation, or a second launch for what needs the first one's",
     ),
     "warps": Remedy(
-        "no barrier is between the two, such as __syncthreads()",
+        "no barrier is between the two",
+        ", such as __syncthreads()",
         "a __syncthreads() between {0} and {1}",
         "a __syncthreads() between the two accesses, or threads that access places of their own",
         "__syncthreads()",
     ),
     "lanes": Remedy(
-        "no __syncwarp() is between the two",
+        "no __syncwarp() is between the two", "",
         "a __syncwarp() between {0} and {1}",
         "a __syncwarp() between the two accesses, or lanes that access places of their own",
         "__syncwarp()",

@@ -74,13 +74,14 @@ class RaceReports:
                 said: Message = (
                     f"{name} writes ", there, f"; {other} writes {value} value there in the same instruction"
                 )  # fmt: skip
-                remedy = self._remedy(mine, others[0], touch, touch.instruction)
-                is_update = REMEDIES[remedy] is REMEDIES["update"]
-                return Said((*said, f", and {REMEDIES[remedy].missing}") if is_update else said, remedy)
+                if self._remedy(mine, others[0], touch, touch.instruction) == "update":
+                    return Said((*said, *_missing("update")), "update")
+                return Said(said, "" if race.kind == EQUAL else "at once")
             who, side = self._other(others, position, touch.size, race.verb == "wrote")
             held = self._held()[position : position + touch.size].tobytes()
             verb, what = ("writes ", ", over ") if race.write else ("reads ", ", and finds ")
             other_side, remedy = self._what(who, mine, side, race.verb, touch)
+            remedy = "" if race.kind == EQUAL else remedy
             return Said((f"{self._name(mine, who)} {verb}", there, Value(what, held), "; ", *other_side), remedy)
 
         self._reporter.note(
@@ -151,10 +152,15 @@ class RaceReports:
         line: Message = ()
         if side is not None:
             line = " (", place_of(side.instruction), Detail(f", {side.instruction.opcode}"), ")"
-        return (*where, *line, f", and {REMEDIES[remedy].missing}"), remedy
+        return (*where, *line, *_missing(remedy)), remedy
 
     def _remedy(self, mine: _Who, other: _Who, touch: Touch, its: Instruction | None) -> str:
         return remedy_of(mine, other, touch.instruction, its, self._sides.reads(), self._reporter.code)
 
     def _thread(self, who: _Who) -> str:
         return str(tuple(int(x) for x in self._threads.name_thread(who[1], who[2])))
+
+
+def _missing(remedy: str) -> Message:
+    """Say what is missing between two accesses, and in terms of the PTX what would help."""
+    return f", and {REMEDIES[remedy].missing}", Detail(REMEDIES[remedy].helps)
