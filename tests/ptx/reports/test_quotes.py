@@ -16,7 +16,7 @@ def quote(text, line=1, column=0, file="/home/me/k.cu"):
 
 
 @pytest.mark.parametrize(
-    "raw", ["x = s[0];", "  x = s[0];", "\tx = s[0];", "\t\tx = s[0];", " \tx = s[0];", "y;\tx = s[0];", "if (p)\tx = s"]
+    "raw", ["x = s[0];", "  x = s[0];", "\tx = s[0];", "\t\tx = s[0];", " \tx = s[0];", "y;\tx = s[0];", "(p)\tx = s"]
 )
 @pytest.mark.parametrize("character", ["x", "s"])
 def test_the_column_is_that_of_the_same_character_with_tabs_as_blanks(raw, character):
