@@ -65,7 +65,9 @@ class Cause(NamedTuple):
         return tuple(x for pair in self.pairs for x in pair)
 
 
-def causes_of(sightings: Iterable[Sighting], position: Callable[[int], int]) -> list[Cause]:
+def causes_of(
+    sightings: Iterable[Sighting], position: Callable[[int], int], loops: Sequence[range] = ()
+) -> list[Cause]:
     """Sort sightings by their causes, in the order in which the first of each was met.
 
     Parameters
@@ -73,10 +75,12 @@ def causes_of(sightings: Iterable[Sighting], position: Callable[[int], int]) -> 
     sightings : iterable of Sighting
     position : callable
         From a line of the PTX to the number of its instruction in the program.
+    loops : sequence of range
+        Instructions of each loop of the program.
     """
     pairs: dict[_Key, list[Edge]] = {}
     for sighting in sightings:
-        for edge in _edges(sighting, position):
+        for edge in _edges(sighting, position, loops):
             pairs.setdefault(edge.key, []).append(edge)
     groups = _joined([sorted(pair, key=lambda x: not x.is_said) for pair in pairs.values()])
     return [Cause(tuple(tuple(pairs) for pairs in sorted(group, key=_rank))) for group in groups]
@@ -90,7 +94,7 @@ def _rank(pair: Sequence[Edge]) -> tuple[int, str, int]:
     return lesser, source.file if source else "", min(lines)
 
 
-def _edges(sighting: Sighting, position: Callable[[int], int]) -> list[Edge]:
+def _edges(sighting: Sighting, position: Callable[[int], int], loops: Sequence[range]) -> list[Edge]:
     others = [x for x in sighting.others if x != UNKNOWN]
     if not others:
         place = sighting.comes_from if not sighting.others and sighting.kind in _FROM else None
@@ -100,9 +104,21 @@ def _edges(sighting: Sighting, position: Callable[[int], int]) -> list[Edge]:
     found = []
     for other in others:
         there = position(other.line)
-        is_gap = sighting.remedy in _GAPS and there != here
-        found.append(Edge(sighting, other, parting(other, sighting.place), (there, here) if is_gap else None))
+        gap = _gap(there, here, loops) if sighting.remedy in _GAPS and there != here else None
+        found.append(Edge(sighting, other, parting(other, sighting.place), gap))
     return found
+
+
+def _gap(there: int, here: int, loops: Sequence[range]) -> tuple[int, int]:
+    """Say where something is missing: around a loop if there is one, whichever thread came first if there is none.
+
+    Examples
+    --------
+    >>> _gap(7, 3, [range(2, 9)]), _gap(7, 3, [range(5, 9)]), _gap(3, 7, [])
+    ((7, 3), (3, 7), (3, 7))
+    """
+    is_in_a_loop = any(there in loop and here in loop for loop in loops)
+    return (there, here) if is_in_a_loop else (min(there, here), max(there, here))
 
 
 _FROM = ("uninitialised", "partly uninitialised", "missing wait")

@@ -10,9 +10,15 @@ from wmma_emu.ptx.program.program import SourceLine
 __all__ = ["frames_of", "line_text", "own_frames", "parting", "short_path"]
 
 _TOOLCHAIN = re.compile(
-    r"(?:^|/)(?:site-packages/(?:nvidia|triton|numba|numba_cuda)|cuda[^/]*/(?:targets/[^/]+/)?include"
-    r"|nvidia/[^/]+/include|include/(?:crt|cub|thrust|cuda|cooperative_groups|nv)|cccl)/"
-    r"|(?:^|/)(?:mma|cuda_\w+|sm_\d+_\w+|vector_\w+|device_\w+|math_\w+|cooperative_groups\w*)\.(?:h|hpp|inl)\Z"
+    r"""(?:^|/)(?:
+          site-packages/(?:nvidia|triton|numba|numba_cuda)
+        | triton/language
+        | (?:usr/local|opt)/cuda/include | cuda[-/]v?\d[^/]*/include | targets/[^/]+/include | nvidia/[^/]+/include
+        | include/(?:crt|cub|thrust|cooperative_groups) | cccl | libcudacxx
+        )/
+      | ^(?:mma|cooperative_groups|cuda_(?:bf16|fp\d+|pipeline\w*|awbarrier\w*)|sm_\d+_\w+
+          |(?:device|math|vector)_\w*functions\w*|vector_types)\.(?:h|hpp)$""",
+    re.VERBOSE | re.IGNORECASE,
 )
 """Files that come with a compiler: nobody mends them. Without a folder where the compiler has them built in."""
 

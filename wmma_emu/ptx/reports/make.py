@@ -13,6 +13,7 @@ from wmma_emu.ptx.memory.races.remedies import REMEDIES
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
 from wmma_emu.ptx.reports.finding import Explain, Finding
+from wmma_emu.ptx.reports.loops import loops_of
 from wmma_emu.ptx.reports.mends import Mend, Trial, tried_mend
 from wmma_emu.ptx.reports.quotes import QuotedLine, quoted
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
@@ -50,7 +51,8 @@ class FindingMaker:
         for i, instruction in enumerate(self.program.instructions):
             at.setdefault(instruction.line, (i, instruction))
         instructions = {line: x for line, (_, x) in at.items()}
-        causes = causes_of(found, lambda line: at[line][0] if line in at else line)
+        loops = loops_of(self.program.instructions)
+        causes = causes_of(found, lambda line: at[line][0] if line in at else line, loops)
         return _numbered([self._finding(cause, instructions) for cause in causes])
 
     def _finding(self, cause: Cause, at: dict[int, Instruction]) -> Finding:

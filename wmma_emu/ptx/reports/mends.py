@@ -9,6 +9,7 @@ from wmma_emu.ptx.memory.races.remedies import REMEDIES
 from wmma_emu.ptx.program.program import Instruction, Target
 from wmma_emu.ptx.reports.causes import Edge
 from wmma_emu.ptx.reports.frames import line_text, own_frames
+from wmma_emu.ptx.reports.loops import loops_of
 
 __all__ = ["Mend", "Trial", "tried_mend"]
 
@@ -82,7 +83,7 @@ def _is_of_barriers(sighting: Sighting) -> bool:
 def _candidates(edges: Sequence[Edge], code: Sequence[Instruction], file: str) -> Iterator[tuple[_Part, list[int]]]:
     """Choose places of each part: where branches meet, outside of inner loops first."""
     jumps = [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, Target)]
-    loops = [range(target, i + 1) for i, target in jumps if target <= i]
+    loops = loops_of(code)
     begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps}
 
     def depth(place: int) -> int:

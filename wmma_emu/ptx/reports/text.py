@@ -12,6 +12,9 @@ __all__ = ["MOST_LINES", "Described", "text_of"]
 MOST_LINES = 12
 """Lines of a finding that is not verbose."""
 
+_LEAST_OF_MESSAGE = 2
+_LEAST_OF_QUOTE = 10
+_LEAST_OF_NAME = 8
 _NARROWEST = 40
 _LOOKS = {
     "error": "1;31", "warning": "1;33", "note": "1;36", "title": "1", "caret": "32", "number": "2", "label": "36",
@@ -34,25 +37,31 @@ class Described(NamedTuple):
     page: str
 
 
+class _Most(NamedTuple):
+    """How many lines each part may have, whether columns are pointed at, and whether the page of the kind is named."""
+
+    title: int | None = None
+    mend: int | None = None
+    more: int | None = None
+    seen: int | None = None
+    has_carets: bool = True
+    has_page: bool = True
+
+
+_MOST = _Most()
+_TIGHT = _Most(2, 3, 1, 1, has_carets=False, has_page=False)
+"""Where little room is left for the message: with two quoted lines and the identifier, two lines are left for it."""
+
+
 def text_of(found: Described, width: int, *, verbose: bool = False, color: bool = False) -> str:
     """Write a finding for a terminal of so many columns."""
     width = max(width, _NARROWEST)
-    head = _wrapped(found.title, width - len(found.severity) - 2, "  ")
-    lines = [f"{_look(found.severity + ':', found.severity, color)} {_look(head[0], 'title', color)}"]
-    lines += [_look(x, "title", color) for x in head[1:]]
-    lines += _quotes(found.sides, width, color)
-    ends = [
-        *(_labelled("to mend: ", found.mend, width, color) if found.mend else ()),
-        *(x for more in found.more for x in _labelled("same cause: ", more, width, color)),
-        *_labelled("seen: ", found.seen, width, color),
-        *_labelled("id: ", f"{found.id}; about this kind: {found.page}", width, color),
-    ]
     message = _wrapped(found.message, width - 2, "")
-    room = MOST_LINES - len(lines) - len(ends)
-    if not verbose and len(message) > room:
-        message = textwrap.wrap(
-            found.message, width - 2, break_on_hyphens=False, max_lines=max(room, 1), placeholder=" ..."
-        )  # fmt: skip
+    lines, ends = _frame(found, width, color)
+    if not verbose and MOST_LINES - len(lines) - len(ends) < min(len(message), _LEAST_OF_MESSAGE):
+        lines, ends = _frame(found, width, color, _TIGHT)
+    if not verbose:
+        message = _wrapped(found.message, width - 2, "", MOST_LINES - len(lines) - len(ends))
     lines += [f"  {x}" for x in message] + ends
     if verbose:
         lines += _look("  in the PTX:", "label", color).splitlines()
@@ -61,16 +70,33 @@ def text_of(found: Described, width: int, *, verbose: bool = False, color: bool 
     return "\n".join(x.rstrip() for x in lines)
 
 
-def _quotes(sides: Sequence[QuotedLine], width: int, color: bool) -> list[str]:
+def _frame(found: Described, width: int, color: bool, most: _Most = _MOST) -> tuple[list[str], list[str]]:
+    """Write what stands above the message, and what stands below it."""
+    head = _wrapped(found.title, width - len(found.severity) - 2, "  ", most.title)
+    lines = [f"{_look(found.severity + ':', found.severity, color)} {_look(head[0], 'title', color)}"]
+    lines += [_look(x, "title", color) for x in head[1:]]
+    lines += _quotes(found.sides, width, color, most.has_carets)
+    ends = [
+        *(_labelled("to mend: ", found.mend, width, color, most.mend) if found.mend else ()),
+        *(x for more in found.more for x in _labelled("same cause: ", more, width, color, most.more)),
+        *_labelled("seen: ", found.seen, width, color, most.seen),
+        *_labelled("id: ", f"{found.id}; about this kind: {found.page}" if most.has_page else found.id, width, color),
+    ]
+    return lines, ends
+
+
+def _quotes(sides: Sequence[QuotedLine], width: int, color: bool, has_carets: bool) -> list[str]:
     """Quote the lines one below the other, less the blanks that all of them begin with."""
-    label = max((len(x.where) for x in sides), default=0)
     role = max((len(x.role) for x in sides), default=0)
-    room = width - 2 - label - 1 - (role + 1 if role else 0) - 2
+    room = width - 2 - 1 - (role + 1 if role else 0) - 2
+    names = [_end(x.where, max(room - _LEAST_OF_QUOTE, _LEAST_OF_NAME)) for x in sides]
+    label = max(map(len, names), default=0)
+    room -= label
     texts = [x.quote for x in sides if x.quote]
     indent = min((len(x) - len(x.lstrip()) for x in texts), default=0)
     lines: list[str] = []
-    for side in sides:
-        start = _look(f"{side.where:<{label}} ", "number", color)
+    for name, side in zip(names, sides, strict=True):
+        start = _look(f"{name:<{label}} ", "number", color)
         what = f"{side.role:<{role}} " if role else ""
         if not side.quote:
             lines.append(f"  {start}{what}|")
@@ -78,7 +104,7 @@ def _quotes(sides: Sequence[QuotedLine], width: int, color: bool) -> list[str]:
         quote, column = side.quote[indent:], side.column - indent if side.column else 0
         quote, column = _window(quote, column, room)
         lines.append(f"  {start}{what}| {quote}")
-        if column > 0:
+        if column > 0 and has_carets:
             blanks = " " * (2 + label + 1 + len(what))
             lines.append(f"{blanks}| {' ' * (column - 1)}{_look('^', 'caret', color)}")
     return lines
@@ -97,15 +123,20 @@ def _window(quote: str, column: int, room: int) -> tuple[str, int]:
     return cut, column - first if column else 0
 
 
-def _labelled(label: str, text: str, width: int, color: bool) -> list[str]:
-    lines = _wrapped(text, width - 2 - len(label), "")
+def _end(text: str, room: int) -> str:
+    return text if len(text) <= room else "..." + text[3 - room :]
+
+
+def _labelled(label: str, text: str, width: int, color: bool, most: int | None = None) -> list[str]:
+    lines = _wrapped(text, width - 2 - len(label), "", most)
     rest = " " * (2 + len(label))
     return [f"  {_look(label, 'label', color)}{lines[0]}", *(rest + x for x in lines[1:])]
 
 
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
+def _wrapped(text: str, width: int, indent: str, most: int | None = None) -> list[str]:
     return textwrap.wrap(
-        text, max(width, _NARROWEST // 2), subsequent_indent=indent, break_on_hyphens=False
+        text, max(width, _NARROWEST // 2), subsequent_indent=indent, break_on_hyphens=False, max_lines=most,
+        placeholder=" ...",
     ) or [""]  # fmt: skip
 
 

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""What is one cause: the same lines and variable, and races that one barrier would mend; and what is not."""
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from tests.ptx.reports.located import launched
+from wmma_emu.errors import BackendUnavailableError
+from wmma_emu.ptx.findings import UNKNOWN, Location, Place, Sighting
+from wmma_emu.ptx.program.program import SourceLine
+from wmma_emu.ptx.reports.causes import causes_of
+
+OWN_LINES = ["s[t] = x", "x += s[63 - t]", "barrier", "out[t] = x"]
+
+
+def lines_of(report):
+    """The lines of the source of each finding, and of further places of the same cause."""
+    return [([x.number for x in finding.sides], finding.variables) for finding in report.findings]
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_one_missing_barrier_is_one_finding(schedule):
+    assert lines_of(launched(OWN_LINES, schedule=schedule)) == [([1, 2], ("s",))]
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_one_missing_barrier_is_one_finding_although_it_is_about_two_arrays(schedule):
+    lines = ["s[t] = x", "u[t] = x", "x += s[63 - t]", "x += u[63 - t]", "out[t] = x"]
+    (finding,) = launched(lines, schedule=schedule).findings
+    assert finding.variables == ("s", "u") and [x.number for x in finding.sides] == [1, 3]
+    assert finding.details == ("u at k.cu:2/4",)
+    met = {frozenset((x.source.line, other.source.line)) for x in finding.sightings for other in x.others}
+    assert met == {frozenset((1, 3)), frozenset((2, 4))}
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_two_missing_barriers_in_a_row_are_two_findings(schedule):
+    lines = ["s[t] = x", "x += s[63 - t]", "s[t] = x", "barrier", "x += s[63 - t]", "out[t] = x"]
+    assert sorted(lines_of(launched(lines, schedule=schedule))) == [([1, 2], ("s",)), ([2, 3], ("s",))]
+
+
+@pytest.mark.parametrize("missing", [3, 6])
+def test_of_two_barriers_each_that_is_missing_is_found_alone(missing):
+    lines = ["s[t] = x", "barrier", "x += s[63 - t]", "barrier", "s[t] = x", "barrier", "x += s[63 - t]", "out[t] = x"]
+    lines[missing] = "out[t] = x"
+    if missing == 6:
+        lines[5:7] = ["x += s[63 - t]", "out[t] = x"]
+    (finding,) = launched(lines).findings
+    assert [x.number for x in finding.sides] == ([3, 5] if missing == 3 else [5, 6])
+
+
+LOOP = ["for", "s[t] = x", "u[t] = x", "barrier", "x += s[63 - t]", "x += u[63 - t]", "barrier", "end", "out[t] = x"]
+
+
+def without(*missing):
+    return ["for" if i in missing else x for i, x in enumerate(LOOP) if i not in missing]
+
+
+def test_a_loop_with_both_barriers_is_right():
+    assert launched(LOOP).findings == ()
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_one_missing_barrier_at_the_end_of_a_loop_is_one_finding_although_it_is_about_two_arrays(schedule):
+    (finding,) = launched(without(6), schedule=schedule).findings
+    assert finding.variables == ("s", "u") and [x.number for x in finding.sides] == [2, 5]
+    assert finding.details == ("u at k.cu:3/6",)
+    assert {x.source.line for x in finding.sightings} <= {2, 3, 5, 6}
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_a_loop_without_any_barrier_is_one_finding_of_the_same_lines_and_arrays(schedule):
+    (finding,) = launched(without(3, 6), schedule=schedule).findings
+    assert (finding.kind, finding.variables, finding.details) == ("race", ("s", "u"), ("u at k.cu:3/5",))
+    met = {frozenset((x.source.line, o.source.line)) for x in finding.sightings for o in x.others}
+    assert met == {frozenset((2, 4)), frozenset((3, 5))}
+
+
+def test_what_two_lines_do_to_one_array_is_one_cause_and_to_another_array_another():
+    """Of a kind that no barrier mends: each pair of lines and each variable is a cause of its own."""
+
+    def out_of(owner, line, ptx):
+        said = ("reads ", Location("global", 0, 4, owner, 64))
+        return Sighting("out of bounds", said, ptx, "ld.global.u32 %r1, [%rd1];", SourceLine("k.cu", line))
+
+    sightings = [out_of("x", 4, 10), out_of("y", 4, 11), out_of("x", 4, 12), out_of("x", 5, 13)]
+    causes = causes_of(sightings, lambda line: line)
+    assert [[x.sighting.line for x in cause.edges] for cause in causes] == [[10, 12], [11], [13]]
+
+
+def test_whoever_uses_what_one_load_found_the_load_is_the_cause():
+    where, load = Location("shared", 0, 4, "s", 0), Place(7, SourceLine("k.cu", 3))
+    uses = [
+        Sighting("uninitialised", ("made of ", where, ", loaded at ", load), ptx, "", SourceLine("k.cu", line))
+        for ptx, line in ((10, 5), (11, 6))
+    ]
+    (cause,) = causes_of(uses, lambda line: line)
+    assert [x.sighting for x in cause.edges] == uses
+    assert [x.other for x in cause.edges] == [load, load]
+
+
+def test_where_no_loop_is_the_gap_is_between_two_lines_whichever_thread_came_first():
+    """The store at 4 and the load at 7, the load at 7 and the store at 9: two barriers are missing."""
+    found = [races(4, 7, remedy="warps"), races(9, 7, remedy="warps")]
+    assert len(causes_of(found, lambda line: line)) == 2
+    assert len(causes_of(found, lambda line: line, [range(3, 11)])) == 1
+
+
+def races(line, *others, remedy, said=()):
+    where = Location("shared", 0, 4, "s", 0)
+    return Sighting("race", (where, *said), line, "", None, others=tuple(map(Place, others)), remedy=remedy)
+
+
+def pairs_of(*sightings):
+    causes = causes_of(sightings, lambda line: line)
+    return [sorted({(x.other.line, x.sighting.line) for x in cause.edges}) for cause in causes]
+
+
+@pytest.mark.parametrize("remedy", ["warps", "lanes", "blocks"])
+def test_a_race_is_the_same_at_both_of_its_sides(remedy):
+    assert pairs_of(races(7, 4, remedy=remedy), races(4, 7, remedy=remedy)) == [[(4, 7), (7, 4)]]
+
+
+def test_a_barrier_of_the_block_mends_a_race_within_a_warp_too_but_not_the_other_way_round():
+    assert pairs_of(races(7, 4, remedy="lanes"), races(6, 5, remedy="warps")) == [[(4, 7), (5, 6)]]
+    assert pairs_of(races(7, 4, remedy="blocks"), races(6, 5, remedy="warps")) == [[(4, 7)], [(5, 6)]]
+
+
+def test_a_store_and_all_loads_that_it_races_with_are_one_cause_where_no_barrier_mends_them():
+    assert pairs_of(races(9, 4, 6, remedy="update")) == [[(4, 9), (6, 9)]]
+    assert pairs_of(races(9, 4, remedy="update"), races(8, 6, remedy="update")) == [[(4, 9)], [(6, 8)]]
+
+
+def test_a_cause_begins_with_a_message_about_its_own_lines():
+    """A sighting names the first of its other sides alone: for the second one, the sighting at that side says more."""
+    store = races(9, 4, 6, remedy="warps", said=("; read at ", Place(4)))
+    load = races(6, 9, remedy="warps", said=("; written at ", Place(9)))
+    causes = causes_of([store, load], lambda line: line)
+    firsts = {(pair[0].sighting.line, pair[0].other.line) for cause in causes for pair in cause.pairs}
+    assert firsts == {(9, 4), (6, 9)}
+
+
+def test_a_side_that_is_not_known_does_not_part_a_cause():
+    (cause,) = causes_of([races(9, 0, 4, remedy="warps")], lambda line: line)
+    assert UNKNOWN not in [x.other for x in cause.edges] and len(cause.edges) == 1
+    (alone,) = causes_of([races(9, 0, remedy="warps")], lambda line: line)
+    assert [x.other for x in alone.edges] == [None]
+
+
+CUDA = """
+__device__ __forceinline__ int& at(int* tile, int i) { return tile[i]; }
+template <int N> __device__ __forceinline__ int sum(int* tile, int t) {
+    return at(tile, t ^ N) + sum<N / 2>(tile, t);
+}
+template <> __device__ __forceinline__ int sum<0>(int* tile, int t) { return 0; }
+__global__ void k(int* x) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    at(s, t) = x[t];
+    x[t] = sum<63>(s, t);
+}
+"""
+
+
+def test_an_accessor_and_a_recursive_template_are_one_finding_at_the_lines_that_call_them():
+    try:
+        module = we.ptx.Module.from_cuda(CUDA, findings="report")
+    except BackendUnavailableError as error:
+        pytest.skip(str(error))
+    report = module["k"][1, 64](np.arange(64, dtype=np.int32), checks=["races"])
+    (finding,) = (x for x in report.findings if x.kind == "race")
+    assert [(x.where, x.role) for x in finding.sides] == [("kernel.cu:4", "reads"), ("kernel.cu:10", "writes")]
+    assert finding.details == () and finding.variable == "s"
+    loads = [x for x in finding.sightings if x.text.startswith("ld.shared")]
+    assert len({x.line for x in loads}) == 6

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Findings that are made of sightings: titles, sides, elements, and identifiers that stay when lines move."""
+
+import re
+
+import pytest
+
+from tests.ptx.reports.located import DO, FILE, launched, source_of
+
+LINES = ["s[t] = x", "x += s[63 - t]", "barrier", "out[t] = x"]
+TWICE = [*LINES[:3], *LINES]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def found(folder, lines, first=1, **options):
+    (folder / FILE).write_text(source_of(lines, first), encoding="utf-8")
+    return launched(lines, first, **options).findings
+
+
+def test_both_lines_are_quoted_with_what_is_done_there(tmp_path):
+    (finding,) = found(tmp_path, LINES, 7)
+    assert finding.title == "race on s at k.cu:7/8"
+    assert [(x.role, x.file, x.number, x.column, x.quote) for x in finding.sides] == [
+        ("writes", FILE, 7, 5, "    s[t] = x;"), ("reads", FILE, 8, 5, "    x += s[63 - t];"),
+    ]  # fmt: skip
+    assert (finding.kernel, finding.arch, finding.variable, finding.kind) == ("k", "sm_90", "s", "race")
+    assert [x.place.line for x in finding.sides] == [
+        x.line for x in sorted({y.place for y in finding.sightings} | set(finding.others))
+    ]
+
+
+def test_nothing_of_what_was_seen_is_lost(tmp_path):
+    (finding,) = found(tmp_path, LINES)
+    assert finding.count == sum(x.count for x in finding.sightings) >= 64
+    first = finding.sightings[0]
+    assert (finding.line, finding.text, finding.source) == (first.line, first.text, first.source)
+    assert (finding.block, finding.thread, finding.address) == (first.block, first.thread, first.address)
+    assert finding.first is first and {x.kind for x in finding.sightings} == {"race"}
+    assert set(finding.others) == {other for x in finding.sightings for other in x.others}
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_an_identifier_does_not_depend_on_the_order_of_the_threads(tmp_path, schedule):
+    (finding,) = found(tmp_path, LINES, schedule=schedule)
+    (first,) = found(tmp_path, LINES, schedule=0)
+    assert (finding.id, finding.title, finding.sides) == (first.id, first.title, first.sides)
+
+
+def test_an_identifier_stays_when_lines_move(tmp_path):
+    (before,), (after,) = found(tmp_path, LINES), found(tmp_path, LINES, 40)
+    assert after.sides[0].number == 40 and before.sides[0].number == 1
+    assert after.id == before.id and re.fullmatch("race-[0-9a-f]{10}", after.id)
+
+
+def test_an_identifier_stays_when_other_lines_of_the_kernel_change(tmp_path):
+    (before,) = found(tmp_path, LINES)
+    (after,) = found(tmp_path, ["u[t] = x", "barrier", "x += u[63 - t]", "barrier", *LINES])
+    assert after.id == before.id and after.line != before.line
+
+
+def test_an_identifier_changes_with_the_lines_it_is_about(tmp_path, monkeypatch):
+    (before,) = found(tmp_path, LINES)
+    changed = "s[t] = x + 0"
+    monkeypatch.setitem(DO, changed, DO["s[t] = x"])
+    (after,) = found(tmp_path, [changed, *LINES[1:]])
+    (other,) = found(tmp_path, ["u[t] = x", "x += u[63 - t]", *LINES[2:]])
+    assert len({before.id, after.id, other.id}) == 3
+
+
+def test_blanks_do_not_change_an_identifier(tmp_path):
+    (before,) = found(tmp_path, LINES)
+    (tmp_path / FILE).write_text(source_of(LINES).replace("\t", "        ").replace(" = ", "  =  "), encoding="utf-8")
+    (after,) = launched(LINES).findings
+    assert after.id == before.id and after.sides[0].quote != before.sides[0].quote
+
+
+def test_the_same_lines_written_twice_are_told_apart_in_their_order(tmp_path):
+    one, other = found(tmp_path, TWICE)
+    assert [x.number for x in one.sides] == [1, 2] and [x.number for x in other.sides] == [4, 5]
+    assert other.id == f"{one.id}-2"
+
+
+def test_a_race_without_lines_of_a_source_is_told_by_the_ptx():
+    (finding,) = launched(LINES, located=False).findings
+    assert finding.title == "race on s at line {}/{}".format(*(x.place.line for x in finding.sides))
+    assert [(x.role, x.file, x.column) for x in finding.sides] == [("writes", "", 0), ("reads", "", 0)]
+    assert [x.quote for x in finding.sides] == ["st.shared.u32 [%r20], %r0;", "ld.shared.u32 %r4, [%r21];"]
+    assert [x.where for x in finding.sides] == [f"line {x.place.line}" for x in finding.sides]
+
+
+def test_an_identifier_of_a_race_without_a_source_stays_when_lines_of_the_ptx_move():
+    (before,), (after,) = (launched(LINES, located=False, head=x).findings for x in ("", "//\n//\n"))
+    assert after.line == before.line + 2 and after.id == before.id
+
+
+def test_where_the_file_is_not_at_hand_lines_are_named_and_an_identifier_is_that_of_the_lines():
+    (finding,), (again,), (moved,) = (launched(LINES, first).findings for first in (1, 1, 5))
+    assert [(x.where, x.quote) for x in finding.sides] == [("k.cu:1", ""), ("k.cu:2", "")]
+    assert finding.id == again.id != moved.id
+
+
+def test_what_would_mend_it_names_both_lines_or_what_was_tried(tmp_path):
+    (finding,) = found(tmp_path, LINES, 7)
+    assert finding.mend.startswith("a __syncthreads() between k.cu:7 and k.cu:8")
+
+
+def test_a_finding_is_plain_data_too(tmp_path):
+    (finding,) = found(tmp_path, LINES)
+    data = finding.to_dict()
+    assert (data["id"], data["title"], data["kind"], data["count"]) == (
+        finding.id, finding.title, "race", finding.count,
+    )  # fmt: skip
+    assert [x["text"] for x in data["sides"]] == [x.quote for x in finding.sides]
+    assert str(finding) == finding.to_text(100)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Quoted lines: the text as it stands, tabs as blanks, and the column of what is meant."""
+
+import pytest
+
+from wmma_emu.ptx.findings import Place
+from wmma_emu.ptx.program.program import SourceLine
+from wmma_emu.ptx.reports.quotes import QuotedLine, quoted
+
+PTX = "ld.shared.u32 \t%r1, [s];"
+
+
+def quote(text, line=1, column=0, file="/home/me/k.cu"):
+    source = SourceLine(file, line, None, column)
+    return quoted("reads", Place(54, source), source, lambda name: text if name == file else "", PTX)
+
+
+@pytest.mark.parametrize(
+    "raw", ["x = s[0];", "  x = s[0];", "\tx = s[0];", "\t\tx = s[0];", " \tx = s[0];", "y;\tx = s[0];", "(p)\tx = s"]
+)
+@pytest.mark.parametrize("character", ["x", "s"])
+def test_the_column_is_that_of_the_same_character_with_tabs_as_blanks(raw, character):
+    column = raw.rindex(character) + 1
+    found = quote(raw, column=column)
+    assert found.quote == raw.expandtabs(4) and "\t" not in found.quote
+    assert found.column == raw.expandtabs(4).rindex(character) + 1
+    assert found.quote[found.column - 1] == character
+
+
+@pytest.mark.parametrize("column", [0, 40])
+def test_no_column_is_pointed_at_where_none_is_known_or_the_text_has_changed(column):
+    assert quote("x = s[0];", column=column).column == 0
+
+
+@pytest.mark.parametrize("line", [0, 3, 1000])
+def test_a_line_that_the_text_does_not_have_is_not_quoted(line):
+    found = quote("int x;\nx = s[0];\n", line)
+    assert (found.quote, found.column, found.number) == ("", 0, line)
+
+
+def test_a_file_that_is_not_at_hand_is_named_and_not_quoted():
+    source = SourceLine("/away/k.cu", 2, None, 5)
+    found = quoted("reads", Place(54, source), source, lambda name: "", PTX)
+    assert (found.where, found.quote, found.column) == ("k.cu:2", "", 0)
+
+
+def test_where_no_source_is_known_the_line_of_the_ptx_is_quoted():
+    found = quoted("reads", Place(54), None, lambda name: "never", PTX)
+    assert found == QuotedLine("reads", Place(54), "", 54, 0, PTX.expandtabs(4))
+    assert found.where == "line 54"
+
+
+def test_what_is_not_printable_does_not_reach_the_terminal():
+    found = quote("x = \x1b[31ms[0];", file="/home/\x1b[0m/k\x07.cu")
+    assert "\x1b" not in found.quote + found.where and "\x07" not in found.where
+
+
+def test_blanks_at_the_end_of_a_line_are_left_out():
+    assert quote("x = s[0];  \r\n").quote == "x = s[0];"
