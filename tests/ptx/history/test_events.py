@@ -110,6 +110,7 @@ def test_a_deadlock_shows_who_arrived_and_who_left():
         (2, "exits", 0, (1,), tuple(range(18, 32)), ""),
     ]
     assert {x.what for x in history.events[3:]} == {"no way on"}
+    assert history.conclusion[1:] == ("Lanes 18-31 of warp 1 did not come to barrier 0: in step 2 they exited.",)
 
 
 def test_a_partial_warp_shows_where_each_lane_stands():
@@ -119,6 +120,26 @@ def test_a_partial_warp_shows_where_each_lane_stands():
     assert [(x.what, x.lanes) for x in history.events] == [
         ("waits", there), ("exits", absent), ("meets", there), ("exits", there),
     ]  # fmt: skip
+
+
+def test_lanes_that_wait_for_each_other_at_two_barriers_are_seen_at_both():
+    history = finding_of("wait_for_those_at_a_barrier").explain()
+    lower, upper = tuple(range(16)), tuple(range(16, 32))
+    assert [(x.what, x.lanes, x.detail) for x in history.events[:3]] == [
+        ("waits", lower, "bar.warp.sync 0xffffffff"), ("waits", upper, "bar.sync"),
+        ("goes on alone", lower, "bar.warp.sync"),
+    ]  # fmt: skip
+
+
+def test_a_trap_and_an_assertion_show_who_gave_up():
+    assert [(x.what, x.lanes) for x in finding_of("trap").explain().events] == [("gives up", (7,))]
+    assert [(x.what, x.lanes) for x in finding_of("assertion").explain().events] == [("gives up", (0, 1, 2, 3))]
+
+
+def test_an_mbarrier_shows_its_bits_and_who_sees_its_phase():
+    history = finding_of("arrival_before_the_barrier").explain()
+    assert [x.bits for x in history.events if x.what == "writes"] == ["0x4000000004000040"]
+    assert {x.what for x in history.events} >= {"arrives", "completes", "updates", "reads"}
 
 
 def test_a_membermask_is_part_of_what_lanes_meet_at():
