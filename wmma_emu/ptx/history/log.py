@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.findings import Message
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Threads
 
@@ -43,7 +44,7 @@ class Note:
     moment: int
     hits: list[Hit] | None = None
     packed: NDArray[np.uint8] | None = None
-    detail: str = ""
+    detail: Message = ()
     count: int = 1
 
     def is_as(self, other: "Note") -> bool:

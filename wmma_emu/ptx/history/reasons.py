@@ -3,12 +3,15 @@
 
 from collections.abc import Sequence
 
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.story import Subject, Told, met_between
 from wmma_emu.ptx.history.words import place_text
 from wmma_emu.ptx.machine.whereabouts import ranges
 
 __all__ = ["conclusion", "lanes_text"]
+
+_Thread = tuple[int, int]
 
 _RACES = frozenset(
     ("race", "race of an unused value", "race within a warp", "race of equal bytes", "lanes store to one place")
@@ -149,29 +152,45 @@ def _of_unwritten(told: Told, subject: Subject) -> tuple[str, ...]:
 
 
 def _never_arrived(told: Told, subject: Subject) -> tuple[str, ...]:
-    """Say which warps never came to a barrier at which others of their block wait."""
-    waiting: dict[str, set[int]] = {}
-    everyone: set[int] = set()
-    last: dict[int, Event] = {}
+    """Say which threads did not come to a barrier at which others of their block wait, and what they did last."""
+    waiting: dict[str, set[_Thread]] = {}
+    last: dict[_Thread, Event] = {}
     for x in told.events:
-        everyone.update(x.warps)
-        last.update({w: x for w in x.warps})
+        threads = {(w, lane) for w in x.warps for lane in x.lanes}
         if x.what == "arrives" and x.detail.startswith("barrier"):
-            waiting.setdefault(x.detail, set()).update(x.warps)
+            waiting.setdefault(x.detail, set()).update(threads)
         elif x.what == "goes on":
-            waiting.get(x.detail, set()).difference_update(x.warps)
+            waiting.get(x.detail, set()).difference_update(threads)
+        if x.what != "no way on":
+            last.update(dict.fromkeys(threads, x))
     said = []
     for name, there in waiting.items():
-        gone: dict[tuple[int, str], list[int]] = {}
-        for w in sorted(everyone - there):
-            gone.setdefault((last[w].step, last[w].what), []).append(w)
-        if not there:
-            continue
-        for (step, what), warps in gone.items():
-            verb = {"exits": "exited", "arrives": f"had come to {last[warps[0]].detail}"}.get(what, f"was seen: {what}")
-            if what != "no way on":
-                said.append(f"Warp {ranges(warps)} never came to {name} again: in step {step} it {verb}.")
+        gone: dict[Event, list[_Thread]] = {}
+        for thread in sorted(last.keys() - there) if there else ():
+            gone.setdefault(last[thread], []).append(thread)
+        said += [f"{_threads_text(x)} did not come to {name}: {_last_text(event)}." for event, x in gone.items()]
     return tuple(said)
+
+
+def _last_text(event: Event) -> str:
+    """Say what threads did last."""
+    if event.what == "exits":
+        return f"in step {event.step} they exited"
+    return f"the last of them is step {event.step}, at {place_text(event.place)}"
+
+
+def _threads_text(threads: Sequence[_Thread]) -> str:
+    """Name threads by their warps, those of equal lanes together."""
+    lanes: dict[int, list[int]] = {}
+    for w, lane in threads:
+        lanes.setdefault(w, []).append(lane)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for w, mine in lanes.items():
+        groups.setdefault(tuple(mine), []).append(w)
+    return " and ".join(
+        f"the threads of warp {ranges(warps)}" if len(mine) == LANES else f"{lanes_text(mine)} of warp {ranges(warps)}"
+        for mine, warps in groups.items()
+    ).capitalize()
 
 
 def lanes_text(lanes: Sequence[int]) -> str:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import At, CausalityOrder
 from wmma_emu.ptx.fills import Fill
-from wmma_emu.ptx.findings import Sightings
+from wmma_emu.ptx.findings import Message, Sightings
 from wmma_emu.ptx.history.log import Hit, Log, Note
 from wmma_emu.ptx.history.touched import Touched, touched
 from wmma_emu.ptx.history.watch import Watch
@@ -96,7 +96,7 @@ class Recorder:
         self._open.clear()
 
     def synchronised(
-        self, threads: Threads, what: str, instruction: Instruction | None, who: NDArray[np.bool_], detail: str = ""
+        self, threads: Threads, what: str, instruction: Instruction | None, who: NDArray[np.bool_], detail: Message = ()
     ) -> None:
         """Note that threads, a mask of (G, W, 32), synchronise."""
         instruction = self.here if instruction is None else instruction
@@ -108,7 +108,7 @@ class Recorder:
                 return
         self.log.add(Note(threads, what, instruction, self._next(), None, np.packbits(who), detail))
 
-    def seen_at(self, threads: Threads, what: str, at: At, detail: str) -> None:
+    def seen_at(self, threads: Threads, what: str, at: At, detail: Message) -> None:
         """Note that some threads, (block, warp, lane) of each, synchronise."""
         who = np.zeros(threads.shape, np.bool_)
         who[at] = True

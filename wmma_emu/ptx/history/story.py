@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """From the notes of a run to events: who did what to the bytes of a finding, and what lay between."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.findings import Place, place_of
+from wmma_emu.ptx.findings import Message, Place, place_of, plain_text
 from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.log import Log, Note
 from wmma_emu.ptx.program.program import KernelProgram
@@ -16,6 +16,7 @@ from wmma_emu.ptx.threads import Threads
 __all__ = ["Subject", "Told", "met_between", "tell"]
 
 _Block = tuple[int, int, int]
+Words = Callable[[Message], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +61,14 @@ class Told:
     other: int | None
 
 
-def tell(log: Log, subject: Subject, program: KernelProgram) -> Told:
-    """Make events of notes, of the blocks that the finding is about."""
+def tell(log: Log, subject: Subject, program: KernelProgram, words: Words = plain_text) -> Told:
+    """Make events of notes, of the blocks that the finding is about; ``words`` writes what the source has names for."""
     notes = list(log)
     accesses = [x for note in notes if note.hits is not None for x in _accesses(note, program)]
-    near = _synchronisation(notes, {subject.block}, program)
+    near = _synchronisation(notes, {subject.block}, program, words)
     here, other = _pair(accesses, subject, near)
     blocks = {subject.block} | ({other.block} if other is not None else set())
-    between = near if len(blocks) == 1 else _synchronisation(notes, blocks, program)
+    between = near if len(blocks) == 1 else _synchronisation(notes, blocks, program, words)
     if subject.about_bytes or subject.about_register:
         first, last = _span(accesses)
         between = [x for x in between if x.what == "uses" or (first <= x.step <= last and x.what != "exits")]
@@ -97,12 +98,14 @@ def _accesses(note: Note, program: KernelProgram) -> Iterable[Event]:
     for (g, warp, first, size, value, before), lanes in groups.items():
         yield Event(
             note.moment, note.what, _block(note.threads, g), (warp,), tuple(sorted(set(lanes))),
-            place_of(note.instruction), program.text(note.instruction.line), first, size, value, before, note.detail,
-            note.count,
+            place_of(note.instruction), program.text(note.instruction.line), first, size, value, before,
+            count=note.count,
         )  # fmt: skip
 
 
-def _synchronisation(notes: Sequence[Note], blocks: set[_Block], program: KernelProgram) -> list[Event]:
+def _synchronisation(
+    notes: Sequence[Note], blocks: set[_Block], program: KernelProgram, words: Words
+) -> list[Event]:  # fmt: skip
     """Make one event of all warps of a block whose same lanes do the same."""
     rows: dict[int, list[int]] = {}
     found = []
@@ -120,7 +123,7 @@ def _synchronisation(notes: Sequence[Note], blocks: set[_Block], program: Kernel
                 found.append(
                     Event(
                         note.moment, note.what, _block(note.threads, g), warps, lanes,
-                        place_of(note.instruction), program.text(note.instruction.line), detail=note.detail,
+                        place_of(note.instruction), program.text(note.instruction.line), detail=words(note.detail),
                         count=note.count,
                     )
                 )

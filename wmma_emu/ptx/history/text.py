@@ -16,6 +16,9 @@ __all__ = ["written"]
 _MOST = 24
 """Events that are shown of a long history."""
 
+_LEAST = 24
+"""Columns for what threads do, if the others can be narrower."""
+
 
 def written(history: "History", width: int, verbose: bool) -> str:
     """Write a history at a width."""
@@ -37,9 +40,9 @@ def _table(history: "History", width: int, verbose: bool) -> list[str]:
     several = len({x.block for x in events}) > 1
     there = [events[i] for i in shown if i is not None]
     who = {id(x): _who(x, several) for x in there}
-    first = min(max(len(x) for x in who.values()), 36)
-    last = min(max(len(place_text(x.place)) for x in there), 32)
-    middle = max(width - 7 - first - 2 - last - 2, 16)
+    first, middle, last = _widths(
+        max(len(x) for x in who.values()), max(len(place_text(x.place)) for x in there), width - 11
+    )  # fmt: skip
     heads = (("who", first), ("does", middle), ("where", last))
     lines, step, before = _row(" step  ", heads), 0, -1
     for i in shown:
@@ -54,6 +57,19 @@ def _table(history: "History", width: int, verbose: bool) -> list[str]:
         lines += _row(f"{mark}{number:>4}  ", cells)
         step, before = event.step, i
     return lines
+
+
+def _widths(first: int, last: int, width: int) -> tuple[int, int, int]:
+    """Share a width between three columns: the first and the last as wide as they want, if enough is left.
+
+    Examples
+    --------
+    >>> _widths(18, 24, 89), _widths(60, 60, 49)
+    ((18, 47, 24), (15, 19, 15))
+    """
+    if first + last > width - _LEAST:
+        first, last = (max(min(x, width * 31 // 100), 8) for x in (first, last))
+    return first, max(width - first - last, 8), last
 
 
 def _who(event: Event, several: bool) -> str:

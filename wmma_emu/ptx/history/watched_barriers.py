@@ -47,4 +47,4 @@ class WatchedBarriers(Barriers):
 
     def _tell(self, what: str, form: BarrierForm, who: NDArray[np.bool_], n: int) -> None:
         name = "the barrier of the cluster" if n == OF_CLUSTER else f"barrier {n}"
-        self._recorder.synchronised(self._state.threads, what, form.instruction, who, name)
+        self._recorder.synchronised(self._state.threads, what, form.instruction, who, (name,))

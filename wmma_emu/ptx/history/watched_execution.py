@@ -61,7 +61,8 @@ class WatchedExecution(Execution):
         self.recorder.here = self.program.instructions[lowest]
         super()._force()
         gone = before & ~self.at_warp()
-        self.recorder.synchronised(state.threads, "goes on alone", self.program.instructions[lowest], gone)
+        instruction = self.program.instructions[lowest]
+        self.recorder.synchronised(state.threads, "goes on alone", instruction, gone, (instruction.opcode,))
         return None
 
     def _place(self, live: NDArray[np.bool_]) -> Instruction:
@@ -86,8 +87,7 @@ def _watched(recorder: "Recorder", compiled: Compiled, place: int, fragment: Fra
         return fragment._replace(body=body)
     last = instructions[-1]
     end = _telling(recorder, last, fragment.end)
-    is_of_warps = place + fragment.length - 1 in compiled.synchronising
-    if is_of_warps and (last.mnemonic not in ("bar", "barrier") or is_bar_warp(last)):
+    if place + fragment.length - 1 in compiled.synchronising:
         end = _of_warps(recorder, last, end)
     return fragment._replace(body=body, end=end)
 
@@ -97,7 +97,7 @@ def _telling(recorder: "Recorder", instruction: Instruction, end: End) -> End:
         recorder.here, recorder.who = instruction, active
         if instruction.line == recorder.watch.line:
             who = _whose(execution.state, instruction, active)
-            recorder.synchronised(execution.state.threads, "uses", instruction, who, instruction.opcode)
+            recorder.synchronised(execution.state.threads, "uses", instruction, who, (instruction.opcode,))
         end(execution, active)
 
     return told
@@ -109,6 +109,7 @@ def _of_warps(recorder: "Recorder", instruction: Instruction, end: End) -> End:
     if not (is_bar_warp(instruction) or group or recorder.watch.lanes):
         return end
     detail = instruction.opcode
+    is_of_block = instruction.mnemonic in ("bar", "barrier") and not is_bar_warp(instruction)
 
     def told(execution: Execution, active: Active) -> None:
         state, threads = execution.state, execution.state.threads
@@ -117,13 +118,14 @@ def _of_warps(recorder: "Recorder", instruction: Instruction, end: End) -> End:
         waited = execution.at_warp()
         came = np.broadcast_to(state.live if active is None else active, state.shape) & ~waited
         if group is not None:
-            recorder.synchronised(threads, group[0], instruction, came, group[1])
+            recorder.synchronised(threads, group[0], instruction, came, (group[1],))
             return end(execution, active)
         end(execution, active)
         waits = execution.at_warp()
-        for what, who in (("meets", came & ~waits), ("waits", came & waits), ("goes on", waited & ~waits & state.live)):
+        stages = ("waits", came & waits), ("meets", came & ~waits), ("goes on", waited & ~waits & state.live)
+        for what, who in stages[:1] if is_of_block else stages:  # barriers of the block tell the rest themselves
             for mask, mine in _by_mask(state, instruction, who):
-                recorder.synchronised(threads, what, instruction, mine, f"{detail} {mask}".strip())
+                recorder.synchronised(threads, what, instruction, mine, (f"{detail} {mask}".strip(),))
         return None
 
     return told
@@ -166,7 +168,7 @@ def _what(instruction: Instruction) -> tuple[str, str] | None:
 
 def _synchronising(recorder: "Recorder", instruction: Instruction, step: Step, what: str, detail: str) -> Step:
     def told(state: State, active: Active) -> None:
-        recorder.synchronised(state.threads, what, instruction, _whose(state, instruction, active), detail)
+        recorder.synchronised(state.threads, what, instruction, _whose(state, instruction, active), (detail,))
         step(state, active)
 
     return told

@@ -67,7 +67,7 @@ class WatchedMemory(Memory):
         shape = np.broadcast_shapes(touch.addresses.shape, self.threads.shape)
         address = int(np.broadcast_to(touch.addresses, shape)[np.broadcast_to(who, shape)][0])
         where = self.reporter.location(reached.space, address, touch.size)
-        detail = f"{touch.instruction.opcode} of {where}"
+        detail = f"{touch.instruction.opcode} of ", where
         self.recorder.synchronised(self.threads, "synchronises", touch.instruction, who, detail)
 
     def note_store(
@@ -133,5 +133,5 @@ class _Mbarriers(Mbarriers):
             mine = positions % stride == address
             g, w, lane = at
             where = self.memory.reporter.location("shared", address, 8)
-            place = f"the mbarrier at {f'{where.owner} + {where.offset}' if where.owner else where.at}"
+            place = "the mbarrier ", where
             self.memory.recorder.seen_at(self.memory.threads, what, (g[mine], w[mine], lane[mine]), place)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """From a finding to its history: which bytes or barriers to look at, and the launch run again to see."""
 
+from functools import partial
+
 from wmma_emu.errors import LaunchLimitError, WmmaEmuError
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.findings import Place, Sighting, place_of
+from wmma_emu.ptx.findings import Sighting, place_of
 from wmma_emu.ptx.history import History, Recorder, Subject, Watch
 from wmma_emu.ptx.history.reasons import conclusion
 from wmma_emu.ptx.history.story import tell
@@ -12,6 +14,7 @@ from wmma_emu.ptx.launch.replay import Replay
 from wmma_emu.ptx.memory.races.race import RACE, UNUSED
 from wmma_emu.ptx.orders import BACKWARDS
 from wmma_emu.ptx.program.flow import writes
+from wmma_emu.ptx.reports.words import source_text
 from wmma_emu.ptx.threads import Dim3
 
 __all__ = ["explain_sighting"]
@@ -21,7 +24,7 @@ _OF_ORIGINS = ("uninitialised", "partly uninitialised")
 """Kinds whose bytes are those that a value was loaded from, at another line."""
 
 
-def explain_sighting(replay: Replay | None, sighting: Sighting, name: str = "") -> History:
+def explain_sighting(replay: Replay | None, sighting: Sighting) -> History:
     """Run a launch again, and tell what was done to the bytes, or at the barriers, of a finding.
 
     Parameters
@@ -30,8 +33,6 @@ def explain_sighting(replay: Replay | None, sighting: Sighting, name: str = "") 
         None where it was lost: reports that are copied do not take it along.
     sighting : Sighting
         Of that launch.
-    name : str
-        What the bytes are called, as their source has it; by default the name of the variable in PTX.
 
     Raises
     ------
@@ -57,7 +58,7 @@ def explain_sighting(replay: Replay | None, sighting: Sighting, name: str = "") 
     recorder.settle()
     is_replayed = any(_is_same(x, sighting) for x in found)
     subject = _subject_of(sighting, watch, replay)
-    told = tell(recorder.log, subject, launch.kernel.program)
+    told = tell(recorder.log, subject, launch.kernel.program, partial(source_text, names=replay.names))
     met = ", and met the finding again" if is_replayed else ", and did not meet the finding again"
     said = conclusion(told, subject)
     if not is_replayed:
@@ -65,7 +66,7 @@ def explain_sighting(replay: Replay | None, sighting: Sighting, name: str = "") 
     title = f"{sighting.kind} at {place_text(subject.place)} in {launch.kernel.called}"
     replayed = f"The launch was run again for this{_order(seed)}{ended}{met}."
     return History(
-        title, _watched(watch, sighting, replay, name), replayed, is_replayed, told.events, told.here, told.other, said,
+        title, _watched(watch, sighting, replay), replayed, is_replayed, told.events, told.here, told.other, said,
         recorder.log.left_out,
     )  # fmt: skip
 
@@ -107,13 +108,14 @@ def _subject_of(sighting: Sighting, watch: Watch, replay: Replay) -> Subject:
     kernel, block = replay.launch.kernel, replay.launch.block
     warp, lane = divmod(_linear(sighting.thread, block), LANES)
     writers = [x for x in kernel.program.instructions if watch.register >= 0 and watch.register in writes(x)]
+    message, first = source_text(sighting.said, replay.names), sighting.block or (0, 0, 0)
     return Subject(
-        sighting.kind, sighting.message, Place(sighting.line, sighting.source), sighting.block or (0, 0, 0), warp, lane,
-        sighting.others, watch.size > 0, watch.register >= 0, tuple(place_of(x) for x in writers),
+        sighting.kind, message, sighting.place, first, warp, lane, sighting.others, watch.size > 0,
+        watch.register >= 0, tuple(place_of(x) for x in writers),
     )  # fmt: skip
 
 
-def _watched(watch: Watch, sighting: Sighting, replay: Replay, name: str) -> str:
+def _watched(watch: Watch, sighting: Sighting, replay: Replay) -> str:
     """Name what was looked at."""
     launch = replay.launch
     owner = f" of block {_index(watch.block, launch.grid)}" if watch.block >= 0 else ""
@@ -123,7 +125,7 @@ def _watched(watch: Watch, sighting: Sighting, replay: Replay, name: str) -> str
         return f"register {launch.kernel.program.registers[watch.register].name}{owner}"
     where = sighting.location
     if watch.size and where is not None:
-        return f"{name} ({where.bytes_text} at {where.at}){owner}" if name else f"{where}{owner}"
+        return f"{source_text((where,), replay.names, verbose=True)}{owner}"
     return f"the barriers{owner}"
 
 

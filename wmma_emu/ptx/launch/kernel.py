@@ -203,7 +203,7 @@ class Launch:
             a `Struct` for a struct.
         **options
             Those of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``, ``checks``, ``silence``, ``fill``.
+            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``keep_bytes``.
 
         Raises
         ------
@@ -362,11 +362,13 @@ class Launch:
     ) -> Report:  # fmt: skip
         kernel = self.kernel
         judged = self._judged(findings, options)
+        shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
+        names = LaunchNames(names_of(kernel.module, kernel), shown)
         make = FindingMaker(
             kernel.program, kernel.called, kernel.module.arch.name,
             lambda file: text_of_file(file, kernel.module.sources or {}),
-            LaunchNames(names_of(kernel.module, kernel), {x.shown or x.label: i for i, x in enumerate(given.values)}),
-            explain=partial(explain_sighting, replay),
+            names,
+            explain=None if replay is None else partial(explain_sighting, replace(replay, names=names)),
             trial=None if replay is None else partial(
                 trial_of, replay, steps=counts.steps, instructions=counts.instructions
             ),

@@ -13,6 +13,7 @@ from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.run import Records
 from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.reports.words import Names, NamesOfThePtx
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.launch.kernel import Given, Launch
@@ -37,6 +38,8 @@ class Replay:
     seeds : mapping
         In which order of the warps a finding, by its kind and line, was met.
     bytes : int
+    names : Names
+        What the source calls memory.
     """
 
     launch: "Launch"
@@ -45,6 +48,7 @@ class Replay:
     variables: ModuleMemory | None
     seeds: Seeds = field(default_factory=dict)
     bytes: int = 0
+    names: Names = field(default_factory=NamesOfThePtx)
 
     def run(
         self, seed: int | None, recorder: Records | None = None, compiled: Compiled | None = None

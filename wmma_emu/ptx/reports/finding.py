@@ -16,8 +16,8 @@ from wmma_emu.ptx.reports.text import Described, text_of
 
 __all__ = ["Explain", "Finding"]
 
-Explain = Callable[[Sighting, str], History]
-"""Makes a history of a sighting, whose bytes are called so in the source."""
+Explain = Callable[[Sighting], History]
+"""Makes a history of a sighting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class Finding:
         """
         if self._explain is None:
             raise WmmaEmuError(f"nothing is kept of the launch of {self.kernel} that would explain {self.title}")
-        return self._explain(self.first, self.element)
+        return self._explain(self.first)
 
     def to_dict(self) -> dict[str, Any]:
         """Give all of it as plain data, as the schema of reports has it."""

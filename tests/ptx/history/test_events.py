@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Histories have the bits that each thread read and wrote, and the synchronisation that lay between."""
+
+import numpy as np
+import pytest
+
+from tests.ptx.history.histories import finding_of, launched, rows
+from tests.ptx.planted.table import PLANTED
+
+ALL = tuple(range(32))
+
+
+def test_a_missing_barrier_is_two_accesses_with_nothing_between():
+    history = finding_of("reversed").explain()
+    assert rows(history) == [
+        (1, "writes", 0, (1,), (31,), "0x0000003f"),
+        (2, "reads", 0, (0,), (0,), "0x0000003f"),
+    ]
+    assert (history.other, history.here) == (0, 1)
+    assert history.conclusion == (
+        "Nothing orders the two: between step 1, where warp 1 writes 0x0000003f, and step 2, where warp 0 reads "
+        "0x0000003f, warp 1 and warp 0 met no barrier.",
+    )
+
+
+def test_an_overwritten_tile_shows_the_barrier_before_and_none_behind_the_read():
+    history = finding_of("overwritten").explain()
+    assert rows(history)[:4] == [
+        (1, "writes", 0, (0,), (0,), "0x00000000"),
+        (2, "meets", 0, (0, 1), ALL, "barrier 0"),
+        (3, "reads", 0, (1,), (31,), "0x00000000"),
+        (4, "writes", 0, (0,), (0,), "0x00000040"),
+    ]
+    assert (history.other, history.here) == (2, 3)
+
+
+def test_a_double_buffer_shows_the_barriers_of_other_rounds():
+    history = finding_of("double_buffer").explain()
+    here, other = history.events[history.here], history.events[history.other]
+    assert (other.what, other.bits, other.warps, other.lanes) == ("writes", "0x00000060", (1,), (0,))
+    assert (here.what, here.bits, here.warps, here.lanes) == ("reads", "0x00000060", (0,), (0,))
+    assert history.here == history.other + 1
+    assert [x.detail for x in history.events if x.what == "meets"] == ["barrier 0"] * 3
+
+
+def test_a_copy_that_nobody_waits_for_is_issued_and_does_not_arrive():
+    history = finding_of("no_wait").explain()
+    assert rows(history) == [
+        (1, "begins to copy to", 0, (1,), (31,), "0x0000003f"),
+        (2, "commits", 0, (0, 1), ALL, "cp.async.commit_group"),
+        (3, "meets", 0, (0, 1), ALL, "barrier 0"),
+        (4, "reads", 0, (0,), (0,), "0x00000000"),
+    ]
+    assert "waited for no group: the copy had not arrived" in history.conclusion[0]
+
+
+def test_a_wait_of_too_few_groups_is_named():
+    history = finding_of("waits_for_too_few").explain()
+    assert [x.what for x in history.events].index("waits for") < history.here
+    assert "waited only as cp.async.wait_group" in history.conclusion[0]
+
+
+def test_a_copy_arrives_when_its_thread_has_waited():
+    history = finding_of("stage_filled_too_early").explain()
+    copied = [x for x in history.events if x.what in ("begins to copy to", "copies to")]
+    assert [x.what for x in copied[:2]] == ["begins to copy to", "copies to"]
+    assert copied[0].bits == copied[1].bits == "0x00000000"
+
+
+def test_a_race_of_two_blocks_names_both_and_what_they_lack():
+    history = finding_of("exchange_of_blocks").explain()
+    assert rows(history) == [
+        (1, "writes", 1, (1,), (31,), "0x0000007f"),
+        (2, "meets", 0, (0, 1), ALL, "barrier 0"),
+        (2, "meets", 1, (0, 1), ALL, "barrier 0"),
+        (3, "reads", 0, (0,), (0,), "0x0000007f"),
+    ]
+    assert "block (1, 0, 0) executes no fence and no release" in history.conclusion[0]
+
+
+def test_a_flag_without_a_fence_shows_the_flag_and_the_fence_that_is_there():
+    history = finding_of("flag_without_a_fence").explain()
+    assert [x.what for x in history.events] == ["writes", "synchronises", "synchronises", "fence", "reads"]
+    assert "block (0, 0, 0) executes no fence and no release." in history.conclusion[0]
+    assert "no acquire" not in history.conclusion[0]
+
+
+def test_unwritten_shared_memory_is_read_and_then_used():
+    history = finding_of("border").explain()
+    assert [(x.what, x.bits) for x in history.events] == [("reads", "0x00000000"), ("uses", "")]
+    assert history.here == 1
+    assert history.conclusion == ("Nobody wrote these bytes.",)
+
+
+def test_a_register_of_some_lanes_says_which_lanes_wrote_it():
+    history = finding_of("register_of_some_lanes").explain()
+    assert rows(history)[0] == (1, "writes register", 0, (0,), tuple(range(1, 32)), "0x00000005")
+    assert "uninitialised.cu:68" in str(history)
+
+
+def test_a_register_that_no_instruction_writes_is_said_to_be_one():
+    assert finding_of("accumulator").explain().conclusion[0].startswith(("No instruction", "It is written"))
+
+
+def test_a_deadlock_shows_who_arrived_and_who_left():
+    history = finding_of("left_early").explain()
+    assert rows(history)[:3] == [
+        (1, "arrives", 0, (0,), ALL, "barrier 0"),
+        (1, "arrives", 0, (1,), tuple(range(18)), "barrier 0"),
+        (2, "exits", 0, (1,), tuple(range(18, 32)), ""),
+    ]
+    assert {x.what for x in history.events[3:]} == {"no way on"}
+    assert history.conclusion[1:] == ("Lanes 18-31 of warp 1 did not come to barrier 0: in step 2 they exited.",)
+
+
+def test_a_partial_warp_shows_where_each_lane_stands():
+    history = finding_of("mma_of_some_lanes").explain()
+    absent = (0, 13, 26)
+    there = tuple(x for x in ALL if x not in absent)
+    assert [(x.what, x.lanes) for x in history.events] == [
+        ("waits", there), ("exits", absent), ("meets", there), ("exits", there),
+    ]  # fmt: skip
+
+
+def test_lanes_that_wait_for_each_other_at_two_barriers_are_seen_at_both():
+    history = finding_of("wait_for_those_at_a_barrier").explain()
+    lower, upper = tuple(range(16)), tuple(range(16, 32))
+    assert [(x.what, x.lanes, x.detail) for x in history.events[:3]] == [
+        ("waits", lower, "bar.warp.sync 0xffffffff"), ("waits", upper, "bar.sync"),
+        ("goes on alone", lower, "bar.warp.sync"),
+    ]  # fmt: skip
+
+
+def test_a_trap_and_an_assertion_show_who_gave_up():
+    assert [(x.what, x.lanes) for x in finding_of("trap").explain().events] == [("gives up", (7,))]
+    assert [(x.what, x.lanes) for x in finding_of("assertion").explain().events] == [("gives up", (0, 1, 2, 3))]
+
+
+def test_an_mbarrier_shows_its_bits_and_who_sees_its_phase():
+    history = finding_of("arrival_before_the_barrier").explain()
+    assert [x.bits for x in history.events if x.what == "writes"] == ["0x4000000004000040"]
+    assert {x.what for x in history.events} >= {"arrives", "completes", "updates", "reads"}
+
+
+def test_a_membermask_is_part_of_what_lanes_meet_at():
+    history = finding_of("halves_of_a_warp").explain()
+    met = [(x.lanes, x.detail) for x in history.events if x.what == "meets"]
+    assert met == [
+        (tuple(range(16)), "bar.warp.sync 0x0000ffff"), (tuple(range(16, 32)), "bar.warp.sync 0xffff0000"),
+    ]  # fmt: skip
+    assert "met no __syncwarp()" in history.conclusion[0]
+
+
+def test_an_atomic_operation_has_the_bits_before_and_behind_it():
+    history = finding_of("look_beside_atomics").explain()
+    update = next(x for x in history.events if x.what == "updates")
+    assert update.before == 0
+    assert update.value > 0
+
+
+def test_an_access_that_is_left_out_has_no_bits():
+    history = finding_of("read_past_the_end").explain()
+    assert [(x.what, x.value, x.size) for x in history.events] == [("reads", None, 4)]
+
+
+def test_a_loop_that_waits_is_one_event_with_its_count():
+    history = finding_of("relaxed_for_acquire").explain()
+    assert len(history.events) < 20
+
+
+@pytest.mark.parametrize("name", sorted(PLANTED)[::12])
+def test_each_finding_is_met_again_and_the_arrays_are_left_alone(name):
+    arguments = PLANTED[name].arguments()
+    report = launched(name, *arguments)
+    arrays = [x for x in arguments if isinstance(x, np.ndarray)]
+    before = [x.tobytes() for x in arrays]
+    for finding in report.findings:
+        history = finding.explain()
+        assert history.is_replayed, f"{finding}\n{history}"
+        assert history.events
+        assert not finding.others or (history.here is not None and history.other is not None), str(history)
+    assert [x.tobytes() for x in arrays] == before
