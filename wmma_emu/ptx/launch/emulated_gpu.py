@@ -60,6 +60,9 @@ class EmulatedGpu:
         self._defaults = {**first, **options}
         LaunchOptions().but(self._defaults)
 
+    def __repr__(self) -> str:
+        return f"<emulated GPU, {self.arch}>"
+
     def silence(self, kind: str, line: int | str, reason: str) -> AbstractContextManager[Silencing]:
         """Silence one kind of finding at one line, in the launches in the block of a ``with``: `wmma_emu.ptx.silence`.
 
