@@ -15,6 +15,9 @@ from wmma_emu.ptx.reports.finding import Finding
 
 __all__ = ["SECTIONS", "add_properties", "add_sections", "fit"]
 
+_MODULE = "wmma_emu.errors."
+"""What a summary line has no room for."""
+
 _WIDEST, _MARGIN = 108, 8
 """Columns that text is written for at most, and those before it in a failure."""
 
@@ -61,8 +64,8 @@ def add_sections(
     error = call.excinfo.value
     titles = list(dict.fromkeys(x for one in _of_kernels(error) for x in _titles(one)))
     crash = getattr(report.longrepr, "reprcrash", None)
-    if titles and crash is not None:
-        crash.message = titles[0] + _more(len(titles) - 1)  # in place: pytest has it in a chain, too
+    if crash is not None:  # changed in place: pytest has it in a chain, too
+        crash.message = titles[0] + _more(len(titles) - 1) if titles else crash.message.removeprefix(_MODULE)
     width = _columns(item)
     shown = "\n".join(str(x) for x in _errors(error))
     for heading, make in SECTIONS:
