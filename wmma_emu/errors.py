@@ -6,7 +6,7 @@ what was wrong with what was given: an instruction, a name, an option, a call, a
 shape. What the operating system says of a file (``FileNotFoundError``, ``PermissionError``) is passed on as it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 __all__ = [
@@ -109,7 +109,9 @@ class BackendUnavailableError(WmmaEmuError, ImportError):
 
 
 class LaunchLimitError(WmmaEmuError, RuntimeError):
-    """A kernel that takes more steps, time or memory than its launch allows."""
+    """A kernel that takes more steps, time or memory than its launch allows; ``output`` is what it had printed."""
+
+    output = ""
 
 
 class MemoryLimitError(WmmaEmuError, MemoryError):
@@ -121,11 +123,22 @@ class CompilationError(WmmaEmuError, ValueError):
 
 
 class KernelFindingsError(WmmaEmuError, RuntimeError):
-    """A kernel did what a GPU would not have reported; ``report`` says what, and the arrays are left as they were."""
+    """A kernel did what a GPU would not have reported; ``report`` says what, and the arrays are left as they were.
 
-    def __init__(self, message: str, report: Any = None) -> None:
+    ``findings`` are those of the report that made the launch fail.
+    """
+
+    def __init__(
+        self, message: str, report: Any = None, findings: Sequence[Any] = (), text: Callable[[int], str] | None = None
+    ) -> None:
         super().__init__(message)
         self.report = report
+        self.findings = tuple(findings)
+        self._text = text
+
+    def to_text(self, width: int = 100) -> str:
+        """Write the message for a terminal of so many columns."""
+        return str(self) if self._text is None else self._text(width)
 
 
 class ScheduleDependenceError(WmmaEmuError, AssertionError):
@@ -175,7 +188,17 @@ class UnspecifiedBehaviourWarning(_Message, UserWarning):
 
 
 class KernelFindingsWarning(_Message, UserWarning):
-    """A kernel did what a GPU would not have reported: an access out of bounds, a race, a missing wait."""
+    """A kernel did what a GPU would not have reported: an access out of bounds, a race, a missing wait.
+
+    ``findings`` says each in a line. It is among ``args``, with which the warning is made anew in another process.
+    """
+
+    def __init__(self, message: str = "", findings: Sequence[str] = ()) -> None:
+        super().__init__(message, tuple(findings))
+        self.findings = tuple(findings)
+
+    def __str__(self) -> str:
+        return printable_lines(str(self.args[0]))
 
 
 class UnusedSilenceWarning(_Message, UserWarning):

@@ -107,10 +107,11 @@ def test_the_fixture_catches_a_race_and_its_option_an_order(tmp_path, options, f
     out = run(tmp_path, *options)
     lines = [x for x in out.splitlines() if x.startswith("FAILED")]
     assert {x.split("::")[1].split(" ")[0] for x in lines} == failed
-    assert "KernelFindingsError: shift: " in out and "race: line" in out
+    assert "KernelFindingsError: shift: " in out and "error: race on tile at line " in out
     assert "wmma_emu/ptx" not in out  # the line of the test, not of the emulator
     if "test_order" in failed:
         assert "ScheduleDependenceError: the order of the warps decides what order computes" in out
+        assert any("::test_order - ScheduleDependenceError: the order" in x for x in lines)
 
 
 def test_errors_fail_warnings_are_shown_notes_are_hidden_and_silences_are_kept_account_of(tmp_path):
@@ -121,7 +122,8 @@ def test_errors_fail_warnings_are_shown_notes_are_hidden_and_silences_are_kept_a
     given = f"@pytest.mark.wmma_emu_silence('race', {line}) is not wmma_emu_silence(kind, line, reason): "
     assert "5 passed" in out and given + "missing 1 required positional argument: 'reason'" in out
     assert "During handling of" not in out
-    assert "KernelFindingsWarning: k: 1 warning\n" in out and out.count("KernelFindingsWarning") == 1
+    assert "barriers at several instructions at line 17: test_kernels.py::test_warning\n" in out
+    assert "KernelFindingsWarning" not in out and "1 warning, 1 kernel warning in" in out
     stale = f"this marker silenced nothing: wmma_emu_silence of race at line {line}: any of the values will do"
     assert out.count("this marker silenced nothing") == 1 and stale in out
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from wmma_emu.errors import WmmaEmuError
+from wmma_emu.errors import KernelFindingsWarning, WmmaEmuError
 
 __all__ = ["errors_at_the_caller", "uninterrupted"]
 
@@ -38,7 +38,7 @@ def errors_at_the_caller(function: Callable[P, R]) -> Callable[P, R]:
         __tracebackhide__ = True
         try:
             return function(*args, **kwargs)
-        except WmmaEmuError as error:
+        except (WmmaEmuError, KernelFindingsWarning) as error:  # the warning with ``-W error``
             raise error.with_traceback(None) from error.__cause__
 
     return called

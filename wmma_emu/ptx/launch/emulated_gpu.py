@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 from wmma_emu.instructions import DEFAULT_ARCH, Arch
 from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, empty
 from wmma_emu.ptx.launch.module import Module
+from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.silences import Silence, Silencing, silence
 from wmma_emu.ptx.launch.triton_module import TritonModule
 
@@ -20,9 +21,11 @@ __all__ = ["EmulatedGpu"]
 class EmulatedGpu:
     """Modules for tests: a launch with errors raises `KernelFindingsError`, and leaves the arrays alone.
 
-    Warnings are given as `KernelFindingsWarning`, which pytest lists below the results; notes are in the report alone.
+    Warnings are given as `KernelFindingsWarning`; notes are in the report alone. What a kernel prints goes to standard
+    output.
 
-    The pytest plugin gives it as the fixture ``emulated_gpu``; its option ``--ptx-schedules=N`` sets ``schedules``.
+    The pytest plugin gives it as the fixture ``emulated_gpu``; its options ``--ptx-schedules`` and
+    ``--kernel-findings`` set ``schedules`` and ``findings``.
 
     Parameters
     ----------
@@ -33,6 +36,14 @@ class EmulatedGpu:
         `ScheduleDependenceError`.
     max_seconds : float, optional
         Seconds that a run of a launch may take, where it names no others; None is no limit.
+    **options
+        Others of `LaunchOptions`, where a module or a launch does not say otherwise: ``findings``, "raise" by default,
+        ``echo``, True by default, and the rest of them.
+
+    Raises
+    ------
+    OptionError
+        For options that do not exist, and values that they do not take.
 
     Examples
     --------
@@ -41,9 +52,16 @@ class EmulatedGpu:
     'raise'
     """
 
-    def __init__(self, arch: str | Arch = DEFAULT_ARCH, schedules: int = 1, max_seconds: float | None = 60) -> None:
+    def __init__(
+        self, arch: str | Arch = DEFAULT_ARCH, schedules: int = 1, max_seconds: float | None = 60, **options: Any
+    ) -> None:
         self.arch = arch
-        self._defaults = {"findings": "raise", "schedules": schedules, "max_seconds": max_seconds}
+        first = {"findings": "raise", "echo": True, "schedules": schedules, "max_seconds": max_seconds}
+        self._defaults = {**first, **options}
+        LaunchOptions().but(self._defaults)
+
+    def __repr__(self) -> str:
+        return f"<emulated GPU, {self.arch}>"
 
     def silence(self, kind: str, line: int | str, reason: str) -> AbstractContextManager[Silencing]:
         """Silence one kind of finding at one line, in the launches in the block of a ``with``: `wmma_emu.ptx.silence`.

@@ -125,7 +125,8 @@ def _watched(watch: Watch, sighting: Sighting, replay: Replay) -> str:
         return f"register {launch.kernel.program.registers[watch.register].name}{owner}"
     where = sighting.location
     if watch.size and where is not None:
-        return f"{source_text((where,), replay.names, verbose=True)}{owner}"
+        element = replay.names.element(where)
+        return f"{element} ({where.bytes_text} at {where.at}){owner}" if element else f"{where}{owner}"
     return f"the barriers{owner}"
 
 

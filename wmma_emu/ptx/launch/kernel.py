@@ -21,10 +21,13 @@ from wmma_emu.errors import (
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.launches import Dim3, dim3
 from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, Sightings, merged
+from wmma_emu.ptx.launch.actions import Actions
 from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, read_arguments, require_aligned
 from wmma_emu.ptx.launch.calls import errors_at_the_caller, uninterrupted
+from wmma_emu.ptx.launch.echo import echo
 from wmma_emu.ptx.launch.explaining import explain_sighting
 from wmma_emu.ptx.launch.finding_names import LaunchNames
+from wmma_emu.ptx.launch.launched import Launched
 from wmma_emu.ptx.launch.legality import require_legal
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.names import plain_name
@@ -203,14 +206,14 @@ class Launch:
             a `Struct` for a struct.
         **options
             Those of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``keep_bytes``.
+            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``keep_bytes``, ``echo``, ``watch``.
 
         Raises
         ------
         ArgumentError
             For arguments that the parameters cannot take.
         KernelFindingsError
-            With ``findings="raise"``, if any finding is an error.
+            With ``findings="raise"``, if any finding is an error; with rules, if they say it of any finding.
         LaunchLimitError
             If it takes too many steps, too long, or too much memory.
         OptionError
@@ -228,20 +231,22 @@ class Launch:
         """Run the kernel on arguments that fit its parameters; called by what the user calls, whom a warning names."""
         kernel, module, values = self.kernel, self.kernel.module, given.values
         chosen = module.options.but(options)
+        actions = chosen.actions
         turn = Turn(kernel.called, _shares(values, module.variables))
         with turn.lock:
             turn.wait()
-            report = self._run_all(given, chosen)
-        if chosen.findings != "report" and (report.errors or report.warnings):
-            warnings.warn(summary_of(report), KernelFindingsWarning, stacklevel=4)
+            report = self._run_all(given, chosen, actions)
+        if warned := actions.those("warn", report.findings):
+            said = summary_of(replace(report, findings=warned))
+            warnings.warn(KernelFindingsWarning(said, [x.title for x in warned]), stacklevel=4)
         return report
 
-    def _run_all(self, given: Given, chosen: LaunchOptions) -> Report:
+    def _run_all(self, given: Given, chosen: LaunchOptions, actions: Actions) -> Report:
         """Run in every order that is asked for, and bring the results of the first back."""
         kernel, module, values = self.kernel, self.kernel.module, given.values
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
         require_lines(chosen.silence, module.program.kernels.values(), module.name)
-        first, findings = self._run_judged(values, module.variables, chosen, chosen.seeds[0])
+        first, findings = self._run_first(values, chosen)
         seeds: dict[tuple[str, int], int | None] = {}
         _note_seed(seeds, findings, chosen.seeds[0])
         completed = first.counts.completed
@@ -258,11 +263,29 @@ class Launch:
             findings = merged(findings, more)
         replay = kept_for_replay(self, given, chosen, seeds) if findings else None
         report = self._report(first.counts._replace(completed=completed), findings, given, chosen, replay)
-        if report.errors and chosen.findings == "raise":
-            raise KernelFindingsError(summary_of(report), report)
+        failing, warned = actions.those("error", report.findings), actions.those("warn", report.findings)
+        if chosen.watch is not None:
+            chosen.watch(Launched(self, report, failing, warned))
+        if failing:
+            said = replace(report, findings=tuple(x for x in report.findings if x in failing + warned))
+            raise KernelFindingsError(summary_of(said), report, failing, partial(summary_of, said))
         with uninterrupted():
             first.heap.copy_back()
         return report
+
+    def _run_first(self, values: Sequence[Argument], chosen: LaunchOptions) -> tuple[Run, list[Sighting]]:
+        """Run in the first order, whose output is what the kernel prints."""
+        printed = ""
+        try:
+            first, findings = self._run_judged(values, self.kernel.module.variables, chosen, chosen.seeds[0])
+            printed = first.counts.output
+        except LaunchLimitError as error:
+            printed = error.output
+            raise
+        finally:
+            if chosen.echo:
+                echo(printed)
+        return first, findings
 
     def _races_backwards(
         self, values: Sequence[Argument], variables: Any, chosen: LaunchOptions, steps: int

@@ -2,26 +2,25 @@
 """How a launch is run: in which order, within which limits, and what becomes of findings."""
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wmma_emu.errors import CallError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.fills import require_fill
 from wmma_emu.ptx.findings import CHECKS
+from wmma_emu.ptx.launch.actions import FINDINGS, Actions, rules_of
 from wmma_emu.ptx.launch.silences import Silence, silences_of
 from wmma_emu.ptx.machine.limits import Limits
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 
+if TYPE_CHECKING:
+    from wmma_emu.ptx.launch.launched import Launched
+
 __all__ = ["FINDINGS", "LaunchOptions"]
 
-FINDINGS = {
-    "warn": "one KernelFindingsWarning for errors and warnings, and the arrays are updated",
-    "raise": "KernelFindingsError for errors, and the arrays are left as they were; for warnings alone as 'warn'",
-    "report": "nothing but the report",
-}
-"""What becomes of findings."""
+_Findings: TypeAlias = str | Mapping[str, str] | Sequence[str]
 
 _OF_A_MODULE = ("arch", "contraction", "engine", "name")
 """What a module is made with, and no launch can change."""
@@ -33,9 +32,12 @@ class LaunchOptions:
 
     Parameters
     ----------
-    findings : {"warn", "raise", "report"}
-        What becomes of what is wrong with the kernel: a warning, an error, or an entry of the report alone. Notes
-        are in the report alone, whatever is said.
+    findings : {"warn", "raise", "report"}, sequence of str, mapping, or function
+        What becomes of what is wrong with the kernel: a warning, an error, or an entry of the report alone, where
+        notes always are. Or rules: ``["warn", "error:race", "off:race of equal bytes"]``, each an action, "error",
+        "warn" or "off", of a kind or a severity, or of all findings but notes; ``{"race": "error"}`` is the same as
+        ``["error:race"]``. The last rule that is about a finding decides; where there is none, it is as with "raise".
+        A function without arguments gives any of these, and is asked at each launch.
     schedule : int, optional
         A seed: warps run in an order drawn from it. In a fixed order by default.
     schedules : int
@@ -59,14 +61,21 @@ class LaunchOptions:
     silence : collection of Silence
         Findings of one kind at one line that are right as they are, each with its reason. Those of a launch are added
         to those of its module.
+    echo : bool
+        Whether what the kernel prints goes to standard output, too: ``sys.stdout``, with escapes for what a terminal
+        would obey.
+    watch : function, optional
+        Told of each launch that has run, a `Launched`, before its findings become an error or a warning.
 
     Examples
     --------
     >>> sorted(LaunchOptions(checks=("races", "memory")).checks)
     ['memory', 'races']
+    >>> LaunchOptions(findings={"race": "warn"}).findings
+    ('warn:race',)
     """
 
-    findings: str = "warn"
+    findings: _Findings | Callable[[], _Findings] = "warn"
     schedule: int | None = None
     schedules: int = 1
     max_steps: int = 10**8
@@ -76,11 +85,16 @@ class LaunchOptions:
     silence: Collection[Silence] = ()
     fill: str | int = "zeros"
     keep_bytes: int = 1 << 28
+    echo: bool = False
+    watch: "Callable[[Launched], object] | None" = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.findings, str) or self.findings not in FINDINGS:
-            meanings = "; ".join(f"{name!r}: {text}" for name, text in FINDINGS.items())
-            raise OptionError(f"findings={shorten(self.findings)} is none of {meanings}")
+        if not callable(self.findings):
+            object.__setattr__(self, "findings", _findings_of(self.findings))
+        if not isinstance(self.echo, bool):
+            raise OptionError(f"echo={shorten(self.echo)} is neither True nor False")
+        if self.watch is not None and not callable(self.watch):
+            raise OptionError(f"watch={shorten(self.watch)} is no function; it is called with a Launched")
         object.__setattr__(self, "checks", _checks_of(self.checks))
         object.__setattr__(self, "silence", silences_of(self.silence))
         for name, least in (("schedules", 1), ("max_steps", 1), ("max_bytes", 1), ("schedule", 0), ("keep_bytes", 0)):
@@ -118,6 +132,11 @@ class LaunchOptions:
         return replace(self, **changes) if changes else self
 
     @property
+    def actions(self) -> Actions:
+        """What becomes of findings, as it is now."""
+        return Actions(_findings_of(self.findings()) if callable(self.findings) else self.findings)
+
+    @property
     def limits(self) -> Limits:
         """What the machine is told."""
         return Limits(self.max_steps, self.max_seconds, self.max_bytes)
@@ -127,6 +146,13 @@ class LaunchOptions:
         """The order of each run."""
         first = 0 if self.schedule is None else self.schedule
         return [self.schedule, *range(first + 1, first + self.schedules)]
+
+
+def _findings_of(given: object) -> str | tuple[str, ...]:
+    """Read what becomes of findings; of rules, the texts."""
+    if isinstance(given, str) and given in FINDINGS:
+        return given
+    return tuple(map(str, rules_of(given)))
 
 
 def _checks_of(given: object) -> frozenset[str]:

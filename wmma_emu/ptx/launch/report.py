@@ -174,12 +174,12 @@ def lines_text(numbers: Sequence[int]) -> str:
     return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:_LINES_SHOWN]))}{more}"
 
 
-def summary_of(report: Report) -> str:
-    """Say the first errors and warnings of a launch, as a Python warning or error says them; notes are left out."""
-    counts = [(len(x), name) for x, name in ((report.errors, "error"), (report.warnings, "warning")) if x]
+def summary_of(report: Report, width: int = 100) -> str:
+    """Say the first findings of a report, as a Python warning or error says them."""
+    by_severity = ((report.errors, "error"), (report.warnings, "warning"), (report.notes, "note"))
+    counts = [(len(x), name) for x, name in by_severity if x]
     head = ", ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counts)
-    marks = ["", "warning, "] if len(counts) > 1 else ["", ""]
-    lines = [f"{marks[0]}{x}" for x in report.errors] + [f"{marks[1]}{x}" for x in report.warnings]
+    lines = [x.to_text(width) for found, _ in by_severity for x in found]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     off = [not_checked_text(report.not_checked)] if report.not_checked else []
     return "\n".join([f"{report.kernel}: {head}", *lines[:_SHOWN], *more, *off])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Functions that the driver provides and a kernel may call: ``vprintf`` and ``__assertfail``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,8 +50,7 @@ def _print(state: State, instruction: Instruction, active: Active) -> bool:
     """``vprintf``: a text for each thread, and the number of its arguments; -1 without a format."""
     formats, buffers = (_read(state, instruction, x, active) for x in instruction.operands[-2:])
     who = np.broadcast_to(state.live if active is None else active, state.shape)
-    printed = state.output if isinstance(state.output, Printed) else Printed()
-    state.output = printed
+    printed = _printed(state)
     counts = np.full(state.shape, 0xFFFFFFFF, np.uint32)
     texts: dict[tuple[int, ...], str] = {}
     for address in np.unique(formats[who & (formats != 0)]).tolist():
@@ -102,16 +101,29 @@ def _fail(state: State, instruction: Instruction, active: Active) -> bool:
     who = np.broadcast_to(state.live if active is None else active, state.shape)
     block, thread, count = state.threads.first(who)
 
-    def message() -> str:
-        one = _first(who, 1)
-        words = [_read(state, instruction, x, one) for x in instruction.operands[:4]]
-        if len(words) < 4:
-            return "an assertion does not hold"
+    message = "an assertion does not hold"
+    one = _first(who, 1)
+    words = [_read(state, instruction, x, one) for x in instruction.operands[:4]]
+    if len(words) == 4:
         text, file, function = (read_texts(state, instruction, words[i], one)[0] for i in (0, 1, 3))
-        return f"assertion {text!r} does not hold, in {function}, {file}:{int(words[2][one][0])}"
-
+        place = f"{file}:{int(words[2][one][0])}"
+        message = f"assertion {text!r} does not hold, in {function}, {place}"
+        who_first = f"block: {_triple(block)}, thread: {_triple(thread)}"
+        more = f" (and {count - 1} more thread{'s' * (count > 2)})" if count > 1 else ""
+        _printed(state).keep(f"{place}: {function}: {who_first} Assertion `{text}` failed.{more}\n")
     state.findings.add("trap", instruction, message, block=block, thread=thread, count=count)
     return False
+
+
+def _triple(place: Sequence[int] | None) -> str:
+    return f"[{','.join(map(str, place or ()))}]"
+
+
+def _printed(state: State) -> Printed:
+    """What was printed so far, to which more is added."""
+    if not isinstance(state.output, Printed):
+        state.output = Printed()
+    return state.output
 
 
 DRIVER_CALLS: dict[str, Callable[[State, Instruction, Active], bool]] = {"vprintf": _print, "__assertfail": _fail}

@@ -155,8 +155,12 @@ def _run_once(
         state = State(program, binding.arch, threads, causality, memory, findings, order, checks, unwritten)
         state.output, state.look = printed, deadline.look
         execution = make_execution(compiled, state, deadline, order)
-        with np.errstate(all="ignore"):
-            execution.run(None if races is None else races.end_chunk)
+        try:
+            with np.errstate(all="ignore"):
+                execution.run(None if races is None else races.end_chunk)
+        except LaunchLimitError as error:
+            error.output = printed.text
+            raise
         instructions += execution.instructions
         steps += state.steps
         if not execution.completed:

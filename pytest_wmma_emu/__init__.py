@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""The pytest plugin: a fixture that runs CUDA and Triton kernels without a GPU. It imports nothing until it is used."""
+
+import sys
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_wmma_emu.launches import Launches
+    from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
+
+_SILENCE, _FINDINGS = "wmma_emu_silence", "kernel_findings"
+_OPTION = "--kernel-findings"
+_MARKERS = {
+    f"{_SILENCE}(kind, line, reason)":
+        "findings of one kind at one line (of the PTX, or 'file.cu:16') that are right as they are",
+    f"{_FINDINGS}(*rules)":
+        f"what becomes of findings of kernels, as with {_OPTION}: 'warn:race', 'off:race of equal bytes'",
+}  # fmt: skip
+
+
+class _Session:
+    """What the hooks of a test run share: the rules of the test that runs, and what it has launched."""
+
+    given: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    launches: "Launches | None" = None
+
+
+_SESSION = pytest.StashKey[_Session]()
+
+
+class _Warnings:
+    """Lists the findings that became warnings at the end, each once; pytest would show all of each, for every test."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._tests: dict[str, list[str]] = {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_warning_recorded(self, warning_message: Any, nodeid: str) -> None:
+        """Note which test met which findings, instead of what pytest's own reporter has just noted."""
+        if warning_message.category.__name__ != "KernelFindingsWarning":  # the class would have to be imported
+            return
+        from pytest_wmma_emu.warned import note
+
+        note(self._config, self._tests, warning_message.message, nodeid)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """List the findings with the tests that met them."""
+        if self._tests:
+            from pytest_wmma_emu.warned import show
+
+            show(terminalreporter, self._tests)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the plugin."""
+    group = parser.getgroup("wmma-emu", "CUDA and Triton kernels without a GPU (wmma-emu)")
+    group.addoption(
+        "--ptx-schedules", metavar="N", type=int, default=1,
+        help="run each launch of `emulated_gpu` with its warps in N orders, and compare the results bit for bit",
+    )  # fmt: skip
+    rule = (
+        "what becomes of findings of the launches of `emulated_gpu`: error, warn or off, of all of them, or of a kind "
+        "or a severity, as in 'off:race within a warp' or error:warning"
+    )
+    group.addoption(
+        _OPTION, metavar="ACTION[:KIND]", action="append", default=[], dest=_FINDINGS,
+        help=f"{rule}; may be given several times, the last one that is about a finding decides",
+    )  # fmt: skip
+    parser.addini(_FINDINGS, f"{rule}; one a line, the command line comes behind them", type="linelist", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the plugin's markers, and refuse rules that are none."""
+    for marker, meaning in _MARKERS.items():
+        config.addinivalue_line("markers", f"{marker}: {meaning}")
+    session = config.stash[_SESSION] = _Session()
+    config.pluginmanager.register(_Warnings(config))
+    given = [*config.getini(_FINDINGS), *config.getoption(_FINDINGS)]
+    if given:
+        from pytest_wmma_emu.rules import wrong_rule
+
+        if wrong := wrong_rule(given):
+            raise pytest.UsageError(f"{_OPTION} (or {_FINDINGS} of the configuration): {wrong}")
+        session.given = tuple(given)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Put the rules in force that the test's markers say, and forget what other tests have launched."""
+    session = item.config.stash[_SESSION]
+    session.rules = session.given
+    if session.launches is not None:
+        session.launches.begin_test()
+    if any(item.iter_markers(_FINDINGS)):
+        from pytest_wmma_emu.rules import rules_of_markers
+
+        session.rules += rules_of_markers(item, _FINDINGS)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Silence what the test's markers say, in all launches of the test; tell the examples of Hypothesis apart."""
+    launches = item.config.stash[_SESSION].launches
+    if launches is not None and getattr(getattr(item, "obj", None), "is_hypothesis_test", False) is True:
+        from pytest_wmma_emu.examples import told_apart
+
+        with told_apart(item, launches):
+            return (yield from _silenced(item))
+    return (yield from _silenced(item))
+
+
+def _silenced(item: pytest.Item) -> Generator[None, object, object]:
+    if not any(item.iter_markers(_SILENCE)):
+        return (yield)
+    from pytest_wmma_emu.silences import silenced
+
+    with silenced(item, _SILENCE):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say in the report what was wrong with kernels, and what was launched."""
+    launches = item.config.stash[_SESSION].launches
+    failed_here = call.excinfo is not None and "wmma_emu.errors" in sys.modules
+    if not failed_here and (launches is None or not launches.total):
+        return (yield)
+    from pytest_wmma_emu.reports import add_properties, add_sections, fit
+
+    add_properties(item, call, launches)
+    fit(item, call)
+    report = yield
+    add_sections(item, report, call, launches)
+    return report
+
+
+@pytest.fixture(scope="session")
+def emulated_gpu(request: pytest.FixtureRequest) -> "EmulatedGpu":
+    """A GPU that is not there: ``cuda``, ``triton``, ``ptx`` and ``file`` give modules.
+
+    Launches raise on findings that are errors, and after 60 seconds; ``max_seconds`` of a module or a launch says
+    otherwise. Findings that are warnings are warnings of the test. What kernels print goes to standard output.
+    """
+    from pytest_wmma_emu.launches import Launches
+    from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
+
+    session = request.config.stash[_SESSION]
+    session.launches = Launches()
+    return EmulatedGpu(
+        schedules=request.config.getoption("ptx_schedules"),
+        findings=lambda: session.rules,
+        watch=session.launches.add,
+    )

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Which launches belong to which example of Hypothesis: a failure shows those of the examples that it reports."""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import pytest
+
+from pytest_wmma_emu.launches import Launches, Seen
+
+__all__ = ["seen_with", "told_apart"]
+
+_SEEN = "_wmma_emu_seen"
+
+
+@contextmanager
+def told_apart(item: pytest.Item, launches: Launches) -> Iterator[None]:
+    """Begin anew with each example, and let the error of one keep what the example has launched.
+
+    Hypothesis runs each failing example once more when it is as small as it gets, and raises the error of that run.
+    """
+    handle = item.obj.hypothesis  # type: ignore[attr-defined]
+    inner = handle.inner_test
+    handle.inner_test = _example(inner, launches)
+    try:
+        yield
+    finally:
+        handle.inner_test = inner
+
+
+def _example(inner: Callable[..., Any], launches: Launches) -> Callable[..., Any]:
+    @wraps(inner)
+    def example(*arguments: Any, **keywords: Any) -> Any:
+        __tracebackhide__ = True
+        launches.begin_example()
+        # No line runs in failing examples alone: Hypothesis would explain the failure by it.
+        try:
+            return inner(*arguments, **keywords)
+        finally:
+            _keep(sys.exception(), launches.seen)
+
+    @wraps(inner)
+    async def awaited(*arguments: Any, **keywords: Any) -> Any:
+        __tracebackhide__ = True
+        launches.begin_example()
+        try:
+            return await inner(*arguments, **keywords)
+        finally:
+            _keep(sys.exception(), launches.seen)
+
+    return awaited if inspect.iscoroutinefunction(inner) else example
+
+
+def _keep(error: BaseException | None, seen: Seen) -> None:
+    setattr(error or Exception(), _SEEN, seen)
+
+
+def seen_with(error: BaseException) -> Seen | None:
+    """Give what the example that ended with an error has launched; None for an error of no example."""
+    found = getattr(error, _SEEN, None)
+    return found if isinstance(found, Seen) else None

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""What a test has launched so far: the last launches, and their findings."""
+
+from collections import Counter, deque
+
+from wmma_emu.ptx.launch.launched import Launched
+from wmma_emu.ptx.reports.finding import Finding
+
+__all__ = ["Launches", "Seen"]
+
+_KEPT = 5
+
+
+class Seen:
+    """The launches of a test, or of one example of Hypothesis; the findings of all, and what the last ones were."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last = deque[Launched](maxlen=_KEPT)
+        self.findings: dict[str, Finding] = {}
+
+    def add(self, launched: Launched) -> None:
+        """Note a launch."""
+        self.count += 1
+        self.last.append(launched)
+        for finding in launched.failing + launched.warned:
+            self.findings.setdefault(finding.id, finding)
+
+
+class Launches:
+    """The launches of the test that runs.
+
+    Attributes
+    ----------
+    seen : Seen
+        Those of the test, or of the example of Hypothesis that runs.
+    findings : dict
+        The findings of the test, in all examples, by their identifiers.
+    total : int
+        Launches in all examples.
+    instructions : int
+        Their thread-instructions.
+    kernels : Counter
+        How often which was launched, on which chip.
+    """
+
+    def __init__(self) -> None:
+        self.begin_test()
+
+    def begin_test(self) -> None:
+        """Forget what was launched before."""
+        self.seen = Seen()
+        self.findings: dict[str, Finding] = {}
+        self.total = self.instructions = 0
+        self.kernels = Counter[str]()
+
+    def begin_example(self) -> None:
+        """Tell the launches that follow from those before."""
+        self.seen = Seen()
+
+    def add(self, launched: Launched) -> None:
+        """Note a launch, of whichever thread."""
+        report = launched.report
+        self.total += 1
+        self.instructions += report.instructions
+        self.kernels[f"{report.kernel} on {report.arch}"] += 1
+        self.seen.add(launched)
+        self.findings.update(self.seen.findings)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""The marker that silences findings in all launches of a test."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from wmma_emu.errors import OptionError
+from wmma_emu.ptx.launch.silences import Silence, enforced
+
+__all__ = ["silenced"]
+
+
+@contextmanager
+def silenced(item: pytest.Item, name: str) -> Iterator[None]:
+    """Silence what the test's markers say, in all launches in the block of a ``with``."""
+    silences, wrong = [], ""
+    for mark in item.iter_markers(name):
+        try:
+            silences.append(Silence(*mark.args, **mark.kwargs))
+        except (TypeError, OptionError) as error:
+            given = [*map(repr, mark.args), *(f"{key}={value!r}" for key, value in mark.kwargs.items())]
+            reason = str(error).removeprefix("Silence.__init__() ")
+            wrong = f"@pytest.mark.{name}({', '.join(given)}) is not {name}(kind, line, reason): {reason}"
+    if wrong:  # outside of the handler, whose error pytest would show as well
+        pytest.fail(wrong, pytrace=False)
+    with enforced(silences) as silencing:
+        yield
+    for unused in silencing.unused:
+        item.warn(pytest.PytestWarning(f"this marker silenced nothing: {name} of {unused}"))

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""What becomes of a finding: the rules of ``findings=``, of which the last one that is about a finding decides."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+from wmma_emu.errors import OptionError, shorten
+from wmma_emu.ptx.findings import KINDS, SEVERITIES
+
+__all__ = ["ACTIONS", "FINDINGS", "Actions", "Rule", "rules_of"]
+
+ACTIONS = {
+    "error": "the launch fails with KernelFindingsError, and the arrays are left as they were",
+    "warn": "a KernelFindingsWarning",
+    "off": "an entry of the report alone",
+}
+"""What can become of a finding."""
+
+FINDINGS = {
+    "warn": "one KernelFindingsWarning for errors and warnings, and the arrays are updated",
+    "raise": "KernelFindingsError for errors, and the arrays are left as they were; for warnings alone as 'warn'",
+    "report": "nothing but the report",
+}
+"""What becomes of findings, where nothing is said of single kinds."""
+
+
+class _Found(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def severity(self) -> str: ...
+
+
+F = TypeVar("F", bound=_Found)
+
+
+class Rule(NamedTuple):
+    """What becomes of findings of a kind or a severity; of all of them, where ``of`` is "".
+
+    A rule of all findings that is no "off" leaves notes alone, which are about kernels that are right.
+    """
+
+    action: str
+    of: str = ""
+
+    def is_about(self, finding: _Found) -> bool:
+        """Whether it says what becomes of a finding."""
+        if self.of:
+            return self.of in (finding.kind, finding.severity)
+        return self.action == "off" or finding.severity != "note"
+
+    def __str__(self) -> str:
+        return f"{self.action}:{self.of}" if self.of else self.action
+
+
+_RAISE = (Rule("off", "note"), Rule("warn", "warning"), Rule("error", "error"))
+_FIRST = {"raise": _RAISE, "warn": (*_RAISE, Rule("warn", "error")), "report": (Rule("off"),)}
+
+
+class Actions:
+    """What a launch does with its findings.
+
+    Parameters
+    ----------
+    given : str, mapping or sequence of str
+        As ``findings=`` of `LaunchOptions`.
+
+    Examples
+    --------
+    >>> class Finding(NamedTuple):
+    ...     kind: str
+    ...     severity: str = "error"
+    >>> actions = Actions(["warn", "error:race", "off:deadlock"])
+    >>> [actions.of(Finding(x)) for x in ("race", "deadlock", "trap")]
+    ['error', 'off', 'warn']
+    """
+
+    def __init__(self, given: "str | Mapping[str, str] | Iterable[str]") -> None:
+        self._rules = _FIRST[given] if isinstance(given, str) else (*_RAISE, *rules_of(given))
+
+    def of(self, finding: _Found) -> str:
+        """Say what becomes of a finding: one of `ACTIONS`."""
+        return next(x.action for x in reversed(self._rules) if x.is_about(finding))
+
+    def those(self, action: str, findings: Sequence[F]) -> tuple[F, ...]:
+        """Take the findings of which one thing becomes."""
+        return tuple(x for x in findings if self.of(x) == action)
+
+
+def rules_of(given: object) -> tuple[Rule, ...]:
+    """Read rules: ``["warn", "off:race"]`` or ``{"race": "off"}``.
+
+    Raises
+    ------
+    OptionError
+        For what is none, with the nearest name.
+
+    Examples
+    --------
+    >>> print(*rules_of(["warn", "off:race within a warp"]), *rules_of({"note": "warn"}))
+    warn off:race within a warp warn:note
+    """
+    if isinstance(given, Mapping):
+        return tuple(_rule(action, of, f"{of!r}: {action!r}") for of, action in given.items())
+    if not isinstance(given, list | tuple):
+        raise OptionError(
+            f"findings={shorten(given)} is none of {_listed(FINDINGS)}, and no list of rules, such as "
+            "['warn:race', 'off:race of equal bytes'] or {'race': 'warn', 'race of equal bytes': 'off'}"
+        )
+    return tuple(_rule(*_parts(x), shorten(x)) for x in given)
+
+
+def _parts(text: object) -> tuple[object, object]:
+    if not isinstance(text, str):
+        return text, ""
+    action, colon, of = (x.strip() for x in text.partition(":"))
+    return action, of if colon else None
+
+
+def _rule(action: object, of: object, said: str) -> Rule:
+    """Make a rule; ``of`` None is one that names nothing."""
+    if not isinstance(action, str) or action not in ACTIONS:
+        raise OptionError(
+            f"{said} is no rule of findings: {shorten(action)} is no action{_nearest(action, ACTIONS)} "
+            f"{', '.join(ACTIONS)}"
+        )
+    if of is None:
+        return Rule(action)
+    if not isinstance(of, str) or (of not in KINDS and of not in SEVERITIES):
+        names = [*SEVERITIES, *KINDS]
+        raise OptionError(
+            f"{said} is no rule of findings: {shorten(of)} is no kind and no severity{_nearest(of, names)} "
+            f"{', '.join(names)}"
+        )
+    return Rule(action, of)
+
+
+def _nearest(given: object, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5) if isinstance(given, str) else []
+    return f": did you mean {near[0]!r}? There are" if near else "; there are"
+
+
+def _listed(meanings: Mapping[str, str]) -> str:
+    return "; ".join(f"{name!r}: {text}" for name, text in meanings.items())
