@@ -37,7 +37,7 @@ class _Warnings:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._tests: dict[str, list[str]] = {}
+        self._tests: dict[str, Any] = {}
 
     @pytest.hookimpl(trylast=True)
     def pytest_warning_recorded(self, warning_message: Any, nodeid: str) -> None:

@@ -2,24 +2,31 @@
 """Findings that became warnings, at the end of a test run: each once, with the tests that met it."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-__all__ = ["note", "show"]
+__all__ = ["Met", "note", "show"]
 
 _COUNTED = "kernel warnings"
 """What the last line of a test run counts: findings, however many tests met them."""
 
 
-def note(config: pytest.Config, tests: dict[str, list[str]], warning: Any, nodeid: str) -> None:
+class Met(NamedTuple):
+    """What the first warning of a finding says, and the tests that met it."""
+
+    text: str
+    tests: list[str]
+
+
+def note(config: pytest.Config, known: dict[str, Met], warning: Any, nodeid: str) -> None:
     """Note the findings of a warning for its test, and take it from the warnings that pytest lists."""
     findings = getattr(warning, "findings", ())
     if not findings:
         return
-    fresh = [x for x in dict.fromkeys(findings) if x not in tests]
+    fresh = [x for x in dict.fromkeys(findings) if x not in known]
     for finding in findings:
-        met = tests.setdefault(finding, [])
+        met = known.setdefault(finding, Met(str(warning), [])).tests
         if nodeid not in met:
             met.append(nodeid)
     reporter: Any = config.pluginmanager.getplugin("terminalreporter")
@@ -34,15 +41,16 @@ def note(config: pytest.Config, tests: dict[str, list[str]], warning: Any, nodei
         reporter._add_stats(_COUNTED, [SimpleNamespace(nodeid=nodeid, count_towards_summary=True) for _ in fresh])
 
 
-def show(reporter: Any, tests: dict[str, list[str]]) -> None:
-    """Write the section."""
-    if len(tests) == 1 and _COUNTED in reporter.stats:
+def show(reporter: Any, known: dict[str, Met]) -> None:
+    """Write the section: a line for each finding, and with -v all that its warning says."""
+    if len(known) == 1 and _COUNTED in reporter.stats:
         reporter._add_stats(_COUNTED.removesuffix("s"), reporter.stats.pop(_COUNTED))
     if not reporter.hasopt("w"):  # --disable-warnings
         return
     reporter.write_sep("=", "kernel findings (warnings)", yellow=True, bold=False)
     width = reporter._tw.fullwidth
-    for finding, met in tests.items():
+    said = set[str]()
+    for finding, (text, met) in known.items():
         where = met[0] + (f" and {len(met) - 1} more test{'s' * (len(met) > 2)}" if len(met) > 1 else "")
         if len(finding) + len(where) + 2 > width:
             reporter.write_line(finding, yellow=True)
@@ -50,3 +58,8 @@ def show(reporter: Any, tests: dict[str, list[str]]) -> None:
         else:
             reporter.write(f"{finding}: ", yellow=True)
             reporter.write_line(where)
+        if reporter.config.option.verbose > 0 and text not in said:
+            said.add(text)
+            reporter.write_line("\n".join(f"  {x}" for x in text.splitlines()))
+    if reporter.config.option.verbose <= 0:
+        reporter.write_line("(-v shows all of each)")
