@@ -15,6 +15,9 @@ from wmma_emu.ptx.threads import Threads
 
 __all__ = ["Subject", "Told", "met_between", "tell"]
 
+_MOST_TRIED = 200
+"""Accesses of a loop that are tried as the one at which a race is: each is held against all others."""
+
 _Block = tuple[int, int, int]
 Words = Callable[[Message], str]
 
@@ -163,7 +166,7 @@ def _pair(
     if not own or not subject.others:
         return next(iter(own), None), None
     for is_before, barriers in ((True, between), (False, between), (True, ()), (False, ())):
-        for here in own:
+        for here in own[:_MOST_TRIED]:
             other = _partner(accesses, here, subject, barriers, is_before)
             if other is not None:
                 return here, other
