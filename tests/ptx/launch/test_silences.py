@@ -241,7 +241,7 @@ def test_the_other_sides_of_a_store_are_all_named():
     assert [x.source.line for x in store.others] == [11, 12]
     assert f"it is in a race with lines {store.others[0].line}, {store.others[1].line}" in str(store)
     assert [(x.where, x.role) for x in race.sides] == [("kernel.cu:10", "writes"), ("kernel.cu:11", "reads")]
-    assert [x.split(" at ")[1] for x in race.details] == ["kernel.cu:10/12"]
+    assert race.details == ("s at lines 10/12",)
 
 
 def test_a_race_that_is_met_at_its_other_side_in_another_order_is_one_finding():

@@ -55,7 +55,8 @@ def test_a_grid_that_is_too_large_for_a_promise_is_caught_with_its_line():
     ]
     for i, (name, finding) in enumerate(zip(("x", "y", "out"), found, strict=True)):
         assert finding.element == f"{name}[1000]"
-        assert f"0 bytes behind the end of {name} (argument {i}) (4000 bytes" in finding.message
+        said = f"{name}[1000] (4 bytes): 0 bytes behind the end of {name} (argument {i}), which has 1000 elements"
+        assert finding.message == f"{finding.sides[0].role} {said}"
 
 
 def test_promises_of_divisibility_are_kept():

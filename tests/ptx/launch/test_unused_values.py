@@ -168,7 +168,10 @@ ret;"""
 @pytest.mark.parametrize(("use", "kind"), [("st.global.u32 [%rd2], %r4;", "race"), ("", UNUSED)])
 def test_a_reader_whom_a_later_one_stands_for_counts_too(use, kind):
     report = launch(READERS.format(use=use), numbers(), numbers(), grid=2, block=64)
-    assert [x.kind for x in report.findings if x.kind in ("race", UNUSED)] == [kind]
+    (finding,) = (x for x in report.findings if x.kind in ("race", UNUSED))
+    (store,) = finding.sightings
+    assert (finding.kind, store.kind) == (kind, kind) and store.text == "st.global.u32 [%rd1], 5;"
+    assert len(store.others) == 2 and len(finding.details) == 1
 
 
 @pytest.mark.parametrize(("use", "kind"), [("st.global.u32 [%rd2], %r4;", "race"), ("", UNUSED)])
@@ -320,4 +323,9 @@ def test_a_use_is_not_hidden_by_another_one_at_the_same_instruction():
     st.global.u32 [%rd1+8], 2;
     ret;"""  # fmt: skip
     report = launch(body, numbers(), numbers(), block=64)
-    assert [x.kind for x in report.findings if x.kind in ("race", UNUSED)] == ["race", "race", UNUSED]
+    assert [x.kind for x in report.findings if x.kind in ("race", UNUSED)] == ["race", UNUSED]
+    seen = [[(x.kind, x.text) for x in finding.sightings] for finding in report.findings if "race" in finding.kind]
+    assert seen == [
+        [("race", "WRITE: st.global.u32 [%rd1], 1;"), ("race", "st.global.u32 [%rd1+4], 2;")],
+        [(UNUSED, "st.global.u32 [%rd1+8], 2;")],
+    ]

@@ -47,10 +47,9 @@ def test_a_finding_names_both_sides():
     assert {x.kind for x in found} == {"race"}
     sightings = list(dict.fromkeys(x for finding in found for x in finding.sightings))
     assert [(x.kind, x.text.split()[0]) for x in sightings] == [("race", "st.global.v2.u32"), ("race", "ld.global.u32")]
-    assert [[(x.role, x.where) for x in finding.sides] for finding in found] == [
-        [("writes", f"line {sightings[0].line}")],
-        [("writes", f"line {sightings[0].line}"), ("reads", f"line {sightings[1].line}")],
-    ]
+    (finding,) = found
+    assert [(x.role, x.where) for x in finding.sides] == [("writes", f"line {sightings[0].line}")]
+    assert finding.details == (f"p1 at lines {sightings[0].line}/{sightings[1].line}",)
     first, second = (x.message for x in sightings)
     begin = "global memory (argument 0 (p1) of k +"
     assert first.startswith(f"block (0, 0, 0) writes 8 bytes at 0x7f0000010000 of {begin} 0); block ")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is one cause: the same lines and variable, and races that one barrier would mend; and what is not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ def test_one_missing_barrier_is_one_finding_although_it_is_about_two_arrays(sche
     lines = ["s[t] = x", "u[t] = x", "x += s[63 - t]", "x += u[63 - t]", "out[t] = x"]
     (finding,) = launched(lines, schedule=schedule).findings
     assert finding.variables == ("s", "u") and [x.number for x in finding.sides] == [1, 3]
-    assert finding.details == ("u at k.cu:2/4",)
+    assert finding.details == ("u at lines 2/4",)
     met = {frozenset((x.source.line, other.source.line)) for x in finding.sightings for other in x.others}
     assert met == {frozenset((1, 3)), frozenset((2, 4))}
 
@@ -65,14 +67,14 @@ def test_a_loop_with_both_barriers_is_right():
 def test_one_missing_barrier_at_the_end_of_a_loop_is_one_finding_although_it_is_about_two_arrays(schedule):
     (finding,) = launched(without(6), schedule=schedule).findings
     assert finding.variables == ("s", "u") and [x.number for x in finding.sides] == [2, 5]
-    assert finding.details == ("u at k.cu:3/6",)
+    assert finding.details == ("u at lines 3/6",)
     assert {x.source.line for x in finding.sightings} <= {2, 3, 5, 6}
 
 
 @pytest.mark.parametrize("schedule", range(4))
 def test_a_loop_without_any_barrier_is_one_finding_of_the_same_lines_and_arrays(schedule):
     (finding,) = launched(without(3, 6), schedule=schedule).findings
-    assert (finding.kind, finding.variables, finding.details) == ("race", ("s", "u"), ("u at k.cu:3/5",))
+    assert (finding.kind, finding.variables, finding.details) == ("race", ("s", "u"), ("u at lines 3/5",))
     met = {frozenset((x.source.line, o.source.line)) for x in finding.sightings for o in x.others}
     assert met == {frozenset((2, 4)), frozenset((3, 5))}
 
@@ -125,6 +127,13 @@ def test_a_race_is_the_same_at_both_of_its_sides(remedy):
 def test_a_barrier_of_the_block_mends_a_race_within_a_warp_too_but_not_the_other_way_round():
     assert pairs_of(races(7, 4, remedy="lanes"), races(6, 5, remedy="warps")) == [[(4, 7), (5, 6)]]
     assert pairs_of(races(7, 4, remedy="blocks"), races(6, 5, remedy="warps")) == [[(4, 7)], [(5, 6)]]
+
+
+@pytest.mark.parametrize("kind", ["race", "race of an unused value"])
+def test_one_barrier_mends_races_of_one_kind_and_those_of_unused_values_are_told_apart(kind):
+    one, other = races(7, 4, remedy="warps"), races(6, 5, remedy="warps")
+    causes = causes_of([replace(one, kind=kind), replace(other, kind="race of an unused value")], lambda line: line)
+    assert [len(x.pairs) for x in causes] == ([2] if kind != "race" else [1, 1])
 
 
 def test_a_store_and_all_loads_that_it_races_with_are_one_cause_where_no_barrier_mends_them():

@@ -105,7 +105,7 @@ def test_where_the_file_is_not_at_hand_lines_are_named_and_an_identifier_is_that
 
 def test_what_would_mend_it_names_both_lines_or_what_was_tried(tmp_path):
     (finding,) = found(tmp_path, LINES, 7)
-    assert finding.mend.startswith("a __syncthreads() between k.cu:7 and k.cu:8")
+    assert finding.mend.startswith("a __syncthreads() between line 7 and line 8 (tried: ")
 
 
 def test_a_finding_is_plain_data_too(tmp_path):

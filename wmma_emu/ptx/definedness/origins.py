@@ -48,6 +48,7 @@ class Origins:
 
     Examples
     --------
+    >>> from wmma_emu.ptx.findings import plain_text
     >>> origins, load = Origins(), Instruction("ld.shared.u32", "ld", ("shared", "u32"), (), None, 57, 1)
     >>> number = origins.of_bytes(load, "shared", np.array([0x40], np.uint64), np.array([3]), np.array([0]), True)
     >>> origins.is_whole(number).tolist(), origins.standing(number).tolist()

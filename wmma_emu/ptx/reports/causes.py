@@ -11,8 +11,8 @@ from wmma_emu.ptx.reports.frames import parting
 
 __all__ = ["Cause", "Edge", "causes_of"]
 
-_KINDS = ("race", "race within a warp")
-"""Kinds that a barrier mends, the worst first: where one does for several, the worst is what it is called."""
+_KINDS = (("race", "race within a warp"), ("race of an unused value",))
+"""Kinds that a barrier mends: where one does for several of a row, the worst is what it is called."""
 
 _GAPS = ("warps", "lanes", "blocks")
 """Rows of the table of remedies in which something is missing between two accesses."""
@@ -134,7 +134,10 @@ def _joined(pairs: list[list[Edge]]) -> list[list[list[Edge]]]:
             i = parent[i]
         return i
 
-    barriers = [_stabbed([(i, x) for i, pair in enumerate(pairs) for x in _gaps_of(pair, gap)]) for gap in _GAPS]
+    barriers = [
+        _stabbed([(i, x) for i, pair in enumerate(pairs) for x in _gaps_of(pair, gap, kinds)])
+        for gap in _GAPS for kinds in _KINDS
+    ]  # fmt: skip
     for together in [*_unmended(pairs), *_implied(pairs), *_alike(pairs), *chain.from_iterable(barriers)]:
         first = min(map(root, together))
         for i in together:
@@ -178,11 +181,11 @@ def _alike(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
     yield from found.values()
 
 
-def _gaps_of(pair: Iterable[Edge], wanted: str) -> list[tuple[int, int]]:
-    """List the gaps of a pair that a remedy would close; some of them, where loops were unrolled often."""
+def _gaps_of(pair: Iterable[Edge], wanted: str, kinds: Sequence[str]) -> list[tuple[int, int]]:
+    """List the gaps of a pair of some kinds that a remedy would close; a few of them, where loops were unrolled."""
     found = {
         x.gap for x in pair
-        if x.gap is not None and x.sighting.kind in _KINDS and _serves(wanted, x.sighting.remedy)
+        if x.gap is not None and x.sighting.kind in kinds and _serves(wanted, x.sighting.remedy)
     }  # fmt: skip
     return sorted(found)[:_MOST_GAPS]
 
