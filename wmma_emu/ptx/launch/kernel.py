@@ -37,7 +37,6 @@ from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import judge_launch, require_lines
 from wmma_emu.ptx.launch.silences import Judged, silenced_findings
-from wmma_emu.ptx.launch.silencing_comments import text_of_file
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
 from wmma_emu.ptx.launch.trials import trial_of
 from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
@@ -388,9 +387,7 @@ class Launch:
         shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
         names = LaunchNames(names_of(kernel.module, kernel), shown)
         make = FindingMaker(
-            kernel.program, kernel.called, kernel.module.arch.name,
-            lambda file: text_of_file(file, kernel.module.sources or {}),
-            names,
+            kernel.program, kernel.called, kernel.module.arch.name, kernel.module.files.text, names,
             explain=None if replay is None else partial(explain_sighting, replace(replay, names=names)),
             trial=None if replay is None else partial(
                 trial_of, replay, steps=counts.steps, instructions=counts.instructions
