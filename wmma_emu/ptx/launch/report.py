@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: MIT
 """What a launch has to say: what was wrong, which bits are not proved, what it took."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import SEVERITIES
+from wmma_emu.ptx.launch.report_data import report_as_dict
 from wmma_emu.ptx.launch.silences import Silence, Silenced
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 from wmma_emu.ptx.reports.finding import Finding
+from wmma_emu.ptx.reports.sarif import sarif
 
 __all__ = ["Report", "contracted_text", "folded_text", "grouped", "lines_text", "not_checked_text", "summary_of"]
 
@@ -52,6 +57,16 @@ class Report:
         Silences at lines of this kernel that silenced nothing in this launch: stale ones, as a rule.
     not_checked : tuple of str
         The `CHECKS` that were off: findings of theirs were not looked for.
+    grid, block : tuple of int
+        Blocks of the grid and threads of a block, (x, y, z).
+    shared_bytes : int
+        Dynamic shared memory of a block.
+    known : tuple of Finding
+        Findings that the baseline has; they are not among ``findings``.
+    baseline : str, optional
+        The file of the baseline, "" of one that is in no file; None where the launch had none.
+    paths : mapping
+        Files of this machine that the compiler calls otherwise; under "", that of the PTX.
     """
 
     kernel: str
@@ -70,6 +85,12 @@ class Report:
     silenced: tuple[Silenced, ...] = ()
     unused_silences: tuple[Silence, ...] = ()
     not_checked: tuple[str, ...] = ()
+    grid: tuple[int, int, int] = (1, 1, 1)
+    block: tuple[int, int, int] = (1, 1, 1)
+    shared_bytes: int = 0
+    known: tuple[Finding, ...] = ()
+    baseline: str | None = None
+    paths: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -119,6 +140,7 @@ class Report:
         for heading, entries in (
             *([x for x in headed if x[1]] or [("findings", ())]),
             *([("silenced", self.silenced)] if self.silenced else ()),
+            *([(self._known_text(), [f"{x.title} [{x.id}]" for x in self.known])] if self.known else ()),
             *([("silences that silenced nothing", self.unused_silences)] if self.unused_silences else ()),
             ("not bit-exact", grouped(self.not_bit_exact)),
             ("contracted", [contracted_text(self.contracted, self.contraction)] if self.contracted else ()),

@@ -73,11 +73,11 @@ def _silences(words: str, here: str, lines: range, name: str) -> Iterator[Silenc
 
 
 def comment_of(kind: str, reason: str) -> str:
-    """Write what a comment says that silences a kind, without what begins and ends it.
+    """Return the comment in CUDA C++ that silences findings of a kind in its line, or in the line below it.
 
     Examples
     --------
     >>> comment_of("race within a warp", "any of the values will do")
-    'wmma-emu: ignore[race-within-a-warp] any of the values will do'
+    '// wmma-emu: ignore[race-within-a-warp] any of the values will do'
     """
-    return f"wmma-emu: ignore[{slug_of(kind)}] {reason}"
+    return f"// wmma-emu: ignore[{slug_of(kind)}] {reason}"

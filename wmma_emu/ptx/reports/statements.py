@@ -19,6 +19,7 @@ _BLANKED = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _PUNCTUATION = re.compile(r"[;{}()\[\]]")
+_HEAD = re.compile(r"\s*(?:else\s+)?(?:if(?:\s+constexpr)?|for|while|switch)\s*\Z")
 _IN_AN_EXPRESSION = re.compile(r"(?:[=,(\[]|\breturn)\s*\Z")
 _NO_CODE = (
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING,
@@ -112,7 +113,10 @@ def _line(starts: list[int], offset: int) -> int:
 
 
 def _statements(code: str) -> list[tuple[int, int]]:
-    """Cut code at its semicolons and at the braces of its blocks; braces of initial values stay in their statement."""
+    """Cut code at its semicolons, at the braces of its blocks, and behind the conditions of statements.
+
+    Braces of initial values stay in their statement.
+    """
     found: list[tuple[int, int]] = []
     open_ones: list[str] = []
     start = 0
@@ -127,9 +131,12 @@ def _statements(code: str) -> list[tuple[int, int]]:
     for match in _PUNCTUATION.finditer(code):
         sign, at = match[0], match.start()
         if sign in "([":
-            open_ones.append(sign)
+            is_head = open_ones[-1:] in ([], ["{"]) and _HEAD.match(code, start, at)
+            open_ones.append("condition" if is_head else sign)
         elif sign in ")]":
-            if open_ones and open_ones[-1] in "([":
+            if open_ones[-1:] == ["condition"]:
+                end(at + 1)
+            if open_ones and open_ones[-1] in ("(", "[", "condition"):
                 open_ones.pop()
         elif sign == "{":
             is_value = _IN_AN_EXPRESSION.search(code, start, at) or open_ones[-1:] == ["value"]
