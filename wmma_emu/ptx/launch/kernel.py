@@ -205,7 +205,7 @@ class Launch:
             a `Struct` for a struct.
         **options
             Those of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``keep_bytes``, ``echo``, ``watch``.
+            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``keep_bytes``, ``echo``, ``watch``.
 
         Raises
         ------
@@ -380,10 +380,10 @@ class Launch:
         return any(x.severity == "error" for x in self._judged(findings, options).findings)
 
     def _report(
-        self, counts: Counts, findings: list[Sighting], given: Given, options: LaunchOptions, replay: Replay | None
+        self, counts: Counts, sightings: list[Sighting], given: Given, options: LaunchOptions, replay: Replay | None
     ) -> Report:  # fmt: skip
         kernel = self.kernel
-        judged = self._judged(findings, options)
+        judged = self._judged(sightings, options)
         shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
         names = LaunchNames(names_of(kernel.module, kernel), shown)
         make = FindingMaker(
@@ -393,12 +393,16 @@ class Launch:
                 trial_of, replay, steps=counts.steps, instructions=counts.instructions
             ),
         )  # fmt: skip
+        found = make(judged.findings)
+        baseline = options.known
+        findings, known = (found, ()) if baseline is None else baseline.divided(found)
         return Report(
-            kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds,
-            make(judged.findings),
+            kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds, findings,
             kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
             given.assumed, kernel.folded, silenced_findings(judged.silenced, make), judged.unused,
             tuple(x for x in CHECKS if x not in options.checks),
+            (*self.grid,), (*self.block,), self.shared_bytes, known,
+            None if baseline is None else baseline.name, kernel.module.files.paths,
         )  # fmt: skip
 
 

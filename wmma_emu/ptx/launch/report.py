@@ -4,7 +4,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from wmma_emu.errors import printable
@@ -109,6 +109,34 @@ class Report:
 
     def _of(self, severity: str) -> tuple[Finding, ...]:
         return tuple(x for x in self.findings if x.severity == severity)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all of it as plain data, as `report_schema` says."""
+        return report_as_dict(self)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Write all of it as JSON, in ASCII, as `report_schema` says.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Blanks of each level; everything in one line by default.
+        """
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_sarif(self, root: str | PathLike[str] | None = None) -> dict[str, Any]:
+        """Give its findings as SARIF 2.1.0, which code hosts show at the lines: `sarif` of this report alone.
+
+        Parameters
+        ----------
+        root : path, optional
+            The folder that paths are relative to, as a rule that of the repository; the current one by default.
+        """
+        return sarif([self.to_dict()], root)
+
+    def _known_text(self) -> str:
+        count = len(self.known)
+        return f"{count} known finding{'s' * (count != 1)}" + (f", of {printable(self.baseline)}" if self.baseline else "")
 
     def __str__(self) -> str:
         return self.to_text()

@@ -53,7 +53,7 @@ def _silence(silence: Silence) -> dict[str, Any]:
     return {
         "kind": silence.kind,
         "line": silence.line,
-        "last": max(silence.last, silence.line if isinstance(silence.line, int) else 0),
+        "last": silence.last,
         "reason": silence.reason,
         "comment": silence.comment,
     }

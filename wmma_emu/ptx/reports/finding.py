@@ -41,7 +41,33 @@ class Finding:
         The variables and arrays, by their names in the source.
     element : str
         What was touched first: "Bs[0][0][64]"; "" where that has no name.
+    aliases : tuple of str
+        Identifiers that it may have where other threads come first: of further pairs of lines that have the same cause.
+    sightings : tuple of Sighting
+        Each line of PTX at which it was seen, the first one first.
+    line, text, source, block, thread, address
+        Of the first sighting: its line of the PTX, the instruction, where the source has it, the first thread that met
+        it, (x, y, z), and the address.
+    count : int
+        How many threads met it, at all lines (or warps, where a warp is the actor).
+    others : tuple of Place
+        The other sides of a race.
+    """
+
+    id: str
+    kernel: str
+    arch: str
+    title: str
+    kind: str
+    message: str
+    sides: tuple[QuotedLine, ...]
+    variables: tuple[str, ...]
+    element: str
+    _mend: Mend = field(repr=False, compare=False)
+    sightings: tuple[Sighting, ...]
+    details: tuple[str, ...] = field(repr=False, default=())
     aliases: tuple[str, ...] = field(repr=False, default=())
+    _explain: Explain | None = field(repr=False, compare=False, default=None)
 
     @property
     def severity(self) -> str:

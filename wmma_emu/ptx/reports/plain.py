@@ -27,6 +27,7 @@ def finding_as_dict(finding: "Finding", paths: Mapping[str, str] | None = None) 
         "arch": finding.arch,
         "message": finding.message,
         "mend": finding.mend,
+        "page": finding.page,
         "variables": list(finding.variables),
         "element": finding.element,
         "sides": [_side(x, paths or {}) for x in finding.sides],
