@@ -125,9 +125,15 @@ def test_a_comment_of_a_header_silences_its_line(tmp_path):
 @pytest.mark.parametrize(
     ("comment", "said"),
     [
-        ("allow race", "line 4 of the PTX: 'wmma_emu: allow race' is no silence; write 'wmma_emu: allow KIND: REASON'"),
+        ("allow race", "line 4 of the PTX: 'wmma-emu: allow race' is no silence; write 'wmma-emu: ignore[KIND] REASON'"),
+        ("ignore[race]", "line 4 of the PTX: reason='' says nothing"),
+        ("ignore[] because", "'wmma-emu: ignore[] because' is no silence"),
+        ("ignore[race,] because", "'wmma-emu: ignore[race,] because' is no silence"),
+        ("ignore[race, misalined] because", "kind='misalined' is no kind of finding: did you mean 'misaligned'? .*"),
+        ("ignore[race-in-a-warp] because", "is no kind of finding: did you mean 'race within a warp'? .*"),
+        ("ignore[trap] because", "a trap ends the launch, and is not silenced"),
         ("allow rac: because", "line 4 of the PTX: kind='rac' is no kind of finding: did you mean 'race'? .*"),
-        ("ignore race: because", "'wmma_emu: ignore race: because' is no silence"),
+        ("ignore race: because", "'wmma-emu: ignore race: because' is no silence"),
         ("allow deadlock: because", "a deadlock ends the launch, and is not silenced"),
     ],
 )

@@ -134,10 +134,6 @@ class Report:
         """
         return sarif([self.to_dict()], root)
 
-    def _known_text(self) -> str:
-        count = len(self.known)
-        return f"{count} known finding{'s' * (count != 1)}" + (f", of {printable(self.baseline)}" if self.baseline else "")
-
     def __str__(self) -> str:
         return self.to_text()
 
@@ -168,7 +164,7 @@ class Report:
         for heading, entries in (
             *([x for x in headed if x[1]] or [("findings", ())]),
             *([("silenced", self.silenced)] if self.silenced else ()),
-            *([(self._known_text(), [f"{x.title} [{x.id}]" for x in self.known])] if self.known else ()),
+            *([(known_text(self), [f"{x.title} [{x.id}]" for x in self.known])] if self.known else ()),
             *([("silences that silenced nothing", self.unused_silences)] if self.unused_silences else ()),
             ("not bit-exact", grouped(self.not_bit_exact)),
             ("contracted", [contracted_text(self.contracted, self.contraction)] if self.contracted else ()),
@@ -188,6 +184,12 @@ class Report:
 def not_checked_text(checks: Sequence[str]) -> str:
     """Say which checks were off."""
     return f"not looked for: {', '.join(checks)}"
+
+
+def known_text(report: Report) -> str:
+    """Say how many findings the baseline has."""
+    count = len(report.known)
+    return f"{count} known finding{'s' * (count != 1)}" + (f", of {printable(report.baseline)}" if report.baseline else "")
 
 
 def contracted_text(lines: Sequence[int], contraction: str) -> str:
@@ -232,4 +234,5 @@ def summary_of(report: Report, width: int = 100) -> str:
     lines = [x.to_text(width) for found, _ in by_severity for x in found]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     off = [not_checked_text(report.not_checked)] if report.not_checked else []
+    off += [known_text(report)] if report.known else []
     return "\n".join([f"{report.kernel}: {head}", *lines[:_SHOWN], *more, *off])

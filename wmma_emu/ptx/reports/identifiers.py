@@ -13,7 +13,11 @@ from wmma_emu.ptx.reports.statements import is_python, outline_of
 __all__ = ["code_of_side", "identifier", "owner_name"]
 
 _DIGITS = 10
-_ARGUMENT = re.compile(r"argument (\d+)")
+_NUMBA = "cudapy::"
+"""What begins the names of numba's kernels; the module follows, which a script and a test call differently."""
+
+_NUMBA_ARRAY = re.compile(r"(_cudapy_smem)_\d+")
+_ARGUMENT = re.compile(r"argument \d+")
 _NUMBERED = re.compile(r"(%[A-Za-z_]+|\$?L_\w*?BB)\d+(?:_\d+)?")
 """Registers and labels of compilers, which are numbered anew at each compilation."""
 
@@ -26,7 +30,8 @@ def identifier(kind: str, kernel: str, owner: str, sides: Iterable[str]) -> str:
     >>> identifier("race", "k", "tile", ["tile[i]=0;", "x=tile[j];"])
     'race-3798578d2f'
     """
-    parts = [kind, kernel, owner_name(owner), *sorted(set(sides))]
+    name = kernel.rpartition("::")[2] if kernel.startswith(_NUMBA) else kernel
+    parts = [kind, name, owner_name(owner), *sorted(set(sides))]
     digest = hashlib.sha256("\0".join(parts).encode(errors="backslashreplace")).hexdigest()[:_DIGITS]
     return f"{kind.replace(' ', '-')}-{digest}"
 
@@ -39,9 +44,9 @@ def owner_name(owner: str) -> str:
     >>> owner_name("_ZZ5scaleILi4EEvPfE4tile"), owner_name("_ZZ1kE3sum_0"), owner_name("argument 1 (int*) of k")
     ('tile', 'sum', 'argument 1')
     """
-    found = _ARGUMENT.match(owner)
+    found = _ARGUMENT.match(owner) or _NUMBA_ARRAY.fullmatch(owner)
     if found:
-        return found[0]
+        return found[1] if found.re is _NUMBA_ARRAY else found[0]
     plain = re.sub(r"_\d+_?\Z", "", owner) if owner.startswith("_Z") else owner
     for length in re.finditer(r"(?<!\d)\d+", plain) if owner.startswith("_Z") else ():
         name = plain[length.end() :]
