@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable
 
+from wmma_emu.ptx.names.symbols import plain_symbol
 from wmma_emu.ptx.program.program import KernelProgram
 from wmma_emu.ptx.reports.frames import frames_of
 from wmma_emu.ptx.reports.quotes import QuotedLine
@@ -47,12 +48,7 @@ def owner_name(owner: str) -> str:
     found = _ARGUMENT.match(owner) or _NUMBA_ARRAY.fullmatch(owner)
     if found:
         return found[1] if found.re is _NUMBA_ARRAY else found[0]
-    plain = re.sub(r"_\d+_?\Z", "", owner) if owner.startswith("_Z") else owner
-    for length in re.finditer(r"(?<!\d)\d+", plain) if owner.startswith("_Z") else ():
-        name = plain[length.end() :]
-        if name and len(name) == int(length[0]):
-            return name
-    return "" if owner.startswith("%") else owner
+    return "" if owner.startswith("%") else plain_symbol(owner)
 
 
 def code_of_side(side: QuotedLine, program: KernelProgram, text_of: Callable[[str], str]) -> str:
