@@ -12,9 +12,10 @@ import numpy as np
 
 from wmma_emu.cli.matrices import check_output, write_matrix, write_text
 from wmma_emu.cli.ptx_arguments import read_given, read_sizes
+from wmma_emu.cli.ptx_files import check_files, leaves_output_alone, write_files, written_baseline
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
-from wmma_emu.ptx import Explanation, Kernel, LaunchOptions, Module, Silence
+from wmma_emu.ptx import Baseline, Explanation, Kernel, LaunchOptions, Module, Silence
 from wmma_emu.ptx.launch.open_roundings import CONTRACTIONS
 from wmma_emu.ptx.launch.targets import arch_for
 
@@ -90,6 +91,9 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
     if arguments.checks is not None:
         options["checks"] = _checks(arguments.checks)
     options["silence"] = [_silence(x) for x in arguments.silence]
+    if arguments.baseline is not None:
+        options["baseline"] = Baseline.read(arguments.baseline)
+    check_files(arguments)
     chosen = LaunchOptions().but(options)
     grid, block = read_sizes("--grid", arguments.grid), read_sizes("--block", arguments.block)
     shared = check_number("--shared-bytes", arguments.shared_bytes)
@@ -98,9 +102,13 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
     launch = kernel[grid, block, shared]
     given = read_given(arguments.arg, chosen.max_bytes)
     report = launch(*(x.value for x in given), **options)
-    terminal.written(report.to_text(terminal.columns, verbose=arguments.verbose, color=terminal.has_colours))
+    baseline = written_baseline(arguments, chosen, report)
+    write_files(arguments, report, terminal)
+    is_shown = not leaves_output_alone(arguments)
+    if is_shown:
+        terminal.written(report.to_text(terminal.columns, verbose=arguments.verbose, color=terminal.has_colours))
+    written = []
     if report.completed:
-        written = []
         for argument in given:
             value, output = argument.array, argument.output
             if output is None:
@@ -109,8 +117,13 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
             write_matrix(output, stored)
             digest = hashlib.sha256(np.ascontiguousarray(stored).data).hexdigest()
             written.append((output, f"{' x '.join(map(str, value.shape))} {stored.dtype}, sha256 {digest}"))
+    if baseline is not None:
+        count = len(baseline)
+        written.append((arguments.write_baseline, f"{count} known finding{'s' * (count != 1)}"))
+    if is_shown:
         terminal.fields(written, indent=0)
-    return 1 if report.errors else 0
+    new = report.errors if baseline is None else baseline.divided(report.errors)[0]
+    return 1 if new else 0
 
 
 def _kernel(module: Module, name: str | None) -> Kernel:

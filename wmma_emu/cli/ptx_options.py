@@ -52,6 +52,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--silence", metavar="S", action="append", default=[],
         help="leave out findings of one kind at one line of the PTX or of the source, which are right as they are: "
         "'race at kernel.cu:16: any of the values will do'; may be given several times")  # fmt: skip
+    add("--baseline", metavar="FILE",
+        help="findings that are known: they are listed by their titles, and do not count as errors")
+    add("--write-baseline", metavar="FILE",
+        help="write the findings of this launch, and those of --baseline; what is written counts as known")
+    add("--json", metavar="FILE", help="write the report as JSON; - writes it on standard output, and nothing else")
+    add("--sarif", metavar="FILE",
+        help="write the findings as SARIF 2.1.0, which code hosts show at their lines; - as with --json")
 
 
 ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
@@ -60,7 +67,7 @@ ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] =
                 "not modelled, and which have bits that are not proved."),
     "run": (_add_run, "run a kernel on .npy files",
             "Run a kernel on .npy files, without a GPU. The exit status is 0, 1 if a finding is an error (out of "
-            "bounds, a race, a missing wait), 2 after an error of the command."),
+            "bounds, a race, a missing wait) and not known, 2 after an error of the command."),
 }  # fmt: skip
 
 

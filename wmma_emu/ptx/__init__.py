@@ -45,13 +45,17 @@ from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.launch.triton_arguments import TritonTensor
 from wmma_emu.ptx.launch.triton_module import TritonModule
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
+from wmma_emu.ptx.reports.baseline import Baseline, KnownFinding
 from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.quotes import QuotedLine
+from wmma_emu.ptx.reports.sarif import sarif
+from wmma_emu.ptx.reports.schema import report_schema
 
 __all__ = [
     "CHECKS",
     "KINDS",
     "SEVERITIES",
+    "Baseline",
     "EmptyArray",
     "Event",
     "Explanation",
@@ -60,6 +64,7 @@ __all__ = [
     "Kernel",
     "KernelExplanation",
     "Kind",
+    "KnownFinding",
     "Launch",
     "LaunchOptions",
     "Missing",
@@ -76,5 +81,7 @@ __all__ = [
     "TritonTensor",
     "empty",
     "raw",
+    "report_schema",
+    "sarif",
     "silence",
 ]

@@ -80,7 +80,7 @@ def test_a_silence_of_what_is_not_looked_for_is_not_stale():
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_comment_of_the_ptx_silences_its_line_or_the_next(alone):
     lines = TEXT.splitlines()
-    comment = f"// wmma_emu: allow race: {REASON}"
+    comment = f"// wmma-emu: ignore[race] {REASON}"
     lines[FINDING.line - 1] = f"{comment}\n{lines[FINDING.line - 1]}" if alone else lines[FINDING.line - 1] + comment
     report = launched("\n".join(lines))
     assert not report.findings and report.silenced[0].silence.reason == REASON
@@ -91,8 +91,8 @@ extern "C" __global__ void reversed(const int* in, int* out)
 {
     __shared__ int tile[64];
     tile[threadIdx.x] = in[threadIdx.x];
-    out[threadIdx.x] = tile[63 - threadIdx.x];  // wmma_emu: allow race: the two halves are equal
-    // wmma_emu: allow uninitialised: nothing of the kind
+    out[threadIdx.x] = tile[63 - threadIdx.x];  // wmma-emu: ignore[race] the two halves are equal
+    // wmma-emu: ignore[uninitialised] nothing of the kind
     out[threadIdx.x] += 1;
 }
 """
@@ -114,7 +114,7 @@ def test_a_comment_of_cuda_silences_its_line():
 def test_a_comment_of_a_header_silences_its_line(tmp_path):
     header = """
     __device__ void swap(int* tile, int* out) {
-        out[threadIdx.x] = tile[63 - threadIdx.x]; /* wmma_emu: allow race: the two halves are equal */
+        out[threadIdx.x] = tile[63 - threadIdx.x]; /* wmma-emu: ignore[race] the two halves are equal */
     }"""
     (tmp_path / "swap.h").write_text(header, encoding="utf-8")
     source = CUDA.replace("out[threadIdx.x] = tile[63 - threadIdx.x];", "swap(tile, out);").replace("// wmma", "// ")
@@ -125,9 +125,15 @@ def test_a_comment_of_a_header_silences_its_line(tmp_path):
 @pytest.mark.parametrize(
     ("comment", "said"),
     [
-        ("allow race", "line 4 of the PTX: 'wmma_emu: allow race' is no silence; write 'wmma_emu: allow KIND: REASON'"),
+        ("allow race", "line 4 of the PTX: 'wmma-emu: allow race' is no silence; write 'wmma-emu: ignore[KIND] REASON'"),
+        ("ignore[race]", "line 4 of the PTX: reason='' says nothing"),
+        ("ignore[] because", "'wmma-emu: ignore[] because' is no silence"),
+        ("ignore[race,] because", "'wmma-emu: ignore[race,] because' is no silence"),
+        ("ignore[race, misalined] because", "kind='misalined' is no kind of finding: did you mean 'misaligned'? .*"),
+        ("ignore[race-in-a-warp] because", "is no kind of finding: did you mean 'race within a warp'? .*"),
+        ("ignore[trap] because", "a trap ends the launch, and is not silenced"),
         ("allow rac: because", "line 4 of the PTX: kind='rac' is no kind of finding: did you mean 'race'? .*"),
-        ("ignore race: because", "'wmma_emu: ignore race: because' is no silence"),
+        ("ignore race: because", "'wmma-emu: ignore race: because' is no silence"),
         ("allow deadlock: because", "a deadlock ends the launch, and is not silenced"),
     ],
 )

@@ -37,7 +37,6 @@ from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import judge_launch, require_lines
 from wmma_emu.ptx.launch.silences import Judged, silenced_findings
-from wmma_emu.ptx.launch.silencing_comments import text_of_file
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
 from wmma_emu.ptx.launch.trials import trial_of
 from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
@@ -206,7 +205,7 @@ class Launch:
             a `Struct` for a struct.
         **options
             Those of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``keep_bytes``, ``echo``, ``watch``.
+            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``keep_bytes``, ``echo``, ``watch``.
 
         Raises
         ------
@@ -381,27 +380,29 @@ class Launch:
         return any(x.severity == "error" for x in self._judged(findings, options).findings)
 
     def _report(
-        self, counts: Counts, findings: list[Sighting], given: Given, options: LaunchOptions, replay: Replay | None
+        self, counts: Counts, sightings: list[Sighting], given: Given, options: LaunchOptions, replay: Replay | None
     ) -> Report:  # fmt: skip
         kernel = self.kernel
-        judged = self._judged(findings, options)
+        judged = self._judged(sightings, options)
         shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
         names = LaunchNames(names_of(kernel.module, kernel), shown)
         make = FindingMaker(
-            kernel.program, kernel.called, kernel.module.arch.name,
-            lambda file: text_of_file(file, kernel.module.sources or {}),
-            names,
+            kernel.program, kernel.called, kernel.module.arch.name, kernel.module.files.text, names,
             explain=None if replay is None else partial(explain_sighting, replace(replay, names=names)),
             trial=None if replay is None else partial(
                 trial_of, replay, steps=counts.steps, instructions=counts.instructions
             ),
         )  # fmt: skip
+        found = make(judged.findings)
+        baseline = options.known
+        findings, known = (found, ()) if baseline is None else baseline.divided(found)
         return Report(
-            kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds,
-            make(judged.findings),
+            kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds, findings,
             kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
             given.assumed, kernel.folded, silenced_findings(judged.silenced, make), judged.unused,
             tuple(x for x in CHECKS if x not in options.checks),
+            (*self.grid,), (*self.block,), self.shared_bytes, known,
+            None if baseline is None else baseline.name, kernel.module.files.paths,
         )  # fmt: skip
 
 

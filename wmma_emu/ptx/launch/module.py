@@ -24,6 +24,7 @@ from wmma_emu.ptx.launch.open_roundings import OpenRoundings
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.silenced_lines import silences_in_sources
 from wmma_emu.ptx.launch.silences import Silence
+from wmma_emu.ptx.launch.sources import Sources
 from wmma_emu.ptx.launch.targets import require_target
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel
@@ -73,8 +74,10 @@ class Module:
 
     triton: CompiledTriton | None = None
     sources: Mapping[str, str] | None = None
-    """Texts of sources, where the module was compiled here (others of its files are read): they may silence findings.
-    """
+    """Texts of sources, where the module was compiled here; others of its files are read."""
+
+    paths: Mapping[str, str] | None = None
+    """Files of this machine that the PTX calls otherwise; under "", that of the PTX itself."""
 
     _debug_compilation: DebugCompilation | None = None
 
@@ -109,9 +112,13 @@ class Module:
         path = _path_of(path)
         text = _text_of(path)
         if path.suffix == ".cu":
-            keywords["include"] = (*keywords.get("include", ()), path.parent)
-            return cls.from_cuda(text, arch, **{"name": path.name, **keywords})
-        return cls(text, arch, **{"name": path.name, **keywords})
+            keywords = {"name": path.name, **keywords, "include": (*keywords.get("include", ()), path.parent)}
+            module = cls.from_cuda(text, arch, **keywords)
+            module.paths = {keywords["name"]: str(path)}
+            return module
+        module = cls(text, arch, **{"name": path.name, **keywords})
+        module.paths = {"": str(path)}
+        return module
 
     @classmethod
     @errors_at_the_caller
@@ -290,8 +297,13 @@ class Module:
 
     @cached_property
     def silences(self) -> tuple[Silence, ...]:
-        """What comments of the text, and of the sources, silence (``// wmma_emu: allow KIND: REASON``)."""
-        return tuple(silences_in_sources(self.text, self.sources, self.program.kernels.values()))
+        """What comments of the text, and of the sources, silence (``// wmma-emu: ignore[KIND] REASON``)."""
+        return tuple(silences_in_sources(self.text, self.files))
+
+    @cached_property
+    def files(self) -> Sources:
+        """The sources that it was compiled from, as far as they are at hand."""
+        return Sources(self.program, self.sources, self.paths)
 
     @cached_property
     def names(self) -> ModuleNames:

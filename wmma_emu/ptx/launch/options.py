@@ -4,6 +4,7 @@
 import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wmma_emu.errors import CallError, OptionError, shorten
@@ -14,6 +15,7 @@ from wmma_emu.ptx.launch.actions import FINDINGS, Actions, rules_of
 from wmma_emu.ptx.launch.silences import Silence, silences_of
 from wmma_emu.ptx.machine.limits import Limits
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
+from wmma_emu.ptx.reports.baseline import Baseline
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.launch.launched import Launched
@@ -61,6 +63,8 @@ class LaunchOptions:
     silence : collection of Silence
         Findings of one kind at one line that are right as they are, each with its reason. Those of a launch are added
         to those of its module.
+    baseline : path or Baseline, optional
+        Findings that are known: they are in ``report.known``, and neither raise nor warn.
     echo : bool
         Whether what the kernel prints goes to standard output, too: ``sys.stdout``, with escapes for what a terminal
         would obey.
@@ -84,6 +88,7 @@ class LaunchOptions:
     checks: Collection[str] = frozenset(CHECKS)
     silence: Collection[Silence] = ()
     fill: str | int = "zeros"
+    baseline: "Baseline | str | PathLike[str] | None" = None
     keep_bytes: int = 1 << 28
     echo: bool = False
     watch: "Callable[[Launched], object] | None" = None
@@ -97,6 +102,7 @@ class LaunchOptions:
             raise OptionError(f"watch={shorten(self.watch)} is no function; it is called with a Launched")
         object.__setattr__(self, "checks", _checks_of(self.checks))
         object.__setattr__(self, "silence", silences_of(self.silence))
+        object.__setattr__(self, "baseline", _baseline_of(self.baseline))
         for name, least in (("schedules", 1), ("max_steps", 1), ("max_bytes", 1), ("schedule", 0), ("keep_bytes", 0)):
             value = getattr(self, name)
             number = integer_of(value)
@@ -137,6 +143,11 @@ class LaunchOptions:
         return Actions(_findings_of(self.findings()) if callable(self.findings) else self.findings)
 
     @property
+    def known(self) -> Baseline | None:
+        """The baseline, which has been read."""
+        return self.baseline if isinstance(self.baseline, Baseline) else None
+
+    @property
     def limits(self) -> Limits:
         """What the machine is told."""
         return Limits(self.max_steps, self.max_seconds, self.max_bytes)
@@ -153,6 +164,21 @@ def _findings_of(given: object) -> str | tuple[str, ...]:
     if isinstance(given, str) and given in FINDINGS:
         return given
     return tuple(map(str, rules_of(given)))
+
+
+def _baseline_of(given: object) -> Baseline | None:
+    """Read a baseline, if it is the path of one.
+
+    Raises
+    ------
+    OptionError
+        For what is neither.
+    """
+    if given is None or isinstance(given, Baseline):
+        return given
+    if isinstance(given, str | PathLike) and given:
+        return Baseline.read(given)
+    raise OptionError(f"baseline={shorten(given)} is neither the path of a file nor a wmma_emu.ptx.Baseline")
 
 
 def _checks_of(given: object) -> frozenset[str]:

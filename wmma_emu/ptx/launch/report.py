@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: MIT
 """What a launch has to say: what was wrong, which bits are not proved, what it took."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import SEVERITIES
+from wmma_emu.ptx.launch.report_data import report_as_dict
 from wmma_emu.ptx.launch.silences import Silence, Silenced
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 from wmma_emu.ptx.reports.finding import Finding
+from wmma_emu.ptx.reports.sarif import sarif
 
 __all__ = ["Report", "contracted_text", "folded_text", "grouped", "lines_text", "not_checked_text", "summary_of"]
 
@@ -52,6 +57,16 @@ class Report:
         Silences at lines of this kernel that silenced nothing in this launch: stale ones, as a rule.
     not_checked : tuple of str
         The `CHECKS` that were off: findings of theirs were not looked for.
+    grid, block : tuple of int
+        Blocks of the grid and threads of a block, (x, y, z).
+    shared_bytes : int
+        Dynamic shared memory of a block.
+    known : tuple of Finding
+        Findings that the baseline has; they are not among ``findings``.
+    baseline : str, optional
+        The file of the baseline, "" of one that is in no file; None where the launch had none.
+    paths : mapping
+        Files of this machine that the compiler calls otherwise; under "", that of the PTX.
     """
 
     kernel: str
@@ -70,6 +85,12 @@ class Report:
     silenced: tuple[Silenced, ...] = ()
     unused_silences: tuple[Silence, ...] = ()
     not_checked: tuple[str, ...] = ()
+    grid: tuple[int, int, int] = (1, 1, 1)
+    block: tuple[int, int, int] = (1, 1, 1)
+    shared_bytes: int = 0
+    known: tuple[Finding, ...] = ()
+    baseline: str | None = None
+    paths: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -88,6 +109,30 @@ class Report:
 
     def _of(self, severity: str) -> tuple[Finding, ...]:
         return tuple(x for x in self.findings if x.severity == severity)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all of it as plain data, as `report_schema` says."""
+        return report_as_dict(self)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Write all of it as JSON, in ASCII, as `report_schema` says.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Blanks of each level; everything in one line by default.
+        """
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_sarif(self, root: str | PathLike[str] | None = None) -> dict[str, Any]:
+        """Give its findings as SARIF 2.1.0, which code hosts show at the lines: `sarif` of this report alone.
+
+        Parameters
+        ----------
+        root : path, optional
+            The folder that paths are relative to, as a rule that of the repository; the current one by default.
+        """
+        return sarif([self.to_dict()], root)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -119,6 +164,7 @@ class Report:
         for heading, entries in (
             *([x for x in headed if x[1]] or [("findings", ())]),
             *([("silenced", self.silenced)] if self.silenced else ()),
+            *([(known_text(self), [f"{x.title} [{x.id}]" for x in self.known])] if self.known else ()),
             *([("silences that silenced nothing", self.unused_silences)] if self.unused_silences else ()),
             ("not bit-exact", grouped(self.not_bit_exact)),
             ("contracted", [contracted_text(self.contracted, self.contraction)] if self.contracted else ()),
@@ -138,6 +184,12 @@ class Report:
 def not_checked_text(checks: Sequence[str]) -> str:
     """Say which checks were off."""
     return f"not looked for: {', '.join(checks)}"
+
+
+def known_text(report: Report) -> str:
+    """Say how many findings the baseline has."""
+    count = len(report.known)
+    return f"{count} known finding{'s' * (count != 1)}" + (f", of {printable(report.baseline)}" if report.baseline else "")
 
 
 def contracted_text(lines: Sequence[int], contraction: str) -> str:
@@ -182,4 +234,5 @@ def summary_of(report: Report, width: int = 100) -> str:
     lines = [x.to_text(width) for found, _ in by_severity for x in found]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     off = [not_checked_text(report.not_checked)] if report.not_checked else []
+    off += [known_text(report)] if report.known else []
     return "\n".join([f"{report.kernel}: {head}", *lines[:_SHOWN], *more, *off])

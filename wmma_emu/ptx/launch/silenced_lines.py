@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from wmma_emu.errors import OptionError, printable, shorten
 from wmma_emu.ptx.findings import KINDS, Sighting
 from wmma_emu.ptx.launch.silences import Judged, Silence, in_force, judge
-from wmma_emu.ptx.launch.silencing_comments import files_of, silences_in, text_of_file
+from wmma_emu.ptx.launch.silencing_comments import silences_in
+from wmma_emu.ptx.launch.sources import Sources, lines_of
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
 
 __all__ = ["judge_launch", "require_lines", "silences_in_sources"]
@@ -38,21 +39,15 @@ def judge_launch(
     return judged._replace(unused=tuple(unused))
 
 
-def silences_in_sources(
-    text: str, sources: Mapping[str, str] | None, kernels: Iterable[KernelProgram]
-) -> list[Silence]:
-    """Read the silences that stand in a PTX text, and in the sources that it was compiled from here (None: elsewhere).
+def silences_in_sources(text: str, sources: Sources) -> list[Silence]:
+    """Read the silences that stand in a PTX text, and in the sources that it was compiled from.
 
     Raises
     ------
     OptionError
         For comments that are no silences.
     """
-    found = list(silences_in(text))
-    if sources is not None:
-        for name in files_of(x for program in kernels for x in program.instructions):
-            found += silences_in(text_of_file(name, sources), name)
-    return found
+    return [*silences_in(text), *(x for name in sources for x in silences_in(sources.text(name), name))]
 
 
 def require_lines(silences: Iterable[Silence], kernels: Iterable[KernelProgram], name: str) -> None:
@@ -83,20 +78,12 @@ def _what_there_is(silence: Silence, instructions: list[Instruction]) -> str:
     if isinstance(silence.line, int):
         return f"the nearest lines of the PTX are {_nearest({x.line for x in instructions}, silence.line)}"
     file, _, line = silence.line.rpartition(":")
-    places = {(x.file, x.line) for x in _sources(instructions)}
+    places = {(x.file, x.line) for x in lines_of(instructions)}
     there = {n for f, n in places if Silence(silence.kind, f"{file}:{n}", "this line").is_at(0, SourceLine(f, n))}
     if there:
         return f"the nearest lines of {printable(file)} are {_nearest(there, int(line))}"
     names = sorted({f for f, _ in places})[:_MOST_NAMES]
     return f"it comes from {printable(', '.join(names))}" if names else "it does not say where they come from"
-
-
-def _sources(instructions: Iterable[Instruction]) -> Iterable[SourceLine]:
-    for source in {x.source for x in instructions}:
-        here = source
-        while here is not None:
-            yield here
-            here = here.inlined_at
 
 
 def _nearest(lines: set[int], wanted: int) -> str:

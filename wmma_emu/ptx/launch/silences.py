@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wmma_emu.errors import OptionError, UnusedSilenceWarning, printable, shorten
@@ -15,11 +15,15 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.findings import KINDS, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.finding import Finding
+from wmma_emu.ptx.reports.frames import frames_of
 
 __all__ = [
     "Judged", "Silence", "Silenced", "Silencing", "enforced", "in_force", "judge", "silence", "silenced_findings",
     "silences_of",
 ]  # fmt: skip
+
+_FIELDS = 3
+"""Values of a silence that somebody writes: the kind, the line, the reason."""
 
 _PLACE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d*)\Z", re.DOTALL)
 
@@ -36,6 +40,10 @@ class Silence:
         A line of ``module.text``, or of the source: ``"file.cu:16"``.
     reason : str
         Why the kernel is right there; the report repeats it.
+    last : int
+        The last line of the statement, where it has several; ``line`` is the first one.
+    comment : str
+        Where the comment stands that says it: "kernel.cu:16"; "" where it is no comment.
 
     Raises
     ------
@@ -51,6 +59,8 @@ class Silence:
     kind: str
     line: int | str
     reason: str
+    last: int = field(default=0, kw_only=True, repr=False)
+    comment: str = field(default="", kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _require_kind(self.kind)
@@ -80,13 +90,13 @@ class Silence:
     def is_at(self, line: int, source: SourceLine | None) -> bool:
         """Whether an instruction stands at its line: of the PTX, or where the source says that it comes from."""
         if isinstance(self.line, int):
-            return line == self.line
+            return self.line <= line <= max(self.line, self.last)
         found = _PLACE.match(self.line)
-        while found is not None and source is not None:
-            if source.line == int(found["line"]) and _is_file(source.file, found["file"]):
-                return True
-            source = source.inlined_at
-        return False
+        if found is None:
+            return False
+        first = int(found["line"])
+        lines = range(first, max(first, self.last) + 1)
+        return any(x.line in lines and _is_file(x.file, found["file"]) for x in frames_of(source))
 
     def covers(self, finding: Sighting) -> bool:
         """Whether it silences a finding: at its line, or at those of all other sides of a race."""
@@ -225,7 +235,7 @@ def silences_of(given: object) -> tuple[Silence, ...]:
 def _could_be_fields(given: object) -> bool:
     return (
         isinstance(given, list | tuple)
-        and len(given) == len(fields(Silence))
+        and len(given) == _FIELDS
         and all(isinstance(x, str) or integer_of(x) is not None for x in given)
     )
 

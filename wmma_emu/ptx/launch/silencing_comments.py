@@ -1,28 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""Silences that stand in a kernel's own text: ``// wmma_emu: allow race: the reason``."""
+"""Silences that stand in a kernel's own text: ``// wmma-emu: ignore[race] the reason``."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 
 from wmma_emu.errors import OptionError, shorten
+from wmma_emu.ptx.findings import KINDS, slug_of
 from wmma_emu.ptx.launch.silences import Silence
-from wmma_emu.ptx.program.program import Instruction, SourceLine
+from wmma_emu.ptx.reports.statements import Comment, outline_of
+from wmma_emu.ptx.reports.statements import is_python as is_python_file
 
-__all__ = ["comment_of", "files_of", "silences_in", "text_of_file"]
+__all__ = ["comment_of", "silences_in"]
 
-_MARK = "wmma_emu:"
-_COMMENT = re.compile(r"(?://|/\*|#)\s*wmma_emu:\s*(?P<words>.*)\Z")
-_WORDS = re.compile(r"allow\s+(?P<kind>[^:]*?)\s*:\s*(?P<reason>.*\S)\s*\Z")
-_NO_CODE = re.compile(r"\s*(?://|/\*|#|\Z)")
-_LARGEST_FILE = 1 << 22
-"""Bytes of a source that is searched for comments."""
+_MARK = re.compile(r"wmma[-_]emu")
+_COMMENT = re.compile(r"(?://|/\*|#)[ \t]*wmma[-_]emu(?:[ \t]*:|[ \t]+(?=(?:ignore|allow)\b))\s*(?P<words>.*)", re.DOTALL)
+_WORDS = (
+    re.compile(r"ignore\s*\[(?P<kinds>[^\]]*)\]\s*:?\s*(?P<reason>.*)", re.DOTALL),
+    re.compile(r"allow\s+(?P<kinds>[^:]*?)\s*:\s*(?P<reason>.*\S)\s*", re.DOTALL),
+)
+_EXAMPLE = "'wmma-emu: ignore[KIND] REASON', as in 'wmma-emu: ignore[race] any of the values will do'"
+_BY_SLUG = {slug_of(x): x for x in KINDS}
 
 
 def silences_in(text: str, name: str = "") -> tuple[Silence, ...]:
     r"""Read the comments of a text; ``name`` is its file's, "" of the PTX itself.
 
-    A comment is about its own line, or, where it stands alone, about the next line that has code.
+    A comment is about the statement that ends or begins in its own line, or, where it stands alone, about the next one:
+    compilers say of an instruction the first line of its statement, or the last.
 
     Raises
     ------
@@ -31,61 +35,41 @@ def silences_in(text: str, name: str = "") -> tuple[Silence, ...]:
 
     Examples
     --------
-    >>> print(*silences_in("x = s[0];  // wmma_emu: allow race: any of the values will do\n", "k.cu"))
+    >>> print(*silences_in("x = s[0];  // wmma-emu: ignore[race] any of the values will do\n", "k.cu"))
     race at k.cu:1: any of the values will do
     """
-    if _MARK not in text:
+    if not _MARK.search(text):
         return ()
-    lines = text.splitlines()
-    return tuple(_silence(lines, i, words, name) for i, words in _marked(lines))
-
-
-def _marked(lines: list[str]) -> Iterator[tuple[int, str]]:
-    for i, line in enumerate(lines):
-        if _MARK in line and (found := _COMMENT.search(line)) is not None:
-            yield i, found["words"].rstrip().removesuffix("*/").rstrip()
-
-
-def _silence(lines: list[str], i: int, words: str, name: str) -> Silence:
-    """Make the silence of the comment in one line."""
-    here = f"{name}:{i + 1}" if name else f"line {i + 1} of the PTX"
-    parts = _WORDS.match(words)
-    if parts is None:
-        raise OptionError(
-            f"{shorten(here, str)}: 'wmma_emu: {shorten(words, str)}' is no silence; write "
-            "'wmma_emu: allow KIND: REASON', as in 'wmma_emu: allow race: any of the values will do'"
-        )
-    about = i
-    if _NO_CODE.match(lines[i]):
-        about = next((k for k in range(i + 1, len(lines)) if not _NO_CODE.match(lines[k])), i)
-    try:
-        return Silence(parts["kind"], f"{name}:{about + 1}" if name else about + 1, parts["reason"])
-    except OptionError as error:
-        raise type(error)(f"{shorten(here, str)}: {error}") from None
-
-
-def files_of(instructions: Iterable[Instruction]) -> tuple[str, ...]:
-    """Name the files that some instructions come from, where functions were inlined too."""
-    found: dict[str, None] = {}
-    for source in {x.source for x in instructions}:
-        here: SourceLine | None = source
-        while here is not None:
-            found[here.file] = None
-            here = here.inlined_at
+    outline = outline_of(text, is_python_file(name))
+    found: list[Silence] = []
+    for comment in outline.comments:
+        words = _words_of(comment, name)
+        if words is not None:
+            about = outline.about(comment)
+            lines = outline.around(about) if name else range(about, about + 1)
+            found += _silences(words, f"{name}:{comment.first}" if name else f"line {comment.first} of the PTX",
+                               lines, name)  # fmt: skip
     return tuple(found)
 
 
-def text_of_file(name: str, given: Mapping[str, str]) -> str:
-    """Return the text of a source, of those at hand or of the file itself; "" of what is no small file of text."""
-    if name in given:
-        return given[name]
-    try:
-        path = Path(name)
-        if path.is_file() and path.stat().st_size <= _LARGEST_FILE:
-            return path.read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError):
-        pass
-    return ""
+def _words_of(comment: Comment, name: str) -> str | None:
+    """Return what a comment says to this project; a comment of the PTX may quote a line of a source with its own."""
+    said = (_COMMENT.search if name else _COMMENT.match)(comment.text)
+    return None if said is None else " ".join(said["words"].removesuffix("*/").split())
+
+
+def _silences(words: str, here: str, lines: range, name: str) -> Iterator[Silence]:
+    """Make the silences of one comment, one for each kind."""
+    parts = next((found for x in _WORDS if (found := x.fullmatch(words))), None)
+    kinds = [" ".join(x.split()) for x in parts["kinds"].split(",")] if parts else []
+    if parts is None or not all(kinds):
+        raise OptionError(f"{shorten(here, str)}: 'wmma-emu: {shorten(words, str)}' is no silence; write {_EXAMPLE}")
+    place = f"{name}:{lines[0]}" if name else lines[0]
+    for kind in dict.fromkeys(_BY_SLUG.get(x.lower(), x) for x in kinds):
+        try:
+            yield Silence(kind, place, parts["reason"], last=lines[-1], comment=here)
+        except OptionError as error:
+            raise type(error)(f"{shorten(here, str)}: {error}") from None
 
 
 def comment_of(kind: str, reason: str) -> str:
@@ -93,7 +77,7 @@ def comment_of(kind: str, reason: str) -> str:
 
     Examples
     --------
-    >>> comment_of("race", "any of the values will do")
-    '// wmma_emu: allow race: any of the values will do'
+    >>> comment_of("race within a warp", "any of the values will do")
+    '// wmma-emu: ignore[race-within-a-warp] any of the values will do'
     """
-    return f"// {_MARK} allow {kind}: {reason}"
+    return f"// wmma-emu: ignore[{slug_of(kind)}] {reason}"

@@ -254,7 +254,8 @@ class ModuleProgram:
 
     ``global_relocations`` and ``const_relocations`` are places where the address of a variable has to be written:
     (offset of the eight bytes, symbol meant, addend, whether the generic address is meant). Where an initial value is
-    the address of a function, the bytes are zeros, and the kernels that use the variable are refused.
+    the address of a function, the bytes are zeros, and the kernels that use the variable are refused. ``file_sizes``
+    are the bytes of sources, of those of which the text says them.
     """
 
     kernels: dict[str, KernelProgram]
@@ -266,3 +267,4 @@ class ModuleProgram:
     const_symbols: tuple[Symbol, ...]
     global_relocations: tuple[tuple[int, Symbol, int, bool], ...]
     const_relocations: tuple[tuple[int, Symbol, int, bool], ...]
+    file_sizes: dict[str, int] = field(default_factory=dict)

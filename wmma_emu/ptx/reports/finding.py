@@ -41,6 +41,8 @@ class Finding:
         The variables and arrays, by their names in the source.
     element : str
         What was touched first: "Bs[0][0][64]"; "" where that has no name.
+    aliases : tuple of str
+        Identifiers that it may have where other threads come first: of further pairs of lines that have the same cause.
     sightings : tuple of Sighting
         Each line of PTX at which it was seen, the first one first.
     line, text, source, block, thread, address
@@ -64,6 +66,7 @@ class Finding:
     _mend: Mend = field(repr=False, compare=False)
     sightings: tuple[Sighting, ...]
     details: tuple[str, ...] = field(repr=False, default=())
+    aliases: tuple[str, ...] = field(repr=False, default=())
     _explain: Explain | None = field(repr=False, compare=False, default=None)
 
     @property

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Makes findings of what a launch has noted: sorted by cause, in the words of the source."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from wmma_emu.ptx.memory.races.remedies import REMEDIES
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
 from wmma_emu.ptx.reports.finding import Explain, Finding
+from wmma_emu.ptx.reports.identifiers import code_of_side, identifier
 from wmma_emu.ptx.reports.loops import loops_of
 from wmma_emu.ptx.reports.mends import Mend, Trial, tried_mend
 from wmma_emu.ptx.reports.quotes import QuotedLine, quoted
@@ -65,11 +65,16 @@ class FindingMaker:
         location = edge.sighting.location
         kind = edge.sighting.kind
         return Finding(
-            self._id(kind, sides, variables[:1]), self.kernel, self.arch, _title(kind, variables, sides), kind,
+            self._id(edge.sighting, sides), self.kernel, self.arch, _title(kind, variables, sides), kind,
             source_text(edge.sighting.said, self.names, sides[0].file), sides, variables,
             self.names.element(location) if location else "", Mend(partial(self._mend, cause, sides)), sightings,
-            self._more(cause, at), self.explain,
+            self._more(cause, at), self._aliases(cause, at), self.explain,
         )  # fmt: skip
+
+    def _aliases(self, cause: Cause, at: dict[int, Instruction]) -> tuple[str, ...]:
+        """Name the further pairs of lines; in which order a launch meets them depends on its threads."""
+        first, *others = (self._id(x[0].sighting, self._sides(x[0], at)) for x in cause.pairs)
+        return tuple(x for x in dict.fromkeys(others) if x != first)
 
     def _sides(self, edge: Edge, at: dict[int, Instruction]) -> tuple[QuotedLine, ...]:
         """Quote the lines of both sides, in their order in the source; once, if they are the same."""
@@ -97,14 +102,12 @@ class FindingMaker:
         name = next((x for x in sighting.said if isinstance(x, Name)), None)
         return "" if name is None else printable(self.names.variable(name.space, name.owner) or name.owner)
 
-    def _id(self, kind: str, sides: Iterable[QuotedLine], variables: Iterable[str]) -> str:
+    def _id(self, sighting: Sighting, sides: Iterable[QuotedLine]) -> str:
         """Number a cause by what does not change when the lines of a file move."""
-        parts = [kind, self.kernel, *variables]
-        for side in sides:
-            file = side.file.replace("\\", "/").rpartition("/")[2]
-            parts += [file, " ".join(side.quote.split()) or (str(side.number) if side.file else "")]
-        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
-        return f"{kind.replace(' ', '-')}-{digest}"
+        location = sighting.location
+        name = location or next((x for x in sighting.said if isinstance(x, Name)), None)
+        codes = [code_of_side(x, self.program, self.text_of) for x in sides]
+        return identifier(sighting.kind, self.kernel, name.owner if name else "", codes)
 
     def _mend(self, cause: Cause, sides: tuple[QuotedLine, ...]) -> str:
         """Say what would mend it: a barrier that was tried, if there is one, else what helps such a pair."""

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Findings as plain data, which JSON can hold."""
+"""Findings as plain data, which JSON can hold: what `report.schema.json` says of them."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from wmma_emu.ptx.findings import UNKNOWN, Place, Sighting
+from wmma_emu.ptx.program.program import SourceLine
+from wmma_emu.ptx.reports.frames import frames_of
 from wmma_emu.ptx.reports.quotes import QuotedLine
 
 if TYPE_CHECKING:
@@ -11,10 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["finding_as_dict"]
 
 
-def finding_as_dict(finding: "Finding") -> dict[str, Any]:
-    """Give a finding as the schema of reports has it."""
+def finding_as_dict(finding: "Finding", paths: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Give a finding as the schema of reports has it; ``paths`` are files that the compiler calls otherwise."""
     return {
         "id": finding.id,
+        "aliases": list(finding.aliases),
         "kind": finding.kind,
         "severity": finding.severity,
         "title": finding.title,
@@ -22,14 +27,49 @@ def finding_as_dict(finding: "Finding") -> dict[str, Any]:
         "arch": finding.arch,
         "message": finding.message,
         "mend": finding.mend,
+        "page": finding.page,
         "variables": list(finding.variables),
         "element": finding.element,
-        "sides": [_side(x) for x in finding.sides],
-        "block": None if finding.block is None else list(finding.block),
-        "thread": None if finding.thread is None else list(finding.thread),
+        "sides": [_side(x, paths or {}) for x in finding.sides],
         "count": finding.count,
+        "sightings": [_sighting(x) for x in finding.sightings],
     }
 
 
-def _side(side: QuotedLine) -> dict[str, Any]:
-    return {"role": side.role, "file": side.file, "line": side.number, "column": side.column, "text": side.quote}
+def _side(side: QuotedLine, paths: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "role": side.role,
+        "file": side.file,
+        "path": paths.get(side.file, side.file),
+        "line": side.number,
+        "column": side.raw_column,
+        "text": side.raw,
+        "ptx_line": side.place.line,
+    }
+
+
+def _sighting(x: Sighting) -> dict[str, Any]:
+    """Give a sighting; an address is a text, since many readers of JSON round integers beyond 2^53."""
+    return {
+        **_place(x.place),
+        "instruction": x.text,
+        "message": x.message,
+        "block": None if x.block is None else list(x.block),
+        "thread": None if x.thread is None else list(x.thread),
+        "address": None if x.address is None else f"{x.address:#x}",
+        "count": x.count,
+        "others": [_place(other) for other in x.others if other != UNKNOWN],
+        "may_have_more_others": UNKNOWN in x.others,
+    }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"ptx_line": place.line, "source": _source(place.source)}
+
+
+def _source(source: SourceLine | None) -> dict[str, Any] | None:
+    """Give a line of the source with the lines at which its function was called, innermost first, where inlined."""
+    found: dict[str, Any] | None = None
+    for each in reversed(list(frames_of(source))):
+        found = {"file": each.file, "line": each.line, "column": each.column, "inlined_at": found}
+    return found

@@ -31,6 +31,8 @@ class QuotedLine(NamedTuple):
         Where in ``quote`` it begins, counted from 1; 0 where that is not known.
     quote : str
         The text of the line without tabs and what is not printable; "" where it is not at hand.
+    raw, raw_column : str, int
+        The text and the column as the file has them.
     """
 
     role: str
@@ -39,6 +41,8 @@ class QuotedLine(NamedTuple):
     number: int
     column: int
     quote: str
+    raw: str = ""
+    raw_column: int = 0
 
     @property
     def where(self) -> str:
@@ -59,8 +63,9 @@ def quoted(role: str, place: Place, line: SourceLine | None, text_of: Callable[[
     ('k.cu:2', '    x = s[0];', 8)
     """
     if line is None:
-        return QuotedLine(role, place, "", place.line, 0, printable(ptx.expandtabs(_TAB)))
+        return QuotedLine(role, place, "", place.line, 0, printable(ptx.expandtabs(_TAB)), ptx)
     lines = text_of(line.file).splitlines()
     raw = lines[line.line - 1].rstrip() if 0 < line.line <= len(lines) else ""
     column = len(raw[: line.column - 1].expandtabs(_TAB)) + 1 if 0 < line.column <= len(raw) else 0
-    return QuotedLine(role, place, line.file, line.line, column, printable(raw.expandtabs(_TAB)))
+    quote = printable(raw.expandtabs(_TAB))
+    return QuotedLine(role, place, line.file, line.line, column, quote, raw, line.column)

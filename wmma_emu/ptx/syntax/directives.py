@@ -6,6 +6,9 @@ from wmma_emu.ptx.syntax.tree import Directive
 
 __all__ = ["directive", "file_entry", "skip_section"]
 
+_LONGEST_SIZE = 18
+"""Digits of the size of a file."""
+
 
 def directive(reader: Reader, label: str | None = None) -> Directive:
     """Read ``.loc``, ``.pragma``, ``.branchtargets``, ``.calltargets``, ``.callprototype``, ``.section``, ``.file``."""
@@ -24,7 +27,7 @@ def directive(reader: Reader, label: str | None = None) -> Directive:
         skip_section(reader)
         return Directive("section", (), line, label, column)
     if token == ".file":
-        number, name = file_entry(reader)
+        number, name, _ = file_entry(reader)
         return Directive("file", (str(number), name), line, label, column)
     reader.fail("an instruction, or a directive that may stand in a function: .reg, .local, .param, .shared, .loc, ...")
 
@@ -90,15 +93,18 @@ def skip_section(reader: Reader) -> None:
         reader.fail("'}' at the end of a section")
 
 
-def file_entry(reader: Reader) -> tuple[int, str]:
-    """Read ``.file number "path", timestamp, size``."""
+def file_entry(reader: Reader) -> tuple[int, str, int]:
+    """Read ``.file number "path", timestamp, size``: the number, the path, and the size, 0 where it is not said."""
     reader.take(".file")
     number = int(_numbers(reader, 1, ".file")[0])
     name = reader.string("the path of a file, in quotation marks")
-    for _ in range(2):
+    size = 0
+    for is_size in (False, True):
         if reader.accept(","):
             token = reader.tokens[reader.place]
             if not token[0].isdigit():
                 reader.fail("a number: time or size of the file")
+            if is_size and token.isdecimal() and len(token) <= _LONGEST_SIZE:
+                size = int(token)
             reader.place += 1
-    return number, name
+    return number, name, size

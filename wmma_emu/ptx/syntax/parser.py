@@ -58,6 +58,7 @@ def parse(text: str) -> ModuleText:
     declared: list[VariableText] = []
     functions: list[FunctionText] = []
     files: dict[int, str] = {}
+    sizes: dict[str, int] = {}
     aliases: list[tuple[str, str, int, int]] = []
     while (token := reader.tokens[reader.place]) != END:
         if token == ".address_size":
@@ -67,8 +68,10 @@ def parse(text: str) -> ModuleText:
             if address_size not in (32, 64):
                 raise reader.error(f"found {address_size}; expected an address size, 32 or 64", place)
         elif token == ".file":
-            number, path = file_entry(reader)
+            number, path, size = file_entry(reader)
             files[number] = path
+            if size:
+                sizes[path] = size
         elif token == ".section":
             skip_section(reader)
         elif token == ".pragma":
@@ -82,8 +85,9 @@ def parse(text: str) -> ModuleText:
         else:
             _definition(reader, declared, functions)
     return ModuleText(
-        version, target, address_size, tuple(declared), tuple(functions), files, reader.lines, tuple(aliases)
-    )
+        version, target, address_size, tuple(declared), tuple(functions), files, reader.lines, tuple(aliases),
+        sizes,
+    )  # fmt: skip
 
 
 def _version(reader: Reader) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a PTX text is made of: rows of the tree that the parser returns, names not yet resolved."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = [
     "Address",
@@ -180,7 +180,10 @@ class FunctionText:
 
 @dataclass(frozen=True, slots=True)
 class ModuleText:
-    """A whole text; ``aliases`` are further names of functions, as (name, function, line, column)."""
+    """A whole text; ``aliases`` are further names of functions, as (name, function, line, column).
+
+    ``file_sizes`` are the bytes of those of its ``files`` of which it says them.
+    """
 
     version: str
     target: tuple[str, ...]
@@ -190,3 +193,4 @@ class ModuleText:
     files: dict[int, str]
     lines: tuple[str, ...]
     aliases: tuple[tuple[str, str, int, int], ...] = ()
+    file_sizes: dict[str, int] = field(default_factory=dict)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""What ``wmma-emu ptx run`` writes of a report for other programs: JSON, SARIF, a baseline."""
+
+import json
+from argparse import Namespace
+from collections.abc import Callable
+
+from wmma_emu.cli.matrices import check_output, write_text
+from wmma_emu.cli.terminal import Terminal
+from wmma_emu.cli.usage import UsageError, quoted
+from wmma_emu.ptx import Baseline, LaunchOptions, Report
+
+__all__ = ["STANDARD_OUTPUT", "check_files", "leaves_output_alone", "write_files", "written_baseline"]
+
+STANDARD_OUTPUT = "-"
+
+_EXAMPLES = {"write_baseline": "known.json", "json": "report.json", "sarif": "findings.sarif"}
+_FORMATS: dict[str, Callable[[Report], str]] = {
+    "json": lambda report: report.to_json(),
+    "sarif": lambda report: json.dumps(report.to_sarif()),
+}
+"""What can be written on standard output too."""
+
+
+def check_files(arguments: Namespace) -> None:
+    """Refuse files that cannot be written, before anything is run.
+
+    Raises
+    ------
+    UsageError
+    """
+    seen: dict[str, str] = {}
+    for name, example in _EXAMPLES.items():
+        path = getattr(arguments, name)
+        if path is None:
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if path in seen:
+            raise UsageError(f"{seen[path]} and {option} both write {quoted(path)}; name two files")
+        seen[path] = option
+        if path != STANDARD_OUTPUT:
+            check_output(path, [arguments.file], example)
+        elif name not in _FORMATS:
+            raise UsageError(f"{option} writes a file, such as {example}; standard output is for --json and --sarif")
+
+
+def leaves_output_alone(arguments: Namespace) -> bool:
+    """Whether standard output is for another program."""
+    return any(getattr(arguments, name) == STANDARD_OUTPUT for name in _FORMATS)
+
+
+def written_baseline(arguments: Namespace, options: LaunchOptions, report: Report) -> Baseline | None:
+    """Write the findings of a launch with those that were known before; None where that is not asked for."""
+    if arguments.write_baseline is None:
+        return None
+    found = Baseline.of([report])
+    found = found if options.known is None else options.known.merged(found)
+    found.write(arguments.write_baseline)
+    return found
+
+
+def write_files(arguments: Namespace, report: Report, terminal: Terminal) -> None:
+    """Write a report in the formats that are asked for."""
+    for name, written in _FORMATS.items():
+        path = getattr(arguments, name)
+        if path == STANDARD_OUTPUT:
+            terminal.raw(written(report) + "\n")
+        elif path is not None:
+            write_text(path, written(report) + "\n")
