@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import wmma_emu as we
+from wmma_emu.ptx import KINDS
 
 __all__ = ["Case", "Launch", "examined", "verdict"]
 
@@ -67,9 +68,12 @@ def _launch(module: Any, launch: Launch, seconds: float, findings: list[Row]) ->
         kernel = module[launch.kernel][launch.grid, launch.block, launch.shared]
         report = kernel(*launch.arguments, findings="report", max_seconds=seconds)
     findings += [
-        {"kind": x.kind, "severity": x.severity, "source": str(x.source or ""), "message": x.message[:300]}
-        for x in report.findings
-    ]
+        {
+            "kind": x.kind, "severity": KINDS[x.kind].severity, "source": str(x.source or ""),
+            "message": x.message[:300], "cause": finding.id,
+        }
+        for finding in report.findings for x in finding.sightings
+    ]  # fmt: skip
     return bool(report.completed)
 
 

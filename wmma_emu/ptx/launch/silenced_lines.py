@@ -3,7 +3,7 @@
 lines of the kernel.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from wmma_emu.errors import OptionError, printable, shorten
 from wmma_emu.ptx.findings import KINDS, Sighting
