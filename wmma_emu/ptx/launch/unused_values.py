@@ -50,12 +50,12 @@ def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspec
         if not loads or line in seen.others:
             continue
         if loads <= unused:
-            said = "; nothing depends on what ", *_named(seen, loads, line), " loads"
+            said = "; nothing depends on ", *_named(seen, loads, line)
             found[original] = replace(finding, kind=UNUSED, said=(*finding.said, *said), remedy="")
         elif used := sorted(loads & uses.keys()):
             at = uses[used[0]]
             load = _loaded(seen, used[0], line)
-            said = "; what ", *load, " loads is used at ", place_of(at), Detail(f" by {at.opcode}")
+            said = "; ", *load, " is used at ", place_of(at), Detail(f" by {at.opcode}")
             found[original] = replace(finding, said=(*finding.said, *said))
     return found
 
@@ -93,14 +93,14 @@ def _lines_of(seen: Suspects) -> set[int]:
 
 
 def _loaded(seen: Suspects, load: int, line: int) -> Message:
-    """Name a load by its place; ``line`` is that of the finding."""
+    """Name what a load gives by its place; ``line`` is that of the finding."""
     if load == line:
-        return ("it",)
-    return (next(place_of(x) for i in seen.racing if (x := seen.instructions[i]).line == load),)
+        return ("what it loads",)
+    return "what is loaded at ", next(place_of(x) for i in seen.racing if (x := seen.instructions[i]).line == load)
 
 
 def _named(seen: Suspects, loads: set[int], line: int) -> Message:
-    """Name the first of some loads, and say how many more there are."""
+    """Name what the first of some loads gives, and say how many more there are."""
     first, *more = sorted(loads, key=lambda x: (x != line, x))
-    others = f" and {len(more)} more load{'s' * (len(more) > 1)}" if more else ""
+    others = f", nor on that of {len(more)} more load{'s' * (len(more) > 1)}" if more else ""
     return (*_loaded(seen, first, line), others) if others else _loaded(seen, first, line)

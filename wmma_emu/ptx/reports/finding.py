@@ -192,4 +192,5 @@ class Finding:
 def _sighting_text(x: Sighting) -> str:
     who = "" if x.block is None else f", block {tuple(x.block)}"
     who += "" if x.thread is None else f", thread {tuple(x.thread)}"
-    return f"{x.place}{who}, {x.count} times: {x.text}\n{x.message}"
+    times = "once" if x.count == 1 else f"{x.count} times"
+    return f"{x.place}{who}, {times}: {x.text}\n{x.message}"

@@ -21,7 +21,8 @@ from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
 __all__ = ["FindingMaker"]
 
 _READS = ("ld", "ldu", "ldmatrix", "wmma.load")
-_WRITES = ("st", "stmatrix", "wmma.store", "cp.async")
+_WRITES = ("st", "stmatrix", "wmma.store")
+_COPIES = ("cp.async",)
 _UPDATES = ("atom", "red")
 _MOST_NAMED = 3
 
@@ -136,7 +137,7 @@ class FindingMaker:
 def _role(instruction: Instruction) -> str:
     """Say what an instruction does to memory."""
     opcode = instruction.opcode
-    for names, role in ((_WRITES, "writes"), (_READS, "reads"), (_UPDATES, "updates")):
+    for names, role in ((_WRITES, "writes"), (_READS, "reads"), (_UPDATES, "updates"), (_COPIES, "copies")):
         if opcode.startswith(tuple(f"{x}." for x in names)):
             return role
     return ""
