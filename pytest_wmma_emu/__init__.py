@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_wmma_emu.files import Files
     from pytest_wmma_emu.launches import Launches
     from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
+    from wmma_emu.ptx.launch.launched import Launched
 
 _SILENCE, _FINDINGS = "wmma_emu_silence", "kernel_findings"
 _OPTION = "--kernel-findings"
@@ -20,6 +22,12 @@ _MARKERS = {
         f"what becomes of findings of kernels, as with {_OPTION}: 'warn:race', 'off:race of equal bytes'",
 }  # fmt: skip
 
+_FILES = {
+    "baseline": "findings of launches of `emulated_gpu` that are known, which neither fail a test nor warn",
+    "sarif": "write the findings of the launches of `emulated_gpu` as SARIF 2.1.0, which code hosts show at their lines",
+    "json": "write the reports of the launches of `emulated_gpu` as a list in JSON",
+}
+
 
 class _Session:
     """What the hooks of a test run share: the rules of the test that runs, and what it has launched."""
@@ -27,6 +35,13 @@ class _Session:
     given: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     launches: "Launches | None" = None
+    files: "Files | None" = None
+
+    def watch(self, launched: "Launched") -> None:
+        """Note a launch for the report of its test, and for the files of the run."""
+        for each in (self.launches, self.files):
+            if each is not None:
+                each.add(launched)
 
 
 _SESSION = pytest.StashKey[_Session]()
@@ -71,6 +86,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         _OPTION, metavar="ACTION[:KIND]", action="append", default=[], dest=_FINDINGS,
         help=f"{rule}; may be given several times, the last one that is about a finding decides",
     )  # fmt: skip
+    for name, meaning in _FILES.items():
+        group.addoption(f"--kernel-{name}", metavar="FILE", help=meaning)
+    group.addoption(
+        "--kernel-baseline-update", action="store_true",
+        help="add the findings of this run to the file of --kernel-baseline, and let none of them fail a test",
+    )  # fmt: skip
     parser.addini(_FINDINGS, f"{rule}; one a line, the command line comes behind them", type="linelist", default=[])
 
 
@@ -87,6 +108,11 @@ def pytest_configure(config: pytest.Config) -> None:
         if wrong := wrong_rule(given):
             raise pytest.UsageError(f"{_OPTION} (or {_FINDINGS} of the configuration): {wrong}")
         session.given = tuple(given)
+    if config.getoption("kernel_baseline_update") or any(config.getoption(f"kernel_{x}") for x in _FILES):
+        from pytest_wmma_emu.files import Files
+
+        session.files = Files(config)
+        config.pluginmanager.register(session.files)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -96,6 +122,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     session.rules = session.given
     if session.launches is not None:
         session.launches.begin_test()
+    if session.files is not None:
+        session.files.test = item.nodeid
     if any(item.iter_markers(_FINDINGS)):
         from pytest_wmma_emu.rules import rules_of_markers
 
@@ -156,5 +184,6 @@ def emulated_gpu(request: pytest.FixtureRequest) -> "EmulatedGpu":
     return EmulatedGpu(
         schedules=request.config.getoption("ptx_schedules"),
         findings=lambda: session.rules,
-        watch=session.launches.add,
+        watch=session.watch,
+        baseline=None if session.files is None else session.files.baseline,
     )

@@ -50,12 +50,12 @@ def test_limits_deadlocks_and_refusals_are_escaped():
 
 
 def test_silences_are_escaped():
-    comment = f"st.global.u32 [%rd1+64], 1; // wmma_emu: allow out of bounds: {TITLE}"
+    comment = f"st.global.u32 [%rd1+64], 1; // wmma-emu: ignore[out of bounds] {TITLE}"
     report = module(comment, findings="report")(np.zeros(1, np.uint32))
     assert report.silenced and SHOWN in str(report) and is_plain(str(report))
     with pytest.raises(UnsupportedInstructionError) as refused:
         module("ret;", silence=[Silence("race", f"{TITLE}.cu:7", "x")])(np.zeros(1, np.uint32))
     assert is_plain(str(refused.value))
     with pytest.raises(UnsupportedInstructionError) as refused:
-        module(f"ret; // wmma_emu: allow {TITLE}: x")(np.zeros(1, np.uint32))
+        module(f"ret; // wmma-emu: ignore[{TITLE}] x")(np.zeros(1, np.uint32))
     assert is_plain(str(refused.value))

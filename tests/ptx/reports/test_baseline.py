@@ -31,7 +31,7 @@ def test_what_is_known_is_apart_and_neither_raises_nor_warns(known):
 
 
 def test_a_new_finding_raises_and_the_known_ones_are_counted():
-    both = PLANTED["acquire_of_the_block"]
+    both = PLANTED["barriers_of_both_branches"]
     first, *more = launched(both).findings
     assert more
     with pytest.raises(KernelFindingsError) as error:

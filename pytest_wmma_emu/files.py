@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""What a test run reads and writes of findings: a baseline, SARIF and JSON; the workers of xdist send theirs."""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wmma_emu.errors import OptionError
+from wmma_emu.ptx import Baseline, Finding, sarif
+from wmma_emu.ptx.launch.launched import Launched
+
+__all__ = ["Files"]
+
+_KEY = "wmma_emu_reports"
+_MOST_LISTED = 10
+
+
+class _Learning(Baseline):
+    """A baseline that knows every finding, so that a run meets all of them."""
+
+    def divided(self, findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+        """Call those known that can be."""
+        found = tuple(findings)
+        return Baseline.divided(self.merged(Baseline.of([_Found(found)])), found)
+
+
+class _Found:
+    """Findings, as a baseline takes them."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self._findings = findings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what a baseline keeps of them."""
+        fields = ("id", "kind", "kernel", "title", "aliases")
+        return {"findings": [{x: getattr(each, x) for x in fields} for each in self._findings], "known": []}
+
+
+class Files:
+    """The files of a test run, and the reports of its launches that they are made of.
+
+    Raises
+    ------
+    pytest.UsageError
+        For files that cannot be read or written.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        given = {x: config.getoption(f"kernel_{x}") for x in ("baseline", "sarif", "json")}
+        self._paths = {name: config.invocation_params.dir / path for name, path in given.items() if path is not None}
+        self._update = config.getoption("kernel_baseline_update")
+        self._config = config
+        self._reports: list[dict[str, Any]] = []
+        self._lost = 0
+        self.test = ""
+        self.baseline = self._read()
+        for name, path in self._paths.items():
+            if not path.parent.is_dir():
+                raise pytest.UsageError(f"--kernel-{name}={path}: there is no directory {path.parent}; make it first")
+
+    def _read(self) -> Baseline | None:
+        path = self._paths.get("baseline")
+        if path is None:
+            if self._update:
+                raise pytest.UsageError("--kernel-baseline-update writes what --kernel-baseline=FILE names; name a file")
+            return None
+        try:
+            found = Baseline.read(path) if path.exists() or not self._update else Baseline()
+        except FileNotFoundError:
+            raise pytest.UsageError(
+                f"--kernel-baseline={path}: there is no such file; --kernel-baseline-update makes it"
+            ) from None
+        except (OSError, OptionError) as error:
+            raise pytest.UsageError(f"--kernel-baseline={path}: {error}") from None
+        return _Learning(found, os.fspath(path)) if self._update else found
+
+    def add(self, launched: Launched) -> None:
+        """Keep what a launch has to say, if a file needs it."""
+        report = launched.report
+        if "json" in self._paths or report.findings or report.known or report.silenced:
+            self._reports.append({**report.to_dict(), "test": self.test})
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take the reports of a worker of xdist; one that has died has none."""
+        sent = getattr(node, "workeroutput", {}).get(_KEY)
+        self._lost += sent is None
+        self._reports += json.loads(sent or "[]")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Write the files, or send the reports to the process that does."""
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput[_KEY] = json.dumps(self._reports)
+            return
+        if self._update and self.baseline is not None:
+            Baseline(self.baseline).merged(Baseline.of(self._reports)).write(self._paths["baseline"])
+        if "sarif" in self._paths:
+            _write(self._paths["sarif"], sarif(self._reports, self._config.rootpath))
+        if "json" in self._paths:
+            _write(self._paths["json"], self._reports)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say what is known, what of the baseline nobody met, and what was written."""
+        lines = [f"workers that died, whose launches are missing here: {self._lost}"] * bool(self._lost)
+        if self.baseline is not None:
+            ids = {name for x in self._reports for known in x["known"] for name in (known["id"], *known["aliases"])}
+            unmet = [x for x in self.baseline if not x.ids & ids]
+            count = len({known["id"] for x in self._reports for known in x["known"]})
+            lines.append(f"known findings that were met: {count}; of {self._paths['baseline']} not met: {len(unmet)}")
+            lines += [f"  {x}" for x in unmet[:_MOST_LISTED]]
+            lines += [f"  and {len(unmet) - _MOST_LISTED} more"] * (len(unmet) > _MOST_LISTED)
+        written = [x for x in self._paths if x != "baseline" or self._update]
+        lines += [f"written: {self._paths[x]}" for x in written]
+        terminalreporter.section("kernels: files of findings")
+        for line in lines:
+            terminalreporter.line(line)
+
+
+def _write(path: Path, data: object) -> None:
+    path.write_text(json.dumps(data) + "\n", encoding="utf-8")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""A test run knows a baseline, updates it, and writes SARIF and JSON; with several processes too."""
+
+import json
+
+import jsonschema
+import pytest
+
+import wmma_emu as we
+from tests.ptx.launch.test_pytest_findings import TITLE, run  # noqa: F401  (a fixture)
+from tests.ptx.reports.sarif_subset import LOG
+from wmma_emu.ptx import Baseline, KnownFinding
+
+TESTS = """
+def test_race(emulated_gpu): assert shift(emulated_gpu)
+
+@pytest.mark.parametrize("n", range(3))
+def test_lanes(emulated_gpu, n): lanes(emulated_gpu)
+
+@pytest.mark.wmma_emu_silence("race", "gemm.cu:51", "the two halves are equal")
+def test_silenced(emulated_gpu): assert shift(emulated_gpu).silenced
+"""
+PROCESSES = pytest.mark.parametrize("processes", [(), ("-n2",)], ids=["one process", "two processes"])
+
+
+def plugins(processes):
+    return {"plugins": ("xdist",)} if processes else {}
+
+
+@PROCESSES
+def test_a_baseline_is_made_and_then_nothing_fails(run, pytester, processes):  # noqa: F811
+    result, out = run(TESTS, "--kernel-baseline=known.json", "--kernel-baseline-update", *processes, **plugins(processes))
+    result.assert_outcomes(passed=5)
+    assert "known findings that were met: 2; of" in out and "written: " in out
+    path = pytester.path / "known.json"
+    assert sorted(x.title for x in Baseline.read(path)) == sorted([TITLE, "race within a warp on tile at lanes.cu:44/51"])
+    before = path.read_bytes()
+    result, out = run(TESTS, "--kernel-baseline=known.json", *processes, **plugins(processes))
+    result.assert_outcomes(passed=5)
+    assert "warning" not in out.lower() and "not met: 0" in out and path.read_bytes() == before
+
+
+def test_what_is_not_known_fails_and_what_nobody_met_is_named(run, pytester):  # noqa: F811
+    Baseline([KnownFinding("race-0123456789", "race", "k", "race on x at k.cu:5")]).write(pytester.path / "known.json")
+    result, out = run("def test_race(emulated_gpu): shift(emulated_gpu)", "--kernel-baseline=known.json")
+    result.assert_outcomes(failed=1)
+    assert "not met: 1\n  race on x at k.cu:5, in k [race-0123456789]" in out
+
+
+def test_an_update_adds_and_leaves_the_others(run, pytester):  # noqa: F811
+    path = pytester.path / "known.json"
+    Baseline([KnownFinding("race-0123456789", "race", "k", "race on x at k.cu:5")]).write(path)
+    run("def test_race(emulated_gpu): shift(emulated_gpu)", f"--kernel-baseline={path}", "--kernel-baseline-update")
+    assert {x.title for x in Baseline.read(path)} == {TITLE, "race on x at k.cu:5"}
+
+
+@PROCESSES
+def test_sarif_and_json_have_the_launches_of_all_tests(run, pytester, processes):  # noqa: F811
+    options = ("--kernel-sarif=findings.sarif", "--kernel-json=reports.json", *processes)
+    result, _ = run(TESTS + "\ndef test_plain(emulated_gpu): shift(emulated_gpu, checks=())", *options,
+                    **plugins(processes))  # fmt: skip
+    result.assert_outcomes(passed=5, failed=1)
+    log = json.loads((pytester.path / "findings.sarif").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(LOG).validate(log)
+    results = {x["ruleId"]: x for x in log["runs"][0]["results"]}
+    assert {x: results[x]["occurrenceCount"] for x in results} == {"race": 2, "race-within-a-warp": 3}
+    reports = json.loads((pytester.path / "reports.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(we.ptx.report_schema()).validate(reports)
+    assert sorted(x["test"] for x in reports) == [
+        *(f"test_gemm.py::test_lanes[{i}]" for i in range(3)), "test_gemm.py::test_plain", "test_gemm.py::test_race",
+        "test_gemm.py::test_silenced",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--kernel-baseline=no.json"], "there is no such file; --kernel-baseline-update makes it"),
+        (["--kernel-baseline=bad.json"], "is no baseline"),
+        (["--kernel-baseline-update"], "name a file"),
+        (["--kernel-sarif=no/findings.sarif"], "there is no directory"),
+    ],
+)
+def test_files_that_cannot_be_used_are_said_before_any_test_runs(run, pytester, options, said):  # noqa: F811
+    (pytester.path / "bad.json").write_text("[]", encoding="utf-8")
+    result, _ = run("def test_it(): pass", *options)
+    result.assert_outcomes()
+    result.stderr.fnmatch_lines([f"*{said}*"])
