@@ -54,7 +54,7 @@ class Origins:
     >>> origins.is_whole(number).tolist(), origins.standing(number).tolist()
     ([True], [0])
     >>> print(plain_text(origins.describe(int(computed(number)[0]), str, Location)))
-    4 bytes at 0x40 of shared memory, which nobody wrote, loaded at line 57
+    4 bytes at 0x40 of shared memory, which was never written, and is loaded at line 57
     """
 
     def __init__(self) -> None:
@@ -144,15 +144,15 @@ class Origins:
         number = origin & _ADDRESS
         place = Place(site.line, site.source)
         if site.kind == "register":
-            return InRegister(number, register(number)), ", which nobody wrote"
+            return InRegister(number, register(number)), ", which was never written"
         if site.kind == "lane":
             return f"what lane {number} holds, which does not take part in the shuffle of ", place
         if site.kind == "bytes":
             size = (origin >> _ADDRESS_BITS & (1 << _LENGTH_BITS) - 1) + 1
-            return location(site.space, number, size), ", which nobody wrote, loaded at ", place
+            return location(site.space, number, size), ", which was never written, and is loaded at ", place
         if site.kind == "race":
             return location(site.space, number, 1), ", loaded at ", place, " while others may store there"
-        return ("what nobody wrote",)
+        return ("a value that was never written",)
 
 
 def spans(bits: Array) -> tuple[Any, Any]:

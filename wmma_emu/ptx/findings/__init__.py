@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is wrong with a kernel: the kinds of findings, and what a launch notes of them."""
 
-from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, SANITIZER, SEVERITIES, WORSE, Kind
+from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, SANITIZER, SEVERITIES, TITLES, WORSE, Kind
 from wmma_emu.ptx.findings.messages import (
     UNKNOWN,
     Detail,
@@ -20,7 +20,33 @@ from wmma_emu.ptx.findings.pages import DOCUMENTATION, address_of, kind_of_slug,
 from wmma_emu.ptx.findings.sightings import Said, Sighting, Sightings, merged
 
 __all__ = [
-    "CHECKS", "DOCUMENTATION", "KINDS", "SANITIZER", "SEVERITIES", "UNKNOWN", "WORSE", "Detail", "Extent",
-    "InRegister", "Kind", "Location", "Message", "Name", "Place", "Said", "Sighting", "Sightings", "Value", "Word",
-    "address_of", "kind_of_slug", "merged", "page_of", "path_of", "place_of", "plain_text", "slug_of",
+    "CHECKS",
+    "DOCUMENTATION",
+    "KINDS",
+    "SANITIZER",
+    "SEVERITIES",
+    "TITLES",
+    "UNKNOWN",
+    "WORSE",
+    "Detail",
+    "Extent",
+    "InRegister",
+    "Kind",
+    "Location",
+    "Message",
+    "Name",
+    "Place",
+    "Said",
+    "Sighting",
+    "Sightings",
+    "Value",
+    "Word",
+    "address_of",
+    "kind_of_slug",
+    "merged",
+    "page_of",
+    "path_of",
+    "place_of",
+    "plain_text",
+    "slug_of",
 ]  # fmt: skip

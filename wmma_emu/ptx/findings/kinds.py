@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["CHECKS", "KINDS", "SANITIZER", "SEVERITIES", "WORSE", "Kind"]
+__all__ = ["CHECKS", "KINDS", "SANITIZER", "SEVERITIES", "TITLES", "WORSE", "Kind"]
 
 SEVERITIES = {
     "error": "the kernel is wrong: on some run, or on some chip, it gives wrong results or does not end",
@@ -218,3 +218,12 @@ WORSE = {
     "race of equal bytes": ("race",),
 }  # fmt: skip
 """Kinds that say less of the same lines than others do, and come from the same cause."""
+
+TITLES = {
+    "out of bounds": ("out of bounds", "of"),
+    "misaligned": ("misaligned access", "to"),
+    "uninitialised": ("uninitialised value", "of"),
+    "partly uninitialised": ("partly uninitialised value", "of"),
+    "read-only": ("write to read-only memory", "of"),
+}
+"""How the title of a finding begins, and the word before a variable, where that is not the kind and "on"."""

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from wmma_emu.ptx.findings import Detail, Message, Sighting, place_of
+from wmma_emu.ptx.findings import Detail, Message, Sighting, place_of, plain_text
 from wmma_emu.ptx.memory.races.race import RACE, UNUSED
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
@@ -55,8 +55,8 @@ def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspec
         elif used := sorted(loads & uses.keys()):
             at = uses[used[0]]
             load = _loaded(seen, used[0], line)
-            said = "; ", *load, " is used at ", place_of(at), Detail(f" by {at.opcode}")
-            found[original] = replace(finding, said=(*finding.said, *said))
+            text = plain_text(("; ", *load, " is used at ", place_of(at), f" by {at.opcode}"))
+            found[original] = replace(finding, said=(*finding.said, Detail(text)))
     return found
 
 

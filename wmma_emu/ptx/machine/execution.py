@@ -95,7 +95,7 @@ class Execution:
         state.findings.add(
             "deadlock",
             instruction,
-            lambda: f"no thread can go on: {whereabouts(self)}",
+            lambda: f"no thread can make progress: {whereabouts(self)}",
             block=state.threads.name_block(g),
             thread=state.threads.name_thread(w, lane),
             count=int(np.count_nonzero(state.live)),

@@ -180,8 +180,8 @@ class WarpSync(NamedTuple):
         execution.state.findings.add(
             self.kind,
             self.instruction,
-            f"warp {w} is not whole: lanes {there} are here, without lanes {lacking}, {why}"
-            if there else f"warp {w} is missing as a whole: lanes {lacking}, {why}",
+            f"only lanes {there} of warp {w} are here, without lanes {lacking}, {why}"
+            if there else f"no lane of warp {w} is here: it lacks lanes {lacking}, {why}",
             block=block,
             thread=thread,
             count=int(np.count_nonzero(absent)),

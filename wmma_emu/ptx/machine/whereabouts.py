@@ -101,8 +101,8 @@ def _line(program: KernelProgram, place: int, status: int) -> str:
     """Name the instruction at a place; of a barrier that threads wait at it is the one before."""
     last = len(program.instructions) - 1
     found = program.instructions[min(max(place - (status == AT_BARRIER), 0), last)]
-    source = f"{found.source}: " if found.source else ""
-    return f"line {found.line} ({source}{program.text(found.line)})"
+    text = f"line {found.line} of the PTX: {program.text(found.line)}"
+    return f"{found.source} ({text})" if found.source else text
 
 
 def ranges(numbers: Iterable[int]) -> str:

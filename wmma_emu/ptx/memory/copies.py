@@ -216,7 +216,7 @@ class AsyncCopies:
                 text = f"{by.opcode} of ", place_of(by), f" may still read: {self._missing(copy, who)}"
                 reporter.note(
                     "missing wait", touch.instruction, bad, active, touch.addresses,
-                    partial(reporter.too_early, "global", size=touch.size, write=True, copy=text),
+                    partial(reporter.too_early, "global", size=touch.size, write=True, by=text),
                 )  # fmt: skip
 
     def _read_by(

@@ -106,7 +106,7 @@ class Reporter:
         block, thread, count = self._threads.first(threads)
         origin = first_where(used, found.origin)
         self._findings.add(
-            kind, instruction, lambda: (f"{what} is made of ", *self.origin(origin)),
+            kind, instruction, lambda: (f"{what} depends on ", *self.origin(origin)),
             block=block, thread=thread, count=count,
         )  # fmt: skip
 
@@ -156,6 +156,8 @@ class Reporter:
         """Whether an instruction is known to be in a race."""
         return any(x.kind == "race" and x.line == instruction.line for x in self._findings)
 
-    def too_early(self, space: str, address: int, size: int, write: bool, copy: Message) -> Message:
-        """Describe an access to bytes that an asynchronous copy is about to write."""
-        return f"{verb(write)} ", self.location(space, address, size), ", which ", *copy
+    def too_early(
+        self, space: str, address: int, size: int, write: bool, by: Message, remedy: str = "copy"
+    ) -> Said:  # fmt: skip
+        """Describe an access to bytes that an asynchronous copy or product is about to write, or may still read."""
+        return Said((f"{verb(write)} ", self.location(space, address, size), ", which ", *by), remedy)

@@ -154,7 +154,7 @@ class Shadow:
                 "missing wait", instruction, bad, active, addresses,
                 lambda address: self.reporter.too_early(
                     self.window.name, address, size, True,
-                    ("a wgmma.mma_async may still read: no wgmma.wait_group has waited for it",),
+                    ("a wgmma.mma_async may still read: no wgmma.wait_group has waited for it",), "product",
                 ),
             )  # fmt: skip
 

@@ -43,10 +43,10 @@ def misaligned_text(where: Location, alignment: int, write: bool) -> Message:
     Examples
     --------
     >>> misaligned_text(Location("", 0x7f0000010002, 8), 8, False)[2]
-    ', an address that has to be a multiple of 8 and is 2 beyond one'
+    ', an address that has to be a multiple of 8 and is 2 bytes past one'
     """
-    beyond = where.address % alignment
-    return f"{verb(write)} ", where, f", an address that has to be a multiple of {alignment} and is {beyond} beyond one"
+    beyond = bytes_text(where.address % alignment)
+    return f"{verb(write)} ", where, f", an address that has to be a multiple of {alignment} and is {beyond} past one"
 
 
 def _allocations(heap: GlobalMemory) -> list[tuple[int, int, str]]:
@@ -71,14 +71,16 @@ def nearest_in_heap(heap: GlobalMemory, address: int, size: int) -> tuple[Locati
 
 
 def _missed(position: int, size: int, lo: int, hi: int) -> str:
-    """Say by how many bytes an access misses a piece of memory: "4 bytes behind the end of "."""
-    if position >= hi:
-        return f"{bytes_text(position - hi)} behind the end of "
+    """Say by how many bytes an access misses a piece of memory: "4 bytes past the end of "."""
+    if position == hi:
+        return "just past the end of "
+    if position > hi:
+        return f"{bytes_text(position - hi)} past the end of "
     if position + size <= lo:
         return f"{bytes_text(lo - position)} before the beginning of "
     if position < lo:
         return f"{bytes_text(lo - position, 'its first')} before the beginning of "
-    return f"{bytes_text(position + size - hi, 'its last')} behind the end of "
+    return f"{bytes_text(position + size - hi, 'its last')} past the end of "
 
 
 def place_in_heap(heap: GlobalMemory, address: int, size: int) -> Location:
@@ -122,9 +124,9 @@ def outside_of_window(
     whose = {"shared": "the block", "local": "the thread", "param": "the kernel"}[space]
     text = f", of which {whose} has {bytes_text(size_of)}"
     if address < size_of:
-        text += f": {bytes_text(address + size - size_of, 'the last')} behind its end"
+        text += f": {bytes_text(address + size - size_of, 'the last')} past its end"
     elif address - size_of < 1 << 30:
-        text += f": {bytes_text(address - size_of)} behind its end"
+        text += f": {bytes_text(address - size_of)} past its end"
     elif address >= (1 << 32) - (1 << 24) and address < 1 << 32:
         text += f": {bytes_text((1 << 32) - address)} before its beginning"
     else:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wmma_emu.errors import WmmaEmuError
-from wmma_emu.ptx.findings import KINDS, Place, Sighting, page_of
+from wmma_emu.ptx.findings import KINDS, Place, Sighting, address_of, page_of
 from wmma_emu.ptx.history import History
 from wmma_emu.ptx.program.program import SourceLine
+from wmma_emu.ptx.reports.frames import line_text, own_frames
 from wmma_emu.ptx.reports.mends import Mend
 from wmma_emu.ptx.reports.plain import finding_as_dict
 from wmma_emu.ptx.reports.quotes import QuotedLine
@@ -162,9 +163,10 @@ class Finding:
         seen = "once" if self.count == 1 else f"{self.count} times"
         seen += f" at {lines} lines of the PTX" if lines > 1 else f", line {self.line} of the PTX"
         seen += f", first in {', '.join(who)}" if who else ""
+        seen += "".join(f"; {x}" for x in dict.fromkeys(map(_inlined_text, self.sides)) if x)
         return Described(
             self.severity, self.title, self.id, self.sides, self.message, self.mend, seen, self.details,
-            tuple(_sighting_text(x) for x in self.sightings), self.page,
+            tuple(_sighting_text(x) for x in self.sightings), _page_text(self.kind),
         )  # fmt: skip
 
     def explain(self) -> History:
@@ -187,6 +189,21 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """Give all of it as plain data, as the schema of reports has it."""
         return finding_as_dict(self)
+
+
+def _page_text(kind: str) -> str:
+    """Say how to come to the page of a kind."""
+    address = address_of(kind)
+    return f"see {address}" if address else f"for more, run: {page_of(kind)}"
+
+
+def _inlined_text(side: QuotedLine) -> str:
+    """Say where the function was called that a line belongs to; "" where it belongs to the kernel itself."""
+    own = own_frames(side.place.source)
+    last = own[-1] if own else None
+    if last is None or (last.file, last.line) == (side.file, side.number):
+        return ""
+    return f"{line_text(SourceLine(side.file, side.number), side.file)} is inlined at {line_text(last, side.file)}"
 
 
 def _sighting_text(x: Sighting) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import Name, Place, Sighting
+from wmma_emu.ptx.findings import TITLES, Name, Place, Sighting
 from wmma_emu.ptx.memory.races.remedies import REMEDIES
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
@@ -145,8 +145,8 @@ def _role(instruction: Instruction) -> str:
 
 def _title(kind: str, variables: tuple[str, ...], sides: tuple[QuotedLine, ...]) -> str:
     named = " and ".join(variables[:2]) if len(variables) < 3 else f"{variables[0]} and {len(variables) - 1} more"
-    on = {"out of bounds": "of", "read-only": "of"}.get(kind, "on")
-    return f"{kind}{f' {on} {named}' if named else ''} at {_lines_text(sides)}"
+    head, of = TITLES.get(kind, (kind, "on"))
+    return f"{head}{f' {of} {named}' if named else ''} at {_lines_text(sides)}"
 
 
 def _line_of(side: QuotedLine, file: str) -> str:

@@ -72,7 +72,7 @@ def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial,
         met = trial(places, opcode)
         if met is not None and not any((x.kind, x.line) in known or _is_of_barriers(x) for x in met):
             name = REMEDIES[edges[0].sighting.remedy].call
-            return f"a {name} {part.words} (tried: it is gone then)"
+            return f"a {name} {part.words} (tried: this finding is gone then)"
     return ""
 
 
@@ -108,9 +108,9 @@ def _parts(
         inside = [x for x in loops if first in x and last in x]
         if inside:
             loop = min(inside, key=len)
-            yield from _part(range(last + 1, loop.stop), f"at the end of the loop, behind {_line(code[last], file)}")
-            before = _line(code[first], file)
-            yield from _part(range(loop.start, first + 1), f"at the beginning of the loop, before {before}")
+            before, after = _line(code[first], file), _line(code[last], file)
+            yield from _part(range(last + 1, loop.stop), f"at the end of the loop body, after {after}")
+            yield from _part(range(loop.start, first + 1), f"at the beginning of the loop body, before {before}")
     if straight:
         ranges = tuple(_in_common(straight))
         first, last = ranges[0][0] - 1, ranges[0][-1]
@@ -127,7 +127,7 @@ def _between(first: Instruction, last: Instruction, file: str) -> str:
     own = [own_frames(x.source) for x in (first, last)]
     lines = [(x[-1].file, x[-1].line) if x else ("", 0) for x in own]
     if lines[0][0] and lines[0][0] == lines[1][0] and lines[0] >= lines[1]:
-        return f"behind {_line(first, file)} and before {_line(last, file)} in the next round of the loop"
+        return f"after {_line(first, file)} and before {_line(last, file)} of the next iteration"
     return f"between {_line(first, file)} and {_line(last, file)}"
 
 

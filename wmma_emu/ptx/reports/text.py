@@ -77,10 +77,10 @@ def _frame(found: Described, width: int, color: bool, most: _Most = _MOST) -> tu
     lines += [_look(x, "title", color) for x in head[1:]]
     lines += _quotes(found.sides, width, color, most.has_carets)
     ends = [
-        *(_labelled("to mend: ", found.mend, width, color, most.mend) if found.mend else ()),
+        *(_labelled("possible fix: ", found.mend, width, color, most.mend) if found.mend else ()),
         *(x for more in found.more for x in _labelled("same cause: ", more, width, color, most.more)),
         *_labelled("seen: ", found.seen, width, color, most.seen),
-        *_labelled("id: ", f"{found.id}; about this kind: {found.page}" if most.has_page else found.id, width, color),
+        *_labelled("id: ", f"{found.id}; {found.page}" if most.has_page else found.id, width, color),
     ]
     return lines, ends
 

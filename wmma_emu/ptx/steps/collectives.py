@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.findings import Said
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Instruction,
@@ -232,13 +233,13 @@ def note(
     instruction: Instruction,
     kind: str,
     where: NDArray[np.bool_],
-    message: str | Callable[[int, int, int], str],
+    message: str | Said | Callable[[int, int, int], str],
     address: int | None = None,
 ) -> None:
     """Note a finding about the threads of a mask; the message may be made of the first one's block, warp and lane."""
     full = np.broadcast_to(where, state.shape)
     g, w, lane = (int(i) for i in np.unravel_index(int(full.argmax()), state.shape))
-    text = message if isinstance(message, str) else lambda: message(g, w, lane)
+    text = message if isinstance(message, str | Said) else lambda: message(g, w, lane)
     state.findings.add(
         kind, instruction, text, block=state.threads.name_block(g), thread=state.threads.name_thread(w, lane),
         address=address, count=int(np.count_nonzero(full)),

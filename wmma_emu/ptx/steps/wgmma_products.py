@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
+from wmma_emu.ptx.findings import Said
 from wmma_emu.ptx.program.program import Instruction, Register
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active, Array
@@ -72,7 +73,7 @@ class PendingProducts:
             where = where & (self._state.live if active is None else active)
             if where.any():
                 text = f"{found.register.name} is used before wgmma.wait_group has waited for the wgmma that writes it"
-                note(self._state, instruction, "missing wait", where, text)
+                note(self._state, instruction, "missing wait", where, Said((text,), "product"))
                 return
 
     def value(self, register: Register) -> tuple[Array, NDArray[np.bool_] | None]:

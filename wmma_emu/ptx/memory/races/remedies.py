@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is missing between the two sides of a race: rows only, and which row it is."""
+"""What is missing between two accesses, and what would mend that: rows only, and which row it is."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -38,10 +38,10 @@ class Remedy(NamedTuple):
 
 REMEDIES = {
     "update": Remedy(
-        "both load this place and store to it",
+        "both load from this place and store to it",
         ": if that is one change, such as x += 1, no barrier helps, but an atomic operation (atomicAdd) does",
-        "one atomic operation, such as atomicAdd(), in the place of the load at {0} and the store at {1}",
-        "one atomic operation, such as atomicAdd(), in the place of the load and the store",
+        "one atomic operation, such as atomicAdd(), instead of the load at {0} and the store at {1}",
+        "one atomic operation, such as atomicAdd(), instead of the load and the store",
     ),
     "at once": Remedy(
         "nothing says which of the values stays", "",
@@ -52,7 +52,8 @@ REMEDIES = {
         "nothing orders the two",
         ": what orders blocks is a fence with a flag or an atomic operation, a barrier of the whole grid, or a second "
         "launch",
-        "between {0} and {1} a fence with a flag or an atomic operation, a barrier of the grid, or a second launch",
+        "write data, __threadfence(), atomic store to a flag; atomic load of the flag, __threadfence(), read data. Or "
+        "a grid-wide barrier, or a second launch",
         "let one block alone access it, or use one atomic operation, or a second launch for what needs the first one's",
     ),
     "warps": Remedy(
@@ -68,8 +69,20 @@ REMEDIES = {
         "a __syncwarp() between the two accesses, or lanes that access places of their own",
         "__syncwarp()",
     ),
+    "copy": Remedy(
+        "", "",
+        "cp.async.wait_group or wait_all in the threads that copy, so that it covers this copy, and a barrier if they "
+        "are others, before {1}",
+        "cp.async.wait_group or wait_all in the threads that copy, so that it covers this copy, and a barrier if they "
+        "are others, before the access",
+    ),
+    "product": Remedy(
+        "", "",
+        "wgmma.wait_group before {1}, so that it covers the wgmma of {0}",
+        "wgmma.wait_group before this line, so that it covers the wgmma",
+    ),
 }
-"""By what the two threads do, and by how far they are apart."""
+"""Of races by what the two threads do, and by how far they are apart; and of what was not waited for."""
 
 
 def remedy_of(

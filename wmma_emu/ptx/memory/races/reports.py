@@ -79,7 +79,7 @@ class RaceReports:
                 return Said(said, "" if race.kind == EQUAL else "at once")
             who, side = self._other(others, position, touch.size, race.verb == "wrote")
             held = self._held()[position : position + touch.size].tobytes()
-            verb, what = ("writes ", ", over ") if race.write else ("reads ", ", and finds ")
+            verb, what = ("writes ", ", which held ") if race.write else ("reads ", ", which holds ")
             other_side, remedy = self._what(who, mine, side, race.verb, touch)
             remedy = "" if race.kind == EQUAL else remedy
             return Said((f"{self._name(mine, who)} {verb}", there, Value(what, held), "; ", *other_side), remedy)
