@@ -17,12 +17,12 @@ PLANTED = {
         SLOT + GUARD + "@%p1 st.shared.u32 [%rd8], %r0;\nld.shared.u32 %r2, [%rd8];\n" + put("%r2"),
         SLOT + GUARD + "@%p1 st.shared.u32 [%rd8], %r0;\nld.shared.u32 %r2, [%rd8];\n"
         "selp.u32 %r2, %r2, 0, %p1;\n" + put("%r2"),
-        "st.global.u32", "4 bytes at 0x50 of shared memory (tile + 80), which nobody wrote, loaded at line 19",
+        "st.global.u32", "4 bytes at 0x50 of shared memory (tile + 80), which was never written, and is loaded at line 19",
     ),
     "the upper half of a pair": (
         "mov.b64 %rd9, {%r0, %r9};\nmov.b64 {%r2, %r3}, %rd9;\n" + put("%r3"),
         "mov.b64 %rd9, {%r0, %r9};\nmov.b64 {%r2, %r3}, %rd9;\n" + put("%r2"),
-        "st.global.u32", "%r9, which nobody wrote",
+        "st.global.u32", "%r9, which was never written",
     ),
     "bits within a byte": (
         "bfi.b32 %r2, %r0, %r9, 0, 5;\nst.global.u8 [%rd1], %r2;",
@@ -33,30 +33,30 @@ PLANTED = {
         LOCAL + "st.local.u32 [own], %r0;\nld.local.u64 %rd9, [own];\nst.global.u32 [%rd9], %r0;",
         LOCAL + "st.local.u32 [own], %r0;\nst.local.u32 [own+4], 0;\nld.local.u64 %rd9, [own];\n"
         "add.u64 %rd9, %rd9, %rd1;\nand.b64 %rd9, %rd9, -4;\nst.global.u32 [%rd9], %r0;",
-        "st.global.u32", "the address is made of 4 bytes at 0x4 of local memory (own + 4)",
+        "st.global.u32", "the address depends on 4 bytes at 0x4 of local memory (own + 4)",
     ),
     "a branch on a sum of lanes": (
         "setp.lt.u32 %p1, %r0, 12;\n@%p1 mov.u32 %r9, 1;\nredux.sync.add.u32 %r2, %r9, -1;\n"
         "setp.gt.u32 %p2, %r2, 3;\n@%p2 bra L;\nL: ret;",
         "setp.lt.u32 %p1, %r0, 12;\nmov.u32 %r9, 0;\n@%p1 mov.u32 %r9, 1;\nredux.sync.add.u32 %r2, %r9, -1;\n"
         "setp.gt.u32 %p2, %r2, 3;\n@%p2 bra L;\nL: ret;",
-        "@%p2 bra L;", "the guard is made of %r9",
+        "@%p2 bra L;", "the guard depends on %r9",
     ),
     "a ballot used as a mask": (
         GUARD + "@%p1 setp.eq.u32 %p2, %r0, %r0;\nvote.sync.ballot.b32 %r2, %p2, -1;\n"
         "shfl.sync.idx.b32 %r3, %r0, 0, 31, %r2;",
         GUARD + "setp.eq.u32 %p2, %r0, %r0;\nvote.sync.ballot.b32 %r2, %p2, -1;\n"
         "shfl.sync.idx.b32 %r3, %r0, 0, 31, %r2;",
-        "shfl.sync", "the membermask is made of %p2",
+        "shfl.sync", "the membermask depends on %p2",
     ),
     "the operand of an atomic": (
         "red.global.add.u32 [%rd1], %r9;", "mov.u32 %r9, 1;\nred.global.add.u32 [%rd1], %r9;",
-        "red.global", "the operand is made of %r9",
+        "red.global", "the operand depends on %r9",
     ),
     "a total that nobody set to zero": (
         "atom.shared.add.u32 %r2, [tile], 1;",
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [tile], 0;\nbar.sync 0;\natom.shared.add.u32 %r2, [tile], 1;",
-        "atom.shared", "what the operation finds in memory is made of 4 bytes at 0x0 of shared memory (tile + 0)",
+        "atom.shared", "what the operation finds in memory depends on 4 bytes at 0x0 of shared memory (tile + 0)",
     ),
     "what an exchange finds": (
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 atom.shared.exch.b32 %r2, [tile], 1;\n@%p1 st.global.u32 [%rd1], %r2;",
@@ -65,7 +65,7 @@ PLANTED = {
         "st.global.u32", "4 bytes at 0x0 of shared memory (tile + 0)",
     ),
     "the condition of a trap": (
-        "@%p3 trap;", "setp.eq.u32 %p3, %r0, 99;\n@%p3 trap;", "trap", "the guard is made of %p3",
+        "@%p3 trap;", "setp.eq.u32 %p3, %r0, 99;\n@%p3 trap;", "trap", "the guard depends on %p3",
     ),
     "the number of a barrier": (
         "bar.sync %r9;", "mov.u32 %r9, 1;\nbar.sync %r9;", "bar.sync", "an operand of a barrier",
@@ -74,7 +74,7 @@ PLANTED = {
         "cp.async.ca.shared.global [tile], [%rd1], 4, %r9;\ncp.async.wait_all;",
         "mov.u32 %r9, 4;\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 cp.async.ca.shared.global [tile], [%rd1], 4, %r9;\n"
         "cp.async.wait_all;",
-        "cp.async", "an operand is made of %r9",
+        "cp.async", "an operand depends on %r9",
     ),
 }  # fmt: skip
 
@@ -131,8 +131,8 @@ def test_a_missing_byte_of_an_element_is_a_warning():
     body = "st.shared.u8 [tile], 7;\nld.shared.u32 %r2, [tile];\nst.global.u32 [%rd1], %r2;"
     found = [x for x in launch(body, numbers(), block=1, before=TILE).findings]
     assert [(x.kind, x.severity) for x in found] == [("partly uninitialised", "warning")]
-    assert "3 bytes at 0x1 of shared memory (tile + 1), which nobody wrote" in found[0].first.message
-    assert found[0].element == "tile + 1 byte" and "tile + 1 byte (3 bytes), which nobody wrote" in found[0].message
+    assert "3 bytes at 0x1 of shared memory (tile + 1), which was never written" in found[0].first.message
+    assert found[0].element == "tile + 1 byte" and "tile + 1 byte (3 bytes), which was never written" in found[0].message
     whole = "st.shared.u32 [tile], 7;\nld.shared.u32 %r2, [tile];\nst.global.u32 [%rd1], %r2;"
     assert not launch(whole, numbers(), block=1, before=TILE).findings
 
@@ -171,7 +171,7 @@ def test_what_a_copy_brings_is_as_undefined_as_its_source():
     x[:30] = 4
     (finding,) = launch(body, x, numbers(), before=TILE).findings
     assert (finding.kind, finding.count, finding.thread) == ("uninitialised", 2, (30, 0, 0))
-    assert "of global memory (argument 0 (p1) of k + 120), which nobody wrote" in finding.first.message
+    assert "of global memory (argument 0 (p1) of k + 120), which was never written" in finding.first.message
     assert (finding.variable, finding.element) == ("p1", "p1 + 120 bytes")
     x[30:] = 4
     assert not launch(body, x, numbers(), before=TILE).findings
@@ -205,7 +205,7 @@ def test_a_row_beyond_the_edge_is_a_column_of_the_product(rows, guard, count):
     assert sum(x.count for x in found) == count
     if count:  # columns 6 and 7 are of lanes with lane % 4 == 3; %f1 is the odd one
         assert found[0].thread == (3, 0, 0)
-        assert "4 bytes at 0x70 of shared memory (tile + 112), which nobody wrote" in found[0].first.message
+        assert "4 bytes at 0x70 of shared memory (tile + 112), which was never written" in found[0].first.message
         assert (found[0].variable, found[0].element) == ("tile", "tile + 112 bytes")
 
 

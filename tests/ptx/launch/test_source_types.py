@@ -92,7 +92,7 @@ def test_a_finding_names_an_argument_with_its_type():
         ld.param.u64 %rd1, [_Z1kPi_param_0]; st.global.u32 [%rd1+64], 5; ret;""")  # fmt: skip
     module = we.ptx.Module(text.replace("entry k(", "entry _Z1kPi("), findings="report")
     (found,) = module.kernel[1, 1](np.zeros(4, np.int32)).findings
-    assert found.message.endswith(": 48 bytes behind the end of argument 0 (int*), which has 4 elements")
+    assert found.message.endswith(": 48 bytes past the end of argument 0 (int*), which has 4 elements")
 
 
 @pytest.mark.parametrize(("code", "value"), [

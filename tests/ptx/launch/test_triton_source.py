@@ -55,7 +55,7 @@ def test_a_grid_that_is_too_large_for_a_promise_is_caught_with_its_line():
     ]
     for i, (name, finding) in enumerate(zip(("x", "y", "out"), found, strict=True)):
         assert finding.element == f"{name}[1000]"
-        said = f"{name}[1000] (4 bytes): 0 bytes behind the end of {name} (argument {i}), which has 1000 elements"
+        said = f"{name}[1000] (4 bytes): just past the end of {name} (argument {i}), which has 1000 elements"
         assert finding.message == f"{finding.sides[0].role} {said}"
 
 

@@ -144,7 +144,7 @@ def test_what_lanes_of_the_other_branch_wrote_is_there_behind_the_barrier(seed):
 
 def test_a_mask_that_nobody_wrote_is_found():
     finding, _ = found("bar.warp.sync %r9;\n")
-    assert finding.kind == "uninitialised" and "the membermask is made of %r9" in finding.message
+    assert finding.kind == "uninitialised" and "the membermask depends on %r9" in finding.message
 
 
 def test_without_the_check_wrong_masks_are_not_said_and_everybody_goes_on():

@@ -59,7 +59,7 @@ def test_an_overrun_of_a_slice_does_not_reach_the_next():
     assert b.tolist() == [4, 5, 6, 7]
     (finding,) = chunk.found
     assert (finding.kind, finding.line) == ("out of bounds", 3)
-    assert "0 bytes behind the end of a (16 bytes" in finding.message
+    assert "just past the end of a (16 bytes" in finding.message
     values, _ = chunk.load("global", one(chunk.address["a"] + 8), count=4, line=5)
     assert not values.any()
     assert chunk.kinds() == ["out of bounds"] * 2
@@ -131,7 +131,7 @@ def test_what_a_writeable_view_covers_may_be_written():
 def test_an_array_without_elements_has_an_address_and_no_bytes():
     chunk = Chunk(arrays={"empty": np.zeros((0, 4), np.float32)})
     chunk.load("global", one(chunk.address["empty"]))
-    assert "0 bytes behind the end of empty (0 bytes" in chunk.found[0].message
+    assert "just past the end of empty (0 bytes" in chunk.found[0].message
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_an_overrun_of_a_variable_does_not_reach_the_next():
     module = module_of(bytes(16), [COUNTER, POINTER])
     chunk = Chunk(module=module)
     chunk.load("global", one(chunk.memory.address_of(COUNTER) + 4))
-    assert "0 bytes behind the end of counter (4 bytes" in chunk.found[0].message
+    assert "just past the end of counter (4 bytes" in chunk.found[0].message
 
 
 def test_a_row_too_far_in_one_of_two_rows_is_found_and_harms_no_other():

@@ -142,7 +142,7 @@ def test_an_access_behind_an_array_names_thread_array_and_distance():
     assert finding.thread == (28, 0, 0)
     assert finding.address == chunk.address["x"] + 240
     assert finding.message == (
-        f"reads 4 bytes at {finding.address:#x} of global memory (x + 240): 0 bytes behind the end of x (240 bytes at "
+        f"reads 4 bytes at {finding.address:#x} of global memory (x + 240): just past the end of x (240 bytes at "
         f"{chunk.address['x']:#x})"
     )
 
@@ -153,7 +153,7 @@ def test_an_access_that_straddles_the_end_is_left_out_as_a_whole():
     chunk.store("global", one(chunk.address["x"] + 16), np.ones((4, 1, 1, 1), np.uint32))
     chunk.heap.copy_back()
     assert not x.any()
-    assert "its last 4 bytes lie behind the end of x" in chunk.found[0].message
+    assert "its last 4 bytes lie past the end of x" in chunk.found[0].message
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_misaligned_access_is_found_and_left_out(space):
     assert not values.any()
     (finding,) = chunk.found
     assert (finding.kind, finding.line) == ("misaligned", 9)
-    assert "has to be a multiple of 16 and is 8 beyond one" in finding.message
+    assert "has to be a multiple of 16 and is 8 bytes past one" in finding.message
 
 
 def test_an_access_may_need_less_alignment_than_its_size():
@@ -202,7 +202,7 @@ def test_shared_memory_ends_where_the_block_ends():
     chunk = Chunk(blocks=2, shared_bytes=40, dynamic=8)
     chunk.store("shared", one(44), np.ones((1, 1, 1, 1), np.uint32))
     chunk.store("shared", one(48), np.ones((1, 1, 1, 1), np.uint32), line=4)
-    assert "of which the block has 48 bytes: 0 bytes behind its end" in chunk.found[0].message
+    assert "of which the block has 48 bytes: 0 bytes past its end" in chunk.found[0].message
     assert chunk.memory.shared_size("total_smem_size") == 48
     assert chunk.memory.shared_size("dynamic_smem_size") == 8
     chunk.load("shared", one((1 << 32) - 16), line=6)
@@ -284,14 +284,14 @@ APART = (Symbol("shared", 0, "one", 40), Symbol("shared", 256, "two", 8), Symbol
     ("address", "words"),
     [
         (36, ""),
-        (40, "0 bytes behind the end of one (40 bytes at 0x0)"),
-        (38, "its last 2 bytes lie behind the end of one"),
-        (252, "212 bytes behind the end of one"),
+        (40, "just past the end of one (40 bytes at 0x0)"),
+        (38, "its last 2 bytes lie past the end of one"),
+        (252, "212 bytes past the end of one"),
         (260, ""),
-        (264, "0 bytes behind the end of two (8 bytes at 0x100)"),
-        (508, "244 bytes behind the end of two"),
+        (264, "just past the end of two (8 bytes at 0x100)"),
+        (508, "244 bytes past the end of two"),
         (524, ""),
-        (528, "0 bytes behind the end of rest (16 bytes, dynamic, at 0x200)"),
+        (528, "just past the end of rest (16 bytes, dynamic, at 0x200)"),
         (1 << 31, "no address of this space"),
     ],
 )

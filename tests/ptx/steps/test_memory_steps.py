@@ -105,7 +105,7 @@ def test_an_address_that_nobody_wrote_is_a_finding():
     made = stepper()
     made.do("ld.global.b32", "r0", "[rd5]", line=4)
     assert ("uninitialised", 4) in made.kinds()
-    assert "the address is made of %rd5" in made.chunk.found[0].message
+    assert "the address depends on %rd5" in made.chunk.found[0].message
 
 
 def test_an_undefined_register_travels_through_memory():
@@ -117,7 +117,7 @@ def test_an_undefined_register_travels_through_memory():
     assert not made.kinds()
     made.do("st.global.b32", "[rd1]", "r6", line=9)
     assert made.kinds() == [("uninitialised", 9)]
-    assert "is made of %r5, which nobody wrote" in made.chunk.found[0].message
+    assert "is made of %r5, which was never written" in made.chunk.found[0].message
 
 
 def test_hints_and_fences_change_nothing():

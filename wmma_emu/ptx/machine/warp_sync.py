@@ -175,14 +175,21 @@ class WarpSync(NamedTuple):
             return
         threads = execution.state.threads
         g, w, _ = (int(x) for x in np.unravel_index(int(np.argmax(absent)), absent.shape))
-        there, lacking = ranges(np.flatnonzero(who[g, w]).tolist()), ranges(np.flatnonzero(absent[g, w]).tolist())
+        there, lacking = _lanes(who[g, w]), _lanes(absent[g, w])
+        verb = "is" if np.count_nonzero(who[g, w]) == 1 else "are"
         block, thread, _ = threads.first(who)
         execution.state.findings.add(
             self.kind,
             self.instruction,
-            f"only lanes {there} of warp {w} are here, without lanes {lacking}, {why}"
-            if there else f"no lane of warp {w} is here: it lacks lanes {lacking}, {why}",
+            f"only {there} of warp {w} {verb} here, without {lacking}, {why}"
+            if there else f"no lane of warp {w} is here: it lacks {lacking}, {why}",
             block=block,
             thread=thread,
             count=int(np.count_nonzero(absent)),
         )
+
+
+def _lanes(who: NDArray[np.bool_]) -> str:
+    """Name lanes of a warp: "lane 3", "lanes 0-15"; "" of none."""
+    lanes = np.flatnonzero(who).tolist()
+    return f"lane{'s' * (len(lanes) > 1)} {ranges(lanes)}" if lanes else ""

@@ -101,8 +101,8 @@ def _line(program: KernelProgram, place: int, status: int) -> str:
     """Name the instruction at a place; of a barrier that threads wait at it is the one before."""
     last = len(program.instructions) - 1
     found = program.instructions[min(max(place - (status == AT_BARRIER), 0), last)]
-    text = f"line {found.line} of the PTX: {program.text(found.line)}"
-    return f"{found.source} ({text})" if found.source else text
+    line, text = f"line {found.line} of the PTX", program.text(found.line)
+    return f"{found.source} ({line}: {text})" if found.source else f"{line} ({text})"
 
 
 def ranges(numbers: Iterable[int]) -> str:
