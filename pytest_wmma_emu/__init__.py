@@ -24,7 +24,7 @@ _MARKERS = {
 
 _FILES = {
     "baseline": "findings of launches of `emulated_gpu` that are known, which neither fail a test nor warn",
-    "sarif": "write the findings of the launches of `emulated_gpu` as SARIF 2.1.0, which code hosts show at their lines",
+    "sarif": "write the findings of the launches of `emulated_gpu` as SARIF, which code hosts show at their lines",
     "json": "write the reports of the launches of `emulated_gpu` as a list in JSON",
 }
 

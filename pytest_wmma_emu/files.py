@@ -66,7 +66,7 @@ class Files:
         path = self._paths.get("baseline")
         if path is None:
             if self._update:
-                raise pytest.UsageError("--kernel-baseline-update writes what --kernel-baseline=FILE names; name a file")
+                raise pytest.UsageError("--kernel-baseline-update writes what --kernel-baseline names; name a file")
             return None
         try:
             found = Baseline.read(path) if path.exists() or not self._update else Baseline()

@@ -46,9 +46,8 @@ from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Instruction
 from wmma_emu.kernels import kernel
 from wmma_emu.layouts import LaneMap
 from wmma_emu.memory import Pointer
+from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ARCHS",

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import wmma_emu as we
 from tests.docs import test_pages
 from wmma_emu.cli import main
 
@@ -58,6 +59,8 @@ NOT_RUN = {
     ("docs/how-to/install.md", "python3 -m venv"): _INSTALLS,
     ("docs/how-to/install.md", ". .venv/bin/activate"): _INSTALLS,
     ("docs/how-to/install.md", "pip install"): _INSTALLS,
+    ("docs/how-to/live-with-findings.md", "pytest "): "tests/ptx/launch/test_pytest_files.py runs the same options",
+    ("docs/how-to/live-with-findings.md", "name: kernels"): "runs on a code host",
     ("docs/how-to/record-vectors.md", "OUT=out bash tools/on_gpu.sh"): _GPU,
     ("docs/how-to/record-vectors.md", "python -m tools."): _GPU,
     ("docs/how-to/record-vectors.md", "from tools.recordings import"): "the names in it are the reader's to fill in",
@@ -187,7 +190,21 @@ def _sums(folder):
     np.save(folder / "x.npy", np.ones((4, 300), np.float32))
 
 
-AT_HAND = {"docs/how-to/test-a-kernel-without-a-gpu.md": _sums}
+def _turned(folder):
+    """What docs/how-to/live-with-findings.md has at hand: its kernel, an array, and a baseline that knows its race."""
+    pytest.importorskip("nvidia", reason="NVRTC is not installed")
+    (source,) = [x.text for x in blocks_of("docs/how-to/live-with-findings.md") if x.mark == "file: turned.cu"]
+    (folder / "turned.cu").write_text(source, encoding="utf-8")
+    x = np.arange(64, dtype=np.int32)
+    np.save(folder / "x.npy", x)
+    module = we.ptx.Module.from_file(folder / "turned.cu", findings="report")
+    we.ptx.Baseline.of([module.kernel[1, 64](x, np.zeros_like(x))]).write(folder / "known.json")
+
+
+AT_HAND = {
+    "docs/how-to/live-with-findings.md": _turned,
+    "docs/how-to/test-a-kernel-without-a-gpu.md": _sums,
+}
 COMMANDS = [(x.page, y) for x in BLOCKS if what_runs(x) == "commands" for y in commands_of(x) if is_run_here(y)]
 
 

@@ -125,7 +125,7 @@ def test_a_comment_of_a_header_silences_its_line(tmp_path):
 @pytest.mark.parametrize(
     ("comment", "said"),
     [
-        ("allow race", "line 4 of the PTX: 'wmma-emu: allow race' is no silence; write 'wmma-emu: ignore[KIND] REASON'"),
+        ("allow race", "line 4 of the PTX: 'wmma-emu: allow race' is no silence; write 'wmma-emu: ignore[KIND] "),
         ("ignore[race]", "line 4 of the PTX: reason='' says nothing"),
         ("ignore[] because", "'wmma-emu: ignore[] because' is no silence"),
         ("ignore[race,] because", "'wmma-emu: ignore[race,] because' is no silence"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comments silence a statement: at its first line, its last, above it; in macros, lambdas, inlined functions, Python."""
+"""Comments silence a statement: at its first line, its last, above it; of macros, lambdas, templates, Python."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -100,7 +100,8 @@ def test_a_comment_names_several_kinds_by_their_names_or_as_in_addresses():
 
 
 @pytest.mark.parametrize("text", [
-    'const char* s = "// wmma-emu: ignore[race] why";', "int wmma_emu = 1;  // that of wmma_emu", "// see wmma-emu's page",
+    'const char* s = "// wmma-emu: ignore[race] why";', "int wmma_emu = 1;  // that of wmma_emu",
+    "// see wmma-emu's page",
 ])  # fmt: skip
 def test_what_is_no_comment_to_it_is_left_alone(text):
     assert silences_in(text, "k.cu") == ()
@@ -185,7 +186,8 @@ def test_a_comment_that_is_wrong_names_its_line():
         ("for (int i = 0; i < n; i++) {\n  a(\n  b);\n}", 3, [2, 3]), ("int v[] = {1,\n 2};\nint w;", 2, [1, 2]),
         ('f("a;b",\n  R"(;{)");', 2, [1, 2]), ("f(';',\n  2);", 1, [1, 2]), ("#define X \\\n f(1);\ng();", 3, [3]),
         ("else if (a &&\n b) {\n c();", 1, [1, 2]), ("}\n", 1, [1]), ("x = {{1},\n {2}};", 2, [1, 2]),
-        ("f([&] {\n g(\n1);\n});", 2, [2, 3]), ("a;\n/* b;\n */ c(\n d);", 4, [3, 4]), ("while (a\n  && b) c();", 2, [1, 2]),
+        ("f([&] {\n g(\n1);\n});", 2, [2, 3]), ("a;\n/* b;\n */ c(\n d);", 4, [3, 4]),
+        ("while (a\n  && b) c();", 2, [1, 2]),
     ],
 )  # fmt: skip
 def test_statements_end_where_they_do(text, line, around):

@@ -32,8 +32,7 @@ def test_what_is_known_is_apart_and_neither_raises_nor_warns(known):
 
 def test_a_new_finding_raises_and_the_known_ones_are_counted():
     both = PLANTED["barriers_of_both_branches"]
-    first, *more = launched(both).findings
-    assert more
+    assert len(launched(both).errors) > 1
     with pytest.raises(KernelFindingsError) as error:
         launched(both, findings="raise", baseline=Baseline([*Baseline.of([launched(both)])][:1]))
     assert len(error.value.report.known) == 1 and str(error.value).endswith("1 known finding")
@@ -112,7 +111,7 @@ def test_a_file_that_is_no_baseline_is_refused(tmp_path, text, said):
 
 @pytest.mark.parametrize("given", [5, "", ["known.json"]])
 def test_what_is_no_baseline_is_refused(given):
-    with pytest.raises(OptionError, match="is neither the path of a file nor a wmma_emu.ptx.Baseline"):
+    with pytest.raises(OptionError, match="is neither the path of a file nor a"):
         launched(REVERSED, baseline=given)
 
 

@@ -97,10 +97,12 @@ def test_an_identifier_of_a_race_without_a_source_stays_when_lines_of_the_ptx_mo
     assert after.line == before.line + 2 and after.id == before.id
 
 
-def test_where_the_file_is_not_at_hand_lines_are_named_and_an_identifier_is_that_of_the_lines():
+def test_where_the_file_is_not_at_hand_lines_are_named_and_an_identifier_is_that_of_the_lines_of_the_kernel():
     (finding,), (again,), (moved,) = (launched(LINES, first).findings for first in (1, 1, 5))
     assert [(x.where, x.quote) for x in finding.sides] == [("k.cu:1", ""), ("k.cu:2", "")]
-    assert finding.id == again.id != moved.id
+    assert finding.id == again.id == moved.id
+    (other,) = launched([LINES[0], "out[t] = x", *LINES[1:]]).findings
+    assert other.id != finding.id
 
 
 def test_what_would_mend_it_names_both_lines_or_what_was_tried(tmp_path):
@@ -114,5 +116,5 @@ def test_a_finding_is_plain_data_too(tmp_path):
     assert (data["id"], data["title"], data["kind"], data["count"]) == (
         finding.id, finding.title, "race", finding.count,
     )  # fmt: skip
-    assert [x["text"] for x in data["sides"]] == [x.quote for x in finding.sides]
+    assert [x["text"] for x in data["sides"]] == ["\ts[t] = x;", "\tx += s[63 - t];"]
     assert str(finding) == finding.to_text(100)

@@ -46,7 +46,7 @@ def test_a_file_that_is_not_at_hand_is_named_and_not_quoted():
 
 def test_where_no_source_is_known_the_line_of_the_ptx_is_quoted():
     found = quoted("reads", Place(54), None, lambda name: "never", PTX)
-    assert found == QuotedLine("reads", Place(54), "", 54, 0, PTX.expandtabs(4))
+    assert found == QuotedLine("reads", Place(54), "", 54, 0, PTX.expandtabs(4), PTX)
     assert found.where == "line 54"
 
 

@@ -110,7 +110,8 @@ def test_what_has_no_source_is_in_the_file_of_the_ptx_or_in_that_of_the_test(tmp
     path.write_text(UNUSED, encoding="utf-8")
     report = we.ptx.Module.from_file(path, "sm_90", findings="report")["k"][1, 64](np.zeros(64, np.uint32))
     place = results(report, root=tmp_path)[0]["locations"][0]["physicalLocation"]
-    assert place["artifactLocation"]["uri"] == "k.ptx" and place["region"]["startLine"] == report.findings[0].sides[0].number
+    assert place["artifactLocation"]["uri"] == "k.ptx"
+    assert place["region"]["startLine"] == report.findings[0].sides[0].number
     unnamed = replace(report, paths={}).to_dict()
     assert "physicalLocation" not in results(unnamed)[0]["locations"][0]
     test = results({**unnamed, "test": "tests/test_k.py::test_it[1]"})[0]["locations"][0]

@@ -189,7 +189,8 @@ def not_checked_text(checks: Sequence[str]) -> str:
 def known_text(report: Report) -> str:
     """Say how many findings the baseline has."""
     count = len(report.known)
-    return f"{count} known finding{'s' * (count != 1)}" + (f", of {printable(report.baseline)}" if report.baseline else "")
+    of = f", of {printable(report.baseline)}" if report.baseline else ""
+    return f"{count} known finding{'s' * (count != 1)}{of}"
 
 
 def contracted_text(lines: Sequence[int], contraction: str) -> str:

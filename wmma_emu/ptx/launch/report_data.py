@@ -3,10 +3,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-import wmma_emu
 from wmma_emu.ptx.launch.silences import Silence
 from wmma_emu.ptx.reports.plain import finding_as_dict
 from wmma_emu.ptx.reports.schema import VERSION
+from wmma_emu.version import __version__
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.launch.report import Report
@@ -19,7 +19,7 @@ def report_as_dict(report: "Report") -> dict[str, Any]:
     paths = report.paths
     return {
         "version": VERSION,
-        "tool": {"name": "wmma-emu", "version": wmma_emu.__version__},
+        "tool": {"name": "wmma-emu", "version": __version__},
         "kernel": report.kernel,
         "arch": report.arch,
         "grid": list(report.grid),

@@ -13,7 +13,9 @@ from wmma_emu.ptx.reports.statements import is_python as is_python_file
 __all__ = ["comment_of", "silences_in"]
 
 _MARK = re.compile(r"wmma[-_]emu")
-_COMMENT = re.compile(r"(?://|/\*|#)[ \t]*wmma[-_]emu(?:[ \t]*:|[ \t]+(?=(?:ignore|allow)\b))\s*(?P<words>.*)", re.DOTALL)
+_COMMENT = re.compile(
+    r"(?://|/\*|#)[ \t]*wmma[-_]emu(?:[ \t]*:|[ \t]+(?=(?:ignore|allow)\b))\s*(?P<words>.*)", re.DOTALL
+)
 _WORDS = (
     re.compile(r"ignore\s*\[(?P<kinds>[^\]]*)\]\s*:?\s*(?P<reason>.*)", re.DOTALL),
     re.compile(r"allow\s+(?P<kinds>[^:]*?)\s*:\s*(?P<reason>.*\S)\s*", re.DOTALL),

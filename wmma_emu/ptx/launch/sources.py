@@ -4,6 +4,7 @@
 import linecache
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from wmma_emu.ptx.program.program import Instruction, ModuleProgram, SourceLine
 from wmma_emu.ptx.reports.frames import frames_of
@@ -12,6 +13,9 @@ __all__ = ["Sources", "lines_of"]
 
 _LARGEST_FILE = 1 << 22
 """Bytes of a source that is read."""
+
+_FIELDS_OF_A_CELL = 4
+"""What `linecache` keeps of a text that is in no file: its size, None for its time, its lines, and its name."""
 
 
 class Sources:
@@ -68,7 +72,8 @@ def lines_of(instructions: Iterable[Instruction]) -> Iterator[SourceLine]:
 
 def _bytes_of(name: str) -> bytes:
     """Read a small file, or a cell of a notebook, which Python keeps the lines of."""
-    if name in linecache.cache and len(kept := linecache.cache[name]) == 4 and kept[1] is None:
+    kept: Any = linecache.cache.get(name)
+    if kept is not None and len(kept) == _FIELDS_OF_A_CELL and kept[1] is None:
         return "".join(kept[2]).encode()
     try:
         path = Path(name)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import wmma_emu
 from wmma_emu.ptx.findings import slug_of
 from wmma_emu.ptx.reports.sarif_places import ROOT, logical_location, physical_location, root_address
 from wmma_emu.ptx.reports.sarif_rules import NUMBERS, rules
+from wmma_emu.version import __version__
 
 __all__ = ["Reported", "plain", "sarif"]
 
@@ -69,7 +69,7 @@ def sarif(
     for row in (row for report in given for row in _rows(report)):
         rows.setdefault(row.finding["id"], []).append(row)
     run = {
-        "tool": {"driver": {"name": "wmma-emu", "semanticVersion": wmma_emu.__version__, "rules": rules()}},
+        "tool": {"driver": {"name": "wmma-emu", "semanticVersion": __version__, "rules": rules()}},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"uri": root_address(place)}},
         "results": [_result(min(same, key=_order), len(same), place) for same in rows.values()],

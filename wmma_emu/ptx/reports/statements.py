@@ -55,7 +55,7 @@ class Outline(NamedTuple):
     def about(self, comment: Comment) -> int:
         """Name the line that a comment is about: its own, or, where it stands alone, the next that has code."""
         if not comment.is_alone:
-            return comment.last
+            return comment.first if self.code[comment.first - 1].strip() else comment.last
         behind = range(comment.last, len(self.code))
         return next((i + 1 for i in behind if self.code[i].strip()), comment.last)
 
