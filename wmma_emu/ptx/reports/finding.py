@@ -163,10 +163,10 @@ class Finding:
         seen = "once" if self.count == 1 else f"{self.count} times"
         seen += f" at {lines} lines of the PTX" if lines > 1 else f", line {self.line} of the PTX"
         seen += f", first in {', '.join(who)}" if who else ""
-        seen += "".join(f"; {x}" for x in dict.fromkeys(map(_inlined_text, self.sides)) if x)
+        inlined = ", ".join(x for x in dict.fromkeys(map(_inlined_text, self.sides)) if x)
         return Described(
             self.severity, self.title, self.id, self.sides, self.message, self.mend, seen, self.details,
-            tuple(_sighting_text(x) for x in self.sightings), _page_text(self.kind),
+            tuple(_sighting_text(x) for x in self.sightings), _page_text(self.kind), inlined,
         )  # fmt: skip
 
     def explain(self) -> History:
@@ -203,7 +203,7 @@ def _inlined_text(side: QuotedLine) -> str:
     last = own[-1] if own else None
     if last is None or (last.file, last.line) == (side.file, side.number):
         return ""
-    return f"{line_text(SourceLine(side.file, side.number), side.file)} is inlined at {line_text(last, side.file)}"
+    return f"{line_text(SourceLine(side.file, side.number), side.file)} at {line_text(last, side.file)}"
 
 
 def _sighting_text(x: Sighting) -> str:

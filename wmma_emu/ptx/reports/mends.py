@@ -72,7 +72,7 @@ def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial,
         met = trial(places, opcode)
         if met is not None and not any((x.kind, x.line) in known or _is_of_barriers(x) for x in met):
             name = REMEDIES[edges[0].sighting.remedy].call
-            return f"a {name} {part.words} (tried: this finding is gone then)"
+            return f"a {name} {part.words} (tried: the finding is gone)"
     return ""
 
 

@@ -35,6 +35,7 @@ class Described(NamedTuple):
     more: Sequence[str]
     sightings: Sequence[str]
     page: str
+    inlined: str = ""
 
 
 class _Most(NamedTuple):
@@ -46,20 +47,26 @@ class _Most(NamedTuple):
     seen: int | None = None
     has_carets: bool = True
     has_page: bool = True
+    has_inlined: bool = True
 
 
-_MOST = _Most()
-_TIGHT = _Most(2, 3, 1, 1, has_carets=False, has_page=False)
-"""Where little room is left for the message: with two quoted lines and the identifier, two lines are left for it."""
+_TIGHTER = (
+    _Most(),
+    _Most(has_inlined=False),
+    _Most(seen=1, has_page=False, has_inlined=False),
+    _Most(2, 3, 1, 1, has_carets=False, has_page=False, has_inlined=False),
+)
+"""What is left where there is little room for the message: at last, two lines for it beside two that are quoted."""
 
 
 def text_of(found: Described, width: int, *, verbose: bool = False, color: bool = False) -> str:
     """Write a finding for a terminal of so many columns."""
     width = max(width, _NARROWEST)
     message = _wrapped(found.message, width - 2, "")
-    lines, ends = _frame(found, width, color)
-    if not verbose and MOST_LINES - len(lines) - len(ends) < min(len(message), _LEAST_OF_MESSAGE):
-        lines, ends = _frame(found, width, color, _TIGHT)
+    for most in _TIGHTER:
+        lines, ends = _frame(found, width, color, most)
+        if verbose or MOST_LINES - len(lines) - len(ends) >= min(len(message), _LEAST_OF_MESSAGE):
+            break
     if not verbose:
         message = _wrapped(found.message, width - 2, "", MOST_LINES - len(lines) - len(ends))
     lines += [f"  {x}" for x in message] + ends
@@ -70,7 +77,7 @@ def text_of(found: Described, width: int, *, verbose: bool = False, color: bool 
     return "\n".join(x.rstrip() for x in lines)
 
 
-def _frame(found: Described, width: int, color: bool, most: _Most = _MOST) -> tuple[list[str], list[str]]:
+def _frame(found: Described, width: int, color: bool, most: _Most) -> tuple[list[str], list[str]]:
     """Write what stands above the message, and what stands below it."""
     head = _wrapped(found.title, width - len(found.severity) - 2, "  ", most.title)
     lines = [f"{_look(found.severity + ':', found.severity, color)} {_look(head[0], 'title', color)}"]
@@ -79,6 +86,7 @@ def _frame(found: Described, width: int, color: bool, most: _Most = _MOST) -> tu
     ends = [
         *(_labelled("possible fix: ", found.mend, width, color, most.mend) if found.mend else ()),
         *(x for more in found.more for x in _labelled("same cause: ", more, width, color, most.more)),
+        *(_labelled("inlined: ", found.inlined, width, color) if found.inlined and most.has_inlined else ()),
         *_labelled("seen: ", found.seen, width, color, most.seen),
         *_labelled("id: ", f"{found.id}; {found.page}" if most.has_page else found.id, width, color),
     ]
