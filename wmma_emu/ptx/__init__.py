@@ -35,7 +35,8 @@ from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, empty
 from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, Kind
 from wmma_emu.ptx.history import Event, History
 from wmma_emu.ptx.launch.explain import Explanation, KernelExplanation
-from wmma_emu.ptx.launch.kernel import Kernel, Launch
+from wmma_emu.ptx.launch.kernel import Kernel
+from wmma_emu.ptx.launch.launching import Launch
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw
 from wmma_emu.ptx.launch.module import Module
 from wmma_emu.ptx.launch.options import LaunchOptions

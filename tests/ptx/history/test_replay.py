@@ -171,7 +171,7 @@ def noted(made, begin):
 
 def test_a_launch_without_findings_keeps_nothing(monkeypatch):
     kept = []
-    monkeypatch.setattr("wmma_emu.ptx.launch.kernel.kept_for_replay", lambda *x: kept.append(x))
+    monkeypatch.setattr("wmma_emu.ptx.launch.launching.kept_for_replay", lambda *x: kept.append(x))
     x = np.arange(100, dtype=np.float32)
     assert not module("bounds")["read_past_the_end"][1, 32](x, np.zeros(100, np.float32), 32).findings
     assert not kept

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from wmma_emu.ptx.launch.kernel import Launch
+from wmma_emu.ptx.launch.launching import Launch
 
 LOCK = """.version 8.0
 .target sm_80

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from wmma_emu.ptx.reports.finding import Finding
 
 if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.kernel import Launch
+    from wmma_emu.ptx.launch.launching import Launch
     from wmma_emu.ptx.launch.report import Report
 
 __all__ = ["Launched"]

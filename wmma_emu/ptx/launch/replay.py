@@ -16,7 +16,7 @@ from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx
 
 if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.kernel import Given, Launch
+    from wmma_emu.ptx.launch.launching import Given, Launch
 
 __all__ = ["Replay", "kept_for_replay"]
 

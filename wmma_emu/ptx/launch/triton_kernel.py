@@ -13,7 +13,8 @@ from wmma_emu.instructions.launches import Dim3, dim3
 from wmma_emu.ptx.definedness.empty_arrays import empty
 from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
-from wmma_emu.ptx.launch.kernel import Given, Kernel, Launch
+from wmma_emu.ptx.launch.kernel import Kernel
+from wmma_emu.ptx.launch.launching import Given, Launch
 from wmma_emu.ptx.launch.report import Report
 from wmma_emu.ptx.launch.source_types import types_of_triton
 from wmma_emu.ptx.launch.triton_arguments import parameter_values, require_constant
