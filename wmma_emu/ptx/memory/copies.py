@@ -69,6 +69,7 @@ class AsyncCopies:
         self.memory = memory
         self._shadow: Shadow = memory.shared_shadow
         self._shadow.who_copies = self.who_copies
+        self._left: Array | np.int32 = np.int32(0)
         self._copies: list[Copy] = []
         self._groups = np.zeros((1, 1, 1), np.int32)
 
@@ -127,6 +128,8 @@ class AsyncCopies:
 
     def wait(self, pending: int | None, active: Active) -> None:
         """Let copies of the active threads arrive: all, or those of all but the last ``pending`` groups committed."""
+        left = np.int32(min(pending or 0, _MOST))
+        self._left = left if active is None else np.where(active, left, self._left)
         for copy in self._copies:
             if copy.by_barrier:
                 continue
@@ -193,6 +196,9 @@ class AsyncCopies:
             return "the phase of its mbarrier has not completed"
         if (who & (copy.group >= self._groups)).any():
             return "no cp.async.commit_group follows it, and no wait"
+        left = int(np.broadcast_to(self._left, who.shape)[who].max())
+        if left:
+            return f"cp.async.wait_group {left} leaves its group under way"
         return "no cp.async.wait_group or wait_all covers its group yet"
 
     def check_sources(self, reached: Reached, active: Active) -> None:

@@ -52,10 +52,15 @@ def _known(text: str) -> Mend:
 
 
 class _Part(NamedTuple):
-    """Where a barrier would stand: one before an instruction of each range, of a loop that the compiler unrolled."""
+    """Where a barrier would stand: one before an instruction of each range, of a loop that the compiler unrolled.
+
+    ``is_of_one_round`` is whether both accesses are made in one iteration of a loop, as of a buffer that is filled
+    while the other is read: there, it may be that one of them has the wrong place.
+    """
 
     ranges: tuple[range, ...]
     words: str
+    is_of_one_round: bool = False
 
 
 def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial, file: str = "") -> str:
@@ -72,7 +77,8 @@ def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial,
         met = trial(places, opcode)
         if met is not None and not any((x.kind, x.line) in known or _is_of_barriers(x) for x in met):
             name = REMEDIES[edges[0].sighting.remedy].call
-            return f"a {name} {part.words} (tried: the finding is gone)"
+            place = ", or another place for one of the two accesses" if part.is_of_one_round else ""
+            return f"a {name} {part.words} (tried: the finding is gone){place}"
     return ""
 
 
@@ -114,7 +120,8 @@ def _parts(
     if straight:
         ranges = tuple(_in_common(straight))
         first, last = ranges[0][0] - 1, ranges[0][-1]
-        yield _Part(ranges, _between(code[first], code[last], file))
+        in_loop = any(first in x and last in x for x in loops)
+        yield _Part(ranges, _between(code[first], code[last], file), in_loop)
 
 
 def _directions(edges: Iterable[Edge]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -127,7 +134,7 @@ def _between(first: Instruction, last: Instruction, file: str) -> str:
     own = [own_frames(x.source) for x in (first, last)]
     lines = [(x[-1].file, x[-1].line) if x else ("", 0) for x in own]
     if lines[0][0] and lines[0][0] == lines[1][0] and lines[0] >= lines[1]:
-        return f"after {_line(first, file)} and before {_line(last, file)} of the next iteration"
+        return f"after {_line(first, file)} and before {_line(last, file)} of the next iteration, where all threads pass"
     return f"between {_line(first, file)} and {_line(last, file)}"
 
 

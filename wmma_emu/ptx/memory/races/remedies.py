@@ -71,10 +71,10 @@ REMEDIES = {
     ),
     "copy": Remedy(
         "", "",
-        "cp.async.wait_group or wait_all in the threads that copy, so that it covers this copy, and a barrier if they "
-        "are others, before {1}",
-        "cp.async.wait_group or wait_all in the threads that copy, so that it covers this copy, and a barrier if they "
-        "are others, before the access",
+        "cp.async.wait_group or wait_all that covers this copy, in the threads that copy; then a barrier, if other "
+        "threads access it, before {1}",
+        "cp.async.wait_group or wait_all that covers this copy, in the threads that copy; then a barrier, if other "
+        "threads access it",
     ),
     "product": Remedy(
         "", "",
