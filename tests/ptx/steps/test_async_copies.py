@@ -61,7 +61,7 @@ def test_groups_are_waited_for_from_the_oldest_on():
     assert not made.kinds()
     made.do("ld.shared.b32", "r1", "[r0+1024]", line=9)
     assert ("missing wait", 9) in made.kinds()
-    assert "of line 2 is still writing: no cp.async.wait_group or wait_all covers" in made.chunk.found[0].message
+    assert "of line 2 is still writing: cp.async.wait_group 2 leaves its group under way" in made.chunk.found[0].message
     made.do("cp.async.wait_group", 0)
     made.do("ld.shared.b32", "r1", "[r0+2048]", line=12)
     assert words(made) == list(range(512, 640, 4))

@@ -134,7 +134,8 @@ def _between(first: Instruction, last: Instruction, file: str) -> str:
     own = [own_frames(x.source) for x in (first, last)]
     lines = [(x[-1].file, x[-1].line) if x else ("", 0) for x in own]
     if lines[0][0] and lines[0][0] == lines[1][0] and lines[0] >= lines[1]:
-        return f"after {_line(first, file)} and before {_line(last, file)} of the next iteration, where all threads pass"
+        after, before = _line(first, file), _line(last, file)
+        return f"after {after} and before {before} of the next iteration, where all threads pass"
     return f"between {_line(first, file)} and {_line(last, file)}"
 
 
