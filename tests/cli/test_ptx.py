@@ -90,7 +90,7 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
         "--arg", "y.npy=zeros:u32:128")  # fmt: skip
     assert (status, err) == (1, "") and "  error: race on tile at line " in out and os.path.exists("y.npy")
     status, out, _ = run(*scale("x.npy", "2", "8"))
-    assert status == 1 and "  error: read-only of x at line" in out
+    assert status == 1 and "  error: write to read-only memory of x at line" in out
 
 
 @pytest.mark.parametrize(("argv", "line"), [
@@ -154,7 +154,7 @@ def test_the_text_that_findings_name_lines_of_is_kept(run, texts):
     status, out, _ = run("ptx", "run", "k.cu", *argv)
     assert "error: out of bounds of x at k.cu:1\n" in out
     _, verbose, _ = run("ptx", "run", "k.cu", *argv, "--verbose")
-    seen = re.findall(r"^ +line (\d+) \(k\.cu:1\), block .*, 1 times: (.*)", verbose, re.MULTILINE)
+    seen = re.findall(r"^ +line (\d+) \(k\.cu:1\), block .*, once: (.*)", verbose, re.MULTILINE)
     kept = (texts / "k.ptx").read_text().splitlines()
     assert status == 1 and [x.split(".")[0] for _, x in seen] == ["ld", "st"]
     assert [" ".join(kept[int(line) - 1].split()) for line, _ in seen] == [x for _, x in seen]

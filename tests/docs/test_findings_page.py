@@ -120,4 +120,4 @@ def test_an_index_does_not_lead_from_one_shared_array_into_the_next():
     body = """.shared .align 4 .b32 one[32]; .shared .align 4 .b32 other[32];
         mov.u32 %r5, one; mov.u32 %r6, other; st.shared.u32 [%r5+128], %r0; ret;"""
     (finding,) = launch(body, numbers(), block=1).findings
-    assert finding.kind == "out of bounds" and "just past the end of one (128 bytes" in finding.message
+    assert finding.kind == "out of bounds" and "just past the end of one, which has 32 elements" in finding.message

@@ -56,7 +56,7 @@ def test_a_kernel_that_uses_what_nobody_wrote_has_a_finding_that_names_the_array
     )
     (sighting,) = finding.sightings
     assert sighting.message.endswith(
-        " is made of 4 bytes at 0x7f000001000c of global memory (argument 0 (x) of add_one + 12), which was never written, "
+        " depends on 4 bytes at 0x7f000001000c of global memory (argument 0 (x) of add_one + 12), which was never written, "
         "loaded at line 14"
     )
 
@@ -79,7 +79,7 @@ def test_a_launch_that_does_not_look_leaves_what_it_may_have_written_written():
 def test_a_launch_that_fails_writes_nothing():
     x, y = we.ptx.empty(8, np.int32), we.ptx.empty(8, np.int32)
     gpu = EmulatedGpu()
-    with pytest.raises(KernelFindingsError, match="nobody wrote"):
+    with pytest.raises(KernelFindingsError, match="which was never written"):
         gpu.ptx(ADD_ONE)["add_one"][1, 8](x, y)
     assert unwritten(y) == list(range(8))
 

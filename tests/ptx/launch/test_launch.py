@@ -317,8 +317,8 @@ $spin:
     bra $spin;""",
     )
     message = (
-        r"block \(0, 0, 0\): lanes 18-31 of each of warps 0-3 are at line \d+ \(bra \$other;\), "
-        r"lanes 0-17 of each of warps 0-3 are at line \d+ \(bra \$spin;\)$"
+        r"block \(0, 0, 0\): lanes 18-31 of each of warps 0-3 are at line \d+ of the PTX \(bra \$other;\), "
+        r"lanes 0-17 of each of warps 0-3 are at line \d+ of the PTX \(bra \$spin;\)$"
     )
     with pytest.raises(LaunchLimitError, match=message):
         we.ptx.Module(text)["k"][1, 128](max_steps=1000)

@@ -144,7 +144,7 @@ def test_lanes_that_pass_a_barrier_by_are_reported_although_they_exit_then():
     """ + put("%r0")
     (found,) = launch(body, numbers(128), block=128).findings
     assert found.kind == "barrier divergence" and found.text == "bar.sync 0;"
-    assert "warp 1 is not whole: lanes 0-15 are here, without lanes 16-31, which passed by" in found.message
+    assert "only lanes 0-15 of warp 1 are here, without lanes 16-31, which passed by" in found.message
 
 
 def test_warps_that_meet_a_barrier_of_all_threads_at_two_instructions_are_reported():
@@ -254,7 +254,7 @@ def test_an_instruction_of_a_whole_warp_under_divergence_is_reported():
     L: ret;
     """
     (found,) = launch(body, numbers()).findings
-    assert found.kind == "partial warp" and "lanes 16-31 are here, without lanes 0-15" in found.message
+    assert found.kind == "partial warp" and "only lanes 16-31 of warp 0 are here, without lanes 0-15" in found.message
 
 
 def test_lanes_of_a_membermask_are_waited_for():

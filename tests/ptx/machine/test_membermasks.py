@@ -71,8 +71,8 @@ BUGS = [
      + "barrier.sync 1, 32;\n", "partial warp", "lanes 0-15 of warp 0 wait here .* without lanes 16-31", 16),
     ("a ballot of one lane for all", ONE_LANE.format(guard="@%p1", instruction="vote.sync.ballot.b32 %r3, %p1, 0x3")
      + "barrier.sync 0;\n", ONE_LANE.format(guard="@%p1", instruction="vote.sync.ballot.b32 %r3, %p1, 0x1")
-     + "barrier.sync 0;\n", "partial warp", "lanes 0 are here, without lanes 1, which stand elsewhere and cannot come: "
-     "lane 1 of warp 0 waits at line .* for barrier 0, where 31 of 32 threads are", 1),
+     + "barrier.sync 0;\n", "partial warp", "only lane 0 of warp 0 is here, without lane 1, which stands elsewhere and "
+     "cannot come: lane 1 of warp 0 waits at line .* for barrier 0, where 31 of 32 threads are", 1),
     ("a sum over lanes that do not take part", ONE_LANE.format(guard="@%p1", instruction="redux.sync.add.s32 %r3, %r0, "
      "0xffffffff") + "barrier.sync 0;\n", ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, "
      "0xffffffff") + "barrier.sync 0;\n", "partial warp", "without lanes 1-31, which stand elsewhere", 31),

@@ -54,7 +54,7 @@ def test_a_finding_names_both_sides():
     begin = "global memory (argument 0 (p1) of k +"
     assert first.startswith(f"block (0, 0, 0) writes 8 bytes at 0x7f0000010000 of {begin} 0); block ")
     assert first.endswith("block (1, 0, 0) writes another value there in the same instruction")
-    assert second.startswith(f"block (0, 0, 0) reads 4 bytes at 0x7f0000010004 of {begin} 4), and finds 0x000000")
+    assert second.startswith(f"block (0, 0, 0) reads 4 bytes at 0x7f0000010004 of {begin} 4), which holds 0x000000")
     wrote = f"; thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x7f0000010000 of {begin} 0) "
     assert f"{wrote}(line {sightings[0].line}, " in second
     assert "st.global.v2.u32), and nothing orders the two: what orders blocks is a fence with a flag " in second

@@ -162,8 +162,8 @@ def test_an_access_that_straddles_the_end_is_left_out_as_a_whole():
         pytest.param(0, "a null pointer", id="null"),
         pytest.param(0x40, "a null pointer, or an offset from one", id="near null"),
         pytest.param(SHARED + 8, "a generic address of shared memory", id="shared window"),
-        pytest.param(1 << 63, "behind the end of x", id="far"),
-        pytest.param((1 << 64) - 4, "behind the end of x", id="last"),
+        pytest.param(1 << 63, "bytes past the end of x", id="far"),
+        pytest.param((1 << 64) - 4, "bytes past the end of x", id="last"),
     ],
 )
 def test_wild_addresses_are_told_apart(address, words):

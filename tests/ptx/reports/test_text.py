@@ -79,7 +79,7 @@ def test_quotes_stand_one_below_the_other_less_the_blanks_that_both_begin_with()
         "  gemm.cu:151 writes |         s[t] = x;",
         "                     |         ^",
         "  warp 0 reads s[63]; warp 1 wrote there",
-        "  to mend: a __syncthreads()",
+        "  possible fix: a __syncthreads()",
         "  seen: once",
         "  id: race-0123456789; about this kind: docs/findings/race.md",
     ]
@@ -125,5 +125,5 @@ def test_a_line_that_is_not_at_hand_is_named_without_a_quote():
 
 def test_what_is_not_there_has_no_line():
     text = text_of(FOUND._replace(mend="", more=()), 80)
-    assert "to mend" not in text and "same cause" not in text
+    assert "possible fix" not in text and "same cause" not in text
     assert "  same cause: u at gemm.cu:45/152" in text_of(FOUND._replace(more=("u at gemm.cu:45/152",)), 80)

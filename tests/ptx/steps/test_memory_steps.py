@@ -117,7 +117,7 @@ def test_an_undefined_register_travels_through_memory():
     assert not made.kinds()
     made.do("st.global.b32", "[rd1]", "r6", line=9)
     assert made.kinds() == [("uninitialised", 9)]
-    assert "is made of %r5, which was never written" in made.chunk.found[0].message
+    assert "depends on %r5, which was never written" in made.chunk.found[0].message
 
 
 def test_hints_and_fences_change_nothing():

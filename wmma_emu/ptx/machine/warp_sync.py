@@ -129,7 +129,8 @@ class WarpSync(NamedTuple):
             g = int(np.argmax(missing.any(axis=(1, 2))))
             first = missing[g] & (np.arange(len(missing[g])) == int(np.argmax(missing[g].any(axis=1))))[:, None]
             there = ", ".join(standing(execution, g, first))
-            self._report(execution, who, missing, f"which stand elsewhere and cannot come: {there}")
+            stand = "stands" if np.count_nonzero(first) == 1 else "stand"
+            self._report(execution, who, missing, f"which {stand} elsewhere and cannot come: {there}")
         execution.instructions += int(np.count_nonzero(who))
         self._execute(execution, who, who)
 

@@ -38,6 +38,10 @@ class Described(NamedTuple):
     inlined: str = ""
 
 
+_Frame = tuple[list[str], list[str]]
+"""What stands above the message, and what stands below it."""
+
+
 class _Most(NamedTuple):
     """How many lines each part may have, whether columns are pointed at, and whether the page of the kind is named."""
 
@@ -53,22 +57,23 @@ class _Most(NamedTuple):
 _TIGHTER = (
     _Most(),
     _Most(has_inlined=False),
-    _Most(seen=1, has_page=False, has_inlined=False),
+    _Most(has_carets=False, has_inlined=False),
+    _Most(seen=1, has_carets=False, has_page=False, has_inlined=False),
     _Most(2, 3, 1, 1, has_carets=False, has_page=False, has_inlined=False),
 )
 """What is left where there is little room for the message: at last, two lines for it beside two that are quoted."""
+
+_FOR_ALL_OF_IT = 3
+"""So many of these are worth it for the whole message; the others are for its first lines."""
 
 
 def text_of(found: Described, width: int, *, verbose: bool = False, color: bool = False) -> str:
     """Write a finding for a terminal of so many columns."""
     width = max(width, _NARROWEST)
     message = _wrapped(found.message, width - 2, "")
-    for most in _TIGHTER:
-        lines, ends = _frame(found, width, color, most)
-        if verbose or MOST_LINES - len(lines) - len(ends) >= min(len(message), _LEAST_OF_MESSAGE):
-            break
+    lines, ends = _frame_for(found, len(message), width, color, verbose)
     if not verbose:
-        message = _wrapped(found.message, width - 2, "", MOST_LINES - len(lines) - len(ends))
+        message = _wrapped(found.message, width - 2, "", _room(lines, ends))
     lines += [f"  {x}" for x in message] + ends
     if verbose:
         lines += _look("  in the PTX:", "label", color).splitlines()
@@ -77,7 +82,20 @@ def text_of(found: Described, width: int, *, verbose: bool = False, color: bool 
     return "\n".join(x.rstrip() for x in lines)
 
 
-def _frame(found: Described, width: int, color: bool, most: _Most) -> tuple[list[str], list[str]]:
+def _frame_for(found: Described, message: int, width: int, color: bool, verbose: bool) -> _Frame:
+    """Choose what is said besides a message of so many lines, so that it is whole, or that two of its lines are there."""
+    frames = [_frame(found, width, color, x) for x in _TIGHTER[: 1 if verbose else None]]
+    whole = (x for x in frames[:_FOR_ALL_OF_IT] if _room(*x) >= message)
+    begun = (x for x in frames if _room(*x) >= _LEAST_OF_MESSAGE)
+    return next(whole, None) or next(begun, frames[-1])
+
+
+def _room(lines: Sequence[str], ends: Sequence[str]) -> int:
+    """Count the lines that are left for the message."""
+    return MOST_LINES - len(lines) - len(ends)
+
+
+def _frame(found: Described, width: int, color: bool, most: _Most) -> _Frame:
     """Write what stands above the message, and what stands below it."""
     head = _wrapped(found.title, width - len(found.severity) - 2, "  ", most.title)
     lines = [f"{_look(found.severity + ':', found.severity, color)} {_look(head[0], 'title', color)}"]

@@ -98,7 +98,7 @@ def _addresses(state: "State", instruction: Instruction, move: _Move, now: Activ
     pointer = of_the_warp(state, instruction, pointer, now, "the pointer")
     is_aligned = _check(
         state, instruction, "misaligned", pointer % np.uint64(tile.pointer_bytes) != 0, now,
-        lambda: f"the pointer is no multiple of {tile.pointer_bytes} bytes, which the fragment has in each lane",
+        lambda: f"the pointer is not a multiple of {tile.pointer_bytes} bytes, as this instruction needs",
     )  # fmt: skip
     if move.stride is None:
         return pointer + tile.offsets(tile.extent), is_aligned
@@ -108,7 +108,7 @@ def _addresses(state: "State", instruction: Instruction, move: _Move, now: Activ
     multiple = np.uint64(tile.stride_multiple)
     is_legal = _check(
         state, instruction, "illegal operand", (stride % multiple != 0) | (stride < np.uint64(tile.extent)), now,
-        lambda: f"the stride is no multiple of {tile.stride_multiple} elements, or less than the {tile.extent} of a "
+        lambda: f"the stride is not a multiple of {tile.stride_multiple} elements, or less than the {tile.extent} of a "
         f"{'row' if tile.order == 'row' else 'column'} of the tile",
     )  # fmt: skip
     offsets = tile.offsets(stride.item()) if stride.size == 1 else tile.offsets_of(stride)
