@@ -81,7 +81,7 @@ def test_quotes_stand_one_below_the_other_less_the_blanks_that_both_begin_with()
         "  warp 0 reads s[63]; warp 1 wrote there",
         "  possible fix: a __syncthreads()",
         "  seen: once",
-        "  id: race-0123456789; about this kind: docs/findings/race.md",
+        "  id: race-0123456789; docs/findings/race.md",
     ]
 
 
@@ -116,6 +116,14 @@ def test_carets_and_the_page_are_left_out_only_where_there_is_no_room():
     assert text_of(FOUND, 80).count("^") == 2 and FOUND.page in text_of(FOUND, 80)
     long = FOUND._replace(message="said " * 200, mend="do this, " * 30)
     assert "^" not in text_of(long, 80) and text_of(long, 80, verbose=True).count("^") == 2
+
+
+def test_carets_give_way_to_a_message_that_would_be_cut():
+    said = [f"said{i:02}" for i in range(72)]  # six lines of 12 words
+    short, long = (FOUND._replace(message=" ".join(said[:n])) for n in (48, 72))
+    assert all(x in text_of(short, 90) for x in said[:48]) and text_of(short, 90).count("^") == 2
+    text = text_of(long, 90)
+    assert all(x in text for x in said) and "^" not in text and FOUND.page in text and "..." not in text
 
 
 def test_a_line_that_is_not_at_hand_is_named_without_a_quote():
