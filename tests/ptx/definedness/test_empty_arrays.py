@@ -56,8 +56,8 @@ def test_a_kernel_that_uses_what_nobody_wrote_has_a_finding_that_names_the_array
     )
     (sighting,) = finding.sightings
     assert sighting.message.endswith(
-        " depends on 4 bytes at 0x7f000001000c of global memory (argument 0 (x) of add_one + 12), which was never written, "
-        "and is loaded at line 14"
+        " depends on 4 bytes at 0x7f000001000c of global memory (argument 0 (x) of add_one + 12), which was never "
+        "written, and is loaded at line 14"
     )
 
 

@@ -83,10 +83,10 @@ def text_of(found: Described, width: int, *, verbose: bool = False, color: bool 
 
 
 def _frame_for(found: Described, message: int, width: int, color: bool, verbose: bool) -> _Frame:
-    """Choose what is said besides a message of so many lines, so that it is whole, or that two of its lines are there."""
+    """Choose what is said beside a message of so many lines: so that it is whole, or has two lines at least."""
     frames = [_frame(found, width, color, x) for x in _TIGHTER[: 1 if verbose else None]]
     whole = (x for x in frames[:_FOR_ALL_OF_IT] if _room(*x) >= message)
-    begun = (x for x in frames if _room(*x) >= _LEAST_OF_MESSAGE)
+    begun = (x for x in frames if _room(*x) >= min(message, _LEAST_OF_MESSAGE))
     return next(whole, None) or next(begun, frames[-1])
 
 
