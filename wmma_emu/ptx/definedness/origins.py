@@ -108,6 +108,10 @@ class Origins:
         found: Array = known[np.minimum(numbers, np.uint64(len(known) - 1)).astype(np.intp)]
         return found
 
+    def lines(self, origins: Array) -> Array:
+        """Name the lines of the loads that brought undefined bits; 0 where they come from registers."""
+        return self._of_sites(origins, np.array([x.line for x in self._sites]))
+
     def of_lanes(self, instruction: Instruction, lanes: Array) -> Array:
         """Give the origins of what lanes read that do not take part in a shuffle."""
         site = _Site("lane", instruction.line, source=instruction.source)

@@ -13,10 +13,15 @@ __all__ = ["Said", "Sighting", "Sightings", "merged"]
 
 
 class Said(NamedTuple):
-    """What there is to say of a sighting, and which row of the table of remedies helps, where one is known to."""
+    """What there is to say of a sighting, and which row of the table of remedies helps, where one is known to.
+
+    ``apart`` is the row of how far the threads of a race are apart: it helps at the other places of a race, if all that
+    helps at the one that is said is to make one operation of it.
+    """
 
     message: Message
     remedy: str = ""
+    apart: str = ""
 
 
 
@@ -26,7 +31,8 @@ class Sighting:
 
     ``count`` is how many threads met it (or warps, where a warp is the actor); ``block`` and ``thread`` the first of
     them, (x, y, z). ``others`` are the other sides of a race: the instructions that this one is in a race with.
-    ``said`` is the message, and ``remedy`` what would help, a name of the table of remedies of races.
+    ``said`` is the message, ``remedy`` and ``apart`` what would help, names of the table of remedies. ``about`` is
+    the line of the load where a value is used that nobody wrote: one instruction may use several.
     """
 
     kind: str
@@ -40,6 +46,8 @@ class Sighting:
     count: int = 1
     others: tuple[Place, ...] = ()
     remedy: str = ""
+    apart: str = ""
+    about: int = 0
 
     @property
     def message(self) -> str:
@@ -101,7 +109,7 @@ class Sightings:
     def __init__(self, program: KernelProgram, checks: frozenset[str] = frozenset(CHECKS)) -> None:
         self._program = program
         self._checks = checks | {""}
-        self._found: dict[tuple[str, int], Sighting] = {}
+        self._found: dict[tuple[str, int, int], Sighting] = {}
 
     def are_sought(self, kind: str) -> bool:
         """Whether findings of a kind are kept: what makes one may be left out where they are not."""
@@ -118,9 +126,10 @@ class Sightings:
         address: int | None = None,
         count: int = 1,
         others: Iterable[Place] = (),
+        about: int = 0,
     ) -> None:
         """Note a finding, or count it where its kind and line are known already (the message is not made then)."""
-        key = kind, instruction.line
+        key = kind, instruction.line, about
         known = self._found.get(key)
         if known is not None:
             self._found[key] = replace(known, count=known.count + count).with_others(others)
@@ -131,14 +140,14 @@ class Sightings:
         said = given if isinstance(given, Said) else Said((given,) if isinstance(given, str) else given)
         self._found[key] = Sighting(
             kind, said.message, instruction.line, self._program.text(instruction.line), instruction.source, block,
-            thread, address, count, remedy=said.remedy,
+            thread, address, count, remedy=said.remedy, apart=said.apart, about=about,
         ).with_others(others)  # fmt: skip
 
     def leave_lesser_out(self) -> None:
         """Leave out what is less than an error of the same line, and comes from the same cause."""
-        for kind, line in [x for x in self._found if x[0] in WORSE]:
-            if any((x, line) in self._found for x in WORSE[kind] if KINDS[x].severity == "error"):
-                del self._found[kind, line]
+        for kind, line, about in [x for x in self._found if x[0] in WORSE]:
+            if any((x, line, 0) in self._found for x in WORSE[kind] if KINDS[x].severity == "error"):
+                del self._found[kind, line, about]
 
     def clear(self) -> None:
         """Forget all of them: the launch begins anew."""
@@ -162,11 +171,11 @@ def merged(findings: Iterable[Sighting], more: Iterable[Sighting]) -> list[Sight
     >>> [x.line for x in merged([load], [store])]
     [57]
     """
-    found = {(x.kind, x.line): x for x in findings}
+    found = {(x.kind, x.line, x.about): x for x in findings}
     sides = {(x.kind, side) for x in found.values() for side in x.sides}
     for x in more:
-        if known := found.get((x.kind, x.line)):
-            found[x.kind, x.line] = known.with_others(x.others)
+        if known := found.get((x.kind, x.line, x.about)):
+            found[x.kind, x.line, x.about] = known.with_others(x.others)
         elif not x.others or not {(x.kind, side) for side in x.sides} <= sides:
-            found[x.kind, x.line] = x
+            found[x.kind, x.line, x.about] = x
     return list(found.values())

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["Reporter"]
 
 
+_MOST_LINES = 8
+"""Loads from which undefined bits of one instruction come, of which each is noted."""
+
+
 class Reporter:
     """Notes what is wrong with accesses of a chunk; ``suspects`` are told of uses of undefined bits too."""
 
@@ -103,11 +107,20 @@ class Reporter:
             self.suspects.use(instruction, self._heap.origins, origins[who])
         if not threads.any() or not self._findings.are_sought(kind):
             return
-        block, thread, count = self._threads.first(threads)
-        origin = first_where(used, found.origin)
+        who, origins = np.broadcast_arrays(used, found.origin)
+        lines = self._heap.origins.lines(origins)
+        for line in np.unique(lines[who])[:_MOST_LINES].tolist():
+            self._undefined_of(instruction, who & (lines == line), origins, what, kind, line)
+
+    def _undefined_of(
+        self, instruction: Instruction, who: NDArray[np.bool_], origins: Array, what: str, kind: str, line: int
+    ) -> None:  # fmt: skip
+        """Note that threads use what one load has found that nobody wrote."""
+        block, thread, count = self._threads.first(any_of(who))
+        origin = first_where(who, origins)
         self._findings.add(
             kind, instruction, lambda: (f"{what} depends on ", *self.origin(origin)),
-            block=block, thread=thread, count=count,
+            block=block, thread=thread, count=count, about=line,
         )  # fmt: skip
 
     def undefined_stored(self, reached: Reached, undefined: Undefined) -> Undefined | None:

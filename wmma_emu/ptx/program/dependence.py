@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from wmma_emu.ptx.program.flow import definitions, reads
 from wmma_emu.ptx.program.program import Instruction, Target
 
-__all__ = ["decides"]
+__all__ = ["decides", "reached"]
 
 _LEAVES = ("bra", "brx", "ret", "exit", "trap")
 
@@ -27,14 +27,21 @@ def decides(code: Sequence[Instruction], load: Instruction, store: Instruction) 
     """
     places = {id(x): i for i, x in enumerate(code)}
     begin, end = places.get(id(load)), places.get(id(store))
-    if begin is None or end is None or end not in (behind := _behind(code, begin)):
+    if begin is None or end is None or end not in (behind := reached(code, begin)):
         return False
-    branches = [i for i in behind if code[i].mnemonic in ("bra", "brx") and end in _behind(code, i)]
+    branches = [i for i in behind if code[i].mnemonic in ("bra", "brx") and end in reached(code, i)]
     return begin in _origins(code, [end, *branches])
 
 
-def _behind(code: Sequence[Instruction], begin: int) -> set[int]:
-    """List what may be executed behind an instruction."""
+def reached(code: Sequence[Instruction], begin: int) -> set[int]:
+    """List what may be executed after an instruction, by its number.
+
+    Examples
+    --------
+    >>> end = Instruction("ret", "ret", (), (), None, 1, 1)
+    >>> reached([end, end], 0), reached([Instruction("bar.sync", "bar", ("sync",), (), None, 1, 1), end], 0)
+    (set(), {1})
+    """
     found: set[int] = set()
     waiting = [begin]
     while waiting:

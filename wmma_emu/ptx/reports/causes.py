@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.findings import UNKNOWN, WORSE, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
-from wmma_emu.ptx.reports.frames import parting
+from wmma_emu.ptx.reports.frames import calls_apart, parting
 
 __all__ = ["Cause", "Edge", "causes_of"]
 
@@ -28,13 +28,16 @@ class Edge(NamedTuple):
 
     ``other`` is None where it is about its own place alone; ``lines`` are where the source has the two, the other one
     first, None where it does not say. ``gap`` is where something is missing: behind the one instruction, before the
-    other, counted in instructions of the program; in a loop, the first may stand below the second.
+    other, counted in instructions of the program; in a loop, the first may stand below the second. ``remedy`` is the
+    row of the table of remedies, and ``calls`` are the calls that lead to one of the two alone.
     """
 
     sighting: Sighting
     other: Place | None
     lines: tuple[SourceLine | None, SourceLine | None]
     gap: tuple[int, int] | None = None
+    remedy: str = ""
+    calls: tuple[tuple[SourceLine, ...], tuple[SourceLine, ...]] = ((), ())
 
     @property
     def is_said(self) -> bool:
@@ -44,12 +47,15 @@ class Edge(NamedTuple):
     @property
     def key(self) -> _Key:
         """What sightings of one cause have in common: the kind, the pair of source lines, the variable."""
-        places = [(self.lines[1], self.sighting.line)]
+        places = [(self.lines[1], self.sighting.line, self.calls[1])]
         if self.other is not None:
-            places.append((self.lines[0], self.other.line))
+            places.append((self.lines[0], self.other.line, self.calls[0]))
         if self.sighting.kind == "uninitialised" and len(places) == 2:
             places = places[1:]  # whoever uses the value, its cause is what the one load found
-        where = sorted((source.file, source.line) if source else ("", line) for source, line in places)
+        where = sorted(
+            (*((source.file, source.line) if source else ("", line)), tuple((x.file, x.line) for x in calls))
+            for source, line, calls in places
+        )
         location = self.sighting.location
         return self.sighting.kind, *where, location.owner if location else ""
 
@@ -66,8 +72,9 @@ class Cause(NamedTuple):
 
 
 def causes_of(
-    sightings: Iterable[Sighting], position: Callable[[int], int], loops: Sequence[range] = ()
-) -> list[Cause]:
+    sightings: Iterable[Sighting], position: Callable[[int], int], loops: Sequence[range] = (),
+    is_update: Callable[[int, int], bool] = lambda one, other: False,
+) -> list[Cause]:  # fmt: skip
     """Sort sightings by their causes, in the order in which the first of each was met.
 
     Parameters
@@ -77,10 +84,12 @@ def causes_of(
         From a line of the PTX to the number of its instruction in the program.
     loops : sequence of range
         Instructions of each loop of the program.
+    is_update : callable
+        Says of two instructions, by their numbers, whether the one loads what the other stores when it has changed it.
     """
     pairs: dict[_Key, list[Edge]] = {}
     for sighting in sightings:
-        for edge in _edges(sighting, position, loops):
+        for edge in _edges(sighting, position, loops, is_update):
             pairs.setdefault(edge.key, []).append(edge)
     groups = _joined([sorted(pair, key=lambda x: not x.is_said) for pair in pairs.values()])
     return [Cause(tuple(tuple(pairs) for pairs in sorted(group, key=_rank))) for group in groups]
@@ -94,18 +103,24 @@ def _rank(pair: Sequence[Edge]) -> tuple[int, str, int]:
     return lesser, source.file if source else "", min(lines)
 
 
-def _edges(sighting: Sighting, position: Callable[[int], int], loops: Sequence[range]) -> list[Edge]:
+def _edges(
+    sighting: Sighting, position: Callable[[int], int], loops: Sequence[range], is_update: Callable[[int, int], bool]
+) -> list[Edge]:
     others = [x for x in sighting.others if x != UNKNOWN]
     if not others:
         place = sighting.comes_from if not sighting.others and sighting.kind in _FROM else None
         lines = parting(place or sighting.place, sighting.place)
-        return [Edge(sighting, place, lines)]
+        return [Edge(sighting, place, lines, remedy=sighting.remedy)]
     here = position(sighting.line)
     found = []
     for other in others:
         there = position(other.line)
-        gap = _gap(there, here, loops) if sighting.remedy in _GAPS and there != here else None
-        found.append(Edge(sighting, other, parting(other, sighting.place), gap))
+        remedy = sighting.remedy
+        if there != here and remedy in ("update", *_GAPS):
+            remedy = "update" if is_update(here, there) else sighting.apart
+        gap = _gap(there, here, loops) if remedy in _GAPS and there != here else None
+        calls = calls_apart(other, sighting.place)
+        found.append(Edge(sighting, other, parting(other, sighting.place), gap, remedy, calls))
     return found
 
 
@@ -153,7 +168,7 @@ def _unmended(pairs: Sequence[Iterable[Edge]]) -> list[set[int]]:
     found: dict[Sighting, set[int]] = {}
     for i, pair in enumerate(pairs):
         for edge in pair:
-            if edge.sighting.remedy not in _GAPS:
+            if edge.remedy not in _GAPS:
                 found.setdefault(edge.sighting, set()).add(i)
     return list(found.values())
 
@@ -165,7 +180,7 @@ def _implied(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
     for i, lesser in enumerate(pairs):
         for k, worse in enumerate(pairs):
             (kind, *mine, variable), (its_kind, *its, its_variable) = lesser[0].key, worse[0].key
-            is_update = kind == its_kind and worse[0].sighting.remedy == "update"
+            is_update = kind == its_kind and worse[0].remedy == "update"
             if i != k and variable == its_variable and set(mine) <= set(its):
                 if is_update or its_kind in WORSE.get(str(kind), ()):
                     yield {i, k}
@@ -185,7 +200,7 @@ def _gaps_of(pair: Iterable[Edge], wanted: str, kinds: Sequence[str]) -> list[tu
     """List the gaps of a pair of some kinds that a remedy would close; a few of them, where loops were unrolled."""
     found = {
         x.gap for x in pair
-        if x.gap is not None and x.sighting.kind in kinds and _serves(wanted, x.sighting.remedy)
+        if x.gap is not None and x.sighting.kind in kinds and _serves(wanted, x.remedy)
     }  # fmt: skip
     return sorted(found)[:_MOST_GAPS]
 

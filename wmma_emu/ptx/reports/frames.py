@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from wmma_emu.ptx.findings import Place
 from wmma_emu.ptx.program.program import SourceLine
 
-__all__ = ["frames_of", "line_text", "own_frames", "parting", "short_path"]
+__all__ = ["calls_apart", "frames_of", "line_text", "own_frames", "parting", "short_path"]
 
 _TOOLCHAIN = re.compile(
     r"""(?:^|/)(?:
@@ -60,9 +60,33 @@ def parting(one: Place, other: Place) -> tuple[SourceLine | None, SourceLine | N
     """
     mine, its = own_frames(one.source), own_frames(other.source)
     for a, b in zip(mine, its, strict=False):
-        if (a.file, a.line) != (b.file, b.line):
+        if _line(a) != _line(b):
             return a, b
     return _first(mine), _first(its)
+
+
+def calls_apart(one: Place, other: Place) -> tuple[tuple[SourceLine, ...], tuple[SourceLine, ...]]:
+    """List the lines of two instructions that they do not have in common, the outermost last.
+
+    The calls that lead to both of them are left out: who called the function that both stand in.
+
+    Examples
+    --------
+    >>> def at(file, line, call):
+    ...     return Place(0, SourceLine(file, line, SourceLine("gemm.cu", call)))
+    >>> [[x.line for x in side] for side in calls_apart(at("tile.h", 3, 40), at("tile.h", 7, 40))]
+    [[3], [7]]
+    >>> [[x.line for x in side] for side in calls_apart(at("tile.h", 3, 40), at("tile.h", 7, 44))]
+    [[3, 40], [7, 44]]
+    """
+    mine, its = list(own_frames(one.source)), list(own_frames(other.source))
+    while len(mine) > 1 and len(its) > 1 and _line(mine[-1]) == _line(its[-1]):
+        del mine[-1], its[-1]
+    return tuple(mine), tuple(its)
+
+
+def _line(x: SourceLine) -> tuple[str, int]:
+    return x.file, x.line
 
 
 def _first(frames: Sequence[SourceLine]) -> SourceLine | None:

@@ -8,7 +8,7 @@ from functools import partial
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import TITLES, Name, Place, Sighting
-from wmma_emu.ptx.memory.races.remedies import REMEDIES
+from wmma_emu.ptx.memory.races.remedies import REMEDIES, is_update
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
 from wmma_emu.ptx.reports.finding import Explain, Finding
@@ -53,7 +53,11 @@ class FindingMaker:
             at.setdefault(instruction.line, (i, instruction))
         instructions = {line: x for line, (_, x) in at.items()}
         loops = loops_of(self.program.instructions)
-        causes = causes_of(found, lambda line: at[line][0] if line in at else line, loops)
+        code = self.program.instructions
+        causes = causes_of(
+            found, lambda line: at[line][0] if line in at else line, loops,
+            lambda one, other: max(one, other) < len(code) and is_update(code[one], code[other], code),
+        )  # fmt: skip
         return _numbered([self._finding(cause, instructions) for cause in causes])
 
     def _finding(self, cause: Cause, at: dict[int, Instruction]) -> Finding:
@@ -112,10 +116,10 @@ class FindingMaker:
 
     def _mend(self, cause: Cause, sides: tuple[QuotedLine, ...]) -> str:
         """Say what would mend it: a barrier that was tried, if there is one, else what helps such a pair."""
-        first = cause.pairs[0][0].sighting
+        first = cause.pairs[0][0]
         if not first.remedy:
             return ""
-        trial = None if self.trial is None else self.trial(first)
+        trial = None if self.trial is None else self.trial(first.sighting)
         tried = "" if trial is None else tried_mend(cause.edges, self.program.instructions, trial, sides[0].file)
         return tried or REMEDIES[first.remedy].mend(*(_line_of(x, sides[0].file) for x in sides))
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Where a barrier would mend a race: places that come into question, and a run of the kernel with a barrier there."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from wmma_emu.ptx.findings import KINDS, Place, Sighting
+from wmma_emu.ptx.findings import KINDS, UNKNOWN, Place, Sighting, place_of
 from wmma_emu.ptx.memory.races.remedies import REMEDIES
+from wmma_emu.ptx.program.dependence import reached
 from wmma_emu.ptx.program.program import Instruction, Target
 from wmma_emu.ptx.reports.causes import Edge
-from wmma_emu.ptx.reports.frames import line_text, own_frames
+from wmma_emu.ptx.reports.frames import calls_apart, line_text, own_frames
 from wmma_emu.ptx.reports.loops import loops_of
 
 __all__ = ["Mend", "Trial", "tried_mend"]
@@ -69,17 +70,26 @@ def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial,
     A barrier counts if nothing of the race is met any more, and nothing that was not met without it: neither threads
     that do not come to it, nor a deadlock. Lines of ``file`` are said without its name.
     """
-    opcode = _BARRIERS.get(edges[0].sighting.remedy, "")
-    if not opcode:
+    opcode = _BARRIERS.get(edges[0].remedy, "")
+    edges = [x for x in edges if x.gap is not None]
+    if not opcode or not edges:
         return ""
-    known = {(x.sighting.kind, x.sighting.line) for x in edges}
+    known = {frozenset((x.sighting.line, x.other.line)) for x in edges if x.other is not None}
     for part, places in _candidates(edges, code, file):
         met = trial(places, opcode)
-        if met is not None and not any((x.kind, x.line) in known or _is_of_barriers(x) for x in met):
-            name = REMEDIES[edges[0].sighting.remedy].call
+        if met is not None and not any(_is_among(x, known) or _is_of_barriers(x) for x in met):
+            name = REMEDIES[edges[0].remedy].call
             place = ", or another place for one of the two accesses" if part.is_of_one_round else ""
             return f"a {name} {part.words} (tried: the finding is gone){place}"
     return ""
+
+
+def _is_among(sighting: Sighting, known: Set[frozenset[int]]) -> bool:
+    """Whether a sighting is of races that are known, by the lines of both sides; also if its other side is not known."""
+    return any(
+        frozenset((sighting.line, x.line)) in known or (x == UNKNOWN and any(sighting.line in pair for pair in known))
+        for x in sighting.others
+    )
 
 
 def _is_of_barriers(sighting: Sighting) -> bool:
@@ -92,6 +102,8 @@ def _candidates(edges: Sequence[Edge], code: Sequence[Instruction], file: str) -
     loops = loops_of(code)
     begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps}
 
+    behind = {place: reached(code, place) for x in edges if x.gap is not None for place in x.gap}
+
     def depth(place: int) -> int:
         return sum(place in loop and place != loop.start for loop in loops)
 
@@ -99,9 +111,18 @@ def _candidates(edges: Sequence[Edge], code: Sequence[Instruction], file: str) -
         choices = []
         for within in part.ranges:
             places = {x for x in within if x in begins} | {within[0], within[-1]}
+            places = {x for x in places if any(_is_between(x, edge, behind) for edge in edges)}
             choices.append(sorted(places, key=lambda x: (depth(x), -x))[:_MOST_PLACES])
-        for i in range(max(map(len, choices))):
+        for i in range(max(map(len, choices)) if all(choices) else 0):
             yield part, [x[min(i, len(x) - 1)] for x in choices]
+
+
+def _is_between(place: int, edge: Edge, behind: Mapping[int, Set[int]]) -> bool:
+    """Whether a thread may come from the one access to a place, and from there to the other."""
+    if edge.gap is None:
+        return False
+    there, here = edge.gap
+    return place in behind[there] and (place == here or here in behind[there])
 
 
 def _parts(
@@ -114,7 +135,7 @@ def _parts(
         inside = [x for x in loops if first in x and last in x]
         if inside:
             loop = min(inside, key=len)
-            before, after = _line(code[first], file), _line(code[last], file)
+            before, after = _lines(code[first], code[last], file)
             yield from _part(range(last + 1, loop.stop), f"at the end of the loop body, after {after}")
             yield from _part(range(loop.start, first + 1), f"at the beginning of the loop body, before {before}")
     if straight:
@@ -131,12 +152,13 @@ def _directions(edges: Iterable[Edge]) -> tuple[list[tuple[int, int]], list[tupl
 
 def _between(first: Instruction, last: Instruction, file: str) -> str:
     """Say where a barrier stands between two instructions, which may be in rounds of a loop that was unrolled."""
-    own = [own_frames(x.source) for x in (first, last)]
-    lines = [(x[-1].file, x[-1].line) if x else ("", 0) for x in own]
-    if lines[0][0] and lines[0][0] == lines[1][0] and lines[0] >= lines[1]:
-        after, before = _line(first, file), _line(last, file)
-        return f"after {after} and before {before} of the next iteration, where all threads pass"
-    return f"between {_line(first, file)} and {_line(last, file)}"
+    before, after = _lines(first, last, file)
+    if before == after:
+        return f"between the two accesses of {before}"
+    mine, its = (own_frames(x.source) for x in (first, last))
+    if mine and its and mine[-1].file == its[-1].file and mine[-1].line > its[-1].line:
+        return f"after {before} and before {after} of the next iteration, where all threads pass"
+    return f"between {before} and {after}"
 
 
 def _in_common(gaps: Iterable[tuple[int, int]]) -> Iterator[range]:
@@ -154,7 +176,11 @@ def _part(places: range, words: str) -> Iterator[_Part]:
         yield _Part((places,), words)
 
 
-def _line(instruction: Instruction, file: str) -> str:
-    """Name the line of the kernel itself that an instruction belongs to."""
-    own = own_frames(instruction.source)
-    return line_text(own[-1], file) if own else str(Place(instruction.line))
+def _lines(one: Instruction, other: Instruction, file: str) -> tuple[str, str]:
+    """Name the lines of two instructions, of the outermost calls that are not those of both."""
+    mine, its = calls_apart(place_of(one), place_of(other))
+    found = [
+        line_text(own[-1], file) if own else str(Place(x.line))
+        for x, own in ((one, mine), (other, its))
+    ]  # fmt: skip
+    return found[0], found[1]

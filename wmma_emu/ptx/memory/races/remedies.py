@@ -7,7 +7,7 @@ from typing import NamedTuple
 from wmma_emu.ptx.program.dependence import decides
 from wmma_emu.ptx.program.program import AddressOperand, Instruction
 
-__all__ = ["REMEDIES", "Remedy", "is_update", "remedy_of"]
+__all__ = ["REMEDIES", "Remedy", "apart", "is_update", "remedy_of"]
 
 _Who = tuple[int, int, int]
 
@@ -101,8 +101,11 @@ def remedy_of(
     'lanes'
     """
     pairs = [(x, mine) for x in reads] if its is mine else [] if its is None else [(mine, its)]
-    if any(is_update(*x, code) for x in pairs):
-        return "update"
+    return "update" if any(is_update(*x, code) for x in pairs) else apart(one, other)
+
+
+def apart(one: _Who, other: _Who) -> str:
+    """Choose the row for threads that are so far apart."""
     return "blocks" if one[0] != other[0] else "warps" if one[1] != other[1] else "lanes"
 
 

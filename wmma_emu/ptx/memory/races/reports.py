@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.findings import UNKNOWN, Detail, Location, Message, Place, Said, Value, place_of
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race
 from wmma_emu.ptx.memory.races.raced import Raced
-from wmma_emu.ptx.memory.races.remedies import REMEDIES, remedy_of
+from wmma_emu.ptx.memory.races.remedies import REMEDIES, apart, remedy_of
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
@@ -75,14 +75,14 @@ class RaceReports:
                     f"{name} writes ", there, f"; {other} writes {value} value there in the same instruction"
                 )  # fmt: skip
                 if self._remedy(mine, others[0], touch, touch.instruction) == "update":
-                    return Said((*said, *_missing("update")), "update")
-                return Said(said, "" if race.kind == EQUAL else "at once")
+                    return Said((*said, *_missing("update")), "update", apart(mine, others[0]))
+                return Said(said, "" if race.kind == EQUAL else "at once", apart(mine, others[0]))
             who, side = self._other(others, position, touch.size, race.verb == "wrote")
             held = self._held()[position : position + touch.size].tobytes()
             verb, what = ("writes ", ", which held ") if race.write else ("reads ", ", which holds ")
             other_side, remedy = self._what(who, mine, side, race.verb, touch)
             remedy = "" if race.kind == EQUAL else remedy
-            return Said((f"{self._name(mine, who)} {verb}", there, Value(what, held), "; ", *other_side), remedy)
+            return Said((f"{self._name(mine, who)} {verb}", there, Value(what, held), "; ", *other_side), remedy, apart(mine, who))
 
         self._reporter.note(
             race.kind, touch.instruction, np.asarray(full.any(axis=0)), None, touch.addresses, text,
