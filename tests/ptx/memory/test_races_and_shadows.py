@@ -83,8 +83,8 @@ def test_a_read_of_what_another_warp_wrote_needs_a_barrier():
     (finding,) = chunk.found
     assert (finding.kind, finding.line, finding.count) == ("race", 12, 64)
     assert finding.message == (
-        "warp 0 reads 4 bytes at 0x80 of shared memory (tile + 96), which holds 0x00000020; warp 1 wrote there (line 10, "
-        "st.shared), and no barrier is between the two, such as __syncthreads()"
+        "warp 0 reads 4 bytes at 0x80 of shared memory (tile + 96), which holds 0x00000020; warp 1 wrote there (line "
+        "10, st.shared), and no barrier is between the two, such as __syncthreads()"
     )
     assert (finding.others, finding.remedy) == ((Place(10),), "warps")
 
