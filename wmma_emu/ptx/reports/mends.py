@@ -85,7 +85,7 @@ def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial,
 
 
 def _is_among(sighting: Sighting, known: Set[frozenset[int]]) -> bool:
-    """Whether a sighting is of races that are known, by the lines of both sides; also if its other side is not known."""
+    """Whether a sighting is of races that are known, by the lines of both sides, or may be one of them."""
     return any(
         frozenset((sighting.line, x.line)) in known or (x == UNKNOWN and any(sighting.line in pair for pair in known))
         for x in sighting.others

@@ -38,7 +38,7 @@ class Remedy(NamedTuple):
 
 REMEDIES = {
     "update": Remedy(
-        "both load from this place and store to it",
+        "one of them loads from this place, changes it and stores to it",
         ": if that is one change, such as x += 1, no barrier helps, but an atomic operation (atomicAdd) does",
         "one atomic operation, such as atomicAdd(), instead of the load at {0} and the store at {1}",
         "one atomic operation, such as atomicAdd(), instead of the load and the store",

@@ -82,7 +82,8 @@ class RaceReports:
             verb, what = ("writes ", ", which held ") if race.write else ("reads ", ", which holds ")
             other_side, remedy = self._what(who, mine, side, race.verb, touch)
             remedy = "" if race.kind == EQUAL else remedy
-            return Said((f"{self._name(mine, who)} {verb}", there, Value(what, held), "; ", *other_side), remedy, apart(mine, who))
+            said = (f"{self._name(mine, who)} {verb}", there, Value(what, held), "; ", *other_side)
+            return Said(said, remedy, apart(mine, who))
 
         self._reporter.note(
             race.kind, touch.instruction, np.asarray(full.any(axis=0)), None, touch.addresses, text,
