@@ -145,7 +145,7 @@ class _Program:
                 log = self._text_of("ProgramLog").strip()
                 raise CompilationError(f"{self._name} does not compile:\n{log or self._meaning(status)}")
             # The compiler completes a name by the folder in which it runs.
-            ptx = self._text_of("PTX").replace(f'"{Path.cwd() / self._name}"', f'"{self._name}"')
+            ptx = self._text_of("PTX").replace(f'"{_octal(Path.cwd() / self._name)}"', f'"{self._name}"')
             return CompiledSource(ptx, {x: self._lowered(x) for x in instantiate})
         finally:
             self._library.nvrtcDestroyProgram(ctypes.byref(self._handle))
@@ -172,6 +172,11 @@ class _Program:
         function = self._library.nvrtcGetErrorString
         function.restype = ctypes.c_char_p
         return (function(status) or b"?").decode()
+
+
+def _octal(path: Path) -> str:
+    r"""Write a path as the compiler does: what is not ASCII as bytes of UTF-8, each an octal number."""
+    return "".join(x if x.isascii() else "".join(f"\\{byte:03o}" for byte in x.encode()) for x in str(path))
 
 
 def _require_target(library: ctypes.CDLL, target: str, arch: str | Arch) -> None:

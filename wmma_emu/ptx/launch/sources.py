@@ -61,7 +61,7 @@ class Sources:
         raw = _bytes_of(self.paths.get(name, name))
         size = self._sizes.get(name, len(raw))
         text = raw.decode("utf-8", errors="replace")
-        return text if len(raw) == size and len(text.splitlines()) >= self._last.get(name, 0) else ""
+        return text if len(raw) == size and text.count("\n") + 1 >= self._last.get(name, 0) else ""
 
 
 def lines_of(instructions: Iterable[Instruction]) -> Iterator[SourceLine]:

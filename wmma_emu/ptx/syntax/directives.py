@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Directives inside functions and debug sections: read as words, and judged by nobody but who needs them."""
 
+import re
+
 from wmma_emu.ptx.syntax.tokens import END, Reader, is_name
 from wmma_emu.ptx.syntax.tree import Directive
 
 __all__ = ["directive", "file_entry", "skip_section"]
+
+_OCTAL = re.compile(r"(?:\\[2-3][0-7]{2})+")
 
 _LONGEST_SIZE = 18
 """Digits of the size of a file."""
@@ -97,7 +101,7 @@ def file_entry(reader: Reader) -> tuple[int, str, int]:
     """Read ``.file number "path", timestamp, size``: the number, the path, and the size, 0 where it is not said."""
     reader.take(".file")
     number = int(_numbers(reader, 1, ".file")[0])
-    name = reader.string("the path of a file, in quotation marks")
+    name = _plain(reader.string("the path of a file, in quotation marks"))
     size = 0
     for is_size in (False, True):
         if reader.accept(","):
@@ -108,3 +112,14 @@ def file_entry(reader: Reader) -> tuple[int, str, int]:
                 size = int(token)
             reader.place += 1
     return number, name, size
+
+
+def _plain(path: str) -> str:
+    r"""Read what compilers write for letters that are not ASCII: the bytes of UTF-8, as octal numbers.
+
+    Examples
+    --------
+    >>> _plain(r"/home/j\303\266rg/k.cu")
+    '/home/jörg/k.cu'
+    """
+    return _OCTAL.sub(lambda x: bytes(int(x[0][i + 1 : i + 4], 8) for i in range(0, len(x[0]), 4)).decode(errors="replace"), path)
