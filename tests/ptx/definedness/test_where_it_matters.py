@@ -17,7 +17,8 @@ PLANTED = {
         SLOT + GUARD + "@%p1 st.shared.u32 [%rd8], %r0;\nld.shared.u32 %r2, [%rd8];\n" + put("%r2"),
         SLOT + GUARD + "@%p1 st.shared.u32 [%rd8], %r0;\nld.shared.u32 %r2, [%rd8];\n"
         "selp.u32 %r2, %r2, 0, %p1;\n" + put("%r2"),
-        "st.global.u32", "4 bytes at 0x50 of shared memory (tile + 80), which was never written, and is loaded at line 19",
+        "st.global.u32",
+        "4 bytes at 0x50 of shared memory (tile + 80), which was never written, and is loaded at line 19",
     ),
     "the upper half of a pair": (
         "mov.b64 %rd9, {%r0, %r9};\nmov.b64 {%r2, %r3}, %rd9;\n" + put("%r3"),
@@ -132,7 +133,8 @@ def test_a_missing_byte_of_an_element_is_a_warning():
     found = [x for x in launch(body, numbers(), block=1, before=TILE).findings]
     assert [(x.kind, x.severity) for x in found] == [("partly uninitialised", "warning")]
     assert "3 bytes at 0x1 of shared memory (tile + 1), which was never written" in found[0].first.message
-    assert found[0].element == "tile + 1 byte" and "tile + 1 byte (3 bytes), which was never written" in found[0].message
+    assert found[0].element == "tile + 1 byte"
+    assert "tile + 1 byte (3 bytes), which was never written" in found[0].message
     whole = "st.shared.u32 [tile], 7;\nld.shared.u32 %r2, [tile];\nst.global.u32 [%rd1], %r2;"
     assert not launch(whole, numbers(), block=1, before=TILE).findings
 

@@ -122,4 +122,7 @@ def _plain(path: str) -> str:
     >>> _plain(r"/home/j\303\266rg/k.cu")
     '/home/jörg/k.cu'
     """
-    return _OCTAL.sub(lambda x: bytes(int(x[0][i + 1 : i + 4], 8) for i in range(0, len(x[0]), 4)).decode(errors="replace"), path)
+    def decoded(found: "re.Match[str]") -> str:
+        return bytes(int(x, 8) for x in found[0].split("\\")[1:]).decode(errors="replace")
+
+    return _OCTAL.sub(decoded, path)
