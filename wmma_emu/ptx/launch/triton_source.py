@@ -3,9 +3,11 @@
 
 import difflib
 import inspect
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any
 
 from wmma_emu.errors import (
@@ -29,6 +31,9 @@ _TYPES = (
     "fp8e4b8", "fp8e4b15", "fp8e5", "fp8e5b16",
 )  # fmt: skip
 """Types of parameters (triton.language.dtype 3.9)."""
+
+_FILE = re.compile(r'\.file\s+\d+\s+"([^"]+)"')
+"""The files that a text names."""
 
 _FAMILIAR = {
     "int": "i32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "long": "i64", "bool": "i1",
@@ -124,7 +129,7 @@ def compiled_triton(kernel: Any, given: Iterable[str]) -> CompiledTriton:
     """Keep what a launch has to know of a kernel that Triton compiled; ``given`` are the parameters that it gives."""
     metadata, source = kernel.metadata, kernel.src
     return CompiledTriton(
-        ptx=kernel.asm["ptx"],
+        ptx=_with_own_file(kernel.asm["ptx"], source.fn.fn.__code__.co_filename),
         name=metadata.name,
         num_warps=metadata.num_warps,
         num_ctas=metadata.num_ctas,
@@ -142,6 +147,19 @@ def compiled_triton(kernel: Any, given: Iterable[str]) -> CompiledTriton:
             Scratch(metadata.profile_scratch_size, metadata.profile_scratch_align),
         ),
     )
+
+
+def _with_own_file(ptx: str, own: str) -> str:
+    """Name a kernel's file as it is called now: Triton's cache knows functions by their text, wherever it has stood.
+
+    Examples
+    --------
+    >>> _with_own_file('.file 1 "/old/k.py"', "/new/k.py"), _with_own_file('.file 1 "/a.py" .file 2 "/b.py"', "/k.py")
+    ('.file 1 "/new/k.py"', '.file 1 "/a.py" .file 2 "/b.py"')
+    """
+    files = set(_FILE.findall(ptx))
+    alike = [x for x in files if PurePath(x).name == PurePath(own).name] or list(files)
+    return ptx if own in files or len(alike) != 1 else ptx.replace(f'"{alike[0]}"', f'"{own}"')
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from wmma_emu.ptx.program.jumps import Jump, Table, Waiting
 from wmma_emu.ptx.program.module_names import ModuleNames, require_complete
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Refusal, SourceLine, Symbol
 from wmma_emu.ptx.program.resolve import Resolver
-from wmma_emu.ptx.program.source_lines import SourceLines
+from wmma_emu.ptx.program.source_lines import SourceLines, lines_of_assembly
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tokens import is_name
 from wmma_emu.ptx.syntax.tree import (
@@ -72,6 +72,7 @@ class Linker:
         self.caller: Callee
         self._furthest = -1
         self._sources = SourceLines(files)
+        self._assembly = lines_of_assembly(module.lines)
         self._opcodes: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def enter_formals(self, callee: Callee) -> None:
@@ -100,7 +101,7 @@ class Linker:
                 except UnsupportedInstructionError as error:
                     self._refuse(".".join((statement.mnemonic, *statement.modifiers)), statement, error)
             elif isinstance(statement, Directive):
-                if statement.name == "loc":
+                if statement.name == "loc" and statement.line not in self._assembly:
                     source = self._sources.at(statement.arguments)
                 elif statement.label is not None:
                     self._table(statement.label, statement, scope)

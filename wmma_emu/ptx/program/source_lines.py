@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from wmma_emu.ptx.program.program import SourceLine
 
-__all__ = ["SourceLines"]
+__all__ = ["SourceLines", "lines_of_assembly"]
+
+_BEGIN, _END = "// begin inline asm", "// end inline asm"
 
 _DEEPEST = 32
 """Functions that were inlined into each other; of more, the outermost are left out."""
@@ -50,3 +52,25 @@ class SourceLines:
     def _line(self, place: _Place, inlined_at: SourceLine | None = None) -> SourceLine:
         number, line, column = map(int, place)
         return SourceLine(self._files.get(number, f"file {number}"), line, inlined_at, column)
+
+
+def lines_of_assembly(lines: Sequence[str]) -> frozenset[int]:
+    """Number the lines of inline assembly, as LLVM marks it, counted from 1.
+
+    A ``.loc`` in there counts the lines of the assembly from that of its statement on, which are not the source's.
+
+    Examples
+    --------
+    >>> text = [".loc 1 8 9", "// begin inline asm", "mov.u32 %r1, 0;", ".loc 1 9 9", "// end inline asm"]
+    >>> sorted(lines_of_assembly(text))
+    [2, 3, 4, 5]
+    """
+    found: list[int] = []
+    is_inside = False
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        is_inside = text == _BEGIN or is_inside
+        if is_inside:
+            found.append(number)
+        is_inside = is_inside and text != _END
+    return frozenset(found)

@@ -61,6 +61,7 @@ class _Part(NamedTuple):
 
     ranges: tuple[range, ...]
     words: str
+    is_straight: bool = False
     is_of_one_round: bool = False
 
 
@@ -79,9 +80,15 @@ def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial,
         met = trial(places, opcode)
         if met is not None and not any(_is_among(x, known) or _is_of_barriers(x) for x in met):
             name = REMEDIES[edges[0].remedy].call
+            inside = ", inside the loop" if part.is_straight and _enters_a_loop(edges[0], places[0], code) else ""
             place = ", or another place for one of the two accesses" if part.is_of_one_round else ""
-            return f"a {name} {part.words} (tried: the finding is gone){place}"
+            return f"a {name} {part.words}{inside} (tried: the finding is gone){place}"
     return ""
+
+
+def _enters_a_loop(edge: Edge, place: int, code: Sequence[Instruction]) -> bool:
+    """Whether a place stands in a loop in which the first of two accesses does not stand."""
+    return edge.gap is not None and any(place in x and edge.gap[0] not in x for x in loops_of(code))
 
 
 def _is_among(sighting: Sighting, known: Set[frozenset[int]]) -> bool:
@@ -142,7 +149,7 @@ def _parts(
         ranges = tuple(_in_common(straight))
         first, last = ranges[0][0] - 1, ranges[0][-1]
         in_loop = any(first in x and last in x for x in loops)
-        yield _Part(ranges, _between(code[first], code[last], file), in_loop)
+        yield _Part(ranges, _between(code[first], code[last], file), True, in_loop)
 
 
 def _directions(edges: Iterable[Edge]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

@@ -95,11 +95,15 @@ class RaceReports:
         return int(self._threads.blocks[int(at[-3])]), int(at[-2]), int(at[-1])
 
     def _racing(self, race: Race, at: Sequence[Any]) -> list[_Who]:
-        """Name the threads that the one at a place is in a race with: those that the kind of the race is about."""
+        """Name the threads that the one at a place is in a race with: those that the kind of the race is about.
+
+        Those of other blocks come first: what orders them orders those of the own one, too.
+        """
         mine = self._who(at)
         others = [self._order.who(x) for x in race.other(tuple(int(x) for x in at))]
         near = race.kind in (NEAR, LANES_AT_ONCE)
-        return [x for x in others if (x[:2] == mine[:2]) == near] or others
+        found = [x for x in others if (x[:2] == mine[:2]) == near] or others
+        return sorted(found, key=lambda x: x[0] == mine[0])
 
     def _other(self, others: list[_Who], position: int, size: int, write: bool) -> tuple[_Who, Side | None]:
         for who in others:
