@@ -137,7 +137,10 @@ def test_where_no_loop_is_the_gap_is_between_two_lines_whichever_thread_came_fir
 
 def races(line, *others, remedy, said=()):
     where = Location("shared", 0, 4, "s", 0)
-    return Sighting("race", (where, *said), line, "", None, others=tuple(map(Place, others)), remedy=remedy)
+    apart = "" if remedy == "update" else remedy
+    return Sighting(
+        "race", (where, *said), line, "", None, others=tuple(map(Place, others)), remedy=remedy, apart=apart
+    )  # fmt: skip
 
 
 def pairs_of(*sightings):
