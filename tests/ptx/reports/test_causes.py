@@ -2,6 +2,7 @@
 """What is one cause: the same lines and variable, and races that one barrier would mend; and what is not."""
 
 from dataclasses import replace
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -102,6 +103,31 @@ def test_whoever_uses_what_one_load_found_the_load_is_the_cause():
     assert [x.other for x in cause.edges] == [load, load]
 
 
+AROUND = ["for", "s[t] = x", "barrier", "x += s[63 - t]", "end"]
+STRAIGHT = ["u[t] = x", "x += u[63 - t]"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "pairs"),
+    [
+        ([*AROUND, "barrier", *STRAIGHT, "out[t] = x"], [[2, 4], [7, 8]]),
+        ([*STRAIGHT, "barrier", *AROUND, "out[t] = x"], [[1, 2], [5, 7]]),
+    ],
+)
+@pytest.mark.parametrize("schedule", range(2))
+def test_a_barrier_that_is_missing_around_a_loop_is_none_that_is_missing_behind_it_or_before_it(lines, pairs, schedule):
+    report = launched(lines, schedule=schedule)
+    assert sorted(x for x, _ in lines_of(report)) == pairs
+    assert all("tried" in x.mend for x in report.findings)
+
+
+def test_a_product_of_many_lines_is_sorted_in_time():
+    reads = [races(1000 + i, *range(10, 58), remedy="warps") for i in range(48)]
+    begun = monotonic()
+    (cause,) = causes_of(reads, lambda line: line)
+    assert len(cause.pairs) == 48 * 48 and monotonic() - begun < 20
+
+
 def test_where_no_loop_is_the_gap_is_between_two_lines_whichever_thread_came_first():
     """The store at 4 and the load at 7, the load at 7 and the store at 9: two barriers are missing."""
     found = [races(4, 7, remedy="warps"), races(9, 7, remedy="warps")]
@@ -136,6 +162,38 @@ def test_one_barrier_mends_races_of_one_kind_and_those_of_unused_values_are_told
     one, other = races(7, 4, remedy="warps"), races(6, 5, remedy="warps")
     causes = causes_of([replace(one, kind=kind), replace(other, kind="race of an unused value")], lambda line: line)
     assert [len(x.pairs) for x in causes] == ([2] if kind != "race" else [1, 1])
+
+
+def test_what_says_less_of_the_same_lines_belongs_to_what_says_more():
+    worse, lesser = races(7, 4, remedy="warps"), replace(races(7, 4, remedy=""), kind="race of equal bytes")
+    (cause,) = causes_of([lesser, worse], lambda line: line)
+    assert [x.kind for x in (pair[0].sighting for pair in cause.pairs)] == ["race", "race of equal bytes"]
+    elsewhere = replace(lesser, said=(Location("shared", 64, 4, "other", 0),))
+    assert len(causes_of([elsewhere, worse], lambda line: line)) == 2
+
+
+def test_each_store_of_what_is_one_change_belongs_to_it():
+    both = [races(9, 9, remedy="update"), races(9, 4, remedy="update")]
+    assert len(causes_of(both, lambda line: line, is_update=lambda one, other: True)) == 1
+    assert len(causes_of([both[0], races(9, 4, remedy="warps")], lambda line: line)) == 2
+
+
+@pytest.mark.parametrize("thread", [(0, 0, 0), (32, 0, 0)])
+def test_lanes_that_are_missing_on_a_way_are_one_finding_and_others_another(thread):
+    one = Sighting("partial warp", ("lanes 16-31 are missing",), 7, "", None, (0, 0, 0), (0, 0, 0))
+    other = replace(one, line=9, thread=thread)
+    assert len(causes_of([one, other], lambda line: line)) == (1 if thread == one.thread else 2)
+
+
+def test_the_first_pair_of_a_cause_does_not_depend_on_what_was_met_first():
+    met = [races(7, 4, remedy="warps"), races(6, 5, remedy="warps"), races(8, 3, remedy="warps")]
+    orders = [causes_of(x, lambda line: line) for x in (met, met[::-1])]
+    assert [[p[0].sighting.line for p in cause.pairs] for (cause,) in orders] == [[6, 7, 8], [6, 7, 8]]
+
+
+def test_a_line_that_is_in_a_race_with_itself_has_no_gap():
+    (cause,) = causes_of([races(7, 7, remedy="warps")], lambda line: line, [range(3, 9)])
+    assert [x.gap for x in cause.edges] == [None]
 
 
 def test_a_store_and_all_loads_that_it_races_with_are_one_cause_where_no_barrier_mends_them():

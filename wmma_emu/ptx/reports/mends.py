@@ -10,6 +10,7 @@ from wmma_emu.ptx.program.dependence import reached
 from wmma_emu.ptx.program.program import Instruction, Target
 from wmma_emu.ptx.reports.causes import Edge
 from wmma_emu.ptx.reports.frames import calls_apart, line_text, own_frames
+from wmma_emu.ptx.reports.gaps import Gap
 from wmma_emu.ptx.reports.loops import loops_of
 
 __all__ = ["Mend", "Trial", "tried_mend"]
@@ -65,20 +66,26 @@ class _Part(NamedTuple):
     is_of_one_round: bool = False
 
 
-def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial, file: str = "") -> str:
+def tried_mend(
+    edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial, file: str = "", before: Iterable[Sighting] = ()
+) -> str:  # fmt: skip
     """Find a place at which a barrier mends a race; "" where none of those that are tried does.
 
-    A barrier counts if nothing of the race is met any more, and nothing that was not met without it: neither threads
-    that do not come to it, nor a deadlock. Lines of ``file`` are said without its name.
+    A barrier counts if nothing of the race is met any more, and nothing wrong with barriers that was not met without
+    it (``before``): neither threads that do not come to it, nor a deadlock. Lines of ``file`` are said without its
+    name.
     """
     opcode = _BARRIERS.get(edges[0].remedy, "")
     edges = [x for x in edges if x.gap is not None]
     if not opcode or not edges:
         return ""
     known = {frozenset((x.sighting.line, x.other.line)) for x in edges if x.other is not None}
+    others = {(x.kind, x.line) for x in before}
     for part, places in _candidates(edges, code, file):
         met = trial(places, opcode)
-        if met is not None and not any(_is_among(x, known) or _is_of_barriers(x) for x in met):
+        if met is not None and not any(
+            _is_among(x, known) or (_is_of_barriers(x) and (x.kind, x.line) not in others) for x in met
+        ):
             name = REMEDIES[edges[0].remedy].call
             inside = ", inside the loop" if part.is_straight and _enters_a_loop(edges[0], places[0], code) else ""
             place = ", or another place for one of the two accesses" if part.is_of_one_round else ""
@@ -109,7 +116,7 @@ def _candidates(edges: Sequence[Edge], code: Sequence[Instruction], file: str) -
     loops = loops_of(code)
     begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps}
 
-    behind = {place: reached(code, place) for x in edges if x.gap is not None for place in x.gap}
+    behind = {place: reached(code, place) for x in edges if x.gap is not None for place in x.gap[:2]}
 
     def depth(place: int) -> int:
         return sum(place in loop and place != loop.start for loop in loops)
@@ -128,7 +135,7 @@ def _is_between(place: int, edge: Edge, behind: Mapping[int, Set[int]]) -> bool:
     """Whether a thread may come from the one access to a place, and from there to the other."""
     if edge.gap is None:
         return False
-    there, here = edge.gap
+    there, here, _ = edge.gap
     return place in behind[there] and (place == here or here in behind[there])
 
 
@@ -138,7 +145,7 @@ def _parts(
     """Give the parts of the gaps that all of them have in common: around the loop, and straight on."""
     around, straight = _directions(edges)
     if around:
-        first, last = min(h for _, h in around), max(t for t, _ in around)
+        first, last = min(x.here for x in around), max(x.there for x in around)
         inside = [x for x in loops if first in x and last in x]
         if inside:
             loop = min(inside, key=len)
@@ -152,9 +159,9 @@ def _parts(
         yield _Part(ranges, _between(code[first], code[last], file), True, in_loop)
 
 
-def _directions(edges: Iterable[Edge]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def _directions(edges: Iterable[Edge]) -> tuple[list[Gap], list[Gap]]:
     gaps = {x.gap for x in edges if x.gap is not None}
-    return [x for x in gaps if x[0] > x[1]], [x for x in gaps if x[0] < x[1]]
+    return [x for x in gaps if x.there > x.here], [x for x in gaps if x.there < x.here]
 
 
 def _between(first: Instruction, last: Instruction, file: str) -> str:
@@ -168,14 +175,14 @@ def _between(first: Instruction, last: Instruction, file: str) -> str:
     return f"between {before} and {after}"
 
 
-def _in_common(gaps: Iterable[tuple[int, int]]) -> Iterator[range]:
+def _in_common(gaps: Iterable[Gap]) -> Iterator[range]:
     """Cut gaps to as few ranges as will do for one barrier in each."""
-    left = sorted(gaps, key=lambda x: x[1])
+    left = sorted(gaps, key=lambda x: x.here)
     while left:
-        last = left[0][1]
-        together = [x for x in left if x[0] < last]
-        yield range(max(t for t, _ in together) + 1, last + 1)
-        left = [x for x in left if x[0] >= last]
+        last = left[0].here
+        together = [x for x in left if x.there < last]
+        yield range(max(x.there for x in together) + 1, last + 1)
+        left = [x for x in left if x.there >= last]
 
 
 def _part(places: range, words: str) -> Iterator[_Part]:
