@@ -12,10 +12,10 @@ from wmma_emu.ptx.reports.gaps import Gap, gap_of, stabbed
 
 __all__ = ["Cause", "Edge", "causes_of"]
 
-_KINDS = (("race", "race within a warp"), ("race of an unused value",))
-"""Kinds that a barrier mends: where one does for several of a row, the worst is what it is called."""
+_KINDS = (("race", "race within a warp"), ("race of an unused value",), ("missing wait",))
+"""Kinds that a barrier or a wait mends: where one does for several of a row, the worst is what it is called."""
 
-_GAPS = ("warps", "lanes", "blocks")
+_GAPS = ("warps", "lanes", "blocks", "copy")
 """Rows of the table of remedies in which something is missing between two accesses."""
 
 _MOST_GAPS = 16
@@ -110,7 +110,10 @@ def _edges(
     if not others:
         place = sighting.comes_from if not sighting.others and sighting.kind in _FROM else None
         lines = parting(place or sighting.place, sighting.place)
-        return [Edge(sighting, place, lines, remedy=sighting.remedy)]
+        gap = None
+        if place is not None and sighting.remedy in _GAPS:
+            gap = gap_of(position(place.line), position(sighting.line), loops)
+        return [Edge(sighting, place, lines, gap, sighting.remedy)]
     here = position(sighting.line)
     found = []
     for other in others:

@@ -14,7 +14,7 @@ from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
 from wmma_emu.ptx.reports.finding import Explain, Finding
 from wmma_emu.ptx.reports.identifiers import code_of_side, identifier
 from wmma_emu.ptx.reports.loops import loops_of
-from wmma_emu.ptx.reports.mends import Mend, Trial, tried_mend
+from wmma_emu.ptx.reports.mends import Mend, Trial, likely_mend, tried_mend
 from wmma_emu.ptx.reports.quotes import QuotedLine, quoted
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
 
@@ -120,8 +120,9 @@ class FindingMaker:
         if not first.remedy:
             return ""
         trial = None if self.trial is None else self.trial(first.sighting)
-        tried = "" if trial is None else tried_mend(cause.edges, self.program.instructions, trial, sides[0].file, met)
-        return tried or REMEDIES[first.remedy].mend(*(_line_of(x, sides[0].file) for x in sides))
+        code, file = self.program.instructions, sides[0].file
+        fix = likely_mend(cause.edges, code, file) if trial is None else tried_mend(cause.edges, code, trial, file, met)
+        return fix or REMEDIES[first.remedy].mend(*(_line_of(x, sides[0].file) for x in sides))
 
     def _more(self, cause: Cause, at: dict[int, Instruction]) -> tuple[str, ...]:
         """Name the further pairs of lines that have the same cause."""

@@ -13,7 +13,7 @@ from wmma_emu.ptx.reports.frames import calls_apart, line_text, own_frames
 from wmma_emu.ptx.reports.gaps import Gap
 from wmma_emu.ptx.reports.loops import loops_of
 
-__all__ = ["Mend", "Trial", "tried_mend"]
+__all__ = ["Mend", "Trial", "likely_mend", "tried_mend"]
 
 Trial = Callable[[Sequence[int], str], Sequence[Sighting] | None]
 """Runs the kernel with an instruction inserted before some of its own; gives what is met, None if it does not end."""
@@ -86,11 +86,22 @@ def tried_mend(
         if met is not None and not any(
             _is_among(x, known) or (_is_of_barriers(x) and (x.kind, x.line) not in others) for x in met
         ):
-            name = REMEDIES[edges[0].remedy].call
-            inside = ", inside the loop" if part.is_straight and _enters_a_loop(edges[0], places[0], code) else ""
             place = ", or another place for one of the two accesses" if part.is_of_one_round else ""
-            return f"a {name} {part.words}{inside} (tried: the finding is gone){place}"
+            return f"{_fix(edges, part, places[0], code)} (tried: the finding is gone){place}"
     return ""
+
+
+def likely_mend(edges: Sequence[Edge], code: Sequence[Instruction], file: str = "") -> str:
+    """Name the first place that `tried_mend` would try, where there is no time to; "" where there is none."""
+    edges = [x for x in edges if x.gap is not None]
+    if not edges or edges[0].remedy not in _BARRIERS:
+        return ""
+    return next((_fix(edges, part, places[0], code) for part, places in _candidates(edges, code, file)), "")
+
+
+def _fix(edges: Sequence[Edge], part: _Part, place: int, code: Sequence[Instruction]) -> str:
+    inside = ", inside the loop" if part.is_straight and _enters_a_loop(edges[0], place, code) else ""
+    return f"a {REMEDIES[edges[0].remedy].call} {part.words}{inside}"
 
 
 def _enters_a_loop(edge: Edge, place: int, code: Sequence[Instruction]) -> bool:
