@@ -2,6 +2,7 @@
 """What is one cause: the same lines and variable, and races that one barrier would mend; and what is not."""
 
 from dataclasses import replace
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -100,6 +101,31 @@ def test_whoever_uses_what_one_load_found_the_load_is_the_cause():
     (cause,) = causes_of(uses, lambda line: line)
     assert [x.sighting for x in cause.edges] == uses
     assert [x.other for x in cause.edges] == [load, load]
+
+
+AROUND = ["for", "s[t] = x", "barrier", "x += s[63 - t]", "end"]
+STRAIGHT = ["u[t] = x", "x += u[63 - t]"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "pairs"),
+    [
+        ([*AROUND, "barrier", *STRAIGHT, "out[t] = x"], [[2, 4], [7, 8]]),
+        ([*STRAIGHT, "barrier", *AROUND, "out[t] = x"], [[1, 2], [5, 7]]),
+    ],
+)
+@pytest.mark.parametrize("schedule", range(2))
+def test_a_barrier_that_is_missing_around_a_loop_is_none_that_is_missing_behind_it_or_before_it(lines, pairs, schedule):
+    report = launched(lines, schedule=schedule)
+    assert sorted(x for x, _ in lines_of(report)) == pairs
+    assert all("tried" in x.mend for x in report.findings)
+
+
+def test_a_product_of_many_lines_is_sorted_in_time():
+    reads = [races(1000 + i, *range(10, 58), remedy="warps") for i in range(48)]
+    begun = monotonic()
+    (cause,) = causes_of(reads, lambda line: line)
+    assert len(cause.pairs) == 48 * 48 and monotonic() - begun < 20
 
 
 def test_where_no_loop_is_the_gap_is_between_two_lines_whichever_thread_came_first():

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What has one cause: sightings at one pair of source lines and one variable, and races that one barrier would mend."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, combinations
 from typing import NamedTuple
 
 from wmma_emu.ptx.findings import UNKNOWN, WORSE, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import calls_apart, parting
 
-__all__ = ["Cause", "Edge", "causes_of"]
+__all__ = ["Cause", "Edge", "Gap", "causes_of"]
 
 _KINDS = (("race", "race within a warp"), ("race of an unused value",))
 """Kinds that a barrier mends: where one does for several of a row, the worst is what it is called."""
@@ -23,19 +24,47 @@ _MOST_GAPS = 16
 _Key = tuple[object, ...]
 
 
+class Gap(NamedTuple):
+    """Where something is missing: behind one instruction and before another one, counted in those of the program.
+
+    Where the first stands below the second, it leads around a loop, of which the range has the instructions; what is
+    behind the loop, or before it, is not in the gap.
+
+    Examples
+    --------
+    >>> gap, around = Gap(3, 7), Gap(7, 3, range(2, 10))
+    >>> [x for x in range(12) if gap.has(x)], [x for x in range(12) if around.has(x)]
+    ([4, 5, 6, 7], [2, 3, 8, 9])
+    """
+
+    there: int
+    here: int
+    loop: range = range(0)
+
+    @property
+    def parts(self) -> tuple[range, ...]:
+        """The instructions before which a barrier would stand in it: around the loop, those of its end come first."""
+        if self.there < self.here:
+            return (range(self.there + 1, self.here + 1),)
+        return range(self.there + 1, self.loop.stop), range(self.loop.start, self.here + 1)
+
+    def has(self, place: int) -> bool:
+        """Whether what stands before an instruction stands in it."""
+        return any(place in x for x in self.parts)
+
+
 class Edge(NamedTuple):
     """A sighting with one of the places that it is about: the other side of a race, the load of its value, a copy.
 
     ``other`` is None where it is about its own place alone; ``lines`` are where the source has the two, the other one
-    first, None where it does not say. ``gap`` is where something is missing: behind the one instruction, before the
-    other, counted in instructions of the program; in a loop, the first may stand below the second. ``remedy`` is the
-    row of the table of remedies, and ``calls`` are the calls that lead to one of the two alone.
+    first, None where it does not say. ``gap`` is where something is missing. ``remedy`` is the row of the table of
+    remedies, and ``calls`` are the calls that lead to one of the two alone.
     """
 
     sighting: Sighting
     other: Place | None
     lines: tuple[SourceLine | None, SourceLine | None]
-    gap: tuple[int, int] | None = None
+    gap: Gap | None = None
     remedy: str = ""
     calls: tuple[tuple[SourceLine, ...], tuple[SourceLine, ...]] = ((), ())
 
@@ -124,16 +153,18 @@ def _edges(
     return found
 
 
-def _gap(there: int, here: int, loops: Sequence[range]) -> tuple[int, int]:
+def _gap(there: int, here: int, loops: Sequence[range]) -> Gap:
     """Say where something is missing: around a loop if there is one, whichever thread came first if there is none.
 
     Examples
     --------
-    >>> _gap(7, 3, [range(2, 9)]), _gap(7, 3, [range(5, 9)]), _gap(3, 7, [])
-    ((7, 3), (3, 7), (3, 7))
+    >>> _gap(7, 3, [range(2, 9)]).parts, _gap(7, 3, [range(5, 9)]).parts, _gap(3, 7, []).parts
+    ((range(8, 9), range(2, 4)), (range(4, 8),), (range(4, 8),))
     """
-    is_in_a_loop = any(there in loop and here in loop for loop in loops)
-    return (there, here) if is_in_a_loop else (min(there, here), max(there, here))
+    inside = [loop for loop in loops if there in loop and here in loop]
+    if there > here and inside:
+        return Gap(there, here, min(inside, key=len))
+    return Gap(min(there, here), max(there, here))
 
 
 _FROM = ("uninitialised", "partly uninitialised", "missing wait")
@@ -177,13 +208,15 @@ def _implied(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
     """Give each pair with one that says more of the same lines and variable: where its race is the worse one, or a
     change of one place, of which each store is in a race with itself.
     """
-    for i, lesser in enumerate(pairs):
-        for k, worse in enumerate(pairs):
-            (kind, *mine, variable), (its_kind, *its, its_variable) = lesser[0].key, worse[0].key
-            is_update = kind == its_kind and worse[0].remedy == "update"
-            if i != k and variable == its_variable and set(mine) <= set(its):
-                if is_update or its_kind in WORSE.get(str(kind), ()):
-                    yield {i, k}
+    keys = [pair[0].key for pair in pairs]
+    having: dict[_Key, list[int]] = {}
+    for k, (kind, *its, variable) in enumerate(keys):
+        for mine in {frozenset(x) for n in range(1, len(its) + 1) for x in combinations(its, n)}:
+            having.setdefault((kind, mine, variable), []).append(k)
+    for i, (kind, *mine, variable) in enumerate(keys):
+        updates = [k for k in having[kind, frozenset(mine), variable] if pairs[k][0].remedy == "update"]
+        worse = [k for x in WORSE.get(str(kind), ()) for k in having.get((x, frozenset(mine), variable), ())]
+        yield {i, *updates, *worse}
 
 
 def _alike(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
@@ -196,13 +229,13 @@ def _alike(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
     yield from found.values()
 
 
-def _gaps_of(pair: Iterable[Edge], wanted: str, kinds: Sequence[str]) -> list[tuple[int, int]]:
+def _gaps_of(pair: Iterable[Edge], wanted: str, kinds: Sequence[str]) -> list[Gap]:
     """List the gaps of a pair of some kinds that a remedy would close; a few of them, where loops were unrolled."""
     found = {
         x.gap for x in pair
         if x.gap is not None and x.sighting.kind in kinds and _serves(wanted, x.remedy)
     }  # fmt: skip
-    return sorted(found)[:_MOST_GAPS]
+    return sorted(found, key=lambda x: x[:2])[:_MOST_GAPS]
 
 
 def _serves(remedy: str, wanted: str) -> bool:
@@ -210,24 +243,14 @@ def _serves(remedy: str, wanted: str) -> bool:
     return remedy == wanted or (remedy, wanted) == ("warps", "lanes")
 
 
-def _stabbed(gaps: list[tuple[int, tuple[int, int]]]) -> list[set[int]]:
+def _stabbed(gaps: list[tuple[int, Gap]]) -> list[set[int]]:
     """Choose places for barriers, the one that mends most first; give the pairs that each of them mends."""
     left, found = gaps, []
     while left:
-        places = {point for _, (there, here) in left for point in (there + 1, here)}
-        _, place = max((sum(_is_in(place, gap) for _, gap in left), -place) for place in places)
-        found.append({i for i, gap in left if _is_in(-place, gap)})
-        left = [x for x in left if not _is_in(-place, x[1])]
+        begins = sorted(x.start for _, gap in left for x in gap.parts if x)
+        ends = sorted(x.stop for _, gap in left for x in gap.parts if x)
+        places = {x for _, gap in left for x in (gap.there + 1, gap.here)}
+        place = max(places, key=lambda x: (bisect_right(begins, x) - bisect_right(ends, x), -x))
+        found.append({i for i, gap in left if gap.has(place)})
+        left = [x for x in left if not x[1].has(place)]
     return found
-
-
-def _is_in(place: int, gap: tuple[int, int]) -> bool:
-    """Whether what stands before an instruction stands in a gap, which may lead around a loop.
-
-    Examples
-    --------
-    >>> _is_in(4, (3, 7)), _is_in(3, (3, 7)), _is_in(2, (7, 3)), _is_in(5, (7, 3))
-    (True, False, True, False)
-    """
-    there, here = gap
-    return there < place <= here if there < here else place <= here or place > there

@@ -8,7 +8,7 @@ from wmma_emu.ptx.findings import KINDS, UNKNOWN, Place, Sighting, place_of
 from wmma_emu.ptx.memory.races.remedies import REMEDIES
 from wmma_emu.ptx.program.dependence import reached
 from wmma_emu.ptx.program.program import Instruction, Target
-from wmma_emu.ptx.reports.causes import Edge
+from wmma_emu.ptx.reports.causes import Edge, Gap
 from wmma_emu.ptx.reports.frames import calls_apart, line_text, own_frames
 from wmma_emu.ptx.reports.loops import loops_of
 
@@ -138,7 +138,7 @@ def _parts(
     """Give the parts of the gaps that all of them have in common: around the loop, and straight on."""
     around, straight = _directions(edges)
     if around:
-        first, last = min(h for _, h in around), max(t for t, _ in around)
+        first, last = min(x.here for x in around), max(x.there for x in around)
         inside = [x for x in loops if first in x and last in x]
         if inside:
             loop = min(inside, key=len)
@@ -152,9 +152,9 @@ def _parts(
         yield _Part(ranges, _between(code[first], code[last], file), True, in_loop)
 
 
-def _directions(edges: Iterable[Edge]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def _directions(edges: Iterable[Edge]) -> tuple[list[Gap], list[Gap]]:
     gaps = {x.gap for x in edges if x.gap is not None}
-    return [x for x in gaps if x[0] > x[1]], [x for x in gaps if x[0] < x[1]]
+    return [x for x in gaps if x.there > x.here], [x for x in gaps if x.there < x.here]
 
 
 def _between(first: Instruction, last: Instruction, file: str) -> str:
@@ -168,14 +168,14 @@ def _between(first: Instruction, last: Instruction, file: str) -> str:
     return f"between {before} and {after}"
 
 
-def _in_common(gaps: Iterable[tuple[int, int]]) -> Iterator[range]:
+def _in_common(gaps: Iterable[Gap]) -> Iterator[range]:
     """Cut gaps to as few ranges as will do for one barrier in each."""
-    left = sorted(gaps, key=lambda x: x[1])
+    left = sorted(gaps, key=lambda x: x.here)
     while left:
-        last = left[0][1]
-        together = [x for x in left if x[0] < last]
-        yield range(max(t for t, _ in together) + 1, last + 1)
-        left = [x for x in left if x[0] >= last]
+        last = left[0].here
+        together = [x for x in left if x.there < last]
+        yield range(max(x.there for x in together) + 1, last + 1)
+        left = [x for x in left if x.there >= last]
 
 
 def _part(places: range, words: str) -> Iterator[_Part]:
