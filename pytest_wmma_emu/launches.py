@@ -2,6 +2,7 @@
 """What a test has launched so far: the last launches, and their findings."""
 
 from collections import Counter, deque
+from threading import Lock
 
 from wmma_emu.ptx.launch.launched import Launched
 from wmma_emu.ptx.reports.finding import Finding
@@ -45,6 +46,7 @@ class Launches:
     """
 
     def __init__(self) -> None:
+        self._lock = Lock()
         self.begin_test()
 
     def begin_test(self) -> None:
@@ -61,8 +63,9 @@ class Launches:
     def add(self, launched: Launched) -> None:
         """Note a launch, of whichever thread."""
         report = launched.report
-        self.total += 1
-        self.instructions += report.instructions
-        self.kernels[f"{report.kernel} on {report.arch}"] += 1
-        self.seen.add(launched)
-        self.findings.update(self.seen.findings)
+        with self._lock:
+            self.total += 1
+            self.instructions += report.instructions
+            self.kernels[f"{report.kernel} on {report.arch}"] += 1
+            self.seen.add(launched)
+            self.findings.update(self.seen.findings)

@@ -107,6 +107,13 @@ def test_what_is_no_comment_to_it_is_left_alone(text):
     assert silences_in(text, "k.cu") == ()
 
 
+def test_marks_in_numbers_begin_no_text():
+    (silence,) = silences_in("x = 1'024;  // wmma-emu: ignore[race] don't care\n", "k.cu")
+    assert silence.reason == "don't care"
+    found = outline_of("x = 0x1'000; f(1);\ny = u8'{'; z = 2'0;\n")
+    assert len(found.statements) == 4 and found.code_of([1]) == "x=0x1'000;f(1);"
+
+
 def test_a_text_of_python_is_no_comment():
     assert silences_in('x = "# wmma-emu: ignore[race] why"\n', "k.py") == ()
     assert silences_in("x = 1  # noqa  # wmma-emu: ignore[race] why\n", "k.py")[0].line == "k.py:1"

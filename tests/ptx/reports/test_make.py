@@ -3,9 +3,14 @@
 
 import re
 
+import numpy as np
 import pytest
 
-from tests.ptx.reports.located import DO, FILE, launched, source_of
+import wmma_emu as we
+from tests.ptx.reports.located import BEFORE, DO, FILE, body_of, launched, source_of
+from tests.ptx.texts_of_kernels import text_of
+from wmma_emu.ptx.launch.report import summary_of
+from wmma_emu.ptx.reports import make
 
 LINES = ["s[t] = x", "x += s[63 - t]", "barrier", "out[t] = x"]
 TWICE = [*LINES[:3], *LINES]
@@ -108,6 +113,44 @@ def test_where_the_file_is_not_at_hand_lines_are_named_and_an_identifier_is_that
 def test_what_would_mend_it_names_both_lines_or_what_was_tried(tmp_path):
     (finding,) = found(tmp_path, LINES, 7)
     assert finding.mend.startswith("a __syncthreads() between line 7 and line 8 (tried: ")
+
+
+def test_what_is_tried_may_have_one_side_in_other_races(tmp_path):
+    lines = ["s[t] = x", "x += s[63 - t]", "s[t] = x", "barrier", "out[t] = x"]
+    mends = sorted(x.mend for x in found(tmp_path, lines))
+    assert [x.partition(" (tried")[0] for x in mends] == [
+        "a __syncthreads() between line 1 and line 2", "a __syncthreads() between line 2 and line 3",
+    ]  # fmt: skip
+    assert all("(tried: " in x for x in mends)
+
+
+def test_what_else_is_wrong_with_a_kernel_does_not_speak_against_a_barrier(monkeypatch):
+    monkeypatch.setitem(DO, "wrong", "shfl.sync.idx.b32 %r4, %r0, 0, 31, 1;")
+    text = text_of(body_of([*LINES[:3], "wrong", LINES[3]]), 1, BEFORE)
+    report = we.ptx.Module(text, findings="report")["k"][1, 64](np.zeros(64, np.uint32))
+    assert {x.kind for x in report.findings} == {"race", "illegal operand"}
+    assert "(tried: " in next(x.mend for x in report.findings if x.kind == "race")
+
+
+def test_a_barrier_at_which_threads_do_not_meet_mends_nothing(monkeypatch):
+    """A barrier in the branch would end the race, and be one that half of each warp does not come to."""
+    monkeypatch.setitem(DO, "if", "setp.lt.u32 %p2, %r0, 48;\n@!%p2 bra ELSE;")
+    monkeypatch.setitem(DO, "else", "ELSE:")
+    text = text_of(body_of(["if", *LINES[:2], "else", LINES[3]]), 1, BEFORE)
+    launch = we.ptx.Module(text, findings="report")["k"][1, 64]
+    report = launch(np.zeros(64, np.uint32), checks=("races", "synchronisation"))
+    (finding,) = report.findings
+    assert finding.kind == "race" and "tried" not in finding.mend
+
+
+def test_a_summary_tries_no_barrier_for_what_it_does_not_show(tmp_path, monkeypatch):
+    lines = [x for _ in range(5) for x in LINES[:3]] + LINES[3:]
+    asked = []
+    monkeypatch.setattr(make, "tried_mend", lambda edges, *more: asked.append(edges) or "a barrier")
+    (tmp_path / FILE).write_text(source_of(lines), encoding="utf-8")
+    report = launched(lines)
+    said = summary_of(report)
+    assert len(report.findings) == 5 and len(asked) == 3 and "and 2 more" in said
 
 
 def test_a_finding_is_plain_data_too(tmp_path):

@@ -55,5 +55,13 @@ def test_what_is_not_printable_does_not_reach_the_terminal():
     assert "\x1b" not in found.quote + found.where and "\x07" not in found.where
 
 
+@pytest.mark.parametrize("mark", ["\f", "\v", "\x1c", "\u2028"])
+def test_lines_end_where_compilers_end_them(mark):
+    text = f"{mark}int x;\n/* {mark} */ x = s[0];\r\n"
+    found = quote(text, 2, column=9)
+    assert found.quote.endswith("x = s[0];") and quote(text, 1).quote.endswith("int x;")
+    assert found.quote[found.column - 1] == "x"
+
+
 def test_blanks_at_the_end_of_a_line_are_left_out():
     assert quote("x = s[0];  \r\n").quote == "x = s[0];"

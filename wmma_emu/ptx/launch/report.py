@@ -232,8 +232,9 @@ def summary_of(report: Report, width: int = 100) -> str:
     by_severity = ((report.errors, "error"), (report.warnings, "warning"), (report.notes, "note"))
     counts = [(len(x), name) for x, name in by_severity if x]
     head = ", ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counts)
-    lines = [x.to_text(width) for found, _ in by_severity for x in found]
-    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    everything = [x for found, _ in by_severity for x in found]
+    lines = [x.to_text(width) for x in everything[:_SHOWN]]
+    more = [f"and {len(everything) - _SHOWN} more"] if len(everything) > _SHOWN else []
     off = [not_checked_text(report.not_checked)] if report.not_checked else []
     off += [known_text(report)] if report.known else []
-    return "\n".join([f"{report.kernel}: {head}", *lines[:_SHOWN], *more, *off])
+    return "\n".join([f"{report.kernel}: {head}", *lines, *more, *off])

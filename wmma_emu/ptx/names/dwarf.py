@@ -48,7 +48,7 @@ Value = int | str | bytes
 class Entry:
     """An entry: what it is, its attributes by number, and the entries in it.
 
-    ``symbol`` is the variable that its location (``DW_OP_addr``) names, and ``behind`` how many bytes behind it.
+    ``symbol`` is the variable that its location (``DW_OP_addr``) names.
     """
 
     tag: int
@@ -87,7 +87,7 @@ class _Cursor:
             value |= (byte & 0x7F) << shift
             shift += 7
             if shift > 70:
-                raise IndexError("a number in LEB128 that is longer than eight bytes")
+                raise IndexError("a number in LEB128 that is longer than eleven bytes")
             if not byte & 0x80:
                 return value - (1 << shift) if signed and byte & 0x40 else value
 

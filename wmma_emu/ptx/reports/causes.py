@@ -211,11 +211,12 @@ def _implied(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
     keys = [pair[0].key for pair in pairs]
     having: dict[_Key, list[int]] = {}
     for k, (kind, *its, variable) in enumerate(keys):
-        for mine in {frozenset(x) for n in range(1, len(its) + 1) for x in combinations(its, n)}:
-            having.setdefault((kind, mine, variable), []).append(k)
-    for i, (kind, *mine, variable) in enumerate(keys):
-        updates = [k for k in having[kind, frozenset(mine), variable] if pairs[k][0].remedy == "update"]
-        worse = [k for x in WORSE.get(str(kind), ()) for k in having.get((x, frozenset(mine), variable), ())]
+        for some in {frozenset(x) for n in range(1, len(its) + 1) for x in combinations(its, n)}:
+            having.setdefault((kind, some, variable), []).append(k)
+    for i, (kind, *places, variable) in enumerate(keys):
+        mine = frozenset(places)
+        updates = [k for k in having[kind, mine, variable] if pairs[k][0].remedy == "update"]
+        worse = [k for x in WORSE.get(str(kind), ()) for k in having.get((x, mine, variable), ())]
         yield {i, *updates, *worse}
 
 

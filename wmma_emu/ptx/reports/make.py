@@ -58,9 +58,9 @@ class FindingMaker:
             found, lambda line: at[line][0] if line in at else line, loops,
             lambda one, other: max(one, other) < len(code) and is_update(code[one], code[other], code),
         )  # fmt: skip
-        return _numbered([self._finding(cause, instructions) for cause in causes])
+        return _numbered([self._finding(cause, instructions, found) for cause in causes])
 
-    def _finding(self, cause: Cause, at: dict[int, Instruction]) -> Finding:
+    def _finding(self, cause: Cause, at: dict[int, Instruction], met: list[Sighting]) -> Finding:
         pair = cause.pairs[0]
         edge = pair[0]
         sightings = tuple(dict.fromkeys(x.sighting for x in cause.edges))
@@ -72,7 +72,7 @@ class FindingMaker:
         return Finding(
             self._id(edge.sighting, sides), self.kernel, self.arch, _title(kind, variables, sides), kind,
             source_text(edge.sighting.said, self.names, sides[0].file), sides, variables,
-            self.names.element(location) if location else "", Mend(partial(self._mend, cause, sides)), sightings,
+            self.names.element(location) if location else "", Mend(partial(self._mend, cause, sides, met)), sightings,
             self._more(cause, at), self._aliases(cause, at), self.explain,
         )  # fmt: skip
 
@@ -114,13 +114,13 @@ class FindingMaker:
         codes = [code_of_side(x, self.program, self.text_of) for x in sides]
         return identifier(sighting.kind, self.kernel, name.owner if name else "", codes)
 
-    def _mend(self, cause: Cause, sides: tuple[QuotedLine, ...]) -> str:
+    def _mend(self, cause: Cause, sides: tuple[QuotedLine, ...], met: list[Sighting]) -> str:
         """Say what would mend it: a barrier that was tried, if there is one, else what helps such a pair."""
         first = cause.pairs[0][0]
         if not first.remedy:
             return ""
         trial = None if self.trial is None else self.trial(first.sighting)
-        tried = "" if trial is None else tried_mend(cause.edges, self.program.instructions, trial, sides[0].file)
+        tried = "" if trial is None else tried_mend(cause.edges, self.program.instructions, trial, sides[0].file, met)
         return tried or REMEDIES[first.remedy].mend(*(_line_of(x, sides[0].file) for x in sides))
 
     def _more(self, cause: Cause, at: dict[int, Instruction]) -> tuple[str, ...]:

@@ -65,20 +65,26 @@ class _Part(NamedTuple):
     is_of_one_round: bool = False
 
 
-def tried_mend(edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial, file: str = "") -> str:
+def tried_mend(
+    edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial, file: str = "", before: Iterable[Sighting] = ()
+) -> str:  # fmt: skip
     """Find a place at which a barrier mends a race; "" where none of those that are tried does.
 
-    A barrier counts if nothing of the race is met any more, and nothing that was not met without it: neither threads
-    that do not come to it, nor a deadlock. Lines of ``file`` are said without its name.
+    A barrier counts if nothing of the race is met any more, and nothing wrong with barriers that was not met without
+    it (``before``): neither threads that do not come to it, nor a deadlock. Lines of ``file`` are said without its
+    name.
     """
     opcode = _BARRIERS.get(edges[0].remedy, "")
     edges = [x for x in edges if x.gap is not None]
     if not opcode or not edges:
         return ""
     known = {frozenset((x.sighting.line, x.other.line)) for x in edges if x.other is not None}
+    others = {(x.kind, x.line) for x in before}
     for part, places in _candidates(edges, code, file):
         met = trial(places, opcode)
-        if met is not None and not any(_is_among(x, known) or _is_of_barriers(x) for x in met):
+        if met is not None and not any(
+            _is_among(x, known) or (_is_of_barriers(x) and (x.kind, x.line) not in others) for x in met
+        ):
             name = REMEDIES[edges[0].remedy].call
             inside = ", inside the loop" if part.is_straight and _enters_a_loop(edges[0], places[0], code) else ""
             place = ", or another place for one of the two accesses" if part.is_of_one_round else ""
@@ -109,7 +115,7 @@ def _candidates(edges: Sequence[Edge], code: Sequence[Instruction], file: str) -
     loops = loops_of(code)
     begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps}
 
-    behind = {place: reached(code, place) for x in edges if x.gap is not None for place in x.gap}
+    behind = {place: reached(code, place) for x in edges if x.gap is not None for place in x.gap[:2]}
 
     def depth(place: int) -> int:
         return sum(place in loop and place != loop.start for loop in loops)
@@ -128,7 +134,7 @@ def _is_between(place: int, edge: Edge, behind: Mapping[int, Set[int]]) -> bool:
     """Whether a thread may come from the one access to a place, and from there to the other."""
     if edge.gap is None:
         return False
-    there, here = edge.gap
+    there, here, _ = edge.gap
     return place in behind[there] and (place == here or here in behind[there])
 
 

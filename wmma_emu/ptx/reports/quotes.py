@@ -66,6 +66,6 @@ def quoted(role: str, place: Place, line: SourceLine | None, text_of: Callable[[
         return QuotedLine(role, place, "", place.line, 0, printable(ptx.expandtabs(_TAB)), ptx)
     lines = text_of(line.file).split("\n")  # as compilers count them: a form feed begins no line
     raw = lines[line.line - 1].rstrip() if 0 < line.line <= len(lines) else ""
-    column = len(raw[: line.column - 1].expandtabs(_TAB)) + 1 if 0 < line.column <= len(raw) else 0
+    column = len(printable(raw[: line.column - 1].expandtabs(_TAB))) + 1 if 0 < line.column <= len(raw) else 0
     quote = printable(raw.expandtabs(_TAB))
     return QuotedLine(role, place, line.file, line.line, column, quote, raw, line.column)

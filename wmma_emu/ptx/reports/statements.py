@@ -15,6 +15,7 @@ _BLANKED = re.compile(
     r"^[ \t]*\#(?:\\\r?\n|[^\n])*"  # a directive of the preprocessor, with the lines that it continues on
     r"|(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
     r'|R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"'
+    r"|(?<!\w)\d[\w.]*(?:'\w+)+"  # a number, whose marks begin no text
     r'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
     re.DOTALL | re.MULTILINE,
 )
@@ -94,8 +95,8 @@ def _of_cpp(text: str) -> Outline:
         end = match.end()
         if match["comment"]:
             found.append(match.span())
-        is_string = match[0][:1] in "\"'R"
-        blanked.append(re.sub(r"[;{}()\[\]]", "_", match[0]) if is_string else re.sub(r"[^\n]", " ", match[0]))
+        is_code = match[0][:1] in "\"'R" or match[0][:1].isdigit()
+        blanked.append(re.sub(r"[;{}()\[\]]", "_", match[0]) if is_code else re.sub(r"[^\n]", " ", match[0]))
     code = "".join([*blanked, text[end:]])
     starts = [0, *(m.end() for m in re.finditer("\n", text))]
     lines = tuple(code.split("\n"))
