@@ -2,6 +2,7 @@
 """What a person reads of kernels in a test run: summary lines, sections, what was printed, rules, JUnit, xdist."""
 
 import re
+from dataclasses import dataclass
 from xml.etree import ElementTree
 
 import hypothesis  # noqa: F401  (each of the runs within this one would import it anew)
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
+from pytest_wmma_emu import examples
+from pytest_wmma_emu.launches import Seen
 from tests.ptx.launch.test_printing import kernel
 from tests.ptx.launch.test_pytest_plugin import TWO_BARRIERS
 from tests.ptx.texts_of_launches import SHIFT
@@ -262,6 +265,24 @@ def test_each_of_several_failures_of_hypothesis_shows_its_own_launches(run):
     facts = sorted(x.split(",")[0] for x in out.splitlines() if " on sm_80, grid " in x)
     assert "2 distinct failures" in out and facts == ["k on sm_80", "k on sm_80", "shift on sm_80"]
     assert failed(out) == [f"test_it - {TITLE}"] and out.count(f"error: {TITLE}") == 1
+
+
+def test_an_error_that_takes_no_attributes_stays_the_one_that_was_raised():
+    @dataclass(frozen=True)
+    class Frozen(Exception):
+        code: int = 0
+
+    class Empty(Exception):
+        def __len__(self):
+            return 0
+
+    seen = Seen()
+    for error in (Frozen(), Empty(), None):
+        examples._keep(error, seen)
+    assert examples.seen_with(Frozen()) is None
+    kept = Empty()
+    examples._keep(kept, seen)
+    assert examples.seen_with(kept) is seen
 
 
 def test_methods_and_parametrised_tests_of_hypothesis_run_as_without_the_plugin(run):

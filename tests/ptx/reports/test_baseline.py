@@ -55,6 +55,11 @@ def test_a_file_has_one_finding_a_line_in_an_order_of_its_own(tmp_path, known):
     assert [x.name for x in tmp_path.iterdir()] == ["known.json"]
 
 
+def test_of_two_baselines_that_have_a_finding_the_title_is_that_of_the_newer_one():
+    newer = OTHER._replace(title="race on x at other.cu:9")
+    assert list(Baseline([OTHER]).merged(Baseline([newer]))) == [newer]
+
+
 def test_a_file_that_cannot_be_replaced_stays_as_it_is(tmp_path, known, monkeypatch):
     path = tmp_path / "known.json"
     Baseline([OTHER]).write(path)

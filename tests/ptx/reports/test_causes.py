@@ -164,6 +164,38 @@ def test_one_barrier_mends_races_of_one_kind_and_those_of_unused_values_are_told
     assert [len(x.pairs) for x in causes] == ([2] if kind != "race" else [1, 1])
 
 
+def test_what_says_less_of_the_same_lines_belongs_to_what_says_more():
+    worse, lesser = races(7, 4, remedy="warps"), replace(races(7, 4, remedy=""), kind="race of equal bytes")
+    (cause,) = causes_of([lesser, worse], lambda line: line)
+    assert [x.kind for x in (pair[0].sighting for pair in cause.pairs)] == ["race", "race of equal bytes"]
+    elsewhere = replace(lesser, said=(Location("shared", 64, 4, "other", 0),))
+    assert len(causes_of([elsewhere, worse], lambda line: line)) == 2
+
+
+def test_each_store_of_what_is_one_change_belongs_to_it():
+    both = [races(9, 9, remedy="update"), races(9, 4, remedy="update")]
+    assert len(causes_of(both, lambda line: line, is_update=lambda one, other: True)) == 1
+    assert len(causes_of([both[0], races(9, 4, remedy="warps")], lambda line: line)) == 2
+
+
+@pytest.mark.parametrize("thread", [(0, 0, 0), (32, 0, 0)])
+def test_lanes_that_are_missing_on_a_way_are_one_finding_and_others_another(thread):
+    one = Sighting("partial warp", ("lanes 16-31 are missing",), 7, "", None, (0, 0, 0), (0, 0, 0))
+    other = replace(one, line=9, thread=thread)
+    assert len(causes_of([one, other], lambda line: line)) == (1 if thread == one.thread else 2)
+
+
+def test_the_first_pair_of_a_cause_does_not_depend_on_what_was_met_first():
+    met = [races(7, 4, remedy="warps"), races(6, 5, remedy="warps"), races(8, 3, remedy="warps")]
+    orders = [causes_of(x, lambda line: line) for x in (met, met[::-1])]
+    assert [[p[0].sighting.line for p in cause.pairs] for (cause,) in orders] == [[6, 7, 8], [6, 7, 8]]
+
+
+def test_a_line_that_is_in_a_race_with_itself_has_no_gap():
+    (cause,) = causes_of([races(7, 7, remedy="warps")], lambda line: line, [range(3, 9)])
+    assert [x.gap for x in cause.edges] == [None]
+
+
 def test_a_store_and_all_loads_that_it_races_with_are_one_cause_where_no_barrier_mends_them():
     assert pairs_of(races(9, 4, 6, remedy="update")) == [[(4, 9), (6, 9)]]
     assert pairs_of(races(9, 4, remedy="update"), races(8, 6, remedy="update")) == [[(4, 9)], [(6, 8)]]

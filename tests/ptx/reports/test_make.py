@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Findings that are made of sightings: titles, sides, elements, and identifiers that stay when lines move."""
 
+import pickle
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from tests.ptx.reports.located import BEFORE, DO, FILE, body_of, launched, sourc
 from tests.ptx.texts_of_kernels import text_of
 from wmma_emu.ptx.launch.report import summary_of
 from wmma_emu.ptx.reports import make
+from wmma_emu.ptx.reports.mends import Mend
 
 LINES = ["s[t] = x", "x += s[63 - t]", "barrier", "out[t] = x"]
 TWICE = [*LINES[:3], *LINES]
@@ -151,6 +154,25 @@ def test_a_summary_tries_no_barrier_for_what_it_does_not_show(tmp_path, monkeypa
     report = launched(lines)
     said = summary_of(report)
     assert len(report.findings) == 5 and len(asked) == 3 and "and 2 more" in said
+
+
+def test_what_is_written_twice_is_numbered_in_the_order_of_the_source(tmp_path):
+    findings = [replace(x, id="race-0") for x in found(tmp_path, TWICE)]
+    for given in (findings, findings[::-1]):
+        numbered = sorted(make._numbered(given), key=lambda x: x.sides[0].number)
+        assert [x.id for x in numbered] == ["race-0", "race-0-2"]
+
+
+def test_an_alias_is_another_name_and_one_variable_is_named_once(tmp_path):
+    (finding,) = found(tmp_path, ["s[t] = x", "s[t] = x", "x += s[63 - t]", "out[t] = x"])
+    assert finding.details and finding.aliases == () and finding.variables == ("s",)
+
+
+def test_a_mend_is_worked_out_once_and_sent_as_its_text():
+    asked = []
+    mend = Mend(lambda: asked.append(1) or "a barrier")
+    assert (mend(), mend(), asked) == ("a barrier", "a barrier", [1])
+    assert pickle.loads(pickle.dumps(mend))() == "a barrier"
 
 
 def test_a_finding_is_plain_data_too(tmp_path):
