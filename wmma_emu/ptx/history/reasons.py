@@ -21,7 +21,7 @@ _RACES = frozenset(
 def conclusion(told: Told, subject: Subject) -> tuple[str, ...]:
     """Say what the events come to."""
     if subject.kind in _RACES:
-        return _of_race(told, subject)
+        return _of_race(told)
     if subject.kind == "missing wait" and subject.about_bytes:
         return _of_wait(told)
     if subject.about_register:
@@ -29,7 +29,7 @@ def conclusion(told: Told, subject: Subject) -> tuple[str, ...]:
     if subject.kind in ("uninitialised", "partly uninitialised") and subject.about_bytes:
         return _of_unwritten(told, subject)
     if subject.kind in ("deadlock", "barrier divergence", "partial warp", "barriers at several instructions"):
-        return (_sentence(subject), *_never_arrived(told, subject))
+        return (_sentence(subject), *_never_arrived(told))
     return (_sentence(subject),)
 
 
@@ -37,7 +37,7 @@ def _sentence(subject: Subject) -> str:
     return f"{subject.message[:1].upper()}{subject.message[1:]}."
 
 
-def _of_race(told: Told, subject: Subject) -> tuple[str, ...]:
+def _of_race(told: Told) -> tuple[str, ...]:
     if told.here is None:
         return ("The access of the finding is not among these events.",)
     if told.other is None:
@@ -151,7 +151,7 @@ def _of_unwritten(told: Told, subject: Subject) -> tuple[str, ...]:
     return (_sentence(subject),)
 
 
-def _never_arrived(told: Told, subject: Subject) -> tuple[str, ...]:
+def _never_arrived(told: Told) -> tuple[str, ...]:
     """Say which threads did not come to a barrier at which others of their block wait, and what they did last."""
     waiting: dict[str, set[_Thread]] = {}
     last: dict[_Thread, Event] = {}

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What has one cause: sightings at one pair of source lines and one variable, and races that one barrier would mend."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, combinations
 from typing import NamedTuple
@@ -9,8 +8,9 @@ from typing import NamedTuple
 from wmma_emu.ptx.findings import UNKNOWN, WORSE, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import calls_apart, parting
+from wmma_emu.ptx.reports.gaps import Gap, gap_of, stabbed
 
-__all__ = ["Cause", "Edge", "Gap", "causes_of"]
+__all__ = ["Cause", "Edge", "causes_of"]
 
 _KINDS = (("race", "race within a warp"), ("race of an unused value",))
 """Kinds that a barrier mends: where one does for several of a row, the worst is what it is called."""
@@ -22,35 +22,6 @@ _MOST_GAPS = 16
 """Gaps of one pair that are compared with those of others."""
 
 _Key = tuple[object, ...]
-
-
-class Gap(NamedTuple):
-    """Where something is missing: behind one instruction and before another one, counted in those of the program.
-
-    Where the first stands below the second, it leads around a loop, of which the range has the instructions; what is
-    behind the loop, or before it, is not in the gap.
-
-    Examples
-    --------
-    >>> gap, around = Gap(3, 7), Gap(7, 3, range(2, 10))
-    >>> [x for x in range(12) if gap.has(x)], [x for x in range(12) if around.has(x)]
-    ([4, 5, 6, 7], [2, 3, 8, 9])
-    """
-
-    there: int
-    here: int
-    loop: range = range(0)
-
-    @property
-    def parts(self) -> tuple[range, ...]:
-        """The instructions before which a barrier would stand in it: around the loop, those of its end come first."""
-        if self.there < self.here:
-            return (range(self.there + 1, self.here + 1),)
-        return range(self.there + 1, self.loop.stop), range(self.loop.start, self.here + 1)
-
-    def has(self, place: int) -> bool:
-        """Whether what stands before an instruction stands in it."""
-        return any(place in x for x in self.parts)
 
 
 class Edge(NamedTuple):
@@ -147,24 +118,10 @@ def _edges(
         remedy = sighting.remedy
         if there != here and remedy in ("update", *_GAPS):
             remedy = "update" if is_update(here, there) else sighting.apart
-        gap = _gap(there, here, loops) if remedy in _GAPS and there != here else None
+        gap = gap_of(there, here, loops) if remedy in _GAPS and there != here else None
         calls = calls_apart(other, sighting.place)
         found.append(Edge(sighting, other, parting(other, sighting.place), gap, remedy, calls))
     return found
-
-
-def _gap(there: int, here: int, loops: Sequence[range]) -> Gap:
-    """Say where something is missing: around a loop if there is one, whichever thread came first if there is none.
-
-    Examples
-    --------
-    >>> _gap(7, 3, [range(2, 9)]).parts, _gap(7, 3, [range(5, 9)]).parts, _gap(3, 7, []).parts
-    ((range(8, 9), range(2, 4)), (range(4, 8),), (range(4, 8),))
-    """
-    inside = [loop for loop in loops if there in loop and here in loop]
-    if there > here and inside:
-        return Gap(there, here, min(inside, key=len))
-    return Gap(min(there, here), max(there, here))
 
 
 _FROM = ("uninitialised", "partly uninitialised", "missing wait")
@@ -181,7 +138,7 @@ def _joined(pairs: list[list[Edge]]) -> list[list[list[Edge]]]:
         return i
 
     barriers = [
-        _stabbed([(i, x) for i, pair in enumerate(pairs) for x in _gaps_of(pair, gap, kinds)])
+        stabbed([(i, x) for i, pair in enumerate(pairs) for x in _gaps_of(pair, gap, kinds)])
         for gap in _GAPS for kinds in _KINDS
     ]  # fmt: skip
     for together in [*_unmended(pairs), *_implied(pairs), *_alike(pairs), *chain.from_iterable(barriers)]:
@@ -242,16 +199,3 @@ def _gaps_of(pair: Iterable[Edge], wanted: str, kinds: Sequence[str]) -> list[Ga
 def _serves(remedy: str, wanted: str) -> bool:
     """Whether one remedy does for what another is wanted for: a barrier of the block orders the lanes of a warp."""
     return remedy == wanted or (remedy, wanted) == ("warps", "lanes")
-
-
-def _stabbed(gaps: list[tuple[int, Gap]]) -> list[set[int]]:
-    """Choose places for barriers, the one that mends most first; give the pairs that each of them mends."""
-    left, found = gaps, []
-    while left:
-        begins = sorted(x.start for _, gap in left for x in gap.parts if x)
-        ends = sorted(x.stop for _, gap in left for x in gap.parts if x)
-        places = {x for _, gap in left for x in (gap.there + 1, gap.here)}
-        place = max(places, key=lambda x: (bisect_right(begins, x) - bisect_right(ends, x), -x))
-        found.append({i for i, gap in left if gap.has(place)})
-        left = [x for x in left if not x[1].has(place)]
-    return found

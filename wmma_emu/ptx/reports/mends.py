@@ -8,8 +8,9 @@ from wmma_emu.ptx.findings import KINDS, UNKNOWN, Place, Sighting, place_of
 from wmma_emu.ptx.memory.races.remedies import REMEDIES
 from wmma_emu.ptx.program.dependence import reached
 from wmma_emu.ptx.program.program import Instruction, Target
-from wmma_emu.ptx.reports.causes import Edge, Gap
+from wmma_emu.ptx.reports.causes import Edge
 from wmma_emu.ptx.reports.frames import calls_apart, line_text, own_frames
+from wmma_emu.ptx.reports.gaps import Gap
 from wmma_emu.ptx.reports.loops import loops_of
 
 __all__ = ["Mend", "Trial", "tried_mend"]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""Where something is missing between two accesses, and which places for a barrier serve several of them."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["Gap", "gap_of", "stabbed"]
+
+
+class Gap(NamedTuple):
+    """Where something is missing: behind one instruction and before another one, counted in those of the program.
+
+    Where the first stands below the second, it leads around a loop, of which the range has the instructions; what is
+    behind the loop, or before it, is not in the gap.
+
+    Examples
+    --------
+    >>> gap, around = Gap(3, 7), Gap(7, 3, range(2, 10))
+    >>> [x for x in range(12) if gap.has(x)], [x for x in range(12) if around.has(x)]
+    ([4, 5, 6, 7], [2, 3, 8, 9])
+    """
+
+    there: int
+    here: int
+    loop: range = range(0)
+
+    @property
+    def parts(self) -> tuple[range, ...]:
+        """The instructions before which a barrier would stand in it: around the loop, those of its end come first."""
+        if self.there < self.here:
+            return (range(self.there + 1, self.here + 1),)
+        return range(self.there + 1, self.loop.stop), range(self.loop.start, self.here + 1)
+
+    def has(self, place: int) -> bool:
+        """Whether what stands before an instruction stands in it."""
+        return any(place in x for x in self.parts)
+
+
+def gap_of(there: int, here: int, loops: Sequence[range]) -> Gap:
+    """Say where something is missing: around a loop if there is one, whichever thread came first if there is none.
+
+    Examples
+    --------
+    >>> gap_of(7, 3, [range(2, 9)]).parts, gap_of(7, 3, [range(5, 9)]).parts, gap_of(3, 7, []).parts
+    ((range(8, 9), range(2, 4)), (range(4, 8),), (range(4, 8),))
+    """
+    inside = [loop for loop in loops if there in loop and here in loop]
+    if there > here and inside:
+        return Gap(there, here, min(inside, key=len))
+    return Gap(min(there, here), max(there, here))
+
+
+def stabbed(gaps: list[tuple[int, Gap]]) -> list[set[int]]:
+    """Choose places for barriers, the one that mends most first; give the pairs that each of them mends."""
+    left, found = gaps, []
+    while left:
+        begins = sorted(x.start for _, gap in left for x in gap.parts if x)
+        ends = sorted(x.stop for _, gap in left for x in gap.parts if x)
+        places = {x for _, gap in left for x in (gap.there + 1, gap.here)}
+        place = max(places, key=lambda x: (bisect_right(begins, x) - bisect_right(ends, x), -x))
+        found.append({i for i, gap in left if gap.has(place)})
+        left = [x for x in left if not x[1].has(place)]
+    return found
