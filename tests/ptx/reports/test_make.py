@@ -159,8 +159,19 @@ def test_a_summary_tries_no_barrier_for_what_it_does_not_show(tmp_path, monkeypa
 def test_what_is_written_twice_is_numbered_in_the_order_of_the_source(tmp_path):
     findings = [replace(x, id="race-0") for x in found(tmp_path, TWICE)]
     for given in (findings, findings[::-1]):
-        numbered = sorted(make._numbered(given), key=lambda x: x.sides[0].number)
+        numbered = sorted(make.numbered(given), key=lambda x: x.sides[0].number)
         assert [x.id for x in numbered] == ["race-0", "race-0-2"]
+
+
+@pytest.mark.parametrize(("silenced", "left"), [(1, ("-2", 4)), (4, ("", 1))])
+def test_what_is_silenced_keeps_its_number(tmp_path, silenced, left):
+    lines = source_of(TWICE).splitlines()
+    lines[silenced] += "  // wmma-emu: ignore[race] any of the values will do"
+    (tmp_path / FILE).write_text("\n".join(lines), encoding="utf-8")
+    first = launched(TWICE).silenced[0].finding.id.removesuffix("-2")
+    report = launched(TWICE)
+    assert [(x.id.removeprefix(first), x.sides[0].number) for x in report.findings] == [left]
+    assert {x.id for x in report.findings}.isdisjoint(x.finding.id for x in report.silenced)
 
 
 def test_an_alias_is_another_name_and_one_variable_is_named_once(tmp_path):

@@ -45,7 +45,7 @@ from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.orders import BACKWARDS
 from wmma_emu.ptx.program.grid_workspace import WORKSPACE_BYTES
-from wmma_emu.ptx.reports.make import FindingMaker
+from wmma_emu.ptx.reports.make import FindingMaker, numbered
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.launch.kernel import Kernel
@@ -281,13 +281,16 @@ class Launch:
                 trial_of, replay, steps=counts.steps, instructions=counts.instructions
             ),
         )  # fmt: skip
-        found = make(judged.findings)
+        found, silenced = make(judged.findings), silenced_findings(judged.silenced, make)
+        named = numbered([*found, *(x.finding for x in silenced)])
+        found = named[: len(found)]
+        silenced = tuple(x._replace(finding=y) for x, y in zip(silenced, named[len(found) :], strict=True))
         baseline = options.known
         findings, known = (found, ()) if baseline is None else baseline.divided(found)
         return Report(
             kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds, findings,
             kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
-            given.assumed, kernel.folded, silenced_findings(judged.silenced, make), judged.unused,
+            given.assumed, kernel.folded, silenced, judged.unused,
             tuple(x for x in CHECKS if x not in options.checks),
             (*self.grid,), (*self.block,), self.shared_bytes, known,
             None if baseline is None else baseline.name, kernel.module.files.paths,

@@ -2,7 +2,7 @@
 """Makes findings of what a launch has noted: sorted by cause, in the words of the source."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,7 +18,7 @@ from wmma_emu.ptx.reports.mends import Mend, Trial, tried_mend
 from wmma_emu.ptx.reports.quotes import QuotedLine, quoted
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
 
-__all__ = ["FindingMaker"]
+__all__ = ["FindingMaker", "numbered"]
 
 _READS = ("ld", "ldu", "ldmatrix", "wmma.load")
 _WRITES = ("st", "stmatrix", "wmma.store")
@@ -44,7 +44,7 @@ class FindingMaker:
     trial: Callable[[Sighting], Trial | None] | None = None
 
     def __call__(self, sightings: Iterable[Sighting]) -> tuple[Finding, ...]:
-        """Make one finding for each cause."""
+        """Make one finding for each cause; `numbered` tells apart those of a launch that are written alike."""
         found = list(sightings)
         if not found:
             return ()
@@ -58,7 +58,7 @@ class FindingMaker:
             found, lambda line: at[line][0] if line in at else line, loops,
             lambda one, other: max(one, other) < len(code) and is_update(code[one], code[other], code),
         )  # fmt: skip
-        return _numbered([self._finding(cause, instructions, found) for cause in causes])
+        return tuple(self._finding(cause, instructions, found) for cause in causes)
 
     def _finding(self, cause: Cause, at: dict[int, Instruction], met: list[Sighting]) -> Finding:
         pair = cause.pairs[0]
@@ -173,7 +173,7 @@ def _lines_text(sides: tuple[QuotedLine, ...], file: str = "") -> str:
     return "/".join(names)
 
 
-def _numbered(findings: list[Finding]) -> tuple[Finding, ...]:
+def numbered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Tell apart what has the same identifier: the same lines, written twice, in the order of the source."""
     seen = Counter[str]()
     numbers: dict[int, str] = {}
