@@ -59,7 +59,7 @@ def explain_sighting(replay: Replay | None, sighting: Sighting) -> History:
     is_replayed = any(_is_same(x, sighting) for x in found)
     subject = _subject_of(sighting, watch, replay)
     told = tell(recorder.log, subject, launch.kernel.program, partial(source_text, names=replay.names))
-    met = ", and met the finding again" if is_replayed else ", and did not meet the finding again"
+    met = ", and met the finding again" if is_replayed else "" if ended else ", and did not meet the finding again"
     said = conclusion(told, subject)
     if not is_replayed:
         said = (*said, "What stands here is that of a run without the finding: what it says of causes may be wrong.")

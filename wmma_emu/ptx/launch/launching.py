@@ -32,7 +32,7 @@ from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import judge_launch, require_lines
 from wmma_emu.ptx.launch.silences import Judged, silenced_findings
-from wmma_emu.ptx.launch.trials import trial_of
+from wmma_emu.ptx.launch.trials import Budget, trial_of
 from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
 from wmma_emu.ptx.launch.unused_values import judge_uses
 from wmma_emu.ptx.launch.variable_names import names_of
@@ -278,7 +278,7 @@ class Launch:
             kernel.program, kernel.called, kernel.module.arch.name, kernel.module.files.text, names,
             explain=None if replay is None else partial(explain_sighting, replace(replay, names=names)),
             trial=None if replay is None else partial(
-                trial_of, replay, steps=counts.steps, instructions=counts.instructions
+                trial_of, replay, Budget(), steps=counts.steps, instructions=counts.instructions
             ),
         )  # fmt: skip
         found, silenced = make(judged.findings), silenced_findings(judged.silenced, make)

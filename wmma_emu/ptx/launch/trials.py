@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from wmma_emu.errors import LaunchLimitError, WmmaEmuError
+from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx.findings import Sighting
 from wmma_emu.ptx.launch.replay import Replay
 from wmma_emu.ptx.machine.compile import compile_program
@@ -14,10 +14,13 @@ from wmma_emu.ptx.program.places import with_instructions
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.reports.mends import Trial
 
-__all__ = ["trial_of"]
+__all__ = ["Budget", "trial_of"]
 
 _MOST_INSTRUCTIONS = 4_000_000
 """Instructions, counted for each thread, of a launch that is run again to try a barrier: some half a second."""
+
+_MOST_TRIALS = 24
+"""Runs of a launch that its report may take to try barriers, for all of its findings together."""
 
 _PATIENCE = 4
 """How many times the steps of the launch a trial may take."""
@@ -25,7 +28,19 @@ _PATIENCE = 4
 _BARRIERS = ".version 7.0 .target sm_70 .address_size 64 .entry k() { bar.sync 0; bar.warp.sync 0xffffffff; ret; }"
 
 
-def trial_of(replay: Replay, sighting: Sighting, steps: int, instructions: int) -> Trial | None:
+class Budget:
+    """How many trials a report has left."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_TRIALS
+
+    def take(self) -> bool:
+        """Take one, if there is one left."""
+        self._left -= 1
+        return self._left >= 0
+
+
+def trial_of(replay: Replay, budget: Budget, sighting: Sighting, steps: int, instructions: int) -> Trial | None:
     """Make what runs a launch with a barrier more, in the order in which a finding was met; None if it takes long."""
     if replay.kept is None or instructions > _MOST_INSTRUCTIONS:
         return None
@@ -34,11 +49,13 @@ def trial_of(replay: Replay, sighting: Sighting, steps: int, instructions: int) 
     seed = replay.seed_of(sighting)
 
     def trial(places: Sequence[int], opcode: str) -> Sequence[Sighting] | None:
+        if not budget.take():
+            return None
         code, barrier = kernel.program.instructions, _barriers()[opcode]
         program = with_instructions(kernel.program, {i: (barrier, code[i]) for i in places})
         try:
             return replace(replay, options=options).run(seed, compiled=compile_program(program, kernel.binding))
-        except (LaunchLimitError, WmmaEmuError):
+        except WmmaEmuError:
             return None
 
     return trial

@@ -51,7 +51,7 @@ def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspec
             continue
         if loads <= unused:
             said = "; nothing depends on ", *_named(seen, loads, line)
-            found[original] = replace(finding, kind=UNUSED, said=(*finding.said, *said), remedy="")
+            found[original] = replace(finding, kind=UNUSED, said=(*finding.said, *said), remedy=finding.apart)
         elif used := sorted(loads & uses.keys()):
             at = uses[used[0]]
             load = _loaded(seen, used[0], line)

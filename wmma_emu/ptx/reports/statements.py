@@ -12,7 +12,7 @@ from typing import NamedTuple
 __all__ = ["Comment", "Outline", "is_python", "outline_of"]
 
 _BLANKED = re.compile(
-    r"^[ \t]*\#(?:\\\r?\n|[^\n])*"  # a directive of the preprocessor, with the lines that it continues on
+    r"^[ \t]*\#(?:\\\r?\n|(?!//|/\*)[^\n])*"  # a directive of the preprocessor, with the lines that it continues on
     r"|(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
     r'|R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"'
     r"|(?<!\w)\d[\w.]*(?:'\w+)+"  # a number, whose marks begin no text
