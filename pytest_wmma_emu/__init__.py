@@ -99,6 +99,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the plugin's markers, and refuse rules that are none."""
     for marker, meaning in _MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {meaning}")
+    if config.getoption("ptx_schedules") < 1:
+        raise pytest.UsageError(
+            f"--ptx-schedules must be an integer of at least 1, not {config.getoption('ptx_schedules')}"
+        )
     session = config.stash[_SESSION] = _Session()
     config.pluginmanager.register(_Warnings(config))
     given = [*config.getini(_FINDINGS), *config.getoption(_FINDINGS)]

@@ -111,7 +111,9 @@ class Files:
             ids = {name for x in self._reports for known in x["known"] for name in (known["id"], *known["aliases"])}
             unmet = [x for x in self.baseline if not x.ids & ids]
             count = len({known["id"] for x in self._reports for known in x["known"]})
-            lines.append(f"known findings that were met: {count}; of {self._paths['baseline']} not met: {len(unmet)}")
+            known = f"{count} known finding{'s' * (count != 1)} seen"
+            stale = f"{len(unmet)} entr{'y' if len(unmet) == 1 else 'ies'} not seen (stale?)"
+            lines.append(f"baseline {self._paths['baseline']}: {known}, {stale}")
             lines += [f"  {x}" for x in unmet[:_MOST_LISTED]]
             lines += [f"  and {len(unmet) - _MOST_LISTED} more"] * (len(unmet) > _MOST_LISTED)
         written = [x for x in self._paths if x != "baseline" or self._update]

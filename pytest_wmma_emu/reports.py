@@ -93,7 +93,8 @@ def _launches_text(seen: Seen, shown: str, width: int) -> str:
 def _launch_text(launched: Launched) -> str:
     launch, report, _, _ = launched
     counts = (
-        (report.errors, "error"), (report.warnings, "warning"), (report.notes, "note"), (report.silenced, "silenced")
+        (report.errors, "error"), (report.warnings, "warning"), (report.notes, "note"),
+        (report.known, "known finding"), (report.silenced, "silenced"),
     )  # fmt: skip
     said = [f"{len(x)} {name}{'s' * (len(x) != 1 and name != 'silenced')}" for x, name in counts if x]
     lines = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A page for each kind of finding: what it means, a bug, its report, what mends it, what compute-sanitizer says."""
+"""A page for each kind of finding: what it means, a bug, its report, how to fix it, what compute-sanitizer says."""
 
 import re
 from functools import cache
@@ -27,7 +27,7 @@ def _index() -> str:
     parts = [
         "(kinds-of-findings)=\n# Kinds of findings",
         "What a launch of a compiled kernel can say of it. Each page has a kernel of a few lines with one bug, what is "
-        "said of it, and what mends it; `wmma-emu finding race` prints the same in a terminal. What the severities and "
+        "said of it, and how to fix it; `wmma-emu finding race` prints the same in a terminal. What the severities and "
         f"the checks are, how findings are silenced, and what is not seen: [findings](../../{_EXPLAINED}).",
         *(_kinds_of(check) for check in (*CHECKS, "")),
         tree,
@@ -53,12 +53,12 @@ def _page(kind: str) -> str:
         "\n".join(["```{code-block} cuda", f":lineno-start: {FIRST_LINE}", "", *shown_source(kind), "```"]),
         "## Its report",
         "\n".join(["```text", *(str(x) for x in launch_of(kind).findings), "```"]),
-        f"## What mends it\n\n{row.mend}",
+        f"## How to fix it\n\n{row.mend}",
         "\n".join(["```diff", *(x.sign + x.text for x in mend_of(kind)), "```"]),
         f"## When it may be silenced\n\n{row.silence}",
         *_how_to_silence(kind),
         f"## What compute-sanitizer says\n\n{row.sanitizer}",
-        _measured(kind),
+        *([_measured(kind)] if row.is_measured else []),
     ]
     return "\n\n".join(parts) + "\n"
 

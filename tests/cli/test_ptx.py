@@ -217,7 +217,7 @@ def test_a_finding_is_silenced_with_a_reason(run, texts):
     assert status == 0
     for wrong, said in (
         ("race races.cu:16", "--silence 'race races.cu:16' is not written as in 'race at kernel.cu:16: the reason'"),
-        ("race at races.cu:16: ", "says nothing: a silence says why the kernel is right there"),
+        ("race at races.cu:16: ", "a silence needs a reason: why is the kernel correct here?"),
         ("raec at races.cu:16: x", "kind='raec' is no kind of finding"),
         ("race at races.cu:1: x", "the nearest lines of races.cu are"),
     ):

@@ -13,7 +13,7 @@ from wmma_emu.ptx.findings import CHECKS, KINDS, path_of, slug_of
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = finding_pages()
 HEADINGS = [
-    "A bug", "Its report", "What mends it", "When it may be silenced", "What compute-sanitizer says",
+    "A bug", "Its report", "How to fix it", "When it may be silenced", "What compute-sanitizer says",
 ]  # fmt: skip
 
 
@@ -30,6 +30,7 @@ def test_a_page_has_what_the_table_says_of_its_kind(kind):
     page, row = PAGES[path_of(kind)], KINDS[kind]
     assert f"\n# {kind}\n" in page
     assert re.findall("^## (.*)$", page, re.MULTILINE) == HEADINGS
+    assert ("Seen with" in page) == (not row.sanitizer.startswith("Not measured"))
     for text in (row.says[1:], row.reason, row.mend, row.silence, row.sanitizer):
         assert text in page
     assert f"**{row.severity.capitalize()}**" in page and (not row.check or f"`{row.check}`" in page)

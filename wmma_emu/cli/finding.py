@@ -67,7 +67,7 @@ def _page(kind: str, terminal: Terminal) -> None:
     _code((f"{i:>4}  {line}" for i, line in enumerate(shown_source(kind), FIRST_LINE)), terminal)
     _heading("Its report", terminal)
     _report(kind, terminal)
-    _heading("What mends it", terminal)
+    _heading("How to fix it", terminal)
     terminal.text(_plain(row.mend))
     _code((f"   {x.sign}  {x.text}" for x in mend_of(kind)), terminal)
     _heading("When it may be silenced", terminal)
@@ -76,7 +76,8 @@ def _page(kind: str, terminal: Terminal) -> None:
         _code([f"      {comment_of(kind, 'the reason')}"], terminal)
     _heading("What compute-sanitizer says", terminal)
     terminal.text(_plain(row.sanitizer))
-    terminal.text(f"Seen with {SANITIZER}.")
+    if row.is_measured:
+        terminal.text(f"Seen with {SANITIZER}.")
 
 
 def _plain(text: str) -> str:

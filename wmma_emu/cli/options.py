@@ -251,8 +251,8 @@ _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]]
                 "Multiply on several chips, and show where the bits of D differ, how far, and the worst elements."),
     "ptx": (add_ptx, "the PTX of a real kernel: what is in it, and what it computes",
             "Explain the PTX that nvcc, NVRTC or Triton wrote, or run it on .npy files, without a GPU."),
-    "finding": (_add_finding, "the kinds of findings of kernels: what one means, and what mends it",
-                "List the kinds of findings, or say what one means: a kernel that has it, the report, what mends it, "
+    "finding": (_add_finding, "the kinds of findings of kernels: what one means, and how to fix it",
+                "List the kinds of findings, or say what one means: a kernel that has it, the report, how to fix it, "
                 "when it may be silenced, and what NVIDIA's compute-sanitizer says of it."),
     "crosscheck": (_add_crosscheck, "the emulator against the GPU of this machine, billions of times",
                    "Run inputs of every family on the GPU and in the emulator, and compare every bit. The exit status "

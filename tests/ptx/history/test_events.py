@@ -6,6 +6,7 @@ import pytest
 
 from tests.ptx.history.histories import finding_of, launched, rows
 from tests.ptx.planted.table import PLANTED
+from tests.ptx.texts_of_kernels import launch, numbers
 
 ALL = tuple(range(32))
 
@@ -83,6 +84,20 @@ def test_a_flag_without_a_fence_shows_the_flag_and_the_fence_that_is_there():
     assert [x.what for x in history.events] == ["writes", "synchronises", "synchronises", "fence", "reads"]
     assert "block (0, 0, 0) executes no fence and no release." in history.conclusion[0]
     assert "no acquire" not in history.conclusion[0]
+
+
+def test_lanes_that_store_at_once_have_no_order():
+    history = finding_of("result_of_all_lanes").explain()
+    assert history.conclusion == (
+        "In step 1, lane 0 of warp 0 writes 0x00000000 and lane 1 of warp 0 writes 0x00000001, at the same instruction; "
+        "their order is undefined.",
+    )
+    d = numbers(64)
+    (finding,) = launch("st.global.u32 [%rd1], 7;\nret;", d, block=32).findings
+    assert (finding.kind, d[0]) == ("race of equal bytes", 7)
+    assert finding.explain().conclusion == (
+        "In step 1, lanes 0-31 of warp 0 write 0x00000007, at the same instruction; their order is undefined.",
+    )
 
 
 def test_unwritten_shared_memory_is_read_and_then_used():

@@ -40,11 +40,11 @@ def test_the_last_rule_that_is_about_a_finding_decides(given, expected):
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    (["warm:race"], "'warm:race' is no rule of findings: 'warm' is no action: did you mean 'warn'? There are error,"),
-    (["warn:rase"], "'rase' is no kind and no severity: did you mean 'race'? There are error, warning, note, out of"),
-    (["warn:"], "'' is no kind and no severity; there are error, warning, note"),
-    ({"race": "ignore"}, "'race': 'ignore' is no rule of findings: 'ignore' is no action; there are error, warn, off"),
-    ([7], "7 is no rule of findings: 7 is no action; there are error, warn, off"),
+    (["warm:race"], "'warm:race' is not a valid rule: unknown action 'warm' (did you mean 'warn'?). Actions: error, warn, off"),
+    (["warn:rase"], "unknown kind or severity 'rase' (did you mean 'race'?). Severities and kinds: error, warning, note, out of"),
+    (["warn:"], "unknown kind or severity ''. Severities and kinds: error, warning, note"),
+    ({"race": "ignore"}, "'race': 'ignore' is not a valid rule: unknown action 'ignore'. Actions: error, warn, off"),
+    ([7], "7 is not a valid rule: unknown action 7. Actions: error, warn, off"),
     ("warn:race", "findings='warn:race' is none of 'warn': one KernelFindingsWarning"),
     (7, "and no list of rules, such as ['warn:race', 'off:race of equal bytes']"),
 ])  # fmt: skip

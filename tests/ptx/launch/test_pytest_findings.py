@@ -202,8 +202,8 @@ def test_race_fails(emulated_gpu):
 
 
 @pytest.mark.parametrize(("rule", "said"), [
-    ("warm", "'warm' is no action: did you mean 'warn'? There are error, warn, off"),
-    ("off:rase", "'rase' is no kind and no severity: did you mean 'race'? There are error, warning, note"),
+    ("warm", "unknown action 'warm' (did you mean 'warn'?). Actions: error, warn, off"),
+    ("off:rase", "unknown kind or severity 'rase' (did you mean 'race'?). Severities and kinds: error, warning, note"),
 ])  # fmt: skip
 def test_a_rule_that_is_none_is_refused(run, pytester, rule, said):
     result, _ = run("def test_it(): pass", f"--kernel-findings={rule}")
@@ -213,7 +213,7 @@ def test_a_rule_that_is_none_is_refused(run, pytester, rule, said):
     marked = f"@pytest.mark.kernel_findings('{rule}')\ndef test_it(emulated_gpu): pass\n"
     result, out = run(marked)
     result.assert_outcomes(errors=1)
-    assert f"@pytest.mark.kernel_findings('{rule}'): '{rule}' is no rule of findings: " in out and said in out
+    assert f"@pytest.mark.kernel_findings('{rule}'): '{rule}' is not a valid rule: " in out and said in out
 
 
 @pytest.mark.parametrize(

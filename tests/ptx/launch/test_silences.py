@@ -54,7 +54,7 @@ def test_a_silence_of_another_kind_or_line_silences_nothing_and_is_named():
     other = Silence("uninitialised", FINDING.line, REASON)
     report = launched(silence=[other])
     assert report.findings == (FINDING,) and report.unused_silences == (other,)
-    assert f"silences that silenced nothing:\n  uninitialised at line {FINDING.line}: {REASON}" in str(report)
+    assert f"unused silences:\n  uninitialised at line {FINDING.line}: {REASON}" in str(report)
 
 
 def test_what_is_silenced_neither_warns_nor_raises():
@@ -126,7 +126,7 @@ def test_a_comment_of_a_header_silences_its_line(tmp_path):
     ("comment", "said"),
     [
         ("allow race", "line 4 of the PTX: 'wmma-emu: allow race' is no silence; write 'wmma-emu: ignore[KIND] "),
-        ("ignore[race]", "line 4 of the PTX: reason='' says nothing"),
+        ("ignore[race]", "line 4 of the PTX: reason='': a silence needs a reason"),
         ("ignore[] because", "'wmma-emu: ignore[] because' is no silence"),
         ("ignore[race,] because", "'wmma-emu: ignore[race,] because' is no silence"),
         ("ignore[race, misalined] because", "kind='misalined' is no kind of finding: did you mean 'misaligned'? .*"),
@@ -149,7 +149,7 @@ def test_a_comment_that_is_no_silence_is_refused(comment, said):
         (("races", 5, "x"), "kind='races' is no kind of finding: did you mean 'race'? There are out of bounds, .*"),
         (("race", 0, "x"), "line=0 is no line of the PTX, counted from 1, such as 54, and none of a source"),
         (("race", "kernel.cu", "x"), "line='kernel.cu' is no line"),
-        (("race", 5, "  "), "reason='  ' says nothing"),
+        (("race", 5, "  "), "reason='  ': a silence needs a reason"),
         (("trap", 5, "x"), "a trap ends the launch, and is not silenced"),
     ],
 )

@@ -144,7 +144,21 @@ def test_lanes_that_pass_a_barrier_by_are_reported_although_they_exit_then():
     """ + put("%r0")
     (found,) = launch(body, numbers(128), block=128).findings
     assert found.kind == "barrier divergence" and found.text == "bar.sync 0;"
-    assert "only lanes 0-15 of warp 1 are here, without lanes 16-31, which passed by" in found.message
+    said = "only lanes 0-15 of warp 1 are here, without lanes 16-31, which bypassed the barrier and have exited"
+    assert found.message == said
+
+
+def test_lanes_that_are_every_odd_or_every_even_one_are_called_so():
+    body = """
+    and.b32 %r2, %r0, 1;
+    setp.ne.u32 %p1, %r2, 0;
+    @%p1 bra PAST;
+    bar.sync 0;
+    PAST:
+    """ + put("%r0")
+    (found,) = launch(body, numbers(32), block=32).findings
+    names = "only the 16 even lanes of warp 0 are here, without the 16 odd lanes"
+    assert found.message == f"{names}, which bypassed the barrier and have exited"
 
 
 def test_warps_that_meet_a_barrier_of_all_threads_at_two_instructions_are_reported():

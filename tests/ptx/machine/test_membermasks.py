@@ -60,22 +60,22 @@ BUGS = [
     ("a barrier of the block in the other branch", BRANCHES.format(low="0xffffffff", high="bar.warp.sync 0xffff0000;\n"
      "barrier.sync 0"), BRANCHES.format(low="0x0000ffff", high="bar.warp.sync 0xffff0000"),
      "partial warp", "lanes 0-15 of warp 0 wait here with the membermask 0xffffffff, and without lanes 16-31, which "
-     "cannot come: lanes 16-31 of warp 0 wait at line .* for barrier 0, where 16 of 32 threads are", 16),
+     "cannot arrive: lanes 16-31 of warp 0 wait at line .* for barrier 0, where 16 of 32 threads have arrived", 16),
     ("a shuffle in one branch, a barrier of the warp in the other", BRANCHES.format(low="0xffffffff",
      high="shfl.sync.idx.b32 %r3, %r0, 16, 31, 0xffffffff"), BRANCHES.format(low="0x0000ffff",
-     high="shfl.sync.idx.b32 %r3, %r0, 16, 31, 0xffff0000"), "partial warp", "which cannot come: lanes 16-31 of warp 0 "
-     "wait at line .* for lanes 0-15 of warp 0", 16),
+     high="shfl.sync.idx.b32 %r3, %r0, 16, 31, 0xffff0000"), "partial warp", "which cannot arrive: lanes 16-31 of warp "
+     "0 wait at line .* for lanes 0-15 of warp 0", 16),
     ("a round less for half of the warp", "setp.lt.u32 %p2, %r0, 16;\nselp.b32 %r5, 3, 2, %p2;\n"
      + LOOP.format(mask="0xffffffff", rounds="%r5") + "barrier.sync 1, 32;\n",
      "setp.lt.u32 %p2, %r0, 16;\nselp.b32 %r5, 3, 2, %p2;\n" + LOOP.format(mask="0xffffffff", rounds="2")
      + "barrier.sync 1, 32;\n", "partial warp", "lanes 0-15 of warp 0 wait here .* without lanes 16-31", 16),
     ("a ballot of one lane for all", ONE_LANE.format(guard="@%p1", instruction="vote.sync.ballot.b32 %r3, %p1, 0x3")
      + "barrier.sync 0;\n", ONE_LANE.format(guard="@%p1", instruction="vote.sync.ballot.b32 %r3, %p1, 0x1")
-     + "barrier.sync 0;\n", "partial warp", "only lane 0 of warp 0 is here, without lane 1, which stands elsewhere and "
-     "cannot come: lane 1 of warp 0 waits at line .* for barrier 0, where 31 of 32 threads are", 1),
+     + "barrier.sync 0;\n", "partial warp", "only lane 0 of warp 0 is here, without lane 1, which is blocked elsewhere "
+     "and cannot arrive: lane 1 of warp 0 waits at line .* for barrier 0, where 31 of 32 threads have arrived", 1),
     ("a sum over lanes that do not take part", ONE_LANE.format(guard="@%p1", instruction="redux.sync.add.s32 %r3, %r0, "
      "0xffffffff") + "barrier.sync 0;\n", ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, "
-     "0xffffffff") + "barrier.sync 0;\n", "partial warp", "without lanes 1-31, which stand elsewhere", 31),
+     "0xffffffff") + "barrier.sync 0;\n", "partial warp", "without lanes 1-31, which are blocked elsewhere", 31),
     ("a sum of a lane that its mask leaves out", ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, "
      "0xfffffffe"), ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, -1"), "illegal operand",
      "lane 0 executes this, but the membermask that it gives, 0xfffffffe, leaves it out", 1),

@@ -53,7 +53,7 @@ def test_a_finding_names_both_sides():
     first, second = (x.message for x in sightings)
     begin = "global memory (argument 0 (p1) of k +"
     assert first.startswith(f"block (0, 0, 0) writes 8 bytes at 0x7f0000010000 of {begin} 0); block ")
-    assert first.endswith("block (1, 0, 0) writes another value there in the same instruction")
+    assert first.endswith("block (1, 0, 0) writes a different value there in the same instruction")
     assert second.startswith(f"block (0, 0, 0) reads 4 bytes at 0x7f0000010004 of {begin} 4), which holds 0x000000")
     wrote = f"; thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x7f0000010000 of {begin} 0) "
     assert f"{wrote}(line {sightings[0].line}, " in second

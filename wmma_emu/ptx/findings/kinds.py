@@ -30,7 +30,7 @@ class Kind(NamedTuple):
     ``says`` is what a finding of this kind means, ``severity`` one of `SEVERITIES` and ``reason`` why it is that one;
     ``check`` the one of `CHECKS` that looks for it, "" where it is what ends a launch and is said in any case. ``mend``
     is what mends the kernel, ``silence`` when a finding may be silenced ("Never" and why, where it may not), and
-    ``sanitizer`` what NVIDIA's compute-sanitizer says of such a kernel.
+    ``sanitizer`` what NVIDIA's compute-sanitizer says of such a kernel ("Not measured", where nobody has looked).
     """
 
     says: str
@@ -46,11 +46,16 @@ class Kind(NamedTuple):
         """Whether a kernel with such a finding may be right as it is."""
         return not self.silence.startswith("Never")
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether what is said of compute-sanitizer was seen with it."""
+        return not self.sanitizer.startswith("Not measured")
+
 
 KINDS = {
     "out of bounds": Kind(
         "an access outside of every allocation, or of the space's memory", "error",
-        "a GPU stops the kernel, or the access meets memory of somebody else", "memory",
+        "a GPU stops the kernel, or the access reaches memory that belongs to something else", "memory",
         "Check the bound of the index (`i < n`, where `n` counts elements and not bytes), and the tail where threads "
         "access vectors. For dynamic shared memory, name enough bytes at the launch: `module[kernel][grid, block, "
         "bytes]`.",
@@ -67,7 +72,7 @@ KINDS = {
         "a multiple of 16 bytes, nor of a vector in local memory that begins at a multiple of 8.",
     ),
     "uninitialised": Kind(
-        "a value that nobody wrote is used", "error", "the result is what the memory held before", "undefined",
+        "a value that nobody wrote is used", "error", "the result depends on what the memory or the register held before", "undefined",
         "Set accumulators and the borders of tiles to zero, and write in each branch what is read behind it. For the "
         "mask of a shuffle, take the lanes that execute it, and let no lane use what it read from another one.",
         "Where the value cannot change any result, and this cannot be seen from the data flow: the reason should say "
@@ -84,7 +89,7 @@ KINDS = {
     ),
     "read-only": Kind(
         "a write to memory that may only be read", "error",
-        "a GPU stops the kernel, or an array changes that was said to be an input", "memory",
+        "a GPU stops the kernel, or an array that was said to be an input changes", "memory",
         "Store to the output, or leave the array writable (`x.flags.writeable = True`) if the kernel is meant to "
         "change it.",
         "Never: an array that the kernel may change should not be given as read-only.",
@@ -93,7 +98,7 @@ KINDS = {
     ),
     "race": Kind(
         "threads of different warps access the same bytes, one of them writes, and nothing orders the two", "error",
-        "which of them comes first is left open, and the result with it", "races",
+        "the order is undefined, and so is the result", "races",
         "Between threads of a block: `__syncthreads()` between the two, and in a loop a second one before the next "
         "round overwrites what was read. Between blocks: a flag or an atomic operation with `__threadfence()` on both "
         "sides, or a second launch. Where all of them change one value (`bins[x[i]] += 1`): an atomic operation.",
@@ -127,7 +132,7 @@ KINDS = {
     ),
     "lanes store to one place": Kind(
         "lanes of one warp store different bytes to one place in one instruction", "warning",
-        "PTX leaves open which of them stays; compilers let all lanes that hold copies of a sum store it, differently "
+        "PTX does not define which of them stays; compilers let all lanes that hold copies of a sum store it, differently "
         "rounded, and an NVIDIA H200 keeps the one of the lowest lane of the last 128 bytes (2026-11-23); "
         "compute-sanitizer's racecheck calls it an error in shared memory", "races",
         "Let one lane store, or combine the values with an atomic operation.",
@@ -137,7 +142,7 @@ KINDS = {
     ),
     "race of equal bytes": Kind(
         "threads store the same bytes to the same place, and nothing orders the stores", "note",
-        "PTX leaves open which store is the last one, and the bytes are the same whichever it is; compute-sanitizer's "
+        "PTX does not define which store is the last one, and the bytes are the same whichever it is; compute-sanitizer's "
         "racecheck says nothing either", "races",
         "Nothing has to be mended. An atomic operation, or a store by one thread alone, says what is meant.",
         "Wherever it is meant. It is a note, which fails no test, so that a silence only keeps the report short.",
@@ -145,19 +150,19 @@ KINDS = {
     ),
     "missing wait": Kind(
         "data of an asynchronous copy or product is used before it is waited for", "error",
-        "whether the data is there depends on how fast it comes", "synchronisation",
+        "whether the data has arrived by then is a matter of timing", "synchronisation",
         "Wait, and count the groups: `wait_group N` leaves the last N committed groups under way. In a pipeline of "
         "three stages N is 1 where the loop reads, and 0 behind it. What other threads copied needs a barrier, too.",
-        "Never: the data may not be there.",
+        "Never: the data may not have arrived.",
         "Its racecheck reports an error or a warning where `cp.async` writes shared memory that is used too early. It "
         "says nothing of the registers of a `wgmma` that was not waited for.",
     ),
     "barrier divergence": Kind(
         "a barrier of all threads is met by some lanes of a warp, while others go around it", "error",
-        "PTX leaves open what an aligned barrier does then; compute-sanitizer's synccheck calls it an error",
+        "PTX does not define what an aligned barrier does then; compute-sanitizer's synccheck calls it an error",
         "synchronisation",
         "Move the barrier out of the branch, and guard what is before and behind it instead.",
-        "Never: what the barrier does is left open.",
+        "Never: what the barrier does is undefined.",
         "Its synccheck reports an error: divergent thread(s) in warp.",
     ),
     "barriers at several instructions": Kind(
@@ -180,10 +185,10 @@ KINDS = {
     ),
     "partial warp": Kind(
         "an instruction of a whole warp is reached by some of its lanes", "error",
-        "PTX leaves open what the instruction does then", "synchronisation",
+        "PTX does not define what the instruction does then", "synchronisation",
         "Launch blocks of whole warps, keep matrix instructions out of branches on the lane, and name in a membermask "
         "the lanes that do come.",
-        "Never: what the instruction does is left open.",
+        "Never: what the instruction does is undefined.",
         "Its memcheck reports an error for `ldmatrix` (a read by a partial warp) and for a `wgmma` of three warps, "
         "where the chip stops. No tool says anything of `mma` and `movmatrix`. A shuffle whose lanes wait at a barrier "
         "hangs.",
@@ -204,7 +209,7 @@ KINDS = {
         "invalid arguments. No tool says anything of the masks of shuffles, votes and `match`.",
     ),
     "trap": Kind(
-        "the kernel gave up: trap, or an assertion", "error", "the kernel itself says that it went wrong", "",
+        "the kernel stopped itself: by a trap, or by an assertion that failed", "error", "the kernel itself says that it went wrong", "",
         "The message has the text of the assertion, with function and line. Mend what it asks for, or the assertion.",
         "Never: the launch has ended.",
         "Its memcheck reports an error, with the threads that stopped the kernel.",

@@ -18,7 +18,7 @@ ACCESSES = {
 SYNCHRONISATION = {
     "arrives": "at a barrier", "goes on": "from a barrier that has all that it waits for",
     "meets": "all that a barrier counts come to it at once, and go on",
-    "waits": "for other lanes of the warp", "goes on alone": "since the lanes that it waits for cannot come",
+    "waits": "for other lanes of the warp", "goes on alone": "since the lanes that it waits for cannot arrive",
     "fence": "membar, fence", "commits": "a group of asynchronous copies or products",
     "waits for": "groups of asynchronous copies or products", "looks": "at the phase of an mbarrier",
     "sees": "that the phase of an mbarrier is completed", "completes": "a phase of an mbarrier",

@@ -7,9 +7,9 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.story import Subject, Told, met_between
 from wmma_emu.ptx.history.words import place_text
-from wmma_emu.ptx.machine.whereabouts import ranges
+from wmma_emu.ptx.machine.whereabouts import lanes_text, ranges
 
-__all__ = ["conclusion", "lanes_text"]
+__all__ = ["conclusion"]
 
 _Thread = tuple[int, int]
 
@@ -44,11 +44,11 @@ def _of_race(told: Told) -> tuple[str, ...]:
         return ("The other access of the race is not among these events.",)
     here, other = told.events[told.here], told.events[told.other]
     first, second = sorted((here, other), key=lambda x: x.step)
-    names = f"{_thread(first, here)} {_does(first)} and {_thread(second, here)} {_does(second)}"
+    one, two = _thread_does(first, second), _thread_does(second, first)
     if first.step == second.step:
-        return (f"In step {first.step}, {names}, both in one instruction: nothing makes either of them the first.",)
-    span = f"between step {first.step}, where {_thread(first, second)} {_does(first)}, and step {second.step}, where "
-    span += f"{_thread(second, first)} {_does(second)}"
+        names = one if first == second else f"{one} and {two}"
+        return (f"In step {first.step}, {names}, at the same instruction; their order is undefined.",)
+    span = f"between step {first.step}, where {one}, and step {second.step}, where {two}"
     if first.block != second.block:
         return (f"Nothing orders the two: {span}, {_missing_of_blocks(told.events, first, second)}.",)
     if met_between(told.events, first, second):
@@ -90,14 +90,24 @@ def _not_enough(events: Sequence[Event], first: Event, second: Event) -> str:
 
 def _thread(event: Event, beside: Event) -> str:
     """Name the threads of an event, as far as it tells them from those of another one."""
-    block = f" of block {event.block}" if event.block != beside.block else ""
-    if event.warps == beside.warps and not block:
-        return f"{lanes_text(event.lanes)} of warp {ranges(event.warps)}"
-    return f"warp {ranges(event.warps)}{block}"
+    if event.warps == beside.warps and event.block == beside.block:
+        return f"{lanes_text(event.lanes)} of {_group(event)}"
+    return _group(event) + (f" of block {event.block}" if event.block != beside.block else "")
 
 
 def _group(event: Event) -> str:
-    return f"warp {ranges(event.warps)}"
+    return f"warp{'s' * (len(event.warps) > 1)} {ranges(event.warps)}"
+
+
+def _thread_does(event: Event, beside: Event) -> str:
+    """Say what the threads of an event do, who are named beside those of another one."""
+    are_lanes = event.warps == beside.warps and event.block == beside.block
+    several = len(event.warps) > 1 or (are_lanes and len(event.lanes) > 1)
+    does = _does(event)
+    if several:
+        verb, space, rest = does.partition(" ")
+        does = (f"{verb[:-3]}y" if verb.endswith("ies") else verb.removesuffix("s")) + space + rest
+    return f"{_thread(event, beside)} {does}"
 
 
 def _does(event: Event) -> str:
@@ -191,15 +201,4 @@ def _threads_text(threads: Sequence[_Thread]) -> str:
         f"the threads of warp {ranges(warps)}" if len(mine) == LANES else f"{lanes_text(mine)} of warp {ranges(warps)}"
         for mine, warps in groups.items()
     ).capitalize()
-
-
-def lanes_text(lanes: Sequence[int]) -> str:
-    """Name lanes: "lane 5", "lanes 0-3, 7".
-
-    Examples
-    --------
-    >>> lanes_text([5]), lanes_text([0, 1, 2, 7])
-    ('lane 5', 'lanes 0-2, 7')
-    """
-    return f"lane{'s' * (len(lanes) > 1)} {ranges(lanes)}"
 

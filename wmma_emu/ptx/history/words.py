@@ -7,7 +7,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import Place
 from wmma_emu.ptx.history.events import Event
-from wmma_emu.ptx.machine.whereabouts import ranges
+from wmma_emu.ptx.machine.whereabouts import lanes_text, ranges
 
 __all__ = ["does_text", "near", "place_text", "who_text"]
 
@@ -27,7 +27,7 @@ def who_text(event: Event) -> str:
     warps = f"warp{'s' * (len(event.warps) > 1)} {ranges(event.warps)}"
     if frozenset(event.lanes) == _OF_WARP:
         return warps
-    return f"{warps}, lane{'s' * (len(event.lanes) > 1)} {ranges(event.lanes)}"
+    return f"{warps}, {lanes_text(event.lanes)}"
 
 
 def does_text(event: Event) -> str:

@@ -123,23 +123,23 @@ def _rule(action: object, of: object, said: str) -> Rule:
     """Make a rule; ``of`` None is one that names nothing."""
     if not isinstance(action, str) or action not in ACTIONS:
         raise OptionError(
-            f"{said} is no rule of findings: {shorten(action)} is no action{_nearest(action, ACTIONS)} "
-            f"{', '.join(ACTIONS)}"
+            f"{said} is not a valid rule: unknown action {shorten(action)}{_nearest(action, ACTIONS)}. "
+            f"Actions: {', '.join(ACTIONS)}"
         )
     if of is None:
         return Rule(action)
     if not isinstance(of, str) or (of not in KINDS and of not in SEVERITIES):
         names = [*SEVERITIES, *KINDS]
         raise OptionError(
-            f"{said} is no rule of findings: {shorten(of)} is no kind and no severity{_nearest(of, names)} "
-            f"{', '.join(names)}"
+            f"{said} is not a valid rule: unknown kind or severity {shorten(of)}{_nearest(of, names)}. "
+            f"Severities and kinds: {', '.join(names)}"
         )
     return Rule(action, of)
 
 
 def _nearest(given: object, names: Iterable[str]) -> str:
     near = difflib.get_close_matches(given, names, n=1, cutoff=0.5) if isinstance(given, str) else []
-    return f": did you mean {near[0]!r}? There are" if near else "; there are"
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def _listed(meanings: Mapping[str, str]) -> str:

@@ -3,7 +3,7 @@
 
 import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +48,14 @@ class Argument(NamedTuple):
 _COUNTED = " (counted from 0)"
 
 
+def _positional(keywords: Collection[str]) -> str:
+    """Say that an argument is not given by its name."""
+    if not keywords:
+        return ""
+    name = shorten(next(iter(keywords))).strip("'")
+    return f". Kernel arguments are positional: pass the value of {name}= in its place, without the name"
+
+
 def _advice(types: Sequence[SourceType]) -> str:
     """How to pass what is one argument in the source and several parameters in PTX."""
     is_numba = any(x.with_name.startswith("void* meminfo of ") for x in types)
@@ -56,7 +64,7 @@ def _advice(types: Sequence[SourceType]) -> str:
 
 def read_arguments(
     program: KernelProgram, values: Sequence[Any], called: str = "", labels: Sequence[str] = (), hidden: int = 0,
-    types: Sequence[SourceType] = (),
+    types: Sequence[SourceType] = (), keywords: Collection[str] = (),
 ) -> list[Argument]:  # fmt: skip
     """Read the arguments of a launch.
 
@@ -74,6 +82,8 @@ def read_arguments(
         How many parameters at the end the caller does not see; they are zero.
     types : sequence of SourceType
         What the source says of the parameters; where it is known, of all that the caller sees.
+    keywords : collection of str
+        Names that were given with values, and are no options of a launch: of arguments, perhaps.
 
     Raises
     ------
@@ -92,6 +102,7 @@ def read_arguments(
         raise ArgumentError(
             f"{called} takes {len(seen)} argument{'s' * (len(seen) != 1)}, {len(values)} "
             f"{'was' if len(values) == 1 else 'were'} given; its parameters are {listed}{_advice(types)}"
+            f"{_positional(keywords)}"
         )
     out = []
     for i, (name, parameter, source, value) in enumerate(zip(names, seen, sources, values, strict=True)):

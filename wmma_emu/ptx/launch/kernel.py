@@ -16,6 +16,7 @@ from wmma_emu.ptx.launch.arguments import Argument, read_arguments
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.launching import Given, Launch
 from wmma_emu.ptx.launch.names import plain_name
+from wmma_emu.ptx.launch.options import unknown_options
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
 from wmma_emu.ptx.machine.compile import Compiled, compile_program
 from wmma_emu.ptx.machine.known_values import evaluate
@@ -125,8 +126,9 @@ class Kernel:
     def read(self, arguments: Sequence[Any], keywords: dict[str, Any], grid: Dim3) -> Given:
         """Read the arguments of a launch; keywords that are arguments rather than options leave the dict."""
         values = read_arguments(
-            self.program, arguments, self.called, self.labels, self.hidden_parameters, self.types.types
-        )
+            self.program, arguments, self.called, self.labels, self.hidden_parameters, self.types.types,
+            unknown_options(keywords),
+        )  # fmt: skip
         return Given(values, self.assumed)
 
     def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:

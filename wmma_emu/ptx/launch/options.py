@@ -2,7 +2,7 @@
 """How a launch is run: in which order, within which limits, and what becomes of findings."""
 
 import difflib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +20,7 @@ from wmma_emu.ptx.reports.baseline import Baseline
 if TYPE_CHECKING:
     from wmma_emu.ptx.launch.launched import Launched
 
-__all__ = ["FINDINGS", "LaunchOptions"]
+__all__ = ["FINDINGS", "LaunchOptions", "unknown_options"]
 
 _Findings: TypeAlias = str | Mapping[str, str] | Sequence[str]
 
@@ -109,7 +109,7 @@ class LaunchOptions:
             if name == "schedule" and value is None:
                 continue
             if number is None or number < least:
-                raise OptionError(f"{name}={shorten(value)} is no integer from {least} on")
+                raise OptionError(f"{name} must be an integer of at least {least}, not {shorten(value)}")
         require_fill(self.fill)
         seconds = self.max_seconds
         if seconds is not None and (
@@ -126,7 +126,7 @@ class LaunchOptions:
             For options that do not exist.
         """
         known = [x.name for x in fields(self)]
-        if unknown := [x for x in changes if x not in known]:
+        if unknown := unknown_options(changes):
             near = difflib.get_close_matches(unknown[0], [*known, *_OF_A_MODULE], n=1)
             hint = f": did you mean {near[0]}? It has" if near else "; it has"
             raise CallError(
@@ -157,6 +157,12 @@ class LaunchOptions:
         """The order of each run."""
         first = 0 if self.schedule is None else self.schedule
         return [self.schedule, *range(first + 1, first + self.schedules)]
+
+
+def unknown_options(given: Iterable[str]) -> list[str]:
+    """Give the names that are no options of a launch."""
+    known = [x.name for x in fields(LaunchOptions)]
+    return [x for x in given if x not in known]
 
 
 def _findings_of(given: object) -> str | tuple[str, ...]:

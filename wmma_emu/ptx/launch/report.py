@@ -165,7 +165,7 @@ class Report:
             *([x for x in headed if x[1]] or [("findings", ())]),
             *([("silenced", self.silenced)] if self.silenced else ()),
             *([(known_text(self), [f"{x.title} [{x.id}]" for x in self.known])] if self.known else ()),
-            *([("silences that silenced nothing", self.unused_silences)] if self.unused_silences else ()),
+            *([("unused silences", self.unused_silences)] if self.unused_silences else ()),
             ("not bit-exact", grouped(self.not_bit_exact)),
             ("contracted", [contracted_text(self.contracted, self.contraction)] if self.contracted else ()),
             ("folded", [folded_text(self.folded)] if self.folded else ()),

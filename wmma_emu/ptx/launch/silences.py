@@ -78,7 +78,7 @@ class Silence:
             object.__setattr__(self, "line", number)
         if not isinstance(self.reason, str) or not self.reason.strip():
             raise OptionError(
-                f"reason={shorten(self.reason)} says nothing: a silence says why the kernel is right there"
+                f"reason={shorten(self.reason)}: a silence needs a reason: why is the kernel correct here?"
             )
         object.__setattr__(self, "reason", " ".join(self.reason.split()))
 

@@ -197,14 +197,15 @@ class Barriers:
         self._state.write(form.result, found.reshape(-1, 1, 1), active)
 
     def awaited(self, g: int, who: NDArray[np.bool_]) -> str:
-        """Say what threads of a block wait for at barriers: " for barrier 0, where 50 of 64 threads are"."""
+        """Say what threads of a block wait for at barriers: " for barrier 0, where 50 of 64 threads have arrived"."""
         live = int(np.count_nonzero(self._state.live[g]))
         texts = []
         for n in np.unique(self._number[g][who]).tolist():
             name = "the barrier of the cluster" if n == OF_CLUSTER else f"barrier {n}"
             wanted = int(self._wanted[g, n])
             wanted = live if wanted == ALL else wanted
-            texts.append(f"{name}, where {int(self._arrived[g, n])} of {wanted} threads are")
+            arrived = int(self._arrived[g, n])
+            texts.append(f"{name}, where {arrived} of {wanted} threads {'has' if arrived == 1 else 'have'} arrived")
         return f" for {' and '.join(texts)}"
 
     @property

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.machine.positions import AT_WARP
-from wmma_emu.ptx.machine.whereabouts import ranges, standing
+from wmma_emu.ptx.machine.whereabouts import lanes_text, standing
 from wmma_emu.ptx.program.program import Instruction, Operand
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import FULL, LANE, agreeing, has_bit, note, word_of
@@ -78,9 +78,10 @@ class WarpBarrier(NamedTuple):
             state.findings.add(
                 "partial warp",
                 self.instruction,
-                lambda: f"lanes {ranges(np.flatnonzero(here[g, w]).tolist())} of warp {w} wait here with the "
-                f"membermask {mask:#010x}, and without lanes {ranges(np.flatnonzero(absent[g, w]).tolist())}, which "
-                f"cannot come: {', '.join(standing(execution, g, absent[g]))}",
+                lambda: f"{lanes_text(np.flatnonzero(here[g, w]).tolist())} of warp {w} "
+                f"wait{'s' if np.count_nonzero(here) == 1 else ''} here with the membermask {mask:#010x}, and without "
+                f"{lanes_text(np.flatnonzero(absent[g, w]).tolist())}, which cannot arrive: "
+                f"{', '.join(standing(execution, g, absent[g]))}",
                 block=block, thread=thread, count=int(np.count_nonzero(missing)),
             )  # fmt: skip
         _meet(state, who, state.read(self.membermask, "u32"))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.barriers import is_aligned
 from wmma_emu.ptx.machine.positions import AT_WARP
-from wmma_emu.ptx.machine.whereabouts import ranges, standing
+from wmma_emu.ptx.machine.whereabouts import lanes_text, ranges, standing
 from wmma_emu.ptx.program.program import Instruction, Operand
 from wmma_emu.ptx.threads import Active
 
@@ -129,8 +129,8 @@ class WarpSync(NamedTuple):
             g = int(np.argmax(missing.any(axis=(1, 2))))
             first = missing[g] & (np.arange(len(missing[g])) == int(np.argmax(missing[g].any(axis=1))))[:, None]
             there = ", ".join(standing(execution, g, first))
-            stand = "stands" if np.count_nonzero(first) == 1 else "stand"
-            self._report(execution, who, missing, f"which {stand} elsewhere and cannot come: {there}")
+            verb = "is" if np.count_nonzero(first) == 1 else "are"
+            self._report(execution, who, missing, f"which {verb} blocked elsewhere and cannot arrive: {there}")
         execution.instructions += int(np.count_nonzero(who))
         self._execute(execution, who, who)
 
@@ -144,7 +144,7 @@ class WarpSync(NamedTuple):
         elif self.members == "live":
             passed = execution.lanes_that_passed_by(who)
             if passed.any():
-                self._report(execution, who, passed, "which passed by and have exited")
+                self._report(execution, who, passed, "which bypassed the barrier and have exited")
         self.act(execution, active)
 
     def missing(self, execution: "Execution", who: _Mask) -> _Mask:
@@ -176,21 +176,16 @@ class WarpSync(NamedTuple):
             return
         threads = execution.state.threads
         g, w, _ = (int(x) for x in np.unravel_index(int(np.argmax(absent)), absent.shape))
-        there, lacking = _lanes(who[g, w]), _lanes(absent[g, w])
-        verb = "is" if np.count_nonzero(who[g, w]) == 1 else "are"
+        here = np.flatnonzero(who[g, w]).tolist()
+        there, lacking = lanes_text(here), lanes_text(np.flatnonzero(absent[g, w]).tolist())
+        verb = "is" if len(here) == 1 else "are"
         block, thread, _ = threads.first(who)
         execution.state.findings.add(
             self.kind,
             self.instruction,
             f"only {there} of warp {w} {verb} here, without {lacking}, {why}"
-            if there else f"no lane of warp {w} is here: it lacks {lacking}, {why}",
+            if here else f"no lane of warp {w} is here: it lacks {lacking}, {why}",
             block=block,
             thread=thread,
             count=int(np.count_nonzero(absent)),
         )
-
-
-def _lanes(who: NDArray[np.bool_]) -> str:
-    """Name lanes of a warp: "lane 3", "lanes 0-15"; "" of none."""
-    lanes = np.flatnonzero(who).tolist()
-    return f"lane{'s' * (len(lanes) > 1)} {ranges(lanes)}" if lanes else ""

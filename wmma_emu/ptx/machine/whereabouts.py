@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Who is where, and waits for what, in words: for deadlocks, and for launches that take too long."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.positions import AT_BARRIER, AT_WARP, READY
 from wmma_emu.ptx.program.program import KernelProgram
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.machine.execution import Execution
 
-__all__ = ["ranges", "standing", "whereabouts"]
+__all__ = ["lanes_text", "ranges", "standing", "whereabouts"]
 
 _BLOCKS = 2
 _PLACES = 6
@@ -25,8 +26,8 @@ def whereabouts(execution: "Execution") -> str:
     Returns
     -------
     str
-        "block (0, 0, 0): warps 0-2 wait at line 88 (bar.sync 0;) for barrier 0, where 96 of 128 threads are; 32
-        threads have exited".
+        "block (0, 0, 0): warps 0-2 wait at line 88 (bar.sync 0;) for barrier 0, where 96 of 128 threads have
+        arrived; 32 threads have exited".
     """
     blocks = np.flatnonzero(execution.state.live.any(axis=(1, 2)))
     shown = [_of_block(execution, int(g)) for g in blocks[:_BLOCKS]]
@@ -87,10 +88,9 @@ def _who(who: NDArray[np.bool_], live: NDArray[np.bool_]) -> tuple[str, bool]:
     parts: dict[str, list[int]] = {}
     for w in np.flatnonzero(who.any(axis=1)).tolist():
         if w not in whole:
-            parts.setdefault(ranges(np.flatnonzero(who[w]).tolist()), []).append(w)
+            parts.setdefault(lanes_text(np.flatnonzero(who[w]).tolist()), []).append(w)
     names += [
-        f"lane{'s' * (not lanes.isdigit())} {lanes} of {'each of ' * (len(warps) > 1)}warp{'s' * (len(warps) > 1)} "
-        f"{ranges(warps)}"
+        f"{lanes} of {'each of ' * (len(warps) > 1)}warp{'s' * (len(warps) > 1)} {ranges(warps)}"
         for lanes, warps in parts.items()
     ]
     is_one = len(names) == 1 and (len(whole) == 1 or (not whole and np.count_nonzero(who) == 1))
@@ -103,6 +103,21 @@ def _line(program: KernelProgram, place: int, status: int) -> str:
     found = program.instructions[min(max(place - (status == AT_BARRIER), 0), last)]
     line, text = f"line {found.line} of the PTX", program.text(found.line)
     return f"{found.source} ({line}: {text})" if found.source else f"{line} ({text})"
+
+
+def lanes_text(lanes: Sequence[int]) -> str:
+    """Name lanes of a warp in ascending order.
+
+    Examples
+    --------
+    >>> lanes_text([5]), lanes_text([0, 1, 2, 7]), lanes_text(range(1, 32, 2))
+    ('lane 5', 'lanes 0-2, 7', 'the 16 odd lanes')
+    """
+    for first, name in enumerate(("even", "odd")):
+        every = range(first, LANES, 2)
+        if list(lanes) == list(every):
+            return f"the {len(every)} {name} lanes"
+    return f"lane{'s' * (len(lanes) > 1)} {ranges(lanes)}"
 
 
 def ranges(numbers: Iterable[int]) -> str:

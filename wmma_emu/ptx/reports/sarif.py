@@ -128,7 +128,7 @@ def _suppression(silence: Mapping[str, Any]) -> dict[str, str]:
 def _text(finding: Mapping[str, Any], others: list[dict[str, Any]]) -> str:
     text = f"{finding['title']}: {finding['message']}."
     if finding["mend"]:
-        text += f" To mend: {finding['mend']}."
+        text += f" Possible fix: {finding['mend']}."
     if "](" in text:  # which would be a link
         text = re.sub(r"([\\\[\]])", r"\\\1", text)
     links = [f"[{x['message']['text']}]({x['id']})" for x in others if "]" not in x["message"]["text"]]
@@ -147,7 +147,7 @@ def _markdown(finding: Mapping[str, Any]) -> str:
         f"**{_escaped(finding['title'])}**",
         "\n".join([fence, *quotes, fence]) if quotes else "",
         _escaped(finding["message"]) + ".",
-        f"**To mend:** {_escaped(finding['mend'])}." if finding["mend"] else "",
+        f"**Possible fix:** {_escaped(finding['mend'])}." if finding["mend"] else "",
         f"`{finding['id']}`",
     ]
     return "\n\n".join(x for x in parts if x)

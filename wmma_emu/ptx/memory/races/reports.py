@@ -68,7 +68,7 @@ class RaceReports:
             others = self._racing(race, at)
             there = self._location(address, touch.size)
             if race.verb == "writes":
-                value = "the same" if race.kind == EQUAL else "another"
+                value = "the same" if race.kind == EQUAL else "a different"
                 other = self._name(others[0], mine)
                 name = self._name(mine, others[0])
                 said: Message = (
