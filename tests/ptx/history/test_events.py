@@ -6,7 +6,7 @@ import pytest
 
 from tests.ptx.history.histories import finding_of, launched, rows
 from tests.ptx.planted.table import PLANTED
-from tests.ptx.texts_of_kernels import launch, numbers
+from tests.ptx.texts_of_kernels import launch, numbers, put
 
 ALL = tuple(range(32))
 
@@ -89,14 +89,17 @@ def test_a_flag_without_a_fence_shows_the_flag_and_the_fence_that_is_there():
 def test_lanes_that_store_at_once_have_no_order():
     history = finding_of("result_of_all_lanes").explain()
     assert history.conclusion == (
-        "In step 1, lane 0 of warp 0 writes 0x00000000 and lane 1 of warp 0 writes 0x00000001, at the same instruction; "
-        "their order is undefined.",
+        "In step 1, lane 0 of warp 0 writes 0x00000000 and lane 1 of warp 0 writes 0x00000001, at the same "
+        "instruction; their order is undefined.",
     )
-    d = numbers(64)
-    (finding,) = launch("st.global.u32 [%rd1], 7;\nret;", d, block=32).findings
-    assert (finding.kind, d[0]) == ("race of equal bytes", 7)
+
+
+def test_what_several_lanes_do_is_said_in_the_plural():
+    body = ".shared .b32 s;\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [s], 7;\nld.shared.u32 %r2, [s];\n"
+    (finding,) = launch(body + put("%r2") + "ret;", numbers()).findings
     assert finding.explain().conclusion == (
-        "In step 1, lanes 0-31 of warp 0 write 0x00000007, at the same instruction; their order is undefined.",
+        "Nothing orders the two: between step 1, where lane 0 of warp 0 writes 0x00000007, and step 2, where lanes "
+        "0-31 of warp 0 read 0x00000007, lanes of warp 0 met no __syncwarp().",
     )
 
 

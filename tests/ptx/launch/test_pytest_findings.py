@@ -113,6 +113,20 @@ def test_an_assertion_that_fails_after_a_warning_shows_the_finding_and_what_was_
     assert out.count(f"warning: {LANES_TITLE}") == 1
 
 
+def test_findings_that_are_known_are_counted_among_the_launches(run):
+    tests = "def test_it(emulated_gpu):\n    shift(emulated_gpu)\n    assert 0\n"
+    run(tests, "--kernel-baseline=known.json", "--kernel-baseline-update")
+    result, _ = run(tests, "--kernel-baseline=known.json")
+    result.stdout.fnmatch_lines(["*- kernel launches -*", "shift on sm_80, grid 1, block 128:*; 1 known finding"])
+
+
+@pytest.mark.parametrize("given", ["0", "-3"])
+def test_a_number_of_orders_that_is_none_is_refused(run, given):
+    result, _ = run("def test_it(): pass", f"--ptx-schedules={given}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --ptx-schedules must be an integer of at least 1, not {given}"])
+
+
 def test_many_tests_with_one_warning_are_one_line_at_the_end(run):
     tests = "@pytest.mark.parametrize('n', range(30))\ndef test_it(emulated_gpu, n):\n    lanes(emulated_gpu)\n"
     result, out = run(tests)

@@ -82,6 +82,13 @@ def test_a_wrong_number_of_arguments_is_answered_with_the_types_of_the_source():
         kernel("_Z1kPfi", ".u64", ".u32")[1, 1](np.zeros(4, np.float32))
 
 
+def test_an_argument_that_is_given_by_a_name_is_said_to_be_positional():
+    said = "k takes 2 arguments, 1 was given; its parameters are float*, int. Kernel arguments are positional: pass"
+    with pytest.raises(FragmentMismatchError) as caught:
+        kernel("_Z1kPfi", ".u64", ".u32")[1, 1](np.zeros(4, np.float32), n=4, findings="report")
+    assert str(caught.value) == f"{said} the value of n= in its place, without the name"
+
+
 def test_what_counts_the_arguments_from_0_says_so():
     with pytest.raises(FragmentMismatchError, match=r"^argument 1 of k \(counted from 0\) is int: an integer, not 'x'"):
         kernel("_Z1kPfi", ".u64", ".u32")[1, 1](np.zeros(4, np.float32), "x")

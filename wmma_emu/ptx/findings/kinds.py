@@ -72,7 +72,8 @@ KINDS = {
         "a multiple of 16 bytes, nor of a vector in local memory that begins at a multiple of 8.",
     ),
     "uninitialised": Kind(
-        "a value that nobody wrote is used", "error", "the result depends on what the memory or the register held before", "undefined",
+        "a value that nobody wrote is used", "error",
+        "the result depends on what the memory or the register held before", "undefined",
         "Set accumulators and the borders of tiles to zero, and write in each branch what is read behind it. For the "
         "mask of a shuffle, take the lanes that execute it, and let no lane use what it read from another one.",
         "Where the value cannot change any result, and this cannot be seen from the data flow: the reason should say "
@@ -132,8 +133,8 @@ KINDS = {
     ),
     "lanes store to one place": Kind(
         "lanes of one warp store different bytes to one place in one instruction", "warning",
-        "PTX does not define which of them stays; compilers let all lanes that hold copies of a sum store it, differently "
-        "rounded, and an NVIDIA H200 keeps the one of the lowest lane of the last 128 bytes (2026-11-23); "
+        "PTX does not define which of them stays; compilers let all lanes that hold copies of a sum store it, "
+        "differently rounded, and an NVIDIA H200 keeps the one of the lowest lane of the last 128 bytes (2026-11-23); "
         "compute-sanitizer's racecheck calls it an error in shared memory", "races",
         "Let one lane store, or combine the values with an atomic operation.",
         "Where any of the values will do: lanes that hold copies of one sum, differently rounded, or that search for "
@@ -142,8 +143,8 @@ KINDS = {
     ),
     "race of equal bytes": Kind(
         "threads store the same bytes to the same place, and nothing orders the stores", "note",
-        "PTX does not define which store is the last one, and the bytes are the same whichever it is; compute-sanitizer's "
-        "racecheck says nothing either", "races",
+        "PTX does not define which store is the last one, and the bytes are the same whichever it is; "
+        "compute-sanitizer's racecheck says nothing either", "races",
         "Nothing has to be mended. An atomic operation, or a store by one thread alone, says what is meant.",
         "Wherever it is meant. It is a note, which fails no test, so that a silence only keeps the report short.",
         "Nothing: its racecheck is silent where the values are equal.",
@@ -209,7 +210,8 @@ KINDS = {
         "invalid arguments. No tool says anything of the masks of shuffles, votes and `match`.",
     ),
     "trap": Kind(
-        "the kernel stopped itself: by a trap, or by an assertion that failed", "error", "the kernel itself says that it went wrong", "",
+        "the kernel stopped itself: by a trap, or by an assertion that failed", "error",
+        "the kernel itself says that it went wrong", "",
         "The message has the text of the assertion, with function and line. Mend what it asks for, or the assertion.",
         "Never: the launch has ended.",
         "Its memcheck reports an error, with the threads that stopped the kernel.",
