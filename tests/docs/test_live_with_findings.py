@@ -17,19 +17,27 @@ def block(mark):
     return re.search(rf"<!-- {re.escape(mark)} -->\n```cpp\n(.*?)```", PAGE, re.DOTALL)[1]
 
 
-def launched(source):
+def launched(source, name, x):
     try:
-        module = we.ptx.Module.from_cuda(source, name="turned.cu", findings="report")
+        module = we.ptx.Module.from_cuda(source, name=name, findings="report")
     except BackendUnavailableError as error:
         pytest.skip(str(error))
-    return module["turned"][1, 64](np.arange(64, dtype=np.int32), np.zeros(64, np.int32))
+    out = np.zeros_like(x)
+    return module.kernel[1, 64](x, out), out
 
 
-def test_the_kernel_has_a_race_and_the_comment_silences_it():
-    source, comment = block("file: turned.cu"), block("comment")
-    (finding,) = launched(source).findings
-    assert finding.title == "race on tile at turned.cu:4/5"
+def test_the_kernel_has_a_race():
+    report, _ = launched(block("file: turned.cu"), "turned.cu", np.arange(64, dtype=np.int32))
+    assert [x.title for x in report.findings] == ["race on tile at turned.cu:4/5"]
+
+
+def test_the_comment_silences_what_is_right():
+    source, comment = block("file: negative.cu"), block("comment")
+    x = np.arange(-40, 24, dtype=np.int32)
+    report, out = launched(source, "negative.cu", x)
+    assert [x.title for x in report.findings] == ["race of equal bytes on found at negative.cu:4"] and out[0] == 1
     line = comment.partition("  //")[0] + "\n"
-    assert line in source and source in PAGE
-    report = launched(source.replace(line, comment))
-    assert not report.findings and report.silenced[0].silence.reason == "both warps store the same"
+    assert line in source
+    report, out = launched(source.replace(line, comment), "negative.cu", x)
+    assert not report.findings and out[0] == 1
+    assert [x.silence.reason for x in report.silenced] == ["whoever stores here stores 1"]

@@ -61,6 +61,8 @@ NOT_RUN = {
     ("docs/how-to/install.md", "pip install"): _INSTALLS,
     ("docs/how-to/live-with-findings.md", "pytest "): "tests/ptx/launch/test_pytest_files.py runs the same options",
     ("docs/how-to/live-with-findings.md", "name: kernels"): "runs on a code host",
+    ("docs/how-to/live-with-findings.md", "python -c"): "AT_HAND runs it, for the commands behind it",
+    ("docs/how-to/test-a-kernel-without-a-gpu.md", "python -c"): "AT_HAND runs it, for the commands behind it",
     ("docs/how-to/record-vectors.md", "OUT=out bash tools/on_gpu.sh"): _GPU,
     ("docs/how-to/record-vectors.md", "python -m tools."): _GPU,
     ("docs/how-to/record-vectors.md", "from tools.recordings import"): "the names in it are the reader's to fill in",
@@ -180,23 +182,25 @@ def test_every_reason_belongs_to_a_block():
     assert set(NOT_RUN) - used == set()
 
 
+def _begin(page, name, folder):
+    """Write a page's kernel, and run its line of Python that makes an array."""
+    pytest.importorskip("nvidia", reason="NVRTC is not installed")
+    (source,) = [x.text for x in blocks_of(page) if x.mark == f"file: {name}"]
+    (folder / name).write_text(source, encoding="utf-8")
+    (line,) = [y for x in blocks_of(page) if x.language == "sh" for y in commands_of(x) if y.startswith("python -c")]
+    with contextlib.chdir(folder):
+        exec(shlex.split(line)[2], {})
+
+
 def _sums(folder):
     """What docs/how-to/test-a-kernel-without-a-gpu.md has at hand: its kernel, and four rows to sum."""
-    pytest.importorskip("nvidia", reason="NVRTC is not installed")
-    (source,) = [
-        x.text for x in blocks_of("docs/how-to/test-a-kernel-without-a-gpu.md") if x.mark == "file: row_sum.cu"
-    ]
-    (folder / "row_sum.cu").write_text(source, encoding="utf-8")
-    np.save(folder / "x.npy", np.ones((4, 300), np.float32))
+    _begin("docs/how-to/test-a-kernel-without-a-gpu.md", "row_sum.cu", folder)
 
 
 def _turned(folder):
     """What docs/how-to/live-with-findings.md has at hand: its kernel, an array, and a baseline that knows its race."""
-    pytest.importorskip("nvidia", reason="NVRTC is not installed")
-    (source,) = [x.text for x in blocks_of("docs/how-to/live-with-findings.md") if x.mark == "file: turned.cu"]
-    (folder / "turned.cu").write_text(source, encoding="utf-8")
-    x = np.arange(64, dtype=np.int32)
-    np.save(folder / "x.npy", x)
+    _begin("docs/how-to/live-with-findings.md", "turned.cu", folder)
+    x = np.load(folder / "x.npy")
     module = we.ptx.Module.from_file(folder / "turned.cu", findings="report")
     we.ptx.Baseline.of([module.kernel[1, 64](x, np.zeros_like(x))]).write(folder / "known.json")
 
