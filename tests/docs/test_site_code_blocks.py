@@ -85,6 +85,11 @@ NOT_RUN = {
 }
 """Commands and blocks that are not run here, by page and beginning, with the reason."""
 
+RECORDED = {
+    "docs/evidence/findings-before-and-after-2026-11-23.md": "what two revisions printed on that day",
+}
+"""Pages of evidence whose blocks are what was printed, with the reason why nothing runs them."""
+
 DIRECTIVES = {"container", "eval-rst", "glossary", "include", "raw", "toctree"}
 """Blocks that are for Sphinx: ``{toctree}``."""
 
@@ -150,6 +155,8 @@ def what_runs(block):
     directive = re.fullmatch(r"\{([\w-]+)\}.*", block.language)
     if directive:
         return "sphinx" if directive[1] in DIRECTIVES else None
+    if block.page in RECORDED:
+        return "reason"
     if re.search(r"^>>> ", block.text, re.MULTILINE):
         return "doctest" if ROOT / block.page in test_pages.PAGES else None
     if the_test_of(block):

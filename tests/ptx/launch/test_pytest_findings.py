@@ -181,7 +181,7 @@ def test_the_last_rule_decides_and_the_command_line_comes_behind_the_configurati
 ):
     lines = "".join(f"\n    {x}" for x in ini.splitlines())
     pytester.makeini(f"[pytest]\nkernel_findings ={lines}\n")
-    _, out = run(RULES, "-q", "--tb=no", *(f"--kernel-findings={x}" for x in options))
+    _, out = run(RULES, "-q", "--tb=no", "--strict-config", *(f"--kernel-findings={x}" for x in options))
     assert [x.split(" - ")[0] for x in failed(out)] == [f"test_{x}" for x in expected]
     counted = re.search(r"(\d) kernel warning", out)
     assert (int(counted[1]) if counted else 0) == warned

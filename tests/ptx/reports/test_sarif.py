@@ -132,6 +132,14 @@ def test_a_file_of_cuda_is_found_by_its_path(tmp_path):
     assert report.to_dict()["findings"][0]["sides"][0]["path"] == str(path)
 
 
+def test_what_would_mend_it_is_called_a_possible_fix():
+    (finding,) = (data := launched().to_dict())["findings"]
+    finding["mend"] = "a barrier"
+    (found,) = results(data)
+    assert " Possible fix: a barrier." in found["message"]["text"]
+    assert "\n\n**Possible fix:** a barrier.\n\n" in found["message"]["markdown"]
+
+
 def test_names_that_look_like_links_or_markdown_are_texts():
     (finding,) = (data := launched().to_dict())["findings"]
     finding["title"], finding["message"] = "race on [x](1)", "```` **bold** <b>"
