@@ -125,12 +125,12 @@ def _candidates(edges: Sequence[Edge], code: Sequence[Instruction], file: str) -
     """Choose places of each part: where branches meet, outside of inner loops first."""
     jumps = [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, Target)]
     loops = loops_of(code)
-    begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps}
+    begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps} | {loop.start - 1 for loop in loops}
 
     behind = {place: reached(code, place) for x in edges if x.gap is not None for place in x.gap[:2]}
 
     def depth(place: int) -> int:
-        return sum(place in loop and place != loop.start for loop in loops)
+        return sum(place in loop for loop in loops)
 
     for part in _parts(edges, code, loops, file):
         choices = []
