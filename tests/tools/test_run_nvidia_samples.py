@@ -123,7 +123,7 @@ def test_a_finding_that_is_not_known_of_the_source_fails(tmp_path, capsys):
     assert main(["--cutlass", "nowhere", "--only", "tiled_copy ", "--keep", str(tmp_path), "--verbose"]) == 1
     out = capsys.readouterr().out
     assert "| equal | 2 |" in out
-    assert "out of bounds: line" in out
+    assert "error: out of bounds of " in out
 
 
 def test_a_source_that_is_not_there_or_not_modelled_is_a_row_of_the_table(tmp_path, capsys):

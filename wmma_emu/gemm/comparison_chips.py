@@ -94,9 +94,10 @@ def _named(archs: Iterable[str | Arch] | None) -> tuple[Arch, ...] | None:
     if isinstance(archs, str | Arch):
         raise OptionError(f"archs={shorten(archs)} is one chip; pass a list, archs=[{shorten(archs)}]")
     try:
-        chips = tuple(arch_of(name) for name in archs)
+        names = tuple(archs)
     except TypeError:
         raise OptionError(f"archs={shorten(archs)} is no list of chips") from None
+    chips = tuple(map(arch_of, names))
     if not chips:
         raise OptionError("archs is empty; name at least one chip, or leave archs out for all")
     for i, chip in enumerate(chips):

@@ -102,7 +102,8 @@ def test_one_bad_race_does_not_make_errors_of_the_others():
     ret;"""  # fmt: skip
     report = launch(body, numbers(), numbers(), block=64)
     assert [x.text[:22] for x in report.errors] == ["st.global.u32 [%rd1+4]"]
-    assert [x.kind for x in report.warnings] == [UNUSED] * 2
+    (finding,) = report.warnings
+    assert [x.kind for x in finding.sightings] == [UNUSED] * 2
 
 
 def test_a_store_that_races_with_a_used_load_and_an_unused_one_is_an_error():
