@@ -114,7 +114,7 @@ class LaunchLimitError(WmmaEmuError, RuntimeError):
     output = ""
 
 
-class MemoryLimitError(WmmaEmuError, MemoryError):
+class MemoryLimitError(MemoryError, WmmaEmuError):
     """Arrays that take more memory than this machine has."""
 
 

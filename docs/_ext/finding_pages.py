@@ -58,7 +58,7 @@ def _page(kind: str) -> str:
         f"## When it may be silenced\n\n{row.silence}",
         *_how_to_silence(kind),
         f"## What compute-sanitizer says\n\n{row.sanitizer}",
-        *([_measured(kind)] if row.is_measured else []),
+        _measured(kind),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -76,8 +76,7 @@ def _page(kind: str, terminal: Terminal) -> None:
         _code([f"      {comment_of(kind, 'the reason')}"], terminal)
     _heading("What compute-sanitizer says", terminal)
     terminal.text(_plain(row.sanitizer))
-    if row.is_measured:
-        terminal.text(f"Seen with {SANITIZER}.")
+    terminal.text(f"Seen with {SANITIZER}.")
 
 
 def _plain(text: str) -> str:

@@ -30,7 +30,7 @@ class Kind(NamedTuple):
     ``says`` is what a finding of this kind means, ``severity`` one of `SEVERITIES` and ``reason`` why it is that one;
     ``check`` the one of `CHECKS` that looks for it, "" where it is what ends a launch and is said in any case. ``mend``
     is what mends the kernel, ``silence`` when a finding may be silenced ("Never" and why, where it may not), and
-    ``sanitizer`` what NVIDIA's compute-sanitizer says of such a kernel ("Not measured", where nobody has looked).
+    ``sanitizer`` what NVIDIA's compute-sanitizer says of such a kernel.
     """
 
     says: str
@@ -45,11 +45,6 @@ class Kind(NamedTuple):
     def may_be_silenced(self) -> bool:
         """Whether a kernel with such a finding may be right as it is."""
         return not self.silence.startswith("Never")
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether what is said of compute-sanitizer was seen with it."""
-        return not self.sanitizer.startswith("Not measured")
 
 
 KINDS = {
@@ -117,8 +112,7 @@ KINDS = {
         "compiler wrote, such as Triton, there is nothing to mend.",
         "Where a compiler lets several warps load what one of them stores, or a pipeline fetches a stage more than it "
         "uses.",
-        "Not measured for this kind. Its racecheck reports races in shared memory, whether the value is used or not, "
-        "and does not look at global memory.",
+        "Nothing of such a race in global memory: its racecheck looks at shared memory alone.",
     ),
     "race within a warp": Kind(
         "lanes of one warp access the same bytes, one of them writes, and no __syncwarp() is between", "warning",

@@ -44,12 +44,11 @@ def _rule(name: str, kind: Kind) -> dict[str, Any]:
 
 
 def _help(name: str, kind: Kind, bold: str) -> str:
-    seen = f" ({SANITIZER})" if kind.is_measured else ""
     parts = {
         "What it means": _sentence(kind.says) + " " + _sentence(kind.reason),
         "How to fix it": kind.mend,
         "When it may be silenced": kind.silence,
-        f"What NVIDIA's compute-sanitizer says{seen}": kind.sanitizer,
+        f"What NVIDIA's compute-sanitizer says ({SANITIZER})": kind.sanitizer,
         "More": page_of(name),
     }
     return "\n\n".join(f"{bold}{head}:{bold} {text}" for head, text in parts.items())
