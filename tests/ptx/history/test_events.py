@@ -103,6 +103,17 @@ def test_what_several_lanes_do_is_said_in_the_plural():
     )
 
 
+def test_a_race_of_two_warps_is_told_of_these_although_lanes_of_one_race_too():
+    """Both warps store 3 in all their lanes, and one lane stores it again: the finding is of two warps."""
+    body = ".shared .b32 s;\nst.shared.u32 [s], 3;\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [s], 3;\nret;"
+    finding = next(x for x in launch(body, numbers(), block=64).findings if len(x.sides) == 2)
+    assert finding.kind == "race of equal bytes" and finding.message.startswith("warp 0 writes")
+    history = finding.explain()
+    here, other = (history.events[x] for x in (history.here, history.other))
+    assert {here.warps, other.warps} == {(0,), (1,)}
+    assert "no barrier" in history.conclusion[0]
+
+
 def test_unwritten_shared_memory_is_read_and_then_used():
     history = finding_of("border").explain()
     assert [(x.what, x.bits) for x in history.events] == [("reads", "0x00000000"), ("uses", "")]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.findings import Message, Place, place_of, plain_text
 from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.log import Log, Note
+from wmma_emu.ptx.memory.races.race import LANES_AT_ONCE, NEAR
 from wmma_emu.ptx.program.program import KernelProgram
 from wmma_emu.ptx.threads import Threads
 
@@ -176,8 +177,12 @@ def _pair(
 def _partner(
     accesses: Sequence[Event], here: Event, subject: Subject, between: Sequence[Event], is_before: bool
 ) -> Event | None:  # fmt: skip
-    """Find the nearest access that may be in a race with another one, before it or behind it."""
+    """Find the nearest access that may be in a race with another one, before it or behind it.
+
+    That is one of another warp, or of the same one, as the kind of the race says.
+    """
     lines = {x.line for x in subject.others}
+    is_near = subject.kind in (NEAR, LANES_AT_ONCE)
     found = [
         x for x in accesses
         if x is not here and (x.what != "reads" or here.what != "reads") and (x.place.line in lines or 0 in lines)
@@ -185,7 +190,12 @@ def _partner(
         and (x.block, x.warps, x.lanes) != (here.block, here.warps, here.lanes)
         and (x.block != here.block or not met_between(between, x, here))
     ]  # fmt: skip
-    found.sort(key=lambda x: (x.place.line not in lines, abs(x.step - here.step)))
+    found.sort(
+        key=lambda x: (
+            ((x.block, x.warps) == (here.block, here.warps)) != is_near, x.place.line not in lines,
+            abs(x.step - here.step),
+        )
+    )  # fmt: skip
     return next(iter(found), None)
 
 
