@@ -9,7 +9,7 @@ from functools import partial
 from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import TITLES, Name, Place, Sighting
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, is_update
-from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
 from wmma_emu.ptx.reports.finding import Explain, Finding
 from wmma_emu.ptx.reports.identifiers import code_of_side, identifier
@@ -95,10 +95,10 @@ class FindingMaker:
             return (sides[0]._replace(role=roles, column=sides[0].column if same else 0),)
         return tuple(sides)
 
-    def _quote(self, place: Place, line: object, at: dict[int, Instruction]) -> QuotedLine:
+    def _quote(self, place: Place, line: SourceLine | None, at: dict[int, Instruction]) -> QuotedLine:
         instruction = at.get(place.line)
         role = "" if instruction is None else _role(instruction)
-        return quoted(role, place, line, self.text_of, self.program.text(place.line))  # type: ignore[arg-type]
+        return quoted(role, place, line, self.text_of, self.program.text(place.line))
 
     def _variable(self, sighting: Sighting) -> str:
         location = sighting.location

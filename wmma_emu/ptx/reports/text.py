@@ -43,7 +43,7 @@ _Frame = tuple[list[str], list[str]]
 
 
 class _Most(NamedTuple):
-    """How many lines each part may have, whether columns are pointed at, and whether the page of the kind is named."""
+    """How many lines each part may have, and whether columns, the page of the kind and calls are said at all."""
 
     title: int | None = None
     mend: int | None = None
