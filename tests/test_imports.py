@@ -57,7 +57,7 @@ def test_a_module_that_lacks_a_library_is_not_called_a_missing_attribute(tmp_pat
 
 
 def test_gemm_stays_the_function_whatever_is_imported():
-    code = "import wmma_emu.gemm.gemm, wmma_emu as we; from wmma_emu import gemm; assert gemm is we.gemm and gemm.__code__"
+    code = "import wmma_emu.gemm.gemm, wmma_emu as we; from wmma_emu import gemm; assert gemm is we.gemm is not None"
     assert "wmma_emu.gemm.gemm" in loaded_by(code)
     assert pickle.loads(pickle.dumps(we.gemm)) is we.gemm
 
