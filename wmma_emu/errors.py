@@ -23,6 +23,7 @@ __all__ = [
     "LaunchConfigurationError",
     "LaunchLimitError",
     "MemoryLimitError",
+    "MissingModuleError",
     "OptionError",
     "OutOfBoundsError",
     "PtxSyntaxError",
@@ -105,6 +106,13 @@ class DivergenceError(WmmaEmuError, RuntimeError):
 class BackendUnavailableError(WmmaEmuError, ImportError):
     """Something outside the package is missing: a library, a driver, a GPU; or unfit, as a thread that
     flushes subnormal numbers.
+    """
+
+
+class MissingModuleError(BackendUnavailableError, ModuleNotFoundError):
+    """A module of this package that cannot be imported, because a library that it needs is not installed.
+
+    ``pytest.importorskip`` skips on it, as on any module that is not there.
     """
 
 

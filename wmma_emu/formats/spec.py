@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from wmma_emu.drawn_types import drawn_by
 from wmma_emu.errors import OptionError, shorten
 
 __all__ = ["OVERFLOWS", "ROUNDINGS", "Format", "NaNRule", "Overflow", "Rounding", "check_modes"]
@@ -38,6 +39,7 @@ NaNRule = Literal["ieee", "all_ones", "none"]
 """Which patterns are NaN: all non-zero fractions under an all-ones exponent; the all-ones pattern; none."""
 
 
+@drawn_by("formats")
 @dataclass(frozen=True, slots=True)
 class Format:
     """One row of the table of formats: how many bits, what they mean, and who says so.

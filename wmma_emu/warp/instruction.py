@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.arithmetic import DotModel, applied, check_engine, dot_product_of, matmul
 from wmma_emu.arithmetic.compiled_code import Stopwatch, note_seconds
 from wmma_emu.display import render, warn_caller
+from wmma_emu.drawn_types import drawn_by
 from wmma_emu.errors import ShapeError, UnverifiedModelWarning
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
@@ -35,6 +36,7 @@ _Scales = tuple[Bits, Bits] | None
 """Patterns of the block scales of A and of B."""
 
 
+@drawn_by("instructions")
 class BoundInstruction:
     """A matrix instruction as one chip executes it.
 
