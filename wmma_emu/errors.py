@@ -41,6 +41,11 @@ __all__ = [
     "shorten",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _LIMIT = 80
 
 

@@ -22,3 +22,7 @@ __all__ = [
     "ulp_distance",
     "unpack",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -53,3 +53,7 @@ __all__ = [
     "sqrt",
     "uint_as_float",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -53,3 +53,7 @@ __all__ = [
     "registers",
     "scales",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
