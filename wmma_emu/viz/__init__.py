@@ -17,6 +17,7 @@ _WHERE = {
     "draw_registers": "operands.register_view",
     "draw_schedule": "schedules.schedule",
     "draw_shared_operand": "memory.swizzle_view",
+    "draw_tile": "operands.tile_view",
     "explorer_page": "explorer",
     "lane_colour": "palette",
     "ldmatrix_plan": "memory.ldmatrix_plan",
