@@ -8,7 +8,7 @@ from typing import Any
 from wmma_emu.api import compare_archs
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.cli.inputs import BASELINE, read_inputs
-from wmma_emu.cli.matrices import write_text
+from wmma_emu.cli.files import write_text
 from wmma_emu.cli.output import STANDARD_OUTPUT, output_of
 from wmma_emu.cli.tables import Column, markdown_text, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal

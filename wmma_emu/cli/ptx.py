@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.cli.matrices import check_output, write_matrix, write_text
+from wmma_emu.cli.files import check_output, write_text
+from wmma_emu.cli.matrices import write_matrix
 from wmma_emu.cli.ptx_arguments import read_given, read_sizes
 from wmma_emu.cli.ptx_files import check_files, leaves_output_alone, write_files, written_baseline
 from wmma_emu.cli.terminal import Styled, Terminal

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.cli.matrices import check_output, read_matrix
+from wmma_emu.cli.files import check_output
+from wmma_emu.cli.matrices import read_matrix
 from wmma_emu.cli.usage import UsageError, did_you_mean, quoted
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.ptx import Raw, raw

@@ -5,7 +5,7 @@ import json
 from argparse import Namespace
 from collections.abc import Callable
 
-from wmma_emu.cli.matrices import check_output, write_text
+from wmma_emu.cli.files import check_output, write_text
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, quoted
 from wmma_emu.ptx import Baseline, LaunchOptions, Report
