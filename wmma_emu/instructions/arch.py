@@ -57,7 +57,10 @@ workstation boards of other generations."""
 
 _MAKERS = ("nvidia", "geforce", "tesla")
 
-_BOARD = re.compile(r"sxm\d?|pcie|nvl|hbm\d?e?|\d+gb|laptop|mobile|gpu|maxq|generation|edition|workstation|server|sff")
+_BOARD = re.compile(
+    r"sxm\d?|pcie|nvl\d*|hbm\d?e?|\d+gb|laptop|mobile|tensor|core|gpus?|superchip|maxq|generation|edition|workstation"
+    r"|server|sff"
+)
 """Words of a product's full name, as a driver reports it, that say how the chip is built in: the socket, the memory,
 the case."""
 
@@ -76,7 +79,7 @@ def _plain(name: str) -> str:
     plain = "".join(_words(name))
     for maker in _MAKERS:
         plain = plain.removeprefix(maker) or plain
-    plain = re.sub(r"(?:sxm\d?|pcie|nvl|laptop)$", "", plain) or plain
+    plain = re.sub(r"(?:sxm\d?|pcie|nvl\d*|laptop)$", "", plain) or plain
     if match := _GEFORCE.fullmatch(plain):
         return f"rtx{match[1]}xx"
     return plain

@@ -14,21 +14,21 @@ class _Others(NamedTuple):
     says: str
 
 
-def _made_by(maker: str, names: str) -> _Others:
-    return _Others(names, f"it is {maker}, and only NVIDIA's chips are modelled.")
+def _made_by(whose: str, names: str) -> _Others:
+    return _Others(names, f"it is {whose}, and only NVIDIA's chips are modelled.")
 
 
 _NO_TENSOR_CORES = "it has no tensor cores; the first chip that has them is sm_70 (Volta)."
 
 _OTHERS = (
-    _made_by("a chip of AMD", r"amd.*|instinct.*|mi\d{2,3}[a-z]*|gfx\d.*|[cr]dna\d?|radeon.*|rx\d{3,4}.*|navi.*|strix.*"),
-    _made_by("a chip of Intel", r"intel.*|arc[ab]?\d*.*|gaudi\d?|pontevecchio|pvc|xe\w*|battlemage|max1\d{3}|amx"),
-    _made_by("a chip of Apple", r"apple.*|m[1-9](?:pro|max|ultra)?|metal|mps"),
-    _made_by("a chip of Google", r"google.*|tpu.*|v[2-7][ep]?|trillium|ironwood"),
-    _made_by("a chip of Amazon", r"trainium\d?|inferentia\d?|trn\d|inf\d"),
-    _made_by("a chip of Huawei", r"ascend.*|910[bc]?"),
+    _made_by("AMD's", r"amd.*|instinct.*|mi\d{2,3}[a-z]*|gfx\d.*|[cr]dna\d?|radeon.*|rx\d{3,4}.*|navi.*|strix.*"),
+    _made_by("Intel's", r"intel.*|arc[ab]?\d*.*|gaudi\d?|pontevecchio|pvc|xe\w*|battlemage|max1\d{3}|amx"),
+    _made_by("Apple's", r"apple.*|m[1-9](?:pro|max|ultra)?|metal|mps"),
+    _made_by("Google's", r"google.*|tpu.*|v[2-7][ep]?|trillium|ironwood"),
+    _made_by("Amazon's", r"trainium\d?|inferentia\d?|trn\d|inf\d"),
+    _made_by("Huawei's", r"ascend.*|910[bc]?"),
     _made_by("no GPU", r"cpu|x86.*|avx.*|arm(?:64)?|aarch64"),
-    _Others(r"fermi|kepler|maxwell|pascal|gtx.*|k[248]0|m40|m60|p4|p6|p40|p100|titanxp?|(?:9|10|16)[5-8]0(?:ti|super)?",
+    _Others(r"gp10x|fermi|kepler|maxwell|pascal|gtx.*|k[248]0|m40|m60|p4|p6|p40|p100|titanxp?|(?:9|10|16)[5-8]0(?:ti|super)*",
             _NO_TENSOR_CORES),
     _Others(r"(?:jetson)?(?:agx)?orin.*", "it is sm_87, which has no row; the nearest that has one is sm_86 (Ampere, "
             "GA10x)."),
@@ -48,7 +48,7 @@ def why_not(plain: str) -> str:
     Examples
     --------
     >>> why_not("mi300x")
-    "it is a chip of AMD, and only NVIDIA's chips are modelled."
+    "it is AMD's, and only NVIDIA's chips are modelled."
     >>> why_not("gtx1080")
     'it has no tensor cores; the first chip that has them is sm_70 (Volta).'
     >>> why_not("hoper")
