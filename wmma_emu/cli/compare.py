@@ -11,8 +11,9 @@ from wmma_emu.api import compare_archs
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.cli.choices import REPORT_FORMATS
 from wmma_emu.cli.inputs import BASELINE, read_inputs
-from wmma_emu.cli.names import chip_named, one_instruction
+from wmma_emu.cli.names import one_instruction
 from wmma_emu.cli.output import STANDARD_OUTPUT, format_of, output_of, writing
+from wmma_emu.cli.query import chip_named
 from wmma_emu.cli.tables import Column, markdown_text, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_number

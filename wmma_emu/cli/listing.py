@@ -63,7 +63,7 @@ def _filtered(arguments: Namespace) -> tuple[tuple[Instruction, ...], Arch | Non
     chip = None if arguments.arch is None else arch_of(arguments.arch)
     rows = tuple(INSTRUCTIONS.values())
     if arguments.words:
-        found = named(arguments.words, chip, none_is_an_answer=True)
+        found = named(arguments.words, chip)
         rows, chip = found.rows, found.chip
     if arguments.family is not None:
         families = families_of(arguments.family)

@@ -4,17 +4,15 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wmma_emu.cli.query import query_of
-from wmma_emu.cli.usage import SeveralError, UsageError, did_you_mean
+from wmma_emu.cli.query import Query, query_of
+from wmma_emu.cli.usage import SeveralError, UsageError
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, INSTRUCTIONS, Arch, Instruction, arch_of, lookup
-from wmma_emu.instructions.parse import parse
+from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of
+from wmma_emu.instructions.notation import Meaning, meaning_of
 
-__all__ = ["Named", "One", "chip_for", "chip_named", "named", "one_instruction", "unknown_word"]
+__all__ = ["Named", "One", "chip_for", "named", "one_instruction"]
 
 _MOST_LINES = 12
-_MOST_TYPES = 2
-"""Of words that are a question; with more formats they are a mnemonic, which exists or not."""
 
 
 class Named(NamedTuple):
@@ -23,25 +21,25 @@ class Named(NamedTuple):
     rows: tuple[Instruction, ...]
     chip: Arch | None = None
     operand: str | None = None
-    because: str = ""
+    likeliest: bool = False
+    """Whether the first row is meant where one is: the words are another name of it."""
+    note: str = ""
 
 
-def named(words: Sequence[str], arch: str | Arch | None = None, none_is_an_answer: bool = False) -> Named:
-    """Find what words mean.
+def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
+    """Find what words mean: a mnemonic, machine code, a CuTe atom, a fragment, or words that instructions have.
 
     Parameters
     ----------
     words : sequence of str
-        As they were typed; blanks may stand within a word too.
+        As they were typed; blanks may stand within a word too. A chip and a family may be among them.
     arch : str or Arch, optional
         A chip that must have it.
-    none_is_an_answer : bool
-        Whether there may be no row that has everything.
 
     Raises
     ------
     UnsupportedInstructionError
-        If they mean nothing; the message is that of `wmma_emu.instructions.lookup` for one word.
+        If they mean nothing: what `wmma_emu.instructions.notation.meaning_of` says of them.
     UsageError
         For words of which no instruction has all.
 
@@ -49,30 +47,42 @@ def named(words: Sequence[str], arch: str | Arch | None = None, none_is_an_answe
     --------
     >>> print(*named(["m16n8k16.f32.f16.f16.f32"]).rows)
     mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
-    >>> len(named(["m16n8k16"]).rows), len(named(["m16n8k16 fp16", "h100"]).rows)
-    (37, 12)
+    >>> len(named(["m16n8k16"]).rows), len(named(["dense m16n8k16 fp16", "h100"]).rows)
+    (32, 2)
     """
     chip = None if arch is None else arch_of(arch)
     text = " ".join(words)
     try:
-        return Named((lookup(text, chip),), chip)
-    except UnsupportedInstructionError as error:
-        refused = error
-    if exact := _with_a_chip(words, chip):
-        return exact
-    found = query_of(words)
-    chip = chip or found.chip
-    rows = tuple(x for x in found.rows if chip is None or chip.name in x.archs)
-    if none_is_an_answer and not found.unknown:
-        return Named(rows, chip)
-    if found.unknown and len(text.split()) > 1 and (found.parts or none_is_an_answer):
-        raise UsageError(unknown_word(found.unknown[0])) from None
-    if found.unknown or not found.parts or _is_mnemonic(text):
-        raise refused
+        found = meaning_of(text, chip)
+        if found.notation != "words":
+            likeliest = found.notation != "ptx"
+            on = chip or (None if found.arch is None or not likeliest else _only_chip(found))
+            return Named(found.instructions, on, found.operand, likeliest, found.note)
+    except UnsupportedInstructionError:
+        pass  # a chip or a family may be among them
+    query = query_of(words)
+    chip = chip or query.chip
+    rows = _with_rest(query, chip, text)
     if not rows:
         place = f" on {chip} ({chip.generation})" if chip else ""
-        raise UsageError(f"no instruction{place} has all of {text[:80]!r}; leave a word out") from None
+        raise UsageError(f"no instruction{place} has all of {text[:80]!r}; leave a word out")
     return Named(rows, chip)
+
+
+def _only_chip(found: Meaning) -> Arch | None:
+    """The chip that a text means where the default one has none of what it means."""
+    return None if DEFAULT_ARCH in found.instruction.archs else arch_of(str(found.arch))
+
+
+def _with_rest(query: Query, chip: Arch | None, text: str) -> tuple[Instruction, ...]:
+    """Choose the rows that have the words that are no family and no chip."""
+    rows = tuple(x for x in query.rows if chip is None or chip.name in x.archs)
+    if not query.rest:
+        if query.chip is None and not query.is_narrowed:
+            raise UnsupportedInstructionError(f"{text[:80]!r} names no instruction")
+        return rows
+    found = meaning_of(" ".join(query.rest), chip).instructions
+    return tuple(x for x in found if x.is_tensor or x in rows) if query.is_narrowed else found
 
 
 class One(NamedTuple):
@@ -99,53 +109,14 @@ def one_instruction(words: Sequence[str], arch: str | Arch | None = None) -> One
     mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32
     """
     found = named(words, arch)
-    if len(found.rows) == 1:
+    if len(found.rows) == 1 or found.likeliest:
         return One(found.rows[0], found.chip, found.operand)
     raise SeveralError("\n".join(_choice(" ".join(words), found.rows)))
-
-
-def chip_named(words: Sequence[str]) -> Arch | None:
-    """Find the chip that words name together; None if they are something else."""
-    try:
-        return arch_of(" ".join(words))
-    except UnsupportedInstructionError:
-        return None
-
-
-def unknown_word(word: str) -> str:
-    """Say that a word is nothing that an instruction has, and what may be meant."""
-    every = dict.fromkeys(x for row in INSTRUCTIONS.values() for x in (row.family, row.shape, *row.types, *row.modifiers))
-    return (
-        f"{word[:80]!r} is nothing that an instruction has; words are families, shapes, formats, modifiers and chips"
-        f"{did_you_mean(word, every)}"
-    )
 
 
 def chip_for(row: Instruction, chip: Arch | None) -> Arch:
     """Choose the chip where none is named: the default one, or the first that has the instruction."""
     return chip or ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]]
-
-
-def _with_a_chip(words: Sequence[str], chip: Arch | None) -> Named | None:
-    """Read a whole mnemonic beside the name of a chip."""
-    parts = " ".join(words).split()
-    for i, part in enumerate(parts):
-        try:
-            row = lookup(part)
-        except UnsupportedInstructionError:
-            continue
-        rest = query_of([*parts[:i], *parts[i + 1 :]])
-        if rest.chip is not None and not rest.unknown and not rest.parts:
-            return Named((lookup(row, chip or rest.chip),), chip or rest.chip)
-    return None
-
-
-def _is_mnemonic(text: str) -> bool:
-    """Whether a text says so many formats that it is no question."""
-    try:
-        return len(parse(text).types) > _MOST_TYPES
-    except UnsupportedInstructionError:
-        return False
 
 
 def _choice(text: str, rows: Sequence[Instruction]) -> list[str]:

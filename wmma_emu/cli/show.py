@@ -8,7 +8,8 @@ from wmma_emu.arithmetic import DotModel, model_for
 from wmma_emu.arithmetic.lookup import alternatives_for
 from wmma_emu.cli.choices import TEXT
 from wmma_emu.cli.listing import write_rows
-from wmma_emu.cli.names import chip_named, named
+from wmma_emu.cli.names import named
+from wmma_emu.cli.query import chip_named
 from wmma_emu.cli.output import writing
 from wmma_emu.cli.tables import Column, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
@@ -54,8 +55,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         if len(found.rows) == 1:
             _show(found.rows[0], found.chip, out)
             return
-        if found.because:
-            out.text(found.because)
+        if found.note:
+            out.text(found.note)
             out.line()
         write_rows(found.rows, found.chip, "table", out)
         out.text("wmma-emu show tells all about one of them: say more, as a format, a shape or a chip, or name it.")

@@ -7,31 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from wmma_emu.errors import WmmaEmuError, printable
 
-__all__ = ["FAMILIAR", "SeveralError", "UsageError", "check_choice", "check_number", "did_you_mean", "from_words", "one_line", "printable", "quoted"]
+__all__ = ["SeveralError", "UsageError", "check_choice", "check_number", "did_you_mean", "from_words", "one_line", "printable", "quoted"]
 
 _LONGEST_LINE = 1000
 _LONGEST_VALUE = 80
-
-FAMILIAR = {
-    "fp8": ("e4m3", "e5m2"),
-    "fp6": ("e3m2", "e2m3"),
-    "fp4": ("e2m1",),
-    **{f"{kind}{bits}": (f"f{bits}",) for kind in ("fp", "float") for bits in (16, 32, 64)},
-    "half": ("f16",),
-    **dict.fromkeys(("bfloat16", "bfloat", "nv_bfloat16", "__nv_bfloat16"), ("bf16",)),
-    **dict.fromkeys(("float", "single"), ("f32",)),
-    "double": ("f64",),
-    "tfloat32": ("tf32",),
-    **{f"float8_{x}{end}": (x,) for x in ("e4m3", "e5m2") for end in ("", "fn")},
-    **{f"fp8_{x}": (x,) for x in ("e4m3", "e5m2")},
-    "e4m3fn": ("e4m3",),
-    "int32": ("s32",),
-    **{f"int{bits}": (f"s{bits}", f"u{bits}") for bits in (8, 4)},
-    **{f"uint{bits}": (f"u{bits}",) for bits in (8, 4)},
-    **dict.fromkeys(("int", "integer"), ("s8", "u8", "s4", "u4")),
-    **dict.fromkeys(("binary", "bit", "int1", "bmma"), ("b1",)),
-}
-"""What other places call the formats; some words mean several."""
 
 _FAMILIES = {"mma": ("mma.sync",), "wmma": ("wmma.mma",), "sparse": ("mma.sp", "wgmma.sp")}
 
@@ -47,8 +26,15 @@ class SeveralError(UsageError):
 def did_you_mean(given: str, legal: Iterable[str]) -> str:
     """Name the legal word nearest to what was given, as the end of a sentence; nothing if none is near."""
     word, legal = given[:100].casefold(), list(legal)
-    near = [x for x in (*FAMILIAR.get(word, ()), *_FAMILIES.get(word, ())) if x in legal] or difflib.get_close_matches(word, legal, n=1, cutoff=0.5)
+    near = [x for x in (*_formats(word), *_FAMILIES.get(word, ())) if x in legal] or difflib.get_close_matches(word, legal, n=1, cutoff=0.5)
     return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def _formats(word: str) -> tuple[str, ...]:
+    """Name the formats that a word means; here, because most command lines need none of it."""
+    from wmma_emu.instructions.notation import formats_called
+
+    return formats_called(word)
 
 
 def check_choice(
@@ -78,7 +64,7 @@ def check_choice(
     for word in legal:
         if word.casefold() == given.strip().casefold():
             return word
-    familiar = [x for x in FAMILIAR.get(given.strip().casefold(), ()) if x in legal]
+    familiar = [x for x in _formats(given) if x in legal]
     if len(familiar) == 1:
         return familiar[0]
     listed = ", ".join(legal if shown is None else dict.fromkeys(shown))
