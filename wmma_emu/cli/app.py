@@ -18,6 +18,9 @@ __all__ = ["run"]
 _MODULES = {"list": "listing", "gemm": "product", "help": "helping", "version": "versions"}
 """Modules that are not called as their command is."""
 
+_COMPLETE = "__complete"
+"""What the scripts of `wmma-emu completion` call; no command for people."""
+
 _USER_ERROR = 2
 _BROKEN_PIPE = 141
 """What a shell reports for a program that a closed pipe (SIGPIPE) ends."""
@@ -45,6 +48,10 @@ def run(argv: Sequence[str]) -> int:
 
 def _run_command(argv: Sequence[str]) -> int:
     """Import what a command needs, and only that; most commands have no exit status of their own."""
+    if argv and argv[0] == _COMPLETE:
+        from wmma_emu.cli.complete import run as complete
+
+        return complete(argv[1:])
     try:
         arguments = _parsed(argv)
     except SystemExit:  # --help has been written

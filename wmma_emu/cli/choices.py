@@ -5,8 +5,8 @@ import argparse
 from typing import Any
 
 __all__ = [
-    "CHIP", "ENGINES", "EXPLAIN_FORMATS", "LAYOUT_FORMATS", "PLACE_FORMATS", "PTX_FORMATS", "REPORT_FORMATS",
-    "SCHEDULE_FORMATS", "TABLE_FORMATS", "TEXT", "add_format", "add_output", "option",
+    "BLOCK_FORMATS", "CHIP", "ENGINES", "EXPLAIN_FORMATS", "FINDINGS", "LAYOUT_FORMATS", "PLACE_FORMATS", "PTX_FORMATS", "REPORT_FORMATS",
+    "SCALE_RULES", "SCHEDULE_FORMATS", "TABLE_FORMATS", "TEXT", "add_format", "add_output", "option",
 ]  # fmt: skip
 
 TEXT = ("text",)
@@ -18,6 +18,16 @@ EXPLAIN_FORMATS = ("text", "json", "html", "svg")
 REPORT_FORMATS = ("text", "json", "markdown")
 PTX_FORMATS = ("text", "json")
 """What commands write; the first is what they write if nobody asks for another."""
+
+FINDINGS = (
+    "out-of-bounds", "misaligned", "uninitialised", "partly-uninitialised", "read-only", "race",
+    "race-of-an-unused-value", "race-within-a-warp", "lanes-store-to-one-place", "race-of-equal-bytes", "missing-wait",
+    "barrier-divergence", "barriers-at-several-instructions", "deadlock", "partial-warp", "illegal-metadata",
+    "illegal-operand", "trap",
+)  # fmt: skip
+BLOCK_FORMATS = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4_e2m1", "mxint8", "nvfp4")
+SCALE_RULES = ("floor", "ceil", "rceil", "even", "rne", "torchao", "torchao_cuda", "division", "transformer_engine")
+"""What completion offers of tables whose packages need NumPy; a test holds them together."""
 
 ENGINES = "auto (default), numba, numpy, cupy or reference; the bits are the same"
 CHIP = "a target or a product, as in sm_90, h200, a100, 'RTX 4090'"

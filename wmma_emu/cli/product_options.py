@@ -37,7 +37,7 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
 
 def add_compare(parser: argparse.ArgumentParser) -> None:
     """`compare`."""
-    option(parser, "words", metavar="A.npy B.npy", nargs="+", completes=".npy",
+    option(parser, "words", metavar="A.npy B.npy", nargs="+", completes="matrix or chip",
         help="files of A, (..., M, K), and of B, (..., K, N), and chips behind them, as --archs names them; or two "
         "chips alone, of which it is told in what they differ")  # fmt: skip
     _add_matrices(parser, "..., ", several=True)
