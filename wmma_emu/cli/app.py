@@ -77,6 +77,7 @@ def _parsed(argv: Sequence[str]) -> Namespace:
 
 def _fail(error: Exception) -> int:
     text = str(error).replace("scale_a and scale_b are missing", "--scale-a and --scale-b are missing")
+    text = text.replace("pad=True", "--pad")
     text = _KEYWORD.sub(lambda found: f"--{found[1].replace('_', '-')} ", text)
     if isinstance(error, MemoryError) and not isinstance(error, WmmaEmuError):
         text = f"not enough memory; multiply smaller matrices ({text})" if text else "not enough memory"

@@ -48,6 +48,8 @@ def option(
     **keywords
         Of ``add_argument``.
     """
+    if keywords.get("nargs") == "*":
+        keywords.setdefault("default", [])  # without one, argparse says that it is missing
     action = parser.add_argument(*names, **keywords)
     action.completes = completes  # type: ignore[attr-defined]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from wmma_emu.cli.query import Query, query_of
 from wmma_emu.cli.usage import SeveralError, UsageError
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of
+from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
 from wmma_emu.instructions.notation import Meaning, meaning_of
 
 __all__ = ["Named", "One", "chip_for", "named", "one_instruction"]
@@ -52,6 +52,8 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
     """
     chip = None if arch is None else arch_of(arch)
     text = " ".join(words)
+    if _is_mnemonic(text):
+        return Named((lookup(text, chip),), chip)
     try:
         found = meaning_of(text, chip)
         if found.notation != "words":
@@ -67,6 +69,14 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
         place = f" on {chip} ({chip.generation})" if chip else ""
         raise UsageError(f"no instruction{place} has all of {text[:80]!r}; leave a word out")
     return Named(rows, chip)
+
+
+def _is_mnemonic(text: str) -> bool:
+    """Whether a text is a mnemonic as it is, on whichever chip; or nothing at all, which is refused as one."""
+    try:
+        return lookup(text) is not None
+    except UnsupportedInstructionError:
+        return not text.strip()
 
 
 def _only_chip(found: Meaning) -> Arch | None:
