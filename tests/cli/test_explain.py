@@ -112,7 +112,7 @@ def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, r
 
 
 @pytest.mark.parametrize(("words", "line"), [
-    ("a.npy b.npy --col 1", "explain needs --row: row of the element of D, from 0"),
+    ("a.npy b.npy --col 1", "explain needs --row: of an element of D, from 0"),
     ("a.npy b.npy --row 6 --col 1", "there is no row 6 in D; legal are 0 to 5"),
     ("a.npy b.npy --row 1 --col 7", "there is no column 7 in D; legal are 0 to 6"),
     ("a.npy b.npy --row one --col 1", "--row 'one' is no whole number; the first is 0"),

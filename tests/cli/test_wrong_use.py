@@ -132,6 +132,10 @@ WRONG = [
     (["layout", F16, "--svg"], "a picture is of one operand; name it behind the instruction, as in A; or add "
      "--format html"),
     (["layout", F16, "--register", "1"], "--register: of which operand? Name one behind the instruction, as in A"),
+    (["layout", F16, "E"], "'E' is no operand; they are A, B, C, D, and with block scales scale_a and scale_b"),
+    (["lane", "5"], "of which instruction? It comes first, as in wmma-emu what m16n8k16.f32.f16.f16.f32 A 5"),
+    (["list", "nvfp4", "b200"], "sm_100 has nothing that 'nvfp4' means; chips that have it are sm_120, sm_121; sm_100 "
+     "has tcgen05.mma too, whose operands are in tensor memory (wmma_emu.tcgen05)"),
     (where("1 2 --row 3"), "2 numbers are given beside --row and --col; give each once"),
     (["layout", F16, "--operand"], "layout: a value is missing after --operand: A, B, C or D"),
     (["layout", F16, "--operand", "E"], "--operand 'E' is not one of A, B, C, D"),
@@ -147,7 +151,7 @@ WRONG = [
     (["layout", "m16n8k16.f16.bf16.bf16.f16", "--operand", "A"], lambda: lookup("m16n8k16.f16.bf16.bf16.f16")),
     (["layout", F16, "--operand", "A", "--arch", "t4"], lambda: lookup(F16, "t4")),
     (["layout", F16, "--operand", "A", "--arch", "sm_61"], lambda: arch_of("sm_61")),
-    (["where", F16, "--operand", "A", "--row", "1"], "where needs --col: column of the operand's matrix, from 0"),
+    (["where", F16, "--operand", "A", "--row", "1"], "where needs --col: of an element of the operand's matrix, from 0"),
     (where("--row 16 --col 3"), "--row 16: A has 16 rows; legal are 0 to 15"),
     (where("--row 9 --col 16"), "--col 16: A has 16 columns; legal are 0 to 15"),
     (where("--row -1 --col 0"), "--row -1: A has 16 rows; legal are 0 to 15"),

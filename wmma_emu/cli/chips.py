@@ -70,10 +70,23 @@ def _formats(rows: Iterable[Instruction]) -> list[str]:
     return list(dict.fromkeys(x for row in rows for x in (row.a, row.b)))
 
 
+def _formats_of(chip: Arch) -> list[str]:
+    """All formats of A and B, those of products in tensor memory too."""
+    tensor = (x for kind in TENSOR_KINDS.values() if chip.name in kind.archs for x in kind.operands)
+    return list(dict.fromkeys((*_formats(_rows(chip)), *tensor)))
+
+
+def _scaled(chip: Arch) -> list[str]:
+    """The formats whose blocks have scales in some instruction."""
+    rows = _formats(row for row in _rows(chip) if row.is_block_scaled)
+    kinds = (x for x in TENSOR_KINDS.values() if chip.name in x.archs and x.is_block_scaled)
+    return list(dict.fromkeys((*rows, *(x for kind in kinds for x in kind.operands))))
+
+
 def _record(chip: Arch) -> Record:
     rows = _rows(chip)
     return {
-        "chip": chip.name, "generation": chip.generation, "products": chip.products, "formats": _formats(rows),
+        "chip": chip.name, "generation": chip.generation, "products": chip.products, "formats": _formats_of(chip),
         "families": list(_families(chip)), "instructions": len(rows), "source": chip.source, "status": chip.status,
     }  # fmt: skip
 
@@ -84,7 +97,7 @@ def _table(chips: list[Arch], output: str, terminal: Terminal) -> None:
     cells = []
     for chip in chips:
         shown = ", ".join(chip.products[:_MOST_PRODUCTS]) + ", ..." * (len(chip.products) > _MOST_PRODUCTS)
-        cells.append([chip.name, chip.generation, shown, " ".join(_formats(_rows(chip))), " ".join(_families(chip))])
+        cells.append([chip.name, chip.generation, shown, " ".join(_formats_of(chip)), " ".join(_families(chip))])
     if output == "markdown":
         terminal.raw(markdown_text(columns, cells))
         return
@@ -103,17 +116,18 @@ def show_chip(chip: Arch, terminal: Terminal) -> None:
     terminal.fields([
         ("products", ", ".join(chip.products)),
         ("also called", ", ".join(spelled)),
-        ("formats", " ".join(_formats(rows))),
-        ("block scales", " ".join(_formats(row for row in rows if row.is_block_scaled)) or "none in registers"),
-        *((name, _count(name, count, rows)) for name, count in families.items()),
+        ("formats", " ".join(_formats_of(chip))),
+        *([("block scales", " ".join(scaled))] if (scaled := _scaled(chip)) else []),
+        *((name, _count(chip, name, count, rows)) for name, count in families.items()),
         ("known from", f"{chip.source} ({chip.status})"),
     ])  # fmt: skip
     terminal.line()
     terminal.text(f"wmma-emu list {chip.name} lists its instructions, with how well the arithmetic of each is known.")
 
 
-def _count(family: str, count: int, rows: list[Instruction]) -> str:
+def _count(chip: Arch, family: str, count: int, rows: list[Instruction]) -> str:
     if family == _TENSOR:
-        return "operands in tensor memory; wmma_emu.tcgen05 has its kinds and shapes"
+        kinds = ", ".join(x for x, kind in TENSOR_KINDS.items() if chip.name in kind.archs)
+        return f"kinds {kinds}; operands in tensor memory, where wmma_emu.tcgen05 finds them"
     own = [row for row in rows if row.family == family]
     return f"{count} instruction{'s' * (count > 1)}: {' '.join(_formats(own))}"

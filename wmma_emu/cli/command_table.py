@@ -21,7 +21,7 @@ def _add_finding(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:
-    option(parser, "shell", metavar="SHELL", completes=SHELLS, help="bash, zsh or fish")
+    option(parser, "shell", metavar="SHELL", nargs="?", completes=SHELLS, help="bash, zsh or fish; yours if left out")
     add_output(parser)
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """``wmma-emu completion``: scripts that ask the program itself what may stand next, so that they never go stale."""
 
+import os
 from argparse import Namespace
+from pathlib import Path
 
 from wmma_emu.cli.choices import TEXT
 from wmma_emu.cli.command_table import SHELLS
@@ -59,6 +61,6 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     UsageError
         For another shell.
     """
-    shell = check_choice("SHELL", arguments.shell, SHELLS)
+    shell = check_choice("SHELL", arguments.shell or Path(os.environ.get("SHELL", "")).stem, SHELLS)
     with writing(arguments, TEXT, "_wmma-emu", terminal) as out:
         out.raw(_SCRIPTS[str(shell)])

@@ -29,9 +29,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         written.
     """
     from_words(arguments, ("row", "col"), arguments.numbers)
-    for name, axis in (("row", "row"), ("col", "column")):
-        if getattr(arguments, name) is None:
-            raise UsageError(f"explain needs --{name}: {axis} of the element of D, from 0")
+    if missing := [f"--{x}" for x in ("row", "col") if getattr(arguments, x) is None]:
+        raise UsageError(f"explain needs {' and '.join(missing)}: of an element of D, from 0")
     output = format_of(arguments.format, arguments.output, EXPLAIN_FORMATS)
     inputs_read = arguments.a, arguments.b, arguments.c, arguments.scale_a, arguments.scale_b
     file = output_of(arguments.output, output, EXPLAIN_FORMATS, "explained.html", inputs_read)

@@ -62,8 +62,8 @@ def _filtered(arguments: Namespace) -> tuple[tuple[Instruction, ...], Arch | Non
     """Find the rows that have everything that words and options say."""
     chip = None if arguments.arch is None else arch_of(arguments.arch)
     rows = tuple(INSTRUCTIONS.values())
-    if arguments.words:
-        found = named(arguments.words, chip)
+    if words := [x for x in arguments.words if x.casefold() != "all"]:
+        found = named(words, chip)
         rows, chip = found.rows, found.chip
     if arguments.family is not None:
         families = families_of(arguments.family)

@@ -8,6 +8,7 @@ from wmma_emu.cli.query import Query, query_of
 from wmma_emu.cli.usage import SeveralError, UsageError
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.instructions.tensor import TENSOR_KINDS
 from wmma_emu.instructions.notation import Meaning, meaning_of
 
 __all__ = ["Named", "One", "chip_for", "named", "one_instruction"]
@@ -91,7 +92,7 @@ def _with_rest(query: Query, chip: Arch | None, text: str) -> tuple[Instruction,
         if query.chip is None and not query.is_narrowed:
             raise UnsupportedInstructionError(f"{text[:80]!r} names no instruction")
         return rows
-    found = meaning_of(" ".join(query.rest), chip).instructions
+    found = _meant(" ".join(query.rest), chip)
     return tuple(x for x in found if x.is_tensor or x in rows) if query.is_narrowed else found
 
 
@@ -127,6 +128,17 @@ def one_instruction(words: Sequence[str], arch: str | Arch | None = None) -> One
 def chip_for(row: Instruction, chip: Arch | None) -> Arch:
     """Choose the chip where none is named: the default one, or the first that has the instruction."""
     return chip or ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]]
+
+
+def _meant(text: str, chip: Arch | None) -> tuple[Instruction, ...]:
+    try:
+        return meaning_of(text, chip).instructions
+    except UnsupportedInstructionError as error:
+        if chip is None or not any(chip.name in x.archs for x in TENSOR_KINDS.values()):
+            raise
+        raise UnsupportedInstructionError(
+            f"{error}; {chip} has tcgen05.mma too, whose operands are in tensor memory (wmma_emu.tcgen05)"
+        ) from None
 
 
 def _choice(text: str, rows: Sequence[Instruction]) -> list[str]:

@@ -84,6 +84,8 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 def _plain(argv: Sequence[str]) -> list[str]:
     """Say in one way what can be said in several: help and the version; other words for commands."""
     words = command_of(argv) if argv and not argv[0].startswith("-") else list(argv)
+    if len(words) > 1 and words[0] in ("-v", "--verbose"):
+        words = [*command_of(words[1:]), words[0]]
     if words in ([], ["-h"], ["--help"]):
         return ["help"] if not words else ["help", "--all"]
     if words in (["-V"], ["-v"], ["--version"]):

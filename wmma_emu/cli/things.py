@@ -25,7 +25,7 @@ def _is_finding(words: Sequence[str]) -> bool:
 def _is_shown(words: Sequence[str]) -> bool:
     """Whether words, up to the first option, name instructions or a chip."""
     from wmma_emu.cli.names import named
-from wmma_emu.cli.query import chip_named
+    from wmma_emu.cli.query import chip_named
 
     plain = [x for i, x in enumerate(words) if not any(y.startswith("-") for y in words[: i + 1])]
     if chip_named(plain) is not None:

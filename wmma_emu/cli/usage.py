@@ -100,7 +100,7 @@ def from_words(arguments: Namespace, names: Sequence[str], numbers: Sequence[str
     UsageError
         If there are more numbers than options that may take them.
     """
-    free = [x for x in names if getattr(arguments, x) is None]
+    free = [x for x in names if getattr(arguments, x, "") is None]
     if len(numbers) > len(free):
         options = " and ".join(f"--{x}" for x in names)
         raise UsageError(f"{len(numbers)} numbers are given beside {options}; give each once")

@@ -24,9 +24,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     """
     asked = asked_for(arguments, numbers=2)
     from_words(arguments, ("row", "col"), asked.numbers)
-    for name, axis in (("row", "row"), ("col", "column")):
-        if getattr(arguments, name) is None:
-            raise UsageError(f"where needs --{name}: {axis} of the operand's matrix, from 0")
+    if missing := [f"--{x}" for x in ("row", "col") if getattr(arguments, x) is None]:
+        raise UsageError(f"where needs {' and '.join(missing)}: of an element of the operand's matrix, from 0")
     if scaled := scales_of(asked, arguments):
         run_scales(arguments, asked, scaled, terminal)
         return
