@@ -7,47 +7,67 @@
 np.True_
 """
 
-from importlib import import_module
-from typing import Any
+import sys
+from types import ModuleType
 
-from wmma_emu import wmma
-from wmma_emu.api import compare_archs, explain, instruction, mma
-from wmma_emu.arithmetic import DotModel
-from wmma_emu.arithmetic.explanation import Explanation
-from wmma_emu.errors import (
-    AlignmentError,
-    ArgumentError,
-    ArgumentValueError,
-    BackendUnavailableError,
-    CallError,
-    CompilationError,
-    DivergenceError,
-    FragmentMismatchError,
-    KernelFindingsError,
-    KernelFindingsWarning,
-    LaunchConfigurationError,
-    LaunchLimitError,
-    MemoryLimitError,
-    OptionError,
-    OutOfBoundsError,
-    PtxSyntaxError,
-    ScheduleDependenceError,
-    ShapeError,
-    UnknownNameError,
-    UnmodelledArithmeticError,
-    UnspecifiedBehaviourWarning,
-    UnsupportedInstructionError,
-    UnverifiedModelWarning,
-    WmmaEmuError,
-)
-from wmma_emu.formats import Format, format_of
-from wmma_emu.gemm import Comparison, KOrder, gemm
-from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Instruction
-from wmma_emu.kernels import kernel
-from wmma_emu.layouts import LaneMap
-from wmma_emu.memory import Pointer
+from wmma_emu.first_use import on_first_use
 from wmma_emu.version import __version__
-from wmma_emu.warp import BoundInstruction
+
+TYPE_CHECKING = False  # as typing has it; the import of typing would take longer than all else here
+if TYPE_CHECKING:
+    from wmma_emu import (
+        arithmetic,
+        errors,
+        formats,
+        gpu,
+        instructions,
+        kernels,
+        layouts,
+        ptx,
+        quantise,
+        scalar,
+        tcgen05,
+        testing,
+        viz,
+        warp,
+        wmma,
+    )
+    from wmma_emu.api import compare_archs, explain, instruction, mma
+    from wmma_emu.arithmetic import DotModel
+    from wmma_emu.arithmetic.explanation import Explanation
+    from wmma_emu.errors import (
+        AlignmentError,
+        ArgumentError,
+        ArgumentValueError,
+        BackendUnavailableError,
+        CallError,
+        CompilationError,
+        DivergenceError,
+        FragmentMismatchError,
+        KernelFindingsError,
+        KernelFindingsWarning,
+        LaunchConfigurationError,
+        LaunchLimitError,
+        MemoryLimitError,
+        OptionError,
+        OutOfBoundsError,
+        PtxSyntaxError,
+        ScheduleDependenceError,
+        ShapeError,
+        UnknownNameError,
+        UnmodelledArithmeticError,
+        UnspecifiedBehaviourWarning,
+        UnsupportedInstructionError,
+        UnverifiedModelWarning,
+        WmmaEmuError,
+    )
+    from wmma_emu.formats import Format, format_of
+    from wmma_emu.gemm import Comparison, KOrder, gemm
+    from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Instruction
+    from wmma_emu.kernels import kernel
+    from wmma_emu.layouts import LaneMap
+    from wmma_emu.memory import Pointer
+    from wmma_emu.warp import BoundInstruction
 
 __all__ = [
     "ARCHS",
@@ -86,27 +106,63 @@ __all__ = [
     "UnverifiedModelWarning",
     "WmmaEmuError",
     "__version__",
+    "arithmetic",
     "compare_archs",
+    "errors",
     "explain",
     "format_of",
+    "formats",
     "gemm",
     "gpu",
     "instruction",
+    "instructions",
     "kernel",
+    "kernels",
+    "layouts",
     "mma",
     "ptx",
     "quantise",
+    "scalar",
     "tcgen05",
     "testing",
     "viz",
+    "warp",
     "wmma",
 ]
 
-_ON_FIRST_USE = ("gpu", "ptx", "quantise", "tcgen05", "testing", "viz")
-"""Modules that `import wmma_emu` leaves alone: what they need may not be installed, or they take their time."""
+_HOMES = {
+    "api": ("compare_archs", "explain", "instruction", "mma"),
+    "arithmetic": ("DotModel",),
+    "arithmetic.explanation": ("Explanation",),
+    "errors": (
+        "AlignmentError", "ArgumentError", "ArgumentValueError", "BackendUnavailableError", "CallError",
+        "CompilationError", "DivergenceError", "FragmentMismatchError", "KernelFindingsError",
+        "KernelFindingsWarning", "LaunchConfigurationError", "LaunchLimitError", "MemoryLimitError",
+        "OptionError", "OutOfBoundsError", "PtxSyntaxError", "ScheduleDependenceError", "ShapeError",
+        "UnknownNameError", "UnmodelledArithmeticError", "UnspecifiedBehaviourWarning",
+        "UnsupportedInstructionError", "UnverifiedModelWarning", "WmmaEmuError",
+    ),
+    "formats": ("Format", "format_of"),
+    "gemm": ("Comparison", "KOrder", "gemm"),
+    "instructions": ("ARCHS", "INSTRUCTIONS", "Instruction"),
+    "kernels": ("kernel",),
+    "layouts": ("LaneMap",),
+    "memory": ("Pointer",),
+    "warp": ("BoundInstruction",),
+}  # fmt: skip
+"""The module of every public name that is none itself."""
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ON_FIRST_USE:
-        return import_module(f"wmma_emu.{name}")
-    raise AttributeError(f"module 'wmma_emu' has no attribute {name!r}")
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)
+
+
+class _Package(ModuleType):
+    """Keeps `gemm` the function: an import of ``wmma_emu.gemm``, which is a package, would put that in its place."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name == "gemm" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

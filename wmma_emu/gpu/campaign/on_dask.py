@@ -9,13 +9,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-import wmma_emu
 from wmma_emu.errors import ArgumentError, ArgumentValueError, BackendUnavailableError, OptionError, shorten
 from wmma_emu.gpu.campaign.backends import Backend
 from wmma_emu.gpu.campaign.dask_patience import Patience
 from wmma_emu.gpu.campaign.processes import bundles_of, name_of, portable
 from wmma_emu.gpu.campaign.tasks import Task
 from wmma_emu.gpu.campaign.worker import TaskResult, Worker
+from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
 __all__ = ["check_client", "describe_on_dask", "run_on_dask", "threads_of"]
@@ -150,7 +150,7 @@ def _submit(
     ins = instructions[bundle[0].instruction]
     named = name_of(ins)  # bound again there, as its caches need not travel
     key = f"crosscheck-{campaign}-{bundle[0].number}"
-    future = client.submit(_run, campaign, wmma_emu.__version__, device, pickled, named, bundle, key=key, pure=False)
+    future = client.submit(_run, campaign, __version__, device, pickled, named, bundle, key=key, pure=False)
     flying[future] = bundle
     return future
 
@@ -223,10 +223,10 @@ def _run(
 def _open(campaign: str, version: str, device: dict[str, Any], backend: Backend) -> None:
     """Open the backend in this thread, and make sure that what it counts can be added to the rest."""
     found = backend.describe()
-    if (wmma_emu.__version__, found) != (version, device):
+    if (__version__, found) != (version, device):
         raise OptionError(
             f"the workers of a campaign must be alike: one has {shorten(found, _shown)} with wmma_emu "
-            f"{wmma_emu.__version__}, another {shorten(device, _shown)} with {version}"
+            f"{__version__}, another {shorten(device, _shown)} with {version}"
         )
     _HERE.bound = {}
     _HERE.worker = Worker(_HERE.bound, backend)  # type: ignore[arg-type]

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-import wmma_emu
 from wmma_emu.gpu.campaign.explained import explained
 from wmma_emu.gpu.campaign.files import replace_text
 from wmma_emu.gpu.campaign.groups import GROUPS, group_of
@@ -19,6 +18,7 @@ from wmma_emu.gpu.campaign.revision import revision
 from wmma_emu.gpu.campaign.rows import append_rows
 from wmma_emu.gpu.campaign.totals import COUNTS, Totals
 from wmma_emu.testing.families import FAMILIES
+from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["Report"]
@@ -77,7 +77,7 @@ class Report:
             )  # fmt: skip
         versions = {
             "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            "wmma_emu": wmma_emu.__version__, "revision": revision(),
+            "wmma_emu": __version__, "revision": revision(),
             "numpy": np.__version__, "python": platform.python_version(),
         }  # fmt: skip
         findings = explained(instructions, totals.findings, device)

@@ -7,8 +7,6 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-import wmma_emu
-
 __all__ = ["revision"]
 
 _DIGITS = 12
@@ -17,7 +15,7 @@ _DIGITS = 12
 @cache
 def revision() -> str:
     """Name the revision, with ``-dirty`` where files of the checkout are changed; empty if nobody can say."""
-    checkout = Path(wmma_emu.__file__).parents[1]
+    checkout = Path(__file__).parents[3]
     return _of_checkout(checkout) if (checkout / ".git").exists() else _of_installation()
 
 

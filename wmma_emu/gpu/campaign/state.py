@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import wmma_emu
 from wmma_emu.errors import ArgumentValueError, UnsupportedInstructionError, shorten
 from wmma_emu.gpu.campaign.files import replace_text
 from wmma_emu.gpu.campaign.tasks import DOT_PRODUCTS_OF_A_TASK, Task
 from wmma_emu.gpu.campaign.totals import Totals
 from wmma_emu.testing.families import VERSION
+from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["identity_of", "load_state", "save_state"]
@@ -45,7 +45,7 @@ def identity_of(
         "instructions": f"{len(names)}: {_digest(names)}",
         "counts": f"{sum(counts)}: {_digest(list(counts))}",
         "device": ", ".join(str(device.get(x, "")) for x in ("name", "arch", "driver", "toolkit")),
-        "version": wmma_emu.__version__,
+        "version": __version__,
         "version of families": VERSION,
         "form of the state": _FORM,
         "dot products of a task": DOT_PRODUCTS_OF_A_TASK,

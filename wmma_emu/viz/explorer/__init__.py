@@ -4,7 +4,7 @@
 import json
 from pathlib import Path
 
-from wmma_emu import __version__
+from wmma_emu.version import __version__
 from wmma_emu.viz.explorer.data import explorer_data
 from wmma_emu.viz.explorer.schedules import coded_schedules
 

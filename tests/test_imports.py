@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""What `import wmma_emu` may load, and that names which are imported on first use are the right ones."""
+
+import ast
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import wmma_emu as we
+from wmma_emu.first_use import on_first_use
+
+ROOT = Path(we.__file__).parent
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded for a line of code, beyond those that it starts with."""
+    code = f"import sys, json; before = set(sys.modules); {code}; print(json.dumps([*set(sys.modules) - before]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+def foreign(modules: set[str]) -> set[str]:
+    """Packages among modules that are neither the standard library's nor this project's."""
+    return {x.partition(".")[0] for x in modules} - set(sys.stdlib_module_names) - {"wmma_emu"}
+
+
+def test_the_import_loads_two_modules_of_the_package_and_nothing_of_others():
+    loaded = loaded_by("import wmma_emu")
+    assert {x for x in loaded if x.startswith("wmma_emu")} == {"wmma_emu", "wmma_emu.first_use", "wmma_emu.version"}
+    assert not foreign(loaded) and not {"typing", "dataclasses", "inspect", "re", "importlib.metadata"} & loaded
+
+
+def test_the_command_line_starts_without_numpy():
+    assert not foreign(loaded_by("import wmma_emu.cli"))
+
+
+def test_a_name_that_is_no_name_is_an_attribute_error_that_knows_the_nearest():
+    with pytest.raises(AttributeError, match=r"^module 'wmma_emu' has no attribute 'gemn'$") as caught:
+        _ = we.gemn
+    assert caught.value.name == "gemn" and caught.value.obj is we
+    assert not hasattr(we, "__wrapped__")
+
+
+def test_a_module_that_lacks_a_library_is_not_called_a_missing_attribute(tmp_path, monkeypatch):
+    package = tmp_path / "half_a_package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "needy.py").write_text("import no_such_library_at_all\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    get, _ = on_first_use("half_a_package", ["needy"], {})
+    with pytest.raises(ModuleNotFoundError, match="no_such_library_at_all"):
+        get("needy")
+
+
+def test_gemm_stays_the_function_whatever_is_imported():
+    code = "import wmma_emu.gemm.gemm, wmma_emu as we; from wmma_emu import gemm; assert gemm is we.gemm and gemm.__code__"
+    assert "wmma_emu.gemm.gemm" in loaded_by(code)
+    assert pickle.loads(pickle.dumps(we.gemm)) is we.gemm
+
+
+def test_a_test_may_put_another_gemm_in_its_place(monkeypatch):
+    monkeypatch.setattr(we, "gemm", len)
+    assert we.gemm is len
+    monkeypatch.undo()
+    assert we.gemm.__module__ == "wmma_emu.gemm.gemm"
+
+
+def _lazy_packages():
+    return [x for x in ROOT.rglob("__init__.py") if "on_first_use(" in x.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", _lazy_packages(), ids=lambda x: str(x.parent.relative_to(ROOT.parent)))
+def test_what_type_checkers_see_is_what_is_imported_on_first_use(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    package = ".".join(path.parent.relative_to(ROOT.parent).parts)
+    block = next(x for x in tree.body if isinstance(x, ast.If) and ast.unparse(x.test) == "TYPE_CHECKING")
+    seen = {
+        x.module.removeprefix(package).lstrip("."): tuple(name.name for name in x.names)
+        for x in block.body if isinstance(x, ast.ImportFrom)
+    }  # fmt: skip
+    modules = seen.pop("", ())
+    module = __import__(package, fromlist=["__all__"])
+    assert seen == module._HOMES
+    elsewhere = {x for x in module.__all__ if x in vars(module) and x.startswith("__")}
+    assert sorted([*modules, *elsewhere, *(x for names in seen.values() for x in names)]) == sorted(module.__all__)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Packages whose public names are imported when they are first used.
+
+It imports nothing, because what is imported here is imported by ``import wmma_emu``.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as typing has it; to import typing would take longer than all else here
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["on_first_use"]
+
+
+def on_first_use(
+    package: str, public: Sequence[str], homes: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Make the ``__getattr__`` and the ``__dir__`` of a package (PEP 562).
+
+    Parameters
+    ----------
+    package : str
+        The package's name.
+    public : sequence of str
+        Its ``__all__``: what ``dir()``, and so the completion of a prompt, shows.
+    homes : mapping of str to tuple of str
+        Modules, written from the package on, and the public names that each of them defines. Any other name is a module
+        of the package, if there is one.
+
+    Examples
+    --------
+    >>> get, names = on_first_use("wmma_emu", ["Format", "formats"], {"formats.spec": ("Format",)})
+    >>> get("Format"), get("formats").__name__, names()
+    (<class 'wmma_emu.formats.spec.Format'>, 'wmma_emu.formats', ['Format', 'formats'])
+    >>> get("Fromat")
+    Traceback (most recent call last):
+        ...
+    AttributeError: module 'wmma_emu' has no attribute 'Fromat'
+    """
+    home_of = {name: module for module, names in homes.items() for name in names}
+
+    def get(name: str) -> object:
+        import sys
+        from importlib import import_module
+
+        if name in home_of:
+            value = getattr(import_module(f"{package}.{home_of[name]}"), name)
+            vars(sys.modules[package])[name] = value  # from now on it is found without this function
+            return value
+        if not name.startswith("_"):
+            try:
+                return import_module(f"{package}.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{package}.{name}":
+                    raise
+        # Python adds to a traceback which name is near, if it knows these two.
+        raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
+
+    def names() -> list[str]:
+        return sorted(public)
+
+    return get, names
