@@ -71,6 +71,6 @@ def test_every_command_in_the_readme_runs(run, monkeypatch):
 
 def test_every_command_in_the_help_is_a_command_line_that_parses():
     examples = re.findall(r"^  (wmma-emu .+)", _EXAMPLES, re.MULTILINE)
-    assert len(examples) == 18
+    assert len(examples) == 21
     for line in examples:
         assert parse_arguments(shlex.split(line)[1:]).command in line

@@ -112,7 +112,7 @@ def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, r
 
 
 @pytest.mark.parametrize(("words", "line"), [
-    ("a.npy b.npy --col 1", "explain needs --row: row of the element of D, from 0"),
+    ("a.npy b.npy --col 1", "explain needs --row: of an element of D, from 0"),
     ("a.npy b.npy --row 6 --col 1", "there is no row 6 in D; legal are 0 to 5"),
     ("a.npy b.npy --row 1 --col 7", "there is no column 7 in D; legal are 0 to 6"),
     ("a.npy b.npy --row one --col 1", "--row 'one' is no whole number; the first is 0"),
@@ -130,7 +130,7 @@ def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, r
     ("a.npy b.npy --row 1 --col 1 --format svg --step 0", "the explanation has no step 0; they are 1 to 1"),
     ("a.npy b.npy --row 1 --col 1 --format html -o x.svg", "x.svg: --format html is written; add --format svg, or give "
      "the file another name"),
-    ("a.npy b.npy --row 1 --col 1 -o x.html", "x.html: --format text is written; add --format html, or give the file "
+    ("a.npy b.npy --row 1 --col 1 --json -o x.html", "x.html: --format json is written; add --format html, or give the file "
      "another name"),
     ("a.npy b.npy --row 1 --col 1 --format svg -o a.npy", "a.npy: an input; name another file to write"),
     ("a.npy b.npy --row 1 --col 1 --lowering x", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 has no "

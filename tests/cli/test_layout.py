@@ -12,7 +12,7 @@ import wmma_emu as we
 from tests.rows import REPRESENTATIVES
 from wmma_emu.cli import main
 from wmma_emu.cli.grid import grid_of as grid_of_layout
-from wmma_emu.cli.operand import select
+from wmma_emu.cli.operand import asked_for, selections_of
 from wmma_emu.cli.register_lines import register_lines
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, INSTRUCTIONS, OPERANDS
 from wmma_emu.layouts import LaneMap, layout_for
@@ -29,6 +29,11 @@ B1 = "m16n8k256.s32.b1.b1.s32.xor.popc"
 CELL = re.compile(r"T([\d,]+) x(\d+)(?:-(\d+))?\*?")
 SHORT = re.compile(r"([\d,]+)(?::(\d+))?\*?")
 RULE = re.compile(r"the element is x\[([a-z0-9 %*/+()]+)\]")
+
+
+def selected(instruction: str, operand: str, chip: str | None):
+    """What a command line with an operand asks for."""
+    return selections_of(asked_for(Namespace(instruction=instruction, words=[], operand=operand, arch=chip)))[0]
 
 
 def joined(text: str) -> str:
@@ -298,13 +303,13 @@ def test_every_operand_of_every_instruction_on_every_chip_is_the_one_that_is_ask
     for row in REPRESENTATIVES.values():
         for chip in row.archs:
             for operand in (x for x in OPERANDS if row.registers(x)):
-                found = select(Namespace(instruction=row.mnemonic, operand=operand, arch=chip))
+                found = selected(row.mnemonic, operand, chip)
                 assert found == (row, operand, ARCHS[chip], layout_for(row, operand, chip))
 
 
 def test_without_a_chip_it_is_the_default_one_or_the_first_that_has_the_instruction():
     for row in INSTRUCTIONS.values():
-        chip = select(Namespace(instruction=row.mnemonic, operand="d", arch=None)).chip.name
+        chip = selected(row.mnemonic, "d", None).chip.name
         assert chip == (DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0])
 
 
@@ -467,7 +472,7 @@ def test_a_file_holds_what_standard_output_would(run, tmp_path, screen, output):
     (["--register", "4"], "--register 4: A has 4 registers a lane; legal are 0 to 3"),
     (["--lane", "0", "--row", "9", "--col", "3"], "have no element in common; A.9, 3. is in lane 5"),
     (["--format", "png"], "--format 'png' is not one of grid, svg, html, table, csv, json, markdown, c, python"),
-    (["-o", "a.svg"], "a.svg: --format grid is written; add --format svg, or give the file another name"),
+    (["--grid", "-o", "a.svg"], "a.svg: --format grid is written; add --format svg, or give the file another name"),
     (["--format", "html", "-o", "a.py"], "a.py: --format html is written; add --format python"),
     (["-o", "nowhere/a.txt"], "there is no directory"),
     (["-o", ""], "names no file"),

@@ -32,7 +32,7 @@ def test_a_dash_is_standard_output_and_no_file(run, here, command, form):
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("name", "form", "fix"), [
     ("x.txt", "json", "add --format (grid|text), or"), ("x.TXT", "svg", "add --format (grid|text), or"),
-    ("x.json", "svg", "add --format json, or"), ("x.svg", None, "add --format svg, or"),
+    ("x.json", "svg", "add --format json, or"), ("x.svg", "json", "add --format svg, or"),
     ("x.html", "svg", "add --format html, or"), ("x.htm", "json", "add --format html, or"),
     ("x.svg", "html", "add --format svg, or"),
 ])  # fmt: skip
@@ -74,11 +74,11 @@ def test_lists_as_text_may_be_text_files(run, here):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_cannot_be_written_is_said_before_anything_is_computed(run, here, command, monkeypatch):
-    for module, name in (("layout", "select"), ("explain", "explain"), ("schedule", "schedule_of")):
+    for module, name in (("layout", "selections_of"), ("explain", "explain"), ("schedule", "schedule_of")):
         monkeypatch.setattr(f"wmma_emu.cli.{module}.{name}", None)
     assert "there is no directory" in run(*COMMANDS[command], "-o", "nowhere/x").err
     assert "a directory; name a file in it" in run(*COMMANDS[command], "-o", ".").err
-    assert "is written; add --format svg" in run(*COMMANDS[command], "-o", "x.svg").err
+    assert "is written; add --format svg" in run(*COMMANDS[command], "--json", "-o", "x.svg").err
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -111,11 +111,12 @@ def test_the_explorer_is_a_page_and_nothing_else(run, here, name):
     assert (here / "x.htm").read_text(encoding="utf-8") == explorer_page()
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("-", "--svg -: standard output has the comparison; name a file, such as compare.svg"),
-    ("x.html", "x.html: SVG is written; give the file another name, such as compare.svg"),
-])  # fmt: skip
-def test_the_picture_of_a_comparison_is_a_file_of_svg(run, here, name, message):
+def test_the_picture_of_a_comparison_is_svg_in_a_file_or_alone_on_standard_output(run, here):
     before = names(here)
-    words = ("compare", "a.npy", "b.npy", "--archs", "v100,h100", "--svg", name)
-    assert run(*words) == (2, "", f"wmma-emu: error: {message}\n") and names(here) == before
+    words = ("compare", "a.npy", "b.npy", "--archs", "v100,h100", "--svg")
+    message = "x.html: SVG is written; give the file another name, such as compare.svg"
+    assert run(*words, "x.html") == (2, "", f"wmma-emu: error: {message}\n") and names(here) == before
+    status, picture, err = run(*words, "-")
+    assert (status, err, names(here)) == (0, "", before) and picture.startswith("<svg")
+    assert run(*words, "x.svg").out.endswith("the picture is x.svg\n")
+    assert (here / "x.svg").read_text(encoding="utf-8") == picture

@@ -103,8 +103,8 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
     (["ptx", "explain", ""], ""),
     (["ptx", "explain", "a\0b"], ""),
     (["ptx", "explain", "scale.ptx", "--fromat", "x"],
-     "ptx explain has no option '--fromat'; it has --help, --arch, --contraction, --keep, --format; did you mean "
-     "--format?"),
+     "ptx explain has no option '--fromat'; it has --help, --arch, --contraction, --keep, --format, --output, "
+     "--verbose; did you mean --format?"),
     (["ptx", "explain", "scale.ptx", "--keep", "x.npy"], "--keep 'x.npy' is no .ptx file to write"),
     (["ptx", "explain", "scale.ptx", "--keep", "scale.ptx"], "scale.ptx: an input; name another file to write"),
     (["ptx", "explain", "scale.ptx", "--keep", "no/x.ptx"], "no/x.ptx: there is no directory"),

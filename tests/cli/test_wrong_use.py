@@ -15,13 +15,17 @@ from wmma_emu.arithmetic import check_engine
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import arch_of, lookup
+from wmma_emu.instructions.notation import meaning_of
 
 HEADER = b"\x93NUMPY\x01\x00v\x00"
 SHAPES = (
     "m8n8k4, m16n8k8, m16n8k16, m16n8k4, m16n8k32, m16n8k64, m8n8k16, m8n8k32, m8n8k128, m16n8k128, m16n8k256, "
     "m16n16k16, m32n8k16, m8n32k16, m16n16k8, m64nNk16, m64nNk8, m64nNk32, m64nNk256, m64nNk64"
 )
-COMMANDS = "list, show, layout, where, what, schedule, explore, gemm, explain, compare, ptx, finding, crosscheck"
+COMMANDS = (
+    "list, show, layout, where, what, schedule, chips, explore, gemm, explain, compare, quantise, ptx, finding, "
+    "crosscheck, doctor, completion, help, version"
+)
 INSTR = "INSTR: PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16"
 OPERANDS = "f32, f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, f64, s8, u8, s4, u4, b1"
 
@@ -94,28 +98,28 @@ def what(text: str) -> list[str]:
 
 WRONG = [
     # the command line
-    ([], f"no command is given; the commands are {COMMANDS} (wmma-emu --help says more)"),
     (["shwo"], f"there is no command 'shwo'; the commands are {COMMANDS}; did you mean show?"),
     (["--arch", "h100"], f"a command comes first, before '--arch'; the commands are {COMMANDS} (wmma-emu --help says "
      "more)"),
-    (["list", "x"], "list takes no further argument 'x'"),
+    (["list", "bf16", "nothing"], lambda: meaning_of("bf16 nothing")),
+    (["gemm", "a.npy", "b.npy", "h100"], "gemm takes no further argument 'h100'; did you mean --arch h100?"),
+    (["gemm", "a.npy", "b.npy", "c.npy"], "gemm takes no further argument 'c.npy'; did you mean --c c.npy?"),
     (["list", "--typ", "f16"], "list has no option '--typ'; it has --help, --type, --shape, --arch, --family, "
-     "--format; did you mean --type?"),
+     "--format, --output, --verbose; did you mean --type?"),
     (["list", "--type"], "list: a value is missing after --type: format of A or B (f32 and s32: of C or D), "
-     "as in bf16"),
+     "as in bf16 or fp8"),
     (["show"], f"show needs {INSTR}"),
     (["gemm", "a.npy", "-o", "d.npy"], "gemm needs B.npy: file of B, (..., K, N)"),
-    (["gemm", "a.npy", "b.npy"], "gemm needs -o: where D is written, (..., M, N)"),
-    (["gemm", "a.npy", "b.npy", "-o", "d.npy", "--out_format=f16"], "gemm has no option '--out_format'; it has "
+    (["gemm", "a.npy", "b.npy", "-o", "d.npy", "--outformat=f16"], "gemm has no option '--outformat'; it has "
      "--help, --output, --c, --instr, --arch, --a-format, --b-format, --lowering, --model, --scale-a, --scale-b, "
-     "--out-format, --engine, --threads; did you mean --out-format?"),
+     "--out-format, --engine, --threads, --verbose; did you mean --out-format?"),
     # filters and names
-    (["list", "--type", "fp16"], "--type 'fp16' is not one of f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, "
+    (["list", "--type", "f17"], "--type 'f17' is not one of f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, "
      "f64, s8, u8, s4, u4, b1, f32, s32; did you mean f16?"),
     (["list", "--shape", "m16n8k15"], f"--shape 'm16n8k15' is not one of {SHAPES}; did you mean m16n8k16?"),
     (["list", "--shape", "?"], f"--shape '?' is not one of {SHAPES}"),
-    (["list", "--family", "wmma"], "--family 'wmma' is not one of mma.sync, wmma.mma, mma.sp, "
-     "mma.sp::ordered_metadata, wgmma, wgmma.sp; did you mean wmma.mma?"),
+    (["list", "--family", "wmmma"], "--family 'wmmma' is not one of mma.sync, wmma.mma, mma.sp, "
+     "mma.sp::ordered_metadata, wgmma, wgmma.sp; did you mean wgmma?"),
     (["list", "--format", "xml"], "--format 'xml' is not one of table, csv, json, markdown"),
     (["list", "--arch", "hoper"], lambda: arch_of("hoper")),
     (["show", "m16n8k16.f32.f16.f16.f32", "--arch", "sm_61"], lambda: arch_of("sm_61")),
@@ -123,8 +127,16 @@ WRONG = [
     (["show", "m16n8k16.f32.bf16.bf16.f32", "--arch", "t4"], lambda: lookup("m16n8k16.f32.bf16.bf16.f32", "t4")),
     (["show", ""], lambda: lookup("")),
     # places of elements
-    (["layout"], f"layout needs {INSTR}; --operand: A, B, C or D"),
-    (["layout", F16], "layout needs --operand: A, B, C or D"),
+    (["layout"], f"layout needs {INSTR}"),
+    (["layout", F16, "A", "--operand", "B"], "A and --operand B name two operands; name one"),
+    (["layout", F16, "--svg"], "a picture is of one operand; name it behind the instruction, as in A; or add "
+     "--format html"),
+    (["layout", F16, "--register", "1"], "--register: of which operand? Name one behind the instruction, as in A"),
+    (["layout", F16, "E"], "'E' is no operand; they are A, B, C, D, and with block scales scale_a and scale_b"),
+    (["lane", "5"], "of which instruction? It comes first, as in wmma-emu what m16n8k16.f32.f16.f16.f32 A 5"),
+    (["list", "nvfp4", "b200"], "sm_100 has nothing that 'nvfp4' means; chips that have it are sm_120, sm_121; sm_100 "
+     "has tcgen05.mma too, whose operands are in tensor memory (wmma_emu.tcgen05)"),
+    (where("1 2 --row 3"), "2 numbers are given beside --row and --col; give each once"),
     (["layout", F16, "--operand"], "layout: a value is missing after --operand: A, B, C or D"),
     (["layout", F16, "--operand", "E"], "--operand 'E' is not one of A, B, C, D"),
     (["layout", F16, "--operand", ""], "--operand '' is not one of A, B, C, D"),
@@ -134,12 +146,12 @@ WRONG = [
     (["layout", F16, "--operand", "A", "--lane=-1"], "--lane -1: a warp has 32 lanes; legal are 0 to 31"),
     (["layout", F16, "--operand", "A", "--row", "1"], "--row 1 is half of an element; give --col too"),
     (["layout", F16, "--operand", "A", "--rows", "1"], "layout has no option '--rows'; it has --help, --operand, "
-     "--byte-id, --thread-id, --arch, --lane, --register, --row, --col, --view, --format, --output; did "
+     "--byte-id, --thread-id, --arch, --lane, --register, --row, --col, --view, --format, --output, --verbose; did "
      "you mean --row?"),
     (["layout", "m16n8k16.f16.bf16.bf16.f16", "--operand", "A"], lambda: lookup("m16n8k16.f16.bf16.bf16.f16")),
     (["layout", F16, "--operand", "A", "--arch", "t4"], lambda: lookup(F16, "t4")),
     (["layout", F16, "--operand", "A", "--arch", "sm_61"], lambda: arch_of("sm_61")),
-    (["where", F16, "--operand", "A", "--row", "1"], "where needs --col: column of the operand's matrix, from 0"),
+    (["where", F16, "--operand", "A", "--row", "1"], "where needs --col: of an element of the operand's matrix, from 0"),
     (where("--row 16 --col 3"), "--row 16: A has 16 rows; legal are 0 to 15"),
     (where("--row 9 --col 16"), "--col 16: A has 16 columns; legal are 0 to 15"),
     (where("--row -1 --col 0"), "--row -1: A has 16 rows; legal are 0 to 15"),
@@ -151,7 +163,7 @@ WRONG = [
     (where("--row 0 --col 0 --matrix 4", VOLTA), f"--matrix 4: {VOLTA} computes 4 independent products; legal are "
      "0 to 3"),
     (where("--row 0 --col 0 --format grid"), "--format 'grid' is not one of table, csv, json, markdown"),
-    (what("--lane 5"), "what needs --register: register of the operand, from 0"),
+    (what(""), "what needs --lane: 0 to 31, of wgmma 0 to 127"),
     (what("--lane 99 --register 0"), "--lane 99: a warp has 32 lanes; legal are 0 to 31"),
     (what("--lane 5 --register 4"), "--register 4: a lane holds A in 4 registers; legal are 0 to 3"),
     (["what", "m16n8k4.f32.tf32.tf32.f32", "--operand", "b", "--lane", "5", "--register", "1"],
@@ -211,7 +223,7 @@ WRONG = [
     (gemm("a.npy double.npy"), "no mma.sync multiplies f16 times f64; f16 multiplies f16"),
     # what is asked of them
     (gemm("a.npy b.npy --a-format fp8"), f"--a-format 'fp8' is not one of {OPERANDS}; did you mean e4m3 or e5m2?"),
-    (gemm("a.npy b.npy --b-format bfloat16"), f"--b-format 'bfloat16' is not one of {OPERANDS}; did you mean bf16?"),
+    (gemm("a.npy b.npy --b-format bf61"), f"--b-format 'bf61' is not one of {OPERANDS}; did you mean bf16?"),
     (gemm("a.npy b.npy --out-format tf32"), "--out-format 'tf32' is not one of f64, f32, bf16, f16, e4m3, e5m2, "
      "e3m2, e2m3, e2m1; did you mean f32?"),
     (gemm("a.npy b.npy --arch pascal"), lambda: arch_of("pascal")),

@@ -3,26 +3,23 @@
 
 import re
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from argparse import Namespace
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TextIO
 
-from wmma_emu.cli.options import parse_arguments
+from wmma_emu.cli.options import UnknownCommandError, parse_arguments
 from wmma_emu.cli.terminal import Terminal, discard_output, say_on_stderr, show_on_stderr
-from wmma_emu.errors import (
-    CompilationError,
-    PtxSyntaxError,
-    UnspecifiedBehaviourWarning,
-    UnverifiedModelWarning,
-    WmmaEmuError,
-)
+from wmma_emu.cli.usage import SeveralError
+from wmma_emu.cli.warned import warnings_in_short
+from wmma_emu.errors import CompilationError, PtxSyntaxError, WmmaEmuError
 
 __all__ = ["run"]
 
-_MODULES = {"list": "listing", "gemm": "product"}
+_MODULES = {"list": "listing", "gemm": "product", "help": "helping", "version": "versions"}
 """Modules that are not called as their command is."""
+
+_COMPLETE = "__complete"
+"""What the scripts of `wmma-emu completion` call; no command for people."""
 
 _USER_ERROR = 2
 _BROKEN_PIPE = 141
@@ -38,8 +35,7 @@ _KEYWORD = re.compile(
 def run(argv: Sequence[str]) -> int:
     """Run a command line and return its exit status: 0, 1, 2 or 141; `wmma_emu.cli.main` says which is which."""
     try:
-        with _warnings_as_lines():
-            status = _run_command(argv)
+        status = _run_command(argv)
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
@@ -52,17 +48,36 @@ def run(argv: Sequence[str]) -> int:
 
 def _run_command(argv: Sequence[str]) -> int:
     """Import what a command needs, and only that; most commands have no exit status of their own."""
+    if argv and argv[0] == _COMPLETE:
+        from wmma_emu.cli.complete import run as complete
+
+        return complete(argv[1:])
     try:
-        arguments = parse_arguments(argv)
-    except SystemExit:  # --help and --version have been written
+        arguments = _parsed(argv)
+    except SystemExit:  # --help has been written
         return 0
     command = import_module(f"wmma_emu.cli.{_MODULES.get(arguments.command, arguments.command)}")
-    status: int | None = command.run(arguments, Terminal())
+    with warnings_in_short(arguments.verbose):
+        status: int | None = command.run(arguments, Terminal())
     return status or 0
+
+
+def _parsed(argv: Sequence[str]) -> Namespace:
+    """Read the command line; a first word that is no command, but the name of something, shows that."""
+    try:
+        return parse_arguments(argv)
+    except UnknownCommandError:
+        from wmma_emu.cli.things import command_for
+
+        words = command_for(argv)
+        if words is None:
+            raise
+        return parse_arguments(words)
 
 
 def _fail(error: Exception) -> int:
     text = str(error).replace("scale_a and scale_b are missing", "--scale-a and --scale-b are missing")
+    text = text.replace("pad=True", "--pad")
     text = _KEYWORD.sub(lambda found: f"--{found[1].replace('_', '-')} ", text)
     if isinstance(error, MemoryError) and not isinstance(error, WmmaEmuError):
         text = f"not enough memory; multiply smaller matrices ({text})" if text else "not enough memory"
@@ -71,32 +86,8 @@ def _fail(error: Exception) -> int:
         text = f"{what}: {error.strerror or error}"
         if error.filename is None:
             discard_output(sys.stdout)
-    if isinstance(error, PtxSyntaxError | CompilationError):  # what they show is a place in a text
+    if isinstance(error, PtxSyntaxError | CompilationError | SeveralError):  # what they show is a place in a text
         show_on_stderr(f"wmma-emu: error: {text}")
     else:
         say_on_stderr(f"wmma-emu: error: {text}")
     return _USER_ERROR
-
-
-@contextmanager
-def _warnings_as_lines() -> Iterator[None]:
-    """Show each of the package's warnings as one line, once."""
-    said: set[str] = set()
-
-    def show(
-        message: Warning | str, category: type[Warning], filename: str, lineno: int,
-        file: TextIO | None = None, line: str | None = None,
-    ) -> None:  # fmt: skip
-        text = str(message)
-        if not issubclass(category, (UnverifiedModelWarning, UnspecifiedBehaviourWarning)):
-            before(message, category, filename, lineno, file, line)
-        elif text not in said:
-            said.add(text)
-            say_on_stderr(f"warning: {text}")
-
-    with warnings.catch_warnings():
-        before = warnings.showwarning
-        for ours in (UnverifiedModelWarning, UnspecifiedBehaviourWarning):
-            warnings.simplefilter("always", ours)
-        warnings.showwarning = show
-        yield

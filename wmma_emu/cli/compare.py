@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: MIT
 """``wmma-emu compare``: two files in; out comes on which chips their product has other bits, how far, and where."""
 
+import io
 import json
+import os
 from argparse import Namespace
 from typing import Any
 
 from wmma_emu.api import compare_archs
 from wmma_emu.arithmetic import check_engine
+from wmma_emu.cli.choices import REPORT_FORMATS
 from wmma_emu.cli.inputs import BASELINE, read_inputs
-from wmma_emu.cli.matrices import write_text
-from wmma_emu.cli.output import STANDARD_OUTPUT, output_of
+from wmma_emu.cli.names import one_instruction
+from wmma_emu.cli.output import STANDARD_OUTPUT, format_of, output_of, writing
+from wmma_emu.cli.query import chip_named
 from wmma_emu.cli.tables import Column, markdown_text, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
-from wmma_emu.cli.usage import UsageError, check_choice, check_number
+from wmma_emu.cli.usage import UsageError, check_number
 from wmma_emu.formats.distance import NOT_COMPARABLE
 from wmma_emu.gemm import Comparison
 from wmma_emu.gemm.comparison_text import short_mnemonic, summary
@@ -30,36 +34,56 @@ _WORST = tuple(Column(x) for x in ("chip", "element", "ulps", "reference", "here
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Compare chips.
+    """Compare chips: the bits of a product, or all that they have.
 
     Raises
     ------
     WmmaEmuError
         For files, formats, shapes, names that do not fit; then nothing is written.
     """
-    output = check_choice("--format", arguments.format, ("text", "json", "markdown"))
+    files, chips = _files_and_chips(arguments.words)
+    output = format_of(arguments.format, arguments.output, REPORT_FORMATS)
+    if not files:
+        from wmma_emu.cli.compare_chips import compare_chips
+
+        archs = [*chips, *(() if arguments.archs is None else _split(arguments.archs))]
+        with writing(arguments, REPORT_FORMATS, "comparison.txt", terminal) as out:
+            compare_chips(archs, output, out)
+        return
     count = check_number("--worst", arguments.worst)
     if count < 0:
         raise UsageError(f"--worst {count}: no number of elements is below 0")
     check_engine(arguments.engine)
-    if arguments.svg == STANDARD_OUTPUT:
-        raise UsageError("--svg -: standard output has the comparison; name a file, such as compare.svg")
-    output_of(
-        arguments.svg,
-        "svg",
-        ("svg",),
-        "compare.svg",
-        (arguments.a, arguments.b, arguments.c, arguments.scale_a, arguments.scale_b),
-    )
-    archs = None if arguments.archs is None else [x.strip() for x in arguments.archs.split(",") if x.strip()]
+    if arguments.svg == STANDARD_OUTPUT and arguments.output is None:
+        terminal = Terminal(io.StringIO())  # the picture alone is written
+    read = (*files, arguments.c, arguments.scale_a, arguments.scale_b)
+    picture = output_of(arguments.svg, "svg", ("svg",), "compare.svg", read)
+    if arguments.output is not None:
+        output_of(arguments.output, output, REPORT_FORMATS, "comparison.md", read)
+    with writing(arguments, REPORT_FORMATS, "comparison.md", terminal) as out:
+        found = _compared(arguments, files, chips)
+        if arguments.svg is not None:
+            picture.write(found.svg(), Terminal())
+        _write(found, count, output, arguments.svg, out)
+
+
+def _compared(arguments: Namespace, files: list[str], chips: list[str]) -> Comparison:
+    """Read the files and multiply them on the chips."""
+    arguments.a, arguments.b = files
+    if arguments.archs is not None and chips:
+        raise UsageError(f"chips are named twice: {' '.join(chips)[:80]}, and --archs {arguments.archs[:80]}")
+    archs = chips or (None if arguments.archs is None else _split(arguments.archs))
+    if arguments.instr not in (None, BASELINE):
+        arguments.instr = one_instruction([arguments.instr]).instruction.mnemonic
     inputs = read_inputs(arguments, _chip_of_files(arguments.instr, archs))
-    found = compare_archs(
+    return compare_archs(
         inputs.a, inputs.b, inputs.c, instr=arguments.instr, archs=archs, reference=arguments.reference,
         engine=arguments.engine, lowering=_lowering(arguments.lowering), a_format=inputs.a_format,
         b_format=inputs.b_format, model=arguments.model, scale_a=inputs.scale_a, scale_b=inputs.scale_b,
     )  # fmt: skip
-    if arguments.svg is not None:
-        write_text(arguments.svg, found.svg())
+
+
+def _write(found: Comparison, count: int, output: str, picture: str | None, terminal: Terminal) -> None:
     if output == "json":
         terminal.raw(json.dumps(found.to_dict(count)) + "\n")
     elif output == "markdown":
@@ -67,9 +91,40 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         terminal.raw(found.to_markdown() + (f"\n{markdown_text(_WORST, worst)}" if worst else ""))
     else:
         _show(found, count, terminal)
-        if arguments.svg is not None:
+        if picture not in (None, STANDARD_OUTPUT):
             terminal.line()
-            terminal.line(f"the picture is {arguments.svg}")
+            terminal.line(f"the picture is {picture}")
+
+
+def _split(names: str) -> list[str]:
+    return [x.strip() for x in names.split(",") if x.strip()]
+
+
+def _files_and_chips(words: list[str]) -> tuple[list[str], list[str]]:
+    """Tell files from chips: two files and any chips behind them, or chips alone.
+
+    Raises
+    ------
+    UsageError
+        For one file alone, or more than two.
+    """
+    files = [x for x in words if _is_file(x)]
+    chips = [y for x in words if x not in files for y in _split(x)]
+    if not files and not any(_is_chip(x) for x in chips):
+        files, chips = words[:2], words[2:]
+    if files and len(files) != 2:
+        names = ", ".join(files)[:80]
+        raise UsageError(f"a product has two files, A.npy and B.npy; there {'is' if len(files) == 1 else 'are'} {names}"
+                         + "; --c names that of C" * (len(files) > 2))  # fmt: skip
+    return files, chips
+
+
+def _is_file(word: str) -> bool:
+    return word == STANDARD_OUTPUT or word.endswith(".npy") or os.path.isfile(word) or os.sep in word
+
+
+def _is_chip(word: str) -> bool:
+    return chip_named([word]) is not None
 
 
 def _chip_of_files(instr: str | None, archs: list[str] | None) -> Arch:

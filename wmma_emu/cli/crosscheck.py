@@ -9,6 +9,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from wmma_emu.cli.fit import fit
+from wmma_emu.cli.output import STANDARD_OUTPUT
 from wmma_emu.cli.terminal import Terminal, say_on_stderr
 from wmma_emu.cli.usage import UsageError, quoted
 from wmma_emu.gpu.campaign import Backend, EmulatedBackend, Report, crosscheck
@@ -133,6 +134,8 @@ def _names(given: str | None) -> list[str] | None:
 
 def _check_report(path: str) -> None:
     """Say at the beginning, not after hours, that a report cannot be written."""
+    if path == STANDARD_OUTPUT:
+        raise UsageError("--report -: standard output has the report as text already; name a file, such as report.html")
     if Path(path).suffix.lower() not in _SUFFIXES:
         raise UsageError(f"--report {quoted(path)} should end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
     _check_file("--report", path)
@@ -141,6 +144,8 @@ def _check_report(path: str) -> None:
 def _check_file(option: str, path: str) -> None:
     """Say at the beginning that a file cannot be written."""
     file = Path(path)
+    if path == STANDARD_OUTPUT:
+        raise UsageError(f"{option} -: it is read again later; name a file, such as campaign.json")
     if not path or file.is_dir():
         raise UsageError(f"{option} {quoted(path)} is a directory; name a file")
     if not file.absolute().parent.is_dir():

@@ -6,16 +6,16 @@ from argparse import Namespace
 
 from wmma_emu.api import explain
 from wmma_emu.arithmetic.explanation import Explanation
+from wmma_emu.cli.choices import EXPLAIN_FORMATS
 from wmma_emu.cli.fit import fit
 from wmma_emu.cli.inputs import read_inputs
-from wmma_emu.cli.output import output_of
+from wmma_emu.cli.output import format_of, output_of
 from wmma_emu.cli.terminal import Styled, Terminal
-from wmma_emu.cli.usage import UsageError, check_choice, check_number
+from wmma_emu.cli.usage import UsageError, check_number, from_words
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of
 
 __all__ = ["run"]
 
-_FORMATS = ("text", "json", "html", "svg")
 _DRAWN = ("html", "svg")
 
 
@@ -28,9 +28,12 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         For files, formats, shapes, names that do not fit, and an element or a step that there is not; then nothing is
         written.
     """
-    output = check_choice("--format", arguments.format, _FORMATS) or "text"
+    from_words(arguments, ("row", "col"), arguments.numbers)
+    if missing := [f"--{x}" for x in ("row", "col") if getattr(arguments, x) is None]:
+        raise UsageError(f"explain needs {' and '.join(missing)}: of an element of D, from 0")
+    output = format_of(arguments.format, arguments.output, EXPLAIN_FORMATS)
     inputs_read = arguments.a, arguments.b, arguments.c, arguments.scale_a, arguments.scale_b
-    file = output_of(arguments.output, output, _FORMATS, "explained.html", inputs_read)
+    file = output_of(arguments.output, output, EXPLAIN_FORMATS, "explained.html", inputs_read)
     step = None if arguments.step is None else check_number("--step", arguments.step, 1)
     if step is not None and output not in _DRAWN:
         raise UsageError(f"--step {step} is of pictures; add --format svg or --format html")

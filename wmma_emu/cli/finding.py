@@ -5,6 +5,8 @@ import re
 from argparse import Namespace
 from collections.abc import Iterable
 
+from wmma_emu.cli.choices import TEXT
+from wmma_emu.cli.output import writing
 from wmma_emu.cli.tables import Column, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, did_you_mean
@@ -30,10 +32,11 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         For a kind that does not exist.
     """
     words = " ".join(arguments.kind).strip()
-    if not words:
-        _list(terminal)
-    else:
-        _page(_kind(words), terminal)
+    with writing(arguments, TEXT, "finding.txt", terminal) as out:
+        if not words:
+            _list(out)
+        else:
+            _page(_kind(words), out)
 
 
 def _kind(words: str) -> str:

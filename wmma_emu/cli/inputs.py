@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.cli.matrices import read_matrix
+from wmma_emu.cli.names import one_instruction
 from wmma_emu.cli.usage import UsageError, check_choice
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.formats.dtypes import dtype_of, reinterpret_void
-from wmma_emu.instructions import INSTRUCTIONS, Arch, lookup
+from wmma_emu.instructions import INSTRUCTIONS, Arch
 
 __all__ = ["BASELINE", "Inputs", "read_inputs"]
 
@@ -39,7 +40,9 @@ def read_inputs(arguments: Namespace, chip: Arch) -> Inputs:
     UsageError, UnsupportedInstructionError
         For files, formats and instructions that do not exist or do not fit.
     """
-    row = None if arguments.instr in (None, BASELINE) else lookup(arguments.instr, chip)
+    row = None if arguments.instr in (None, BASELINE) else one_instruction([arguments.instr], chip).instruction
+    if row is not None:
+        arguments.instr = row.mnemonic
     operands = ("f32", *(name for x in INSTRUCTIONS.values() for name in (x.a, x.b)))
     a_format = check_choice("--a-format", arguments.a_format, operands)
     b_format = check_choice("--b-format", arguments.b_format, operands)

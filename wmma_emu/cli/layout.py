@@ -6,10 +6,11 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
 from wmma_emu.cli.grid import grid_of
-from wmma_emu.cli.operand import Selection, check_index, select
-from wmma_emu.cli.output import output_of
-from wmma_emu.cli.places import FORMATS, places_of_lanes, write_places
-from wmma_emu.cli.scales import asks_for_scales, run_scales
+from wmma_emu.cli.choices import LAYOUT_FORMATS, PLACE_FORMATS
+from wmma_emu.cli.operand import Selection, asked_for, check_index, selections_of
+from wmma_emu.cli.output import format_of, output_of
+from wmma_emu.cli.places import Held, places_of_lanes, write_all_places, write_places
+from wmma_emu.cli.scales import run_scales, scales_of
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, check_choice
 from wmma_emu.viz.operands.held_cells import cell_size
@@ -17,6 +18,7 @@ from wmma_emu.viz.operands.windows import RegisterWindow
 
 if TYPE_CHECKING:
     from wmma_emu.viz.operands.focus import Focus
+    from wmma_emu.viz.picture import Picture
 
 __all__ = ["run"]
 
@@ -49,22 +51,61 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         For an instruction, a chip, an operand, a lane or a format that does not exist, and for options that do not
         go together; then nothing is written.
     """
-    if asks_for_scales(arguments):
-        run_scales(arguments, terminal)
+    asked = asked_for(arguments)
+    if scaled := scales_of(asked, arguments):
+        run_scales(arguments, asked, scaled, terminal)
         return
-    formats = (*_DRAWN, *FORMATS, *_WRITTEN)
-    output = check_choice("--format", arguments.format, formats) or "grid"
+    output = format_of(arguments.format, arguments.output, LAYOUT_FORMATS)
     view = check_choice("--view", arguments.view, ("matrix", "registers"))
     _check_options(arguments, output)
-    file = output_of(arguments.output, output, formats, "layout.svg")
-    selection = select(arguments)
-    asked = _asked(arguments, selection)
+    file = output_of(arguments.output, output, LAYOUT_FORMATS, "layout.svg")
+    selections = selections_of(asked)
+    if len(selections) > 1:
+        _check_options_of_several(arguments, output)
     if file.path is None:
-        _write(selection, asked, output, view, terminal)
+        _write(arguments, selections, output, view, terminal)
         return
     text = io.StringIO()
-    _write(selection, asked, output, view, Terminal(text))  # the terminal's width and colours are not the file's
+    _write(arguments, selections, output, view, Terminal(text))  # the terminal's width and colours are not the file's
     file.write(text.getvalue(), terminal)
+
+
+def _write(
+    arguments: Namespace, selections: list[Selection], output: str, view: str | None, terminal: Terminal
+) -> None:
+    """Write one operand, or all that are asked for, one after the other."""
+    asked = [_asked(arguments, x) for x in selections]
+    if len(selections) == 1:
+        _write_one(selections[0], asked[0], output, view, terminal)
+    elif output in PLACE_FORMATS:
+        held = [Held(x, places_of_lanes(x.layout, _lanes(x, y))) for x, y in zip(selections, asked, strict=True)]
+        write_all_places(held, lambda x: x.name, output, terminal)
+    elif output == "html":
+        from wmma_emu.viz.picture import page
+
+        pictures = [x for one, at in zip(selections, asked, strict=True) for x in _pictures(one, at, view)]
+        terminal.raw(page(str(selections[0].instruction), "\n".join(f"<figure>{x}</figure>" for x in pictures)))
+    else:
+        for number, (selection, at) in enumerate(zip(selections, asked, strict=True)):
+            if number:
+                terminal.line()
+            if number and output == "grid" and selection.repeats(selections[number - 1]):
+                terminal.line(f"{selection.name} is held as {selections[number - 1].name} is.")
+                continue
+            _write_one(selection, at, output, view, terminal)
+
+
+def _lanes(selection: Selection, asked: _Asked) -> range:
+    return range(selection.layout.num_lanes) if asked.lane is None else range(asked.lane, asked.lane + 1)
+
+
+def _check_options_of_several(arguments: Namespace, output: str) -> None:
+    """Refuse what needs one operand."""
+    for name in ("register", "row"):
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name}: of which operand? Name one behind the instruction, as in A")
+    if output == "svg":
+        raise UsageError("a picture is of one operand; name it behind the instruction, as in A; or add --format html")
 
 
 def _check_options(arguments: Namespace, output: str) -> None:
@@ -100,13 +141,13 @@ def _asked(arguments: Namespace, selection: Selection) -> _Asked:
     return _Asked(lane, register, element)
 
 
-def _write(selection: Selection, asked: _Asked, output: str, view: str | None, terminal: Terminal) -> None:
+def _write_one(selection: Selection, asked: _Asked, output: str, view: str | None, terminal: Terminal) -> None:
     if output == "grid":
         _draw(selection, asked, view or ("matrix" if asked.lane is None else "registers"), terminal)
     elif output in _WRITTEN:
         formulas = selection.layout.formulas
         terminal.raw(formulas.c(selection.name) if output == "c" else formulas.python(selection.name))
-    elif output in FORMATS:
+    elif output in PLACE_FORMATS:
         _list(selection, asked, output, terminal)
     else:
         terminal.raw(_picture(selection, asked, output, view))
@@ -151,15 +192,20 @@ def _list(selection: Selection, asked: _Asked, output: str, terminal: Terminal) 
 
 def _picture(selection: Selection, asked: _Asked, output: str, view: str | None) -> str:
     """Draw as SVG, or as a page of HTML: the view that is asked for, or there both."""
+    from wmma_emu.viz.picture import page
+
+    pictures = _pictures(selection, asked, "matrix" if view is None and output == "svg" else view)
+    if len(pictures) == 1:
+        return pictures[0].html() if output == "html" else pictures[0].svg
+    return page(pictures[0].title, "\n".join(f"<figure>{x}</figure>" for x in pictures))
+
+
+def _pictures(selection: Selection, asked: _Asked, view: str | None) -> "list[Picture]":
+    """Draw the view that is asked for, or both."""
     from wmma_emu.viz.operands.matrix_view import draw_matrix
     from wmma_emu.viz.operands.register_view import draw_registers
-    from wmma_emu.viz.picture import page
     from wmma_emu.warp.registers import BoundOperand
 
     operand = BoundOperand(selection.instruction, selection.operand, selection.chip.name)
     draw = {"matrix": draw_matrix, "registers": draw_registers}
-    if view is not None or output == "svg":
-        picture = draw[view or "matrix"](operand, **asked._asdict())
-        return picture.html() if output == "html" else picture.svg
-    pictures = [function(operand, **asked._asdict()) for function in draw.values()]
-    return page(pictures[0].title, "\n".join(f"<figure>{x}</figure>" for x in pictures))
+    return [function(operand, **asked._asdict()) for name, function in draw.items() if view in (None, name)]

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from wmma_emu.arithmetic import models_for
+from wmma_emu.cli.choices import TABLE_FORMATS
+from wmma_emu.cli.names import named
+from wmma_emu.cli.output import format_of, writing
+from wmma_emu.cli.query import families_of, shape_of, types_of, with_type
 from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_text, table_lines
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import check_choice
-from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, Arch, Instruction, arch_of, instructions_of
+from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, Arch, Instruction, arch_of
 
-__all__ = ["grouped", "n_range", "run"]
-
-_FORMATS = ("table", "csv", "json", "markdown")
+__all__ = ["grouped", "n_range", "run", "write_rows"]
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
@@ -24,9 +26,14 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     UsageError, UnsupportedInstructionError
         For a filter that names nothing.
     """
-    output = check_choice("--format", arguments.format, _FORMATS)
-    chip = None if arguments.arch is None else arch_of(arguments.arch)
-    rows = _filtered(arguments, chip)
+    output = format_of(arguments.format, arguments.output, TABLE_FORMATS)
+    rows, chip = _filtered(arguments)
+    with writing(arguments, TABLE_FORMATS, "instructions.csv", terminal) as out:
+        write_rows(rows, chip, output, out)
+
+
+def write_rows(rows: Sequence[Instruction], chip: Arch | None, output: str, terminal: Terminal) -> None:
+    """Write instructions for people or for programs; on a chip, with how well their arithmetic is known."""
     if output in ("csv", "json"):
         records = [_record(row, chip) for row in rows]
         keys = list(_record(next(iter(INSTRUCTIONS.values())), None))
@@ -51,21 +58,40 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         terminal.text(text)
 
 
-def _filtered(arguments: Namespace, chip: Arch | None) -> tuple[Instruction, ...]:
-    every = INSTRUCTIONS.values()
-    family = check_choice("--family", arguments.family, (row.family for row in every))
+def _filtered(arguments: Namespace) -> tuple[tuple[Instruction, ...], Arch | None]:
+    """Find the rows that have everything that words and options say."""
+    chip = None if arguments.arch is None else arch_of(arguments.arch)
+    rows = tuple(INSTRUCTIONS.values())
+    if words := [x for x in arguments.words if x.casefold() != "all"]:
+        found = named(words, chip)
+        rows, chip = found.rows, found.chip
+    if arguments.family is not None:
+        families = families_of(arguments.family)
+        rows = tuple(row for row in rows if row.family in families)
+    if arguments.shape is not None:
+        rows = _of_shape(rows, arguments.shape)
+    if arguments.type is not None:
+        types = types_of(arguments.type) or _no_type(arguments.type)
+        rows = tuple(row for row in rows if with_type(row, types))
+    return tuple(row for row in rows if chip is None or chip.name in row.archs), chip
+
+
+def _of_shape(rows: Sequence[Instruction], given: str) -> tuple[Instruction, ...]:
+    """Choose those of a shape; of `wgmma` with N for every n."""
+    every = list(INSTRUCTIONS.values())
     shapes, short = [row.shape for row in every], [_shape(group) for group in grouped(every)]
-    shape = check_choice("--shape", arguments.shape, (*shapes, *short), short)
-    multiplied = {name: None for row in every for name in (row.a, row.b)}
-    summed = {name: None for row in every for name in (row.c, row.d) if name not in multiplied}
-    wanted = check_choice("--type", arguments.type, (*multiplied, *summed))
-    rows = instructions_of(chip, family=family, shape=shape if shape in shapes else None)
-    if shape is not None and shape not in shapes:
-        rows = tuple(row for row in rows if f"m{row.m}nNk{row.k}" == shape and row.is_warpgroup)
-    if wanted is None:
-        return rows
-    operands = ("a", "b") if wanted in multiplied else ("c", "d")
-    return tuple(row for row in rows if wanted in [getattr(row, x) for x in operands])
+    shape = check_choice("--shape", shape_of(given), (*shapes, *short), short)
+    if shape in shapes:
+        return tuple(row for row in rows if row.shape == shape)
+    return tuple(row for row in rows if f"m{row.m}nNk{row.k}" == shape and row.is_warpgroup)
+
+
+def _no_type(given: str) -> tuple[str, ...]:
+    """Refuse what is no format: with all there are."""
+    every = INSTRUCTIONS.values()
+    multiplied = [name for row in every for name in (row.a, row.b)]
+    check_choice("--type", given, (*multiplied, *(name for row in every for name in (row.c, row.d))))
+    return ()
 
 
 def grouped(rows: Iterable[Instruction]) -> list[tuple[Instruction, ...]]:
@@ -87,7 +113,7 @@ def n_range(group: Sequence[Instruction]) -> str:
 
     Examples
     --------
-    >>> n_range(instructions_of("h200", family="wgmma", a="b1"))
+    >>> n_range([x for x in INSTRUCTIONS.values() if x.family == "wgmma" and x.a == "b1"])
     '8 to 32 in steps of 8, 48 to 256 in steps of 16'
     """
     ns = [row.n for row in group]

@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""Matrices in ``.npy`` files: read without unpickling anything, written whole or not at all."""
+"""Matrices in ``.npy`` files, or on standard input and output: read without unpickling anything, written whole."""
 
 import ast
+import io
 import math
 import os
-import shutil
 import stat
 import struct
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from pathlib import Path
+import sys
 from types import SimpleNamespace
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.cli.files import check_name, write_file
 from wmma_emu.cli.usage import UsageError
 
-__all__ = ["check_output", "read_matrix", "write_matrix", "write_text"]
+__all__ = ["read_matrix", "write_matrix"]
+
+_STANDARD = "-"
+"""Standard input, or output."""
 
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 10_000
@@ -38,9 +40,14 @@ class _Header(NamedTuple):
     shape: tuple[int, ...]
     offset: int
 
+    @property
+    def order(self) -> Literal["F", "C"]:
+        """The order of the elements, as NumPy calls it."""
+        return "F" if self.fortran_order else "C"
+
 
 def read_matrix(path: str) -> tuple[NDArray[Any], str | None]:
-    """Map a ``.npy`` file into memory.
+    """Map a ``.npy`` file into memory; ``-`` is standard input, which is read to its end.
 
     Returns
     -------
@@ -54,7 +61,9 @@ def read_matrix(path: str) -> tuple[NDArray[Any], str | None]:
     UsageError
         If it cannot be opened, is no ``.npy`` file, is damaged, or holds Python objects or records.
     """
-    _check_name(path, "one to read, such as A.npy")
+    check_name(path, "one to read, such as A.npy")
+    if path == _STANDARD:
+        return _from_standard_input()
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -68,15 +77,26 @@ def read_matrix(path: str) -> tuple[NDArray[Any], str | None]:
         raise UsageError(f"{path!r}: {error}") from None
 
 
+def _from_standard_input() -> tuple[NDArray[Any], str | None]:
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None or sys.stdin.isatty():
+        raise UsageError("- is standard input, and nothing is piped into it; name a file, such as A.npy")
+    data = stream.read()
+    file = io.BytesIO(data)
+    header = _read_header("standard input", file, len(data))
+    flat = np.frombuffer(data, header.dtype, math.prod(header.shape), header.offset)
+    return flat.reshape(header.shape, order=header.order), "e5m2" if header.is_e5m2 else None
+
+
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a named pipe would wait for its writer
 
 
 def _map(file: BinaryIO, header: _Header) -> NDArray[Any]:
-    order = "F" if header.fortran_order else "C"
+    order = header.order
     if not all(header.shape) or not header.dtype.itemsize:
-        return np.empty(header.shape, header.dtype, order)  # type: ignore[call-overload,no-any-return]
-    return np.asarray(np.memmap(file, header.dtype, "r", header.offset, header.shape, order))  # type: ignore[call-overload]
+        return np.empty(header.shape, header.dtype, order)
+    return np.asarray(np.memmap(file, header.dtype, "r", header.offset, header.shape, order))
 
 
 def _read_header(path: str, file: BinaryIO, size: int) -> _Header:
@@ -134,74 +154,18 @@ def _dtype(path: str, descr: object) -> np.dtype[Any]:
     return dtype
 
 
-def _check_name(path: str, fix: str) -> None:
-    """Refuse what no file can be called, in our own words: those of the interpreter change with its version."""
-    if not path or "\0" in path:
-        raise UsageError(f"{path!r} names no file; name {fix}")
-
-
-def check_output(path: str, inputs: Iterable[str], example: str = "D.npy") -> None:
-    """Check that a file can be written, before anything is computed; errors give the example of a name.
-
-    Raises
-    ------
-    UsageError
-        If its directory does not exist or is not writable, if it is no regular file, or one of the inputs.
-    """
-    try:
-        _check_name(path, f"one to write, such as {example}")
-        target = Path(path)
-        if target.is_dir():
-            raise UsageError(f"{path}: a directory; name a file in it, such as {target / example}")
-        folder = Path(os.path.realpath(target)).parent
-        if not folder.is_dir():
-            raise UsageError(f"{path}: there is no directory {folder}; make it first")
-        if target.exists() and not target.is_file():
-            raise UsageError(f"{path}: not a regular file; name one to write, such as {example}")
-        for other in inputs:
-            if target.exists() and os.path.exists(other) and os.path.samefile(target, other):
-                raise UsageError(f"{path}: an input; name another file to write")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise UsageError(f"{path}: no permission to write in {folder}")
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise UsageError(f"{path!r}: {error}") from None
-
-
 def write_matrix(path: str, matrix: NDArray[Any]) -> None:
-    """Write a ``.npy`` file under a temporary name beside it, then give it its own.
-
-    A file that is replaced hands its permissions on.
+    """Write a ``.npy`` file as `write_file` does; ``-`` is standard output.
 
     Raises
     ------
     UsageError
         If the system refuses; then nothing is left behind.
     """
+    if path == _STANDARD:
+        sys.stdout.flush()
+        np.save(SimpleNamespace(write=sys.stdout.buffer.write), matrix, allow_pickle=False)  # type: ignore[call-overload]
+        sys.stdout.buffer.flush()
+        return
     # A file that NumPy knows it writes itself, and then it says of a full disk only how much of the matrix there is.
-    _write(path, lambda file: np.save(SimpleNamespace(write=file.write), matrix, allow_pickle=False))
-
-
-def write_text(path: str, text: str) -> None:
-    """Write a text, as `write_matrix` writes a matrix; raises what it raises."""
-    _write(path, lambda file: file.write(text.encode()))
-
-
-def _write(path: str, write: Callable[[BinaryIO], object]) -> None:
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
-    try:
-        file = open(temporary, "xb")
-        try:
-            with file:
-                with suppress(FileNotFoundError):
-                    shutil.copymode(target, temporary)
-                write(file)
-            os.replace(temporary, target)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+    write_file(path, lambda file: np.save(SimpleNamespace(write=file.write), matrix, allow_pickle=False))

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Which operand of which instruction on which chip a command line asks about, and what heads the answer."""
 
+import re
 import textwrap
 from argparse import Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from wmma_emu.cli.names import One, chip_for, one_instruction
 from wmma_emu.cli.terminal import Styled, Terminal
-from wmma_emu.cli.usage import UsageError, check_choice, quoted
+from wmma_emu.cli.usage import UsageError, check_choice, from_words, quoted
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Arch, Instruction, arch_of, lookup
+from wmma_emu.instructions import OPERANDS, Arch, Instruction
 from wmma_emu.instructions.spec import Container, Operand
 from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.layouts.block_scales import SCALED
@@ -17,7 +19,15 @@ from wmma_emu.layouts.block_scales import SCALED
 if TYPE_CHECKING:
     from wmma_emu.viz.operands.subject import Subject
 
-__all__ = ["Selection", "check_index", "select", "span"]
+__all__ = ["Asked", "Selection", "asked_for", "check_index", "selections_of", "span"]
+
+_OPERAND_WORDS = (*OPERANDS, *(f"scale_{x}" for x in SCALED))
+
+_PLACES = ("lane", "register", "row", "col")
+"""Options that are written as words too: ``lane 5``."""
+
+_ELEMENT = re.compile(r"(?<![\w:.])([abcd])\[\s*(-?\d+)\s*,\s*(-?\d+)\s*\]", re.IGNORECASE | re.ASCII)
+"""An element as one writes it: ``A[3, 5]``."""
 
 _AXES = {"a": "m x k", "b": "k x n", "c": "m x n", "d": "m x n"}
 
@@ -34,6 +44,12 @@ class Selection(NamedTuple):
     def name(self) -> str:
         """The operand's letter, as in ``A``."""
         return self.operand.upper()
+
+    def repeats(self, other: "Selection") -> bool:
+        """Whether another operand has all its elements in the same places."""
+        return self.layout == other.layout and self.instruction.format(self.operand) == other.instruction.format(
+            other.operand
+        )
 
     @property
     def value(self) -> Container:
@@ -132,28 +148,97 @@ class Selection(NamedTuple):
         return "".join(parts)
 
 
-def select(arguments: Namespace) -> Selection:
-    """Find what INSTR, --operand and --arch name.
+class Asked(NamedTuple):
+    """What words and options name: an instruction, the operands, a chip, and numbers behind them."""
 
-    Without --arch it is the default chip, or the first one that has the instruction.
+    instruction: Instruction
+    operands: tuple[str, ...]
+    chip: Arch
+    numbers: tuple[str, ...]
+
+
+def asked_for(arguments: Namespace, numbers: int = 0) -> Asked:
+    """Read INSTR, OPERAND, --operand and --arch, and as many numbers behind them as may be.
+
+    Without an operand it is every one; without a chip the default one, or the first that has the instruction.
 
     Raises
     ------
     UsageError, UnsupportedInstructionError
-        For names that name nothing, and a chip without the instruction.
+        For names that name nothing, or several instructions, and a chip without the instruction.
     """
-    chip = None if arguments.arch is None else arch_of(arguments.arch)
-    row = lookup(arguments.instruction, chip)
-    if row.is_tensor:
+    words = _words(arguments)
+    given: list[str] = []
+    while len(words) > 2 and words[-2].casefold() in _PLACES and words[-1].isdecimal():
+        from_words(arguments, [words[-2].casefold()], [words.pop()])
+        words.pop()
+    while len(words) > 1 and len(given) < numbers and words[-1].removeprefix("-").isdecimal():
+        given.insert(0, words.pop())
+    named: list[str] = [] if arguments.operand is None else _operands(arguments.operand)
+    if len(words) > 1 and words[-1].casefold() == "all":
+        words.pop()
+    while len(words) > 1 and words[-1].casefold() in _OPERAND_WORDS:
+        word = words.pop().casefold()
+        if arguments.operand is None:
+            named.insert(0, word)
+        elif [word] != named:
+            raise UsageError(f"{word.upper()} and --operand {arguments.operand[:80]} name two operands; name one")
+    found = _instruction(words, arguments.arch)
+    if found.instruction.is_tensor:
         raise UnsupportedInstructionError(
-            f"{row.mnemonic} has its operands in tensor memory and in shared memory, not in registers of lanes; "
-            "wmma_emu.tcgen05 says where"
+            f"{found.instruction.mnemonic} has its operands in tensor memory and in shared memory, not in registers "
+            "of lanes; wmma_emu.tcgen05 says where"
         )
-    letter = check_choice("--operand", arguments.operand, (x.upper() for x in OPERANDS))
-    operand = next(x for x in OPERANDS if x.upper() == letter)
-    if chip is None:
-        chip = ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]]
-    return Selection(row, operand, chip, layout_for(row, operand, chip))
+    if not named:
+        own = [x for x in OPERANDS if not (found.instruction.is_warpgroup and x == "b")]
+        named = [found.operand] if found.operand else own
+    return Asked(found.instruction, tuple(named), chip_for(found.instruction, found.chip), tuple(given))
+
+
+def _words(arguments: Namespace) -> list[str]:
+    """Take the words apart: ``A[3, 5]`` is an operand and two numbers. A number names no instruction."""
+    text = _ELEMENT.sub(r" \1 \2 \3 ", " ".join([arguments.instruction, *arguments.words]))
+    words = [arguments.instruction, *arguments.words] if "fragment" in text else text.split()
+    if words and words[0].isdecimal():
+        command = f"wmma-emu {arguments.command} m16n8k16.f32.f16.f16.f32 A {' '.join(words)}"
+        raise UsageError(f"of which instruction? It comes first, as in {command[:160]}")
+    return words or [""]
+
+
+def _instruction(words: list[str], arch: str | None) -> One:
+    """Find the instruction; if only the last word is odd, say what an operand is."""
+    try:
+        return one_instruction(words, arch)
+    except UnsupportedInstructionError:
+        if len(words) > 1 and _is_one(words[:-1], arch):
+            names = ", ".join(x.upper() for x in OPERANDS)
+            raise UsageError(f"{words[-1][:80]!r} is no operand; they are {names}, and with block scales scale_a and "
+                             "scale_b") from None  # fmt: skip
+        raise
+
+
+def _is_one(words: list[str], arch: str | None) -> bool:
+    try:
+        return one_instruction(words, arch) is not None
+    except (UnsupportedInstructionError, UsageError):
+        return False
+
+
+def _operands(given: str) -> list[str]:
+    """Read --operand: one letter, or several with commas between; an error lists those that every instruction has."""
+    out = []
+    for word in given.split(","):
+        plain = word.strip().casefold()
+        if plain not in _OPERAND_WORDS:
+            check_choice("--operand", word, (x.upper() for x in OPERANDS))
+        out.append(plain)
+    return out
+
+
+def selections_of(asked: Asked) -> list[Selection]:
+    """Find the layouts of what is asked for."""
+    row, chip = asked.instruction, asked.chip
+    return [Selection(row, x, chip, layout_for(row, x, chip)) for x in OPERANDS if x in asked.operands]
 
 
 def check_index(option: str, given: str, count: int, of: str) -> int:

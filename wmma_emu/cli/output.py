@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Where a command writes: standard output, or a file whose name does not say another format than is in it."""
 
-from collections.abc import Iterable, Sequence
+import io
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from wmma_emu.cli.matrices import check_output, write_text
+from wmma_emu.cli.files import check_output, write_text
 from wmma_emu.cli.terminal import Terminal
-from wmma_emu.cli.usage import UsageError
+from wmma_emu.cli.usage import UsageError, check_choice
 
-__all__ = ["STANDARD_OUTPUT", "Output", "output_of"]
+__all__ = ["STANDARD_OUTPUT", "Output", "check_pipe", "format_of", "output_of", "writing"]
 
 STANDARD_OUTPUT = "-"
 
@@ -18,6 +22,61 @@ _ENDINGS = {
     "json": ("json",), "md": ("markdown",), "py": ("python",), "c": ("c",), "h": ("c",),
 }  # fmt: skip
 """What a file's name says that is in it: one of these formats. Other endings say nothing."""
+
+
+def format_of(given: str | None, path: str | None, formats: Sequence[str]) -> str:
+    """Say which format is written: the one that is given, that of the file's name, or the first of all.
+
+    Raises
+    ------
+    UsageError
+        For a format that the command does not write.
+
+    Examples
+    --------
+    >>> format_of("JSON", "a.svg", ("text", "svg", "json")), format_of(None, "a.svg", ("text", "svg", "json"))
+    ('json', 'svg')
+    >>> format_of(None, "-", ("text", "svg", "json"))
+    'text'
+    """
+    if chosen := check_choice("--format", given, formats):
+        return chosen
+    meant = [x for x in _ENDINGS.get(_ending(path), ()) if x in formats]
+    return formats[0] if not meant or formats[0] in meant else meant[0]
+
+
+def _ending(path: str | None) -> str:
+    return Path(path or "").suffix.lower().removeprefix(".")
+
+
+@contextmanager
+def writing(arguments: Namespace, formats: Sequence[str], example: str, terminal: Terminal) -> Iterator[Terminal]:
+    """Give a command the place for all its lines: the terminal, or the file of --output, written when it is done.
+
+    Raises
+    ------
+    UsageError
+        For a file that cannot be written, before anything is computed, and for a name that says another format.
+    """
+    written = format_of(getattr(arguments, "format", None), arguments.output, formats)
+    file = output_of(arguments.output, written, formats, example)
+    if file.path is None:
+        yield terminal
+        return
+    text = io.StringIO()
+    yield Terminal(text)  # the terminal's width and colours are not the file's
+    file.write(text.getvalue(), terminal)
+
+
+def check_pipe(what: str, example: str) -> None:
+    """Refuse to write bytes that are no text on a terminal.
+
+    Raises
+    ------
+    UsageError
+    """
+    if sys.stdout is not None and sys.stdout.isatty():
+        raise UsageError(f"{what} is bytes, which a terminal cannot show; name a file, such as {example}, or add | cat")
 
 
 class Output(NamedTuple):
@@ -73,7 +132,7 @@ def output_of(
     if path is None or path == STANDARD_OUTPUT:
         return Output(None)
     check_output(path, [x for x in inputs if x is not None], example)
-    meant = _ENDINGS.get(Path(path).suffix.lower().removeprefix("."), (written,))
+    meant = _ENDINGS.get(_ending(path), (written,))
     if written in meant:
         return Output(path)
     possible = [x for x in meant if x in formats]

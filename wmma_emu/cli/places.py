@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The places of matrix elements in registers, one a line: what `layout`, `where` and `what` write."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from wmma_emu.cli.operand import Selection, span
@@ -9,9 +9,7 @@ from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_te
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.layouts import LaneMap
 
-__all__ = ["FORMATS", "Place", "place_of", "places_of_lanes", "write_places"]
-
-FORMATS = ("table", "csv", "json", "markdown")
+__all__ = ["Held", "Place", "place_of", "places_of_lanes", "write_all_places", "write_places"]
 
 
 class Place(NamedTuple):
@@ -46,6 +44,34 @@ def places_of_lanes(
     coords, matrices = layout.coords_of_lanes.tolist(), layout.matrix_of_lane.reshape(-1).tolist()
     held = ((lane, i, coords[i][lane]) for lane in lanes for i in elements)
     return [Place(lane, i, row, col, matrices[lane], size) for lane, i, (row, col) in held]
+
+
+class Held(NamedTuple):
+    """Places of one operand."""
+
+    selection: Selection
+    places: Sequence[Place]
+
+
+def write_all_places(
+    held: Sequence[Held], subject: Callable[[Selection], str], output: str, terminal: Terminal
+) -> None:
+    """Write places of several operands: below each other, or for programs as one list that names the operand."""
+    several = any(x.selection.layout.num_matrices > 1 for x in held)
+    if output in ("csv", "json"):
+        records = [{"operand": x.selection.name, **y} for x in held for y in _records(x.selection, x.places, several)]
+        terminal.raw(json_text(records) if output == "json" else csv_text(records, list(records[0])))
+        return
+    for number, (selection, places) in enumerate(held):
+        if number:
+            terminal.line()
+        if number and output == "table" and selection.repeats(held[number - 1].selection):
+            terminal.line(f"{selection.name} is held as {held[number - 1].selection.name} is.")
+            continue
+        if output == "markdown":
+            terminal.line(f"{subject(selection)}:")
+            terminal.line()
+        write_places(selection, subject(selection), places, output, terminal)
 
 
 def write_places(

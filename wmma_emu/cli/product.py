@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu gemm``: two files in, one out, and a few lines about what was computed."""
+"""``wmma-emu gemm``: two files in, one out or none, and a few lines about what was computed."""
 
 import hashlib
 from argparse import Namespace
@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import FMA_F32, DotProduct, check_engine, thread_count
+from wmma_emu.cli.corner import corner_lines
 from wmma_emu.cli.inputs import BASELINE, read_inputs
-from wmma_emu.cli.matrices import check_output, write_matrix
+from wmma_emu.cli.files import check_output
+from wmma_emu.cli.matrices import write_matrix
+from wmma_emu.cli.output import STANDARD_OUTPUT, check_pipe
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import check_choice, check_number
 from wmma_emu.formats import FORMATS, Format
@@ -37,7 +40,10 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     threads = None if arguments.threads is None else check_number("--threads", arguments.threads, first=1)
     thread_count(threads)
     read = arguments.a, arguments.b, arguments.c, arguments.scale_a, arguments.scale_b
-    check_output(arguments.output, [x for x in read if x is not None])
+    if arguments.output == STANDARD_OUTPUT:
+        check_pipe("a .npy file", "D.npy")
+    elif arguments.output is not None:
+        check_output(arguments.output, [x for x in read if x is not None])
     a, b, c, a_format, b_format, scale_a, scale_b = read_inputs(arguments, chip)
     product, name = FMA_F32, BASELINE
     if arguments.instr != BASELINE:
@@ -52,19 +58,25 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         scale_b=scale_b,
     )  # fmt: skip
     stored = d if d.dtype.isbuiltin == 1 else d.view(f"u{d.dtype.itemsize}")
-    write_matrix(arguments.output, stored)
+    if arguments.output is not None:
+        write_matrix(arguments.output, stored)
+    if arguments.output == STANDARD_OUTPUT:
+        return
     raw = "" if stored is d else f", the raw bits of {out} (NumPy has no such dtype)"
     terminal.fields([
         ("A", f"{arguments.a}: {_operand_shape(a, -1, product.a, a_format)}"),
         ("B", f"{arguments.b}: {_operand_shape(b, -2, product.b, b_format)}"),
         *([] if c is None else [("C", f"{arguments.c}: {_shape(c)} {product.c}")]),
         *_scales(arguments, scale_a, scale_b, product),
-        ("D", f"{arguments.output}: {_shape(d)} {stored.dtype}{raw}"),
+        ("D", f"{arguments.output or 'not written (-o D.npy writes it)'}: {_shape(d)} {stored.dtype}{raw}"),
         ("computed by", f"{name} on {chip} ({chip.generation})"),
         ("known from", Styled(f"{product.model.source} ({product.model.status})", product.model.status)),
         *(_comparison(a, b, c, d, product) if out == product.d.name and product.scale is None else []),
         ("sha256", hashlib.sha256(np.ascontiguousarray(stored).data).hexdigest()),
     ], indent=0)  # fmt: skip
+    if arguments.output is None and d.size:
+        terminal.line()
+        terminal.lines(corner_lines("D", d, out, terminal.width))
 
 
 def _out_format(given: str | None, product: DotProduct) -> str:

@@ -4,13 +4,17 @@
 import hashlib
 import json
 import re
+import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wmma_emu.cli.matrices import check_output, write_matrix, write_text
+from wmma_emu.cli.choices import PTX_FORMATS
+from wmma_emu.cli.files import check_output, write_text
+from wmma_emu.cli.matrices import write_matrix
+from wmma_emu.cli.output import STANDARD_OUTPUT, format_of, writing
 from wmma_emu.cli.ptx_arguments import read_given, read_sizes
 from wmma_emu.cli.ptx_files import check_files, leaves_output_alone, write_files, written_baseline
 from wmma_emu.cli.terminal import Styled, Terminal
@@ -21,6 +25,7 @@ from wmma_emu.ptx.launch.targets import arch_for
 
 __all__ = ["run"]
 
+STANDARD_INPUT = "-"
 _MOST_NAMES = 10
 _SILENCE = re.compile(r"(.+?) at (\d+|\S.*?:\d+)\s*:\s*(.*)", re.DOTALL)
 
@@ -34,12 +39,15 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         For files, names, arguments and sizes that do not fit, and what is not modelled.
     """
     if arguments.action == "explain":
-        output = check_choice("--format", arguments.format, ("text", "json"))
-        explanation = _module(arguments, "auto").explain()
-        if output == "json":
-            terminal.raw(json.dumps(explanation.to_dict()) + "\n")
-        else:
-            _show(explanation, terminal)
+        output = format_of(arguments.format, arguments.output, PTX_FORMATS)
+        with writing(arguments, PTX_FORMATS, "kernel.json", terminal) as out:
+            module = _module(arguments, "auto")
+            if arguments.keep == STANDARD_OUTPUT:
+                return 0
+            if output == "json":
+                out.raw(json.dumps(module.explain().to_dict()) + "\n")
+            else:
+                _show(module.explain(), out)
         return 0
     return _launch(arguments, terminal)
 
@@ -50,15 +58,19 @@ def _module(arguments: Namespace, engine: str) -> Module:
     keywords: dict[str, Any] = {"contraction": contraction, "engine": engine, "findings": "report"}
     try:
         if arguments.keep is not None:
-            if not arguments.keep.endswith(".ptx"):
-                raise UsageError(f"--keep {quoted(arguments.keep)} is no .ptx file to write, such as kernel.ptx")
-            check_output(arguments.keep, [arguments.file])
-        if arguments.arch is None and path.suffix != ".cu":
-            keywords["arch"] = arch_for(path.read_text(encoding="utf-8"))
+            _check_keep(arguments)
+        text = _text(arguments, path)
+        if arguments.arch is None and text is not None:
+            keywords["arch"] = arch_for(text)
         elif arguments.arch is not None:
             keywords["arch"] = arguments.arch
-        module = Module.from_file(path, **keywords)
-        if arguments.keep is not None:
+        if arguments.file == STANDARD_INPUT and text is not None:
+            module = Module(text, name="standard input", **keywords)
+        else:
+            module = Module.from_file(path, **keywords)
+        if arguments.keep == STANDARD_OUTPUT:
+            Terminal().raw(module.text)
+        elif arguments.keep is not None:
             write_text(arguments.keep, module.text)
         return module
     except UnicodeDecodeError:
@@ -67,6 +79,24 @@ def _module(arguments: Namespace, engine: str) -> Module:
         if "\0" in arguments.file:
             raise UsageError(f"{arguments.file!r} names no file") from error
         raise
+
+
+def _check_keep(arguments: Namespace) -> None:
+    """Refuse a file for PTX that cannot be written, or that does not say what is in it."""
+    if arguments.keep == STANDARD_OUTPUT:
+        return
+    if not arguments.keep.endswith(".ptx"):
+        raise UsageError(f"--keep {quoted(arguments.keep)} is no .ptx file to write, such as kernel.ptx")
+    check_output(arguments.keep, [arguments.file])
+
+
+def _text(arguments: Namespace, path: Path) -> str | None:
+    """Read PTX; None of CUDA C++, which its compiler reads."""
+    if arguments.file == STANDARD_INPUT:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise UsageError("- is standard input, and nothing is piped into it; name a file, such as kernel.ptx")
+        return sys.stdin.read()
+    return None if path.suffix == ".cu" else path.read_text(encoding="utf-8")
 
 
 def _show(explanation: Explanation, terminal: Terminal) -> None:

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.cli.matrices import check_output, read_matrix
+from wmma_emu.cli.files import check_output
+from wmma_emu.cli.matrices import read_matrix
+from wmma_emu.cli.output import STANDARD_OUTPUT, check_pipe
 from wmma_emu.cli.usage import UsageError, did_you_mean, quoted
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.ptx import Raw, raw
@@ -58,9 +60,12 @@ def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
         if not equals:
             given.append(Given(_value(text, max_bytes)))
             continue
-        if not target.endswith(".npy"):
+        if target == STANDARD_OUTPUT:
+            check_pipe("a .npy file", "OUT.npy")
+        elif not target.endswith(".npy"):
             raise UsageError(f"--arg {quoted(text)}: {target[:80]!r} is no .npy file to write; legal is {_LEGAL}")
-        check_output(target, inputs)
+        else:
+            check_output(target, inputs)
         if target in outputs:
             raise UsageError(f"--arg {quoted(text)}: {target} is written twice")
         outputs.add(target)

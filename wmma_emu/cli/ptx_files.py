@@ -5,14 +5,13 @@ import json
 from argparse import Namespace
 from collections.abc import Callable
 
-from wmma_emu.cli.matrices import check_output, write_text
+from wmma_emu.cli.files import check_output, write_text
+from wmma_emu.cli.output import STANDARD_OUTPUT
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, quoted
 from wmma_emu.ptx import Baseline, LaunchOptions, Report
 
-__all__ = ["STANDARD_OUTPUT", "check_files", "leaves_output_alone", "write_files", "written_baseline"]
-
-STANDARD_OUTPUT = "-"
+__all__ = ["check_files", "leaves_output_alone", "write_files", "written_baseline"]
 
 _EXAMPLES = {"write_baseline": "known.json", "json": "report.json", "sarif": "findings.sarif"}
 _FORMATS: dict[str, Callable[[Report], str]] = {
@@ -30,6 +29,9 @@ def check_files(arguments: Namespace) -> None:
     UsageError
     """
     seen: dict[str, str] = {}
+    alone = _on_standard_output(arguments)
+    if len(alone) > 1:
+        raise UsageError(f"{' and '.join(alone)} both write standard output; name a file for one of them")
     for name, example in _EXAMPLES.items():
         path = getattr(arguments, name)
         if path is None:
@@ -46,7 +48,13 @@ def check_files(arguments: Namespace) -> None:
 
 def leaves_output_alone(arguments: Namespace) -> bool:
     """Whether standard output is for another program."""
-    return any(getattr(arguments, name) == STANDARD_OUTPUT for name in _FORMATS)
+    return bool(_on_standard_output(arguments))
+
+
+def _on_standard_output(arguments: Namespace) -> list[str]:
+    """Name what is written on standard output in the place of the report."""
+    options = [f"--{name}" for name in (*_FORMATS, "keep") if getattr(arguments, name) == STANDARD_OUTPUT]
+    return [*options, *(f"--arg {x[:80]}" for x in arguments.arg if x.startswith(f"{STANDARD_OUTPUT}="))]
 
 
 def written_baseline(arguments: Namespace, options: LaunchOptions, report: Report) -> Baseline | None:

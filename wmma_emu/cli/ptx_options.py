@@ -4,6 +4,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 
+from wmma_emu.cli.choices import CHIP, ENGINES, PTX_FORMATS, add_format, add_output, option
 from wmma_emu.cli.usage import UsageError, did_you_mean
 
 __all__ = ["ACTIONS", "add_ptx", "check_action"]
@@ -13,52 +14,59 @@ _ARGUMENT = (
     "meant, whatever its type and order; OUT.npy=zeros:f32:64x64 or "
     "OUT.npy=IN.npy, written when it is done; zeros:f32:1024, memory that nobody sees; null; bytes:0a0b of a struct"
 )
+_ENGINES = ("auto", "numba", "numpy", "cupy", "reference")
+_CHECKS = ("memory", "undefined", "races", "synchronisation", "none")
 
 
 def _add_file(parser: argparse.ArgumentParser, chip: str) -> None:
     """Add what both share."""
-    add = parser.add_argument
-    add("file", metavar="FILE", help="PTX, or CUDA C++ (.cu) that NVRTC compiles; kernels alone, no code of the host")
-    add("--arch", metavar="CHIP", help=f"a target or a product, as in sm_90, h200, a100; {chip} if left out")
-    add("--contraction", metavar="C", default="rules",
+    option(parser, "file", completes="kernel file", metavar="FILE",
+        help="PTX, or CUDA C++ (.cu) that NVRTC compiles; kernels alone, no code of the host; - is standard input")  # fmt: skip
+    option(parser, "--arch", completes="chip", metavar="CHIP", help=f"{CHIP}; {chip} if left out")
+    option(parser, "--contraction", completes=("rules", "ptxas", "never"), metavar="C", default="rules",
         help="rules (default), ptxas or never; who decides whether a mul and an add that leave their rounding open are "
         "fused: what ptxas was seen to do, the ptxas at hand, or nobody")  # fmt: skip
-    add("--keep", metavar="OUT.ptx",
-        help="write the PTX that findings name lines of, which NVRTC makes of CUDA C++")  # fmt: skip
+    option(parser, "--keep", completes="file", metavar="OUT.ptx",
+        help="write the PTX that findings name lines of, which NVRTC makes of CUDA C++; - writes it on standard "
+        "output, and nothing else")  # fmt: skip
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     _add_file(parser, "one that runs the text")
-    parser.add_argument("--format", metavar="F", default="text", help="text (default) or json")
+    add_format(parser, PTX_FORMATS, "text (default) or json")
+    add_output(parser)
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_file(parser, "one that runs the text")
-    add = parser.add_argument
-    add("--kernel", metavar="K", help="name of the kernel; needed where there is more than one")
-    add("--grid", metavar="X[,Y[,Z]]", required=True, help="blocks; as in 8 or 4,4")
-    add("--block", metavar="X[,Y[,Z]]", required=True, help="threads of a block; as in 128 or 32,4")
-    add("--shared-bytes", metavar="N", default="0", help="dynamic shared memory of a block; 0 if left out")
-    add("--arg", metavar="A", action="append", default=[], help=_ARGUMENT)
-    add("--schedule", metavar="SEED", help="run the warps in an order drawn from a seed")
-    add("--schedules", metavar="N", default="1", help="run in so many orders, and compare the results")
-    add("--max-steps", metavar="N", help="instructions stepped before the launch is stopped; 1e8 if left out")
-    add("--max-seconds", metavar="S", help="seconds before a run of the launch is stopped; 300 if left out")
-    add("--max-bytes", metavar="N", help="memory that the launch may use; 4 GiB if left out")
-    add("--engine", metavar="E", default="auto", help="of matrix products; the bits are the same")
-    add("--checks", metavar="C[,C...]",
-        help="what to look for, of memory, undefined, races and synchronisation; all if left out; none turns all off")
-    add("--verbose", action="store_true", help="say all that is known of each finding; else 12 lines of each at most")
-    add("--silence", metavar="S", action="append", default=[],
+    option(parser, "--kernel", metavar="K", help="name of the kernel; needed where there is more than one")
+    option(parser, "--grid", metavar="X[,Y[,Z]]", required=True, help="blocks; as in 8 or 4,4")
+    option(parser, "--block", metavar="X[,Y[,Z]]", required=True, help="threads of a block; as in 128 or 32,4")
+    option(parser, "--shared-bytes", metavar="N", default="0",
+        help="dynamic shared memory of a block; 0 if left out")  # fmt: skip
+    option(parser, "--arg", completes=".npy", metavar="A", action="append", default=[], help=_ARGUMENT)
+    option(parser, "--schedule", metavar="SEED", help="run the warps in an order drawn from a seed")
+    option(parser, "--schedules", metavar="N", default="1", help="run in so many orders, and compare the results")
+    option(parser, "--max-steps", metavar="N",
+        help="instructions stepped before the launch is stopped; 1e8 if left out")  # fmt: skip
+    option(parser, "--max-seconds", metavar="S", help="seconds before a run of the launch is stopped; 300 if left out")
+    option(parser, "--max-bytes", metavar="N", help="memory that the launch may use; 4 GiB if left out")
+    option(parser, "--engine", completes=_ENGINES, metavar="E", default="auto", help=ENGINES)
+    option(parser, "--checks", completes=_CHECKS, metavar="C[,C...]",
+        help="what to look for, of memory, undefined, races and synchronisation; all if left out; none turns all off")  # fmt: skip
+    option(parser, "-v", "--verbose", action="store_true",
+        help="say all that is known of each finding; else 12 lines of each at most; show every warning in full")  # fmt: skip
+    option(parser, "--silence", metavar="S", action="append", default=[],
         help="leave out findings of one kind at one line of the PTX or of the source, which are right as they are: "
         "'race at kernel.cu:16: any of the values will do'; may be given several times")  # fmt: skip
-    add("--baseline", metavar="FILE",
-        help="findings that are known: they are listed by their titles, and do not count as errors")
-    add("--write-baseline", metavar="FILE",
-        help="write the findings of this launch, and those of --baseline; what is written counts as known")
-    add("--json", metavar="FILE", help="write the report as JSON; - writes it on standard output, and nothing else")
-    add("--sarif", metavar="FILE",
-        help="write the findings as SARIF 2.1.0, which code hosts show at their lines; - as with --json")
+    option(parser, "--baseline", completes="file", metavar="FILE",
+        help="findings that are known: they are listed by their titles, and do not count as errors")  # fmt: skip
+    option(parser, "--write-baseline", completes="file", metavar="FILE",
+        help="write the findings of this launch, and those of --baseline; what is written counts as known")  # fmt: skip
+    option(parser, "--json", completes="file", metavar="FILE",
+        help="write the report as JSON; - writes it on standard output, and nothing else")  # fmt: skip
+    option(parser, "--sarif", completes="file", metavar="FILE",
+        help="write the findings as SARIF 2.1.0, which code hosts show at their lines; - as with --json")  # fmt: skip
 
 
 ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
@@ -74,8 +82,8 @@ ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] =
 def add_ptx(parser: argparse.ArgumentParser) -> None:
     """Add the actions."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
-    for name, (add_options, summary, description) in ACTIONS.items():
-        add_options(actions.add_parser(name, allow_abbrev=False, help=summary, description=description))
+    for name, (_, summary, description) in ACTIONS.items():
+        actions.add_parser(name, help=summary, description=description)
 
 
 def check_action(words: Sequence[str]) -> None:

@@ -6,19 +6,20 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from wmma_emu.cli.operand import check_index, span
-from wmma_emu.cli.output import output_of
+from wmma_emu.cli.choices import PLACE_FORMATS
+from wmma_emu.cli.operand import Asked, check_index, span
+from wmma_emu.cli.output import format_of, output_of
 from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_text, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
-from wmma_emu.cli.usage import UsageError, check_choice
-from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.cli.usage import UsageError
+from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.layouts import ScaleMap, scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED, Scaled
 
-__all__ = ["asks_for_scales", "run_scales"]
+__all__ = ["run_scales", "scales_of"]
 
 _NAMES: dict[str, Scaled] = {f"scale_{x}": x for x in SCALED}
-_FORMATS = ("table", "csv", "json", "markdown")
+_FORMATS = PLACE_FORMATS
 
 
 class _Place(NamedTuple):
@@ -30,35 +31,36 @@ class _Place(NamedTuple):
     byte: int
 
 
-def asks_for_scales(arguments: Namespace) -> bool:
-    """Whether --operand names block scales.
+def scales_of(asked: Asked, arguments: Namespace) -> Scaled | None:
+    """Say whose block scales are asked for; None if those of nobody are.
 
     Raises
     ------
     UsageError
-        If it does not, and selectors of block scales are given.
+        If selectors of block scales are given without them, and if other operands are asked for beside them.
     """
-    if arguments.operand.strip().casefold() in _NAMES:
-        return True
+    named = [x for x in asked.operands if x in _NAMES]
+    if named and len(asked.operands) > 1:
+        raise UsageError(f"{named[0]} stands in a list of its own; name no other operand beside it")
+    if named:
+        return _NAMES[named[0]]
     for name in ("byte_id", "thread_id"):
         if getattr(arguments, name) is not None:
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} chooses among block scales; add --operand {' or '.join(_NAMES)}")
-    return False
+    return None
 
 
-def run_scales(arguments: Namespace, terminal: Terminal) -> None:
+def run_scales(arguments: Namespace, asked: Asked, operand: Scaled, terminal: Terminal) -> None:
     """Show where block scales lie: all of them, or those that a row and a column, or a lane, choose.
 
     Raises
     ------
     UsageError, UnsupportedInstructionError
-        For an instruction, a chip, selectors, a place or a format that does not exist, an instruction without block
-        scales, and for options that block scales do not have.
+        For selectors, a place or a format that does not exist, an instruction without block scales, and for options
+        that block scales do not have.
     """
-    operand = _NAMES[arguments.operand.strip().casefold()]
-    chip = None if arguments.arch is None else arch_of(arguments.arch)
-    row = lookup(arguments.instruction, chip)
+    row, chip = asked.instruction, asked.chip
     legal = scale_selectors_of(row, operand)
     output = _format(arguments)
     byte_id = _selector("--byte-id", arguments.byte_id, legal.byte_ids, row)
@@ -69,7 +71,6 @@ def run_scales(arguments: Namespace, terminal: Terminal) -> None:
     text = io.StringIO()
     out = terminal if file.path is None else Terminal(text)
     if output == "table":
-        chip = chip or ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]]
         _write_head(row, operand, chip, found, (byte_id, thread_id), out)
         if not places:
             out.line("Nothing in this register is read.")
@@ -88,13 +89,13 @@ def run_scales(arguments: Namespace, terminal: Terminal) -> None:
 
 def _format(arguments: Namespace) -> str:
     """Read --format, and refuse options of pictures."""
-    given = None if arguments.format == "grid" else arguments.format
+    given = None if arguments.format and arguments.format.casefold() == "grid" else arguments.format
     for option in ("view", "matrix"):
         if getattr(arguments, option, None) is not None:
             raise UsageError(f"--{option} is not of block scales; leave it out")
     if arguments.command == "layout" and arguments.register is not None:
         raise UsageError("--register: block scales are one register a lane; leave it out")
-    return check_choice("--format", given, _FORMATS) or "table"
+    return format_of(given, arguments.output, _FORMATS)
 
 
 def _selector(option: str, given: str | None, legal: tuple[int, ...], row: Instruction) -> int:
@@ -113,7 +114,7 @@ def _chosen(arguments: Namespace, found: ScaleMap, name: str) -> Iterator[_Place
     lane = row = col = None
     if getattr(arguments, "lane", None) is not None:
         lane = check_index("--lane", arguments.lane, 32, "a warp has 32 lanes")
-    if arguments.command == "what":
+    if arguments.command == "what" and arguments.register is not None:
         check_index("--register", arguments.register, 1, f"a lane holds {name} in 1 register")
     if getattr(arguments, "row", None) is not None:
         row = check_index("--row", arguments.row, rows, f"{name} has {rows} rows")

@@ -4,16 +4,16 @@
 import json
 from argparse import Namespace
 
+from wmma_emu.cli.choices import SCHEDULE_FORMATS
+from wmma_emu.cli.names import chip_for, one_instruction
 from wmma_emu.cli.operand import check_index
-from wmma_emu.cli.output import output_of
+from wmma_emu.cli.output import format_of, output_of
 from wmma_emu.cli.terminal import Styled, Terminal
-from wmma_emu.cli.usage import UsageError, check_choice
-from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, arch_of, lookup
+from wmma_emu.cli.usage import UsageError
 from wmma_emu.warp.schedule import Schedule, schedule_of
 
 __all__ = ["run"]
 
-_FORMATS = ("text", "json", "svg", "html")
 _DRAWN = ("svg", "html")
 
 
@@ -26,8 +26,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         For an instruction, a chip, a lowering or a format that does not exist, and for machine code that does not
         divide the product; then nothing is written.
     """
-    output = check_choice("--format", arguments.format, _FORMATS) or "text"
-    file = output_of(arguments.output, output, _FORMATS, "schedule.svg")
+    output = format_of(arguments.format, arguments.output, SCHEDULE_FORMATS)
+    file = output_of(arguments.output, output, SCHEDULE_FORMATS, "schedule.svg")
     schedule = _schedule(arguments)
     step = None
     if arguments.step is not None:
@@ -45,11 +45,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 
 def _schedule(arguments: Namespace) -> Schedule:
     """Find what INSTR, --arch and --lowering name; without --arch the default chip, or the first one that has it."""
-    chip = None if arguments.arch is None else arch_of(arguments.arch)
-    row = lookup(arguments.instruction, chip)
-    if chip is None:
-        chip = ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]]
-    return schedule_of(row, chip, arguments.lowering)
+    found = one_instruction(arguments.words, arguments.arch)
+    return schedule_of(found.instruction, chip_for(found.instruction, found.chip), arguments.lowering)
 
 
 def _written(schedule: Schedule, output: str, step: int | None) -> str:

@@ -6,6 +6,11 @@ from collections.abc import Sequence
 
 from wmma_emu.arithmetic import DotModel, model_for
 from wmma_emu.arithmetic.lookup import alternatives_for
+from wmma_emu.cli.choices import TEXT
+from wmma_emu.cli.listing import write_rows
+from wmma_emu.cli.names import named
+from wmma_emu.cli.query import chip_named
+from wmma_emu.cli.output import writing
 from wmma_emu.cli.tables import Column, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.instructions import (
@@ -14,7 +19,6 @@ from wmma_emu.instructions import (
     Arch,
     Instruction,
     arch_of,
-    lookup,
     lowerings,
     machine_instructions,
 )
@@ -33,15 +37,32 @@ _PARAMETERS = {
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Show an instruction.
+    """Show an instruction; list several; tell about a chip.
 
     Raises
     ------
-    UnsupportedInstructionError
+    UsageError, UnsupportedInstructionError
         If there is no such instruction or chip, or the chip does not have it.
     """
     only = None if arguments.arch is None else arch_of(arguments.arch)
-    row = lookup(arguments.instruction, only)
+    with writing(arguments, TEXT, "instruction.txt", terminal) as out:
+        if only is None and (chip := chip_named(arguments.words)) is not None:
+            from wmma_emu.cli.chips import show_chip
+
+            show_chip(chip, out)
+            return
+        found = named(arguments.words, only)
+        if len(found.rows) == 1:
+            _show(found.rows[0], found.chip, out)
+            return
+        if found.note:
+            out.text(found.note)
+            out.line()
+        write_rows(found.rows, found.chip, "table", out)
+        out.text("wmma-emu show tells all about one of them: say more, as a format, a shape or a chip, or name it.")
+
+
+def _show(row: Instruction, only: Arch | None, terminal: Terminal) -> None:
     chips = [ARCHS[name] for name in row.archs if only is None or name == only.name]
     terminal.line(Styled(row.mnemonic, "title"))
     terminal.fields(

@@ -2,45 +2,39 @@
 """What is wrong with a command line, in one line: what was given, what is legal, what comes nearest."""
 
 import difflib
-from collections.abc import Iterable
+from argparse import Namespace
+from collections.abc import Iterable, Sequence
 
 from wmma_emu.errors import WmmaEmuError, printable
 
-__all__ = ["UsageError", "check_choice", "check_number", "did_you_mean", "one_line", "printable", "quoted"]
+__all__ = ["SeveralError", "UsageError", "check_choice", "check_number", "did_you_mean", "from_words", "one_line", "printable", "quoted"]
 
 _LONGEST_LINE = 1000
 _LONGEST_VALUE = 80
 
-_FAMILIAR = {
-    "fp8": ("e4m3", "e5m2"),
-    "fp6": ("e3m2", "e2m3"),
-    "fp4": ("e2m1",),
-    "half": ("f16",),
-    "bfloat16": ("bf16",),
-    "float": ("f32",),
-    "single": ("f32",),
-    "double": ("f64",),
-    "int8": ("s8",),
-    "uint8": ("u8",),
-    "int4": ("s4",),
-    "uint4": ("u4",),
-    "binary": ("b1",),
-    "mma": ("mma.sync",),
-    "wmma": ("wmma.mma",),
-    "sparse": ("mma.sp", "wgmma.sp"),
-}
-"""What other places call the formats and the families."""
+_FAMILIES = {"mma": ("mma.sync",), "wmma": ("wmma.mma",), "sparse": ("mma.sp", "wgmma.sp")}
 
 
 class UsageError(WmmaEmuError):
     """A command line that cannot be carried out: an option, a value or a file."""
 
 
+class SeveralError(UsageError):
+    """A name that several things have; its lines list them."""
+
+
 def did_you_mean(given: str, legal: Iterable[str]) -> str:
     """Name the legal word nearest to what was given, as the end of a sentence; nothing if none is near."""
     word, legal = given[:100].casefold(), list(legal)
-    near = [x for x in _FAMILIAR.get(word, ()) if x in legal] or difflib.get_close_matches(word, legal, n=1, cutoff=0.5)
+    near = [x for x in (*_formats(word), *_FAMILIES.get(word, ())) if x in legal] or difflib.get_close_matches(word, legal, n=1, cutoff=0.5)
     return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def _formats(word: str) -> tuple[str, ...]:
+    """Name the formats that a word means; here, because most command lines need none of it."""
+    from wmma_emu.instructions.notation import formats_called
+
+    return formats_called(word)
 
 
 def check_choice(
@@ -70,6 +64,9 @@ def check_choice(
     for word in legal:
         if word.casefold() == given.strip().casefold():
             return word
+    familiar = [x for x in _formats(given) if x in legal]
+    if len(familiar) == 1:
+        return familiar[0]
     listed = ", ".join(legal if shown is None else dict.fromkeys(shown))
     raise UsageError(f"{option} {given[:80]!r} is not one of {listed}{did_you_mean(given, legal)}")
 
@@ -93,6 +90,22 @@ def check_number(option: str, given: str, first: int = 0) -> int:
         return int(given)
     except ValueError:  # of thousands of digits too
         raise UsageError(f"{option} {quoted(given)} is no whole number; the first is {first}") from None
+
+
+def from_words(arguments: Namespace, names: Sequence[str], numbers: Sequence[str]) -> None:
+    """Take numbers that stand without their options for those options that are not given, in their order.
+
+    Raises
+    ------
+    UsageError
+        If there are more numbers than options that may take them.
+    """
+    free = [x for x in names if getattr(arguments, x, "") is None]
+    if len(numbers) > len(free):
+        options = " and ".join(f"--{x}" for x in names)
+        raise UsageError(f"{len(numbers)} numbers are given beside {options}; give each once")
+    for name, number in zip(free, numbers, strict=False):
+        setattr(arguments, name, number)
 
 
 def quoted(given: str) -> str:

@@ -1,33 +1,62 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu what``: the matrix elements that a register of a lane holds."""
+"""``wmma-emu what``: the matrix elements that a lane holds, in all its registers or in one."""
 
 from argparse import Namespace
 
-from wmma_emu.cli.operand import check_index, select
-from wmma_emu.cli.places import FORMATS, places_of_lanes, write_places
-from wmma_emu.cli.scales import asks_for_scales, run_scales
+from wmma_emu.cli.choices import PLACE_FORMATS
+from wmma_emu.cli.operand import Selection, asked_for, check_index, selections_of
+from wmma_emu.cli.output import format_of, writing
+from wmma_emu.cli.places import Held, Place, places_of_lanes, write_all_places, write_places
+from wmma_emu.cli.scales import run_scales, scales_of
 from wmma_emu.cli.terminal import Terminal
-from wmma_emu.cli.usage import check_choice
+from wmma_emu.cli.usage import UsageError, from_words
 
 __all__ = ["run"]
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Look into a register.
+    """Look into a lane's registers: those of one operand, or of each that has such a register.
 
     Raises
     ------
     UsageError, UnsupportedInstructionError
         For an instruction, a chip, an operand, a lane, a register or a format that does not exist.
     """
-    if asks_for_scales(arguments):
-        run_scales(arguments, terminal)
+    asked = asked_for(arguments, numbers=2)
+    from_words(arguments, ("lane", "register"), asked.numbers)
+    if arguments.lane is None:
+        raise UsageError("what needs --lane: 0 to 31, of wgmma 0 to 127")
+    if scaled := scales_of(asked, arguments):
+        run_scales(arguments, asked, scaled, terminal)
         return
-    output = check_choice("--format", arguments.format, FORMATS)
-    selection = select(arguments)
+    output = format_of(arguments.format, arguments.output, PLACE_FORMATS)
+    selections = selections_of(asked)
+    with writing(arguments, PLACE_FORMATS, "places.csv", terminal) as out:
+        if len(selections) > 1 and arguments.register is not None:
+            selections = [x for x in selections if _has(arguments.register, x)] or selections
+        if len(selections) == 1:
+            write_places(selections[0], _subject(arguments, selections[0]), _places(arguments, selections[0]), output, out)
+        else:
+            held = [Held(x, _places(arguments, x)) for x in selections]
+            write_all_places(held, lambda x: _subject(arguments, x), output, out)
+
+
+def _has(register: str, selection: Selection) -> bool:
+    """Whether an operand has such a register; what is no number is an error for all."""
+    return not register.strip().isdecimal() or int(register[:80]) < selection.layout.num_registers
+
+
+def _subject(arguments: Namespace, selection: Selection) -> str:
+    lane = f"lane {int(arguments.lane)} of {selection.name}"
+    return f"L{lane[1:]}" if arguments.register is None else f"Register {int(arguments.register)} of {lane}"
+
+
+def _places(arguments: Namespace, selection: Selection) -> list[Place]:
+    """List what a lane holds of an operand, in all registers or in one."""
     count, name = selection.layout.num_registers, selection.name
     lane = check_index("--lane", arguments.lane, selection.layout.num_lanes, selection.lanes)
-    has = f"a lane holds {name} in {count} register{'s' * (count > 1)}"
-    register = check_index("--register", arguments.register, count, has)
-    places = places_of_lanes(selection.layout, [lane], register)
-    write_places(selection, f"Register {register} of lane {lane} of {name}", places, output, terminal)
+    register = None
+    if arguments.register is not None:
+        has = f"a lane holds {name} in {count} register{'s' * (count > 1)}"
+        register = check_index("--register", arguments.register, count, has)
+    return places_of_lanes(selection.layout, [lane], register)

@@ -3,34 +3,63 @@
 
 from argparse import Namespace
 
-from wmma_emu.cli.operand import Selection, check_index, select
-from wmma_emu.cli.places import FORMATS, place_of, write_places
-from wmma_emu.cli.scales import asks_for_scales, run_scales
+from wmma_emu.cli.choices import PLACE_FORMATS
+from wmma_emu.cli.operand import Selection, asked_for, check_index, selections_of
+from wmma_emu.cli.output import format_of, writing
+from wmma_emu.cli.places import Held, Place, place_of, write_all_places, write_places
+from wmma_emu.cli.scales import run_scales, scales_of
 from wmma_emu.cli.terminal import Terminal
-from wmma_emu.cli.usage import check_choice
+from wmma_emu.cli.usage import UsageError, from_words
 
 __all__ = ["run"]
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Find an element.
+    """Find an element: in one operand, or in each that has one there.
 
     Raises
     ------
     UsageError, UnsupportedInstructionError
         For an instruction, a chip, an operand, a row, a column, a matrix or a format that does not exist.
     """
-    if asks_for_scales(arguments):
-        run_scales(arguments, terminal)
+    asked = asked_for(arguments, numbers=2)
+    from_words(arguments, ("row", "col"), asked.numbers)
+    if missing := [f"--{x}" for x in ("row", "col") if getattr(arguments, x) is None]:
+        raise UsageError(f"where needs {' and '.join(missing)}: of an element of the operand's matrix, from 0")
+    if scaled := scales_of(asked, arguments):
+        run_scales(arguments, asked, scaled, terminal)
         return
-    output = check_choice("--format", arguments.format, FORMATS)
-    selection = select(arguments)
+    output = format_of(arguments.format, arguments.output, PLACE_FORMATS)
+    selections = selections_of(asked)
+    with writing(arguments, PLACE_FORMATS, "places.csv", terminal) as out:
+        if len(selections) == 1:
+            places = _places(arguments, selections[0])
+            write_places(selections[0], _subject(arguments, selections[0]), places, output, out)
+            return
+        held = [Held(x, _places(arguments, x)) for x in selections if _has(arguments, x)]
+        if not held:
+            sizes = ", ".join(f"{x.name} is {x.layout.rows} x {x.layout.cols}" for x in selections)
+            raise UsageError(f"no operand has an element [{arguments.row[:80]}, {arguments.col[:80]}]: {sizes}")
+        write_all_places(held, lambda x: _subject(arguments, x), output, out)
+
+
+def _has(arguments: Namespace, selection: Selection) -> bool:
+    """Whether an operand has such an element; what is no number is an error for all."""
+    limits = (arguments.row, selection.layout.rows), (arguments.col, selection.layout.cols)
+    return all(not x.strip().isdecimal() or int(x[:80]) < size for x, size in limits)
+
+
+def _subject(arguments: Namespace, selection: Selection) -> str:
+    return f"{selection.name}[{int(arguments.row)}, {int(arguments.col)}]"
+
+
+def _places(arguments: Namespace, selection: Selection) -> list[Place]:
+    """Find the places of an element in all products, or in one."""
     layout, name = selection.layout, selection.name
     row = check_index("--row", arguments.row, layout.rows, f"{name} has {layout.rows} rows")
     col = check_index("--col", arguments.col, layout.cols, f"{name} has {layout.cols} columns")
     held = [x for i in _matrices(arguments.matrix, selection) for x in layout.locate(row, col, i)]
-    places = [place_of(layout, x.lane, x.element) for x in held]
-    write_places(selection, f"{name}[{row}, {col}]", places, output, terminal)
+    return [place_of(layout, x.lane, x.element) for x in held]
 
 
 def _matrices(given: str | None, selection: Selection) -> range:

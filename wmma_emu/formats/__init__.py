@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""What a bit pattern means: the table of formats, decoding, encoding in every rounding mode, packing."""
+"""What a bit pattern means: the table of formats, decoding, encoding in every rounding mode, packing.
 
-from wmma_emu.formats.codec import decode, encode, unpack
-from wmma_emu.formats.distance import NOT_COMPARABLE, ulp_distance
-from wmma_emu.formats.rounding import round_pack
-from wmma_emu.formats.spec import OVERFLOWS, ROUNDINGS, Format, Overflow, Rounding
-from wmma_emu.formats.table import FORMATS, format_of
+The table needs no NumPy, and so the tables of instructions and chips, which name formats, need none either: what works
+on arrays is imported when it is first used.
+"""
+
+from wmma_emu.first_use import on_first_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from wmma_emu.formats.codec import decode, encode, unpack
+    from wmma_emu.formats.distance import NOT_COMPARABLE, ulp_distance
+    from wmma_emu.formats.rounding import round_pack
+    from wmma_emu.formats.spec import OVERFLOWS, ROUNDINGS, Format, Overflow, Rounding
+    from wmma_emu.formats.table import FORMATS, format_of
 
 __all__ = [
     "FORMATS",
@@ -23,6 +31,14 @@ __all__ = [
     "unpack",
 ]
 
+_HOMES = {
+    "codec": ("decode", "encode", "unpack"),
+    "distance": ("NOT_COMPARABLE", "ulp_distance"),
+    "rounding": ("round_pack",),
+    "spec": ("OVERFLOWS", "ROUNDINGS", "Format", "Overflow", "Rounding"),
+    "table": ("FORMATS", "format_of"),
+}
+"""The module of every public name."""
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

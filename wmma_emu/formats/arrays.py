@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What counts as an array: NumPy's own, and those of other libraries that NumPy can read; and what as an integer."""
 
-import operator
 import sys
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ShapeError, WmmaEmuError, shorten
+from wmma_emu.formats.integers import integer_of
 from wmma_emu.formats.room import require_room
 
 __all__ = ["MAX_AXES", "as_numpy", "integer_of"]
@@ -101,26 +101,3 @@ def _fix(array: object, name: str) -> str:
     if hasattr(type(array), "cpu"):
         return f"Bring it to the host: {name}.detach().cpu()"
     return "Pass a NumPy array of its values, or of its bits as unsigned integers"
-
-
-def integer_of(given: object) -> int | None:
-    """Read an integer: Python's, NumPy's, or anything with ``__index__``; None for anything else, bools included.
-
-    Raises
-    ------
-    WmmaEmuError
-        One that ``__index__`` raises, as where the lanes of a warp hold different integers.
-
-    Examples
-    --------
-    >>> integer_of(3), integer_of(np.uint8(3)), integer_of(3.0), integer_of(True)
-    (3, 3, None, None)
-    """
-    if isinstance(given, bool):
-        return None
-    try:
-        return operator.index(given)  # type: ignore[arg-type]
-    except WmmaEmuError:
-        raise
-    except Exception:  # whatever a user's __index__ raises
-        return None

@@ -2,12 +2,13 @@
 """What a number format is: the fields of its bit pattern, as one frozen row."""
 
 from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal
 
 from wmma_emu.drawn_types import drawn_by
 from wmma_emu.errors import OptionError, shorten
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["OVERFLOWS", "ROUNDINGS", "Format", "NaNRule", "Overflow", "Rounding", "check_modes"]
 
@@ -159,7 +160,9 @@ class Format:
             )
 
     @property
-    def storage(self) -> np.dtype[np.unsignedinteger]:
+    def storage(self) -> "np.dtype[np.unsignedinteger]":
         """The unsigned NumPy dtype that holds one unpacked pattern."""
+        import numpy as np  # here, so that the tables need none
+
         width = next(w for w in (8, 16, 32, 64) if w >= self.bits)
         return np.dtype(f"u{width // 8}")

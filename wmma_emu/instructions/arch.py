@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from functools import cache
 
 from wmma_emu.errors import CallError, UnknownNameError, shorten
+from wmma_emu.instructions.other_chips import why_not
 from wmma_emu.instructions.spec import Arch
 
 __all__ = ["ARCHS", "DEFAULT_ARCH", "arch_of", "default_arch", "launching_on"]
@@ -50,20 +51,37 @@ ARCHS: dict[str, Arch] = {row.name: row for row in _ROWS}
 """Every architecture by its PTX target, in the order of compute capability. A row means the chip with its
 architecture-specific features: ``sm_90`` is ``sm_90a`` too."""
 
-_GEFORCE = re.compile(r"(rtx[2345]0)[5-9]0(?:ti|super|d|laptop|gpu|mobile)*")
-"""A GeForce model, ``rtx4090ti``: the first two digits say the generation. Models that end in 00 are
+_GEFORCE = re.compile(r"(?:rtx)?([2345]0)[5-9]0(?:ti|super|d)*")
+"""A GeForce model, ``rtx4090ti`` or ``4090``: the first two digits say the generation. Models that end in 00 are
 workstation boards of other generations."""
+
+_MAKERS = ("nvidia", "geforce", "tesla")
+
+_BOARD = re.compile(
+    r"sxm\d?|pcie|nvl\d*|hbm\d?e?|\d+gb|laptop|mobile|tensor|core|gpus?|superchip|maxq|generation|edition|workstation"
+    r"|server|sff"
+)
+"""Words of a product's full name, as a driver reports it, that say how the chip is built in: the socket, the memory,
+the case."""
 
 _LONGEST_NAME = 100
 
 
+def _words(name: str) -> list[str]:
+    """Take a name apart: lower case, no maker, no words of the board, unless there is nothing else."""
+    words = [x for x in re.split(r"[\s_-]+", name.lower()) if x]
+    kept = [x for x in words if x not in _MAKERS and not _BOARD.fullmatch(x)]
+    return kept or words
+
+
 def _plain(name: str) -> str:
-    """Reduce a name to what distinguishes it: lower case, no spaces, dashes, underscores, no maker."""
-    plain = re.sub(r"[\s_-]+", "", name.lower())
-    for maker in ("nvidia", "geforce", "tesla"):
+    """Reduce a name to what distinguishes it: lower case, no spaces, dashes, underscores, no maker, no board."""
+    plain = "".join(_words(name))
+    for maker in _MAKERS:
         plain = plain.removeprefix(maker) or plain
+    plain = re.sub(r"(?:sxm\d?|pcie|nvl\d*|laptop)$", "", plain) or plain
     if match := _GEFORCE.fullmatch(plain):
-        return match[1] + "xx"
+        return f"rtx{match[1]}xx"
     return plain
 
 
@@ -73,10 +91,21 @@ def _names() -> dict[str, Arch]:
     return {_plain(x): row for row in _ROWS for x in (row.name, *row.aliases, *row.products)}
 
 
+def _named(name: str) -> Arch | None:
+    """Find a row by a plain name, ``rtx`` left out or not, the generation behind it or not; None is none."""
+    plain, words = _plain(name), _words(name)
+    row = _names().get(plain) or _names().get(f"rtx{plain}")
+    if row is None and len(words) > 1:
+        row = _names().get(_plain(" ".join(words[:-1])))
+        row = row if row is not None and words[-1] in row.generation.lower().replace(",", "").split() else None
+    return row
+
+
 def arch_of(name: "str | Arch") -> Arch:
     """Find the row of a chip by its PTX target, its generation or a product's name.
 
-    Case, spaces, dashes, underscores and a leading ``NVIDIA`` do not matter. An `Arch` is returned as it is.
+    Case, spaces, dashes, underscores, a leading ``NVIDIA``, and what a product's full name says of memory and socket do
+    not matter: what a driver calls a GPU is a name. An `Arch` is returned as it is.
 
     Raises
     ------
@@ -87,7 +116,7 @@ def arch_of(name: "str | Arch") -> Arch:
 
     Examples
     --------
-    >>> arch_of("sm_90a").name, arch_of("NVIDIA H200").name, arch_of("RTX 4090").name
+    >>> arch_of("sm_90a").name, arch_of("NVIDIA H100 80GB HBM3").name, arch_of("4090").name
     ('sm_90', 'sm_90', 'sm_89')
     >>> arch_of("hoper")
     Traceback (most recent call last):
@@ -109,10 +138,10 @@ def arch_of(name: "str | Arch") -> Arch:
         )
     if len(name) > _LONGEST_NAME:
         raise UnknownNameError(f"no chip has a name of {len(name)} characters. {chips}")
+    if row := _named(name):
+        return row
     plain = _plain(name)
-    if plain in _names():
-        return _names()[plain]
-    raise UnknownNameError(f"there is no chip {shorten(name)}; {_hint(plain)} {chips}")
+    raise UnknownNameError(f"there is no chip {shorten(name)}; {why_not(plain) or _hint(plain)} {chips}")
 
 
 _launched: ContextVar[Arch | None] = ContextVar("launched", default=None)

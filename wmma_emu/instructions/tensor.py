@@ -14,7 +14,7 @@ from functools import cache
 
 from wmma_emu.errors import CallError, OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import FORMATS
-from wmma_emu.formats.arrays import integer_of
+from wmma_emu.formats.integers import integer_of
 from wmma_emu.instructions.spec import Family, Instruction
 
 __all__ = ["TENSOR_KINDS", "Sizes", "TensorKind", "tensor_instruction", "tensor_instruction_named", "tensor_sizes"]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wmma_emu.viz.memory.swizzle_view import draw_shared_operand
     from wmma_emu.viz.operands.matrix_view import draw_matrix
     from wmma_emu.viz.operands.register_view import draw_registers
+    from wmma_emu.viz.operands.tile_view import draw_tile
     from wmma_emu.viz.palette import lane_colour
     from wmma_emu.viz.picture import Picture, PictureFileError
     from wmma_emu.viz.schedules.schedule import draw_schedule
@@ -32,6 +33,7 @@ __all__ = [
     "draw_registers",
     "draw_schedule",
     "draw_shared_operand",
+    "draw_tile",
     "explorer_page",
     "lane_colour",
     "ldmatrix_plan",
@@ -52,6 +54,7 @@ _HOMES = {
     "memory.swizzle_view": ("draw_shared_operand",),
     "operands.matrix_view": ("draw_matrix",),
     "operands.register_view": ("draw_registers",),
+    "operands.tile_view": ("draw_tile",),
     "palette": ("lane_colour",),
     "picture": ("Picture", "PictureFileError"),
     "schedules.schedule": ("draw_schedule",),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One operand of an instruction on a chip: from a matrix to the registers of whole warps, and back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.room import require_room
 from wmma_emu.instructions.spec import Container, Instruction, Operand
 from wmma_emu.layouts import LaneMap, layout_for
+from wmma_emu.layouts.cute_layout import CuteLayout
+from wmma_emu.layouts.tiled import TiledLayout, tiled_layout
 from wmma_emu.warp.containers import pack_containers, unpack_containers
 from wmma_emu.warp.quad_pairs import matrix_of_copies
 
@@ -79,6 +82,37 @@ class BoundOperand:
     def layout(self) -> LaneMap:
         """Where every element lives."""
         return layout_for(self.instruction, self.operand, self.arch)
+
+    def tiled(
+        self,
+        warps: Sequence[int] | str | CuteLayout = (2, 2),
+        tile: Sequence[int] | None = None,
+        permutations: Sequence[str | CuteLayout | None] | None = None,
+    ) -> TiledLayout:
+        """Lay the operand out over several warps, as CuTe's ``TiledMMA`` does.
+
+        Parameters
+        ----------
+        warps : sequence of int, str or CuteLayout
+            How many along m, n (and k), or CuTe's ``AtomLayoutMNK``. Of `wgmma` they are warpgroups.
+        tile : sequence of int, optional
+            m, n and k of the whole; by default one instruction for each warp.
+        permutations : sequence of three, optional
+            CuTe's ``PermutationMNK``.
+
+        Raises
+        ------
+        UnsupportedInstructionError, FragmentMismatchError
+            As `wmma_emu.layouts.tiled.tiled_layout` says.
+
+        Examples
+        --------
+        >>> import wmma_emu as we
+        >>> tile = we.instruction("m16n8k16.f32.f16.f16.f32").b.tiled((2, 2), (64, 64, 16))
+        >>> tile.element_at(warp=2, lane=5, register=1), [x.warp for x in tile.locate(10, 9)]
+        ((10, 9), [2, 3])
+        """
+        return tiled_layout(self.instruction, self.operand, warps, tile, arch=self.arch, permutations=permutations)
 
     @property
     def format(self) -> Format:

@@ -10,15 +10,17 @@ from wmma_emu.arithmetic import DotModel
 from wmma_emu.errors import FragmentMismatchError, WmmaEmuError
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Instruction
 from wmma_emu.layouts import LaneMap
+from wmma_emu.layouts.tiled import TiledLayout
 from wmma_emu.viz.operands.matrix_view import draw_matrix
 from wmma_emu.viz.operands.register_view import draw_registers
 from wmma_emu.viz.operands.subject import Drawable, subject_of
+from wmma_emu.viz.operands.tile_view import draw_tile
 from wmma_emu.warp import BoundInstruction, bound_instruction
 from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.warp.shared_operand import InSharedMemory
 from wmma_emu.wmma.fragments import Fragment
 
-__all__ = ["fragment_html", "instruction_html", "layout_html", "operand_html"]
+__all__ = ["fragment_html", "instruction_html", "layout_html", "operand_html", "tile_html"]
 
 _MOST_CELLS = 256
 """Of a picture among others."""
@@ -32,6 +34,14 @@ def layout_html(layout: LaneMap) -> str:
         return _pictures(layout)
     except WmmaEmuError as error:  # of a user's own
         return _paragraph(f"{layout!r} is not drawn: {error}")
+
+
+def tile_html(tile: TiledLayout) -> str:
+    """Show a tile of several warps; what cannot be drawn is named."""
+    try:
+        return draw_tile(tile)._repr_html_()
+    except WmmaEmuError as error:  # too large
+        return _paragraph(f"{tile!r} is not drawn: {error}")
 
 
 def operand_html(operand: BoundOperand) -> str:

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""The words that complete an argument, by their kind: chips, instructions, operands, files. Nothing here needs NumPy."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from wmma_emu.cli.choices import BLOCK_FORMATS, FINDINGS, SCALE_RULES
+from wmma_emu.errors import WmmaEmuError
+
+__all__ = ["KINDS", "Candidate"]
+
+_MOST = 40
+"""Names of instructions that are listed at once; of more, the next part alone is completed."""
+_SEGMENT = "."
+
+
+class Candidate(NamedTuple):
+    """A word, and what it means, for shells that show that."""
+
+    word: str
+    meaning: str = ""
+
+
+def _chips(current: str, before: Sequence[str]) -> list[Candidate]:
+    from wmma_emu.instructions.arch import ARCHS
+
+    return [
+        Candidate(word, row.generation if word == row.name else f"{row.name}, {row.generation}")
+        for row in ARCHS.values() for word in (row.name, *(x for x in row.products if " " not in x))
+    ]  # fmt: skip
+
+
+def _instructions(current: str, before: Sequence[str]) -> list[Candidate]:
+    """Complete short mnemonics, or whole ones where one is begun; of very many the next part."""
+    from wmma_emu.instructions.table import INSTRUCTIONS
+
+    start = current.casefold()
+    short = (row.short_mnemonic for row in INSTRUCTIONS.values())
+    names = [x for x in short if x.startswith(start)] or [x for x in INSTRUCTIONS if x.startswith(start)]
+    if len(names) <= _MOST:
+        return [Candidate(x) for x in names]
+    parts = {}
+    for name in names:
+        end = name.find(_SEGMENT, len(start))
+        parts[name if end < 0 else name[: end + 1]] = None
+    return [Candidate(x) for x in parts]
+
+
+def _operands(current: str, before: Sequence[str]) -> list[Candidate]:
+    """Name the operands, of the instruction that stands before if it is one: with its formats."""
+    from wmma_emu.instructions.lookup import lookup
+    from wmma_emu.instructions.spec import OPERANDS
+
+    try:
+        row = lookup(before[0])
+    except (WmmaEmuError, IndexError):
+        return [Candidate(x.upper()) for x in OPERANDS]
+    named = [Candidate(x.upper(), getattr(row, x)) for x in OPERANDS if not (row.is_warpgroup and x == "b")]
+    scales = [Candidate(f"scale_{x}", row.scale) for x in ("a", "b")]
+    return [*named, *(scales if row.is_block_scaled else [])]
+
+
+def _types(current: str, before: Sequence[str]) -> list[Candidate]:
+    from wmma_emu.instructions.table import INSTRUCTIONS
+
+    return [Candidate(x) for x in dict.fromkeys(x for row in INSTRUCTIONS.values() for x in (row.a, row.b, row.d))]
+
+
+def _shapes(current: str, before: Sequence[str]) -> list[Candidate]:
+    from wmma_emu.instructions.table import INSTRUCTIONS
+
+    rows = INSTRUCTIONS.values()
+    return [Candidate(x) for x in dict.fromkeys(f"m{x.m}nNk{x.k}" if x.is_warpgroup else x.shape for x in rows)]
+
+
+def _families(current: str, before: Sequence[str]) -> list[Candidate]:
+    from wmma_emu.instructions.table import INSTRUCTIONS
+
+    return [Candidate(x) for x in (*dict.fromkeys(row.family for row in INSTRUCTIONS.values()), "wmma", "sparse")]
+
+
+def _words(current: str, before: Sequence[str]) -> list[Candidate]:
+    return [x for kind in (_families, _types, _shapes, _chips) for x in kind(current, before)]
+
+
+def _commands(current: str, before: Sequence[str]) -> list[Candidate]:
+    from wmma_emu.cli.command_table import COMMANDS
+
+    return [Candidate(name, row[1]) for name, row in COMMANDS.items()]
+
+
+def _files(*endings: str) -> Callable[[str, Sequence[str]], list[Candidate]]:
+    """Make a kind of files: those with one of the endings, and directories."""
+
+    def list_them(current: str, before: Sequence[str]) -> list[Candidate]:
+        folder, _, start = current.rpartition("/")
+        shown = current[: len(current) - len(start)]
+        try:
+            entries = sorted(os.scandir(os.path.expanduser(shown) or "."), key=lambda x: x.name)
+        except OSError:
+            return []
+        return [
+            Candidate(f"{shown}{x.name}{'/' * x.is_dir()}") for x in entries
+            if x.name.startswith(start) and (start or not x.name.startswith("."))
+            and (x.is_dir() or not endings or x.name.casefold().endswith(endings))
+        ]  # fmt: skip
+
+    return list_them
+
+
+def _either(*kinds: Callable[[str, Sequence[str]], list[Candidate]]) -> Callable[[str, Sequence[str]], list[Candidate]]:
+    return lambda current, before: [x for kind in kinds for x in kind(current, before)]
+
+
+def _fixed(words: Iterable[str]) -> Callable[[str, Sequence[str]], list[Candidate]]:
+    return lambda current, before: [Candidate(x) for x in words]
+
+
+KINDS: dict[str, Callable[[str, Sequence[str]], list[Candidate]]] = {
+    "chip": _chips,
+    "instruction": _instructions,
+    "operand": _operands,
+    "type": _types,
+    "shape": _shapes,
+    "family": _families,
+    "word": _words,
+    "command": _commands,
+    "finding": _fixed(FINDINGS),
+    "block format": _fixed(BLOCK_FORMATS),
+    "scale rule": _fixed(SCALE_RULES),
+    "file": _files(),
+    ".npy": _files(".npy"),
+    ".svg": _files(".svg"),
+    "kernel file": _files(".ptx", ".cu"),
+    "matrix or chip": _either(_files(".npy"), _chips),
+}
+"""What lists the words of each kind, given the word that is begun and those before it."""

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""``wmma-emu chips``: a table of the chips, or all about one: its products, and what its instructions have."""
+
+from argparse import Namespace
+from collections.abc import Iterable
+
+from wmma_emu.cli.choices import TABLE_FORMATS
+from wmma_emu.cli.output import format_of, writing
+from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_text, table_lines
+from wmma_emu.cli.terminal import Styled, Terminal
+from wmma_emu.instructions.arch import ARCHS, arch_of
+from wmma_emu.instructions.spec import Arch, Instruction
+from wmma_emu.instructions.table import INSTRUCTIONS
+from wmma_emu.instructions.tensor import TENSOR_KINDS
+
+__all__ = ["run", "show_chip"]
+
+_MOST_PRODUCTS = 5
+_TENSOR = "tcgen05.mma"
+
+
+def run(arguments: Namespace, terminal: Terminal) -> None:
+    """Tell about chips.
+
+    Raises
+    ------
+    UnknownNameError
+        For a name of no chip.
+    """
+    output = format_of(arguments.format, arguments.output, TABLE_FORMATS)
+    chips = _named(arguments.words) if arguments.words else list(ARCHS.values())
+    with writing(arguments, TABLE_FORMATS, "chips.csv", terminal) as out:
+        if output in ("csv", "json"):
+            records = [_record(x) for x in chips]
+            out.raw(json_text(records) if output == "json" else csv_text(records, list(records[0])))
+        elif arguments.words and output == "table":
+            for number, chip in enumerate(chips):
+                if number:
+                    out.line()
+                show_chip(chip, out)
+        else:
+            _table(chips, output, out)
+
+
+def _named(words: list[str]) -> list[Arch]:
+    """Find the chips that words name: one together, as in ``rtx 4090``, or one each."""
+    try:
+        return [arch_of(" ".join(words))]
+    except ValueError:
+        if len(words) == 1 and "," not in words[0]:
+            raise
+        return [arch_of(y) for x in words for y in x.split(",") if y]
+
+
+def _rows(chip: Arch) -> list[Instruction]:
+    return [row for row in INSTRUCTIONS.values() if chip.name in row.archs]
+
+
+def _families(chip: Arch) -> dict[str, int]:
+    """Count the instructions of each family; those of tensor memory are rules, and not counted."""
+    counts: dict[str, int] = {}
+    for row in _rows(chip):
+        counts[row.family] = counts.get(row.family, 0) + 1
+    if any(chip.name in kind.archs for kind in TENSOR_KINDS.values()):
+        counts[_TENSOR] = 0
+    return counts
+
+
+def _formats(rows: Iterable[Instruction]) -> list[str]:
+    return list(dict.fromkeys(x for row in rows for x in (row.a, row.b)))
+
+
+def _formats_of(chip: Arch) -> list[str]:
+    """All formats of A and B, those of products in tensor memory too."""
+    tensor = (x for kind in TENSOR_KINDS.values() if chip.name in kind.archs for x in kind.operands)
+    return list(dict.fromkeys((*_formats(_rows(chip)), *tensor)))
+
+
+def _scaled(chip: Arch) -> list[str]:
+    """The formats whose blocks have scales in some instruction."""
+    rows = _formats(row for row in _rows(chip) if row.is_block_scaled)
+    kinds = (x for x in TENSOR_KINDS.values() if chip.name in x.archs and x.is_block_scaled)
+    return list(dict.fromkeys((*rows, *(x for kind in kinds for x in kind.operands))))
+
+
+def _record(chip: Arch) -> Record:
+    rows = _rows(chip)
+    return {
+        "chip": chip.name, "generation": chip.generation, "products": chip.products, "formats": _formats_of(chip),
+        "families": list(_families(chip)), "instructions": len(rows), "source": chip.source, "status": chip.status,
+    }  # fmt: skip
+
+
+def _table(chips: list[Arch], output: str, terminal: Terminal) -> None:
+    columns = [Column("chip"), Column("generation"), Column("products"), Column("formats of A and B", True),
+               Column("families", True)]  # fmt: skip
+    cells = []
+    for chip in chips:
+        shown = ", ".join(chip.products[:_MOST_PRODUCTS]) + ", ..." * (len(chip.products) > _MOST_PRODUCTS)
+        cells.append([chip.name, chip.generation, shown, " ".join(_formats_of(chip)), " ".join(_families(chip))])
+    if output == "markdown":
+        terminal.raw(markdown_text(columns, cells))
+        return
+    terminal.lines(table_lines(columns, cells, terminal.width))
+    terminal.line()
+    terminal.text("wmma-emu chips CHIP tells all about one, wmma-emu compare CHIP CHIP in what two differ; any name of "
+                  "a product will do, as in 'RTX 4090' or 'NVIDIA H100 80GB HBM3'.")  # fmt: skip
+
+
+def show_chip(chip: Arch, terminal: Terminal) -> None:
+    """Tell all about one chip."""
+    rows = _rows(chip)
+    families = _families(chip)
+    terminal.line(Styled(f"{chip.name} ({chip.generation})", "title"))
+    spelled = [x for x in chip.aliases if not x.startswith("compute_")]
+    terminal.fields([
+        ("products", ", ".join(chip.products)),
+        ("also called", ", ".join(spelled)),
+        ("formats", " ".join(_formats_of(chip))),
+        *([("block scales", " ".join(scaled))] if (scaled := _scaled(chip)) else []),
+        *((name, _count(chip, name, count, rows)) for name, count in families.items()),
+        ("known from", f"{chip.source} ({chip.status})"),
+    ])  # fmt: skip
+    terminal.line()
+    terminal.text(f"wmma-emu list {chip.name} lists its instructions, with how well the arithmetic of each is known.")
+
+
+def _count(chip: Arch, family: str, count: int, rows: list[Instruction]) -> str:
+    if family == _TENSOR:
+        kinds = ", ".join(x for x, kind in TENSOR_KINDS.items() if chip.name in kind.archs)
+        return f"kinds {kinds}; operands in tensor memory, where wmma_emu.tcgen05 finds them"
+    own = [row for row in rows if row.family == family]
+    return f"{count} instruction{'s' * (count > 1)}: {' '.join(_formats(own))}"

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""The words that options take, and what completes them; nothing here needs NumPy."""
+
+import argparse
+from typing import Any
+
+__all__ = [
+    "BLOCK_FORMATS", "CHIP", "ENGINES", "EXPLAIN_FORMATS", "FINDINGS", "LAYOUT_FORMATS", "PLACE_FORMATS", "PTX_FORMATS", "REPORT_FORMATS",
+    "SCALE_RULES", "SCHEDULE_FORMATS", "TABLE_FORMATS", "TEXT", "add_format", "add_output", "option",
+]  # fmt: skip
+
+TEXT = ("text",)
+TABLE_FORMATS = ("table", "csv", "json", "markdown")
+PLACE_FORMATS = TABLE_FORMATS
+LAYOUT_FORMATS = ("grid", "svg", "html", *PLACE_FORMATS, "c", "python")
+SCHEDULE_FORMATS = ("text", "json", "svg", "html")
+EXPLAIN_FORMATS = ("text", "json", "html", "svg")
+REPORT_FORMATS = ("text", "json", "markdown")
+PTX_FORMATS = ("text", "json")
+"""What commands write; the first is what they write if nobody asks for another."""
+
+FINDINGS = (
+    "out-of-bounds", "misaligned", "uninitialised", "partly-uninitialised", "read-only", "race",
+    "race-of-an-unused-value", "race-within-a-warp", "lanes-store-to-one-place", "race-of-equal-bytes", "missing-wait",
+    "barrier-divergence", "barriers-at-several-instructions", "deadlock", "partial-warp", "illegal-metadata",
+    "illegal-operand", "trap",
+)  # fmt: skip
+BLOCK_FORMATS = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4_e2m1", "mxint8", "nvfp4")
+SCALE_RULES = ("floor", "ceil", "rceil", "even", "rne", "torchao", "torchao_cuda", "division", "transformer_engine")
+"""What completion offers of tables whose packages need NumPy; a test holds them together."""
+
+ENGINES = "auto (default), numba, numpy, cupy or reference; the bits are the same"
+CHIP = "a target or a product, as in sm_90, h200, a100, 'RTX 4090'"
+
+
+def option(
+    parser: argparse.ArgumentParser, *names: str, completes: str | tuple[str, ...] = (), **keywords: Any
+) -> None:
+    """Add an option, or an operand of the command, with what completes it.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+    *names : str
+    completes : str or tuple of str, optional
+        Words; or the kind of words, a row of `wmma_emu.cli.candidates`: ``"chip"``, ``"instruction"``, ``"file"``,
+        ``".npy"``.
+    **keywords
+        Of ``add_argument``.
+    """
+    if keywords.get("nargs") == "*":
+        keywords.setdefault("default", [])  # without one, argparse says that it is missing
+    action = parser.add_argument(*names, **keywords)
+    action.completes = completes  # type: ignore[attr-defined]
+
+
+def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...], help: str) -> None:
+    """Add --format; an output whose name says a format needs none."""
+    option(parser, "--format", completes=formats, metavar="F", help=help)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add -o."""
+    option(parser, "-o", "--output", completes="file", metavar="FILE",
+        help="where it is written; standard output if left out, or -")  # fmt: skip

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Which commands there are: one row each, with what it is for and what adds its options."""
+
+import argparse
+from collections.abc import Callable
+
+from wmma_emu.cli import instruction_options as instructions
+from wmma_emu.cli import product_options as products
+from wmma_emu.cli.choices import add_output, option
+from wmma_emu.cli.ptx_options import add_ptx
+
+__all__ = ["COMMANDS", "SHELLS"]
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def _add_finding(parser: argparse.ArgumentParser) -> None:
+    option(parser, "kind", metavar="KIND", nargs="*", completes="finding",
+        help="as in race, or race-within-a-warp, with hyphens or without; all are listed if left out")  # fmt: skip
+    add_output(parser)
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    option(parser, "shell", metavar="SHELL", nargs="?", completes=SHELLS, help="bash, zsh or fish; yours if left out")
+    add_output(parser)
+
+
+def _add_help(parser: argparse.ArgumentParser) -> None:
+    option(parser, "words", metavar="COMMAND", nargs="*", completes="command", help="a command, as in layout or ptx run")
+
+
+COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
+    "list": (instructions.add_list, "the instructions, by type, shape and chip",
+             "List the matrix instructions; words and filters combine."),
+    "show": (instructions.add_show, "one instruction: operands, chips, arithmetic, machine code",
+             "Show one instruction: its operands, and for each chip what it computes and who says so. Of words that "
+             "several instructions have, and of machine code, these are listed; of a chip, all about it is told."),
+    "layout": (instructions.add_layout, "where an operand's elements live, as a picture of the matrix",
+               "Show which lane holds which element of an operand's matrix, in which register and bits."),
+    "where": (instructions.add_where, "the lanes, registers and bits that hold one element",
+              "Find every place that holds an element of an operand's matrix."),
+    "what": (instructions.add_what, "the elements that a lane's register holds",
+             "Show the elements of an operand's matrix that a lane holds, in all its registers or in one."),
+    "schedule": (instructions.add_schedule, "the machine instructions of one instruction, step by step",
+                 "Show which machine instructions a matrix instruction is on a chip, in their order: which block of D "
+                 "each makes, from which k, and which registers it reads and writes."),
+    "chips": (instructions.add_chips, "the chips: products, formats, instructions",
+              "List the chips, with their products and what their matrix instructions have, or tell all about one."),
+    "explore": (instructions.add_explore, "the layouts of all instructions as a page to explore",
+                "Write one page of HTML that needs no network: every instruction on every chip, which lane holds which "
+                "element, formulas, loads by ldmatrix, steps."),
+    "gemm": (products.add_gemm, "multiply two .npy matrices with a tensor core's bits",
+             "Multiply matrices of any size with a tensor core's bits: D = A B + C."),
+    "explain": (products.add_explain, "how one element of D came about, step by step",
+                "Explain the bits of one element of D = A B + C: every term, the bits cut, the sums, the rounding."),
+    "compare": (products.add_compare, "one product on several chips: where the bits differ, and how far",
+                "Multiply on several chips, and show where the bits of D differ, how far, and the worst elements; or "
+                "say in what two chips differ."),
+    "quantise": (products.add_quantise, "an array as MXFP8, MXFP6, MXFP4, MXINT8 or NVFP4, bit for bit",
+                 "Quantise an array to a block-scaled format: its elements, its scales, and how far it is from them."),
+    "ptx": (add_ptx, "the PTX of a real kernel: what is in it, and what it computes",
+            "Explain the PTX that nvcc, NVRTC or Triton wrote, or run it on .npy files, without a GPU."),
+    "finding": (_add_finding, "the kinds of findings of kernels: what one means, and how to fix it",
+                "List the kinds of findings, or say what one means: a kernel that has it, the report, how to fix it, "
+                "when it may be silenced, and what NVIDIA's compute-sanitizer says of it."),
+    "crosscheck": (products.add_crosscheck, "the emulator against the GPU of this machine, billions of times",
+                   "Run inputs of every family on the GPU and in the emulator, and compare every bit. The exit status "
+                   "is 0 if all are the same, 1 if any differ, 2 after an error, 130 after an interrupt."),
+    "doctor": (add_output, "what is installed, and what each extra would add",
+               "Say which versions are installed, which extras are there, and whether there is a GPU; it belongs into "
+               "a report of a bug."),
+    "completion": (_add_completion, "a script that completes commands in bash, zsh or fish",
+                   "Print a script for a shell: with bash, put eval \"$(wmma-emu completion bash)\" into ~/.bashrc; with "
+                   "zsh, the same with zsh into ~/.zshrc, below compinit; with fish, write it to "
+                   "~/.config/fish/completions/wmma-emu.fish."),
+    "help": (_add_help, "this, or all about one command", "Show what there is, or all about one command."),
+    "version": (lambda _: None, "the version", "Print the version."),
+}  # fmt: skip

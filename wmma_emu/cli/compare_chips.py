@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""In what chips differ: the instructions that only some have, other arithmetic, other places of elements."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from wmma_emu.arithmetic import models_for
+from wmma_emu.cli.listing import grouped
+from wmma_emu.cli.tables import Column, markdown_text, table_lines
+from wmma_emu.cli.terminal import Styled, Terminal
+from wmma_emu.cli.usage import UsageError
+from wmma_emu.gemm.comparison_text import summary
+from wmma_emu.instructions import INSTRUCTIONS, OPERANDS, Arch, Instruction, arch_of
+from wmma_emu.layouts import layout_for
+
+__all__ = ["compare_chips"]
+
+_ONLY = (Column("only on"), Column("family"), Column("A and B"), Column("instructions"))
+
+
+class _Difference(NamedTuple):
+    """Instructions of one family and format that compute otherwise: what each chip does."""
+
+    family: str
+    formats: str
+    shapes: str
+    models: tuple[str, ...]
+
+
+def compare_chips(names: Sequence[str], output: str, terminal: Terminal) -> None:
+    """Say in what chips differ, as text, JSON or Markdown.
+
+    Raises
+    ------
+    UsageError
+        For one chip alone, by one name or by several.
+    UnknownNameError
+        For a name of no chip.
+    """
+    chips = list(dict.fromkeys(arch_of(x) for x in names))
+    if len(names) < 2:
+        raise UsageError(f"{names[0]} alone differs from nothing; name another chip, or files: A.npy B.npy")
+    if len(chips) < 2:
+        raise UsageError(f"{' and '.join(names)} are both {chips[0]} ({chips[0].generation}): their matrix instructions "
+                         "are the same")  # fmt: skip
+    only, differences, places = _only(chips), _differences(chips), _other_places(chips)
+    if output == "json":
+        heads = ("family", "formats", "shapes")
+        terminal.raw(json.dumps({
+            "chips": [x.name for x in chips],
+            "only": [dict(zip(("chips", "family", "formats", "instructions"), x, strict=True)) for x in only],
+            "arithmetic": [{**dict(zip(heads, x[:3], strict=True)),
+                            "models": dict(zip([y.name for y in chips], x.models, strict=True))} for x in differences],
+            "layouts": places,
+        }) + "\n")  # fmt: skip
+        return
+    columns = [Column("family"), Column("A and B"), Column("shapes", True), *(Column(x.name) for x in chips)]
+    rows = [[x.family, x.formats, x.shapes, *x.models] for x in differences]
+    tables = (
+        ("Instructions that not all of them have", _ONLY, [[*map(str, x)] for x in only], "All have the same instructions."),
+        ("Instructions whose arithmetic differs", columns, rows, "All compute the same, instruction by instruction."),
+    )
+    terminal.line(Styled(" and ".join(f"{x} ({x.generation})" for x in chips), "title"))
+    for title, heads, cells, none in tables:
+        terminal.line()
+        terminal.line(Styled(title if cells else none, "heading"))
+        if cells and output == "markdown":
+            terminal.line()
+            terminal.raw(markdown_text(heads, cells))
+        elif cells:
+            terminal.lines(table_lines(heads, cells, terminal.width))
+    terminal.line()
+    terminal.text(f"Other places of elements: {', '.join(places)}." if places else "Elements have the same places.")
+    terminal.text("wmma-emu compare A.npy B.npy --archs " + ",".join(x.name for x in chips) + " compares a product.")
+
+
+def _only(chips: Sequence[Arch]) -> list[tuple[str, str, str, int]]:
+    """Count the instructions that some of the chips have, by who has them, family and formats."""
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for row in INSTRUCTIONS.values():
+        having = [x.name for x in chips if x.name in row.archs]
+        if having and len(having) < len(chips):
+            formats = counts.setdefault((" ".join(having), row.family), {})
+            name = row.a if row.a == row.b else f"{row.a} x {row.b}"
+            formats[name] = formats.get(name, 0) + 1
+    return [(*key, _few(list(formats)), sum(formats.values())) for key, formats in counts.items()]
+
+
+def _differences(chips: Sequence[Arch]) -> list[_Difference]:
+    """Find the instructions of all chips whose models are not the same, those of one family and format together."""
+    found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for group in grouped(x for x in INSTRUCTIONS.values() if all(y.name in x.archs for y in chips)):
+        row = group[0]
+        models = [next(iter(models_for(row, x.name)), None) for x in chips]
+        if len({None if x is None else x.parameters for x in models}) > 1:
+            texts = tuple("not modelled" if x is None else summary(x) for x in models)
+            name = row.a if row.a == row.b else f"{row.a} x {row.b}"
+            found.setdefault((row.family, name, texts), []).append(_shape(row))
+    joined: dict[tuple[str, tuple[str, ...]], dict[str, dict[str, None]]] = {}
+    for (family, name, texts), shapes in found.items():
+        joined.setdefault((family, texts), {}).setdefault(name, {}).update(dict.fromkeys(shapes))
+    return [
+        _Difference(family, _few(list(names)), _few(list(dict.fromkeys(y for x in names.values() for y in x))), texts)
+        for (family, texts), names in joined.items()
+    ]
+
+
+def _few(words: Sequence[str]) -> str:
+    """Join words, of very many the first."""
+    return " ".join(words[:5] if len(words) > 6 else words).replace(" x ", "x") + (
+        f" and {len(words) - 5} more" if len(words) > 6 else ""
+    )
+
+
+def _shape(row: Instruction) -> str:
+    return f"m{row.m}nNk{row.k}" if row.is_warpgroup else row.shape
+
+
+def _other_places(chips: Sequence[Arch]) -> list[str]:
+    """Name the families, formats and shapes whose elements have other places on some of the chips."""
+    first, *others = chips
+    found: dict[str, None] = {}
+    for row in INSTRUCTIONS.values():
+        if row.is_warpgroup or not all(x.name in row.archs for x in chips):
+            continue
+        if any(layout_for(row, x, first) != layout_for(row, x, y) for x in OPERANDS for y in others):
+            found.setdefault(f"{row.family} {row.shape} of {row.a}")
+    return list(found)

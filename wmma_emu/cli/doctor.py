@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""``wmma-emu doctor``: what is installed, and what each extra would add."""
+
+import platform
+import re
+import sys
+from argparse import Namespace
+from importlib.metadata import PackageNotFoundError, distribution, version
+from typing import NamedTuple
+
+from wmma_emu.cli.choices import TEXT
+from wmma_emu.cli.output import writing
+from wmma_emu.cli.tables import Column, table_lines
+from wmma_emu.cli.terminal import Terminal
+from wmma_emu.version import __version__
+
+__all__ = ["run"]
+
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_EXTRA = re.compile(r"extra\s*==\s*[\"']([^\"']+)[\"']")
+_NEEDED = ("numpy", "ml_dtypes")
+
+
+class _Extra(NamedTuple):
+    """An extra of the package: what it installs, of which this is missing."""
+
+    name: str
+    there: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def run(arguments: Namespace, terminal: Terminal) -> None:
+    """Write what is installed."""
+    with writing(arguments, TEXT, "doctor.txt", terminal) as out:
+        out.fields([
+            ("wmma-emu", __version__),
+            ("Python", f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"),
+            ("system", f"{platform.system()} {platform.release()}, {platform.machine()}"),
+            *((name, _version(name) or "missing: pip install " + name) for name in _NEEDED),
+        ], indent=0)  # fmt: skip
+        out.line()
+        extras = _extras()
+        if not extras:
+            out.line("The package is not installed, but read from a folder; its extras are in pyproject.toml.")
+            return
+        columns = (Column("extra"), Column("installed"), Column("missing"))
+        out.lines(table_lines(columns, [[x.name, ", ".join(x.there), ", ".join(x.missing)] for x in extras], out.width))
+        out.line()
+        out.text("pip install 'wmma-emu[EXTRA]' adds what is missing; nothing of it is needed but for what names it.")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _extras() -> list[_Extra]:
+    """Read which packages each extra asks for on this machine, and which of them are there."""
+    try:
+        required = distribution("wmma-emu").requires or []
+    except PackageNotFoundError:
+        return []
+    found: dict[str, dict[str, str | None]] = {}
+    for text in required:
+        extra, name = _EXTRA.search(text), _NAME.match(text)
+        if extra and name and _is_for_this_machine(text, extra[1]):
+            found.setdefault(extra[1], {})[name[0]] = _version(name[0])
+    return [
+        _Extra(extra, tuple(f"{x} {y}" for x, y in names.items() if y), tuple(x for x, y in names.items() if not y))
+        for extra, names in found.items()
+    ]  # fmt: skip
+
+
+def _is_for_this_machine(requirement: str, extra: str) -> bool:
+    """Whether a marker holds here; without a library that reads markers, any is taken to."""
+    try:
+        from packaging.requirements import Requirement
+    except ImportError:
+        return True
+    marker = Requirement(requirement).marker
+    return marker is None or marker.evaluate({"extra": extra})

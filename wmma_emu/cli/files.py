@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Files that commands write: checked before anything is computed, written whole or not at all."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from wmma_emu.cli.usage import UsageError
+
+__all__ = ["check_name", "check_output", "write_file", "write_text"]
+
+
+def check_name(path: str, fix: str) -> None:
+    """Refuse what no file can be called, in our own words: those of the interpreter change with its version.
+
+    Raises
+    ------
+    UsageError
+    """
+    if not path or "\0" in path:
+        raise UsageError(f"{path!r} names no file; name {fix}")
+
+
+def check_output(path: str, inputs: Iterable[str], example: str = "D.npy") -> None:
+    """Check that a file can be written, before anything is computed; errors give the example of a name.
+
+    Raises
+    ------
+    UsageError
+        If its directory does not exist or is not writable, if it is no regular file, or one of the inputs.
+    """
+    try:
+        check_name(path, f"one to write, such as {example}")
+        target = Path(path)
+        if target.is_dir():
+            raise UsageError(f"{path}: a directory; name a file in it, such as {target / example}")
+        folder = Path(os.path.realpath(target)).parent
+        if not folder.is_dir():
+            raise UsageError(f"{path}: there is no directory {folder}; make it first")
+        if target.exists() and not target.is_file():
+            raise UsageError(f"{path}: not a regular file; name one to write, such as {example}")
+        for other in inputs:
+            if target.exists() and os.path.exists(other) and os.path.samefile(target, other):
+                raise UsageError(f"{path}: an input; name another file to write")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise UsageError(f"{path}: no permission to write in {folder}")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise UsageError(f"{path!r}: {error}") from None
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a text as `write_file` does; raises what it raises."""
+    write_file(path, lambda file: file.write(text.encode()))
+
+
+def write_file(path: str, write: Callable[[BinaryIO], object]) -> None:
+    """Let a function write a file under a temporary name beside it, then give it its own.
+
+    A file that is replaced hands its permissions on.
+
+    Raises
+    ------
+    UsageError
+        If the system refuses; then nothing is left behind.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
+    try:
+        file = open(temporary, "xb")
+        try:
+            with file:
+                with suppress(FileNotFoundError):
+                    shutil.copymode(target, temporary)
+                write(file)
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""``wmma-emu`` by itself, ``wmma-emu help`` and ``wmma-emu --help``: what there is."""
+
+import shutil
+import textwrap
+from argparse import Namespace
+
+from wmma_emu.cli.command_table import COMMANDS
+from wmma_emu.cli.options import DESCRIPTION, whole_parser
+from wmma_emu.cli.terminal import Styled, Terminal
+
+__all__ = ["run"]
+
+_FIRST = (
+    ("wmma-emu explore", "which lane holds which element, as a page for a browser"),
+    ("wmma-emu layout m16n8k16.f32.f16.f16.f32 A", "the same in the terminal, of one operand"),
+    ("wmma-emu list fp8 h100", "instructions by what they have"),
+    ("wmma-emu gemm A.npy B.npy --arch a100", "a product with a chip's bits"),
+    ("wmma-emu compare a100 h100", "in what two chips differ"),
+    ("wmma-emu ptx run kernel.cu --grid 4 --block 256 --arg y.npy=x.npy", "a kernel, with no GPU: what is wrong with it"),
+)
+"""What a newcomer may try, and what it is."""
+
+
+def run(arguments: Namespace, terminal: Terminal) -> None:
+    """Write the help: in short, or with every command and its examples."""
+    if arguments.all:
+        whole_parser().print_help()
+        return
+    terminal.line(Styled("wmma-emu", "title"), f": {DESCRIPTION}")
+    terminal.line()
+    for command, meaning in _FIRST:
+        terminal.line("  ", Styled(command, "label"))
+        terminal.line(f"      {meaning}")
+    terminal.line()
+    width = min(shutil.get_terminal_size().columns, 100)
+    listed = f"Commands: {', '.join(COMMANDS)}."
+    for line in textwrap.wrap(listed, width, subsequent_indent="  ", break_on_hyphens=False):
+        terminal.line(line)
+    terminal.line("wmma-emu help COMMAND tells all about one; wmma-emu --help has more examples.")

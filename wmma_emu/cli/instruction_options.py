@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Options of the commands about instructions and chips: `list`, `show`, `layout`, `where`, `what`, `schedule`, `chips`."""
+
+import argparse
+
+from wmma_emu.cli.choices import (
+    CHIP,
+    LAYOUT_FORMATS,
+    PLACE_FORMATS,
+    SCHEDULE_FORMATS,
+    TABLE_FORMATS,
+    add_format,
+    add_output,
+    option,
+)
+
+__all__ = [
+    "INSTRUCTION", "OPERAND_NAMES", "add_chips", "add_explore", "add_layout", "add_list", "add_schedule", "add_show",
+    "add_what", "add_where",
+]  # fmt: skip
+
+INSTRUCTION = (
+    "PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16; "
+    "mma.sync.aligned and row.col may be left out; or words that only one instruction has; wmma-emu list shows them all"
+)
+_WORDS = "words that narrow it, as in fp8 or h100"
+OPERAND_NAMES = ("A", "B", "C", "D", "scale_a", "scale_b")
+_FORMATS = "table (default), csv, json or markdown"
+
+
+def add_list(parser: argparse.ArgumentParser) -> None:
+    """`list`."""
+    option(parser, "words", metavar="WORD", nargs="*", completes="word",
+        help="what an instruction has, as in wgmma, m16n8k16, fp8, sparse, h100; those that have all of it are listed")  # fmt: skip
+    option(parser, "--type", completes="type", metavar="T",
+        help="format of A or B (f32 and s32: of C or D), as in bf16 or fp8")  # fmt: skip
+    option(parser, "--shape", completes="shape", metavar="S",
+        help="m, n and k, as in m16n8k16 or 16x8x16; of wgmma m64nNk16 means every n")  # fmt: skip
+    option(parser, "--arch", completes="chip", metavar="CHIP", help=f"{CHIP}; says how well its arithmetic is known")
+    option(parser, "--family", completes="family", metavar="F",
+        help="mma.sync, wmma.mma, mma.sp, mma.sp::ordered_metadata, wgmma or wgmma.sp; or as in wmma, sparse")  # fmt: skip
+    add_format(parser, TABLE_FORMATS, _FORMATS)
+    add_output(parser)
+
+
+def add_show(parser: argparse.ArgumentParser) -> None:
+    """`show`."""
+    option(parser, "words", metavar="INSTR", nargs="+", completes="instruction", help=f"{INSTRUCTION}; a chip; or what "
+        "several instructions have, as in m16n8k16, wgmma fp8, HMMA.16816.F32, which are then listed")  # fmt: skip
+    option(parser, "--arch", completes="chip", metavar="CHIP", help=f"{CHIP}; all its chips if left out")
+    add_output(parser)
+
+
+def _add_operand(parser: argparse.ArgumentParser, numbers: str) -> None:
+    """Add what `layout`, `where` and `what` share."""
+    option(parser, "instruction", metavar="INSTR", completes="instruction", help=INSTRUCTION)
+    option(parser, "words", metavar="OPERAND", nargs="*", completes="operand",
+        help=f"A, B, C or D, as --operand names it; all if left out{numbers}")  # fmt: skip
+    option(parser, "--operand", completes="operand", metavar="X", help="A, B, C or D; of instructions with block "
+        "scales scale_a and scale_b too, which come in lists; all four if left out")  # fmt: skip
+    option(parser, "--byte-id", metavar="N",
+        help="of scale_a and scale_b: which bytes of a register are read; 0 if left out")  # fmt: skip
+    option(parser, "--thread-id", metavar="N", help="of scale_a and scale_b: which lanes of four; 0 if left out")
+    option(parser, "--arch", completes="chip", metavar="CHIP",
+        help=f"{CHIP}; sm_90 if left out, or the first chip that has the instruction")  # fmt: skip
+
+
+def add_layout(parser: argparse.ArgumentParser) -> None:
+    """`layout`."""
+    _add_operand(parser, "")
+    option(parser, "--lane", metavar="L", help="0 to 31, of wgmma 0 to 127; in lists and by registers it is shown "
+        "alone, in a matrix pointed out")  # fmt: skip
+    option(parser, "--register", metavar="N", help="register of the operand that is pointed out, from 0")
+    option(parser, "--row", metavar="R", help="row of an element that is pointed out, from 0; with --col")
+    option(parser, "--col", metavar="C", help="its column, from 0")
+    option(parser, "--view", completes=("matrix", "registers"), metavar="V",
+        help="matrix (which lane holds an element) or registers (which element a register "
+        "holds), of what is drawn; matrix if left out, and of html both")  # fmt: skip
+    add_format(parser, LAYOUT_FORMATS,
+        "grid (default), table, csv, json, markdown, svg, html, c or python; grid, svg and html are drawn, "
+        "c and python are functions, the others have a line for every element")  # fmt: skip
+    add_output(parser)
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """`where`."""
+    _add_operand(parser, "; then row and column may follow")
+    option(parser, "--row", metavar="R", help="row of the operand's matrix, from 0")
+    option(parser, "--col", metavar="C", help="column of the operand's matrix, from 0")
+    option(parser, "--matrix", metavar="I", help="0 to 3, one of the four products of m8n8k4 in f16; all if left out")
+    add_format(parser, PLACE_FORMATS, _FORMATS)
+    add_output(parser)
+
+
+def add_what(parser: argparse.ArgumentParser) -> None:
+    """`what`."""
+    _add_operand(parser, "; then lane and register may follow")
+    option(parser, "--lane", metavar="L", help="0 to 31, of wgmma 0 to 127")
+    option(parser, "--register", metavar="N", help="register of the operand, from 0; all of the lane if left out")
+    add_format(parser, PLACE_FORMATS, _FORMATS)
+    add_output(parser)
+
+
+def add_schedule(parser: argparse.ArgumentParser) -> None:
+    """`schedule`."""
+    option(parser, "words", metavar="INSTR", nargs="+", completes="instruction", help=INSTRUCTION)
+    option(parser, "--arch", completes="chip", metavar="CHIP",
+        help=f"{CHIP}; sm_90 if left out, or the first chip that has the instruction")  # fmt: skip
+    option(parser, "--lowering", metavar="L",
+        help="whose machine code, where compilers differ, as in ptxas-12.4; wmma-emu show lists them")  # fmt: skip
+    add_format(parser, SCHEDULE_FORMATS, "text (default), json, svg (a picture) or html (a page)")
+    option(parser, "--step", metavar="N",
+        help="of svg and html: one machine instruction alone, large, from 0; all if left out")  # fmt: skip
+    add_output(parser)
+
+
+def add_chips(parser: argparse.ArgumentParser) -> None:
+    """`chips`."""
+    option(parser, "words", metavar="CHIP", nargs="*", completes="chip",
+        help=f"{CHIP}, of which all is told; a table of all chips if left out")  # fmt: skip
+    add_format(parser, TABLE_FORMATS, _FORMATS)
+    add_output(parser)
+
+
+def add_explore(parser: argparse.ArgumentParser) -> None:
+    """`explore`."""
+    option(parser, "-o", "--output", completes="file", metavar="FILE", default="wmma_emu_explorer.html",
+        help="where the page is written, wmma_emu_explorer.html if left out; - is standard output")  # fmt: skip

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""What people type for an instruction: a mnemonic, machine code, a fragment, or words that it has."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from wmma_emu.cli.query import Query, query_of
+from wmma_emu.cli.usage import SeveralError, UsageError
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.instructions.tensor import TENSOR_KINDS
+from wmma_emu.instructions.notation import Meaning, meaning_of
+
+__all__ = ["Named", "One", "chip_for", "named", "one_instruction"]
+
+_MOST_LINES = 12
+
+
+class Named(NamedTuple):
+    """The rows that words mean, all at once; a chip and an operand if they name them."""
+
+    rows: tuple[Instruction, ...]
+    chip: Arch | None = None
+    operand: str | None = None
+    likeliest: bool = False
+    """Whether the first row is meant where one is: the words are another name of it."""
+    note: str = ""
+
+
+def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
+    """Find what words mean: a mnemonic, machine code, a CuTe atom, a fragment, or words that instructions have.
+
+    Parameters
+    ----------
+    words : sequence of str
+        As they were typed; blanks may stand within a word too. A chip and a family may be among them.
+    arch : str or Arch, optional
+        A chip that must have it.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If they mean nothing: what `wmma_emu.instructions.notation.meaning_of` says of them.
+    UsageError
+        For words of which no instruction has all.
+
+    Examples
+    --------
+    >>> print(*named(["m16n8k16.f32.f16.f16.f32"]).rows)
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+    >>> len(named(["m16n8k16"]).rows), len(named(["dense m16n8k16 fp16", "h100"]).rows)
+    (32, 2)
+    """
+    chip = None if arch is None else arch_of(arch)
+    text = " ".join(words)
+    if _is_mnemonic(text):
+        return Named((lookup(text, chip),), chip)
+    try:
+        found = meaning_of(text, chip)
+        if found.notation != "words":
+            likeliest = found.notation != "ptx"
+            on = chip or (None if found.arch is None or not likeliest else _only_chip(found))
+            return Named(found.instructions, on, found.operand, likeliest, found.note)
+    except UnsupportedInstructionError:
+        pass  # a chip or a family may be among them
+    query = query_of(words)
+    chip = chip or query.chip
+    rows = _with_rest(query, chip, text)
+    if not rows:
+        place = f" on {chip} ({chip.generation})" if chip else ""
+        raise UsageError(f"no instruction{place} has all of {text[:80]!r}; leave a word out")
+    return Named(rows, chip)
+
+
+def _is_mnemonic(text: str) -> bool:
+    """Whether a text is a mnemonic as it is, on whichever chip; or nothing at all, which is refused as one."""
+    try:
+        return lookup(text) is not None
+    except UnsupportedInstructionError:
+        return not text.strip()
+
+
+def _only_chip(found: Meaning) -> Arch | None:
+    """The chip that a text means where the default one has none of what it means."""
+    return None if DEFAULT_ARCH in found.instruction.archs else arch_of(str(found.arch))
+
+
+def _with_rest(query: Query, chip: Arch | None, text: str) -> tuple[Instruction, ...]:
+    """Choose the rows that have the words that are no family and no chip."""
+    rows = tuple(x for x in query.rows if chip is None or chip.name in x.archs)
+    if not query.rest:
+        if query.chip is None and not query.is_narrowed:
+            raise UnsupportedInstructionError(f"{text[:80]!r} names no instruction")
+        return rows
+    found = _meant(" ".join(query.rest), chip)
+    return tuple(x for x in found if x.is_tensor or x in rows) if query.is_narrowed else found
+
+
+class One(NamedTuple):
+    """The row that words mean; the chip and the operand, if they name them."""
+
+    instruction: Instruction
+    chip: Arch | None
+    operand: str | None
+
+
+def one_instruction(words: Sequence[str], arch: str | Arch | None = None) -> One:
+    """Find the one row that words mean.
+
+    Raises
+    ------
+    SeveralError
+        If several rows have all that is said; the lines of the message list them.
+    UnsupportedInstructionError, UsageError
+        As of `named`.
+
+    Examples
+    --------
+    >>> print(one_instruction(["m16n8k8", "bf16", "dense"]).instruction)
+    mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32
+    """
+    found = named(words, arch)
+    if len(found.rows) == 1 or found.likeliest:
+        return One(found.rows[0], found.chip, found.operand)
+    raise SeveralError("\n".join(_choice(" ".join(words), found.rows)))
+
+
+def chip_for(row: Instruction, chip: Arch | None) -> Arch:
+    """Choose the chip where none is named: the default one, or the first that has the instruction."""
+    return chip or ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]]
+
+
+def _meant(text: str, chip: Arch | None) -> tuple[Instruction, ...]:
+    try:
+        return meaning_of(text, chip).instructions
+    except UnsupportedInstructionError as error:
+        if chip is None or not any(chip.name in x.archs for x in TENSOR_KINDS.values()):
+            raise
+        raise UnsupportedInstructionError(
+            f"{error}; {chip} has tcgen05.mma too, whose operands are in tensor memory (wmma_emu.tcgen05)"
+        ) from None
+
+
+def _choice(text: str, rows: Sequence[Instruction]) -> list[str]:
+    """List what one of must be named, short names first; of `wgmma` a line stands for every n."""
+    from wmma_emu.cli.listing import grouped
+
+    groups = grouped(rows)
+    lines = [
+        f"{text[:80]!r} is {len(rows)} instructions; name one of them, or say more (a format, a shape, a chip); "
+        f"wmma-emu list {text[:80]} has them all:"
+    ]
+    lines += [f"    {group[0].short_mnemonic}{f' and {len(group) - 1} with another n' if len(group) > 1 else ''}"
+              for group in groups[:_MOST_LINES]]  # fmt: skip
+    if len(groups) > _MOST_LINES:
+        lines.append(f"    and {len(groups) - _MOST_LINES} more")
+    return lines

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""Words of a question about instructions that name no instruction themselves: chips, families, shapes with any n."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from wmma_emu.cli.usage import UsageError, did_you_mean
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import INSTRUCTIONS, Arch, Instruction, arch_of
+from wmma_emu.instructions.notation import formats_called
+
+__all__ = ["Query", "chip_named", "families_of", "query_of", "shape_of", "types_of", "with_type"]
+
+_SHAPE = re.compile(r"m?(\d{1,4})[nx](\d{1,4})[kx](\d{1,4})", re.ASCII | re.IGNORECASE)
+_ANY_N = re.compile(r"m\d{1,4}nnk\d{1,4}", re.ASCII | re.IGNORECASE)
+_MOST_WORDS = 6
+"""Of a chip's name."""
+
+_FAMILY_WORDS: dict[str, Callable[[str], bool]] = {
+    "mma": lambda family: family.startswith("mma."),
+    "wmma": lambda family: family.startswith("wmma."),
+    "wgmma": lambda family: family.startswith("wgmma"),
+    "sparse": lambda family: ".sp" in family,
+    "dense": lambda family: ".sp" not in family,
+}
+"""Words for several families, and which they are."""
+
+
+class Query(NamedTuple):
+    """What words say of chip, family and shape, and the words that say something else."""
+
+    chip: Arch | None
+    rows: tuple[Instruction, ...]
+    rest: tuple[str, ...]
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether a family or a shape is among the words."""
+        return len(self.rows) < len(INSTRUCTIONS)
+
+
+def query_of(words: Iterable[str]) -> Query:
+    """Take words apart.
+
+    Examples
+    --------
+    >>> found = query_of(["wgmma", "fp8", "rtx", "4090"])
+    >>> found.chip.name, {x.family for x in found.rows} == {"wgmma", "wgmma.sp"}, found.rest
+    ('sm_89', True, ('fp8',))
+    >>> {x.k for x in query_of(["m64nNk16"]).rows}
+    {16}
+    """
+    left = " ".join(words).replace(",", " ").split()
+    chip: Arch | None = None
+    rest: list[str] = []
+    rows = tuple(INSTRUCTIONS.values())
+    while left:
+        count = next((i for i in range(min(_MOST_WORDS, len(left)), 0, -1) if chip_named(left[:i]) is not None), 0)
+        word = left[0].casefold()
+        if count:
+            chip = chip_named(left[:count])
+        elif word in _FAMILY_WORDS:
+            rows = tuple(x for x in rows if _FAMILY_WORDS[word](x.family))
+        elif _ANY_N.fullmatch(word):
+            rows = tuple(x for x in rows if x.is_warpgroup and word == f"m{x.m}nnk{x.k}")
+        else:
+            rest.append(left[0])
+        del left[: count or 1]
+    return Query(chip, rows, tuple(rest))
+
+
+def chip_named(words: Sequence[str]) -> Arch | None:
+    """Find the chip that words name together; None if they are something else.
+
+    Examples
+    --------
+    >>> chip_named(["rtx", "4090"]).name, chip_named(["m16n8k16"])
+    ('sm_89', None)
+    """
+    try:
+        return arch_of(" ".join(words))
+    except UnsupportedInstructionError:
+        return None
+
+
+@cache
+def _families() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row.family for row in INSTRUCTIONS.values()))
+
+
+def families_of(given: str) -> list[str]:
+    """Name the families that a word means: one of them, or several as in ``wmma``, ``sparse``.
+
+    Raises
+    ------
+    UsageError
+
+    Examples
+    --------
+    >>> families_of("WGMMA.SP"), families_of("sparse")
+    (['wgmma.sp'], ['mma.sp', 'mma.sp::ordered_metadata', 'wgmma.sp'])
+    """
+    word = given.strip().casefold()
+    if word in _families():
+        return [word]
+    if word in _FAMILY_WORDS:
+        return [x for x in _families() if _FAMILY_WORDS[word](x)]
+    raise UsageError(f"--family {given[:80]!r} is not one of {', '.join(_families())}{did_you_mean(given, _families())}")
+
+
+def shape_of(text: str) -> str:
+    """Write a shape as PTX does: ``16x8x16`` is m16n8k16; what is no shape stays as it is.
+
+    Examples
+    --------
+    >>> shape_of("16x8x16"), shape_of("M64nNk16"), shape_of("x")
+    ('m16n8k16', 'm64nNk16', 'x')
+    """
+    word = text.strip()
+    if found := _SHAPE.fullmatch(word):
+        return "m{}n{}k{}".format(*found.groups())
+    return word.casefold().replace("nnk", "nNk") if _ANY_N.fullmatch(word) else text
+
+
+@cache
+def _operand_types() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The formats of A and B, and those that C and D alone have."""
+    multiplied = dict.fromkeys(name for row in INSTRUCTIONS.values() for name in (row.a, row.b))
+    summed = dict.fromkeys(name for row in INSTRUCTIONS.values() for name in (row.c, row.d) if name not in multiplied)
+    return tuple(multiplied), tuple(summed)
+
+
+def types_of(given: str) -> tuple[str, ...]:
+    """Name the formats of operands that a word means; none if it is no format of an operand.
+
+    Examples
+    --------
+    >>> types_of("bf16"), types_of("FP8"), types_of("float16"), types_of("f17")
+    (('bf16',), ('e4m3', 'e5m2'), ('f16',), ())
+    """
+    every = [x for group in _operand_types() for x in group]
+    return tuple(x for x in formats_called(given.strip()) if x in every)
+
+
+def with_type(row: Instruction, types: Sequence[str]) -> bool:
+    """Whether A or B have one of the formats; of formats that are only summed, C or D."""
+    multiplied, _ = _operand_types()
+    return any(x in ((row.a, row.b) if x in multiplied else (row.c, row.d)) for x in types)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""Other words for commands and options: what people type, in the words that are in the tables here."""
+
+import argparse
+from collections.abc import Sequence
+
+__all__ = ["COMMAND_WORDS", "command_of", "options_of", "respelled"]
+
+COMMAND_WORDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("ls", "instructions", "search", "find"), ("list",)),
+    **dict.fromkeys(("info", "describe", "inspect", "instruction", "instr"), ("show",)),
+    **dict.fromkeys(("layouts", "fragment", "fragments", "draw", "print", "map"), ("layout",)),
+    **dict.fromkeys(("element", "locate"), ("where",)),
+    **dict.fromkeys(("lane", "thread", "register", "registers"), ("what",)),
+    **dict.fromkeys(("chip", "archs", "arch", "gpus", "devices", "targets", "architectures"), ("chips",)),
+    **dict.fromkeys(("schedules", "lowering", "sass", "steps"), ("schedule",)),
+    **dict.fromkeys(("explorer", "gui", "browse", "web", "ui"), ("explore",)),
+    **dict.fromkeys(("matmul", "mm", "multiply", "dot"), ("gemm",)),
+    **dict.fromkeys(("why", "trace"), ("explain",)),
+    **dict.fromkeys(("diff", "cmp"), ("compare",)),
+    **dict.fromkeys(("quantize", "quant"), ("quantise",)),
+    **dict.fromkeys(("findings", "kinds"), ("finding",)),
+    **dict.fromkeys(("verify", "validate", "fuzz"), ("crosscheck",)),
+    **dict.fromkeys(("completions", "autocomplete"), ("completion",)),
+    **dict.fromkeys(("environment", "env", "about", "extras", "diagnose"), ("doctor",)),
+    **dict.fromkeys(("run", "launch", "exec", "test"), ("ptx", "run")),
+    **dict.fromkeys(("kernel", "kernels", "cuda"), ("ptx", "explain")),
+}
+"""Words that are typed for commands, and the commands that they mean."""
+
+_OPTION_WORDS: dict[str, tuple[str, ...]] = {
+    "--arch": ("--chip", "--gpu", "--sm", "--target", "--device", "--architecture"),
+    "--archs": ("--chips", "--gpus", "--arch", "--chip"),
+    "--type": ("--dtype", "--types", "--precision"),
+    "--instr": ("--instruction", "--op", "--inst"),
+    "--lane": ("--thread", "--tid", "--laneid"),
+    "--register": ("--reg",),
+    "--row": ("--i",),
+    "--col": ("--column", "--j"),
+    "--output": ("--out",),
+    "--out-format": ("--out-dtype", "--d-format"),
+    "--operand": ("--op", "--matrix-name"),
+    "--arg": ("--args", "--argument"),
+    "--grid": ("--blocks", "--grid-dim", "--griddim"),
+    "--block": ("--threads-per-block", "--block-dim", "--blockdim"),
+    "--shared-bytes": ("--shared", "--smem", "--dynamic-shared-memory"),
+}
+"""The options, and other words for each, where a command has no option of that name."""
+
+_FORMATS = {"md": "markdown", "py": "python", "txt": "text"}
+"""Short words for formats."""
+
+
+def command_of(words: Sequence[str]) -> list[str]:
+    """Put a command's own name in the place of another word for it; ``ptx FILE`` is ``ptx explain FILE``.
+
+    Examples
+    --------
+    >>> command_of(["quantize", "x.npy"]), command_of(["run", "k.cu"]), command_of(["ptx", "k.cu"])
+    (['quantise', 'x.npy'], ['ptx', 'run', 'k.cu'], ['ptx', 'explain', 'k.cu'])
+    """
+    first = words[0].casefold()
+    words = [*COMMAND_WORDS.get(first, (first if first.isalpha() else words[0],)), *words[1:]]
+    if words[0] == "ptx" and len(words) > 1 and words[1].casefold().endswith((".ptx", ".cu", ".cuh")):
+        return ["ptx", "explain", *words[1:]]
+    return words
+
+
+def respelled(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
+    """Put an option's own name in the place of another word for it: ``--chip`` for --arch, ``--svg`` for --format svg.
+
+    Examples
+    --------
+    >>> from wmma_emu.cli.choices import add_format, option
+    >>> parser = argparse.ArgumentParser()
+    >>> option(parser, "--arch")
+    >>> add_format(parser, ("table", "json"), "table or json")
+    >>> respelled(["--GPU=h100", "--json", "x", "--", "--json"], parser)
+    ['--arch=h100', '--format=json', 'x', '--', '--json']
+    """
+    own = options_of(parser)
+    formats = next((x.completes for x in parser._actions if "--format" in x.option_strings), ())  # type: ignore[attr-defined]
+    meant = {word: name for name in own for word in _OPTION_WORDS.get(name, ()) if word not in own}
+    meant |= {f"--{word}": f"--format={word}" for word in formats if f"--{word}" not in own}
+    meant |= {f"--{x}": meant[f"--{word}"] for x, word in _FORMATS.items() if f"--{word}" in meant}
+    out: list[str] = []
+    for position, word in enumerate(words):
+        if word == "--":
+            return [*out, *words[position:]]
+        name, equals, value = word.partition("=")
+        plain = name if name in own else name.casefold().replace("_", "-")
+        plain = plain if plain in own or plain in meant else name
+        if plain in meant and meant[plain].startswith("--format=") and equals:  # --svg=x.svg
+            out += [meant[plain], f"--output={value}"]
+        else:
+            out.append(meant.get(plain, plain) + equals + value)
+    return out
+
+
+def options_of(parser: argparse.ArgumentParser) -> list[str]:
+    """Name the options of a parser that have two dashes."""
+    return [x for action in parser._actions for x in action.option_strings if x.startswith("--")]
+
+
