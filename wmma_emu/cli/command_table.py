@@ -26,7 +26,8 @@ def _add_completion(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_help(parser: argparse.ArgumentParser) -> None:
-    option(parser, "words", metavar="COMMAND", nargs="*", completes="command", help="a command, as in layout or ptx run")
+    option(parser, "words", metavar="COMMAND", nargs="*", completes="command",
+        help="a command, as in layout or ptx run")  # fmt: skip
 
 
 COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
@@ -70,8 +71,8 @@ COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] 
                "Say which versions are installed, which extras are there, and whether there is a GPU; it belongs into "
                "a report of a bug."),
     "completion": (_add_completion, "a script that completes commands in bash, zsh or fish",
-                   "Print a script for a shell: with bash, put eval \"$(wmma-emu completion bash)\" into ~/.bashrc; with "
-                   "zsh, the same with zsh into ~/.zshrc, below compinit; with fish, write it to "
+                   "Print a script for a shell: with bash, put eval \"$(wmma-emu completion bash)\" into ~/.bashrc; "
+                   "with zsh, the same with zsh into ~/.zshrc, below compinit; with fish, write it to "
                    "~/.config/fish/completions/wmma-emu.fish."),
     "help": (_add_help, "this, or all about one command", "Show what there is, or all about one command."),
     "version": (lambda _: None, "the version", "Print the version."),

@@ -5,8 +5,8 @@ import io
 from argparse import Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
-from wmma_emu.cli.grid import grid_of
 from wmma_emu.cli.choices import LAYOUT_FORMATS, PLACE_FORMATS
+from wmma_emu.cli.grid import grid_of
 from wmma_emu.cli.operand import Selection, asked_for, check_index, selections_of
 from wmma_emu.cli.output import format_of, output_of
 from wmma_emu.cli.places import Held, places_of_lanes, write_all_places, write_places

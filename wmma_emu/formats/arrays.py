@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import ArgumentError, ShapeError, WmmaEmuError, shorten
+from wmma_emu.errors import ArgumentError, ShapeError, shorten
 from wmma_emu.formats.integers import integer_of
 from wmma_emu.formats.room import require_room
 
