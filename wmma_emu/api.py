@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.errors import OptionError
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.gemm import (
     Bound,
     ByChip,
@@ -65,6 +66,7 @@ def instruction(
     return bound_to(lookup(mnemonic, chip.name), chip, lowering, model)
 
 
+@takes_tensors
 def mma(
     A: Matrix,
     B: Matrix,
@@ -187,6 +189,7 @@ def explain(
     return explain_element(ins, A, B, C, row, col, arch, lowering, a_format, b_format, model, scale_a, scale_b)
 
 
+@takes_tensors
 def compare_archs(
     A: Matrix,
     B: Matrix,

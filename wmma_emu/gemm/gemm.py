@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from wmma_emu.arithmetic import DotProduct, check_engine, thread_count
 from wmma_emu.display import progress_bar
 from wmma_emu.errors import ArgumentError, OptionError, shorten
-from wmma_emu.formats import Format, format_of
-from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
+from wmma_emu.formats import FORMATS, Format, format_of
+from wmma_emu.formats.dtypes import DTYPE_NAMES, dtype_of, format_meant
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.room import require_room
 from wmma_emu.gemm.accumulation import Accumulation, Parts
 from wmma_emu.gemm.choice import kind_of_scales
@@ -30,6 +31,7 @@ from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 __all__ = ["gemm"]
 
 
+@takes_tensors
 def gemm(
     A: Matrix,
     B: Matrix,
@@ -82,9 +84,10 @@ def gemm(
         block scales.
     arch : str
         The chip: ``"sm_80"``, ``"h200"``, ...
-    out_dtype : dtype, optional
-        Round the result once more, to nearest even, as an epilogue does. What is too large becomes infinity; NaN in
-        e4m3, which has none; the largest number in e3m2, e2m3, e2m1.
+    out_dtype : dtype or str, optional
+        Round the result once more, to nearest even, as an epilogue does: to a dtype of NumPy, ml_dtypes, torch or JAX,
+        its name, or the name of a format, ``"bf16"``, ``"e4m3"``; ``"tf32"`` gives float32. What is too large becomes
+        infinity; NaN in e4m3, which has none; the largest number in e3m2, e2m3, e2m1.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
         All give the same bits.
     threads : int, optional
@@ -370,13 +373,14 @@ def _checked_order(order: KOrder | None, product: DotProduct, step: int, k: int)
 def _result_format(product: DotProduct, out_dtype: DTypeLike | None, is_scaled: bool) -> Format:
     if out_dtype is None:
         return format_of("f32") if is_scaled and product.d.name == "s32" else product.d
-    try:
-        fmt = format_of_dtype(np.dtype(out_dtype))
-    except TypeError:
-        fmt = None
-    if fmt is None or not (fmt.is_float or (fmt == product.d and not is_scaled)):
+    fmt = format_meant(out_dtype)
+    # Of floats all that have a dtype of numbers: ue4m3, which travels in uint8, is a scale's alone.
+    legal = [x for x in FORMATS.values() if x.is_float and dtype_of(x).kind != "u"]
+    if not (product.d.is_float or is_scaled):
+        legal.append(product.d)
+    if fmt not in legal:
         raise ArgumentError(
-            f"out_dtype={shorten(out_dtype)} is not a dtype that {product.d} results are rounded to; "
-            f"use {'float32' if is_scaled else dtype_of(product.d)}, or a floating-point dtype of NumPy or ml_dtypes"
+            f"out_dtype={shorten(out_dtype)} is nothing that {product.d} results are rounded to; use one of "
+            f"{', '.join(map(str, legal))}, {DTYPE_NAMES}"
         )
     return fmt
