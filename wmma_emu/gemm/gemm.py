@@ -65,13 +65,13 @@ def gemm(
     Parameters
     ----------
     A : array, shape (..., M, K)
-        The dtype says the format: float16, ml_dtypes.bfloat16, float8_e4m3fn, float8_e5m2, float6_e3m2fn,
-        float6_e2m3fn, float4_e2m1fn, int8, uint8, int4, uint4, float64; bool is b1, of which ``a xor b`` is counted,
-        unless ``instr`` names ``.and.popc``; float32 only with ``instr`` named. Unsigned arrays of the element's width
-        are raw bits, where ``instr`` or ``like`` is named. A sparse instruction takes all of A, zeros included: of four
-        elements in a row two are +0 (of tf32 one of two; of 4-bit elements two pairs of four). Or what
-        `wmma_emu.quantise` returned, its blocks along k: that brings its block scales along; tensor scales are alpha,
-        their product rounded to float32.
+        Of NumPy, PyTorch (on the CPU) or JAX. The dtype says the format: float16, ml_dtypes.bfloat16, float8_e4m3fn,
+        float8_e5m2, float6_e3m2fn, float6_e2m3fn, float4_e2m1fn, int8, uint8, int4, uint4, float64; bool is b1, of
+        which ``a xor b`` is counted, unless ``instr`` names ``.and.popc``; float32 only with ``instr`` named. Unsigned
+        arrays of the element's width are raw bits, where ``instr`` or ``like`` is named. A sparse instruction takes all
+        of A, zeros included: of four elements in a row two are +0 (of tf32 one of two; of 4-bit elements two pairs of
+        four). Or what `wmma_emu.quantise` returned, its blocks along k: that brings its block scales along; tensor
+        scales are alpha, their product rounded to float32.
     B : array, shape (..., K, N)
         Leading axes broadcast as in `numpy.matmul`. As A, of `wmma_emu.quantise` too.
     C : array, shape (..., M, N), optional
@@ -125,14 +125,17 @@ def gemm(
     Returns
     -------
     array, shape (..., M, N)
-        Fresh, in the dtype of D or ``out_dtype``. A Dask array if an operand is one. A CuPy array if A or B is one and
-        ``engine="cupy"``: nothing leaves the GPU then. Such arrays take a plain loop over k, without ``k_order``,
-        ``alpha``, ``beta``, ``bias`` and ``like``; bf16 and FP8, which CuPy lacks, as raw bits with ``instr`` named.
+        Fresh, in the dtype of D or ``out_dtype``. A tensor of torch, or an array of JAX, if an operand is one, and of
+        formats that the library has no dtype for uint8 patterns. A Dask array if an operand is one. A CuPy array if A
+        or B is one and ``engine="cupy"``: nothing leaves the GPU then. Such arrays take a plain loop over k, without
+        ``k_order``, ``alpha``, ``beta``, ``bias`` and ``like``; bf16 and FP8, which CuPy lacks, as raw bits with
+        ``instr`` named.
 
     Raises
     ------
     FragmentMismatchError
-        For shapes, ranks and dtypes that do not fit. Vectors have no second axis: add one of length 1.
+        For shapes, ranks and dtypes that do not fit. Vectors have no second axis: add one of length 1. For tensors that
+        are not on the CPU or whose gradient is recorded, for tracers, and for operands of two libraries.
     UnsupportedInstructionError
         For instructions and chips that do not exist, float32 without ``instr``, options that contradict each other.
 
@@ -189,6 +192,13 @@ def gemm(
 
     >>> we.gemm(A[:, ::-1], B[::-1], k_order=we.KOrder(cuts=(16,))).view(np.uint32)
     array([[1065353218]], dtype=uint32)
+
+    The result in another format, by its name, its dtype in NumPy or ml_dtypes, in torch or JAX; what is not torch's or
+    JAX's comes back as a NumPy array:
+
+    >>> D = we.gemm(A, B, out_dtype="bf16")
+    >>> type(D), D.dtype, hex(D.view(np.uint16)[0, 0])
+    (<class 'numpy.ndarray'>, dtype(bfloat16), '0x3f80')
 
     FP8 with a scale for each 128 k of a row of A, and for each 128 x 128 block of B:
 

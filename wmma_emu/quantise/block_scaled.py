@@ -102,6 +102,9 @@ class BlockScaled(Carrier):
             dtype=dtype,
         )
 
+    dequantize = dequantise
+    """`dequantise`, as it is spelt in America."""
+
     def blocked_scales(self) -> NDArray[Any]:
         """Return the scale factors in the order that GEMM libraries expect, blocks as columns; see `to_blocked`.
 

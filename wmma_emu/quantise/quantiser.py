@@ -45,7 +45,8 @@ def quantise(
     Parameters
     ----------
     x : array of float64, float32, bfloat16, float16 or a narrower float
-        Or anything with ``__array__`` or DLPack. Read as bits: no value is changed before it is quantised.
+        Of NumPy, PyTorch (on the CPU) or JAX, or anything with ``__array__`` or DLPack. Read as bits: no value is
+        changed before it is quantised.
     block_format : str or BlockFormat
         ``"mxfp8_e4m3"``, ``"mxfp8_e5m2"``, ``"mxfp6_e3m2"``, ``"mxfp6_e2m3"``, ``"mxfp4_e2m1"``, ``"mxint8"`` or
         ``"nvfp4"``.
@@ -71,7 +72,7 @@ def quantise(
     -------
     BlockScaled
         An operand of `wmma_emu.gemm`, if its blocks lie along k. It has ``elements``, ``scales``, ``block_format``,
-        ``axis`` and ``tensor_scale``.
+        ``axis`` and ``tensor_scale``; the first two are tensors of torch, or arrays of JAX, if ``x`` is one.
 
     Raises
     ------

@@ -398,7 +398,8 @@ class BoundInstruction:
         Parameters
         ----------
         A : array, shape (..., M, K)
-            For a sparse instruction all of A, with the zeros that it leaves out; see `compress`.
+            Of NumPy, PyTorch (on the CPU) or JAX. For a sparse instruction all of A, with the zeros that it leaves out;
+            see `compress`.
         B : array, shape (..., K, N)
         C : array, shape (..., M, N), optional
             +0 if left out. Leading axes broadcast as in `numpy.matmul`.
@@ -412,7 +413,7 @@ class BoundInstruction:
         Returns
         -------
         array, shape (..., M, N)
-            In the dtype of D.
+            In the dtype of D; a tensor of torch, or an array of JAX, if an operand is one.
 
         Raises
         ------

@@ -198,8 +198,9 @@ def error_report(
     A : array, shape (..., M, K)
     B : array, shape (..., K, N)
     C : array, shape (..., M, N), optional
-        Any sizes, as for `wmma_emu.gemm`: K is filled with +0, and instructions follow one another over ascending k.
-        All of it is computed by the reference, on Python's integers: some microseconds for each product.
+        Of NumPy, PyTorch (on the CPU) or JAX. Any sizes, as for `wmma_emu.gemm`: K is filled with +0, and instructions
+        follow one another over ascending k. All of it is computed by the reference, on Python's integers: some
+        microseconds for each product.
     arch, lowering
         The chip and the compiler's sequence, if ``ins`` is not bound to one.
     a_format, b_format : str, optional
