@@ -235,6 +235,7 @@ RUN = [page for page in PAGES if any(what_runs(x) == "python" for x in blocks_of
 
 @pytest.mark.parametrize("page", RUN)
 def test_the_python_of_a_page_runs_from_its_first_block_to_its_last(page, tmp_path, monkeypatch):
+    test_pages.skip_without_what_it_needs(PAGES[page])
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
     with contextlib.redirect_stdout(io.StringIO()):

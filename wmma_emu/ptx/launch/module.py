@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, UnknownNameError, printable, shorten
+from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.cuda_source import compile_cuda
@@ -329,10 +330,9 @@ class Module:
             If it is no array of such elements, or these have no plain bytes.
         """
         raw = self.variables.read(name)
-        try:
-            kind = np.dtype(dtype)
-        except TypeError:
-            raise ArgumentError(f"dtype={shorten(dtype)} is no dtype of NumPy, such as np.float32") from None
+        kind = dtype_meant(dtype)
+        if kind is None:
+            raise ArgumentError(f"dtype={shorten(dtype)} is no dtype of NumPy, such as np.float32")
         if kind.hasobject or not kind.itemsize or raw.nbytes % kind.itemsize:
             raise ShapeError(f"{name} has {raw.nbytes} bytes, which are no array of {shorten(kind, str)}")
         return raw.view(kind)
