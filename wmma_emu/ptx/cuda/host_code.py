@@ -12,7 +12,7 @@ from typing import NamedTuple
 from wmma_emu.ptx.cuda.declarations import Declaration, declarations_of
 from wmma_emu.ptx.cuda.tokens import Token, tokens_of
 
-__all__ = ["DeviceCode", "device_code_of"]
+__all__ = ["DeviceCode", "device_code_of", "without_host_functions"]
 
 _DEVICE = {"__device__", "__global__"}
 _STORED = {"__device__", "__constant__", "__managed__", "__shared__"}
@@ -128,6 +128,8 @@ def _reached(parts: Sequence[_Part], macros: Mapping[str, str]) -> tuple[set[tup
     """The declarations that kernels need, and the words that they use."""
     waiting = [x for x in parts if _is_root(x, macros)]
     kept, words = {x.key for x in waiting}, set[str]()
+    # Functions of the device that are in std have names of their own.
+    kept |= {x.key for x in parts if x.what.kind == "using namespace" and "std" not in x.what.names}
     candidates = [x for x in parts if x.key not in kept and _may_be_kept(x.what, macros)]
     while waiting:
         for part in waiting:
@@ -180,6 +182,32 @@ def _needs_word(part: _Part, what: Declaration, macros: Mapping[str, str]) -> bo
     return what.kind == "function" and not _DEVICE & _expanded(what.head, macros)
 
 
+def without_host_functions(text: str, lines: Collection[int]) -> str:
+    """Leave out of a header the functions of the host at some lines.
+
+    Templates and declarations, whose types others ask for, and what is constexpr become functions of the device, too.
+
+    Examples
+    --------
+    >>> print(without_host_functions("struct S { constexpr int a() { return 1; }\\n  int b() { return 2; } };", [1, 2]))
+    struct S { __host__ __device__ constexpr int a() { return 1; }
+                            };
+    """
+    tokens = tokens_of(text)
+    gone, added = [], []
+    for what in declarations_of(tokens):
+        part = _Part("", tokens, what)
+        for x in (what, *_members(part)):
+            first, last = tokens[x.first].start, tokens[x.last - 1].end
+            here = range(text.count("\n", 0, first) + 1, text.count("\n", 0, last) + 2)
+            if x.kind == "function" and not _DEVICE & x.head and any(line in here for line in lines):
+                if x.behind > x.first or tokens[x.last - 1].text == ";" or _is_for_device(part, x, {}):
+                    added.append(tokens[x.behind].start)
+                else:
+                    gone.append((first, last))
+    return _edited(text, [(x.start, x.end) for x in tokens if x.kind == "directive"], gone, added)
+
+
 def _blanked(text: str, parts: Sequence[_Part], kept: Collection[tuple[str, int]], macros: Mapping[str, str]) -> str:
     """Blank out what is not kept, and say ``__device__`` where that is missing."""
     gone: list[tuple[int, int]] = []
@@ -194,6 +222,13 @@ def _blanked(text: str, parts: Sequence[_Part], kept: Collection[tuple[str, int]
         wanting = [what, *(x for x in _members(part) if x not in hosts)]
         added += [tokens[x.behind].start for x in wanting if _needs_word(part, x, macros)]
     directives = [(x.start, x.end) for part in parts[:1] for x in part.tokens if x.kind == "directive"]
+    return _edited(text, directives, gone, added)
+
+
+def _edited(
+    text: str, directives: Sequence[tuple[int, int]], gone: Sequence[tuple[int, int]], added: Sequence[int]
+) -> str:
+    """Blank out some places but for the preprocessor's lines, and write what makes functions the device's at others."""
     letters = list(text)
     for first, last in gone:
         for k in range(first, last):

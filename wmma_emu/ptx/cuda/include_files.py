@@ -49,13 +49,13 @@ def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path
     files: dict[tuple[str, Path], Included] = {}
     provided: dict[str, None] = {}
     missing: dict[str, None] = {}
-    is_complete = True
+    made_by: set[str] = set()
     waiting: list[tuple[str, Path | None]] = [(source, None)]
     while waiting and len(files) < _MOST:
         text, home = waiting.pop()
         for mark, name in _includes(text):
             if not mark:
-                is_complete = False
+                made_by.add(name)
                 continue
             near = [home] if home is not None and mark == '"' else []
             path = next((x for folder in (*near, *folders) if (x := folder / name).is_file()), None)
@@ -67,7 +67,21 @@ def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path
                 provided[name] = None
             else:
                 missing[name] = None
-    return Inclusions(tuple(files.values()), tuple(provided), tuple(missing), is_complete and len(files) < _MOST)
+    is_complete = len(files) < _MOST and _are_the_compilers(
+        made_by, [source, *(x.text for x in files.values())], compilers
+    )
+    return Inclusions(tuple(files.values()), tuple(provided), tuple(missing), is_complete)
+
+
+def _are_the_compilers(macros: set[str], texts: Sequence[str], compilers: Sequence[Path]) -> bool:
+    """Whether each macro that makes the name of a header makes those of the compiler's: ``<cuda/std/NAME>``."""
+    for macro in macros:
+        define = re.compile(rf"^[ \t]*\#[ \t]*define[ \t]+{macro}\b(?:\([^)\n]*\))?[ \t]+(.*)$", re.MULTILINE)
+        found = [x for text in texts if macro in text for x in define.findall(text)]
+        names = [re.fullmatch(r"<((?:\w+/)+)\w+>[ \t\r]*", x) for x in found]
+        if not names or not all(x and any((folder / x[1]).is_dir() for folder in compilers) for x in names):
+            return False
+    return True
 
 
 def _includes(text: str) -> Iterator[tuple[str, str]]:

@@ -62,9 +62,19 @@ def compile_by_nvrtc(
     given += [] if has_standard(given) else ["--std=c++17"]
     given += [f"--include-path={folder}" for folder in (*request.include, *include_folders())]
     begun = monotonic()
-    program = _Program(library, request, {**C_HEADERS, **(headers or {})}, sources)
+    program = _Program(library, request, {**C_HEADERS, **_fixed_widths(), **(headers or {})}, sources)
     done = program.compile(given, request.instantiate)
     return done._replace(seconds=monotonic() - begun)
+
+
+@cache
+def _fixed_widths() -> dict[bytes, bytes]:
+    """The header of CUDA's library for ``int64_t``, with the type that nvcc, and the header here, have for it."""
+    if sys.platform == "win32":
+        return {}
+    name = "cuda/std/cstdint"
+    path = next((x / name for x in include_folders() if (x / name).is_file()), None)
+    return {} if path is None else {name.encode(): re.sub(rb"\blong long\b", b"long", path.read_bytes())}
 
 
 @cache
