@@ -18,7 +18,7 @@ from wmma_emu.ptx.cuda.debug_compilation import DebugCompilation
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.explain import Explanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel
-from wmma_emu.ptx.launch.names import find
+from wmma_emu.ptx.launch.names import attribute_names, find
 from wmma_emu.ptx.launch.open_roundings import OpenRoundings
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.silenced_lines import silences_in_sources
@@ -295,6 +295,18 @@ class Module:
             # Of two threads that come at once, the second gets what the first has made.
             self._kernels.setdefault(found, kind(self, self.program.kernels[found]))
         return self._kernels[found]
+
+    def __getattr__(self, name: str) -> Kernel:
+        """Find a kernel by its plain name, ``module.scale``; what a module has itself comes before it."""
+        if name.startswith("__") or "program" not in self.__dict__:
+            raise AttributeError(f"a Module has no attribute {name}")
+        try:
+            return self[name]
+        except UnknownNameError as error:
+            raise AttributeError(f"a Module has no attribute of that name, and {error.args[0]}") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *attribute_names(self.program.kernels)})
 
     @property
     def kernel(self) -> Kernel:
