@@ -22,7 +22,7 @@ from unittest import mock
 
 from examples.ptx.texts import FOLDER, TEXTS, TritonText, source
 from tools.cuda_driver import CudaError, find_nvcc
-from wmma_emu.ptx.cuda.compile import compile_cuda
+from wmma_emu.ptx.cuda import compile as cuda_source
 
 PTX_VERSION = 86
 """Of the Triton texts: the oldest that has all of their instructions."""
@@ -48,7 +48,7 @@ def compile_cuda(text: str, file: str, target: str, compiler: str = "nvrtc", opt
     """
     if compiler == "nvcc":
         return without_paths(_by_nvcc(text, file, target, options))
-    return without_paths(compile_cuda(text, target, name=file, options=options).ptx)
+    return without_paths(cuda_source.compile_cuda(text, target, name=file, options=options).ptx)
 
 
 def without_paths(ptx: str) -> str:

@@ -22,6 +22,9 @@ __all__ = ["cache_folder", "keep", "kept", "key_of"]
 _LARGEST = 256 << 20
 """Bytes that are kept; the entries that were not used for longest go first."""
 
+_ASKED = ("NVCC_CCBIN", "NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS", "CPATH", "CPLUS_INCLUDE_PATH")
+"""Variables of the environment that compilers look at."""
+
 _OFF = ("0", "off", "no", "none")
 
 
@@ -121,9 +124,9 @@ def _counted(*lists: tuple[str, ...]) -> Iterator[str]:
 
 def _identities() -> tuple[str, ...]:
     """What compiles: the files of the compilers, of their headers, and of this package."""
-    return (str(Path.cwd()), os.environ.get("NVCC_CCBIN", ""), os.environ.get("NVCC_APPEND_FLAGS", ""),
-            os.environ.get("NVCC_PREPEND_FLAGS", ""), os.environ.get("CPATH", ""),
-            *_of_compilers(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", "")), *_of_this_package())  # fmt: skip
+    said = (os.environ.get(x, "") for x in _ASKED)
+    compilers = _of_compilers(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", ""))
+    return (str(Path.cwd()), *said, *compilers, *_of_this_package())
 
 
 @cache

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wmma_emu.errors import BackendUnavailableError, CompilationError, OptionError, shorten
 from wmma_emu.instructions import Arch
-from wmma_emu.ptx.cuda.cache import kept, keep, key_of
+from wmma_emu.ptx.cuda.cache import keep, kept, key_of
 from wmma_emu.ptx.cuda.device_part import compile_device_part, has_host_code
 from wmma_emu.ptx.cuda.messages import missing_header
 from wmma_emu.ptx.cuda.nvcc import find_nvcc
@@ -102,7 +102,7 @@ def _automatic(request: Request) -> CompiledSource:
         nvcc_error = error
     try:
         return compile_device_part(request)
-    except CompilationError as error:
+    except CompilationError:
         if nvcc_error is None or _is_about_the_host(nvcc_error):
             raise
     raise nvcc_error

@@ -2,6 +2,7 @@
 """The declarations of a C++ text: where each begins and ends, what it is, and which names it declares."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from wmma_emu.ptx.cuda.tokens import Token
@@ -177,7 +178,7 @@ def _names_a_class(tokens: Sequence[Token], outer: Sequence[int]) -> bool:
 def _is_body(tokens: Sequence[Token], outer: Sequence[int]) -> bool:
     """Whether the brace at the end begins the body of a function, and not the value of a variable or of a member."""
     texts = [tokens[x].text for x in outer[:-1]]
-    if "(" not in texts or "=" in texts[: texts.index("(")] and "operator" not in texts:
+    if "(" not in texts or ("=" in texts[: texts.index("(")] and "operator" not in texts):
         return False
     colons = [i for i, x in enumerate(texts) if x == ":" and ":" not in (texts[i - 1], *texts[i + 1 : i + 2])]
     if colons and colons[-1] > texts.index("("):
@@ -203,7 +204,7 @@ def _described(
         is_alias = "=" in texts
         return made("alias", {texts[1]} if is_alias else {x for x in texts[1:] if x[0].isalpha() or x[0] == "_"})
     if start == "namespace" or start == "typedef":
-        inner = {tokens[x].text for x in range(behind, last) if tokens[x].kind == "word"} if start == "typedef" else set()
+        inner = {x.text for x in tokens[behind:last] if x.kind == "word"} if start == "typedef" else set()
         words = [x for x in texts if x[0].isalpha() or x[0] == "_"]
         return made("alias", ({texts[1]} if start == "namespace" else {words[-1]} | _pointed(tokens, outer)
                               | (inner if body else set())))  # fmt: skip
@@ -269,4 +270,4 @@ def _before_angles(texts: Sequence[str], j: int) -> int:
 
 
 def _names_before(texts: Sequence[str], marks: str) -> set[str]:
-    return {x for x, mark in zip(texts, texts[1:], strict=False) if mark in marks and (x[0].isalpha() or x[0] == "_")}
+    return {x for x, mark in pairwise(texts) if mark in marks and (x[0].isalpha() or x[0] == "_")}

@@ -50,7 +50,7 @@ class _Part(NamedTuple):
 
 
 def device_code_of(texts: Mapping[str, str]) -> DeviceCode:
-    """Leave out of some texts, a source and the headers that it includes, what is the host's.
+    r"""Leave out of some texts, a source and the headers that it includes, what is the host's.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def device_code_of(texts: Mapping[str, str]) -> DeviceCode:
     ... float at(float* x) { return x[0]; }
     ... template <int B> __global__ void k(int* x) { x[0] = B + N; }
     ... int main() { k<2 * 8><<<1, 1>>>(nullptr); }'''})
-    >>> print(*map(repr, found.texts["k.cu"].splitlines()), sep="\\n")
+    >>> print(*map(repr, found.texts["k.cu"].splitlines()), sep="\n")
     'const int N = 4, M = 5;'
     '                                   '
     'template <int B> __global__ void k(int* x) { x[0] = B + N; }'
@@ -183,13 +183,13 @@ def _needs_word(part: _Part, what: Declaration, macros: Mapping[str, str]) -> bo
 
 
 def without_host_functions(text: str, lines: Collection[int]) -> str:
-    """Leave out of a header the functions of the host at some lines.
+    r"""Leave out of a header the functions of the host at some lines.
 
     Templates and declarations, whose types others ask for, and what is constexpr become functions of the device, too.
 
     Examples
     --------
-    >>> print(without_host_functions("struct S { constexpr int a() { return 1; }\\n  int b() { return 2; } };", [1, 2]))
+    >>> print(without_host_functions("struct S { constexpr int a() { return 1; }\n  int b() { return 2; } };", [1, 2]))
     struct S { __host__ __device__ constexpr int a() { return 1; }
                             };
     """

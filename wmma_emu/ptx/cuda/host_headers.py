@@ -47,7 +47,8 @@ def headers_for(
     lines = ["#pragma once", *(f"#include <{x}>" for x, there in has.items() if there)]
     lines += [f"#ifndef {x}\n#define {x} {value}\n#endif" for x, value in _CONSTANTS.items() if x in words]
     lines += ["#include <stdint.h>", "typedef unsigned int uint; typedef unsigned short ushort;"]
-    lines += ["typedef unsigned long ulong; typedef long ssize_t;" if not {"ssize_t", "ulong"}.isdisjoint(words) else ""]
+    if not {"ssize_t", "ulong"}.isdisjoint(words):
+        lines.append("typedef unsigned long ulong; typedef long ssize_t;")
     lines += [" ".join(f"namespace {x} {{" for x in names) + " }" * len(names) for names in namespaces if names]
     made = {PRELUDE.encode(): "\n".join(lines).encode() + b"\n"}
     for name in missing:
@@ -59,5 +60,6 @@ def headers_for(
 def _standard(name: str, words: Collection[str], compilers: Sequence[Path]) -> bytes:
     for own in (name, f"c{name.removesuffix('.h')}"):
         if "std" in words and "/" not in own and any((x / "cuda/std" / own).is_file() for x in compilers):
-            return f"#pragma once\n#include <cuda/std/{own}>\nnamespace std {{ using namespace cuda::std; }}\n".encode()
+            namespace = "namespace std { using namespace cuda::std; }"
+            return f"#pragma once\n#include <cuda/std/{own}>\n{namespace}\n".encode()
     return b"#pragma once\n"

@@ -56,7 +56,7 @@ def _message(head: tuple[str, int, str], lines: list[str]) -> Iterator[Message]:
 
 
 def errors_of(log: str, sources: Mapping[str, str]) -> str:
-    """Choose what an error says: the errors with their notes, and warnings of lines that have one.
+    r"""Choose what an error says: the errors with their notes, and warnings of lines that have one.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def errors_of(log: str, sources: Mapping[str, str]) -> str:
     ... k.cu(2): error: identifier "y" is undefined
     ...   __attribute__((global)) void k() { y; }
     ...                                      ^
-    ... 1 error detected in the compilation of "k.cu".''', {"k.cu": "int n = 1;\\n__global__ void k() { y; }"}))
+    ... 1 error detected in the compilation of "k.cu".''', {"k.cu": "int n = 1;\n__global__ void k() { y; }"}))
     k.cu(2): error: identifier "y" is undefined
       __global__ void k() { y; }
                             ^

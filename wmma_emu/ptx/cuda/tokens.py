@@ -27,11 +27,11 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Cut a text into tokens, without comments and blanks.
+    r"""Cut a text into tokens, without comments and blanks.
 
     Examples
     --------
-    >>> [x.text for x in tokens_of("#define N 4\\nint f(/* none */) { return 1'0; }  // all")]
+    >>> [x.text for x in tokens_of("#define N 4\nint f(/* none */) { return 1'0; }  // all")]
     ['#define N 4', 'int', 'f', '(', ')', '{', 'return', "1'0", ';', '}']
     """
     found = []
