@@ -132,7 +132,11 @@ class MemoryLimitError(MemoryError, WmmaEmuError):
 
 
 class CompilationError(WmmaEmuError, ValueError):
-    """A source that its compiler refuses; the message is the compiler's."""
+    """A source that its compiler refuses; the message has the compiler's errors, and ``log`` all that it said."""
+
+    def __init__(self, message: str = "", log: str = "") -> None:
+        super().__init__(message)
+        self.log = log
 
 
 class KernelFindingsError(WmmaEmuError, RuntimeError):
