@@ -7,6 +7,7 @@ from typing import Any
 
 from wmma_emu.formats import format_of
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Instruction
+from wmma_emu.instructions.reference_pages import document_of
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.layouts.formulas import formulas_of
@@ -50,6 +51,8 @@ def explorer_data() -> dict[str, Any]:
     metadata: Numbered[Any] = Numbered()
     scales: Numbered[Any] = Numbered()
     held: Numbered[tuple[int, ...]] = Numbered()
+    pages: Numbered[str] = Numbered()
+    page_of = [pages(document_of(row)) for row in INSTRUCTIONS.values()]
 
     def binding_of(row: Instruction) -> tuple[tuple[int, ...], ...]:
         chips: dict[tuple[int, ...], int] = {}
@@ -89,6 +92,7 @@ def explorer_data() -> dict[str, Any]:
         "scales": scales.rows(),
         "held": held.rows(),
         "instructions": rows,
+        "pages": {"names": pages.rows(), "of": page_of},
         "moves": move_rows(),
         "every_lane_needs_an_address": EVERY_LANE_NEEDS_AN_ADDRESS,
     }

@@ -109,6 +109,6 @@ function start() {
 }
 
 // For those who want the numbers rather than the pictures, and for tests.
-globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, address_of, plans_for, metadata_place, formulas_of, source_of,
+globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, address_of, plans_for, metadata_place, formulas_of, source_of, page_path,
   state: () => ({ ...now, chip: now.chip.name, entry: now.entry.name }), marked: () => Object.fromEntries(Object.entries(maps).map(([x, map]) => [x, map.lit])) };
 start();

@@ -35,6 +35,7 @@ function show_choice() {
   if (at("instruction") !== document.activeElement) show_name();
   at("mnemonic").textContent = now.entry.name;
   at("count").textContent = `on ${chips_of(now.entry).map((x) => x.name).join(" ")}`;
+  show_links();
   show_facets();
   show_examples();
 }
