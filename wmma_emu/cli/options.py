@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from wmma_emu import __version__
+from wmma_emu.cli.page_options import add_explore, add_handout
 from wmma_emu.cli.parser import Parser
 from wmma_emu.cli.ptx_options import ACTIONS, add_ptx, check_action
 from wmma_emu.cli.usage import UsageError, did_you_mean
@@ -23,6 +24,7 @@ _EXAMPLES = """examples:
   wmma-emu where m16n8k16.f32.f16.f16.f32 --operand A --row 9 --col 3
   wmma-emu what m16n8k16.f32.f16.f16.f32 --operand A --lane 5 --register 1
   wmma-emu explore
+  wmma-emu handout m16n8k16.f32.f16.f16.f32 -o handout.html
   wmma-emu schedule wmma.mma.m16n16k16.f32.f32 --arch v100
   wmma-emu gemm A.npy B.npy -o D.npy --arch a100
   wmma-emu explain A.npy B.npy --row 3 --col 5 --arch a100
@@ -199,13 +201,6 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="FILE", help="where it is written; standard output if left out, or -")
 
 
-def _add_explore(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", default="wmma_emu_explorer.html",
-        help="where the page is written, wmma_emu_explorer.html if left out; - is standard output",
-    )  # fmt: skip
-
-
 def _add_finding(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", metavar="KIND", nargs="*",
         help="as in race, or race-within-a-warp, with hyphens or without; all are listed if left out")  # fmt: skip
@@ -240,9 +235,12 @@ _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]]
     "schedule": (_add_schedule, "the machine instructions of one instruction, step by step",
                  "Show which machine instructions a matrix instruction is on a chip, in their order: which block of D "
                  "each makes, from which k, and which registers it reads and writes."),
-    "explore": (_add_explore, "the layouts of all instructions as a page to explore",
-                "Write one page of HTML that needs no network: every instruction on every chip, which lane holds which "
-                "element, formulas, loads by ldmatrix, steps."),
+    "explore": (add_explore, "the layouts of all instructions as a page to explore",
+                "Write one page of HTML that needs no network, and open it in the browser: every instruction on every "
+                "chip, which lane holds which element, formulas, loads by ldmatrix, steps, handouts."),
+    "handout": (add_handout, "A, B, C and D of an instruction on one page to print",
+                "Write a page that prints on one sheet, A4 or Letter, with or without colours: A, B, C and D of an "
+                "instruction, which lane and register holds what, and the formulas."),
     "gemm": (_add_gemm, "multiply two .npy matrices with a tensor core's bits",
              "Multiply matrices of any size with a tensor core's bits: D = A B + C."),
     "explain": (_add_explain, "how one element of D came about, step by step",

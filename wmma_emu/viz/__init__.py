@@ -18,6 +18,7 @@ _WHERE = {
     "draw_schedule": "schedules.schedule",
     "draw_shared_operand": "memory.swizzle_view",
     "explorer_page": "explorer",
+    "handout_page": "explorer",
     "lane_colour": "palette",
     "ldmatrix_plan": "memory.ldmatrix_plan",
     "load_plan": "memory.load_plan",

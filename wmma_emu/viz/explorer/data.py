@@ -15,6 +15,7 @@ from wmma_emu.viz.explorer.moves import move_rows, plans_of
 from wmma_emu.viz.explorer.numbered import Numbered
 from wmma_emu.viz.explorer.scales import coded_scales
 from wmma_emu.viz.explorer.sparse import coded_metadata
+from wmma_emu.viz.explorer.tensor import coded_loads, coded_paths, coded_tensor
 from wmma_emu.viz.explorer.weights import coded_layout
 from wmma_emu.viz.palette import INK, LANE_COLOURS
 from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS
@@ -23,8 +24,15 @@ __all__ = ["explorer_data"]
 
 
 @cache
-def explorer_data() -> dict[str, Any]:
+def explorer_data(rows: tuple[Instruction, ...] | None = None, moves: bool = True) -> dict[str, Any]:
     """Collect what the page shows, as lists and numbers that JSON holds.
+
+    Parameters
+    ----------
+    rows : tuple of Instruction, optional
+        The instructions; all if left out.
+    moves : bool
+        Whether matrix moves, and how they load and store operands, are among it.
 
     Returns
     -------
@@ -52,7 +60,8 @@ def explorer_data() -> dict[str, Any]:
     scales: Numbered[Any] = Numbered()
     held: Numbered[tuple[int, ...]] = Numbered()
     pages: Numbered[str] = Numbered()
-    page_of = [pages(document_of(row)) for row in INSTRUCTIONS.values()]
+    rows = tuple(INSTRUCTIONS.values()) if rows is None else rows
+    page_of = [pages(document_of(row)) for row in rows]
 
     def binding_of(row: Instruction) -> tuple[tuple[int, ...], ...]:
         chips: dict[tuple[int, ...], int] = {}
@@ -65,16 +74,17 @@ def explorer_data() -> dict[str, Any]:
             chips[key] = chips.get(key, 0) | 1 << bit
         return tuple((mask, *key) for key, mask in chips.items())
 
-    rows = [
+    tensor = coded_tensor(sources) if moves else []
+    instructions = [
         [
-            name,
+            row.mnemonic,
             types(".".join((row.d, row.a, row.b, row.c))),
             bindings(binding_of(row)),
             metadata(coded_metadata(row)) if row.is_sparse else -1,
             scales(coded_scales(row)) if row.is_block_scaled else -1,
             held(_held(row)) if any(row.container(x).bits > row.format(x).bits for x in ("a", "b")) else -1,
         ]
-        for name, row in INSTRUCTIONS.items()
+        for row in rows
     ]
     return {
         "colours": LANE_COLOURS,
@@ -83,7 +93,7 @@ def explorer_data() -> dict[str, Any]:
         "chips": [[x.name, x.generation, x.products] for x in ARCHS.values()],
         "bits": {x: format_of(x).bits for x in sorted({y for key in types.numbers for y in key.split(".")})},
         "layouts": layouts.rows(coded_layout),
-        "plans": layouts.rows(plans_of),
+        "plans": layouts.rows(plans_of) if moves else [],
         "formulas": layouts.rows(_formulas),
         "sources": sources.rows(),
         "bindings": bindings.rows(),
@@ -91,9 +101,12 @@ def explorer_data() -> dict[str, Any]:
         "metadata": metadata.rows(),
         "scales": scales.rows(),
         "held": held.rows(),
-        "instructions": rows,
+        "instructions": instructions,
         "pages": {"names": pages.rows(), "of": page_of},
-        "moves": move_rows(),
+        "moves": move_rows() if moves else [],
+        "tensor": tensor,
+        "paths": coded_paths(),
+        "tensor_loads": coded_loads() if moves else [],
         "every_lane_needs_an_address": EVERY_LANE_NEEDS_AN_ADDRESS,
     }
 

@@ -90,6 +90,17 @@ function reveal() {
     const by = (low, high, from, to) => (high > to ? high - to + beside : low < from ? low - from - beside : 0);
     box.scrollBy({ left: by(first.left, first.right, room.left, right), top: by(first.top, first.bottom, room.top, bottom), behavior: "instant" });
   }
+  uncover();
+}
+
+/** Scroll the page where the answer, at the lower edge of a narrow screen, lies over what was tapped. */
+function uncover() {
+  const reply = at("reply");
+  if (getComputedStyle(reply).position !== "fixed") return;
+  const top = reply.getBoundingClientRect().top;
+  const covered = [...document.querySelectorAll("#view-layout .cell.strong")].map((x) => x.getBoundingClientRect())
+    .find((x) => x.bottom > top && x.top < innerHeight);
+  if (covered) scrollBy({ top: covered.bottom - top + 24, behavior: "instant" });
 }
 
 /** Of a wide operand, turn to the warp and columns where the mark is. */

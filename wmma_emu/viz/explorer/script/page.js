@@ -25,15 +25,6 @@ function toast(text) {
   toasted = setTimeout(() => node.remove(), 2000);
 }
 
-function save(id) {
-  const text = exported(drawn[id].svg);
-  const link = make("a", { download: `${now.entry.short}.${now.letter}.${id}.svg`.replace(/[:]+/g, "-") });
-  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  say(`Saved ${link.download}`);
-}
-
 function ask(text) {
   notice("");
   if (!text.trim()) return pin(null);
@@ -55,11 +46,12 @@ function ask(text) {
     at("answer").setAttribute("aria-live", "polite");
     at("answer").classList.add("wrong");
     at("answer").innerHTML = `<p class="head">${escape_html(error.message)}</p>`;
+    place_answer(true);
   }
 }
 
 /** What the arrangement of the pictures depends on. */
-const arrangement = () => `${innerWidth < 480} ${innerWidth < 620}`;
+const arrangement = () => [480, 620, 901, 1181, 1440, 1800].map((width) => innerWidth < width).join();
 
 function start() {
   read_fragment(location.hash);
@@ -72,13 +64,17 @@ function start() {
     if (left.length && !left.includes(now.entry)) choose_entry(left[0]);
   });
   watch_list();
+  at("narrow").addEventListener("click", () => {
+    const narrowed = document.querySelector(".choice").classList.toggle("narrowed");
+    at("narrow").setAttribute("aria-expanded", String(narrowed));
+  });
   at("ask").addEventListener("submit", (event) => { event.preventDefault(); ask(at("question").value); });
   for (const button of document.querySelectorAll(".try")) button.addEventListener("click", () => {
     at("question").value = button.textContent;
     ask(button.textContent);
   });
   for (const id of ["matrix", "registers"]) watch_picture(id);
-  for (const button of document.querySelectorAll("[data-save]")) button.addEventListener("click", () => save(button.dataset.save));
+  watch_saves();
   at("release").addEventListener("click", () => { pin(null); at("question").focus(); });
   at("link").addEventListener("click", () => copy_text(location.href, "The link to this view is copied."));
   at("tabs").addEventListener("keydown", (event) => {
@@ -100,9 +96,13 @@ function start() {
     }
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", light);
+  // Whatever is seen, what is printed is the handout.
+  const print_handout = () => handout_panel(at("view-handout"), now.entry, now.chip);
+  addEventListener("beforeprint", print_handout);
+  matchMedia("print").addEventListener("change", (event) => { if (event.matches) print_handout(); });
   let arranged = arrangement();
   addEventListener("resize", () => {
-    if (arrangement() === arranged) return;
+    if (arrangement() === arranged) return fit_pictures();
     arranged = arrangement();
     show();
   });

@@ -209,3 +209,15 @@ function metadata_panel(into, entry, selector, turn) {
   into.append(make("h3", {}, "Nibbles that are legal"), make("p", {},
     legal.map(([nibble, columns]) => `<span class="nibble"><code>${binary(nibble)}</code> keeps ${columns.length > 1 ? "columns" : "column"} ${columns.join(", ")}</span>`).join(" ")));
 }
+
+// --- the handout ---------------------------------------------------------------------------------
+
+/** The sheet as it will be printed, with the button that prints it. */
+function handout_panel(into, entry, chip) {
+  const bar = make("div", { class: "bar" });
+  const print = make("button", { type: "button", id: "print" }, "Print, or save as PDF");
+  print.addEventListener("click", () => window.print());
+  bar.append(print);
+  into.replaceChildren(make("h2", {}, "Handout"), make("p", { class: "quiet" },
+    "One sheet of A4 or Letter, with or without colours. This page prints as this sheet from every view."), bar, handout_sheet(entry, chip));
+}

@@ -70,6 +70,7 @@ const TABS = {
   metadata: ["Metadata", () => Boolean(now.entry.metadata)],
   scales: ["Block scales", () => Boolean(now.entry.scales)],
   schedule: ["Step by step", () => Boolean(schedule_now())],
+  handout: ["Handout", () => true],
 };
 
 function tab_title(name) {
@@ -114,13 +115,17 @@ function show_panel() {
   } else if (now.tab === "metadata") metadata_panel(at("view-metadata"), now.entry, now.selector, again("selector"));
   else if (now.tab === "scales") scales_panel(at("view-scales"), now.entry, now.scales, again("scales"));
   else if (now.tab === "schedule") schedule_panel(at("view-schedule"), schedule_now(), now.step, again("step"), again("lowering"));
+  else if (now.tab === "handout") handout_panel(at("view-handout"), now.entry, now.chip);
 }
 
 function operand_bar() {
   const bar = make("div", { class: "bar", role: "group", "aria-label": "Operand" });
   for (const [letter, operand] of Object.entries(operands)) {
     const button = make("button", { type: "button", "aria-pressed": String(letter === now.letter), "data-operand": letter }, letter);
-    button.addEventListener("click", () => choose_operand(letter));
+    button.addEventListener("click", () => {
+      choose_operand(letter);
+      [...document.querySelectorAll(`[data-operand="${letter}"]`)].find((x) => x.checkVisibility())?.focus();
+    });
     bar.append(button);
   }
   return bar;
@@ -128,10 +133,9 @@ function operand_bar() {
 
 function show_overview() {
   const { entry } = now;
-  const several = operand_now().layout?.matrices > 1 && entry.kind === "product";
   at("equation").textContent = entry.kind === "move"
     ? { ldmatrix: "Rows of memory → registers", stmatrix: "Registers → rows of memory", movmatrix: "A transposed in registers" }[entry.family]
-    : bitwise_of(entry) ? `D = C + number of ones of A ${bitwise_of(entry)} B` : `${several ? "Four products " : ""}D = A · B + C${entry.scales ? ", A and B with block scales" : ""}`;
+    : equation_of(entry, operands).replace(/^f/, "F");
   maps = draw_product(at("product"), operands, entry, now.letter, choose_operand);
   for (const [letter, map] of Object.entries(maps)) {
     map.canvas.addEventListener("pointermove", (event) => hover(map.mark_at(event)));
@@ -187,7 +191,7 @@ function draw_pictures() {
   const wanted = `${now.entry.name} ${now.chip.name} ${now.letter} ${now.warp} ${now.part}`;
   if (drawn.what === wanted) return false;
   for (const id of ["matrix", "registers"]) at(id).hidden = !layout;
-  at("windows").replaceChildren();
+  at("windows").replaceChildren(...(innerWidth < 1181 && now.entry.kind === "product" ? [operand_bar()] : []));
   drawn = { what: wanted };
   if (!layout) {
     at("windows").append(make("p", { class: "note" }, `<b>B lies in shared memory.</b> ${escape_html(now.entry.short)} reads its ${operand.rows} × ${operand.cols} elements of ${operand.format} through a 64-bit matrix descriptor; no register of any lane holds them. Choose A, C or D.`));
@@ -202,9 +206,24 @@ function draw_pictures() {
   }
   at("matrix-title").textContent = operand.letter === "R" ? "Rows of memory" : entry_title(operand);
   at("registers-title").textContent = `Registers of ${operand.letter === "R" ? "the lanes" : now.letter}`;
+  fit_pictures();
   set_entrance();
   light();
   return true;
+}
+
+/** Draw both pictures as large as lets them stand beside each other; where they cannot, each as it is. */
+function fit_pictures() {
+  if (!drawn.matrix) return;
+  const pictures = ["matrix", "registers"].map((id) => drawn[id].svg), beside = 24;
+  const natural = pictures.map((svg) => svg.viewBox.baseVal);
+  const room = (at("pictures").clientWidth - beside) / natural.reduce((sum, box) => sum + box.width, 0);
+  const tallest = Math.max(...natural.map((box) => box.height));
+  const zoom = innerWidth < 1181 || room < 0.85 ? 1 : Math.min(2, room, Math.max(1, (innerHeight - 100) / tallest));
+  pictures.forEach((svg, i) => {
+    svg.setAttribute("width", Math.floor(natural[i].width * zoom));
+    svg.setAttribute("height", Math.floor(natural[i].height * zoom));
+  });
 }
 
 function show_windows(layout, view) {
@@ -240,6 +259,15 @@ function light() {
     const note = asked?.mark === now.mark && now.mark ? asked.note : "";
     box.innerHTML = `<p class="head">${head}</p>${more}${note && `<p class="quiet">${escape_html(note)}</p>`}`;
   } else box.innerHTML = `<p class="quiet">Point at a cell, or ask. A click holds the answer.</p>`;
+  place_answer(Boolean(now.mark));
+}
+
+/** On a narrow screen an answer is at the lower edge, over the page; the keyboard can scroll a long one. */
+function place_answer(said) {
+  document.body.classList.toggle("answered", said);
+  const reply = at("reply");
+  if (reply.scrollHeight > reply.clientHeight + 1) reply.setAttribute("tabindex", "0");
+  else reply.removeAttribute("tabindex");
 }
 
 function hover(mark) {
