@@ -50,20 +50,43 @@ ARCHS: dict[str, Arch] = {row.name: row for row in _ROWS}
 """Every architecture by its PTX target, in the order of compute capability. A row means the chip with its
 architecture-specific features: ``sm_90`` is ``sm_90a`` too."""
 
-_GEFORCE = re.compile(r"(rtx[2345]0)[5-9]0(?:ti|super|d|laptop|gpu|mobile)*")
-"""A GeForce model, ``rtx4090ti``: the first two digits say the generation. Models that end in 00 are
+_GEFORCE = re.compile(r"(?:rtx)?([2345]0)[5-9]0(?:ti|super|d|laptop|gpu|mobile)*")
+"""A GeForce model, ``rtx4090ti`` or ``4090``: the first two digits say the generation. Models that end in 00 are
 workstation boards of other generations."""
+
+_BOARD = re.compile(
+    r"[\s_-]+(?:sxm|pcie|nvl|hbm)[0-9e]*\b.*|[\s_-]+[0-9]+ ?gb\b.*|(?<=[0-9a-z])(?:sxm[0-9]?|pcie|nvl[0-9]*)$"
+    r"|[\s_-]+(?:tensor[\s_-]*core[\s_-]*)?gpus?$|[\s_-]+superchip$"
+)
+"""What a product's name says of its board or its memory: ``H100 SXM5 80GB``, ``A100-PCIE-40GB``, ``GB200 NVL72``."""
+
+_OF_OTHERS = {
+    "AMD": r"(?:amd|instinct|radeon)+|"
+    r"(?:amd|instinct|radeon)*(?:mi[0-9]{2,3}[axp]?|rx[5-9][0-9]{3}\w*|gfx[0-9]\w*|[cr]dna[0-9]?)",
+    "Intel": r"intel\w*|gaudi[0-9]?|arc[ab][0-9]{3}\w*|pontevecchio",
+    "Apple": r"apple\w*|m[1-5](?:pro|max|ultra)",
+    "Google": r"(?:google)?tpu\w*",
+}
+"""Names of chips that are not NVIDIA's, as they are reduced, by their makers."""
+
+_JETSONS = {"orin": "sm87", "thor": "sm110"}
+"""Targets without a row that are known by name."""
+
+_BEFORE_TENSOR_CORES = re.compile(
+    r"p100|p40|p4|k80|k40|m40|m60|titanxp?|gp10x|pascal|maxwell|kepler|(?:gtx)?(?:9|10)[5-8]0(?:ti)?|gtx16[56]0(?:ti|super)*"
+)
+"""NVIDIA's chips that have no tensor cores."""
 
 _LONGEST_NAME = 100
 
 
 def _plain(name: str) -> str:
     """Reduce a name to what distinguishes it: lower case, no spaces, dashes, underscores, no maker."""
-    plain = re.sub(r"[\s_-]+", "", name.lower())
+    plain = re.sub(r"[\s_-]+", "", _BOARD.sub("", name.strip().lower()))
     for maker in ("nvidia", "geforce", "tesla"):
         plain = plain.removeprefix(maker) or plain
     if match := _GEFORCE.fullmatch(plain):
-        return match[1] + "xx"
+        return f"rtx{match[1]}xx"
     return plain
 
 
@@ -76,7 +99,8 @@ def _names() -> dict[str, Arch]:
 def arch_of(name: "str | Arch") -> Arch:
     """Find the row of a chip by its PTX target, its generation or a product's name.
 
-    Case, spaces, dashes, underscores and a leading ``NVIDIA`` do not matter. An `Arch` is returned as it is.
+    Case, spaces, dashes, underscores, a leading ``NVIDIA`` and the board (``SXM``, ``80GB``) do not matter. An `Arch`
+    is returned as it is.
 
     Raises
     ------
@@ -144,12 +168,18 @@ def launching_on(arch: Arch) -> Iterator[None]:
 
 def _hint(plain: str) -> str:
     """Say which row comes nearest to a name that has none."""
+    plain = re.sub(r"(?:jetson)?(?:agx)?(orin|thor)\w*", lambda found: _JETSONS[found[1]], plain)
     if match := re.fullmatch(r"(?:sm|compute)([0-9]{2,3})[a-z]?", plain):
         number = int(match[1])
         if number < _ROWS[0].number:
             return f"tensor cores begin with {_ROWS[0].name}."
         nearest = [row for row in _ROWS if row.number <= number][-1]
         return f"sm_{number} has no row, the nearest that has one is {nearest.name} ({nearest.generation})."
+    for maker, pattern in _OF_OTHERS.items():
+        if re.fullmatch(pattern, plain):
+            return f"it is {maker}'s, and only NVIDIA's chips are modelled."
+    if _BEFORE_TENSOR_CORES.fullmatch(plain):
+        return f"it has no tensor cores; they begin with {_ROWS[0].name}."
     for found in difflib.get_close_matches(plain, _names(), n=1, cutoff=0.5):
         row = _names()[found]
         spelled = next(x for x in (row.name, *row.aliases, *row.products) if _plain(x) == found)

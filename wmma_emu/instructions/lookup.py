@@ -66,7 +66,7 @@ def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> I
     if isinstance(mnemonic, Instruction):
         if mnemonic.is_tensor:
             return _of_tensor_memory(mnemonic, chip)
-        row, parts = mnemonic, parse(mnemonic.mnemonic)
+        row, parts = mnemonic, None
     else:
         parts = parse(mnemonic)
         found = None if parts.unknown or _repeats(parts.modifiers) else _rows().get(_key(parts))
@@ -74,7 +74,7 @@ def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> I
             raise UnsupportedInstructionError(refusal(parts, chip))
         row = found
     if chip is not None and chip.name not in row.archs:
-        raise UnsupportedInstructionError(absence(parts, row, chip))
+        raise UnsupportedInstructionError(absence(parts or parse(row.mnemonic), row, chip))
     return row
 
 

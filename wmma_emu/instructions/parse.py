@@ -118,6 +118,10 @@ def _sort(text: str, words: list[str]) -> Parts:
     family_given = bool(begins)
     beginning, family = begins[0] if begins else ((), "mma.sync")
     rest = words[len(beginning) :]
+    late = next((x for x in rest if beginning == ("mma",) and x in ("sp", "sp::ordered_metadata")), None)
+    if late:  # CUTLASS writes it behind the kind, and ptxas takes that
+        family = f"mma.{late}"
+        rest.remove(late)
     shapes: list[str] = []
     layouts: list[str] = []
     types: list[str] = []

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+"""How else instructions are named: machine code, CuTe atoms, fragments of `mma.h`, words; read and written."""
+
+from wmma_emu.instructions.notation.cute_atoms import cute_atoms
+from wmma_emu.instructions.notation.format_names import FORMAT_NAMES, formats_called
+from wmma_emu.instructions.notation.machine_names import machine_names
+from wmma_emu.instructions.notation.meaning import Meaning, Notation, meaning_of
+
+__all__ = ["FORMAT_NAMES", "Meaning", "Notation", "cute_atoms", "formats_called", "machine_names", "meaning_of"]

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: MIT
+"""CuTe's MMA atoms, ``SM80_16x8x16_F32F16F16F32_TN``, and the instructions that they are, both ways."""
+
+import difflib
+import math
+import re
+from functools import cache
+from typing import NamedTuple
+
+from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.instructions.notation.cute_atom_table import ATOMS, NO_MATRIX_ATOMS, AtomRow
+from wmma_emu.instructions.notation.format_names import formats_called
+from wmma_emu.instructions.spec import Instruction
+from wmma_emu.instructions.table import INSTRUCTIONS
+
+__all__ = ["ATOM", "AtomName", "atom_name", "cute_atoms", "instructions_of_atom"]
+
+ATOM = re.compile(r"\bSM\d{2,3}(_|::)|\bMMA_(Atom|Traits)\b|^cute::", re.IGNORECASE | re.ASCII)
+"""What looks like an atom, or like a template around one."""
+
+_WRAPPERS = re.compile(r"^\s*(?:(?:(?:cute::)?(?:MMA_Atom|MMA_Traits|TiledMMA))\s*<\s*)*", re.IGNORECASE)
+_NAME = re.compile(r"(?P<spaces>(?:\w+::)*)(?P<name>\w+)\s*(?:<(?P<arguments>[^>]*))?", re.ASCII)
+_FORMATS = "GC64|C64|F64|TF32|BF16|F32|F16|E4M3|E5M2|E3M2|E2M3|E2M1|S32|S8|U8|S4|U4|U1|B1"
+_PARTS = re.compile(
+    r"SM(?P<number>\d+)_(?P<sparse>SPARSE_)?(?P<shape>\d+X\d+X\d+)"
+    rf"(?:_(?P<types>(?:{_FORMATS})+))?(?:_(?P<source>SS|RS))?(?:_(?P<layouts>[NT][NT]))?(?P<rest>(?:_\w+)?)"
+)
+_ORDERS = {"T": "row", "N": "col"}
+"""How a matrix lies in memory, by its letter: transposed or not, as BLAS counts, whose matrices lie by columns."""
+
+_ENDINGS = {
+    "VS": "block_scale", "SATURATE": "satfinite", "XORPOPC": "xor.popc", "ANDPOPC": "and.popc",
+}  # fmt: skip
+_COMPLEX = {"GC64": "three", "C64": "four"}
+
+
+class AtomName(NamedTuple):
+    """An atom's name in its parts: without namespaces, and its template arguments."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+def atom_name(text: str) -> AtomName:
+    """Take what surrounds an atom's name off it.
+
+    Examples
+    --------
+    >>> atom_name("cute::MMA_Atom<cute::SM90::GMMA::MMA_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::MN>>")
+    AtomName(name='SM90_64X64X16_F32F16F16_SS', arguments=('K', 'MN'))
+    >>> atom_name("SM120::BLOCKSCALED::SM120_16x8x64_TN_VS<float_e2m1_t, float_e2m1_t, float, float_ue4m3_t, 16>").name
+    'SM120_16X8X64_TN_VS'
+    """
+    found = _NAME.search(text, _WRAPPERS.match(text).end())  # type: ignore[union-attr]
+    if found is None:
+        return AtomName("", ())
+    spaces, name = found["spaces"].upper().split("::"), found["name"].upper()
+    number = next((x for x in spaces if re.fullmatch(r"SM\d+", x)), "")
+    inner = re.match(r"G?MMA_(?=\d)", name)
+    if number and inner:
+        sparse = "SPARSE_" if "SPARSE" in spaces else ""
+        name = f"{number}_{sparse}{name[inner.end() :]}"
+    arguments = (found["arguments"] or "").split(",")
+    return AtomName(name, tuple(x.split("::")[-1].strip() for x in arguments if x.strip()))
+
+
+def instructions_of_atom(text: str) -> tuple[tuple[Instruction, ...], str]:
+    """Find the instructions that an atom is, and what else to say of it.
+
+    Names go by CuTe's rule, of whatever chip: ``SM86_16x8x16_...`` is understood too, if sm_86 has the instruction.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For what is no such atom, with the nearest that is one.
+
+    Examples
+    --------
+    >>> (row,), note = instructions_of_atom("SM80_16x8x32_S32S8U8S32_TN_SATURATE")
+    >>> print(row, repr(note))
+    mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32 ''
+    >>> instructions_of_atom("SM90_64x128x16_F32BF16BF16_RS")[1]
+    'A comes from registers, B from shared memory.'
+    >>> instructions_of_atom("SM80_16x8x16_F32F16F16_TN")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: there is no CuTe atom 'SM80_16x8x16_F32F16F16_TN'; the nearest are
+    SM80_16x8x16_F32F16F16F32_TN, SM80_16x8x8_F32F16F16F32_TN, SM80_16x8x16_F16F16F16F16_TN
+    """
+    name, arguments = atom_name(text)
+    parts = _PARTS.fullmatch(name)
+    if parts is None or not (found := _rows_of(parts, arguments)):
+        raise UnsupportedInstructionError(_refusal(text, name))
+    return found, _note(parts, found)
+
+
+def _rows_of(parts: "re.Match[str]", arguments: tuple[str, ...]) -> tuple[Instruction, ...]:
+    """The rows that fit the parts of a name."""
+    ending = parts["rest"].removeprefix("_")
+    sparse = bool(parts["sparse"]) or ending == "SPARSE"
+    if ending not in ("", *_ENDINGS, "SPARSE"):
+        return ()
+    number = int(parts["number"])
+    types = re.findall(_FORMATS, parts["types"] or "")
+    wanted = tuple("f64" if x in _COMPLEX else "b1" if x == "U1" else x.lower() for x in types)
+    vector = next((int(x) for x in arguments if x.isdecimal()), 0)
+    named = [formats_called(x) for x in arguments if formats_called(x)]
+    return tuple(
+        row
+        for row in _by_shape().get(parts["shape"].lower(), ())
+        if f"sm_{number}" in row.archs
+        and row.is_sparse == sparse
+        and row.is_warpgroup == bool(parts["source"])
+        and _modifier(row) == _ENDINGS.get(ending, "")
+        and _orders_fit(row, parts["layouts"])
+        and (row.types[: len(wanted)] == wanted and len(wanted) >= (3 if row.is_warpgroup else 4) if wanted
+             else _arguments_fit(row, named, vector))
+    )  # fmt: skip
+
+
+@cache
+def _by_shape() -> dict[str, list[Instruction]]:
+    found: dict[str, list[Instruction]] = {}
+    for row in INSTRUCTIONS.values():
+        if row.family != "wmma.mma":
+            found.setdefault(f"{row.m}x{row.n}x{row.k}", []).append(row)
+    return found
+
+
+def _modifier(row: Instruction) -> str:
+    """The modifier that an atom's name ends in; a kind is said by the chip, or by the template arguments."""
+    return next((x for x in row.modifiers if not x.startswith(("kind::", "scale_vec::"))), "")
+
+
+def _orders_fit(row: Instruction, layouts: str | None) -> bool:
+    if layouts is None or row.is_warpgroup:
+        return True
+    return (row.a_layout, row.b_layout) == (_ORDERS[layouts[0]], _ORDERS[layouts[1]])
+
+
+def _arguments_fit(row: Instruction, named: list[tuple[str, ...]], vector: int) -> bool:
+    """Whether template arguments (a, b, c, the scales', and how many elements share one) are those of a row."""
+    kinds = [x for x in row.modifiers if x.startswith("kind::")]
+    if not kinds or kinds[0] == "kind::mxf4":
+        return False
+    types = (row.a, row.b, row.c, row.scale)
+    return all(own in given for own, given in zip(types, named, strict=False)) and vector in (0, row.scale_block)
+
+
+def _note(parts: "re.Match[str]", found: tuple[Instruction, ...]) -> str:
+    """Say what a name says beyond its instruction."""
+    notes = []
+    for word, count in _COMPLEX.items():
+        if (parts["types"] or "").startswith(word):
+            notes.append(f"A product of complex numbers: CuTe makes it of {count} of these instructions.")
+    if parts["source"]:
+        notes.append(f"A comes from {'registers' if parts['source'] == 'RS' else 'shared memory'}, "
+                     f"B from shared memory.")  # fmt: skip
+    if not parts["types"] and len(found) > 1:
+        notes.append(f"Its template arguments say which of {len(found)} instructions it is; this is the first.")
+    return " ".join(notes)
+
+
+def _refusal(text: str, name: str) -> str:
+    if name in NO_MATRIX_ATOMS:
+        return f"{shorten(text)} is no matrix instruction but {NO_MATRIX_ATOMS[name]}"
+    near = _nearest(name)
+    said = f"; the nearest are {', '.join(near)}" if near else (
+        "; atoms are named like SM80_16x8x16_F32F16F16F32_TN: a chip, m x n x k, the types of d, a, b, c, "
+        "and how A and B lie"
+    )  # fmt: skip
+    return f"there is no CuTe atom {shorten(text)}{said}"
+
+
+def _nearest(name: str, count: int = 3) -> list[str]:
+    """The atoms whose names are likest, those with the nearest shape first."""
+    begin, shape, end = _apart(name)
+    ranked = []
+    for other in _all_names():
+        other_begin, other_shape, other_end = _apart(other.upper())
+        alike = difflib.SequenceMatcher(None, begin + end, other_begin + other_end).ratio()
+        apart = sum(abs(math.log2(max(x, 1) / y)) for x, y in zip(shape, other_shape, strict=False))
+        ranked.append((apart / 10 - alike, other))
+    near = [other for score, other in sorted(ranked)[:count] if score < -0.6]
+    return near if shape else []
+
+
+def _apart(name: str) -> tuple[str, list[int], str]:
+    """What stands before the shape of a name, the shape, and what stands after it."""
+    found = re.search(r"\d+X\d+(X\d+)?", name)
+    if found is None:
+        return name, [], ""
+    return name[: found.start()], [int(x) for x in found[0].split("X")], name[found.end() :]
+
+
+@cache
+def _all_names() -> tuple[str, ...]:
+    """Every atom that CUTLASS has, template arguments left out."""
+    return tuple(dict.fromkeys(x.split("<")[0] for row in INSTRUCTIONS.values() for x in cute_atoms(row)))
+
+
+def cute_atoms(instruction: Instruction) -> tuple[str, ...]:
+    """Name the CuTe atoms that CUTLASS has for an instruction; none where it has none.
+
+    Those of `wgmma` are two: A from shared memory, and from registers. Arguments that leave the bits alone (how the
+    matrices lie in shared memory) are not written.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> cute_atoms(lookup("m16n8k8.f32.f16.f16.f32"))
+    ('SM75_16x8x8_F32F16F16F32_TN', 'SM80_16x8x8_F32F16F16F32_TN')
+    >>> cute_atoms(lookup("wgmma.m64n64k32.f32.e4m3.e5m2"))
+    ('SM90_64x64x32_F32E4M3E5M2_SS_TN', 'SM90_64x64x32_F32E4M3E5M2_RS_TN')
+    >>> cute_atoms(lookup("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"))
+    ('SM120_16x8x64_TN_VS<float_e2m1_t, float_e2m1_t, float, float_ue4m3_t, 16>',)
+    """
+    rows = [row for row in ATOMS if _has(row, instruction)]
+    return tuple(name for row in rows for name in (_typed(row, instruction) if row.typed else _named(row, instruction)))
+
+
+def _has(row: AtomRow, ins: Instruction) -> bool:
+    """Whether CUTLASS has atoms of an instruction under a row."""
+    first = ins.modifiers[0] if ins.modifiers else "none"
+    operands = row.operands.split()
+    return (
+        row.family == ins.family
+        and (not row.shapes or ins.shape in row.shapes.split())
+        and ins.a in operands and ins.b in operands
+        and (not row.only or f"{ins.d}.{ins.a}.{ins.b}.{ins.c}" in row.only.split())
+        and (not row.modifiers or first in row.modifiers.split("|"))
+    )  # fmt: skip
+
+
+def _named(row: AtomRow, ins: Instruction) -> tuple[str, ...]:
+    """Names that hold the types."""
+    types = "".join(x.upper().replace("B1", "U1") for x in ins.types)
+    begin = f"SM{row.number}_{ins.m}x{ins.n}x{ins.k}_{types}"
+    ending = next((f"_{word}" for word, x in _ENDINGS.items() if word and x == _modifier(ins)), "")
+    if not ins.is_warpgroup:
+        letters = {x: letter for letter, x in _ORDERS.items()}
+        return (f"{begin}_{letters[ins.a_layout]}{letters[ins.b_layout]}{ending}",)
+    along_k = "" if ins.format("a").bits == 16 else "_TN"
+    names = tuple(f"{begin}_{source}{along_k}{ending}" for source in ("SS", "RS"))
+    return tuple(x.replace("SM90_", "SM90::GMMA::SPARSE::GMMA_") for x in names) if ins.is_sparse else names
+
+
+def _typed(row: AtomRow, ins: Instruction) -> tuple[str, ...]:
+    """A name with the types as template arguments."""
+    accumulator = {"f32": "float", "f16": "half_t"}[ins.d]
+    arguments = [f"float_{ins.a}_t", f"float_{ins.b}_t", accumulator]
+    if ins.is_block_scaled:
+        arguments += [f"float_{ins.scale}_t", str(ins.scale_block)]
+    sparse, scaled = "SPARSE_" * ins.is_sparse, "_VS" * ins.is_block_scaled
+    return (f"SM{row.number}_{sparse}{ins.m}x{ins.n}x{ins.k}_TN{scaled}<{', '.join(arguments)}>",)

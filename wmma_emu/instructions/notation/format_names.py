@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""What a format is called besides its PTX name: in CUDA C++, in CuTe, in Python, in talk. Rows only, and both ways."""
+
+from functools import cache
+
+from wmma_emu.formats import FORMATS
+
+__all__ = ["FORMAT_NAMES", "formats_called"]
+
+_TALK: dict[str, str] = {
+    "f64": "double fp64 float64",
+    "f32": "float fp32 float32",
+    "tf32": "precision::tf32 tfloat32_t tfloat32",
+    "bf16": "__nv_bfloat16 bfloat16_t bfloat16",
+    "f16": "half __half half_t fp16 float16",
+    "e4m3": "__nv_fp8_e4m3 float_e4m3_t float8_e4m3fn float8_e4m3 fp8 float8 f8",
+    "e5m2": "__nv_fp8_e5m2 float_e5m2_t float8_e5m2 fp8 float8 f8",
+    "e3m2": "__nv_fp6_e3m2 float_e3m2_t float6_e3m2fn fp6 float6 f6",
+    "e2m3": "__nv_fp6_e2m3 float_e2m3_t float6_e2m3fn fp6 float6 f6",
+    "e2m1": "__nv_fp4_e2m1 float_e2m1_t float_e2m1_unpacksmem_t float4_e2m1fn fp4 float4 f4",
+    "ue8m0": "__nv_fp8_e8m0 float_ue8m0_t float8_e8m0fnu e8m0",
+    "ue4m3": "float_ue4m3_t",
+    "s32": "int int32 int32_t i32",
+    "s8": "signed_char int8_t int8 i8",
+    "u8": "unsigned_char uint8_t uint8 int8 i8",
+    "s4": "precision::s4 int4b_t int4_t int4 i4",
+    "u4": "precision::u4 uint4b_t uint4_t uint4 int4 i4",
+    "b1": "precision::b1 uint1b_t u1 binary bit int1",
+}
+
+FORMAT_NAMES: dict[str, tuple[str, ...]] = {name: (name, *_TALK[name].split()) for name in FORMATS}
+"""Every name of every format, its PTX name first; a space in a name is written ``_``. Some mean several: `fp8`."""
+
+
+@cache
+def _by_name() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name, words in FORMAT_NAMES.items():
+        for word in words:
+            found[word] = (*found.get(word, ()), name)
+    return found
+
+
+def formats_called(name: str) -> tuple[str, ...]:
+    """Return the PTX names of the formats that a name means; none if it means none.
+
+    Namespaces such as ``wmma::``, ``cutlass::`` and ``experimental::`` do not matter, nor does case.
+
+    Examples
+    --------
+    >>> formats_called("half"), formats_called("FP8"), formats_called("nvcuda::wmma::precision::tf32")
+    (('f16',), ('e4m3', 'e5m2'), ('tf32',))
+    >>> formats_called("unsigned char"), formats_called("quad")
+    (('u8',), ())
+    """
+    plain = "_".join(name.lower().split())
+    for prefix in ("::", "nvcuda::", "wmma::", "cutlass::", "cute::", "detail::", "torch.", "jnp.", "np.", "ml_dtypes.",
+                   "experimental::"):  # fmt: skip
+        plain = plain.removeprefix(prefix)
+    return _by_name().get(plain, ())

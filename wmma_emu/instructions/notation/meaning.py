@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""What people type for an instruction, in any notation, and the instructions that it means."""
+
+import difflib
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from wmma_emu.errors import CallError, UnknownNameError, UnsupportedInstructionError, shorten
+from wmma_emu.instructions.arch import DEFAULT_ARCH, arch_of
+from wmma_emu.instructions.lookup import lookup
+from wmma_emu.instructions.notation.cute_atom_table import NO_MATRIX_ATOMS
+from wmma_emu.instructions.notation.cute_atoms import ATOM, atom_name, instructions_of_atom
+from wmma_emu.instructions.notation.fragments import FRAGMENT, fragment_meaning
+from wmma_emu.instructions.notation.machine_names import MACHINE_NAME, machine_uses
+from wmma_emu.instructions.notation.tensor_atoms import tensor_instruction_of_atom
+from wmma_emu.instructions.notation.words import matching, words_of_query
+from wmma_emu.instructions.spec import Arch, Instruction, Operand
+
+__all__ = ["Meaning", "Notation", "meaning_of"]
+
+Notation = Literal["ptx", "machine code", "cute", "fragment", "words"]
+"""Whether a text is PTX, machine code (SASS), a CuTe atom, a fragment of `mma.h`, or words to search for."""
+
+_LONGEST = 400
+_PTX = re.compile(r"(?:@!?%?\w+\s+)?(?P<name>(?:mma|wmma|wgmma|tcgen05)\.[\w.:]+)(?=[\s{;]|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The instructions that a text means, the likeliest first.
+
+    Parameters
+    ----------
+    text : str
+        As it was typed.
+    notation : {"ptx", "machine code", "cute", "fragment", "words"}
+    instructions : tuple of Instruction
+        At least one.
+    operand : {"a", "b", "d"}, optional
+        The one that the text names; an accumulator is C and D alike.
+    arch : str, optional
+        The chip on which the text means the first instruction, where it is not every chip that has it.
+    note : str
+        What else there is to say, in whole sentences; may be empty.
+    """
+
+    text: str
+    notation: Notation
+    instructions: tuple[Instruction, ...]
+    operand: Operand | None = None
+    arch: str | None = None
+    note: str = ""
+
+    @property
+    def instruction(self) -> Instruction:
+        """The likeliest one."""
+        return self.instructions[0]
+
+
+def meaning_of(text: str, arch: "str | Arch | None" = None) -> Meaning:
+    """Say which instructions a text means: PTX, machine code, a CuTe atom, a WMMA fragment, or words.
+
+    Parameters
+    ----------
+    text : str
+        In upper or lower case: ``"m16n8k16.f32.f16.f16.f32"``, a line of PTX or of disassembly,
+        ``"HMMA.16816.F32"``, ``"SM80_16x8x16_F32F16F16F32_TN"``, ``"wmma::fragment<wmma::matrix_a, ...>"``,
+        ``"wgmma fp8"``.
+    arch : str or Arch, optional
+        A chip that must have the instructions; others are left out.
+
+    Returns
+    -------
+    Meaning
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If nothing is meant, or nothing on this chip: with what comes nearest.
+
+    Examples
+    --------
+    >>> print(meaning_of("SM89_16x8x32_F32E4M3E5M2F32_TN").instruction)
+    mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32
+    >>> meaning = meaning_of("/*0090*/  HMMA.16816.F32.BF16 R4, R8, R12, R4 ;")
+    >>> print(meaning.instruction, meaning.arch, len(meaning.instructions))
+    mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 sm_90 13
+    >>> meaning = meaning_of("wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b;")
+    >>> print(meaning.instruction, meaning.operand)
+    wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 b
+    >>> meaning_of("HMMA.16832.F32")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: no instruction becomes 'HMMA.16832.F32' on any chip; the nearest
+    machine instructions are HMMA.SP.16832.F32, HMMA.1688.F32, HMMA.16816.F32
+    """
+    if not isinstance(text, str):
+        raise CallError(f"an instruction is named by text such as 'm16n8k16.f32.f16.f16.f32', not by {shorten(text)}")
+    if len(text) > _LONGEST:
+        raise UnsupportedInstructionError(
+            f"no name of an instruction has {len(text)} characters; this begins with {text[:40]!a}"
+        )
+    chip = None if arch is None else arch_of(arch)
+    return _reader_of(text)(text, chip)
+
+
+_Reader = Callable[[str, "Arch | None"], Meaning]
+
+
+def _reader_of(text: str) -> _Reader:
+    """Choose how to read a text, by what it looks like."""
+    if FRAGMENT.search(text):
+        return _read_fragment
+    if ATOM.search(text.strip()):
+        return _read_atom
+    if MACHINE_NAME.search(text):
+        return _read_machine_code
+    return _read_ptx
+
+
+def _read_fragment(text: str, chip: Arch | None) -> Meaning:
+    rows, operand = fragment_meaning(text)
+    note = "An accumulator is C and D: both lie alike." if operand == "d" else ""
+    return Meaning(text, "fragment", _on(rows, chip, text), operand, note=note)
+
+
+def _read_atom(text: str, chip: Arch | None) -> Meaning:
+    name = atom_name(text).name
+    if re.match(r"SM10\d_", name) and name not in NO_MATRIX_ATOMS:
+        row, note = tensor_instruction_of_atom(text)
+        return Meaning(text, "cute", _on((row,), chip, text), note=note)
+    rows, note = instructions_of_atom(text)
+    return Meaning(text, "cute", _on(rows, chip, text), note=note)
+
+
+def _read_machine_code(text: str, chip: Arch | None) -> Meaning:
+    name = MACHINE_NAME.search(text)[0]  # type: ignore[index]
+    uses = machine_uses(name)
+    if not uses:
+        raise UnsupportedInstructionError(
+            f"no instruction becomes {name.upper()!r} on any chip; {_near_machine_names(name)}"
+        )
+    found = [(count, row, arch) for of_name in uses.values() for count, row, arch in of_name]
+    here = [x for x in found if chip is None or x[2] == chip.name]
+    if not here:
+        chips = dict.fromkeys(arch for *_, arch in found)
+        raise UnsupportedInstructionError(
+            f"nothing becomes {name.upper()!r} on {chip}; chips where something does are {', '.join(chips)}"
+        )
+    wanted = chip.name if chip else DEFAULT_ARCH
+    ordered = sorted(here, key=lambda x: (x[0] > 1, x[2] != wanted, x[1].family != "mma.sync"))
+    rows = tuple(dict.fromkeys(row for _, row, _ in ordered))
+    count, first, arch = ordered[0]
+    times = "" if count == 1 else f" and {count - 1} more like it"
+    shown = next(x for x, of_name in uses.items() if ordered[0] in of_name)
+    several = f" So do {len(rows) - 1} others, some in several steps." if len(rows) > 1 else ""
+    note = f"On {arch} {first.short_mnemonic} becomes {shown}{times}.{several}"
+    return Meaning(text, "machine code", rows, arch=arch, note=note)
+
+
+def _near_machine_names(name: str) -> str:
+    known = _machine_names()
+    near = difflib.get_close_matches(name.upper(), known, n=3, cutoff=0.5)
+    return f"the nearest machine instructions are {', '.join(known[x] for x in near)}" if near else (
+        "machine instructions are named like HMMA.16816.F32"
+    )  # fmt: skip
+
+
+@cache
+def _machine_names() -> dict[str, str]:
+    return {name.upper(): name for letter in "HIQDBO" for name in machine_uses(letter)}
+
+
+def _read_ptx(text: str, chip: Arch | None) -> Meaning:
+    line = _PTX.search(text.strip())
+    name = line["name"] if line and line.start() == 0 else text
+    try:
+        return Meaning(text, "ptx", (lookup(name, chip),))
+    except UnsupportedInstructionError as error:
+        return _read_words(text, chip, error)
+
+
+def _read_words(text: str, chip: Arch | None, error: UnsupportedInstructionError) -> Meaning:
+    """Search for words, where a text is no mnemonic; ``error`` says why it is none."""
+    named, rest = _chip_among(text)
+    if chip is None and named and rest:
+        return _read_words(rest, named, error)
+    found = matching(text)
+    here = tuple(row for row in found if chip is None or chip.name in row.archs)
+    if here:
+        note = "" if len(here) == 1 else f"{len(here)} instructions match; this is the first."
+        return Meaning(text, "words", here, note=note)
+    if found:
+        return Meaning(text, "words", _on(found, chip, text))
+    if words_of_query(text)[:1] == ["tcgen05"] or " " not in text.strip():
+        raise error
+    said = f"no instruction has all the words of {shorten(text)}; {_odd_word(text)}"
+    raise UnsupportedInstructionError(said) from error
+
+
+def _chip_among(text: str) -> tuple[Arch | None, str]:
+    """Find a word that names a chip and no instruction, and the other words: ``"hopper fp8"``."""
+    words = text.split()
+    for word in words:
+        with suppress(UnknownNameError):
+            if not matching(word):
+                return arch_of(word), " ".join(x for x in words if x != word)
+    return None, text
+
+
+def _odd_word(text: str) -> str:
+    """Name the words that no instruction has."""
+    odd = [word for word in words_of_query(text) if not matching(word)]
+    if odd:
+        return f"none has {' or '.join(map(repr, odd))}"
+    return "each of them is in some, but not all together: leave one out"
+
+
+def _on(rows: tuple[Instruction, ...], chip: Arch | None, text: str) -> tuple[Instruction, ...]:
+    """Leave out what a chip does not have."""
+    here = tuple(row for row in rows if chip is None or chip.name in row.archs)
+    if not here:
+        archs = [x for x in dict.fromkeys(arch for row in rows for arch in row.archs)]
+        raise UnsupportedInstructionError(
+            f"{chip} has nothing that {shorten(text)} means; chips that have it are {', '.join(archs)}"
+        )
+    return here

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Short forms: ``m16n8k16``, ``fp8``, ``wgmma f16``. Each word has to be found among the words of an instruction."""
+
+import re
+from functools import cache
+
+from wmma_emu.instructions.notation.format_names import FORMAT_NAMES
+from wmma_emu.instructions.spec import Instruction
+from wmma_emu.instructions.table import INSTRUCTIONS
+
+__all__ = ["matching", "words_of_query"]
+
+_SHAPE = re.compile(r"\bm?(\d+)\s*[,x×n*]\s*(\d+)\s*[,x×k*]\s*(\d+)\b", re.ASCII)
+_SHORT_FAMILIES = {
+    "wmma.mma": "wmma mma_sync fragment load_matrix_sync store_matrix_sync nvcuda mma.h matrix_a matrix_b accumulator",
+    "mma.sync": "mma",
+    "mma.sp": "mma sparse",
+    "mma.sp::ordered_metadata": "mma sp sparse ordered",
+    "wgmma": "warpgroup gmma mma_async",
+    "wgmma.sp": "wgmma warpgroup gmma mma_async sp sparse",
+}
+"""What a family is called besides its name."""
+
+
+def words_of_query(text: str) -> list[str]:
+    """Take a query apart; three sizes are a shape, however they are written.
+
+    Examples
+    --------
+    >>> words_of_query("WMMA 16, 16, 16 fp16"), words_of_query("16x8x16 bf16")
+    (['wmma', 'm16n16k16', 'fp16'], ['m16n8k16', 'bf16'])
+    """
+    plain = _SHAPE.sub(r"m\1n\2k\3", text.lower())
+    return [x for x in (word.strip(".:") for word in re.split(r"[^a-z0-9_.:]+", plain)) if x]
+
+
+@cache
+def _words() -> tuple[tuple[Instruction, frozenset[str], frozenset[str]], ...]:
+    """Every instruction, its words, and those of the format of A."""
+    return tuple(
+        (row, frozenset(_words_of(row)), frozenset(FORMAT_NAMES[row.a])) for row in INSTRUCTIONS.values()
+    )
+
+
+def _words_of(row: Instruction) -> list[str]:
+    words = [row.family, row.shape, row.mnemonic, row.short_mnemonic, *row.mnemonic.lower().split(".")]
+    words += [part for word in words for part in word.split("::")]
+    words += _SHORT_FAMILIES.get(row.family, "").split()
+    words += [name for operand in {row.d, row.a, row.b, row.c} for name in FORMAT_NAMES[operand]]
+    if row.is_block_scaled:
+        words += ["block", "scaled", "scales"]
+        words += ["nvfp4"] if row.scale == "ue4m3" else ["microscaling", "mx", f"mxfp{row.format('a').bits}"]
+    return words
+
+
+def matching(text: str) -> tuple[Instruction, ...]:
+    """Find the instructions that have every word of a query, as a word or as the beginning of one.
+
+    Those come first that have all of them as whole words, then those whose A has the format that is named; then it
+    goes by the order of the table.
+
+    Examples
+    --------
+    >>> [str(x) for x in matching("wgmma m64n8k32 fp8")][:2]
+    ['wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3', 'wgmma.mma_async.sync.aligned.m64n8k32.f16.e4m3.e4m3']
+    >>> matching("m3n3k3"), len(matching("m16n8k16"))
+    ((), 32)
+    """
+    wanted = words_of_query(text)
+    found = []
+    for number, (row, words, of_a) in enumerate(_words()):
+        pieces = [[word] if word in words else word.split(".") for word in wanted]
+        loose = [piece for group in pieces for piece in group if piece not in words]
+        if wanted and all(any(word.startswith(piece) for word in words) for piece in loose):
+            names_type = any(word in _FORMAT_WORDS for word in wanted)
+            other_type = names_type and not any(word in of_a for word in wanted)
+            found.append((len(loose), other_type, number, row))
+    return tuple(row for *_, row in sorted(found, key=lambda x: x[:3]))
+
+
+_FORMAT_WORDS = frozenset(word for names in FORMAT_NAMES.values() for word in names)
