@@ -11,6 +11,7 @@ from wmma_emu.instructions.reference_pages import document_of
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.layouts.formulas import formulas_of
+from wmma_emu.viz.explorer.names import coded_names
 from wmma_emu.viz.explorer.moves import move_rows, plans_of
 from wmma_emu.viz.explorer.numbered import Numbered
 from wmma_emu.viz.explorer.scales import coded_scales
@@ -104,6 +105,7 @@ def explorer_data(rows: tuple[Instruction, ...] | None = None, moves: bool = Tru
         "instructions": instructions,
         "pages": {"names": pages.rows(), "of": page_of},
         "moves": move_rows() if moves else [],
+        "names": coded_names(rows),
         "tensor": tensor,
         "paths": coded_paths(),
         "tensor_loads": coded_loads() if moves else [],

@@ -32,9 +32,11 @@ function ask(text) {
     const found = read_question(text, now);
     if (found.mark) asked = found;
     if (found.mark && now.tab !== "layout") turn_to("layout");  // where it can be seen
+    if (found.spot && /^scale/.test(found.spot) && found.entry.scales) now.tab = "scales";
     const { chip } = now;
     if (found.chip) now.chip = found.chip;
-    if (found.entry !== now.entry || now.chip !== chip) choose_entry(found.entry, found.letter, found.mark);
+    if (found.entry !== now.entry || now.chip !== chip) choose_entry(found.entry, found.letter, found.mark, found.spot);
+    else if (found.spot) show_spot(found.spot, found.letter);
     else if (!found.mark) choose_operand(found.letter);
     else pin(found.mark);
     if (!found.mark && found.note) notice(found.note);
@@ -42,6 +44,7 @@ function ask(text) {
   } catch (error) {
     if (!(error instanceof Misread)) throw error;
     now.mark = null;
+    now.spot = "";
     light();
     at("answer").setAttribute("aria-live", "polite");
     at("answer").classList.add("wrong");
@@ -91,7 +94,7 @@ function start() {
       at("question").focus();
       at("question").select();
     } else if (event.key === "Escape") {
-      if (now.mark || at("answer").classList.contains("wrong")) pin(null);
+      if (now.mark || now.spot || at("answer").classList.contains("wrong")) pin(null);
       else if (hovered) hover(null);
     }
   });
@@ -109,6 +112,6 @@ function start() {
 }
 
 // For those who want the numbers rather than the pictures, and for tests.
-globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, address_of, plans_for, metadata_place, formulas_of, source_of, page_path,
+globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, find_entries, named_otherwise, entry_named, read_question, tensor_places, tensor_thread, tensor_columns, TENSOR_LOADS, machine_of, atoms_of, tile_place, tile_holders, CHIPS, now, Misread, address_of, plans_for, metadata_place, formulas_of, source_of, page_path,
   state: () => ({ ...now, chip: now.chip.name, entry: now.entry.name }), marked: () => Object.fromEntries(Object.entries(maps).map(([x, map]) => [x, map.lit])) };
 start();
