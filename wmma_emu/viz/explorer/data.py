@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from wmma_emu.errors import ArgumentValueError
 from wmma_emu.formats import format_of
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Instruction
 from wmma_emu.instructions.reference_pages import document_of
@@ -39,7 +40,8 @@ def explorer_data(rows: tuple[Instruction, ...] | None = None, moves: bool = Tru
     -------
     dict
         ``chips``: name, generation and products of each. ``layouts``: `CodedLayout` of each distinct layout.
-        ``plans``: of each layout, its `Plan` rows. ``formulas``: of each layout, its formulas.
+        ``cute``: of each layout, thread and value in CuTe's notation, and the lanes of the threads (both empty where
+        it has none). ``plans``: of each layout, its `Plan` rows. ``formulas``: of each layout, its formulas.
         ``sources``: text and status. ``bindings``: for groups of chips (a bit for each), the numbers of the layouts of
         a, b, c, d (-1 where an operand is not in registers) and of the source. ``instructions``: mnemonic, types,
         binding, metadata, scales, held. ``metadata``: `CodedMetadata` rows. ``scales``: `CodedScales` rows. ``held``:
@@ -96,6 +98,7 @@ def explorer_data(rows: tuple[Instruction, ...] | None = None, moves: bool = Tru
         "layouts": layouts.rows(coded_layout),
         "plans": layouts.rows(plans_of) if moves else [],
         "formulas": layouts.rows(_formulas),
+        "cute": layouts.rows(_cute),
         "sources": sources.rows(),
         "bindings": bindings.rows(),
         "types": types.rows(),
@@ -122,3 +125,12 @@ def _formulas(layout: LaneMap) -> list[Any]:
     """Write the formulas of a layout with the operand's name and the source left open: sources differ by chip."""
     found = formulas_of(replace(layout, source="@", status="@said"))
     return [found.one_line(), found.c("OPERAND"), found.python("OPERAND")]
+
+
+def _cute(layout: LaneMap) -> tuple[str, str]:
+    """Write a layout as CuTe does, and which lanes its threads are."""
+    try:
+        found = layout.cute
+    except ArgumentValueError:
+        return "", ""
+    return str(found), str(found.threads)

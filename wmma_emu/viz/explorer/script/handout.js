@@ -108,7 +108,7 @@ function handout_rules(operands) {
 }
 
 /** How the sheet is read, and what it leaves out. */
-function handout_notes(entry, operands) {
+function handout_notes(entry, chip, operands) {
   const notes = [], held = Object.values(operands).filter((x) => x.layout);
   const boxes = held.map((x) => box_of(x.layout)), packed = held.some((x) => x.layout.packed > 1);
   notes.push("T5 is lane 5 of the warp; a, b, c, d are the registers of the operands, 32 bits each (64 of f64). x[i] is element i of a lane: element e of register r is i = r · (elements in a register) + e.");
@@ -117,6 +117,10 @@ function handout_notes(entry, operands) {
   if (held.some((x) => x.layout.lanes > 32)) notes.push("Shown is warp 0 of the warpgroup, rows 0 to 15; warp w has rows 16w to 16w + 15 in the same way. Of C and D the first 16 columns are shown at most: each 8 further columns are the next registers.");
   if (held.some((x) => x.layout.reads_copies)) notes.push("Where a box names two lanes or more, each of them holds a copy.");
   else if (held.some((x) => x.layout.read < x.layout.elements)) notes.push("Further elements of a lane repeat those shown and are not read.");
+  const cute = Object.values(operands).filter((x) => cute_of(x)[0]).map((x) => `${x.letter} ${cute_of(x)[0]}`);
+  if (cute.length) notes.push(`In CuTe's notation, thread and value to the element: ${cute.join("; ")}.`);
+  const named = [...machine_of(entry, chip), ...atoms_of(entry)];
+  if (named.length) notes.push(`Also called ${named.slice(0, 4).join(", ")}.`);
   if (entry.metadata) notes.push(`A is sparse, ${entry.metadata[0]}, and packed: metadata says which columns its elements stand for.`);
   if (entry.scales) notes.push(`A and B have block scales in ${entry.scales[0]}, one for ${entry.scales[2]} neighbours along k, in registers of their own.`);
   if (entry.kind === "move" && !entry.before) notes.push(`Lane l gives the address of row l % ${entry.rows}${entry.count > 1 ? ` of matrix l / ${entry.rows}` : ""}: 16 bytes.`);
@@ -130,7 +134,7 @@ function handout_of(entry, chip) {
   const [source, status] = source_of(entry, chip, Object.values(operands)[0]);
   const html = `<header><h2>${escape_html(entry.short)}</h2><p><code>${escape_html(entry.name)}</code> on ${chip.name} (${chip.generation})${entry.kind === "product" ? ` · ${escape_html(equation_of(entry, operands))}` : ""}</p></header>
     <div class="sheet-figure">${svg}</div>${handout_rules(operands)}
-    <ul>${handout_notes(entry, operands).map((x) => `<li>${escape_html(x)}</li>`).join("")}</ul>
+    <ul>${handout_notes(entry, chip, operands).map((x) => `<li>${escape_html(x)}</li>`).join("")}</ul>
     <footer>Known from: ${escape_html(source)} (${status}). Written by wmma_emu ${DATA.version}.</footer>`;
   return { html, wide };
 }

@@ -129,6 +129,7 @@ function named_otherwise(text, chip) {
 /** Entries that a typed text leaves, whatever names them. */
 function find_entries(text, chip, facets = {}) {
   try {
+    if (CUTE_TEXT.test(text)) return [find_cute(text, now).entry];
     return named_otherwise(text, chip)?.entries ?? search(text, chip, facets);
   } catch (error) {
     if (!(error instanceof Misread)) throw error;

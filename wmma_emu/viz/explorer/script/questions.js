@@ -56,7 +56,7 @@ function parted(text) {
   return { place: place.join(" "), rest: rest.join(" ") };
 }
 
-const asks_for_place = (text) => !LOOKS.atom.test(text.trim()) && !LOOKS.machine.test(text) && !LOOKS.fragment.test(text) && /[[(]|^(?:[tl]\d|lane|thread|warp|row|reg)/i.test(parted(text).place);
+const asks_for_place = (text) => !CUTE_TEXT.test(text) && !LOOKS.atom.test(text.trim()) && !LOOKS.machine.test(text) && !LOOKS.fragment.test(text) && /[[(]|^(?:[tl]\d|lane|thread|warp|row|reg)/i.test(parted(text).place);
 
 /** The chip that a question ends on: "... on sm_70", "... on h100". */
 function parted_chip(text) {
@@ -72,6 +72,7 @@ function parted_chip(text) {
  * context: { entry, chip, letter }. Returns { entry, chip, letter, mark, place, note }; throws Misread with what is legal. */
 function read_question(text, context) {
   const whole = text.trim().replace(/\s+/g, " ");
+  if (CUTE_TEXT.test(whole)) return find_cute(whole, context);
   const { question, chip: on } = parted_chip(whole);
   const { place, rest } = parted(without_registers(question));
   let wanted = on ?? context.chip, { entry, letter } = context, note = "";

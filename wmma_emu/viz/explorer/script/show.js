@@ -197,8 +197,10 @@ function show_facts() {
   if (entry.kind === "product") {
     const machine = machine_of(entry, chip), atoms = atoms_of(entry), code = (x) => `<code>${escape_html(x)}</code>`;
     if (machine.length) facts.push(["machine code", machine.map(code).join(", ")]);
-    if (atoms.length) facts.push(["CuTe", atoms.map(code).join(", ")]);
+    if (atoms.length) facts.push(["CuTe atom", atoms.map(code).join(", ")]);
   }
+  const [cute, threads] = cute_of(operand);
+  if (cute) facts.push(["CuTe layout", `<code>${escape_html(cute)}</code>${threads === "32:1" || threads === "128:1" ? "" : `, threads <code>${escape_html(threads)}</code>`}`]);
   facts.push(["known from", `<span class="status ${status}">${status}</span> ${escape_html(source)}`]);
   at("facts").innerHTML = facts.map(([name, text]) => `<div><dt>${name}</dt><dd>${text}</dd></div>`).join("");
   at("to-scales")?.addEventListener("click", () => turn_to("scales"));

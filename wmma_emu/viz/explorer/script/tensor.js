@@ -186,12 +186,12 @@ function tensor_answer(spot, entry, chip, shape) {
     const place = { cta: spot.cta, lane: spot.lane, column: spot.column };
     const listed = found.slice(0, 8).map(([row, col]) => strong(`${name}[${row}][${col}]`)).join(", ");
     return { head: `${tensor_place_name(entry, place)} of tensor memory, counted from where ${name} begins, holds ${found.length ? listed : `no element of ${name}`} ${of}.`,
-      more: say_tensor_thread(place, load), places: [place], elements: found };
+      more: /^S/.test(spot.letter) ? "" : say_tensor_thread(place, load), places: [place], elements: found };
   }
   const places = tensor_places(entry, spot.letter, spot.row, spot.col), [first] = places, { bit, bits } = first;
   const copies = places.length > 1 ? `<p>${plural(places.length, "copy", "copies")}: ${entry.path.group > 1 ? places.map((x) => `CTA ${x.cta} lane ${x.lane}`).join(", ") : `lanes ${places.map((x) => x.lane).join(", ")}`}, in the same column.</p>` : "";
   return { head: `${strong(spot.text)} ${of} is in ${tensor_place_name(entry, first)} of tensor memory, ${strong(`bits ${upto(bit, bits)}`)}.`,
-    more: `<p>Columns are counted from where ${tensor_name(spot.letter)} begins.</p>${copies}${say_tensor_thread(first, load)}`, places, elements: [[spot.row, spot.col]] };
+    more: `<p>Columns are counted from where ${tensor_name(spot.letter)} begins.</p>${copies}${/^S/.test(spot.letter) ? "" : say_tensor_thread(first, load)}`, places, elements: [[spot.row, spot.col]] };
 }
 
 // --- pictures ------------------------------------------------------------------------------------
@@ -212,25 +212,26 @@ function tensor_blocks(entry, letter) {
   return blocks;
 }
 
-const block_colour = (block) => lane_colour(8 * (block.places[0].lane >> 5) + 2);
+/** Colours tell the warps that read the lanes apart; of scales, the columns. */
+const block_colour = (block, letter) => lane_colour((8 * (/^S/.test(letter) ? block.places[0].column : block.places[0].lane >> 5) + 2) % 32);
 
 /** Draw an operand's blocks, and beside them tensor memory with the same blocks; and what is asked for, in both. */
 function tensor_figure(entry, letter, found = null) {
   const { rows, cols } = tensor_operands(entry)[letter], blocks = tensor_blocks(entry, letter), columns = tensor_columns(entry, letter);
   const name = tensor_name(letter), out = [];
-  const across = Math.min(6, Math.max(1.1, 300 / cols)), down = Math.min(12, Math.max(1.5, 280 / rows)), [left, top] = [44, 44];
-  const wide = Math.max(cols * across, 90), held = Math.min(12, Math.max(1.1, 300 / columns)), high = 2.4;
+  const across = Math.min(/^S/.test(letter) ? 44 : 6, Math.max(1.1, 300 / cols)), down = Math.min(12, Math.max(1.5, 280 / rows)), [left, top] = [44, 44];
+  const wide = Math.max(cols * across, 90), held = Math.min(/^S/.test(letter) ? 60 : 12, Math.max(1.1, 300 / columns)), high = 2.4;
   const of_memory = left + wide + 74;
   out.push(svg_text(left, 16, `${name}: ${rows} × ${cols}`, "heading start"));
-  const label = (x, y, width, height, lines) => lines.map((text, i) => (width > 46 && height > 13 * lines.length ? svg_text(x + width / 2, y + height / 2 + 4 + 13 * (i - (lines.length - 1) / 2), text, "inside") : "")).join("");
+  const label = (x, y, width, height, lines) => lines.map((text, i) => (6.3 * text.length < width && height > 13 * lines.length ? svg_text(x + width / 2, y + height / 2 + 4 + 13 * (i - (lines.length - 1) / 2), text, "inside") : "")).join("");
   const box = (x, y, width, height, block, nth, kind, lines) => {
-    out.push(`<g class="tensor-block" data-block="${nth}" data-kind="${kind}"><rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${block_colour(block)}" stroke="${INK}" stroke-width="0.8"/>${label(x, y, width, height, lines)}</g>`);
+    out.push(`<g class="tensor-block" data-block="${nth}" data-kind="${kind}"><rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${block_colour(block, letter)}" stroke="${INK}" stroke-width="0.8"/>${label(x, y, width, height, lines)}</g>`);
   };
   blocks.forEach((block, nth) => {
     const [{ cta, lane, lanes, column, columns: taken }] = block.places;
     const cta_name = entry.path.group > 1 ? `CTA ${cta}, ` : "";
     box(left + block.col * across, top + block.row * down, block.wide * across, block.high * down, block, nth, "matrix",
-      [`${cta_name}lanes ${upto(lane, lanes)}`, `columns ${upto(column, taken)}`]);
+      [`${cta_name}lanes ${upto(lane, lanes)}`, `column${taken > 1 ? "s" : ""} ${upto(column, taken)}`]);
     if (!block.col) out.push(svg_text(left - 6, top + block.row * down + 10, String(block.row), "ruler end"));
     if (!block.row) out.push(svg_text(left + block.col * across + 4, top - 6, String(block.col), "ruler start"));
   });
@@ -298,6 +299,10 @@ function tensor_panel(into, entry, chip, letter, shape, spot, turn, choose, ask_
   into.replaceChildren(make("h2", {}, "Tensor memory"), make("p", { class: "quiet" },
     `D, and C, which it replaces, lie in tensor memory: 128 lanes of 512 columns of 32 bits. A may lie there too, or in shared memory as B does. ${entry.row.scale ? "The block scales lie there. " : ""}${entry.path.group > 1 ? "Two CTAs work together, each with half of the rows of D. " : ""}Warp w of a warpgroup reads lanes 32w to 32w + 31. Data path ${entry.path.letter}.`),
     bar("Operand", "tensor-operand", Object.keys(operands).filter((x) => x !== "B"), shown, tensor_name, (x) => turn("letter", x)),
-    sizes, bar("Loaded by tcgen05.ld", "tensor-load", Object.keys(TENSOR_LOADS), load.name, (x) => `.${x}`, (x) => turn("load", x)), figure,
-    make("dl", { class: "formulas" }, rules), make("p", { class: "quiet" }, `Known from: <span class="status ${status}">${status}</span> ${escape_html(source)}. Of the load: <span class="status ${load.status}">${load.status}</span> ${escape_html(load.source)}.`));
+    sizes, bar("Loaded by tcgen05.ld", "tensor-load", Object.keys(TENSOR_LOADS), load.name, (x) => `.${x}`, (x) => turn("load", x)));
+  const beside = make("div", { class: "beside" });
+  const said = make("div", { class: "rules" });
+  said.append(make("h3", {}, `Where ${tensor_name(shown)} lies`), make("dl", { class: "formulas" }, rules), make("p", { class: "quiet" }, `Known from: <span class="status ${status}">${status}</span> ${escape_html(source)}. Of the load: <span class="status ${load.status}">${load.status}</span> ${escape_html(load.source)}.`));
+  beside.append(figure, said);
+  into.append(beside);
 }

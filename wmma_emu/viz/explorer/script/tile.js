@@ -79,7 +79,7 @@ function tile_answer(spot, entry, chip, operands, warps, repeats) {
   const operand = operands[spot.letter], of = `<span class="of">of the tile of ${pair_of(warps).join(" × ")} warps of <code>${escape_html(entry.short)}</code> on ${chip.name}</span>`;
   if (spot.kind === "held") {
     const found = tile_holders(operand, warps, repeats, spot.warp, spot.lane, spot.index).map(([row, col]) => strong(`${spot.letter}[${row}][${col}]`));
-    return { head: `${strong(`Lane ${spot.lane} of warp ${spot.warp}`)} holds in ${strong(`x[${spot.index}]`)} of ${spot.letter} ${found.slice(0, 16).join(", ")} ${of}.`,
+    return { head: `${strong(`Lane ${spot.lane} of warp ${spot.warp}`)} holds in ${strong(`x[${spot.index}]`)} of ${spot.letter}: ${found.slice(0, 16).join(", ")} ${of}.`,
       more: found.length > 1 ? `<p>One for each of its ${found.length} ${spot.letter === "A" ? "rows" : spot.letter === "B" ? "columns" : "products"}${found.length > 16 ? ", of which 16 are named" : ""}.</p>` : "" };
   }
   const { warps: holding, product, cell, holders } = tile_place(operand, warps, spot.row, spot.col), [[index, lane]] = holders;
