@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu explore`` and ``handout``: a file, named or not, or standard output; the browser; what cannot be written."""
+"""``wmma-emu explore`` and ``handout``: a file, or standard output; the browser; what cannot be written."""
 
 import io
 

@@ -16,7 +16,7 @@ def add_handout(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("instruction", metavar="INSTR",
         help="PTX mnemonic, as in m16n8k16.f32.f16.f16.f32; mma.sync.aligned and row.col may be left out")  # fmt: skip
     parser.add_argument("--arch", metavar="CHIP",
-        help="a target or a product, as in sm_90, h200; sm_90 if left out, or the first chip that has the instruction")  # fmt: skip
+        help="a target or a product, as in sm_90, h200; sm_90 if left out, or the first chip that has it")  # fmt: skip
     _add_page(parser, "wmma_emu_handout.html")
 
 
@@ -24,4 +24,4 @@ def _add_page(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", default=name,
         help=f"where the page is written, {name} if left out; - is standard output")  # fmt: skip
     parser.add_argument("--no-open", dest="open", action="store_false",
-        help="do not open the page in the browser; it is opened only from a terminal, not over ssh, and not where CI is set")  # fmt: skip
+        help="do not open it in the browser; it never opens from a pipe, over ssh, or where CI is set")  # fmt: skip

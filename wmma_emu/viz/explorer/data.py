@@ -12,8 +12,8 @@ from wmma_emu.instructions.reference_pages import document_of
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.layouts.formulas import formulas_of
-from wmma_emu.viz.explorer.names import coded_names
 from wmma_emu.viz.explorer.moves import move_rows, plans_of
+from wmma_emu.viz.explorer.names import coded_names
 from wmma_emu.viz.explorer.numbered import Numbered
 from wmma_emu.viz.explorer.scales import coded_scales
 from wmma_emu.viz.explorer.sparse import coded_metadata

@@ -87,8 +87,8 @@ def coded_tensor(sources: Numbered[tuple[str, str]]) -> list[list[Any]]:
     Examples
     --------
     >>> row = coded_tensor(Numbered())[0]
-    >>> row[:3], row[3][-2:], row[4:9]
-    (['tcgen05.mma.cta_group::1.kind::f16', 64, 16], (248, 256), ['f32', (('f16', 16, 0, 1), ('bf16', 16, 0, 1)), '', 0, ''])
+    >>> row[:3], row[3][-2:], row[4:6]
+    (['tcgen05.mma.cta_group::1.kind::f16', 64, 16], (248, 256), ['f32', (('f16', 16, 0, 1), ('bf16', 16, 0, 1))])
     """
     rows = []
     for row, ns, formats in tensor_rows():

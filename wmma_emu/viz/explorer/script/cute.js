@@ -71,15 +71,15 @@ function find_cute(text, context) {
   const table = cute_table(text), numbers = cute_numbers().get(table.key) ?? [], found = [];
   for (const entry of ENTRIES) {
     if (entry.kind !== "product") continue;
-    const [group] = [entry.groups.find(([mask]) => (mask >> context.chip.bit) & 1), ...entry.groups].filter(Boolean);
-    LETTERS.forEach((letter, i) => { if (numbers.includes(group[1 + i])) found.push({ entry, letter, here: Boolean(is_on(entry, context.chip)) }); });
+    for (const [mask, ...own] of entry.groups)
+      LETTERS.forEach((letter, i) => { if (numbers.includes(own[i])) found.push({ entry, letter, mask, here: (mask >> context.chip.bit) & 1 }); });
   }
   if (!found.length) throw new Misread(`No operand of these instructions has this layout: ${table.threads} threads of ${plural(table.values, "value")}.${cute_difference(table, context)}`);
   const rank = (x) => (x.entry === context.entry ? 0 : 2) + (x.here ? 0 : 4) + (x.letter === context.letter ? 0 : 1);
   found.sort((a, b) => rank(a) - rank(b));
   const [first] = found, entries = new Set(found.map((x) => x.entry)).size;
-  const letters = [...new Set(found.filter((x) => x.entry === first.entry).map((x) => x.letter))];
-  return { entry: first.entry, chip: chip_for(first.entry, context.chip), letter: first.letter, mark: null,
+  const letters = [...new Set(found.filter((x) => x.entry === first.entry && x.mask === first.mask).map((x) => x.letter))];
+  return { entry: first.entry, chip: first.here ? context.chip : CHIPS.find((x) => (first.mask >> x.bit) & 1), letter: first.letter, mark: null,
     note: `${letters.join(" and ")} of ${first.entry.short} ${letters.length > 1 ? "have" : "has"} this layout.${entries > 1 ? ` So ${entries === 2 ? "has an operand of another instruction" : `have operands of ${entries - 1} other instructions`}.` : ""}` };
 }
 

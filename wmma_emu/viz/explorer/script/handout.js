@@ -128,11 +128,11 @@ function handout_notes(entry, chip, operands) {
 }
 
 /** The sheet: { html, wide } of an entry on a chip. */
-function handout_of(entry, chip) {
-  if (entry.kind === "tensor") return tensor_handout(entry, chip);
+function handout_of(entry, chip, heading) {
+  if (entry.kind === "tensor") return tensor_handout(entry, chip, heading);
   const operands = operands_of(entry, chip), { svg, wide } = handout_figure(entry, operands);
   const [source, status] = source_of(entry, chip, Object.values(operands)[0]);
-  const html = `<header><h2>${escape_html(entry.short)}</h2><p><code>${escape_html(entry.name)}</code> on ${chip.name} (${chip.generation})${entry.kind === "product" ? ` · ${escape_html(equation_of(entry, operands))}` : ""}</p></header>
+  const html = `<header><${heading}>${escape_html(entry.short)}</${heading}><p><code>${escape_html(entry.name)}</code> on ${chip.name} (${chip.generation})${entry.kind === "product" ? ` · ${escape_html(equation_of(entry, operands))}` : ""}</p></header>
     <div class="sheet-figure">${svg}</div>${handout_rules(operands)}
     <ul>${handout_notes(entry, chip, operands).map((x) => `<li>${escape_html(x)}</li>`).join("")}</ul>
     <footer>Known from: ${escape_html(source)} (${status}). Written by wmma_emu ${DATA.version}.</footer>`;
@@ -140,12 +140,12 @@ function handout_of(entry, chip) {
 }
 
 /** The sheet of an instruction whose operands lie in tensor memory. */
-function tensor_handout(entry, chip) {
+function tensor_handout(entry, chip, heading) {
   const letters = Object.keys(tensor_operands(entry)).filter((x) => x !== "B");
   const figures = letters.map((letter) => `<div class="tensor-sheet">${tensor_figure(entry, letter)}</div>`).join("");
   const rules = letters.map((letter) => `<tr><th scope="row">${tensor_name(letter)}</th><td>${tensor_rules(entry, letter).map(([name, text]) => `${name}: <code>${escape_html(text)}</code>`).join("; ")}</td></tr>`).join("");
   const [source, status] = tensor_source(entry, tensor_operands(entry).D);
-  return { wide: false, html: `<header><h2>${escape_html(entry.shape)} of ${escape_html(entry.family)}</h2><p><code>${escape_html(entry.name)}</code> on ${chip.name} (${chip.generation}) · D = A · B + D</p></header>
+  return { wide: false, html: `<header><${heading}>${escape_html(entry.shape)} of ${escape_html(entry.family)}</${heading}><p><code>${escape_html(entry.name)}</code> on ${chip.name} (${chip.generation}) · D = A · B + D</p></header>
     <div class="sheet-figure tensors">${figures}</div>
     <table><caption class="unseen">Rules</caption><tbody>${rules}</tbody></table>
     <ul><li>D, and C, which it replaces, lie in tensor memory: 128 lanes of 512 columns of 32 bits. A may lie there or in shared memory; B lies in shared memory, behind a descriptor.</li>
@@ -160,8 +160,8 @@ function equation_of(entry, operands) {
 }
 
 /** Make the sheet as an element, and the paper lie as it does. */
-function handout_sheet(entry, chip) {
-  const { html, wide } = handout_of(entry, chip);
+function handout_sheet(entry, chip, heading = "h2") {
+  const { html, wide } = handout_of(entry, chip, heading);
   at("paper").textContent = `@page { size: ${wide ? "landscape" : "portrait"}; margin: 10mm 11mm; }`;
   return make("article", { class: `handout${wide ? " wide" : ""}`, "aria-label": `Handout of ${entry.short}` }, html);
 }

@@ -85,6 +85,7 @@ function read_question(text, context) {
   if (!place && !rest && !on) throw new Misread(`“${cut(whole)}” says no place. ${FORM}`);
   if (on && !is_on(entry, on))
     throw new Misread(`${on.name} has no ${entry.short}; it is on ${chips_of(entry).map((x) => x.name).join(", ")}.`);
+  if (entry.kind === "tensor" && entry !== context.entry) letter = "D";
   const chip = chip_for(entry, wanted);
   if (!place) return { entry, chip, letter, mark: null, place, note };
   const spot = read_spot(place, entry, letter, context.tab, rest);
