@@ -112,6 +112,6 @@ function start() {
 }
 
 // For those who want the numbers rather than the pictures, and for tests.
-globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, find_entries, named_otherwise, entry_named, read_question, tensor_places, tensor_thread, tensor_columns, TENSOR_LOADS, machine_of, atoms_of, tile_place, tile_holders, CHIPS, now, Misread, address_of, plans_for, metadata_place, formulas_of, source_of, page_path,
+globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, find_entries, named_otherwise, entry_named, read_question, tensor_places, tensor_thread, tensor_columns, TENSOR_LOADS, machine_of, atoms_of, tile_place, tile_holders, tile_value, CHIPS, now, Misread, address_of, plans_for, metadata_place, formulas_of, source_of, page_path,
   state: () => ({ ...now, chip: now.chip.name, entry: now.entry.name }), marked: () => Object.fromEntries(Object.entries(maps).map(([x, map]) => [x, map.lit])) };
 start();

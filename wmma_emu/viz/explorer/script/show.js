@@ -99,6 +99,8 @@ function show_tabs() {
     tab.addEventListener("click", () => turn_to(name));
     return tab;
   }));
+  const tab = at(`tab-${now.tab}`);
+  at("tabs").scrollLeft = tab.offsetLeft + tab.offsetWidth > at("tabs").clientWidth ? tab.offsetLeft - 16 : 0;
   for (const name of Object.keys(TABS)) at(`view-${name}`).hidden = name !== now.tab;
 }
 

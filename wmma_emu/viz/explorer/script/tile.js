@@ -68,11 +68,19 @@ function read_tile_spot(text, entry, letter) {
   return { kind: "element", letter: which, row, col, text: `${which}[${row}][${col}]` };
 }
 
+/** The number of an element among all of a lane's, those of all products of its warp: products count along m first. */
+function tile_value(operand, repeats, [i, j], index) {
+  const block = operand.letter === "A" ? i : operand.letter === "B" ? j : i + pair_of(repeats)[0] * j;
+  return block * operand.layout.elements + index;
+}
+
 /** The products of a warp that an element belongs to, in words. */
-function product_name([i, j], repeats) {
+function product_name(operand, [i, j], repeats, index) {
   if (repeats === "1x1") return "";
-  if (i === null) return ` It is B of the products in column ${j} of the warp's.`;
-  return j === null ? ` It is A of the products in row ${i} of the warp's.` : ` It belongs to product (${i}, ${j}) of the warp's.`;
+  const value = tile_value(operand, repeats, [i, j], index);
+  const all = ` Of all elements that the lane holds of ${operand.letter}, it is number ${strong(String(value))}, in register ${strong(operand.register + operand.layout.register(value))}.`;
+  if (i === null) return ` It is B of the products in column ${j} of the warp's.${all}`;
+  return j === null ? ` It is A of the products in row ${i} of the warp's.${all}` : ` It belongs to product (${i}, ${j}) of the warp's.${all}`;
 }
 
 function tile_answer(spot, entry, chip, operands, warps, repeats) {
@@ -86,7 +94,7 @@ function tile_answer(spot, entry, chip, operands, warps, repeats) {
   const place = `register ${strong(operand.register + operand.layout.register(index))}, ${strong(bits_name(operand, index, entry))}`;
   const lanes = [...new Set(holders.map((x) => x[1]))];
   return { head: `${strong(spot.text)} ${of} is element ${strong(`x[${index}]`)} of ${strong(`lane ${lane} of warp${holding.length > 1 ? "s" : ""} ${spans(holding)}`)} (${place}).`,
-    more: `<p>There it is ${short_name(operand, cell)}${lanes.length > 1 ? `, of which lanes ${spans(lanes.sort((a, b) => a - b))} have copies` : ""}.${product_name(product, repeats)} Thread ${holding.length > 1 ? "numbers" : "number"} in the block, if it has no other warps: ${holding.map((warp) => 32 * warp + lane).join(", ")}.</p>` };
+    more: `<p>There it is ${short_name(operand, cell)}${lanes.length > 1 ? `, of which lanes ${spans(lanes.sort((a, b) => a - b))} have copies` : ""}.${product_name(operand, product, repeats, index)} Thread ${holding.length > 1 ? "numbers" : "number"} in the block, if it has no other warps: ${holding.map((warp) => 32 * warp + lane).join(", ")}.</p>` };
 }
 
 const warp_colour = (warp) => lane_colour((4 * warp + 2 * (warp >> 3)) % 32);
@@ -143,7 +151,7 @@ function tile_panel(into, entry, operands, letter, warps, repeats, spot, turn, a
   });
   into.replaceChildren(make("h2", {}, `A tile of ${rows} × ${cols}, by ${plural(count, "warp")}`), make("p", { class: "quiet" },
     "Warps are numbered along m first. The warps of a row read the same rows of A, those of a column the same columns of B. With several products a warp, the tile of all warps is repeated, as CuTe's TiledMMA does without a permutation. "
-    + "Point at a place, or ask: D[40][12], A[17][3], warp 1 lane 5 x2."),
+    + "Point at a place, or ask: D[20][12], A[17][3], warp 1 lane 5 x2."),
     bar("Warps along m × n", "warps", TILE_WARPS, warps), bar("Products a warp", "repeats", TILE_REPEATS, repeats), figure,
     make("p", { class: "quiet" }, "Where an element is within its product, and why that is known, the other views say."));
 }
