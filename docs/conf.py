@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from wmma_emu import __version__
-from wmma_emu.ptx.findings import DOCUMENTATION
+from wmma_emu.documentation import DOCUMENTATION
 
 project = "wmma_emu"
 author = "The wmma_emu developers"

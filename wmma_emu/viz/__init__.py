@@ -9,7 +9,7 @@ from wmma_emu.first_use import on_first_use
 TYPE_CHECKING = False  # as typing has it
 if TYPE_CHECKING:
     from wmma_emu.viz.arithmetic.explanation import draw_explanation
-    from wmma_emu.viz.explorer import explorer_page
+    from wmma_emu.viz.explorer import explorer_page, handout_page
     from wmma_emu.viz.memory.ldmatrix_plan import ldmatrix_plan, plain_addresses, row_conflicts
     from wmma_emu.viz.memory.ldmatrix_view import draw_ldmatrix
     from wmma_emu.viz.memory.load_plan import load_plan
@@ -35,6 +35,7 @@ __all__ = [
     "draw_shared_operand",
     "draw_tile",
     "explorer_page",
+    "handout_page",
     "lane_colour",
     "ldmatrix_plan",
     "load_plan",
@@ -45,7 +46,7 @@ __all__ = [
 
 _HOMES = {
     "arithmetic.explanation": ("draw_explanation",),
-    "explorer": ("explorer_page",),
+    "explorer": ("explorer_page", "handout_page"),
     "memory.ldmatrix_plan": ("ldmatrix_plan", "plain_addresses", "row_conflicts"),
     "memory.ldmatrix_view": ("draw_ldmatrix",),
     "memory.load_plan": ("load_plan",),
