@@ -19,8 +19,11 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "docs._ext.docstrings",
+    "docs._ext.keyboard",
     "docs._ext.navigation",
+    "docs._ext.notebook_kernels",
     "docs._ext.repository_files",
+    "docs._ext.search_words",
     "docs._ext.site",
 ]
 exclude_patterns = ["_ext", "_static", "_templates", "evidence/README.md"]
@@ -41,6 +44,8 @@ html_title = "wmma_emu"
 html_baseurl = DOCUMENTATION
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("reading.js", {"defer": "defer"})]
+html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_domain_indices = False
 html_show_sourcelink = False

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""Open the pages of the built documentation in Chromium, as a phone and as a desktop do, and say what is wrong.
+
+A page may not be higher than `HIGHEST` on a phone, may break no rule of axe-core in either theme, may write nothing to
+the console, and may ask for nothing but files of the site. The site is served from below a path of its own, as
+`https://host/project/` is, by a server of this process; what axe sees does not depend on it.
+
+Needs the group `browser` of pyproject.toml and a Chromium: ``pip install --group browser``.
+"""
+
+import functools
+import http.server
+import json
+import multiprocessing
+import shutil
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["HIGHEST", "Looked", "faults_of", "look_at", "served"]
+
+HIGHEST = 8000
+"""Pixels that a page may be high on a phone."""
+
+PHONE, DESKTOP = (390, 844), (1440, 900)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+OPTIONS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+SITE = "project"
+"""The path below which the site is served."""
+
+_SIZE = "() => [document.documentElement, document.body].map((x) => [x.scrollHeight, x.scrollWidth])"
+_AXE = """() => axe.run(document, {resultTypes: ["violations"]}).then((found) => JSON.stringify(
+    found.violations.map((x) => [x.id, x.nodes.map((node) => node.target.join(" "))])))"""
+
+
+class Looked(NamedTuple):
+    """What was seen of a page.
+
+    Parameters
+    ----------
+    page : str
+        Its path within the site.
+    height, width : int
+        On a phone; a page that is wider than the phone scrolls sideways.
+    said : tuple of str
+        What stood on the console, and what failed to load.
+    elsewhere : tuple of str
+        What was asked of other hosts.
+    violations : tuple of (rule, where)
+        The rules of axe-core that are broken, in either theme, at either width.
+    """
+
+    page: str
+    height: int
+    width: int
+    said: tuple[str, ...]
+    elsewhere: tuple[str, ...]
+    violations: tuple[tuple[str, str], ...]
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves the site below `SITE`, and writes no line for each request."""
+
+    def translate_path(self, path: str) -> str:
+        start = f"/{SITE}/"
+        return super().translate_path(path.removeprefix(start[:-1]) if path.startswith(start) else "/nothing-here")
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Say nothing."""
+
+
+def served(root: Path) -> http.server.ThreadingHTTPServer:
+    """Serve a folder below `SITE` on a free port of this machine; ``shutdown()`` ends it."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(root)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def address_of(server: http.server.ThreadingHTTPServer) -> str:
+    """Return the address of the site that a server serves."""
+    return f"http://127.0.0.1:{server.server_port}/{SITE}/"
+
+
+def look_at(root: Path, pages: Iterable[str], checked: Iterable[str], processes: int = 2) -> list[Looked]:
+    """Open pages, each in a window of a phone, and run axe-core on those that are to be checked.
+
+    Parameters
+    ----------
+    root : Path
+        The built site.
+    pages : iterable of str
+        The pages to open, as paths within it.
+    checked : iterable of str
+        Those of them that axe-core checks as well, in both themes and widths.
+    processes : int
+        How many browsers share the work.
+    """
+    server = served(root)
+    try:
+        asked = [(page, page in set(checked)) for page in pages]
+        parts = [(address_of(server), asked[i::processes]) for i in range(processes)]
+        with multiprocessing.get_context("spawn").Pool(processes) as pool:
+            found = [x for some in pool.map(_look_at_part, parts) for x in some]
+    finally:
+        server.shutdown()
+    return sorted(found)
+
+
+def _look_at_part(part: tuple[str, list[tuple[str, bool]]]) -> list[Looked]:
+    """Open a part of the pages in a browser of its own."""
+    from playwright.sync_api import sync_playwright
+
+    address, pages = part
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=OPTIONS)
+        page = browser.new_page()
+        noticed: list[tuple[str, str]] = []
+        page.on("console", lambda x: noticed.append(("said", x.text)))
+        page.on("pageerror", lambda x: noticed.append(("said", str(x))))
+        page.on("response", lambda x: noticed.append(("said", f"{x.status} {x.url}")) if x.status >= 400 else None)
+        page.on("request", lambda x: noticed.append(("asked", x.url)))
+        seen = [_look(page, noticed, address, name, check) for name, check in pages]
+        browser.close()
+    return seen
+
+
+def _look(page: Any, noticed: list[tuple[str, str]], address: str, name: str, check: bool) -> Looked:
+    """Open a page; what its browser notices meanwhile is added to a list that is emptied here."""
+    noticed.clear()
+    _show(page, "light", PHONE)
+    page.goto(address + name, wait_until="load")
+    height, width = (max(x) for x in zip(*page.evaluate(_SIZE), strict=True))
+    violations = sorted(set(_violations(page))) if check else []
+    said = tuple(text for kind, text in noticed if kind == "said")
+    here = (address, "data:", "blob:")
+    elsewhere = tuple(text for kind, text in noticed if kind == "asked" and not text.startswith(here))
+    return Looked(name, height, width, said, elsewhere, tuple(violations))
+
+
+def _show(page: Any, scheme: str, size: tuple[int, int]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+
+
+def _violations(page: Any) -> Iterator[tuple[str, str]]:
+    """Run axe-core by day and by night on a phone, and by day on a desktop."""
+    page.evaluate(_axe())
+    for scheme, size in (("light", PHONE), ("dark", PHONE), ("light", DESKTOP)):
+        _show(page, scheme, size)
+        for rule, places in json.loads(page.evaluate(_AXE)):
+            yield from ((rule, place) for place in places)
+
+
+@functools.cache
+def _axe() -> str:
+    """The text of axe-core, which the package for Playwright brings along."""
+    import axe_playwright_python
+
+    return (Path(axe_playwright_python.__path__[0]) / "axe.min.js").read_text(encoding="utf-8")
+
+
+def faults_of(seen: Looked) -> Iterator[str]:
+    """Say what is wrong with a page."""
+    if seen.height > HIGHEST:
+        yield f"{seen.page}: {seen.height:,} pixels high on a phone, more than {HIGHEST:,}"
+    if seen.width > PHONE[0]:
+        yield f"{seen.page}: {seen.width} pixels wide on a phone of {PHONE[0]}"
+    yield from (f"{seen.page}: the console says: {x}" for x in seen.said)
+    yield from (f"{seen.page}: asks {x}" for x in seen.elsewhere)
+    yield from (f"{seen.page}: axe {rule}: {where}" for rule, where in seen.violations)
