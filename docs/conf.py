@@ -17,6 +17,7 @@ release = version = __version__
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "docs._ext.docstrings",
     "docs._ext.keyboard",
@@ -63,6 +64,7 @@ html_theme_options = {
 default_role = "code"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autosummary_generate = False
 napoleon_use_param = False
 napoleon_use_rtype = False
 napoleon_custom_sections = [("Attributes", "params_style")]

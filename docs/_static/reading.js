@@ -19,8 +19,9 @@
     watched.observe(box);
   }
 
-  // Sections of a long page are folded on a phone; the parts of a section that is long itself are folded in turn.
-  const NARROW = 740, LONG_PAGE = 7000, LONG_SECTION = 4000;
+  // On a phone long tables and listings scroll in a box of their own. Sections of a page that is long all the same are
+  // folded; the parts of a section that is long itself are folded in turn.
+  const NARROW = 740, LONG_BOX = 2500, LONG_PAGE = 7000, LONG_SECTION = 4000;
   const article = document.querySelector("article[role=main]");
   const level = (section) => [...section.children].find((x) => /^H[1-6]$/.test(x.tagName));
   const partsOf = (section) => [...section.children].filter((x) => x.matches("section") && level(x));
@@ -81,7 +82,9 @@
   };
   const main = article?.querySelector(":scope > section");
   if (main && level(main) && window.innerWidth < NARROW && article.offsetHeight > LONG_PAGE) {
-    fold(main);
+    const long = [...boxes.keys()].filter((box) => box.offsetHeight > LONG_BOX);
+    long.forEach((box) => box.classList.add("boxed"));
+    if (article.offsetHeight > LONG_PAGE) fold(main);
     if (article.querySelector("details.fold")) offerAll(level(main));
   }
   goToAnchor();
