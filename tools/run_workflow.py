@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Run the steps of the workflow that docs/how-to/run-in-ci-without-a-gpu.md shows, as its text has them, in a new folder.
+"""Run the steps of the workflow on docs/how-to/run-in-ci-without-a-gpu.md, as its text has them, in a new folder.
 
     python -m tools.run_workflow [--wheel wheels/wmma_emu-0.1.0-py3-none-any.whl] [--event push]
 
@@ -65,8 +65,8 @@ def main(arguments: list[str]) -> int:
         if asked.wheel:
             shutil.copy(asked.wheel, folder / "wheels")
         else:
-            build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder / "wheels"), str(PAGE.parents[2])]
-            subprocess.run(build, check=True)
+            build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder / "wheels")]
+            subprocess.run([*build, str(PAGE.parents[2])], check=True)
         subprocess.run([sys.executable, "-m", "venv", f"{name}/python"], check=True)
         path = f"{name}/python/bin:/usr/local/bin:/usr/bin:/bin"
         variables = {"PATH": path, "HOME": name, **environment(folder)}
@@ -76,7 +76,8 @@ def main(arguments: list[str]) -> int:
                 print(f"-- {said}: the code host's, {step['uses']}", flush=True)
                 continue
             print(f"== {said}: {step['run']}", flush=True)
-            done = subprocess.run(["bash", "-eo", "pipefail", "-c", step["run"]], cwd=folder, env=variables, check=False)
+            shell = ["bash", "-eo", "pipefail", "-c", step["run"]]
+            done = subprocess.run(shell, cwd=folder, env=variables, check=False)
             if done.returncode:
                 return done.returncode
         for made in ("tests.xml", "findings.sarif"):

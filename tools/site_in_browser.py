@@ -3,7 +3,8 @@
 
 A page may not be higher than `HIGHEST` on a phone, may break no rule of axe-core in either theme, may write nothing to
 the console, and may ask for nothing but files of the site. The site is served from below a path of its own, as
-`https://host/project/` is, by a server of this process; what axe sees does not depend on it.
+`https://host/project/` is, by a server of this process; some pages are read from their files too. Words that readers
+type into the search have to find the page that is meant.
 
 Needs the group `browser` of pyproject.toml and a Chromium: ``pip install --group browser``.
 """
@@ -18,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["HIGHEST", "Looked", "faults_of", "look_at", "served"]
+__all__ = ["FOUND", "HIGHEST", "Looked", "faults_in_browser", "faults_of", "look_at", "one_of_each_kind", "pages_of"]
 
 HIGHEST = 8000
 """Pixels that a page may be high on a phone."""
@@ -32,6 +33,25 @@ OPTIONS = (
 SITE = "project"
 """The path below which the site is served."""
 
+KINDS = ("files/", "reference/instructions/", "reference/findings/")
+"""Folders whose pages are all made in the same way."""
+
+FOUND = {
+    "quantize": "how-to/quantise-to-block-scaled-formats", "quantise": "how-to/quantise-to-block-scaled-formats",
+    "torch": "start/models", "pytorch": "start/models", "jax": "start/models",
+    "debug": "how-to/debug-a-kernel", "profiler": "how-to/debug-a-kernel", "breakpoint": "how-to/debug-a-kernel",
+    "CI": "how-to/run-in-ci-without-a-gpu", "github actions": "how-to/run-in-ci-without-a-gpu",
+    "latex": "how-to/find-what-a-lane-holds", "determinism": "explanation/why-results-differ",
+    "fp8 training": "explanation/fp8-on-hopper", "numba": "how-to/test-a-kernel-without-a-gpu",
+    "colab": "lessons/index", "gemm": "reference/api/top",
+}  # fmt: skip
+"""What readers type into the search, and the page that has to be among the first `FIRST`."""
+
+FIRST = 10
+FROM_FILES = ("index.html", "explorer.html", "lessons/1-fragments.html?highlight=fragment", "search.html?q=torch")
+"""Pages that are read from their files as well, and what follows their names there."""
+
+_RESULTS = """() => [...document.querySelectorAll("#search-results ul.search a")].map((x) => x.getAttribute("href"))"""
 _SIZE = "() => [document.documentElement, document.body].map((x) => [x.scrollHeight, x.scrollWidth])"
 _AXE = """() => axe.run(document, {resultTypes: ["violations"]}).then((found) => JSON.stringify(
     found.violations.map((x) => [x.id, x.nodes.map((node) => node.target.join(" "))])))"""
@@ -115,18 +135,32 @@ def _look_at_part(part: tuple[str, list[tuple[str, bool]]]) -> list[Looked]:
     from playwright.sync_api import sync_playwright
 
     address, pages = part
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=OPTIONS)
-        page = browser.new_page()
-        noticed: list[tuple[str, str]] = []
-        page.on("console", lambda x: noticed.append(("said", x.text)))
-        page.on("pageerror", lambda x: noticed.append(("said", str(x))))
-        page.on("response", lambda x: noticed.append(("said", f"{x.status} {x.url}")) if x.status >= 400 else None)
-        page.on("request", lambda x: noticed.append(("asked", x.url)))
+        browser = playwright.chromium.launch(executable_path=_browser_path(), args=OPTIONS)
+        page, noticed = _watched_page(browser)
         seen = [_look(page, noticed, address, name, check) for name, check in pages]
         browser.close()
     return seen
+
+
+def _browser_path() -> str | None:
+    """Find a browser of the system; without one Playwright takes its own."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def _watched_page(browser: Any) -> tuple[Any, list[tuple[str, str]]]:
+    """Make a page, and a list to which what it says and asks for is added."""
+    noticed: list[tuple[str, str]] = []
+    page = browser.new_page()
+    page.on("console", lambda x: noticed.append(("said", x.text)))
+    page.on("pageerror", lambda x: noticed.append(("said", str(x))))
+    page.on("response", lambda x: noticed.append(("said", f"{x.status} {x.url}")) if x.status >= 400 else None)
+    page.on("request", lambda x: noticed.append(("asked", x.url)))
+    return page, noticed
+
+
+def _said(noticed: list[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(text for kind, text in noticed if kind == "said")
 
 
 def _look(page: Any, noticed: list[tuple[str, str]], address: str, name: str, check: bool) -> Looked:
@@ -136,10 +170,9 @@ def _look(page: Any, noticed: list[tuple[str, str]], address: str, name: str, ch
     page.goto(address + name, wait_until="load")
     height, width = (max(x) for x in zip(*page.evaluate(_SIZE), strict=True))
     violations = sorted(set(_violations(page))) if check else []
-    said = tuple(text for kind, text in noticed if kind == "said")
     here = (address, "data:", "blob:")
     elsewhere = tuple(text for kind, text in noticed if kind == "asked" and not text.startswith(here))
-    return Looked(name, height, width, said, elsewhere, tuple(violations))
+    return Looked(name, height, width, _said(noticed), elsewhere, tuple(violations))
 
 
 def _show(page: Any, scheme: str, size: tuple[int, int]) -> None:
@@ -162,6 +195,58 @@ def _axe() -> str:
     import axe_playwright_python
 
     return (Path(axe_playwright_python.__path__[0]) / "axe.min.js").read_text(encoding="utf-8")
+
+
+def pages_of(root: Path) -> list[str]:
+    """Return the pages of a site, but for those that it offers as files of their own."""
+    found = (str(path.relative_to(root)) for path in root.rglob("*.html"))
+    return sorted(x for x in found if not x.startswith("_downloads/"))
+
+
+def one_of_each_kind(root: Path) -> list[str]:
+    """Return the pages that are written one by one, and of those that are made alike the index and the largest."""
+    pages = pages_of(root)
+    alone = [x for x in pages if not x.startswith(KINDS)]
+    for kind in KINDS:
+        alike = [x for x in pages if x.startswith(kind)]
+        alone += {max(alike, key=lambda x: (root / x).stat().st_size), *(x for x in alike if x == f"{kind}index.html")}
+    return sorted(alone)
+
+
+def faults_in_browser(root: Path, everything: bool = False) -> list[str]:
+    """Return what a browser finds wrong with a site; axe-core looks at one page of each kind, or at all."""
+    pages = pages_of(root)
+    seen = look_at(root, pages, pages if everything else one_of_each_kind(root))
+    highest = max(seen, key=lambda x: x.height)
+    checked = len(pages if everything else one_of_each_kind(root))
+    print(f"in a browser: {len(seen)} pages, the highest {highest.page} with {highest.height:,} px; axe on {checked}")
+    return [fault for one in seen for fault in faults_of(one)] + _faults_of_search(root)
+
+
+def _faults_of_search(root: Path) -> list[str]:
+    """Say which words do not find the page that is meant, and what pages say that are read from their files."""
+    from playwright.sync_api import sync_playwright
+
+    server = served(root)
+    faults = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_browser_path(), args=OPTIONS)
+        page, noticed = _watched_page(browser)
+        for words, wanted in FOUND.items():
+            page.goto(f"{address_of(server)}search.html?q={words.replace(' ', '+')}")
+            page.wait_for_selector("#search-results p.search-summary:not(:empty)")
+            page.wait_for_function("document.querySelector('#search-results ul.search a') || Search._pulse_status < 0")
+            found = [x.partition("#")[0].removesuffix(".html") for x in page.evaluate(_RESULTS)]
+            if not any(x.endswith(wanted) for x in list(dict.fromkeys(found))[:FIRST]):
+                faults.append(f"search for {words!r}: {wanted} is not among the first {FIRST}, but {found[:3]}")
+        noticed.clear()
+        for name in FROM_FILES:
+            page.goto(f"{root.as_uri()}/{name}")
+            page.wait_for_timeout(500)
+        faults += [f"from files: {x}" for x in _said(noticed)]
+        browser.close()
+    server.shutdown()
+    return faults
 
 
 def faults_of(seen: Looked) -> Iterator[str]:

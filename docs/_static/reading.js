@@ -2,6 +2,9 @@
 // What only a browser knows: which boxes scroll, and how high a page is on a phone.
 "use strict";
 (() => {
+  // A page from a folder may read no other page, which the search would do for the text below its results.
+  if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
   // Pages come with every box that may scroll reachable by the keyboard. Those that have nothing to scroll are no stops.
   const STOP = ["tabindex", "role", "aria-label"];
   const scrolls = (box) => box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
