@@ -88,7 +88,12 @@
     const long = [...boxes.keys()].filter((box) => box.offsetHeight > LONG_BOX);
     long.forEach((box) => box.classList.add("boxed"));
     if (article.offsetHeight > LONG_PAGE) fold(main);
-    if (article.querySelector("details.fold")) offerAll(level(main));
+    const first = article.querySelector("details.fold");
+    if (first) {
+      first.open = true; // what a page begins with stays open, unless that alone is long
+      if (article.offsetHeight > LONG_PAGE) first.open = false;
+      offerAll(level(main));
+    }
   }
   goToAnchor();
   window.addEventListener("hashchange", goToAnchor);
