@@ -173,7 +173,8 @@ class Comparison(Carrier):
 
     def _repr_html_(self) -> str:
         """The picture in a notebook. As HTML, where a pointer can rest on a cell; an image would not say anything."""
-        return f'<div style="overflow-x:auto">{self.svg()}</div>'
+        named = 'tabindex="0" role="group" aria-label="Distances between the results"'
+        return f'<div {named} style="overflow-x:auto">{self.svg()}</div>'
 
     def __str__(self) -> str:
         return comparison_text.text(self)
