@@ -53,7 +53,9 @@ def test_dtypes_of_torch_are_taken_wherever_a_dtype_is():
     assert_bits_equal(we.gemm(a, b, out_dtype=torch.float8_e5m2), we.gemm(a, b, out_dtype="e5m2"))
     q = we.quantise.quantise(np.ones((2, 32), np.float32), "mxfp8_e4m3")
     assert q.dequantise(torch.bfloat16).dtype == ml_dtypes.bfloat16
+    assert q.dequantize("bf16").dtype == ml_dtypes.bfloat16
     assert we.ptx.empty(3, torch.bfloat16).dtype == ml_dtypes.bfloat16
+    assert_bits_equal(np.array([0x3F80], np.uint16), torch.ones(1).bfloat16(), format=torch.bfloat16)
     with pytest.raises(FragmentMismatchError, match=r"out_dtype=torch.float4_e2m1fn_x2 is nothing"):
         we.gemm(a, b, out_dtype=torch.float4_e2m1fn_x2)
 
@@ -165,6 +167,21 @@ def test_registers_are_uint32_tensors():
     d = ins.execute(*registers)
     assert {x.dtype for x in (*registers, d)} == {torch.uint32}
     same(ins.d.unpack(d), ins(a, b))
+
+
+def test_sparse_instructions_wgmma_and_splits_take_tensors():
+    sparse = we.instruction("mma.sp.m16n8k16.f32.f16.f16.f32")
+    zeros, b = np.tile(np.array([0, 3, 0, 5], np.float16), (16, 4)), random_bits(np.float16, (16, 8))
+    same(sparse(torch.from_numpy(zeros), torch.from_numpy(b)), sparse(zeros, b))
+    for tensor, array in zip(sparse.compress(torch.from_numpy(zeros)), sparse.compress(zeros), strict=True):
+        same(tensor, array)
+    wgmma = we.instruction("wgmma.m64n8k16.f32.f16.f16")
+    a = random_bits(np.float16, (64, 16))
+    d = wgmma.execute(wgmma.a.pack(tensor_of(a, "float16")), tensor_of(b, "float16"), wgmma.c.pack(torch.zeros(64, 8)))
+    same(wgmma.d.unpack(d), wgmma(a, b))
+    x = np.linspace(-1, 1, 8, dtype=np.float32)
+    for tensor, array in zip(we.testing.split_bf16(torch.from_numpy(x)), we.testing.split_bf16(x), strict=True):
+        same(tensor, array)
 
 
 def test_comparisons_reports_and_explanations_take_tensors():

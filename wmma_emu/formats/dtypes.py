@@ -81,8 +81,9 @@ def dtype_meant(given: object) -> np.dtype[Any] | None:
     if given is None:
         return None
     named = name_of_dtype(given) or given
+    known = ml_dtype_of(named) if isinstance(named, str) else None
     try:
-        return np.dtype(named)  # type: ignore[call-overload, no-any-return]
+        return np.dtype(named) if known is None else known  # type: ignore[call-overload]
     except Exception:  # SyntaxError of text with commas among others, and whatever a user's object raises
         return dtype_of(named) if isinstance(named, str) and named in FORMATS else None
 
