@@ -16,6 +16,9 @@ IMPORTS = {
     "import numpy": f"{_CLOCK}; import numpy; {_SAY}",
     "import ml_dtypes, NumPy there": f"import numpy; {_CLOCK}; import ml_dtypes; {_SAY}",
     "import wmma_emu, both there": f"import numpy, ml_dtypes; {_CLOCK}; import wmma_emu; {_SAY}",
+    "wmma_emu.gemm, both there": f"import numpy, ml_dtypes, wmma_emu; {_CLOCK}; wmma_emu.gemm; {_SAY}",
+    "wmma_emu.instruction, both there": f"import numpy, ml_dtypes, wmma_emu; {_CLOCK}; wmma_emu.instruction; {_SAY}",
+    "wmma_emu.ptx.Module, both there": f"import numpy, ml_dtypes, wmma_emu; {_CLOCK}; wmma_emu.ptx.Module; {_SAY}",
     "the first small product": "import numpy, wmma_emu; x = numpy.ones((16, 16), numpy.float16); "
                                f"{_CLOCK}; wmma_emu.gemm(x, x); {_SAY}",
 }  # fmt: skip

@@ -16,6 +16,10 @@ from wmma_emu.first_use import on_first_use
 
 ROOT = Path(we.__file__).parent
 
+ALLOWED = {"numpy", "ml_dtypes", "threadpoolctl", "cython_runtime"}
+"""What code of this package may load before an extra is asked for: what it depends on with what that loads, and, where
+it is installed, what keeps NumPy's BLAS to the threads of a product."""
+
 
 def loaded_by(code: str) -> set[str]:
     """The modules that a fresh interpreter has loaded for a line of code, beyond those that it starts with."""
@@ -26,13 +30,41 @@ def loaded_by(code: str) -> set[str]:
 
 def foreign(modules: set[str]) -> set[str]:
     """Packages among modules that are neither the standard library's nor this project's."""
-    return {x.partition(".")[0] for x in modules} - set(sys.stdlib_module_names) - {"wmma_emu"}
+    roots = {x.partition(".")[0] for x in modules} - set(sys.stdlib_module_names) - {"wmma_emu"}
+    return {x for x in roots if not x.startswith("_")}  # such as that of multiprocessing, or of Cython's runtime
 
 
 def test_the_import_loads_two_modules_of_the_package_and_nothing_of_others():
     loaded = loaded_by("import wmma_emu")
     assert {x for x in loaded if x.startswith("wmma_emu")} == {"wmma_emu", "wmma_emu.first_use", "wmma_emu.version"}
     assert not foreign(loaded) and not {"typing", "dataclasses", "inspect", "re", "importlib.metadata"} & loaded
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "we.gemm(np.ones((16, 16), np.float16), np.ones((16, 16), np.float16))",
+        "we.instruction('m16n8k16.f32.f16.f16.f32').a",
+        "we.mma(np.ones((16, 16), np.float16), np.ones((16, 8), np.float16))",
+        "we.ptx.Module",
+        "we.quantise.quantise",
+        "we.wmma.fragment",
+        "we.testing.assert_bits_equal, we.testing.families",
+        "we.viz.draw_matrix",
+        "we.gpu.available",
+        "[getattr(we, name) for name in we.__all__]",
+    ],
+)
+def test_what_is_used_first_loads_what_the_package_depends_on_and_no_extra(use):
+    loaded = foreign(loaded_by(f"import numpy as np, wmma_emu as we; {use}"))
+    assert "numpy" in loaded and loaded <= ALLOWED
+
+
+def test_a_product_loads_neither_kernels_nor_pictures_nor_explanations():
+    loaded = loaded_by("import numpy as np, wmma_emu as we; x = np.ones((16, 16), np.float16); we.gemm(x, x)")
+    rooms = {"ptx", "viz", "cli", "gpu", "testing", "kernels", "wmma", "tcgen05"}
+    assert not {x for x in loaded if x.startswith("wmma_emu.") and x.split(".")[1] in rooms}
+    assert not {x for x in loaded if x.startswith(("wmma_emu.arithmetic.explanation", "wmma_emu.gemm.comparison"))}
 
 
 def test_the_command_line_starts_without_numpy():
@@ -61,6 +93,20 @@ def test_gemm_stays_the_function_whatever_is_imported():
     code = "import wmma_emu.gemm.gemm, wmma_emu as we; from wmma_emu import gemm; assert gemm is we.gemm is not None"
     assert "wmma_emu.gemm.gemm" in loaded_by(code)
     assert pickle.loads(pickle.dumps(we.gemm)) is we.gemm
+
+
+@pytest.mark.parametrize("package", ["gemm", "scalar", "warp", "layouts", "arithmetic", "quantise"])
+def test_a_public_name_stays_what_it_is_when_a_module_of_that_name_is_imported(package):
+    code = f"""
+import importlib, pkgutil
+package = importlib.import_module("wmma_emu.{package}")
+for found in pkgutil.iter_modules(package.__path__):
+    if found.name in package.__all__ and found.name in [x for names in package._HOMES.values() for x in names]:
+        importlib.import_module(f"{{package.__name__}}.{{found.name}}")
+        assert type(getattr(package, found.name)).__name__ != "module", found.name
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_test_may_put_another_gemm_in_its_place(monkeypatch):

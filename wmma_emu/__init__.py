@@ -7,9 +7,6 @@
 np.True_
 """
 
-import sys
-from types import ModuleType
-
 from wmma_emu.first_use import on_first_use
 from wmma_emu.version import __version__
 
@@ -152,17 +149,5 @@ _HOMES = {
 }  # fmt: skip
 """The module of every public name that is none itself."""
 
-
 if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)
-
-
-class _Package(ModuleType):
-    """Keeps `gemm` the function: an import of ``wmma_emu.gemm``, which is a package, would put that in its place."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name == "gemm" and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

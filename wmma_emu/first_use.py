@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Packages whose public names are imported when they are first used.
 
-It imports nothing, because what is imported here is imported by ``import wmma_emu``.
+It imports next to nothing, because what is imported here is imported by ``import wmma_emu``.
 """
 
 from __future__ import annotations
+
+import sys
+from types import ModuleType
 
 TYPE_CHECKING = False  # as typing has it; to import typing would take longer than all else here
 if TYPE_CHECKING:
@@ -41,7 +44,6 @@ def on_first_use(
     home_of = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> object:
-        import sys
         from importlib import import_module
 
         if name in home_of:
@@ -60,4 +62,21 @@ def on_first_use(
     def names() -> list[str]:
         return sorted(public)
 
+    if package in sys.modules:  # while it is imported, as ever but in a test
+        sys.modules[package].__class__ = _keeping(frozenset(home_of))
     return get, names
+
+
+def _keeping(public: frozenset[str]) -> type[ModuleType]:
+    """Make a class of packages whose public names stay what they are where a module of the same name is imported.
+
+    Python makes every module an attribute of its package: `wmma_emu.gemm` would be a function or a package, whichever
+    came last.
+    """
+
+    class Package(ModuleType):
+        def __setattr__(self, name: str, value: object) -> None:
+            if not (name in public and isinstance(value, ModuleType)):
+                super().__setattr__(name, value)
+
+    return Package

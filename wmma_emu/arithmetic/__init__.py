@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What is computed: one model row for each chip and kind of instruction, and engines that agree bit for bit."""
 
-from wmma_emu.arithmetic.blocks import thread_count
-from wmma_emu.arithmetic.engines import ENGINES, check_engine, fastest, is_installed, matmul
-from wmma_emu.arithmetic.lookup import alternatives_for, dot_product_of, model_for, models_for
-from wmma_emu.arithmetic.model import E8M13, DotModel, DotProduct
-from wmma_emu.arithmetic.table import FMA_F32, MODELS
-from wmma_emu.arithmetic.variants import applied
+from wmma_emu.first_use import on_first_use
+
+TYPE_CHECKING = False  # as typing has it
+if TYPE_CHECKING:
+    from wmma_emu.arithmetic.blocks import thread_count
+    from wmma_emu.arithmetic.engines import ENGINES, check_engine, fastest, is_installed, matmul
+    from wmma_emu.arithmetic.lookup import alternatives_for, dot_product_of, model_for, models_for
+    from wmma_emu.arithmetic.model import E8M13, DotModel, DotProduct
+    from wmma_emu.arithmetic.table import FMA_F32, MODELS
+    from wmma_emu.arithmetic.variants import applied
 
 __all__ = [
     "E8M13",
@@ -27,6 +31,15 @@ __all__ = [
     "thread_count",
 ]
 
+_HOMES = {
+    "blocks": ("thread_count",),
+    "engines": ("ENGINES", "check_engine", "fastest", "is_installed", "matmul"),
+    "lookup": ("alternatives_for", "dot_product_of", "model_for", "models_for"),
+    "model": ("E8M13", "DotModel", "DotProduct"),
+    "table": ("FMA_F32", "MODELS"),
+    "variants": ("applied",),
+}  # fmt: skip
+"""The module of every public name."""
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Whole matrices: panels, padding, the order of k, scales, the epilogue, what a library's kernels do."""
 
-from wmma_emu.gemm.choice import kind_of_scales
-from wmma_emu.gemm.comparison import Comparison
-from wmma_emu.gemm.comparison_chips import ByChip, compare_chips
-from wmma_emu.gemm.comparison_statistics import Difference, DistanceBin, Statistics
-from wmma_emu.gemm.element import explain_element
-from wmma_emu.gemm.gemm import gemm
-from wmma_emu.gemm.k_order import KOrder
-from wmma_emu.gemm.operands import Bound, bind, bound_to
-from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
-from wmma_emu.gemm.quantised import Matrix, taken_apart, without_tensor_scales
-from wmma_emu.gemm.scale_orders import SCALE_ORDERS, ScaleOrder
+from wmma_emu.first_use import on_first_use
+
+TYPE_CHECKING = False  # as typing has it
+if TYPE_CHECKING:
+    from wmma_emu.gemm.choice import kind_of_scales
+    from wmma_emu.gemm.comparison import Comparison
+    from wmma_emu.gemm.comparison_chips import ByChip, compare_chips
+    from wmma_emu.gemm.comparison_statistics import Difference, DistanceBin, Statistics
+    from wmma_emu.gemm.element import explain_element
+    from wmma_emu.gemm.gemm import gemm
+    from wmma_emu.gemm.k_order import KOrder
+    from wmma_emu.gemm.operands import Bound, bind, bound_to
+    from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
+    from wmma_emu.gemm.quantised import Matrix, taken_apart, without_tensor_scales
+    from wmma_emu.gemm.scale_orders import SCALE_ORDERS, ScaleOrder
 
 __all__ = [
     "PRESETS",
@@ -36,3 +40,21 @@ __all__ = [
     "taken_apart",
     "without_tensor_scales",
 ]
+
+_HOMES = {
+    "choice": ("kind_of_scales",),
+    "comparison": ("Comparison",),
+    "comparison_chips": ("ByChip", "compare_chips"),
+    "comparison_statistics": ("Difference", "DistanceBin", "Statistics"),
+    "element": ("explain_element",),
+    "gemm": ("gemm",),
+    "k_order": ("KOrder",),
+    "operands": ("Bound", "bind", "bound_to"),
+    "preset_table": ("PRESETS", "Preset", "Recorded"),
+    "quantised": ("Matrix", "taken_apart", "without_tensor_scales"),
+    "scale_orders": ("SCALE_ORDERS", "ScaleOrder"),
+}  # fmt: skip
+"""The module of every public name."""
+
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

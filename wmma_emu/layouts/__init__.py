@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: MIT
 """Where does each element live: (lane, register, bit) <-> (row, column), with proofs that none is missed."""
 
-from wmma_emu.layouts.block_scales import ScaleMap, ScaleSelectors, scale_map, scale_selectors_of
-from wmma_emu.layouts.lookup import layout_for
-from wmma_emu.layouts.metadata import (
-    Granularity,
-    MetadataMap,
-    granularity_of,
-    metadata_map,
-    selectors_of,
-)
-from wmma_emu.layouts.metadata_registers import pack_metadata, unpack_metadata
-from wmma_emu.layouts.spec import LaneMap, Location
-from wmma_emu.layouts.wmma import fragment_layout
-from wmma_emu.layouts.wmma_table import MemoryLayout, Use
+from wmma_emu.first_use import on_first_use
+
+TYPE_CHECKING = False  # as typing has it
+if TYPE_CHECKING:
+    from wmma_emu.layouts.block_scales import ScaleMap, ScaleSelectors, scale_map, scale_selectors_of
+    from wmma_emu.layouts.lookup import layout_for
+    from wmma_emu.layouts.metadata import (
+        Granularity,
+        MetadataMap,
+        granularity_of,
+        metadata_map,
+        selectors_of,
+    )
+    from wmma_emu.layouts.metadata_registers import pack_metadata, unpack_metadata
+    from wmma_emu.layouts.spec import LaneMap, Location
+    from wmma_emu.layouts.wmma import fragment_layout
+    from wmma_emu.layouts.wmma_table import MemoryLayout, Use
 
 __all__ = [
     "Granularity",
@@ -35,6 +39,16 @@ __all__ = [
     "unpack_metadata",
 ]
 
+_HOMES = {
+    "block_scales": ("ScaleMap", "ScaleSelectors", "scale_map", "scale_selectors_of"),
+    "lookup": ("layout_for",),
+    "metadata": ("Granularity", "MetadataMap", "granularity_of", "metadata_map", "selectors_of"),
+    "metadata_registers": ("pack_metadata", "unpack_metadata"),
+    "spec": ("LaneMap", "Location"),
+    "wmma": ("fragment_layout",),
+    "wmma_table": ("MemoryLayout", "Use"),
+}  # fmt: skip
+"""The module of every public name."""
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Arrays to block-scaled formats and back: MXFP8, MXFP6, MXFP4, MXINT8, NVFP4, and the order of their scale factors."""
 
-from wmma_emu.quantise.block_scaled import BlockScaled, dequantise
-from wmma_emu.quantise.blocked import blocked_offset, from_blocked, to_blocked
-from wmma_emu.quantise.quantiser import quantise
-from wmma_emu.quantise.spec import BlockFormat, ScaleRule
-from wmma_emu.quantise.table import BLOCK_FORMATS, SCALE_RULES, block_format_of
+from wmma_emu.first_use import on_first_use
+
+TYPE_CHECKING = False  # as typing has it
+if TYPE_CHECKING:
+    from wmma_emu.quantise.block_scaled import BlockScaled, dequantise
+    from wmma_emu.quantise.blocked import blocked_offset, from_blocked, to_blocked
+    from wmma_emu.quantise.quantiser import quantise
+    from wmma_emu.quantise.spec import BlockFormat, ScaleRule
+    from wmma_emu.quantise.table import BLOCK_FORMATS, SCALE_RULES, block_format_of
 
 __all__ = [
     "BLOCK_FORMATS",
@@ -21,6 +25,14 @@ __all__ = [
     "to_blocked",
 ]
 
+_HOMES = {
+    "block_scaled": ("BlockScaled", "dequantise"),
+    "blocked": ("blocked_offset", "from_blocked", "to_blocked"),
+    "quantiser": ("quantise",),
+    "spec": ("BlockFormat", "ScaleRule"),
+    "table": ("BLOCK_FORMATS", "SCALE_RULES", "block_format_of"),
+}  # fmt: skip
+"""The module of every public name."""
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: MIT
 """What one lane's arithmetic gives: correctly rounded sums and products, conversions, bits, approximations."""
 
-from wmma_emu.scalar.approx import APPROX_NAMES, approx, approx_div
-from wmma_emu.scalar.approx_status import APPROX_STATUS, ApproxStatus
-from wmma_emu.scalar.bitwise import (
-    double_as_longlong,
-    float_as_int,
-    float_as_uint,
-    int_as_float,
-    longlong_as_double,
-    lop3,
-    lop3_lut,
-    uint_as_float,
-)
-from wmma_emu.scalar.conversion import convert
-from wmma_emu.scalar.cvt import cvt
-from wmma_emu.scalar.division import div, rcp, sqrt
-from wmma_emu.scalar.environment import (
-    ieee_arithmetic,
-    in_ieee_arithmetic,
-    require_ieee_subnormals,
-    require_round_to_nearest,
-)
-from wmma_emu.scalar.fused import add, fma, mul
-from wmma_emu.scalar.prmt import prmt
+from wmma_emu.first_use import on_first_use
+
+TYPE_CHECKING = False  # as typing has it
+if TYPE_CHECKING:
+    from wmma_emu.scalar.approx import APPROX_NAMES, approx, approx_div
+    from wmma_emu.scalar.approx_status import APPROX_STATUS, ApproxStatus
+    from wmma_emu.scalar.bitwise import (
+        double_as_longlong,
+        float_as_int,
+        float_as_uint,
+        int_as_float,
+        longlong_as_double,
+        lop3,
+        lop3_lut,
+        uint_as_float,
+    )
+    from wmma_emu.scalar.conversion import convert
+    from wmma_emu.scalar.cvt import cvt
+    from wmma_emu.scalar.division import div, rcp, sqrt
+    from wmma_emu.scalar.environment import (
+        ieee_arithmetic,
+        in_ieee_arithmetic,
+        require_ieee_subnormals,
+        require_round_to_nearest,
+    )
+    from wmma_emu.scalar.fused import add, fma, mul
+    from wmma_emu.scalar.prmt import prmt
 
 __all__ = [
     "APPROX_NAMES",
@@ -54,6 +58,21 @@ __all__ = [
     "uint_as_float",
 ]
 
+_HOMES = {
+    "approx": ("APPROX_NAMES", "approx", "approx_div"),
+    "approx_status": ("APPROX_STATUS", "ApproxStatus"),
+    "bitwise": (
+        "double_as_longlong", "float_as_int", "float_as_uint", "int_as_float", "longlong_as_double", "lop3",
+        "lop3_lut", "uint_as_float",
+    ),
+    "conversion": ("convert",),
+    "cvt": ("cvt",),
+    "division": ("div", "rcp", "sqrt"),
+    "environment": ("ieee_arithmetic", "in_ieee_arithmetic", "require_ieee_subnormals", "require_round_to_nearest"),
+    "fused": ("add", "fma", "mul"),
+    "prmt": ("prmt",),
+}  # fmt: skip
+"""The module of every public name."""
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

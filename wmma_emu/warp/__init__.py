@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Thirty-two lanes together: an instruction bound to a chip, and its operands' registers."""
 
-from wmma_emu.warp import schedule
-from wmma_emu.warp.block_scales import BoundScale
-from wmma_emu.warp.instruction import BoundInstruction
-from wmma_emu.warp.ldmatrix import ldmatrix
-from wmma_emu.warp.matrices import matrix_bits
-from wmma_emu.warp.movmatrix import movmatrix
-from wmma_emu.warp.quad_pairs import matrix_of_copies
-from wmma_emu.warp.registers import BoundOperand
-from wmma_emu.warp.stmatrix import stmatrix
-from wmma_emu.warp.warpgroup import BoundWarpgroupInstruction, SharedOperand, bound_instruction
+from wmma_emu.first_use import on_first_use
+
+TYPE_CHECKING = False  # as typing has it
+if TYPE_CHECKING:
+    from wmma_emu.warp import schedule
+    from wmma_emu.warp.block_scales import BoundScale
+    from wmma_emu.warp.instruction import BoundInstruction
+    from wmma_emu.warp.ldmatrix import ldmatrix
+    from wmma_emu.warp.matrices import matrix_bits
+    from wmma_emu.warp.movmatrix import movmatrix
+    from wmma_emu.warp.quad_pairs import matrix_of_copies
+    from wmma_emu.warp.registers import BoundOperand
+    from wmma_emu.warp.stmatrix import stmatrix
+    from wmma_emu.warp.warpgroup import BoundWarpgroupInstruction, SharedOperand, bound_instruction
 
 __all__ = [
     "BoundInstruction",
@@ -27,6 +31,18 @@ __all__ = [
     "stmatrix",
 ]
 
+_HOMES = {
+    "block_scales": ("BoundScale",),
+    "instruction": ("BoundInstruction",),
+    "ldmatrix": ("ldmatrix",),
+    "matrices": ("matrix_bits",),
+    "movmatrix": ("movmatrix",),
+    "quad_pairs": ("matrix_of_copies",),
+    "registers": ("BoundOperand",),
+    "stmatrix": ("stmatrix",),
+    "warpgroup": ("BoundWarpgroupInstruction", "SharedOperand", "bound_instruction"),
+}  # fmt: skip
+"""The module of every public name."""
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)
