@@ -43,7 +43,7 @@ FOUND = {
     "debug": "how-to/debug-a-kernel", "profiler": "how-to/debug-a-kernel", "breakpoint": "how-to/debug-a-kernel",
     "CI": "how-to/run-in-ci-without-a-gpu", "github actions": "how-to/run-in-ci-without-a-gpu",
     "latex": "how-to/find-what-a-lane-holds", "determinism": "explanation/why-results-differ",
-    "fp8 training": "explanation/fp8-on-hopper", "numba": "how-to/test-a-kernel-without-a-gpu",
+    "fp8 training": "explanation/fp8-on-hopper", "numba": "start/models",
     "colab": "lessons/index", "gemm": "reference/api/top",
 }  # fmt: skip
 """What readers type into the search, and the page that has to be among the first `FIRST`."""
@@ -219,12 +219,13 @@ def one_of_each_kind(root: Path) -> list[str]:
 
 def faults_in_browser(root: Path, everything: bool = False) -> list[str]:
     """Return what a browser finds wrong with a site; axe-core looks at one page of each kind, or at all."""
+    found = _faults_of_search(root)
     pages = pages_of(root)
-    seen = look_at(root, pages, pages if everything else one_of_each_kind(root))
+    checked = pages if everything else one_of_each_kind(root)
+    seen = look_at(root, pages, checked)
     highest = max(seen, key=lambda x: x.height)
-    checked = len(pages if everything else one_of_each_kind(root))
-    print(f"in a browser: {len(seen)} pages, the highest {highest.page} with {highest.height:,} px; axe on {checked}")
-    return [fault for one in seen for fault in faults_of(one)] + _faults_of_search(root)
+    print(f"in a browser: {len(seen)} pages, the highest {highest.page} with {highest.height:,} px; axe on {len(checked)}")
+    return found + [fault for one in seen for fault in faults_of(one)]
 
 
 def _faults_of_search(root: Path) -> list[str]:
