@@ -224,7 +224,8 @@ def faults_in_browser(root: Path, everything: bool = False) -> list[str]:
     checked = pages if everything else one_of_each_kind(root)
     seen = look_at(root, pages, checked)
     highest = max(seen, key=lambda x: x.height)
-    print(f"in a browser: {len(seen)} pages, the highest {highest.page} with {highest.height:,} px; axe on {len(checked)}")
+    print(f"in a browser: {len(seen)} pages, the highest {highest.page} with {highest.height:,} px")
+    print(f"axe-core looked at {len(checked)} of them")
     return found + [fault for one in seen for fault in faults_of(one)]
 
 
