@@ -4,31 +4,30 @@
 "use strict";
 const SPHINX_HIGHLIGHT_ENABLED = true;
 
+const _UNMARKED = "svg, style, script, button, select, textarea, .highlighted";
+
+/** Mark a word in the pieces of text below an element, but for those in pictures and controls; the search calls it too. */
+const _highlightText = (root, word, className) => {
+  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (!text.parentElement.closest(_UNMARKED) && text.data.toLowerCase().includes(word)) found.push(text);
+  }
+  found.forEach((text) => _mark(text, word, className));
+};
+
+const _mark = (text, word, className) => {
+  const rest = text.splitText(text.data.toLowerCase().indexOf(word));
+  const behind = rest.splitText(word.length);
+  const mark = document.createElement("span");
+  mark.className = className;
+  rest.replaceWith(mark);
+  mark.append(rest);
+  if (behind.data.toLowerCase().includes(word)) _mark(behind, word, className);
+};
+
 const SphinxHighlight = {
-  _left: "svg, style, script, button, select, textarea, .highlighted",
-
-  /** The pieces of text in which a word stands, but for those in pictures and controls. */
-  _places: (word) => {
-    const root = document.querySelector("article[role=main]") || document.body;
-    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-    const found = [];
-    while (texts.nextNode()) {
-      const text = texts.currentNode;
-      if (!text.parentElement.closest(SphinxHighlight._left) && text.data.toLowerCase().includes(word)) found.push(text);
-    }
-    return found;
-  },
-
-  _mark: (text, word) => {
-    const rest = text.splitText(text.data.toLowerCase().indexOf(word));
-    const behind = rest.splitText(word.length);
-    const mark = document.createElement("span");
-    mark.className = "highlighted";
-    rest.replaceWith(mark);
-    mark.append(rest);
-    if (behind.data.toLowerCase().includes(word)) SphinxHighlight._mark(behind, word);
-  },
-
   highlightSearchWords: () => {
     const address = new URL(window.location);
     const words = localStorage.getItem("sphinx_highlight_terms") || address.searchParams.get("highlight") || "";
@@ -37,9 +36,8 @@ const SphinxHighlight = {
       address.searchParams.delete("highlight");
       window.history.replaceState({}, "", address);
     }
-    for (const word of words.toLowerCase().split(/\s+/).filter(Boolean)) {
-      SphinxHighlight._places(word).forEach((text) => SphinxHighlight._mark(text, word));
-    }
+    const article = document.querySelector("article[role=main]") || document.body;
+    for (const word of words.toLowerCase().split(/\s+/).filter(Boolean)) _highlightText(article, word, "highlighted");
   },
 
   hideSearchWords: () => {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/how-to/run-in-ci-without-a-gpu.md: its files are those of a repository whose job passes, step by step."""
+"""docs/how-to/run-in-ci-without-a-gpu.md: its blocks, marked file: NAME, are a repository whose job passes."""
 
 import os
 import re

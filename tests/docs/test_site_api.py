@@ -52,7 +52,8 @@ def test_every_page_is_in_the_tree_of_pages():
 
 def indexed():
     """The names of the index by task, in its order: those of its tables, then those of its list of constants."""
-    return re.findall(r"^   ~(wmma_emu[\w.]+)$|^- `(wmma_emu[\w.]+)`:", INDEX, re.MULTILINE)
+    yield from (f"wmma_emu.{x}" for x in re.findall(r"^   (\w[\w.]*)$", INDEX, re.MULTILINE))
+    yield from re.findall(r"^- `(wmma_emu[\w.]+)`:", INDEX, re.MULTILINE)
 
 
 def value_of(name):
@@ -60,7 +61,7 @@ def value_of(name):
     return getattr(import_module(module), attribute)
 
 
-NAMES = [x or y for x, y in indexed()]
+NAMES = list(indexed())
 
 
 def test_the_index_begins_with_what_most_programs_need():
