@@ -60,6 +60,8 @@ NOT_RUN = {
     ("docs/how-to/install.md", "python3 -m venv"): _INSTALLS,
     ("docs/how-to/install.md", ". .venv/bin/activate"): _INSTALLS,
     ("docs/how-to/install.md", "pip install"): _INSTALLS,
+    ("docs/how-to/install.md", "nvcc -ptx"): "nvcc is not everywhere; tests/ptx/cuda runs it where it is",
+    ("docs/how-to/install.md", "wmma-emu ptx explain kernel.ptx"): "the file is what the block above it makes",
     ("docs/how-to/live-with-findings.md", "pytest "): "tests/ptx/launch/test_pytest_files.py runs the same options",
     ("docs/how-to/live-with-findings.md", "name: kernels"): "runs on a code host",
     ("docs/how-to/live-with-findings.md", "python -c"): "AT_HAND runs it, for the commands behind it",

@@ -6,6 +6,7 @@ import pytest
 
 import wmma_emu as we
 from wmma_emu.errors import BackendUnavailableError, CompilationError, OptionError, UnknownNameError
+from wmma_emu.ptx.cuda import apart
 from wmma_emu.ptx.cuda import compile as cuda_compile
 from wmma_emu.ptx.cuda.nvcc import find_nvcc
 from wmma_emu.ptx.cuda.nvrtc import nvrtc_version
@@ -190,3 +191,11 @@ def test_automatically_nvrtc_comes_first_then_nvcc_then_the_device_part(monkeypa
 def test_a_compiler_that_does_not_exist_is_refused():
     with pytest.raises(OptionError, match="compiler='gcc' is none of 'auto', 'nvrtc', 'nvcc', 'device part'"):
         we.ptx.Module.from_cuda("", compiler="gcc")
+
+
+def test_a_crash_of_the_compiler_is_an_error_like_others(monkeypatch):
+    require("device part")
+    monkeypatch.setenv("WMMA_EMU_CACHE", "off")
+    monkeypatch.setattr(apart, "_PROGRAM", "import os; os.abort()")
+    with pytest.raises(CompilationError, match=r"own\.cu does not compile: NVRTC .* came to no answer on it"):
+        we.ptx.Module.from_cuda("int main() { }", name="own.cu", compiler="device part")

@@ -5,11 +5,12 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from wmma_emu.errors import CompilationError
+from wmma_emu.ptx.cuda.apart import compile_apart
 from wmma_emu.ptx.cuda.host_code import DeviceCode, device_code_of, without_host_functions
 from wmma_emu.ptx.cuda.host_headers import PRELUDE, headers_for
 from wmma_emu.ptx.cuda.include_files import Included, Inclusions, inclusions_of
 from wmma_emu.ptx.cuda.messages import messages_of
-from wmma_emu.ptx.cuda.nvrtc import C_HEADERS, compile_by_nvrtc
+from wmma_emu.ptx.cuda.nvrtc import C_HEADERS
 from wmma_emu.ptx.cuda.packages import include_folders
 from wmma_emu.ptx.cuda.request import CompiledSource, Request
 
@@ -106,7 +107,7 @@ def _compiled(
     for names in dict.fromkeys([launched, ()]):
         request = plain._replace(instantiate=(*plain.instantiate, *names))
         try:
-            return compile_by_nvrtc(request, headers, sources)
+            return compile_apart(request, headers, sources)
         except CompilationError as error:
             if not names:
                 raise

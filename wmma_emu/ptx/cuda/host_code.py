@@ -76,7 +76,7 @@ def device_code_of(texts: Mapping[str, str]) -> DeviceCode:
     changed = {file: _blanked(text, of_file[file], kept, macros) for file, text in texts.items()}
     left_out = {
         name: (x.file, texts[x.file].count("\n", 0, x.tokens[x.what.first].start) + 1)
-        for x in parts if x.what.kind == "function" and x.key not in kept
+        for x in parts if x.what.kind == "function" and not _may_be_kept(x.what, macros)
         for name in x.what.names
     }  # fmt: skip
     hosts = [x for x in parts if x.what.kind == "function" and x.key not in kept]

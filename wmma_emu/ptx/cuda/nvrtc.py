@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 from wmma_emu.errors import BackendUnavailableError, CompilationError, shorten
@@ -61,10 +61,10 @@ def compile_by_nvrtc(
     given = [f"--gpu-architecture={request.target}", "--generate-line-info", *of_nvrtc(request.options)]
     given += [] if has_standard(given) else ["--std=c++17"]
     given += [f"--include-path={folder}" for folder in (*request.include, *include_folders())]
-    begun = monotonic()
+    begun = thread_time()
     program = _Program(library, request, {**C_HEADERS, **_fixed_widths(), **(headers or {})}, sources)
     done = program.compile(given, request.instantiate)
-    return done._replace(seconds=monotonic() - begun)
+    return done._replace(seconds=thread_time() - begun)
 
 
 @cache

@@ -27,7 +27,7 @@ class CompiledSource(NamedTuple):
     """The PTX of a source, what the names that were asked for are called in it, and who compiled it.
 
     ``notes`` say what was left out or taken for granted, and ``warnings`` are the compiler's; ``paths`` are the files
-    that the PTX calls otherwise, and ``seconds`` what compiling took, when it was done.
+    that the PTX calls otherwise, and ``seconds`` what compiling took of a processor, when it was done.
     """
 
     ptx: str
