@@ -22,7 +22,10 @@ def test_the_picture_is_what_the_code_draws(tmp_path, monkeypatch):
     assert (tmp_path / name).read_bytes() == (HOW_TO / name).read_bytes()
 
 
-@pytest.mark.parametrize("line", re.findall(r"^wmma-emu .*$", PAGE, re.MULTILINE) + re.findall("`(wmma-emu [^`]+)`", PAGE))
+COMMANDS = re.findall(r"^wmma-emu .*$", PAGE, re.MULTILINE) + re.findall("`(wmma-emu [^`]+)`", PAGE)
+
+
+@pytest.mark.parametrize("line", COMMANDS)
 def test_a_command_of_the_page_runs(line, tmp_path, monkeypatch):
     if line.endswith(".png"):
         pytest.importorskip("resvg_py", reason="resvg-py, of the extra png, is not installed")
