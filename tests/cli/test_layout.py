@@ -471,7 +471,8 @@ def test_a_file_holds_what_standard_output_would(run, tmp_path, screen, output):
     (["--row", "16", "--col", "0"], "--row 16: A has 16 rows; legal are 0 to 15"),
     (["--register", "4"], "--register 4: A has 4 registers a lane; legal are 0 to 3"),
     (["--lane", "0", "--row", "9", "--col", "3"], "have no element in common; A.9, 3. is in lane 5"),
-    (["--format", "png"], "--format 'png' is not one of grid, svg, html, table, csv, json, markdown, c, python"),
+    (["--format", "pdf"], "--format 'pdf' is not one of grid, svg, html, png, tex, tikz, table, csv, json, markdown, "
+     "cute, c, python"),
     (["--grid", "-o", "a.svg"], "a.svg: --format grid is written; add --format svg, or give the file another name"),
     (["--format", "html", "-o", "a.py"], "a.py: --format html is written; add --format python"),
     (["-o", "nowhere/a.txt"], "there is no directory"),

@@ -22,7 +22,7 @@ def test_every_extra_has_its_row_and_no_other_has_one():
 
 
 def test_a_row_names_libraries_that_its_extra_brings():
-    for name in ("cli", "fast", "hypothesis", "triton", "distributed", "gpu", "gpu12"):
+    for name in ("cli", "fast", "png", "hypothesis", "triton", "distributed", "gpu", "gpu12"):
         brought = {re.sub(r"-cuda1\dx$", "", x) for x in libraries(EXTRAS[name])}
         brought |= {"distributed"} if any("distributed]" in x for x in EXTRAS[name]) else set()
         assert set(ROWS[name].split(", ")) == brought, name

@@ -94,6 +94,7 @@ def test_a_layout_that_is_no_sum_has_no_notation():
         ("((4,8),(2,2,2)):((32,1),(16,8,256))", "goes up to element 383; a 16 x 16 matrix has 256"),
         ("(16,16):(1,16)", "the first of size 16; the first of two modes is the thread"),
         ("32:1", "it has 1 modes"),
+        ("(32,999999999):(1,0)", "at most 4194304 are written out"),
         ("(32,3):(1,32)", "do not fill registers"),
         ("((4,8),(2,2):((32,1),(16,8))", "its brackets do not close"),
         ("((4,8),2)):((32,1),16)", "its brackets do not close"),

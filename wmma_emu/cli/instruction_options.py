@@ -78,8 +78,9 @@ def add_layout(parser: argparse.ArgumentParser) -> None:
         help="matrix (which lane holds an element) or registers (which element a register "
         "holds), of what is drawn; matrix if left out, and of html both")  # fmt: skip
     add_format(parser, LAYOUT_FORMATS,
-        "grid (default), table, csv, json, markdown, svg, html, c or python; grid, svg and html are drawn, "
-        "c and python are functions, the others have a line for every element")  # fmt: skip
+        "grid (default), table, csv, json, markdown, svg, html, png, tex, tikz, cute, c or python; grid, svg, html, "
+        "png and tex and tikz (for LaTeX) are drawn, cute is shape and stride, c and python are functions, the others "
+        "have a line for every element")  # fmt: skip
     add_output(parser)
 
 

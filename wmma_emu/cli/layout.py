@@ -2,13 +2,15 @@
 """``wmma-emu layout``: where the elements of an operand live: drawn, as a list, or as functions in C and Python."""
 
 import io
+import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
 from wmma_emu.cli.choices import LAYOUT_FORMATS, PLACE_FORMATS
+from wmma_emu.cli.files import write_file
 from wmma_emu.cli.grid import grid_of
 from wmma_emu.cli.operand import Selection, asked_for, check_index, selections_of
-from wmma_emu.cli.output import format_of, output_of
+from wmma_emu.cli.output import check_pipe, format_of, output_of
 from wmma_emu.cli.places import Held, places_of_lanes, write_all_places, write_places
 from wmma_emu.cli.scales import run_scales, scales_of
 from wmma_emu.cli.terminal import Terminal
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-_DRAWN = ("grid", "svg", "html")
-_WRITTEN = ("c", "python")
+_PICTURES = ("svg", "html", "png", "tex", "tikz")
+_DRAWN = ("grid", *_PICTURES)
+_WRITTEN = ("cute", "c", "python")
 
 
 class _Asked(NamedTuple):
@@ -62,6 +65,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     selections = selections_of(asked)
     if len(selections) > 1:
         _check_options_of_several(arguments, output)
+    if output == "png":
+        _write_png(selections[0], _asked(arguments, selections[0]), view, file.path)
+        return
     if file.path is None:
         _write(arguments, selections, output, view, terminal)
         return
@@ -87,12 +93,23 @@ def _write(
         terminal.raw(page(str(selections[0].instruction), "\n".join(f"<figure>{x}</figure>" for x in pictures)))
     else:
         for number, (selection, at) in enumerate(zip(selections, asked, strict=True)):
-            if number:
+            if number and output != "cute":
                 terminal.line()
             if number and output == "grid" and selection.repeats(selections[number - 1]):
                 terminal.line(f"{selection.name} is held as {selections[number - 1].name} is.")
                 continue
             _write_one(selection, at, output, view, terminal)
+
+
+def _write_png(selection: Selection, asked: _Asked, view: str | None, path: str | None) -> None:
+    """Write a picture whose bytes are no text."""
+    if path is None:
+        check_pipe("a PNG", "layout.png")
+    png = _pictures(selection, asked, view or "matrix")[0].png()
+    if path is None:
+        sys.stdout.buffer.write(png)
+    else:
+        write_file(path, lambda file: file.write(png))
 
 
 def _lanes(selection: Selection, asked: _Asked) -> range:
@@ -104,7 +121,7 @@ def _check_options_of_several(arguments: Namespace, output: str) -> None:
     for name in ("register", "row"):
         if getattr(arguments, name) is not None:
             raise UsageError(f"--{name}: of which operand? Name one behind the instruction, as in A")
-    if output == "svg":
+    if output in _PICTURES:
         raise UsageError("a picture is of one operand; name it behind the instruction, as in A; or add --format html")
 
 
@@ -145,12 +162,21 @@ def _write_one(selection: Selection, asked: _Asked, output: str, view: str | Non
     if output == "grid":
         _draw(selection, asked, view or ("matrix" if asked.lane is None else "registers"), terminal)
     elif output in _WRITTEN:
-        formulas = selection.layout.formulas
-        terminal.raw(formulas.c(selection.name) if output == "c" else formulas.python(selection.name))
+        terminal.raw(_written(selection, output))
     elif output in PLACE_FORMATS:
         _list(selection, asked, output, terminal)
     else:
         terminal.raw(_picture(selection, asked, output, view))
+
+
+def _written(selection: Selection, output: str) -> str:
+    """Write a layout as functions in C or Python, or as CuTe does: shape and stride, and ThrID where it is no warp."""
+    formulas = selection.layout.formulas
+    if output != "cute":
+        return formulas.c(selection.name) if output == "c" else formulas.python(selection.name)
+    cute = selection.layout.cute
+    threads = "" if cute.threads.rank == 1 else f"  threads {cute.threads}"
+    return f"{selection.name}  {cute}{threads}\n"
 
 
 def _draw(selection: Selection, asked: _Asked, view: str, terminal: Terminal) -> None:
@@ -191,12 +217,12 @@ def _list(selection: Selection, asked: _Asked, output: str, terminal: Terminal) 
 
 
 def _picture(selection: Selection, asked: _Asked, output: str, view: str | None) -> str:
-    """Draw as SVG, or as a page of HTML: the view that is asked for, or there both."""
+    """Draw as SVG, for LaTeX, or as a page of HTML: the view that is asked for, or there both."""
     from wmma_emu.viz.picture import page
 
-    pictures = _pictures(selection, asked, "matrix" if view is None and output == "svg" else view)
+    pictures = _pictures(selection, asked, "matrix" if view is None and output != "html" else view)
     if len(pictures) == 1:
-        return pictures[0].html() if output == "html" else pictures[0].svg
+        return pictures[0].text(output)
     return page(pictures[0].title, "\n".join(f"<figure>{x}</figure>" for x in pictures))
 
 

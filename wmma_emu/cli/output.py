@@ -20,6 +20,7 @@ STANDARD_OUTPUT = "-"
 _ENDINGS = {
     "txt": ("text", "grid", "table"), "svg": ("svg",), "html": ("html",), "htm": ("html",), "csv": ("csv",),
     "json": ("json",), "md": ("markdown",), "py": ("python",), "c": ("c",), "h": ("c",),
+    "png": ("png",), "tex": ("tex",), "tikz": ("tikz",),
 }  # fmt: skip
 """What a file's name says that is in it: one of these formats. Other endings say nothing."""
 

@@ -16,7 +16,7 @@ from wmma_emu.layouts.spec import Ints
 
 __all__ = ["CuteLayout"]
 
-_LARGEST = 1 << 24
+_LARGEST = 1 << 22
 """Elements of a layout that is written out."""
 
 
@@ -119,9 +119,7 @@ class CuteLayout:
         >>> CuteLayout.parse("(2,3):(3,1)").table().tolist()
         [[0, 1, 2], [3, 4, 5]]
         """
-        if self.size > _LARGEST:
-            raise ArgumentValueError(f"{self} has {self.size} elements; at most {_LARGEST} are written out")
-        flat = _written_out(self.modes())
+        flat = self._flat()
         sizes = [self.mode(i).size for i in range(self.rank)]
         return flat.reshape(sizes, order="F")
 
@@ -151,8 +149,7 @@ class CuteLayout:
         """
         composed = _composed(_coalesced(self.modes()), inner.shape, inner.stride)
         found = None if composed is None else CuteLayout(*composed)
-        own = _written_out(self.modes())
-        asked = _written_out(inner.modes())
+        own, asked = self._flat(), inner._flat()
         if found is None or asked.max() >= own.size or (_written_out(found.modes()) != own[asked]).any():
             raise ArgumentValueError(
                 f"no layout is {self} after {inner}: "
@@ -160,6 +157,12 @@ class CuteLayout:
                    if asked.max() >= own.size else "their sizes do not divide")
             )  # fmt: skip
         return found
+
+    def _flat(self) -> Ints:
+        """The index of every integer."""
+        if self.size > _LARGEST:
+            raise ArgumentValueError(f"{self} has {self.size} elements; at most {_LARGEST} are written out")
+        return _written_out(self.modes())
 
     @classmethod
     def of_tables(cls, *tables: Ints) -> "CuteLayout":

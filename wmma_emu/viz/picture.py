@@ -112,6 +112,24 @@ class Picture:
         """Return a whole page with the picture."""
         return page(self.title, scrolled(self.svg, self.title))
 
+    def text(self, kind: str) -> str:
+        """Return the picture as ``"svg"``, ``"html"``, ``"tex"`` (a document of LaTeX) or ``"tikz"``.
+
+        Raises
+        ------
+        PictureFileError
+            For another kind.
+
+        Examples
+        --------
+        >>> Picture("nothing", "<svg/>").text("svg")
+        '<svg/>'
+        """
+        write = _TEXTS.get(f".{kind}")
+        if write is None:
+            raise PictureFileError(f"a picture is text as {', '.join(x[1:] for x in _TEXTS)}; not as {shorten(kind)}")
+        return write(self)
+
     def tikz(self) -> str:
         r"""Return the picture for LaTeX: a ``tikzpicture``, to be put into a document that has ``\usepackage{tikz}``.
 
@@ -166,13 +184,14 @@ class Picture:
         _replace(target, write(self))
 
 
-_WRITERS: dict[str, Callable[[Picture], str | bytes]] = {
+_TEXTS: dict[str, Callable[[Picture], str]] = {
     ".svg": lambda picture: picture.svg,
     ".html": lambda picture: picture.html(),
     ".tex": lambda picture: tikz_document(picture.svg),
     ".tikz": lambda picture: picture.tikz(),
-    ".png": lambda picture: picture.png(),
 }
+
+_WRITERS: dict[str, Callable[[Picture], str | bytes]] = {**_TEXTS, ".png": lambda picture: picture.png()}
 """Endings of files, and what is written into them."""
 
 
