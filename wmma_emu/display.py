@@ -130,6 +130,7 @@ _renderers: dict[str, str] = {
     "layout.html": "wmma_emu.viz.operands.pages:layout_html",
     "operand.html": "wmma_emu.viz.operands.pages:operand_html",
     "schedule.html": "wmma_emu.viz.schedules.schedule:html",
+    "tile.html": "wmma_emu.viz.operands.pages:tile_html",
 }
 """By name, where the function is that draws. Objects live in lower rooms than what draws them, and ask by name."""
 
@@ -169,7 +170,7 @@ def render(name: str, *arguments: Any, **options: Any) -> Any:
     >>> render("sonata.svg", None)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    LookupError: nothing draws 'sonata.svg'; there is comparison.svg, explanation.html, ..., schedule.html
+    LookupError: nothing draws 'sonata.svg'; there is comparison.svg, explanation.html, ..., tile.html
     """
     if name not in _renderers:
         raise LookupError(f"nothing draws {name!r}; there is {', '.join(sorted(_renderers))}")

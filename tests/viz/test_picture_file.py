@@ -21,9 +21,9 @@ def test_the_ending_says_what_is_written(tmp_path, name):
     assert [x.name for x in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize("name", ["a.png", "a", ".svg", "a.svg.txt", "x" * 200])
+@pytest.mark.parametrize("name", ["a.pdf", "a", ".svg", "a.svg.txt", "x" * 200])
 def test_another_ending_is_a_value_error_that_names_those_there_are(tmp_path, name):
-    with pytest.raises(ValueError, match=r"a picture is written as \.svg or \.html; .* is neither") as caught:
+    with pytest.raises(ValueError, match=r"as \.svg, \.html, \.tex, \.tikz or \.png; .* is none of them") as caught:
         PICTURE.save(tmp_path / name)
     assert isinstance(caught.value, WmmaEmuError) and list(tmp_path.iterdir()) == []
 

@@ -15,7 +15,7 @@ from wmma_emu.cli.choices import (
 )
 
 __all__ = [
-    "INSTRUCTION", "OPERAND_NAMES", "add_chips", "add_explore", "add_layout", "add_list", "add_schedule", "add_show",
+    "INSTRUCTION", "OPERAND_NAMES", "add_chips", "add_layout", "add_list", "add_schedule", "add_show",
     "add_what", "add_where",
 ]  # fmt: skip
 
@@ -122,8 +122,3 @@ def add_chips(parser: argparse.ArgumentParser) -> None:
     add_format(parser, TABLE_FORMATS, _FORMATS)
     add_output(parser)
 
-
-def add_explore(parser: argparse.ArgumentParser) -> None:
-    """`explore`."""
-    option(parser, "-o", "--output", completes="file", metavar="FILE", default="wmma_emu_explorer.html",
-        help="where the page is written, wmma_emu_explorer.html if left out; - is standard output")  # fmt: skip

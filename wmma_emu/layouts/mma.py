@@ -76,7 +76,7 @@ def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -
         "a": Tiling.over(m, instruction.terms, run),
         "b": Tiling.over(n, k, run, transposed=True),
     }.get(operand, Tiling.over(m, 8, 2)._replace(times=n // 8))
-    return _tiled_layout(tiling, instruction.warps, bits, source, status)
+    return _tiled_layout(tiling, instruction.warps, bits, source, status, operand == "b")
 
 
 def _provenance(instruction: Instruction, arch: str) -> tuple[str, str]:
@@ -95,14 +95,14 @@ def _provenance(instruction: Instruction, arch: str) -> tuple[str, str]:
 
 
 @cache
-def _tiled_layout(tiling: Tiling, warps: int, bits: int, source: str, status: str) -> LaneMap:
+def _tiled_layout(tiling: Tiling, warps: int, bits: int, source: str, status: str, of_b: bool) -> LaneMap:
     """Build a layout once for all instructions that share it; four warps hold their tiles one below the other."""
     rows, cols = tiling.shape
     coords = tiling.coords()
     if warps > 1:
         below = np.stack((rows * np.arange(warps), np.zeros(warps, np.int64)), axis=-1)
         coords = coords[:, None] + below[:, None]
-    return LaneMap(coords, rows * warps, cols, bits, tiling.num_elements, source, status)
+    return LaneMap(coords, rows * warps, cols, bits, tiling.num_elements, source, status, of_b=of_b)
 
 
 @cache
@@ -117,4 +117,4 @@ def _quad_pair_layout(operand: Operand, bits: int, along_k: bool, source: str, s
     else:
         coords = np.stack(quad_pairs.accumulator(element, lane, bits), axis=-1)
         rows, cols = 8, 8
-    return LaneMap(coords, rows, cols, bits, len(coords), source, status, quad_pairs.QUAD_PAIR_OF_LANE)
+    return LaneMap(coords, rows, cols, bits, len(coords), source, status, quad_pairs.QUAD_PAIR_OF_LANE, operand == "b")

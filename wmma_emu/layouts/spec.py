@@ -22,6 +22,7 @@ from wmma_emu.layouts.lane_map_checks import (
 )
 
 if TYPE_CHECKING:
+    from wmma_emu.layouts.cute import ThreadValueLayout
     from wmma_emu.layouts.formulas import Formulas
 
 __all__ = ["LANES", "WARPS", "Ints", "LaneMap", "Location", "within"]
@@ -69,6 +70,8 @@ class LaneMap:
     source, status : str
     matrix_of_lane : int array, (32,), optional
         Which of the independent products a lane belongs to; 0 everywhere but in `m8n8k4` of f16.
+    of_b : bool
+        Whether it is B, which is k x n here, and n x k in CuTe's notation.
 
     Raises
     ------
@@ -100,6 +103,7 @@ class LaneMap:
     source: str
     status: str
     matrix_of_lane: Ints = field(default_factory=lambda: np.zeros((), np.int64))
+    of_b: bool = False
 
     def __post_init__(self) -> None:
         coords = whole_numbers("coords", self.coords, _SHAPES)
@@ -244,6 +248,19 @@ class LaneMap:
         from wmma_emu.layouts.formulas import formulas_of  # which is made of this
 
         return formulas_of(self)
+
+    @cached_property
+    def cute(self) -> "ThreadValueLayout":
+        """The same layout in CuTe's notation, (thread, value) to element: ``((4,8),(2,2,2)):((32,1),(16,8,128))``.
+
+        Raises
+        ------
+        FragmentMismatchError
+            For a layout of your own that has no sizes and strides.
+        """
+        from wmma_emu.layouts.cute import thread_value_layout  # which is made of this
+
+        return thread_value_layout(self)
 
     def register_of(self, element: int) -> int:
         """Return the register that holds an element."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One operand of an instruction on a chip: from a matrix to the registers of whole warps, and back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +14,12 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.room import require_room
 from wmma_emu.instructions.spec import Container, Instruction, Operand
 from wmma_emu.layouts import LaneMap, layout_for
+from wmma_emu.layouts.cute_layout import CuteLayout
+from wmma_emu.layouts.tiled import TiledLayout, tiled_layout
 from wmma_emu.warp.containers import pack_containers, unpack_containers
 from wmma_emu.warp.quad_pairs import matrix_of_copies
 
@@ -80,6 +84,37 @@ class BoundOperand:
         """Where every element lives."""
         return layout_for(self.instruction, self.operand, self.arch)
 
+    def tiled(
+        self,
+        warps: Sequence[int] | str | CuteLayout = (2, 2),
+        tile: Sequence[int] | None = None,
+        permutations: Sequence[str | CuteLayout | None] | None = None,
+    ) -> TiledLayout:
+        """Lay the operand out over several warps, as CuTe's ``TiledMMA`` does.
+
+        Parameters
+        ----------
+        warps : sequence of int, str or CuteLayout
+            How many along m, n (and k), or CuTe's ``AtomLayoutMNK``. Of `wgmma` they are warpgroups.
+        tile : sequence of int, optional
+            m, n and k of the whole; by default one instruction for each warp.
+        permutations : sequence of three, optional
+            CuTe's ``PermutationMNK``.
+
+        Raises
+        ------
+        UnsupportedInstructionError, FragmentMismatchError
+            As `wmma_emu.layouts.tiled.tiled_layout` says.
+
+        Examples
+        --------
+        >>> import wmma_emu as we
+        >>> tile = we.instruction("m16n8k16.f32.f16.f16.f32").b.tiled((2, 2), (64, 64, 16))
+        >>> tile.element_at(warp=2, lane=5, register=1), [x.warp for x in tile.locate(10, 9)]
+        ((10, 9), [2, 3])
+        """
+        return tiled_layout(self.instruction, self.operand, warps, tile, arch=self.arch, permutations=permutations)
+
     @property
     def format(self) -> Format:
         """Format of the elements."""
@@ -110,6 +145,7 @@ class BoundOperand:
         """``uint32``, or ``uint64`` for f64."""
         return np.dtype(f"u{self.layout.register_bits // 8}")
 
+    @takes_tensors
     def pack(self, matrix: ArrayLike) -> NDArray[Any]:
         """Hand a matrix out to the registers of the lanes, as a load of the fragment does.
 
@@ -129,6 +165,7 @@ class BoundOperand:
         """
         return self.pack_bits(to_bits(matrix, self.format, self.name))
 
+    @takes_tensors
     def unpack(self, registers: NDArray[Any]) -> NDArray[Any]:
         """Put the matrix together again: the inverse of `pack`, in the dtype of the format.
 
@@ -161,7 +198,7 @@ class BoundOperand:
 
     def checked_registers(self, registers: NDArray[Any], name: str = "registers") -> NDArray[Any]:
         """Refuse what are no registers of this operand."""
-        registers, _ = as_numpy(registers, name)
+        registers = as_numpy(registers, name)
         require_room(registers.shape, registers.dtype.itemsize, name)
         self._check_registers(registers)
         return registers

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""CuTe's layouts as text: ``((4,8),(2,2)):((32,1),(16,8))``, and as C++ writes their types."""
+
+import re
+from typing import TypeAlias
+
+from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
+
+__all__ = ["IntTuple", "cpp", "parsed_layout", "written"]
+
+IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
+"""An integer, or a tuple of such."""
+
+_LONGEST = 2000
+_TOKEN = re.compile(r"\s*(?:_?(\d{1,9})|(?:Int|C)<\s*(\d{1,9})\s*>(?:\{\})?|([(),:]))", re.ASCII)
+_CPP = re.compile(r"\b(?:cute::)?(?:Layout|Shape|Stride|Step|Coord|Tile|make_(?:layout|shape|stride))\s*[<(]", re.ASCII)
+_FORM = "write it as ((4,8),(2,2,2)):((32,1),(16,8,128))"
+
+
+def written(numbers: IntTuple) -> str:
+    """Write integers as CuTe prints them.
+
+    Examples
+    --------
+    >>> written((4, (2, 3)))
+    '(4,(2,3))'
+    """
+    return str(numbers) if isinstance(numbers, int) else f"({','.join(written(x) for x in numbers)})"
+
+
+def cpp(shape: IntTuple, stride: IntTuple) -> str:
+    """Write a layout's type in C++.
+
+    Examples
+    --------
+    >>> cpp(((4, 8), 2), ((16, 1), 8))
+    'Layout<Shape<Shape<_4,_8>,_2>, Stride<Stride<_16,_1>,_8>>'
+    """
+    return f"Layout<{_cpp('Shape', shape)}, {_cpp('Stride', stride)}>"
+
+
+def _cpp(name: str, numbers: IntTuple) -> str:
+    return f"_{numbers}" if isinstance(numbers, int) else f"{name}<{','.join(_cpp(name, x) for x in numbers)}>"
+
+
+def parsed_layout(text: object) -> "tuple[IntTuple, IntTuple | None]":
+    """Read a shape and, if they are written, strides.
+
+    Examples
+    --------
+    >>> parsed_layout("(_4,(2,3)):(1,(4,8))"), parsed_layout("Layout<_32>")
+    (((4, (2, 3)), (1, (4, 8))), (32, None))
+    """
+    if not isinstance(text, str):
+        raise ArgumentError(f"a CuTe layout is a text, not {shorten(text)}; {_FORM}")
+    if len(text) > _LONGEST:
+        raise ArgumentValueError(f"a CuTe layout has no {len(text)} characters; {_FORM}")
+    plain, is_cpp = text.strip(), bool(_CPP.search(text))
+    if is_cpp:
+        plain = re.sub(r"\b(?:Int|C)<\s*(\d+)\s*>(?:\{\})?", r"\1", plain)
+        plain = _CPP.sub("(", plain).replace(">", ")").rstrip(";{} ")
+    tokens = _tokens(plain, text)
+    shape = _read(tokens, text)
+    if is_cpp:  # the template's own parentheses hold a shape and perhaps a stride
+        if tokens:
+            raise _refusal(text)
+        pair = shape if isinstance(shape, tuple) else (shape,)
+        return (pair[0], pair[1] if len(pair) == 2 else None) if len(pair) <= 2 else _refuse(text)
+    stride = None
+    if tokens[:1] == [":"]:
+        del tokens[0]
+        stride = _read(tokens, text)
+    if tokens:
+        raise _refusal(text)
+    return shape, stride
+
+
+def _tokens(plain: str, text: str) -> list[str]:
+    tokens, place = [], 0
+    while plain[place:].strip():
+        found = _TOKEN.match(plain, place)
+        if found is None:
+            raise ArgumentValueError(
+                f"{shorten(text)} is no CuTe layout: {plain[place:].strip()[:12]!a} is no integer and no bracket; "
+                + _FORM
+            )
+        tokens.append(found[1] or found[2] or found[3])
+        place = found.end()
+    return tokens
+
+
+def _read(tokens: list[str], text: str) -> IntTuple:
+    """Take an integer or a bracket off the front."""
+    if not tokens:
+        raise _refusal(text)
+    token = tokens.pop(0)
+    if token.isdecimal():
+        return int(token)
+    if token != "(":
+        raise _refusal(text)
+    found = [_read(tokens, text)]
+    while tokens[:1] == [","]:
+        del tokens[0]
+        found.append(_read(tokens, text))
+    if tokens[:1] != [")"]:
+        raise _refusal(text)
+    del tokens[0]
+    return tuple(found)
+
+
+def _refusal(text: str) -> ArgumentValueError:
+    return ArgumentValueError(f"{shorten(text)} is no CuTe layout: its brackets do not close; {_FORM}")
+
+
+def _refuse(text: str) -> "tuple[IntTuple, IntTuple | None]":
+    raise _refusal(text)
