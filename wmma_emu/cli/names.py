@@ -50,8 +50,8 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
     --------
     >>> print(*named(["m16n8k16.f32.f16.f16.f32"]).rows)
     mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
-    >>> len(named(["m16n8k16"]).rows), len(named(["dense m16n8k16 fp16", "h100"]).rows)
-    (32, 2)
+    >>> len(named(["m16n8k16"]).rows), len(named(["dense m16n8k16 bf16", "h100"]).rows)
+    (32, 1)
     """
     chip = None if arch is None else arch_of(arch)
     text = " ".join(words)
