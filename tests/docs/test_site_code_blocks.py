@@ -66,6 +66,8 @@ NOT_RUN = {
     ("docs/how-to/live-with-findings.md", "name: kernels"): "runs on a code host",
     ("docs/how-to/live-with-findings.md", "python -c"): "AT_HAND runs it, for the commands behind it",
     ("docs/how-to/test-a-kernel-without-a-gpu.md", "python -c"): "AT_HAND runs it, for the commands behind it",
+    ("docs/how-to/install.md", 'eval "$(wmma-emu completion'): "tests/cli/test_completion.py runs the scripts",
+    ("docs/how-to/install.md", "wmma-emu completion fish"): "tests/cli/test_completion.py runs the scripts",
     ("docs/how-to/record-vectors.md", "OUT=out bash tools/on_gpu.sh"): _GPU,
     ("docs/how-to/record-vectors.md", "python -m tools."): _GPU,
     ("docs/how-to/record-vectors.md", "from tools.recordings import"): "the names in it are the reader's to fill in",

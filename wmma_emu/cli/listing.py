@@ -3,7 +3,6 @@
 
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from wmma_emu.arithmetic import models_for
 from wmma_emu.cli.choices import TABLE_FORMATS
@@ -98,7 +97,7 @@ def grouped(rows: Iterable[Instruction]) -> list[tuple[Instruction, ...]]:
     """Put the rows of `wgmma` that differ in n alone together; every other row stands by itself."""
     groups: dict[object, list[Instruction]] = {}
     for row in rows:
-        alike = replace(row, n=0, num_registers=(0, 0, 0, 0)) if row.is_warpgroup else row
+        alike = (row.family, row.m, row.k, row.types, row.modifiers) if row.is_warpgroup else row
         groups.setdefault(alike, []).append(row)
     return [tuple(group) for group in groups.values()]
 

@@ -2,14 +2,16 @@
 """What people type for an instruction: a mnemonic, machine code, a fragment, or words that it has."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wmma_emu.cli.query import Query, query_of
 from wmma_emu.cli.usage import SeveralError, UsageError
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
-from wmma_emu.instructions.notation import Meaning, meaning_of
 from wmma_emu.instructions.tensor import TENSOR_KINDS
+
+if TYPE_CHECKING:
+    from wmma_emu.instructions.notation import Meaning
 
 __all__ = ["Named", "One", "chip_for", "named", "one_instruction"]
 
@@ -48,13 +50,15 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
     --------
     >>> print(*named(["m16n8k16.f32.f16.f16.f32"]).rows)
     mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
-    >>> len(named(["m16n8k16"]).rows), len(named(["dense m16n8k16 fp16", "h100"]).rows)
-    (32, 2)
+    >>> len(named(["m16n8k16"]).rows), len(named(["dense m16n8k16 bf16", "h100"]).rows)
+    (32, 1)
     """
     chip = None if arch is None else arch_of(arch)
     text = " ".join(words)
     if _is_mnemonic(text):
         return Named((lookup(text, chip),), chip)
+    from wmma_emu.instructions.notation import meaning_of  # here, because a mnemonic is what is mostly typed
+
     try:
         found = meaning_of(text, chip)
         if found.notation != "words":
@@ -80,7 +84,7 @@ def _is_mnemonic(text: str) -> bool:
         return not text.strip()
 
 
-def _only_chip(found: Meaning) -> Arch | None:
+def _only_chip(found: "Meaning") -> Arch | None:
     """The chip that a text means where the default one has none of what it means."""
     return None if DEFAULT_ARCH in found.instruction.archs else arch_of(str(found.arch))
 
@@ -131,6 +135,8 @@ def chip_for(row: Instruction, chip: Arch | None) -> Arch:
 
 
 def _meant(text: str, chip: Arch | None) -> tuple[Instruction, ...]:
+    from wmma_emu.instructions.notation import meaning_of
+
     try:
         return meaning_of(text, chip).instructions
     except UnsupportedInstructionError as error:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from wmma_emu.cli.usage import UsageError, did_you_mean
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import INSTRUCTIONS, Arch, Instruction, arch_of
-from wmma_emu.instructions.notation import formats_called
 
 __all__ = ["Query", "chip_named", "families_of", "query_of", "shape_of", "types_of", "with_type"]
 
@@ -141,6 +140,8 @@ def types_of(given: str) -> tuple[str, ...]:
     >>> types_of("bf16"), types_of("FP8"), types_of("float16"), types_of("f17")
     (('bf16',), ('e4m3', 'e5m2'), ('f16',), ())
     """
+    from wmma_emu.instructions.notation import formats_called  # here, because few command lines name a format
+
     every = [x for group in _operand_types() for x in group]
     return tuple(x for x in formats_called(given.strip()) if x in every)
 

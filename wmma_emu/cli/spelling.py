@@ -87,6 +87,9 @@ def respelled(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str
     for position, word in enumerate(words):
         if word == "--":
             return [*out, *words[position:]]
+        if word.startswith("-=") and out:  # a value: what `ptx run` writes on standard output
+            out[-1] += f"={word}"
+            continue
         name, equals, value = word.partition("=")
         plain = name if name in own else name.casefold().replace("_", "-")
         plain = plain if plain in own or plain in meant else name

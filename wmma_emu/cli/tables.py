@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Records as a table that people read, or as CSV, JSON or Markdown."""
 
-import csv
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -62,6 +60,8 @@ def csv_text(records: Sequence[Record], keys: Sequence[str]) -> str:
     shape,archs
     m16n8k16,sm_80 sm_90
     """
+    import csv  # here, because tables for people are what is mostly written
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(keys)
@@ -71,6 +71,8 @@ def csv_text(records: Sequence[Record], keys: Sequence[str]) -> str:
 
 def json_text(records: Sequence[Record]) -> str:
     """Write records as a JSON list, one record a line; numbers and lists stay what they are."""
+    import json  # here, for the same reason
+
     if not records:
         return "[]\n"
     # All in one go, which is three times as fast as a call for each; no line ends within what JSON has as one value.
