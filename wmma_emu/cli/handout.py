@@ -4,6 +4,7 @@
 from argparse import Namespace
 
 from wmma_emu.cli.explore import write_page
+from wmma_emu.cli.names import chip_for, one_instruction
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.viz.explorer import handout_page
 
@@ -18,5 +19,6 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     UsageError, UnsupportedInstructionError
         For an instruction or a chip that does not exist, and a file that cannot be written; then nothing is written.
     """
-    page = handout_page(arguments.instruction, arguments.arch)
+    found = one_instruction(arguments.words, arguments.arch)
+    page = handout_page(found.instruction, chip_for(found.instruction, found.chip).name)
     write_page("the handout", page, arguments.output, "handout.html", arguments.open, terminal)

@@ -16,7 +16,7 @@ def add_explore(parser: argparse.ArgumentParser) -> None:
 
 def add_handout(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``wmma-emu handout``."""
-    option(parser, "instruction", completes="instruction", metavar="INSTR", help=INSTRUCTION)
+    option(parser, "words", completes="instruction", metavar="INSTR", nargs="+", help=INSTRUCTION)
     option(parser, "--arch", completes="chip", metavar="CHIP",
         help=f"{CHIP}; sm_90 if left out, or the first chip that has it")  # fmt: skip
     _add_page(parser, "wmma_emu_handout.html")
