@@ -81,7 +81,7 @@ def handout_page(instruction: str | Instruction, arch: str | None = None) -> str
     Examples
     --------
     >>> page = handout_page("m16n8k16.f32.f16.f16.f32")
-    >>> page.startswith("<!doctype html>"), len(page.encode()) < 100_000
+    >>> page.startswith("<!doctype html>"), len(page.encode()) < 150_000
     (True, True)
     """
     chip = None if arch is None else arch_of(arch)
