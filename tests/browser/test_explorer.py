@@ -263,6 +263,8 @@ def test_formulas_are_those_of_the_layout_and_are_copied(explore):
     page.click("[data-copy]")
     assert page.evaluate("navigator.clipboard.readText()") == formulas.python("B")
     shown = dict(zip(*(page.locator(f".formulas {x}").all_inner_texts() for x in ("dt", "dd")), strict=True))
+    cute = layout_for(lookup(WMMA), "b", "sm_70").cute
+    assert shown.pop("CuTe").startswith(f"{cute}, thread and value to the element")
     assert shown == formulas.one_line()
 
 

@@ -13,6 +13,7 @@ from wmma_emu.instructions.notation import cute_atoms, machine_names, meaning_of
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import tensor_instruction_named
 from wmma_emu.layouts import scale_map
+from wmma_emu.layouts.tiled import tiled_layout
 from wmma_emu.tcgen05 import tcgen05_layout
 from wmma_emu.tcgen05.data_layouts import a_placement, d_placement, scale_placement
 from wmma_emu.viz.explorer.data import explorer_data
@@ -274,6 +275,26 @@ def test_every_element_of_a_tile_is_held_by_its_warps_and_what_they_hold_is_the_
                 m, n = row // layout.rows % wm, col // layout.cols % wn
                 rows_of_a, columns_of_b = {m + wm * j for j in range(wn)}, {i + wm * n for i in range(wm)}
                 assert found == {"A": rows_of_a, "B": columns_of_b, "D": {m + wm * n}}[letter]
+
+
+def test_a_place_of_a_tile_is_that_of_cutes_tiled_mma(explore):
+    page = explore(chip="sm_90", i=A16)
+    script = """([letter, warps, repeats, cells]) => {
+        const entry = explorer.BY_NAME.get("m16n8k16.f32.f16.f16.f32");
+        const operand = explorer.operands_of(entry, explorer.CHIP_BY_NAME.get("sm_90"))[letter];
+        return cells.map(([row, col]) => {
+          const { warps: holding, product, holders: [[index, lane]] } = explorer.tile_place(operand, warps, row, col);
+          return holding.map((warp) => [warp, lane, explorer.tile_value(operand, repeats, product, index)]);
+        });
+      }"""
+    for warps, repeats in (((2, 2), (2, 4)), ((4, 1), (1, 2)), ((1, 2), (2, 2))):
+        tile = (16 * warps[0] * repeats[0], 8 * warps[1] * repeats[1], 16)
+        for letter in "ABD":
+            found = tiled_layout(A16, letter.lower(), warps, tile, arch="sm_90")
+            cells = [(r, c) for r in range(0, found.shape[0], 5) for c in range(0, found.shape[1], 3)]
+            texts = ["x".join(map(str, x)) for x in (warps, repeats)]
+            for cell, here in zip(cells, page.evaluate(script, [letter, *texts, cells]), strict=True):
+                assert {tuple(x) for x in here} == {(x.warp, x.lane, x.value) for x in found.locate(*cell)}
 
 
 def test_a_scale_that_is_asked_for_is_where_the_selectors_put_it(explore):

@@ -184,6 +184,7 @@ HANDOUTS = [
     ("m8n8k4.f32.f16.f16.f32", "sm_70"), ("m16n8k256.s32.b1.b1.s32.and.popc", "sm_80"),
     ("mma.sp.m16n8k64.s32.s8.s8.s32", "sm_89"), ("m8n8k4.f64.f64.f64.f64", "sm_90"),
     ("m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", "sm_120"),
+    ("tcgen05.mma.cta_group::2.kind::f16.m256n64k16.f16.f16.f16", "sm_100"),
 ]  # fmt: skip
 
 

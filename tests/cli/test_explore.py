@@ -54,6 +54,16 @@ def test_a_handout_is_a_page_of_its_own(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == handout_page(A16)
 
 
+def test_a_handout_is_named_as_people_name_instructions(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for words in (["HMMA.16816.F32"], ["SM80_16x8x16_F32F16F16F32_TN"]):
+        assert main(["handout", *words, "-o", "-"]) == 0
+        assert capsys.readouterr().out == handout_page(A16)
+    name = "tcgen05.mma.cta_group::1.kind::f16.m128n64k16.f32.f16.f16"
+    assert main(["handout", name, "-o", "-"]) == 0
+    assert name in capsys.readouterr().out
+
+
 def test_a_handout_of_what_does_not_exist_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for arguments in (["m16n8k99"], [A16, "--arch", "v100"], [A16, "--arch", "mi300"]):

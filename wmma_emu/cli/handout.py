@@ -20,5 +20,5 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         For an instruction or a chip that does not exist, and a file that cannot be written; then nothing is written.
     """
     found = one_instruction(arguments.words, arguments.arch)
-    page = handout_page(found.instruction.mnemonic, chip_for(found.instruction, found.chip).name)
+    page = handout_page(found.instruction, chip_for(found.instruction, found.chip).name)
     write_page("the handout", page, arguments.output, "handout.html", arguments.open, terminal)

@@ -81,13 +81,14 @@ def handout_page(instruction: str | Instruction, arch: str | None = None) -> str
     Examples
     --------
     >>> page = handout_page("m16n8k16.f32.f16.f16.f32")
-    >>> page.startswith("<!doctype html>"), len(page.encode()) < 80_000
+    >>> page.startswith("<!doctype html>"), len(page.encode()) < 150_000
     (True, True)
     """
     chip = None if arch is None else arch_of(arch)
     row = lookup(instruction, chip)
     name = chip.name if chip else DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]
-    data = {**explorer_data((row,), moves=False), "version": __version__}
+    rows = () if row.is_tensor else (row,)
+    data = {**explorer_data(rows, moves=False, tensor_memory=row.is_tensor), "version": __version__}
     data["default"] = {"chip": name, "instruction": row.mnemonic}
     title = f"{row.short_mnemonic} on {name}: which lane holds what"
     return _joined("handout.html", ("handout.css",), _HANDOUT_SCRIPTS, data, {"title": title})

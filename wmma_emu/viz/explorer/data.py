@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from wmma_emu.errors import ArgumentValueError
-from wmma_emu.formats import format_of
+from wmma_emu.formats import FORMATS
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Instruction
 from wmma_emu.instructions.reference_pages import document_of
 from wmma_emu.instructions.table import INSTRUCTIONS
@@ -26,7 +26,9 @@ __all__ = ["explorer_data"]
 
 
 @cache
-def explorer_data(rows: tuple[Instruction, ...] | None = None, moves: bool = True) -> dict[str, Any]:
+def explorer_data(
+    rows: tuple[Instruction, ...] | None = None, moves: bool = True, tensor_memory: bool = True
+) -> dict[str, Any]:
     """Collect what the page shows, as lists and numbers that JSON holds.
 
     Parameters
@@ -35,6 +37,8 @@ def explorer_data(rows: tuple[Instruction, ...] | None = None, moves: bool = Tru
         The instructions; all if left out.
     moves : bool
         Whether matrix moves, and how they load and store operands, are among it.
+    tensor_memory : bool
+        Whether `tcgen05.mma` is among it.
 
     Returns
     -------
@@ -77,7 +81,7 @@ def explorer_data(rows: tuple[Instruction, ...] | None = None, moves: bool = Tru
             chips[key] = chips.get(key, 0) | 1 << bit
         return tuple((mask, *key) for key, mask in chips.items())
 
-    tensor = coded_tensor(sources) if moves else []
+    tensor = coded_tensor(sources) if tensor_memory else []
     instructions = [
         [
             row.mnemonic,
@@ -94,7 +98,7 @@ def explorer_data(rows: tuple[Instruction, ...] | None = None, moves: bool = Tru
         "ink": INK,
         "default": {"chip": DEFAULT_ARCH, "instruction": "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"},
         "chips": [[x.name, x.generation, x.products] for x in ARCHS.values()],
-        "bits": {x: format_of(x).bits for x in sorted({y for key in types.numbers for y in key.split(".")})},
+        "bits": {name: x.bits for name, x in FORMATS.items()},
         "layouts": layouts.rows(coded_layout),
         "plans": layouts.rows(plans_of) if moves else [],
         "formulas": layouts.rows(_formulas),
@@ -111,7 +115,7 @@ def explorer_data(rows: tuple[Instruction, ...] | None = None, moves: bool = Tru
         "names": coded_names(rows),
         "tensor": tensor,
         "paths": coded_paths(),
-        "tensor_loads": coded_loads() if moves else [],
+        "tensor_loads": coded_loads() if tensor_memory else [],
         "every_lane_needs_an_address": EVERY_LANE_NEEDS_AN_ADDRESS,
     }
 

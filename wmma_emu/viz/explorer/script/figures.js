@@ -34,7 +34,6 @@ const FIGURE_STYLE = `
 .figure .cell.unread text { fill: #e6edf3; }
 .figure.marked .cell:not(.lit, .band) text { fill: #9da7b3; }
 .figure .heading { fill: #e6edf3; }
-.figure .spot { stroke: #79b8ff; }
 .figure .ruler.here { fill: #79b8ff; }
 }`;
 

@@ -122,7 +122,8 @@ function named_by_fragment(text) {
 function named_otherwise(text, chip) {
   if (LOOKS.fragment.test(text)) return named_by_fragment(text);
   if (LOOKS.atom.test(text.trim())) return named_by_atom(text);
-  if (LOOKS.machine.test(text)) return named_by_machine(text, chip);
+  const machine = text.match(LOOKS.machine);  // "bmma" alone is a word of mma.h, too
+  if (machine && (machine[0].includes(".") || !search(text, chip).length)) return named_by_machine(text, chip);
   return null;
 }
 
