@@ -79,12 +79,17 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
     chosen = _small(found)
     code = _device_code(request, chosen)
     unused = [x for x in found.provided if x.startswith(_LIBRARIES) and x.split("/")[0] not in code.words]
-    headers = headers_for([*found.missing, *unused], code.words, code.namespaces, include_folders())
+    headers = headers_for([*found.missing, *found.deeper, *unused], code.words, code.namespaces, include_folders())
     for x in found.files:
         lines = {*wrong.get(x.name, ()), *wrong.get(str(x.path), ())}
         text = code.texts.get(str(x.path), x.text)
         if lines or str(x.path) in code.texts:
             headers[x.name.encode()] = (without_host_functions(text, lines) if lines else text).encode()
+    for name in found.provided:
+        path = next(x / name for x in include_folders() if (x / name).is_file())
+        if str(path) in wrong or name in wrong:
+            text = path.read_text(encoding="utf-8", errors="replace")
+            headers[name.encode()] = without_host_functions(text, range(1, text.count("\n") + 2)).encode()
     sources = {request.name: request.source, **{x.name: x.text for x in found.files}}
     options = (*request.options, f"--pre-include={PRELUDE}", *_DEFINED)
     plain = request._replace(source=code.texts[""], options=options)

@@ -200,12 +200,16 @@ def without_host_functions(text: str, lines: Collection[int]) -> str:
         for x in (what, *_members(part)):
             first, last = tokens[x.first].start, tokens[x.last - 1].end
             here = range(text.count("\n", 0, first) + 1, text.count("\n", 0, last) + 2)
-            if x.kind == "function" and not _DEVICE & x.head and any(line in here for line in lines):
+            if x.kind == "function" and not _DEVICE & x.head and not _disjoint(here, lines):
                 if x.behind > x.first or tokens[x.last - 1].text == ";" or _is_for_device(part, x, {}):
                     added.append(tokens[x.behind].start)
                 else:
                     gone.append((first, last))
     return _edited(text, [(x.start, x.end) for x in tokens if x.kind == "directive"], gone, added)
+
+
+def _disjoint(here: range, lines: Collection[int]) -> bool:
+    return not any(line in lines for line in here)
 
 
 def _blanked(text: str, parts: Sequence[_Part], kept: Collection[tuple[str, int]], macros: Mapping[str, str]) -> str:

@@ -2,7 +2,7 @@
 """Which files a source includes: those of the user's, and those that belong to the compiler."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,13 +28,15 @@ class Inclusions(NamedTuple):
     """What a source includes, whatever the preprocessor's conditions say.
 
     ``files`` are the user's own, ``provided`` names of headers that the compiler's folders have, ``missing`` those
-    that no folder has, ``is_complete`` is False where a name is made by a macro.
+    that no folder has, ``is_complete`` is False where a name is made by a macro. ``deeper`` are headers that no
+    folder has, and one of the compiler's asks for.
     """
 
     files: tuple[Included, ...]
     provided: tuple[str, ...]
     missing: tuple[str, ...]
     is_complete: bool
+    deeper: tuple[str, ...] = ()
 
 
 def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path]) -> Inclusions:
@@ -70,7 +72,16 @@ def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path
     is_complete = len(files) < _MOST and _are_the_compilers(
         made_by, [source, *(x.text for x in files.values())], compilers
     )
-    return Inclusions(tuple(files.values()), tuple(provided), tuple(missing), is_complete)
+    return Inclusions(
+        tuple(files.values()), tuple(provided), tuple(missing), is_complete, _deeper(provided, compilers)
+    )
+
+
+def _deeper(provided: Iterable[str], compilers: Sequence[Path]) -> tuple[str, ...]:
+    """Headers of the host's library that headers at the top of the compiler's folders ask for: ``cuda.h``."""
+    paths = [folder / name for name in provided if "/" not in name for folder in compilers]
+    names = {x for path in paths if path.is_file() for _, x in _includes(_text(path))}
+    return tuple(sorted(x for x in names if not any((folder / x).is_file() for folder in compilers)))
 
 
 def _are_the_compilers(macros: set[str], texts: Sequence[str], compilers: Sequence[Path]) -> bool:
