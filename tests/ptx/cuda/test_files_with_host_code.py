@@ -207,3 +207,12 @@ def test_a_header_of_cuda_may_ask_for_headers_of_the_host():
     x = np.zeros(1, np.int32)
     we.ptx.Module.from_cuda(source, compiler="device part").k[1, 1](x)
     assert x.tolist() == [7]
+
+
+def test_constants_of_the_hosts_library_have_their_bits():
+    require("device part")
+    source = "#include <cmath>\n#include <cstdlib>\n#include <vector>\n__global__ void k(float* x)\n"
+    source += "{ x[0] = -INFINITY; x[1] = M_PI; x[2] = (float)HUGE_VAL; }\nint main() { return EXIT_SUCCESS; }\n"
+    x = np.zeros(3, np.float32)
+    we.ptx.Module.from_cuda(source, compiler="device part").k[1, 1](x)
+    assert x.view(np.uint32).tolist() == [0xFF800000, 0x40490FDB, 0x7F800000]

@@ -17,8 +17,10 @@ _CONSTANTS = {
     "M_PI_2": "1.57079632679489661923", "M_PI_4": "0.78539816339744830962", "M_1_PI": "0.31830988618379067154",
     "M_2_PI": "0.63661977236758134308", "M_2_SQRTPI": "1.12837916709551257390",
     "M_SQRT2": "1.41421356237309504880", "M_SQRT1_2": "0.70710678118654752440",
+    "INFINITY": "((float)(1e+300 * 1e+300))", "HUGE_VALF": "((float)(1e+300 * 1e+300))",
+    "HUGE_VAL": "(1e+300 * 1e+300)", "NAN": "__int_as_float(0x7fc00000)",
 }  # fmt: skip
-"""Of ``math.h``, as POSIX has them."""
+"""Of ``math.h``: POSIX's numbers, and C's infinities; of NaN the bits that nvcc gives it."""
 
 _ALWAYS = ("cuda/std/cfloat", "cuda/std/climits")
 """Headers of macros, FLT_MAX and INT_MAX among them, which nvcc's own headers bring."""
