@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from wmma_emu import __version__
-from wmma_emu.ptx.findings import DOCUMENTATION
+from wmma_emu.documentation import DOCUMENTATION
 
 project = "wmma_emu"
 author = "The wmma_emu developers"
@@ -17,10 +17,14 @@ release = version = __version__
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "docs._ext.docstrings",
+    "docs._ext.keyboard",
     "docs._ext.navigation",
+    "docs._ext.notebook_kernels",
     "docs._ext.repository_files",
+    "docs._ext.search_words",
     "docs._ext.site",
 ]
 exclude_patterns = ["_ext", "_static", "_templates", "evidence/README.md"]
@@ -41,6 +45,8 @@ html_title = "wmma_emu"
 html_baseurl = DOCUMENTATION
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("reading.js", {"defer": "defer"})]
+html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_domain_indices = False
 html_show_sourcelink = False
@@ -58,6 +64,7 @@ html_theme_options = {
 default_role = "code"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autosummary_generate = False
 napoleon_use_param = False
 napoleon_use_rtype = False
 napoleon_custom_sections = [("Attributes", "params_style")]

@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: MIT
 import ctypes
 import mmap
+import os
 import platform
+import tempfile
 
 import pytest
 
 from tests.control_word import LOAD, STORE
 from tests.sampled import left_out
+
+
+def pytest_configure(config):
+    """Keep what is compiled in a folder of this run, which its workers share."""
+    if not hasattr(config, "workerinput"):
+        folder = tempfile.TemporaryDirectory(prefix="wmma_emu-tests-")
+        os.environ["WMMA_EMU_CACHE"] = folder.name
+        config.add_cleanup(folder.cleanup)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses

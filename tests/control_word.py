@@ -19,3 +19,10 @@ def flags(control, bits):
         yield
     finally:
         load(ctypes.byref(before))
+
+
+def word_of(control):
+    """The control word of this thread."""
+    word = ctypes.c_uint32()
+    control[2](ctypes.byref(word))
+    return word.value

@@ -22,7 +22,7 @@ from unittest import mock
 
 from examples.ptx.texts import FOLDER, TEXTS, TritonText, source
 from tools.cuda_driver import CudaError, find_nvcc
-from wmma_emu.ptx.launch import cuda_source
+from wmma_emu.ptx.cuda import compile as cuda_source
 
 PTX_VERSION = 86
 """Of the Triton texts: the oldest that has all of their instructions."""

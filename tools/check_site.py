@@ -3,7 +3,9 @@
 
 No page may need the network.
 
-python -m tools.check_site build/html
+    python -m tools.check_site build/html
+    python -m tools.check_site build/html --browser         # and opens every page in Chromium; axe-core on each kind
+    python -m tools.check_site build/html --browser --all   # axe-core on every page, for some ten minutes
 """
 
 import html
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from tools.site_in_browser import faults_in_browser
 from wmma_emu.instructions import INSTRUCTIONS
 
 _TAG = re.compile(r"<([a-zA-Z][\w-]*)((?:\s+[^\s=>/\"']+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>\"']+))?)*)\s*/?>")
@@ -144,8 +147,14 @@ def _fault_of_explorer_link(target: str, fragment: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Check the site in the folder that is named; 1 if anything is wrong."""
-    root = Path(arguments[0] if arguments else "build/html").resolve()
+    options = {x for x in arguments if x.startswith("--")}
+    if unknown := options - {"--browser", "--all"}:
+        raise SystemExit(f"no option {' '.join(sorted(unknown))}: --browser, and --all with it")
+    folders = [x for x in arguments if x not in options]
+    root = Path(folders[0] if folders else "build/html").resolve()
     found = faults(root)
+    if "--browser" in options:
+        found += faults_in_browser(root, everything="--all" in options)
     for line in found:
         print(line)
     print(f"{len(list(root.rglob('*.html')))} pages of {root.name}: {len(found)} faults")

@@ -25,6 +25,32 @@ __all__ = ["PAGE", "page", "refusals", "step_of", "text_of"]
 
 PAGE = TABLE.with_suffix(".md")
 
+TITLES = {
+    "steps/memory_steps.py": "Loads, stores and fences",
+    "steps/async_copies.py": "Asynchronous copies",
+    "steps/mbarrier_steps.py": "Barriers in memory",
+    "steps/atomics.py": "Atomic operations",
+    "steps/integers.py": "Integer arithmetic",
+    "steps/floats.py": "Arithmetic of f32 and f64",
+    "steps/halves.py": "Arithmetic of f16 and bf16",
+    "steps/approximations.py": "Approximate functions",
+    "steps/compare.py": "Comparisons",
+    "steps/conversions.py": "Conversions",
+    "steps/bits.py": "Logic, shifts and permutations",
+    "steps/bit_fields.py": "Bit fields",
+    "steps/moves.py": "Moves",
+    "steps/mma_steps.py": "mma and mma.sp",
+    "steps/wmma_steps.py": "wmma",
+    "steps/wgmma_steps.py": "wgmma",
+    "steps/matrix_moves.py": "ldmatrix, stmatrix, movmatrix",
+    "steps/votes.py": "Votes and reductions of a warp",
+    "steps/shuffles.py": "Shuffles",
+    "steps/table.py": "Instructions that change nothing",
+    "machine/warp_sync.py": "Barriers of a warp",
+    "machine/control.py": "Branches, calls, barriers of a block, exits",
+}
+"""What the opcodes of a module are called on the page, in the order of its sections."""
+
 SURVEYED = 34
 """Files of the survey that `Row.files` counts."""
 
@@ -143,22 +169,33 @@ has to find a step, or to say why not. It models more spellings than these; for 
 - **chips**: what the kernels were compiled for.
 - **compilers**: which of today's write it in the kernels of `examples/ptx/` and `tests/ptx/planted/` and in
   [NVIDIA's samples](../how-to/run-nvidia-samples.md).
-- **step**: the module of `wmma_emu/ptx/` that executes it.
+
+Each section names the module of `wmma_emu/ptx/` that executes its opcodes.
 
 ## Not modelled
 
 | opcode | survey | why |
 |---|---|---|""",
         *(f"| `{x}` | {rows[x].files or ''} | {reason_of(x) or refused[x].splitlines()[0]} |" for x in left),
-        "\n## Modelled\n\n| opcode | survey | chips | compilers | step |\n|---|---|---|---|---|",
-        *(
-            f"| `{x.opcode}` | {x.files or ''} | {x.chips.replace(' ', ', ')} | {x.writers.replace(';', ',')} | "
-            f"{step_of(x.opcode)} |"
-            for x in rows.values()
-            if x.opcode not in refused
-        ),
+        "\n## Modelled",
+        *_sections([x for x in rows.values() if x.opcode not in refused]),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _sections(rows: Iterable[Row]) -> Iterable[str]:
+    """Write a section for each module that executes some of the opcodes."""
+    by_module: dict[str, list[Row]] = {title: [] for title in TITLES}
+    for row in rows:
+        by_module[step_of(row.opcode).split("`")[1]].append(row)
+    for module, members in by_module.items():
+        if members:
+            yield f"\n### {TITLES[module]}\n\nExecuted by `{module}`.\n"
+            yield "| opcode | survey | chips | compilers |\n|---|---|---|---|"
+            yield from (
+                f"| `{x.opcode}` | {x.files or ''} | {x.chips.replace(' ', ', ')} | {x.writers.replace(';', ',')} |"
+                for x in members
+            )
 
 
 def main() -> int:

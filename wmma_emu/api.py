@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.errors import OptionError
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.gemm import (
     Bound,
     ByChip,
@@ -65,6 +66,7 @@ def instruction(
     return bound_to(lookup(mnemonic, chip.name), chip, lowering, model)
 
 
+@takes_tensors
 def mma(
     A: Matrix,
     B: Matrix,
@@ -85,6 +87,7 @@ def mma(
     Parameters
     ----------
     A : array, shape (..., M, K)
+        Of NumPy, PyTorch (on the CPU) or JAX.
     B : array, shape (..., K, N)
         Or of `wmma_emu.quantise`, with their block scales; a tensor scale has no place here.
     C : array, shape (..., M, N), optional
@@ -102,7 +105,7 @@ def mma(
     Returns
     -------
     array, shape (..., M, N)
-        In the dtype of D.
+        In the dtype of D; a tensor of torch, or an array of JAX, if an operand is one.
 
     Examples
     --------
@@ -149,9 +152,9 @@ def explain(
     A : array, shape (M, K)
     B : array, shape (K, N)
     C : array, shape (M, N), optional
-        Any sizes, as for `wmma_emu.gemm`: K is filled with +0, blocks of k with scales of pattern 0, and instructions
-        follow one another over k. A and B of `wmma_emu.quantise` bring block scales along, but may have no tensor
-        scale.
+        Of NumPy, PyTorch (on the CPU) or JAX. Any sizes, as for `wmma_emu.gemm`: K is filled with +0, blocks of k with
+        scales of pattern 0, and instructions follow one another over k. A and B of `wmma_emu.quantise` bring block
+        scales along, but may have no tensor scale.
     row, col : int
         The element of D.
     arch, lowering, model
@@ -187,6 +190,7 @@ def explain(
     return explain_element(ins, A, B, C, row, col, arch, lowering, a_format, b_format, model, scale_a, scale_b)
 
 
+@takes_tensors
 def compare_archs(
     A: Matrix,
     B: Matrix,
@@ -210,7 +214,8 @@ def compare_archs(
     Parameters
     ----------
     A, B, C : arrays
-        Of any size, as for `wmma_emu.gemm`; A and B of `wmma_emu.quantise` too.
+        Of any size, as for `wmma_emu.gemm`, tensors of torch and arrays of JAX among them; A and B of
+        `wmma_emu.quantise` too.
     instr : str, optional
         A mnemonic; by default each chip's own default for the matrices.
     archs : list of str, optional
@@ -234,7 +239,8 @@ def compare_archs(
     -------
     Comparison
         ``results`` and ``ulps`` by chip; ``.worst(arch)``, ``.statistics(arch)``; ``str()`` of it is a table, and
-        ``.svg()`` a picture. The results are NumPy arrays, of CuPy and Dask arrays too.
+        ``.svg()`` a picture. The results are tensors of torch, or arrays of JAX, if an operand is one, and else NumPy
+        arrays, of CuPy and Dask arrays too.
 
     Raises
     ------

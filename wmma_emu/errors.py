@@ -23,6 +23,7 @@ __all__ = [
     "LaunchConfigurationError",
     "LaunchLimitError",
     "MemoryLimitError",
+    "MissingModuleError",
     "OptionError",
     "OutOfBoundsError",
     "PtxSyntaxError",
@@ -39,6 +40,11 @@ __all__ = [
     "printable_lines",
     "shorten",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 _LIMIT = 80
 
@@ -108,6 +114,13 @@ class BackendUnavailableError(WmmaEmuError, ImportError):
     """
 
 
+class MissingModuleError(BackendUnavailableError, ModuleNotFoundError):
+    """A module of this package that cannot be imported, because a library that it needs is not installed.
+
+    ``pytest.importorskip`` skips on it, as on any module that is not there.
+    """
+
+
 class LaunchLimitError(WmmaEmuError, RuntimeError):
     """A kernel that takes more steps, time or memory than its launch allows; ``output`` is what it had printed."""
 
@@ -119,7 +132,11 @@ class MemoryLimitError(MemoryError, WmmaEmuError):
 
 
 class CompilationError(WmmaEmuError, ValueError):
-    """A source that its compiler refuses; the message is the compiler's."""
+    """A source that its compiler refuses; the message has the compiler's errors, and ``log`` all that it said."""
+
+    def __init__(self, message: str = "", log: str = "") -> None:
+        super().__init__(message)
+        self.log = log
 
 
 class KernelFindingsError(WmmaEmuError, RuntimeError):

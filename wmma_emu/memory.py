@@ -16,7 +16,6 @@ from wmma_emu.errors import (
     shorten,
 )
 from wmma_emu.formats.arrays import as_numpy, integer_of
-from wmma_emu.formats.dtypes import dtype_of
 
 __all__ = ["Pointer", "as_memory", "bits_from_owner", "require_aligned", "require_writable"]
 
@@ -226,8 +225,8 @@ def as_memory(array: object, name: str) -> NDArray[Any]:
     FragmentMismatchError
         For what is no array, and for arrays in the other byte order.
     """
-    given, format_name = as_numpy(array, name)
-    if not isinstance(array, np.ndarray) and not np.may_share_memory(given, as_numpy(array, name)[0]):
+    given = as_numpy(array, name)
+    if not isinstance(array, np.ndarray) and not np.may_share_memory(given, as_numpy(array, name)):
         given = given.view()  # the other library makes a copy each time: what is written there would be lost
         given.flags.writeable = False
     if isinstance(array, np.ndarray) and not array.dtype.isnative:
@@ -235,7 +234,7 @@ def as_memory(array: object, name: str) -> NDArray[Any]:
             f"{name} is byte-swapped ({array.dtype.str}), as no GPU's memory is; "
             f"{name}.astype({name}.dtype.newbyteorder('=')) has the same values"
         )
-    return given if format_name is None else given.view(dtype_of(format_name))
+    return given
 
 
 def require_writable(array: NDArray[Any]) -> None:

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Which instructions share a page of the reference, what the page is called, and the anchor of each of them."""
 
-import re
 from dataclasses import dataclass
 from functools import cache
 
 from wmma_emu.instructions import INSTRUCTIONS, Instruction
+from wmma_emu.instructions.reference_pages import FOLDER, anchor_of, document_of, page_key, slug
 
 __all__ = ["FOLDER", "SCOPE", "Group", "anchor_of", "family_document", "group_of", "groups", "known_families"]
-
-FOLDER = "reference/instructions"
-"""Where the pages are, among the pages of the site. Nothing in it is written by hand."""
 
 SCOPE = (
     "These are the instructions of `wmma.mma`, `mma.sync`, `mma.sp` and `wgmma`. Those of `tcgen05.mma`, whose shape "
@@ -18,9 +15,6 @@ SCOPE = (
     "([limits](#limits-of-this-library))."
 )
 """What the tables leave out, in Markdown; it stands wherever all instructions are spoken of."""
-
-_KINDS = {"e4m3": "FP8", "e5m2": "FP8", "s8": "8-bit", "u8": "8-bit", "s4": "4-bit", "u4": "4-bit"}
-"""Operand formats that may be mixed, or differ in nothing but the sign: their instructions share a page."""
 
 
 @dataclass(frozen=True)
@@ -47,28 +41,12 @@ class Group:
     @property
     def document(self) -> str:
         """Name of the page within the site, without an ending."""
-        return f"{FOLDER}/{_slug(f'{self.family} {self.shape} {self.types}')}"
+        return document_of(self.rows[0])
 
     @property
     def title(self) -> str:
         """Heading of the page."""
         return f"{self.family} {self.shape}, {self.types}"
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def anchor_of(row: Instruction) -> str:
-    """Return the anchor of an instruction's section: its mnemonic, with dashes between the parts.
-
-    Examples
-    --------
-    >>> from wmma_emu.instructions import lookup
-    >>> anchor_of(lookup("mma.sp::ordered_metadata.m16n8k16.f32.tf32.tf32.f32"))
-    'mma-sp-ordered-metadata-sync-aligned-m16n8k16-row-col-f32-tf32-tf32-f32'
-    """
-    return _slug(row.mnemonic)
 
 
 def family_document(family: str) -> str:
@@ -79,14 +57,7 @@ def family_document(family: str) -> str:
     >>> family_document("mma.sp::ordered_metadata")
     'reference/instructions/mma-sp-ordered-metadata'
     """
-    return f"{FOLDER}/{_slug(family)}"
-
-
-def _key(row: Instruction) -> tuple[str, str, str]:
-    if row.is_warpgroup:
-        return row.family, f"m{row.m}nNk{row.k}", ".".join(row.types)
-    kind = next((x for x in row.modifiers if x.startswith("kind::")), "")
-    return row.family, row.shape, kind or _KINDS.get(row.a, row.a)
+    return f"{FOLDER}/{slug(family)}"
 
 
 @cache
@@ -94,7 +65,7 @@ def groups() -> tuple[Group, ...]:
     """Return every page, in the order of the table."""
     found: dict[tuple[str, str, str], list[Instruction]] = {}
     for row in INSTRUCTIONS.values():
-        found.setdefault(_key(row), []).append(row)
+        found.setdefault(page_key(row), []).append(row)
     return tuple(Group(*key, tuple(rows)) for key, rows in found.items())
 
 
@@ -107,7 +78,7 @@ def group_of(row: Instruction) -> Group:
     >>> group_of(lookup("m16n8k32.f32.e4m3.e4m3.f32")).document
     'reference/instructions/mma-sync-m16n8k32-fp8'
     """
-    key = _key(row)
+    key = page_key(row)
     return next(x for x in groups() if (x.family, x.shape, x.types) == key)
 
 

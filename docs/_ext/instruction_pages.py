@@ -18,6 +18,9 @@ _FAMILIES = {
     "wgmma.sp": "`wgmma` with a sparse A.",
 }
 
+_FOLDED = 16
+"""Lists of more instructions than these are a click away."""
+
 
 def instruction_pages() -> dict[str, str]:
     """Return every page as Markdown, by its name within the site."""
@@ -77,7 +80,10 @@ def _every(family: str, document: str) -> str:
         page = f"{group.document.rpartition('/')[2]}.html"
         links = " ".join(link(_within(row, group), f"{page}#{anchor_of(row)}") for row in group.rows)
         chips = chips_in_words({chip for row in group.rows for chip in row.archs})
-        rows.append([link(f"{group.shape}, {group.types}", page), chips, f'<span class="every">{links}</span>'])
+        shown = f'<span class="every">{links}</span>'
+        if len(group.rows) > _FOLDED:
+            shown = f"<details><summary>{len(group.rows)} instructions</summary>{shown}</details>"
+        rows.append([link(f"{group.shape}, {group.types}", page), chips, shown])
     return table(["page", "chips", "instructions"], rows, "pages")
 
 

@@ -161,7 +161,7 @@ def shown_html(shown: Shown, group: Group) -> str:
         f'<figure class="layout" id="{shown.anchor}">\n<figcaption>{heading(shown, group)}</figcaption>\n'
         f"{matrix}{further}\n"
         f"<details><summary>The same by lane and register</summary>{registers}</details>\n"
-        f'<pre class="formulas" tabindex="0">{escape(formulas)}</pre>\n'
+        f'<pre class="formulas">{escape(formulas)}</pre>\n'
         f"<p>In C; <i>lane</i> is the {lane}; <i>index</i> counts the elements of a lane; r0 is register {first}."
         f"{_copies(layout)} "
         f"Known from: {escape(_known_from(shown))}.</p>\n</figure>"

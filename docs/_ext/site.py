@@ -26,7 +26,7 @@ def _write_pictures(app: Sphinx) -> None:
     for layout in pictured_layouts(groups()):
         for name, svg in pictures_of(layout).items():
             (folder / name).write_text(svg, encoding="utf-8")
-    (Path(app.outdir) / EXPLORER).write_text(explorer_page(), encoding="utf-8")
+    (Path(app.outdir) / EXPLORER).write_text(explorer_page(documentation="./"), encoding="utf-8")
 
 
 def _on_start(app: Sphinx) -> None:

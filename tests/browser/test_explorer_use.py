@@ -8,6 +8,7 @@ import pytest
 from tests.browser.explorer_page import A16, WMMA, state
 from wmma_emu.instructions import lookup
 from wmma_emu.layouts import layout_for
+from wmma_emu.viz.explorer import handout_page
 
 # --- keyboard, names, speed, room ----------------------------------------------------------------
 
@@ -160,8 +161,67 @@ def test_a_phone_scrolls_figures_and_not_the_page(explore, view):
         assert page.evaluate("document.querySelector('#answer').getBoundingClientRect().top") < 844
 
 
-def test_it_prints_without_its_controls(explore):
-    page = explore(chip="sm_90", i=A16, op="A")
+PAGES = re.compile(rb"/Type\s*/Page\b")
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+@pytest.mark.parametrize("view", ["layout", "formulas", "handout"])
+def test_every_view_prints_as_one_sheet_with_all_four_operands(browser, address, view, paper):
+    page = browser.new_page()
+    page.goto(f"{address}#chip=sm_90&i={A16}&op=A&lane=5&view={view}")
+    assert len(PAGES.findall(page.pdf(format=paper, prefer_css_page_size=True))) == 1
     page.emulate_media(media="print")
-    assert not page.is_visible("#question") and not page.is_visible("#chip")
-    assert page.is_visible("#matrix svg") and page.is_visible("#mnemonic")
+    for hidden in ("#question", "#chip", "#matrix", "#tabs", "#answer"):
+        assert not page.is_visible(hidden)
+    letters = page.evaluate("[...new Set([...document.querySelectorAll('.handout .box')].map(x => x.dataset.letter))]")
+    assert sorted(letters) == ["A", "B", "D"] and "C and D 16 × 8 f32" in page.text_content(".handout")
+    page.close()
+
+
+HANDOUTS = [
+    (A16, "sm_90"), (WMMA, "sm_70"), (WMMA, "sm_90"), ("wmma.mma.m32n8k16.f32.f32", "sm_90"),
+    ("wmma.mma.m8n32k16.f32.f32", "sm_70"), ("wgmma.m64n256k16.f32.f16.f16", "sm_90"),
+    ("m8n8k4.f32.f16.f16.f32", "sm_70"), ("m16n8k256.s32.b1.b1.s32.and.popc", "sm_80"),
+    ("mma.sp.m16n8k64.s32.s8.s8.s32", "sm_89"), ("m8n8k4.f64.f64.f64.f64", "sm_90"),
+    ("m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", "sm_120"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "chip"), HANDOUTS, ids=[f"{name}-{chip}" for name, chip in HANDOUTS])
+def test_a_handout_is_one_sheet_of_a4_and_of_letter_and_nothing_of_it_is_cut_off(browser, tmp_path, name, chip):
+    path = tmp_path / "handout.html"
+    path.write_text(handout_page(name, chip), encoding="utf-8")
+    page = browser.new_page()
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    for paper in ("A4", "Letter"):
+        assert len(PAGES.findall(page.pdf(format=paper, prefer_css_page_size=True))) == 1
+    page.emulate_media(media="print")
+    room, taken = page.evaluate("(x => [x.clientHeight, x.scrollHeight])(document.querySelector('.handout'))")
+    assert taken <= room
+    drawing = page.evaluate("""() => {
+        const svg = document.querySelector(".handout svg"), box = svg.viewBox.baseVal, at = svg.getBoundingClientRect();
+        return Math.min(at.width / box.width, at.height / box.height);
+      }""")
+    assert drawing * 9 * 0.75 > 4  # the smallest letters of a box, in points
+    assert said == []
+    page.close()
+
+
+def test_a_handout_says_of_each_box_the_lane_and_the_register_of_the_tables(browser, tmp_path):
+    path = tmp_path / "handout.html"
+    path.write_text(handout_page(A16), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    boxes = page.evaluate("""[...document.querySelectorAll(".handout .box")].map(x => {
+        const texts = [];
+        for (let y = x.nextElementSibling; y?.tagName === "text"; y = y.nextElementSibling) texts.push(y.textContent);
+        return [x.dataset.letter, Number(x.dataset.row), Number(x.dataset.col), texts.slice(0, 2)];
+      })""")
+    assert len(boxes) == 128 + 64 + 128
+    for letter, row, col, texts in boxes:
+        (place,) = layout_for(lookup(A16), letter.lower(), "sm_90").locate(row, col)
+        assert texts == [f"T{place.lane}", f"{letter.lower()}{place.register}"]
+    page.close()

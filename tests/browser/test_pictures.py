@@ -124,6 +124,6 @@ def test_notebook_output_is_read_in_light_and_dark_without_a_message(open_page, 
     path = tmp_path / "notebook.html"
     path.write_text(page("notebook", "".join(shown_there)), encoding="utf-8")
     opened = open_page(path.as_uri(), 700, 900)
-    assert opened.locator("details").count() == 7
-    opened.locator("summary", has_text="A: which lane holds what").first.click()
+    assert opened.locator("details").count() == 9 and opened.locator("details[open]").count() == 6
+    assert opened.locator('[role="group"][tabindex="0"] > svg').count() == 8
     assert opened.locator("text.title", has_text="A of m16n8k8").first.is_visible()

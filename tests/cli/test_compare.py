@@ -127,13 +127,14 @@ def test_the_tables_of_a_terminal_fit_it(screen, larger, monkeypatch, columns):
 
 @pytest.mark.parametrize(("words", "line"), [
     ("a.npy", "a product has two files, A.npy and B.npy; there is a.npy"),
-    ("a.npy b.npy a.npy", "a product has two files, A.npy and B.npy; there are a.npy, b.npy, a.npy; --c names that of C"),
+    ("a.npy b.npy a.npy", "a product has two files, A.npy and B.npy; there are a.npy, b.npy, a.npy; --c names that "
+     "of C"),
     ("a.npy b.npy v100 --archs a100", "chips are named twice: v100, and --archs a100"),
     ("h100", "h100 alone differs from nothing; name another chip, or files: A.npy B.npy"),
     ("h100 gh200", "h100 and gh200 are both sm_90 (Hopper): their matrix instructions are the same"),
-    ("a.npy b.npy --archss a100", "compare has no option '--archss'; it has --help, --c, --instr, --archs, --reference, "
-     "--a-format, --b-format, --lowering, --model, --scale-a, --scale-b, --worst, --svg, --format, --output, --engine, "
-     "--verbose; did you mean --archs?"),
+    ("a.npy b.npy --archss a100", "compare has no option '--archss'; it has --help, --c, --instr, --archs, "
+     "--reference, --a-format, --b-format, --lowering, --model, --scale-a, --scale-b, --worst, --svg, --format, "
+     "--output, --engine, --verbose; did you mean --archs?"),
     ("a.npy b.npy --archs a100,A100", "archs names sm_80 twice; sm_80 is Ampere"),
     ("a.npy b.npy --archs ,", "archs is empty; name at least one chip, or leave archs out for all"),
     ("a.npy b.npy --archs v100 --reference h100", "--reference 'sm_90' is not compared; there is sm_70"),

@@ -55,7 +55,7 @@ def test_a_file_gets_what_a_pipe_would(run, here, output):
         ((FP8, "--format", "svgg"), "--format 'svgg' is not one of text, json, svg, html; did you mean svg?"),
         ((FP8, "--format", "svg", "--step", "2"), "--step 2: it is 2 machine instructions; legal are 0 to 1"),
         ((FP8, "--step", "1"), "--step 1 is of pictures; add --format svg or --format html"),
-        ((FP8, "--json", "-o", "x.svg"), "x.svg: --format json is written; add --format svg, or give the file another name"),
+        ((FP8, "--json", "-o", "x.svg"), "x.svg: --format json is written; add --format svg, or give the file another"),
         ((FP8, "-o", "nowhere/x.txt"), "nowhere/x.txt: there is no directory"),
         ((FP8, "--kind", "x"), "schedule has no option '--kind'"),
     ],

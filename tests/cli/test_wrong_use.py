@@ -151,7 +151,7 @@ WRONG = [
     (["layout", "m16n8k16.f16.bf16.bf16.f16", "--operand", "A"], lambda: lookup("m16n8k16.f16.bf16.bf16.f16")),
     (["layout", F16, "--operand", "A", "--arch", "t4"], lambda: lookup(F16, "t4")),
     (["layout", F16, "--operand", "A", "--arch", "sm_61"], lambda: arch_of("sm_61")),
-    (["where", F16, "--operand", "A", "--row", "1"], "where needs --col: of an element of the operand's matrix, from 0"),
+    (where("--row 1"), "where needs --col: of an element of the operand's matrix, from 0"),
     (where("--row 16 --col 3"), "--row 16: A has 16 rows; legal are 0 to 15"),
     (where("--row 9 --col 16"), "--col 16: A has 16 columns; legal are 0 to 15"),
     (where("--row -1 --col 0"), "--row -1: A has 16 rows; legal are 0 to 15"),

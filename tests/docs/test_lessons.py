@@ -3,13 +3,18 @@
 
 import ast
 import contextlib
+import importlib.util
 import io
 import json
 import re
+import subprocess
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from tools import lesson_minutes
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "docs/lessons").glob("*.ipynb"))
@@ -17,6 +22,12 @@ NAMES = [lesson.stem for lesson in LESSONS]
 UNANSWERED = "not answered yet\n"
 RIGHT = "right\n"
 SOLVED = "the solution above: right\n"
+
+
+def _guarded(comparison):
+    """Write an answer to the first exercise of lesson 6: the kernel with a comparison and a branch."""
+    return f'PTX.replace("mul.wide", "{comparison} @%p bra DONE; mul.wide")'
+
 
 WRONG = {
     "1-fragments": {
@@ -54,25 +65,27 @@ WRONG = {
             ("def place_of(row, col): return row & 7", "wanted: (lane, register, byte)"),
             ("def place_of(row, col): return None", "wanted: (lane, register, byte)"),
         ],
-        "ex5": [
+    },
+    "2-loading": {
+        "ex1": [
             ("def address(lane): return lane % 8 * 32 + lane // 8 * 16", "arrive in registers [1, 2, 3]"),
             ("def address(lane): return lane * 8", "AlignmentError"),
             ("def address(lane): return lane * 32", "0 to 511; this is 512"),
             ("def address(lane): return None", "wanted: an address in bytes"),
         ],
-        "ex6": [
-            ("answer_6 = 128", "7 rows begin in a bank"),
-            ("answer_6 = 136", "multiples of 16"),
-            ("answer_6 = 176", "there is a smaller distance"),
-            ("answer_6 = 112", "rows would overlap"),
-            ("answer_6 = (144, 1)", "wanted: a whole number of bytes"),
+        "ex2": [
+            ("answer_2 = 128", "7 rows begin in a bank"),
+            ("answer_2 = 136", "multiples of 16"),
+            ("answer_2 = 176", "there is a smaller distance"),
+            ("answer_2 = 112", "rows would overlap"),
+            ("answer_2 = (144, 1)", "wanted: a whole number of bytes"),
         ],
-        "ex7": [
+        "ex3": [
             ("def add_bias(c, bias): c.x[:] += bias[c.coords[:, 0, 1]][:, None]", "wrong on v100"),
             ("def add_bias(c, bias): pass", "240 of 256 elements are wrong"),
         ],
     },
-    "2-arithmetic": {
+    "3-arithmetic": {
         "ex1": [
             ("def cut(x, place): return math.floor(x / Fraction(2)**place) * Fraction(2)**place", "further from zero"),
             ("def cut(x, place): return x", "no multiple of"),
@@ -98,12 +111,20 @@ WRONG = {
             ("row, column = ['one'] * 16, [1] * 16", "16 numbers each"),
             ("row, column = [1e9] * 16, [1] * 16", "RuntimeWarning"),
         ],
-        "ex5": [
-            ("answer_5 = 640", "stops at a smaller number"),
-            ("answer_5 = 256.0", "stops at a larger number"),
-            ("answer_5 = 'never'", "wanted: a number"),
+    },
+    "4-formats": {
+        "ex1": [
+            ("answer_1 = 640", "stops at a smaller number"),
+            ("answer_1 = 256.0", "stops at a larger number"),
+            ("answer_1 = 'never'", "wanted: a number"),
         ],
-        "ex6": [
+        "ex2": [
+            ("answer_2 = 640", "the sum is 512"),
+            ("answer_2 = 513", "the sum is 639"),
+            ("answer_2 = 16", "there is a larger number"),
+            ("answer_2 = 0", "wanted: a number of instructions"),
+        ],
+        "ex3": [
             ("def split(x): return x, 0 * x", "big has bits among the low 13"),
             ("def split(x): return split_tf32(x, 1)[0], 0 * x", "off by a relative 2^-1"),
             ("def split(x): return x.astype(np.float64), x", "big is float64"),
@@ -111,7 +132,7 @@ WRONG = {
             ("def split(x): return None", "wanted: (big, small)"),
         ],
     },
-    "3-kernels": {
+    "5-kernels": {
         "ex1": [
             ("answer_1 = (64, 48, 16)", "all elements are right"),
             ("answer_1 = (16, 16, 32)", "does not promise"),
@@ -123,17 +144,6 @@ WRONG = {
             ("def mended(t, A, B, D, M, N, K): pass", "with @we.kernel above it"),
         ],
         "ex3": [
-            ("scale_mended = scale", "OutOfBoundsError"),
-            ("def scale_mended(t, x, y, n): pass", "with @we.kernel above it"),
-            ("scale_mended = we.kernel(lambda t, x, y, n: None)", "for n = 1 some numbers are not doubled"),
-        ],
-        "ex4": [
-            ("answer_4 = 0", "findings"),
-            ("answer_4 = 6", "findings"),
-            ("answer_4 = -1", "numbered 0 to 7"),
-            ("answer_4 = None", "numbered 0 to 7"),
-        ],
-        "ex5": [
             ("holds = True", "wanted: a function"),
             ("def holds(multiply, A, B): multiply(A, B)", "forgets the last 16 of k passes"),
             (
@@ -141,6 +151,27 @@ WRONG = {
                 "far end of k passes",
             ),
             ("def holds(multiply, A, B): assert (multiply(A, B) == A.astype(float) @ B).all()", "a right one fails"),
+        ],
+    },
+    "6-compiled": {
+        "ex1": [
+            ("guarded = PTX", "for n = 1: error: out of bounds of x"),
+            (f"guarded = {_guarded('setp.gt.u32 %p, %i, %n;')}", "error: out of bounds of x"),
+            (f"guarded = {_guarded('setp.lt.u32 %p, %i, %n;')}", "error: out of bounds of x"),
+            (f"guarded = {_guarded('setp.ge.u32 %p, %i, %i;')}", "for n = 1, 1 numbers are not doubled"),
+            (f"guarded = {_guarded('setp.ge.u32 %p, %i, %n')}", "your answer leads to"),
+            ("guarded = None", "wanted: a text"),
+        ],
+        "ex2": [
+            ("answer_2 = 0", "without it, error: race on a_tile and b_tile"),
+            ("answer_2 = 6", "without it, error: race"),
+            ("answer_2 = -1", "numbered 0 to 7"),
+            ("answer_2 = None", "numbered 0 to 7"),
+        ],
+        "ex3": [
+            ("answer_3 = 128", "no race is found"),
+            ("answer_3 = 100", "does not promise"),
+            ("answer_3 = 512", "wanted: K"),
         ],
     },
 }
@@ -151,7 +182,7 @@ ALSO_RIGHT = {
     ("1-fragments", "ex4"): [
         "def place_of(row, col): return [col >> 2 & 3 | (row & 7) << 2, (col & 16) >> 3 | row >> 3, 3 & col]",
     ],
-    ("2-arithmetic", "ex3"): ["answer_3 = [8, 24]"],
+    ("3-arithmetic", "ex3"): ["answer_3 = [8, 24]"],
 }
 """Answers that are written in another way than the solution."""
 
@@ -182,8 +213,8 @@ def execute(text, namespace):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lesson_runs_and_its_checks_tell_right_from_wrong(name, monkeypatch):
-    monkeypatch.chdir(ROOT / "docs/lessons")
+def test_a_lesson_runs_and_its_checks_tell_right_from_wrong(name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # no clone, and an empty folder
     monkeypatch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".hypothesis"))
     namespace = {"__name__": "__main__"}
     printed = {}
@@ -209,7 +240,7 @@ def test_a_lesson_runs_and_its_checks_tell_right_from_wrong(name, monkeypatch):
 def test_every_exercise_has_a_check_and_a_hidden_solution_below_it(name):
     order = [cell["id"] for cell in cells(name)]
     exercises = tagged(name, "exercise")
-    assert len(exercises) >= 5
+    assert len(exercises) >= 3
     for exercise in exercises:
         number = exercise.removesuffix("-answer")
         at = order.index(exercise)
@@ -264,14 +295,138 @@ def test_the_links_of_a_lesson_lead_somewhere(name):
                 assert (ROOT / "docs/lessons" / target).exists(), target
 
 
-def test_there_are_three_lessons_with_the_same_judge():
-    assert len(NAMES) == 3
+def test_there_are_six_lessons_with_the_same_judge():
+    assert len(NAMES) == 6
     assert len({source(next(c for c in cells(name) if c["id"] == "judge")) for name in NAMES}) == 1
 
 
-def test_the_index_counts_the_exercises_of_each_lesson():
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_fits_into_a_class_and_says_how_long_each_section_takes(name):
+    sections = lesson_minutes.sections_of(cells(name))
+    assert lesson_minutes.total_of(sections) <= lesson_minutes.MOST_MINUTES
+    assert source(next(c for c in cells(name) if c["id"] == "plan")) == lesson_minutes.table_of(sections)
+    assert all(section.minutes for section in sections)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_exercise_says_how_long_it_takes(name):
+    text = "\n".join(source(c) for c in cells(name) if c["cell_type"] == "markdown")
+    numbers = [int(number) for number, _ in lesson_minutes.EXERCISE.findall(text)]
+    assert numbers == list(range(1, len(tagged(name, "exercise")) + 1))
+    assert text.count("### Exercise") == len(numbers)
+
+
+def test_the_minutes_of_a_section_are_those_of_its_words_cells_pictures_and_exercises():
+    def text(words):
+        return {"cell_type": "markdown", "id": "x", "metadata": {}, "source": [words]}
+
+    def code(words, *tags):
+        return {"cell_type": "code", "id": "x", "metadata": {"tags": tags}, "source": [words]}
+
+    exercise = "### Exercise 1 (7 minutes)\n"
+    book = [text("word " * 200 + "\n## Next\n" + "word " * 199), code("viz.draw_matrix(a)"), text(exercise), code("x")]
+    book += [code("...", "exercise"), code("y " * 1000, "hide-input")]
+    first, second = lesson_minutes.sections_of(book)
+    assert first == ("Introduction", 1, 0) and second == ("Next", 3, 7)
+    assert lesson_minutes.total_of([first, second]) == 11
+    assert "| **Together** | 4 | 7 | **11** |" in lesson_minutes.table_of([first, second])
+
+
+def test_the_index_says_the_exercises_and_the_minutes_of_each_lesson():
     index = (ROOT / "docs/lessons/index.md").read_text(encoding="utf-8")
-    words = {5: "Five", 6: "Six", 7: "Seven"}
+    words = {3: "Three", 4: "Four"}
     for name in NAMES:
-        (said,) = re.findall(rf"\({name}\.ipynb\).*?(\w+) exercises", index, re.DOTALL)
-        assert said == words[len(tagged(name, "exercise"))]
+        ((exercises, minutes),) = re.findall(rf"\({name}\.ipynb\).*?(\w+) exercises, (\d+) minutes", index, re.DOTALL)
+        assert exercises == words[len(tagged(name, "exercise"))]
+        assert int(minutes) == lesson_minutes.total_of(lesson_minutes.sections_of(cells(name)))
+
+
+def test_lesson_6_carries_the_text_of_the_example():
+    text = source(next(c for c in cells("6-compiled") if c["id"] == "block-text"))
+    kernel = (ROOT / "examples/ptx/compiled/block_wmma.ptx").read_text(encoding="utf-8")
+    assert f'BLOCK_WMMA = """{kernel}"""' in text
+
+
+TEACHERS = (ROOT / "docs/lessons/for-teachers.md").read_text(encoding="utf-8")
+_NOTES = dict(re.findall(r"^## Lesson \d+: .*?\(([\w-]+)\.ipynb\)(.*?)(?=^## |\Z)", TEACHERS, re.DOTALL | re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_teacher_reads_aims_words_wrong_answers_and_what_may_be_left_out(name):
+    note = _NOTES[name]
+    for head in ("**Aim.**", "**Say.**", "**Wrong answers.**", "**May be left out.**"):
+        assert head in note
+    exercises = {row.split("|")[1].strip() for row in note.splitlines() if re.match(r"\| \d", row)}
+    assert exercises == {str(i + 1) for i in range(len(tagged(name, "exercise")))}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_minutes_that_a_teacher_saves_are_those_of_the_section(name):
+    minutes = {section.title: section.minutes for section in lesson_minutes.sections_of(cells(name))}
+    (left_out,) = re.findall(r"\*\*May be left out\.\*\*(.*?)\n\n", _NOTES[name] + "\n\n", re.DOTALL)
+    named = re.findall(r"\*([^*]+)\*\s+\((\d+)\s+minutes\)", left_out)
+    assert named
+    for title, said in named:
+        assert minutes[title.replace("\n", " ")] == int(said)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_common_wrong_answer_of_the_teachers_page_is_told_what_the_page_says(name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "__main__"}
+    for cell in cells(name):
+        if cell["cell_type"] == "code" and not {"solution", "hide-cell"} & set(cell["metadata"].get("tags", ())):
+            execute(source(cell), namespace)  # as a class gets it, without the solutions
+    rows = re.findall(r"^\| (\d) \| `([^`]+)` \| `([^`]+)` \|", _NOTES[name], re.MULTILINE)
+    assert len(rows) >= 3
+    for number, answer, said in rows:
+        execute(answer.replace("\\|", "|"), namespace)  # a bar would end the table's cell
+        assert execute(source(tagged(name, "check")[f"ex{number}-check"]), namespace).startswith(said), answer
+
+
+def _setup(name, monkeypatch, folder, there=()):
+    """Run the cell that installs what is missing, where some modules are there; return what pip is asked for."""
+    ran = []
+    found = {"wmma_emu": SimpleNamespace(origin="..."), "hypothesis": SimpleNamespace(origin="...")}
+    monkeypatch.setattr(importlib.util, "find_spec", lambda module: found[module] if module in there else None)
+    monkeypatch.setattr(subprocess, "run", lambda command, check: ran.append(command))
+    monkeypatch.chdir(folder)
+    execute(source(next(c for c in cells(name) if c["id"] == "setup")), {"__name__": "__main__"})
+    return [command[5:] for command in ran]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_cell_installs_a_wheel_that_lies_beside_the_notebook(name, monkeypatch, tmp_path):
+    wheel = tmp_path / "wmma_emu-0.1.0-py3-none-any.whl"
+    wheel.touch()
+    needed = ["wmma_emu", "hypothesis"] if name == "5-kernels" else ["wmma_emu"]
+    assert _setup(name, monkeypatch, tmp_path) == [[str(wheel), *needed[1:]]]
+    assert _setup(name, monkeypatch, tmp_path, needed) == []
+
+
+def test_the_first_cell_installs_a_clone_around_the_notebook_or_beside_it(monkeypatch, tmp_path):
+    assert _setup("1-fragments", monkeypatch, ROOT / "docs/lessons") == [[str(ROOT)]]
+    (tmp_path / "clone/wmma_emu").mkdir(parents=True)
+    (tmp_path / "clone/wmma_emu/version.py").touch()
+    assert _setup("1-fragments", monkeypatch, tmp_path) == [[str(tmp_path / "clone")]]
+
+
+def test_the_first_cell_takes_a_folder_of_the_packages_name_for_no_package(monkeypatch, tmp_path):
+    (tmp_path / "wmma_emu/wmma_emu").mkdir(parents=True)
+    (tmp_path / "wmma_emu/wmma_emu/version.py").touch()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda module: SimpleNamespace(origin=None))
+    monkeypatch.setattr(subprocess, "run", lambda command, check: ran.append(command[-1]))
+    monkeypatch.chdir(tmp_path)
+    ran = []
+    execute(source(next(c for c in cells("1-fragments") if c["id"] == "setup")), {})
+    assert ran == [str(tmp_path / "wmma_emu")]
+
+
+def test_the_first_cell_says_what_to_do_where_nothing_can_be_installed_from(monkeypatch, tmp_path):
+    with pytest.raises(ModuleNotFoundError, match="Upload the wheel beside this notebook"):
+        _setup("1-fragments", monkeypatch, tmp_path)
+
+
+def test_the_first_cells_of_all_lessons_differ_in_what_is_needed_alone():
+    texts = {source(next(c for c in cells(name) if c["id"] == "setup")) for name in NAMES}
+    assert len({re.sub(r"NEEDED = .*", "", text) for text in texts}) == 1

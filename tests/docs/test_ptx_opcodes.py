@@ -38,6 +38,13 @@ def test_the_page_is_that_of_the_table_and_of_the_steps(rows):
     assert PAGE.read_text(encoding="utf-8") == page(rows), "write it anew: python -m tools.ptx_opcode_table"
 
 
+def test_every_modelled_opcode_is_in_one_section_of_the_page(rows, refused):
+    sections = PAGE.read_text(encoding="utf-8").partition("\n## Modelled")[2]
+    shown = re.findall(r"^\| `([^`]+)` \|", sections, re.MULTILINE)
+    assert sorted(shown) == sorted(set(rows) - set(refused))
+    assert len(re.findall(r"^### ", sections, re.MULTILINE)) > 15
+
+
 def test_every_step_that_the_page_names_is_in_a_file(rows, refused):
     package = PAGE.parents[2] / "wmma_emu/ptx"
     for file in {re.match(r"`([^`]+)`", step_of(x))[1] for x in rows if x not in refused}:

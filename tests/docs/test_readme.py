@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the README says is true: its example prints what it shows, its matrix is the tables', its files exist."""
+"""What the README says is true: its boxes print what it shows, its matrix is the tables', its files exist."""
 
 import contextlib
 import io
@@ -8,32 +8,65 @@ import re
 import warnings
 from pathlib import Path
 
+import pytest
+
 from docs._ext.pages import generated_pages
 from tools.support_matrix import matrix
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+FEATURES = (ROOT / "docs/features.md").read_text(encoding="utf-8")
+FIRST_HOUR = ROOT / "examples/first_hour"
 
 
-def block(marker: str) -> str:
-    found = re.search(rf"<!-- {marker} -->\n+```\w*\n(.*?)```", README, re.DOTALL)
-    assert found, f"README.md has no block marked {marker!r}"
+def block(marker: str, page: str = README) -> str:
+    found = re.search(rf"<!-- {marker} -->\n+```\w*\n(.*?)```", page, re.DOTALL)
+    assert found, f"there is no block marked {marker!r}"
     return found.group(1)
 
 
-def test_the_example_prints_what_the_readme_shows():
+def printed_by(code: str) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
         warnings.simplefilter("error")
-        exec(block("example"), {})
-    assert out.getvalue() == block("output")
+        exec(code, {})
+    return out.getvalue()
 
 
-def test_the_example_has_ten_lines_and_shows_different_bits():
-    lines = [line for line in block("example").splitlines() if line.strip()]
-    assert len(lines) <= 10
-    bits = re.findall(r"^[\w @]+ +(0x[0-9a-f]{8})$", block("output"), re.MULTILINE)
-    assert len(bits) == 4 and len(set(bits)) == 4
+def test_a_reader_sees_at_most_600_words():
+    """All words count, of code and commands too, but for the table that is folded."""
+    seen = re.sub(r"<details>.*?</details>", "", README, flags=re.DOTALL)
+    assert len(seen.split()) <= 600
+
+
+@pytest.mark.parametrize("box", ["file: test_gemm.py", "example: layout", "example: torch"])
+def test_a_box_has_at_most_eight_lines(box):
+    assert len([line for line in block(box).splitlines() if line.strip()]) <= 8
+
+
+def test_the_box_of_a_test_is_the_file_of_the_example():
+    licence, test = (FIRST_HOUR / "test_gemm.py").read_text(encoding="utf-8").split("\n", 1)
+    assert licence.startswith("# SPDX") and block("file: test_gemm.py").split() == test.split()
+
+
+def test_the_box_of_a_layout_prints_what_the_readme_shows():
+    assert printed_by(block("example: layout")) == block("output: layout")
+
+
+def test_the_box_of_tensors_prints_what_the_readme_shows():
+    pytest.importorskip("torch", reason="the box multiplies tensors of PyTorch")
+    assert printed_by(block("example: torch")) == block("output: torch")
+
+
+def test_the_box_of_tensors_shows_the_bits_of_the_same_product_of_arrays():
+    of_arrays = re.findall(r"0x[0-9a-f]{8}", block("output", FEATURES))
+    assert re.findall(r"0x[0-9a-f]{8}", block("output: torch")) == of_arrays
+    assert len(set(of_arrays)) == 4
+
+
+def test_the_ten_lines_print_what_the_page_of_features_shows():
+    assert len([line for line in block("example", FEATURES).splitlines() if line.strip()]) <= 10
+    assert printed_by(block("example", FEATURES)) == block("output", FEATURES)
 
 
 def test_the_support_matrix_is_that_of_the_tables():

@@ -77,6 +77,12 @@ NOT_RUN = {
     ("docs/how-to/translate-a-wmma-kernel.md", 'extern "C" __global__ void naive_wmma'): _EXAMPLE,
     ("docs/how-to/translate-a-wmma-kernel.md", "@we.kernel"): _EXAMPLE,
     ("docs/how-to/use-many-machines.md", "dask "): "starts servers; the page's script starts its own cluster",
+    ("docs/how-to/teach-with-notebooks.md", "python3 -m "): _INSTALLS,
+    ("docs/how-to/teach-with-notebooks.md", "pip install"): _INSTALLS,
+    ("docs/how-to/teach-with-notebooks.md", ".binder/postBuild"): _INSTALLS,
+    ("docs/how-to/teach-with-notebooks.md", "jupyter lab"): "starts a server",
+    ("docs/how-to/teach-with-notebooks.md", "python -m tools.lite_site"): "needs JupyterLite",
+    ("docs/how-to/teach-with-notebooks.md", "python -m http.server"): "starts a server",
     ("docs/lessons/index.md", "python3 -m venv"): _INSTALLS,
     ("docs/lessons/index.md", "pip install"): _INSTALLS,
     ("docs/lessons/index.md", "jupyter lab"): "starts a server; the site's build executes the notebooks",
@@ -235,6 +241,7 @@ RUN = [page for page in PAGES if any(what_runs(x) == "python" for x in blocks_of
 
 @pytest.mark.parametrize("page", RUN)
 def test_the_python_of_a_page_runs_from_its_first_block_to_its_last(page, tmp_path, monkeypatch):
+    test_pages.skip_without_what_it_needs(PAGES[page])
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
     with contextlib.redirect_stdout(io.StringIO()):

@@ -3,8 +3,6 @@
 
 import io
 import re
-import sys
-import types
 from pathlib import Path
 
 import ml_dtypes
@@ -248,7 +246,7 @@ class Unprintable:
         (np.zeros((1,) * 33, np.float16), "A has 33 axes; at most 32 are taken: reshape the leading ones into one"),
         (Raising(ValueError("boom\nline 2")), r"NumPy cannot read: boom\\nline 2\. Pass"),
         (Raising(ValueError("m" * 999)), r"NumPy cannot read: m{77}\.\.\.\. Pass"),
-        (NoDtype(), "NumPy cannot read: no dtype today. Pass"),
+        (NoDtype(), r"A is <.*NoDtype object.* \(NoDtype\), which is no array"),
         (Unprintable(), r"A is <Unprintable> \(Unprintable\), which is no array"),
     ],
 )
@@ -256,39 +254,6 @@ def test_what_is_no_array_is_refused(array, match):
     with pytest.raises(FragmentMismatchError, match=match) as caught:
         to_bits(array, "f16")
     assert str(caught.value).isprintable() and len(str(caught.value)) < 400
-
-
-class Tensor:
-    """Stands for a tensor of another library."""
-
-    __module__ = "wmma_emu_test_torch.nn"
-
-    def __init__(self, data, dtype):
-        self.data, self.dtype = data, dtype
-
-    def __array__(self, dtype=None, copy=None):
-        if "bfloat16" in self.dtype or "cuda" in self.dtype:
-            raise TypeError("Got unsupported ScalarType")
-        return self.data
-
-    def view(self, dtype):
-        assert dtype == "torch's uint16"
-        return Tensor(self.data, "torch.uint16")
-
-    def cpu(self):
-        return self
-
-
-def test_tensors_come_through_the_array_interface_and_torch_bf16_as_raw_bits(monkeypatch):
-    library = types.SimpleNamespace(uint16="torch's uint16")
-    monkeypatch.setitem(sys.modules, "wmma_emu_test_torch", library)
-    bits = np.array([0x3FC0, 0x7FC1], np.uint16)
-    assert np.array_equal(to_bits(Tensor(bits.view(np.float16), "torch.float16"), "f16"), bits)
-    assert np.array_equal(to_bits(Tensor(bits, "torch.bfloat16"), "bf16"), bits)
-    with pytest.raises(FragmentMismatchError, match="A is an array of bfloat16, and f16 is wanted"):
-        to_bits(Tensor(bits, "torch.bfloat16"), "f16")
-    with pytest.raises(FragmentMismatchError, match=r"cannot read: Got unsupported .*A.detach\(\).cpu\(\)"):
-        to_bits(Tensor(bits, "cuda"), "f16")
 
 
 def test_dlpack_is_enough():
@@ -349,4 +314,4 @@ def test_a_saved_array_gets_its_dtype_back():
 def test_one_file_of_the_package_knows_ml_dtypes():
     package = Path(wmma_emu.__file__).parent
     uses = re.compile(r"^\s*(import|from) ml_dtypes", re.MULTILINE)
-    assert [p.name for p in package.rglob("*.py") if uses.search(p.read_text("utf-8"))] == ["dtypes.py"]
+    assert [p.name for p in package.rglob("*.py") if uses.search(p.read_text("utf-8"))] == ["extension_dtypes.py"]

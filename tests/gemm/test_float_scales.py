@@ -330,7 +330,7 @@ REFUSALS = {
              {"scale_a": ones(M, 3), "scale_b": ones(3, N), "k_order": we.KOrder(cuts=(160,))}),
     "f16": (UNSUPPORTED, "scales of 128 k are multiplied into float32 sums; this instruction's are f16",
             {"scale_a": ones(M, 3), "scale_b": ones(3, N), "instr": "m16n8k32.f16.e4m3.e4m3.f16"}),
-    "integers": (MISMATCH, "is not a dtype that s32 results are rounded to; use float32",
+    "integers": (MISMATCH, "is nothing that s32 results are rounded to; use one of f64, f32",
                  {"scale_a": 1.0, "scale_b": 1.0, "out_dtype": np.int32, "instr": "m16n8k32.s32.s8.s8.s32"}),
     "f64": (UNSUPPORTED, "scales are float32, and its sums are f64",
             {"scale_a": 1.0, "scale_b": 1.0, "instr": "m16n8k16.f64.f64.f64.f64"}),

@@ -11,6 +11,7 @@ import pytest
 import wmma_emu as we
 from wmma_emu.arithmetic import dot_product_of, reference
 from wmma_emu.formats import encode, format_of
+from wmma_emu.formats.dtypes import dtype_of, to_bits
 from wmma_emu.gemm import sparse as sparse_gemm
 from wmma_emu.instructions import lookup
 
@@ -58,6 +59,38 @@ def test_out_dtype_rounds_once_more_to_nearest_even():
         rounded = we.gemm(A, B, out_dtype=dtype)
         assert rounded.dtype == dtype
         np.testing.assert_array_equal(rounded.view(np.uint16), encode(D.astype(np.float64), format_of(fmt)))
+
+
+NAMES_OF_DTYPES = {
+    "bf16": ("bf16", "bfloat16", ml_dtypes.bfloat16, np.dtype(ml_dtypes.bfloat16), format_of("bf16")),
+    "f16": ("f16", "half", "float16", np.float16),
+    "e4m3": ("e4m3", "float8_e4m3fn", ml_dtypes.float8_e4m3fn),
+    "f32": ("f32", "float32", "single", "f4", np.float32, None),
+    "e2m1": ("e2m1", "float4_e2m1fn"),
+}
+
+
+@pytest.mark.parametrize("fmt", NAMES_OF_DTYPES)
+def test_out_dtype_takes_every_name_of_a_format(fmt):
+    A, B = normal((9, 64)), normal((64, 9), seed=1)
+    for name in NAMES_OF_DTYPES[fmt]:
+        D = we.gemm(A, B, out_dtype=name)
+        assert D.dtype == dtype_of(fmt)
+        np.testing.assert_array_equal(to_bits(D, fmt), encode(we.gemm(A, B).astype(np.float64), format_of(fmt)))
+
+
+def test_an_out_dtype_of_tf32_is_float32_with_thirteen_zeros():
+    A, B = normal((9, 64)), normal((64, 9), seed=1)
+    D, exact = we.gemm(A, B, out_dtype="tf32"), we.gemm(A, B)
+    assert D.dtype == np.float32 and not (D.view(np.uint32) & 0x1FFF).any()
+    np.testing.assert_array_equal(D.view(np.uint32), encode(exact.astype(np.float64), format_of("tf32")))
+
+
+@pytest.mark.parametrize("given", ["fp8", "s32", "u8", "ue4m3", np.int8, 3, "torch.bfloat16", object()], ids=str)
+def test_an_out_dtype_that_is_none_lists_those_that_are(given):
+    legal = "use one of f64, f32, tf32, bf16, f16, e4m3, e5m2, e3m2, e2m3, e2m1, ue8m0, or a dtype of NumPy, ml_dtypes"
+    with pytest.raises(we.FragmentMismatchError, match=legal):
+        we.gemm(normal((4, 16)), normal((16, 4)), out_dtype=given)
 
 
 def test_leading_axes_broadcast_as_in_matmul():
@@ -165,7 +198,7 @@ def _nearest_float32(exact):
 
 def test_float32_needs_an_instruction_by_name():
     A = np.ones((4, 4), np.float32)
-    with pytest.raises(we.UnsupportedInstructionError, match=r"m16n8k8\.f32\.tf32\.tf32\.f32.*fma\.f32"):
+    with pytest.raises(we.UnsupportedInstructionError, match=r"fma\.f32.*m16n8k8\.f32\.tf32\.tf32\.f32"):
         we.gemm(A, A)
 
 

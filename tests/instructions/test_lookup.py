@@ -168,8 +168,11 @@ def test_operands_that_may_be_mixed_have_a_default():
 @pytest.mark.parametrize(
     ("a", "b", "chip", "message"),
     [
-        ("f32", "f32", "sm_90", "instr='m16n8k8.f32.tf32.tf32.f32' reads 19 of the 32 bits, instr='fma.f32'"),
-        ("f32", "f16", "sm_90", "instr='fma.f32'"),
+        ("f32", "f32", "sm_90", "precision 'highest'), which is instr='fma.f32'; after "
+         "torch.set_float32_matmul_precision('high') it is TF32 on tensor cores, which is "
+         "instr='m16n8k8.f32.tf32.tf32.f32' and reads 19 of the 32 bits"),
+        ("f32", "f32", "sm_70", "precision 'highest'), which is instr='fma.f32'; sm_70 has no TF32"),
+        ("f32", "f16", "sm_90", "no instruction multiplies f32 by f16; bring both matrices to one format"),
         ("s8", "f16", "sm_90", "no mma.sync multiplies s8 times f16; s8 multiplies s8 or u8"),
         ("e2m1", "e3m2", "sm_100", "sm_100 has no mma.sync that multiplies e2m1 times e3m2; the first chip that has "
          "one is sm_120"),

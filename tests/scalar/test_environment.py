@@ -1,16 +1,36 @@
 # SPDX-License-Identifier: MIT
-"""A thread that flushes subnormals, or rounds otherwise: noticed where it matters, and harmless everywhere else."""
+"""A thread that flushes subnormals, or rounds otherwise: switched where it matters, and harmless everywhere else."""
 
 import timeit
 
 import numpy as np
 import pytest
 
-from tests.control_word import DENORMALS_ARE_ZERO, FLUSH_TO_ZERO, ROUND_DOWN, ROUND_TO_ZERO, ROUND_UP, flags
+from tests.control_word import (
+    DENORMALS_ARE_ZERO,
+    FLUSH_TO_ZERO,
+    ROUND_DOWN,
+    ROUND_TO_ZERO,
+    ROUND_UP,
+    flags,
+    word_of,
+)
 from tests.formats.second_path import ROWS
 from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.formats import decode, encode, format_of
-from wmma_emu.scalar import add, convert, double, fma, mul, require_ieee_subnormals, require_round_to_nearest
+from wmma_emu.scalar import (
+    add,
+    convert,
+    double,
+    environment,
+    fma,
+    ieee_arithmetic,
+    mul,
+    require_ieee_subnormals,
+    require_round_to_nearest,
+)
+
+_MODES = FLUSH_TO_ZERO | DENORMALS_ARE_ZERO | ROUND_TO_ZERO
 
 
 @pytest.mark.parametrize("bits", [FLUSH_TO_ZERO, DENORMALS_ARE_ZERO, FLUSH_TO_ZERO | DENORMALS_ARE_ZERO], ids=hex)
@@ -55,7 +75,7 @@ def test_a_thread_that_rounds_otherwise_is_refused(control, bits, ulps):
 
 @pytest.mark.parametrize("bits", [ROUND_DOWN, ROUND_UP, ROUND_TO_ZERO], ids=hex)
 @pytest.mark.parametrize("name", ROWS)
-def test_in_a_thread_that_rounds_otherwise_results_are_the_same_or_refused(control, bits, name):
+def test_in_a_thread_that_rounds_otherwise_results_are_the_same(control, bits, name):
     fmt = format_of(name)
     rng = np.random.default_rng(23)
     a, b, c = rng.integers(0, fmt.mask, (3, 1000), np.uint64, endpoint=True).astype(fmt.storage)
@@ -68,15 +88,32 @@ def test_in_a_thread_that_rounds_otherwise_results_are_the_same_or_refused(contr
         "encode": lambda: encode(decode(a, fmt), fmt),
     }
     want = {work: function() for work, function in works.items()}
-    refused = set()
     with flags(control, bits):
         for work, function in works.items():
-            try:
-                assert np.array_equal(function(), want[work]), work
-            except BackendUnavailableError:
-                refused.add(work)
-    on_floats = {"f64": {"fma", "add", "mul"}, "f32": {"fma", "add"}}
-    assert refused == on_floats.get(name, set())
+            assert np.array_equal(function(), want[work]), work
+        assert word_of(control) & ROUND_TO_ZERO == bits
+
+
+@pytest.mark.parametrize("bits", [FLUSH_TO_ZERO | DENORMALS_ARE_ZERO, ROUND_DOWN, ROUND_TO_ZERO | FLUSH_TO_ZERO])
+def test_the_thread_gets_its_own_arithmetic_back_after_work_and_after_errors(control, bits):
+    before = word_of(control) & _MODES
+    with flags(control, bits):
+        with ieee_arithmetic():
+            require_ieee_subnormals()
+            with ieee_arithmetic():  # as a kernel does that multiplies
+                assert word_of(control) & _MODES == before
+            assert word_of(control) & _MODES == before
+        assert word_of(control) & _MODES == before | bits
+        with pytest.raises(ZeroDivisionError), ieee_arithmetic():
+            1 // 0
+        assert word_of(control) & _MODES == before | bits
+    assert word_of(control) & _MODES == before
+
+
+def test_where_no_switch_is_known_such_a_thread_is_refused(control, monkeypatch):
+    monkeypatch.setattr(environment, "_switch", lambda: None)
+    with flags(control, FLUSH_TO_ZERO), pytest.raises(BackendUnavailableError, match="flushes subnormal numbers"):
+        add(*np.full((2, 1), 0x3FF0 << 48, np.uint64), "f64")
 
 
 @pytest.mark.parametrize("check", [require_ieee_subnormals, require_round_to_nearest])

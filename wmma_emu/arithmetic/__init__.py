@@ -26,3 +26,7 @@ __all__ = [
     "models_for",
     "thread_count",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

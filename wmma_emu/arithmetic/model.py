@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from wmma_emu.drawn_types import drawn_by
 from wmma_emu.formats import Format, Rounding, format_of
 from wmma_emu.instructions import Instruction
 
@@ -18,6 +19,7 @@ E8M13 = Format(
 """What the FP8 units of Ada and of Hopper's `wgmma` keep of a float32 result: 13 fraction bits, in its register."""
 
 
+@drawn_by("models")
 @dataclass(frozen=True, slots=True)
 class DotModel:
     """How one chip computes one kind of dot product: a row of the table of models.

@@ -25,7 +25,7 @@ from wmma_emu.arithmetic.numba_operands import Codes, codes_in, codes_of, step_o
 from wmma_emu.arithmetic.numba_shapes import joins_of, shape_of, unit_of
 from wmma_emu.arithmetic.tiles import from_accumulator_bits, largest_exact_step, to_accumulator_bits
 from wmma_emu.formats.codec import Bits
-from wmma_emu.scalar import convert, require_ieee_subnormals
+from wmma_emu.scalar import convert, in_ieee_arithmetic
 
 __all__ = ["has", "is_kept", "multiply_block", "multiply_registers"]
 
@@ -83,6 +83,7 @@ def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, prog
         _multiply(product, a, b, c, d, progress)
 
 
+@in_ieee_arithmetic
 def multiply_registers(
     product: DotProduct, places: Places, a: NDArray[np.uint32], b: NDArray[np.uint32], c: Bits
 ) -> Bits | None:
@@ -92,15 +93,14 @@ def multiply_registers(
     """
     if product.model.arithmetic != "aligned_sum" or product.scale is not None or not has(product):
         return None
-    require_ieee_subnormals()
     with telling_of_the_cache():
         d = multiply_words(product, places, a, b, c, available_cores())
     note_ready(code_of(product, side_by_side=True))
     return d
 
 
+@in_ieee_arithmetic
 def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None) -> None:
-    require_ieee_subnormals()
     if product.model.arithmetic == "fma_chain":
         _multiply_chains(product, a, b, c, d)
     elif product.model.scaling == "groups":

@@ -19,7 +19,7 @@ from wmma_emu.arithmetic.operands import Operand, prepare
 from wmma_emu.arithmetic.tiles import TileAccumulator, from_accumulator_bits, to_accumulator_bits
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
-from wmma_emu.scalar import add, convert, fma, mul, require_ieee_subnormals
+from wmma_emu.scalar import add, convert, fma, in_ieee_arithmetic, mul
 
 __all__ = ["fits_tiles", "has", "multiply_block"]
 
@@ -88,6 +88,7 @@ def fits_tiles(product: DotProduct) -> bool:
     return model.rounding == rounding and output.name in outputs and chained and keeps_c and alike
 
 
+@in_ieee_arithmetic
 def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
     """Compute D = A B + C for every matrix of a batch, as the model says.
 
@@ -101,7 +102,6 @@ def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, prog
     d : unsigned integer array, shape (batch, M, N)
         Takes the result.
     """
-    require_ieee_subnormals()
     before = np.setbufsize(_BUFFER)
     try:
         _multiply(product, a, b, c, d, progress)

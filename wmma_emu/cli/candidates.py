@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The words that complete an argument, by their kind: chips, instructions, operands, files. Nothing here needs NumPy."""
+"""The words that complete an argument, by their kind: chips, instructions, files. Nothing here needs NumPy."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -40,7 +40,7 @@ def _instructions(current: str, before: Sequence[str]) -> list[Candidate]:
     names = [x for x in short if x.startswith(start)] or [x for x in INSTRUCTIONS if x.startswith(start)]
     if len(names) <= _MOST:
         return [Candidate(x) for x in names]
-    parts = {}
+    parts: dict[str, None] = {}
     for name in names:
         end = name.find(_SEGMENT, len(start))
         parts[name if end < 0 else name[: end + 1]] = None
@@ -94,7 +94,7 @@ def _files(*endings: str) -> Callable[[str, Sequence[str]], list[Candidate]]:
     """Make a kind of files: those with one of the endings, and directories."""
 
     def list_them(current: str, before: Sequence[str]) -> list[Candidate]:
-        folder, _, start = current.rpartition("/")
+        start = current.rpartition("/")[2]
         shown = current[: len(current) - len(start)]
         try:
             entries = sorted(os.scandir(os.path.expanduser(shown) or "."), key=lambda x: x.name)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from wmma_emu.cli import instruction_options as instructions
 from wmma_emu.cli import product_options as products
 from wmma_emu.cli.choices import add_output, option
+from wmma_emu.cli.page_options import add_explore, add_handout
 from wmma_emu.cli.ptx_options import add_ptx
 
 __all__ = ["COMMANDS", "SHELLS"]
@@ -26,7 +27,8 @@ def _add_completion(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_help(parser: argparse.ArgumentParser) -> None:
-    option(parser, "words", metavar="COMMAND", nargs="*", completes="command", help="a command, as in layout or ptx run")
+    option(parser, "words", metavar="COMMAND", nargs="*", completes="command",
+        help="a command, as in layout or ptx run")  # fmt: skip
 
 
 COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
@@ -46,9 +48,12 @@ COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] 
                  "each makes, from which k, and which registers it reads and writes."),
     "chips": (instructions.add_chips, "the chips: products, formats, instructions",
               "List the chips, with their products and what their matrix instructions have, or tell all about one."),
-    "explore": (instructions.add_explore, "the layouts of all instructions as a page to explore",
-                "Write one page of HTML that needs no network: every instruction on every chip, which lane holds which "
-                "element, formulas, loads by ldmatrix, steps."),
+    "explore": (add_explore, "the layouts of all instructions as a page to explore",
+                "Write one page of HTML that needs no network, and open it in the browser: every instruction on every "
+                "chip, which lane holds which element, formulas, loads by ldmatrix, steps, handouts."),
+    "handout": (add_handout, "A, B, C and D of an instruction on one page to print",
+                "Write a page that prints on one sheet, A4 or Letter, with or without colours: A, B, C and D of an "
+                "instruction, which lane and register holds what, and the formulas."),
     "gemm": (products.add_gemm, "multiply two .npy matrices with a tensor core's bits",
              "Multiply matrices of any size with a tensor core's bits: D = A B + C."),
     "explain": (products.add_explain, "how one element of D came about, step by step",
@@ -70,8 +75,8 @@ COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] 
                "Say which versions are installed, which extras are there, and whether there is a GPU; it belongs into "
                "a report of a bug."),
     "completion": (_add_completion, "a script that completes commands in bash, zsh or fish",
-                   "Print a script for a shell: with bash, put eval \"$(wmma-emu completion bash)\" into ~/.bashrc; with "
-                   "zsh, the same with zsh into ~/.zshrc, below compinit; with fish, write it to "
+                   "Print a script for a shell: with bash, put eval \"$(wmma-emu completion bash)\" into ~/.bashrc; "
+                   "with zsh, the same with zsh into ~/.zshrc, below compinit; with fish, write it to "
                    "~/.config/fish/completions/wmma-emu.fish."),
     "help": (_add_help, "this, or all about one command", "Show what there is, or all about one command."),
     "version": (lambda _: None, "the version", "Print the version."),

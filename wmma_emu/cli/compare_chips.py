@@ -42,25 +42,26 @@ def compare_chips(names: Sequence[str], output: str, terminal: Terminal) -> None
     if len(names) < 2:
         raise UsageError(f"{names[0]} alone differs from nothing; name another chip, or files: A.npy B.npy")
     if len(chips) < 2:
-        raise UsageError(f"{' and '.join(names)} are both {chips[0]} ({chips[0].generation}): their matrix instructions "
-                         "are the same")  # fmt: skip
+        both = f"{' and '.join(names)} are both {chips[0]} ({chips[0].generation})"
+        raise UsageError(f"{both}: their matrix instructions are the same")
     only, differences, places = _only(chips), _differences(chips), _other_places(chips)
     if output == "json":
-        heads = ("family", "formats", "shapes")
+        keys = ("family", "formats", "shapes")
         terminal.raw(json.dumps({
             "chips": [x.name for x in chips],
             "only": [dict(zip(("chips", "family", "formats", "instructions"), x, strict=True)) for x in only],
-            "arithmetic": [{**dict(zip(heads, x[:3], strict=True)),
+            "arithmetic": [{**dict(zip(keys, x[:3], strict=True)),
                             "models": dict(zip([y.name for y in chips], x.models, strict=True))} for x in differences],
             "layouts": places,
         }) + "\n")  # fmt: skip
         return
     columns = [Column("family"), Column("A and B"), Column("shapes", True), *(Column(x.name) for x in chips)]
     rows = [[x.family, x.formats, x.shapes, *x.models] for x in differences]
-    tables = (
-        ("Instructions that not all of them have", _ONLY, [[*map(str, x)] for x in only], "All have the same instructions."),
+    tables: tuple[tuple[str, Sequence[Column], list[list[str]], str], ...] = (
+        ("Instructions that not all of them have", _ONLY, [[*map(str, x)] for x in only],
+         "All have the same instructions."),
         ("Instructions whose arithmetic differs", columns, rows, "All compute the same, instruction by instruction."),
-    )
+    )  # fmt: skip
     terminal.line(Styled(" and ".join(f"{x} ({x.generation})" for x in chips), "title"))
     for title, heads, cells, none in tables:
         terminal.line()

@@ -2,24 +2,39 @@
 """``wmma-emu explore``: the explorer as one file, a page that says which element a lane holds."""
 
 from argparse import Namespace
+from pathlib import Path
 
+from wmma_emu.cli.browser import show_page
 from wmma_emu.cli.output import output_of
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.viz.explorer import explorer_page
 
-__all__ = ["run"]
+__all__ = ["run", "write_page"]
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Write the explorer.
+    """Write the explorer, and open it in the browser.
 
     Raises
     ------
     UsageError
         For a file that cannot be written, or that is named as if it were no page; then nothing is written.
     """
-    file = output_of(arguments.output, "html", ("html",), "explorer.html")
-    page = explorer_page()
+    write_page("the explorer", explorer_page(), arguments.output, "explorer.html", arguments.open, terminal)
+
+
+def write_page(what: str, page: str, output: str, example: str, wanted: bool, terminal: Terminal) -> None:
+    """Write a page where it is asked for, open it if it is a file and that is wanted, and say where it is.
+
+    Raises
+    ------
+    UsageError
+        As of `run`.
+    """
+    file = output_of(output, "html", ("html",), example)
     file.write(page, terminal)
     if file.path is not None:
-        terminal.line(f"the explorer is {file.path}, {len(page.encode()) / 1e6:.1f} MB; open it in a browser")
+        how = show_page(Path(file.path), wanted, terminal)
+        size = len(page.encode())
+        shown = f"{size / 1e6:.1f} MB" if size > 500_000 else f"{size // 1000} kB"
+        terminal.line(f"{what} is {file.path}, {shown}; {how}")

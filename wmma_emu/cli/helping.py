@@ -17,7 +17,7 @@ _FIRST = (
     ("wmma-emu list fp8 h100", "instructions by what they have"),
     ("wmma-emu gemm A.npy B.npy --arch a100", "a product with a chip's bits"),
     ("wmma-emu compare a100 h100", "in what two chips differ"),
-    ("wmma-emu ptx run kernel.cu --grid 4 --block 256 --arg y.npy=x.npy", "a kernel, with no GPU: what is wrong with it"),
+    ("wmma-emu ptx run kernel.cu --grid 4 --block 256 --arg y.npy=x.npy", "what is wrong with a kernel, with no GPU"),
 )
 """What a newcomer may try, and what it is."""
 

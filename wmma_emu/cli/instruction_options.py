@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options of the commands about instructions and chips: `list`, `show`, `layout`, `where`, `what`, `schedule`, `chips`."""
+"""Options of the commands about instructions and chips, from `list` to `schedule`."""
 
 import argparse
 
@@ -15,7 +15,7 @@ from wmma_emu.cli.choices import (
 )
 
 __all__ = [
-    "INSTRUCTION", "OPERAND_NAMES", "add_chips", "add_explore", "add_layout", "add_list", "add_schedule", "add_show",
+    "INSTRUCTION", "OPERAND_NAMES", "add_chips", "add_layout", "add_list", "add_schedule", "add_show",
     "add_what", "add_where",
 ]  # fmt: skip
 
@@ -23,7 +23,6 @@ INSTRUCTION = (
     "PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16; "
     "mma.sync.aligned and row.col may be left out; or words that only one instruction has; wmma-emu list shows them all"
 )
-_WORDS = "words that narrow it, as in fp8 or h100"
 OPERAND_NAMES = ("A", "B", "C", "D", "scale_a", "scale_b")
 _FORMATS = "table (default), csv, json or markdown"
 
@@ -31,14 +30,16 @@ _FORMATS = "table (default), csv, json or markdown"
 def add_list(parser: argparse.ArgumentParser) -> None:
     """`list`."""
     option(parser, "words", metavar="WORD", nargs="*", completes="word",
-        help="what an instruction has, as in wgmma, m16n8k16, fp8, sparse, h100; those that have all of it are listed")  # fmt: skip
+        help="what an instruction has, as in wgmma, m16n8k16, fp8, sparse, h100; those that have all of it are listed"
+    )  # fmt: skip
     option(parser, "--type", completes="type", metavar="T",
         help="format of A or B (f32 and s32: of C or D), as in bf16 or fp8")  # fmt: skip
     option(parser, "--shape", completes="shape", metavar="S",
         help="m, n and k, as in m16n8k16 or 16x8x16; of wgmma m64nNk16 means every n")  # fmt: skip
     option(parser, "--arch", completes="chip", metavar="CHIP", help=f"{CHIP}; says how well its arithmetic is known")
     option(parser, "--family", completes="family", metavar="F",
-        help="mma.sync, wmma.mma, mma.sp, mma.sp::ordered_metadata, wgmma or wgmma.sp; or as in wmma, sparse")  # fmt: skip
+        help="mma.sync, wmma.mma, mma.sp, mma.sp::ordered_metadata, wgmma or wgmma.sp; or as in wmma, sparse"
+    )  # fmt: skip
     add_format(parser, TABLE_FORMATS, _FORMATS)
     add_output(parser)
 
@@ -122,8 +123,3 @@ def add_chips(parser: argparse.ArgumentParser) -> None:
     add_format(parser, TABLE_FORMATS, _FORMATS)
     add_output(parser)
 
-
-def add_explore(parser: argparse.ArgumentParser) -> None:
-    """`explore`."""
-    option(parser, "-o", "--output", completes="file", metavar="FILE", default="wmma_emu_explorer.html",
-        help="where the page is written, wmma_emu_explorer.html if left out; - is standard output")  # fmt: skip

@@ -164,7 +164,7 @@ def write_matrix(path: str, matrix: NDArray[Any]) -> None:
     """
     if path == _STANDARD:
         sys.stdout.flush()
-        np.save(SimpleNamespace(write=sys.stdout.buffer.write), matrix, allow_pickle=False)  # type: ignore[call-overload]
+        np.save(SimpleNamespace(write=sys.stdout.buffer.write), matrix, allow_pickle=False)
         sys.stdout.buffer.flush()
         return
     # A file that NumPy knows it writes itself, and then it says of a full disk only how much of the matrix there is.

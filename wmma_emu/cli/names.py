@@ -8,8 +8,8 @@ from wmma_emu.cli.query import Query, query_of
 from wmma_emu.cli.usage import SeveralError, UsageError
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
-from wmma_emu.instructions.tensor import TENSOR_KINDS
 from wmma_emu.instructions.notation import Meaning, meaning_of
+from wmma_emu.instructions.tensor import TENSOR_KINDS
 
 __all__ = ["Named", "One", "chip_for", "named", "one_instruction"]
 

@@ -190,7 +190,7 @@ def asked_for(arguments: Namespace, numbers: int = 0) -> Asked:
             "of lanes; wmma_emu.tcgen05 says where"
         )
     if not named:
-        own = [x for x in OPERANDS if not (found.instruction.is_warpgroup and x == "b")]
+        own: list[str] = [x for x in OPERANDS if not (found.instruction.is_warpgroup and x == "b")]
         named = [found.operand] if found.operand else own
     return Asked(found.instruction, tuple(named), chip_for(found.instruction, found.chip), tuple(given))
 

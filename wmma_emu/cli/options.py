@@ -26,6 +26,7 @@ _EXAMPLES = """examples:
   wmma-emu where m16n8k16.f32.f16.f16.f32 A --row 9 --col 3
   wmma-emu what m16n8k16.f32.f16.f16.f32 A --lane 5
   wmma-emu explore
+  wmma-emu handout m16n8k16.f32.f16.f16.f32 -o handout.html
   wmma-emu schedule wmma.mma.m16n16k16.f32.f32 --arch v100
   wmma-emu gemm A.npy B.npy -o D.npy --arch a100
   wmma-emu explain A.npy B.npy --row 3 --col 5 --arch a100

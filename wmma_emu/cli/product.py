@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import FMA_F32, DotProduct, check_engine, thread_count
 from wmma_emu.cli.corner import corner_lines
-from wmma_emu.cli.inputs import BASELINE, read_inputs
 from wmma_emu.cli.files import check_output
+from wmma_emu.cli.inputs import BASELINE, read_inputs
 from wmma_emu.cli.matrices import write_matrix
 from wmma_emu.cli.output import STANDARD_OUTPUT, check_pipe
 from wmma_emu.cli.terminal import Styled, Terminal

@@ -44,7 +44,8 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     option(parser, "--worst", metavar="N", default="5",
         help="elements to show of each chip, the furthest apart; 5 if left out")  # fmt: skip
     option(parser, "--svg", completes=".svg", metavar="FILE.svg",
-        help="where a picture is written, a cell for each element of D; - is standard output, and nothing else on it")  # fmt: skip
+        help="where a picture is written, a cell for each element of D; - is standard output, and nothing else on it"
+    )  # fmt: skip
     add_format(parser, REPORT_FORMATS, "text (default), json or markdown")
     add_output(parser)
     option(parser, "--engine", completes=_ENGINES, metavar="E", default="auto", help=ENGINES)
@@ -59,7 +60,8 @@ def _add_matrices(parser: argparse.ArgumentParser, batch: str, several: bool = F
     """Add what `gemm`, `explain` and `compare` (of several chips) share; ``batch`` are axes before a matrix's."""
     option(parser, "--c", completes=".npy", metavar="C.npy", help=f"file of C, ({batch}M, N); +0 if left out")
     option(parser, "--instr", completes="instruction", metavar="INSTR",
-        help="PTX mnemonic of the instruction to repeat, or fma.f32 (CUDA cores); the chip's widest if left out")  # fmt: skip
+        help="PTX mnemonic of the instruction to repeat, or fma.f32 (CUDA cores); the chip's widest if left out"
+    )  # fmt: skip
     if several:
         option(parser, "--archs", completes="chip", metavar="X,Y",
             help="chips, as in v100,a100,h100; all that have the instruction if left out")  # fmt: skip
@@ -69,11 +71,13 @@ def _add_matrices(parser: argparse.ArgumentParser, batch: str, several: bool = F
         option(parser, "--arch", completes="chip", metavar="CHIP", help=f"{CHIP}; sm_90 if left out")
     option(parser, "--a-format", completes="type", metavar="F",
         help="format of A where the file does not say it, as in bf16, e4m3; "
-        "of uint8 files with s4, u4, e2m1 or b1 the bytes are packed along k, the lowest k in the lowest bits")  # fmt: skip
+        "of uint8 files with s4, u4, e2m1 or b1 the bytes are packed along k, the lowest k in the lowest bits"
+    )  # fmt: skip
     option(parser, "--b-format", completes="type", metavar="F", help="format of B, likewise")
     for_each = ", for all chips, or X=L,Y=L for each" if several else ""
     option(parser, "--lowering", metavar="L",
-        help=f"whose machine code, where compilers differ, as in ptxas-12.4{for_each}; wmma-emu show lists them")  # fmt: skip
+        help=f"whose machine code, where compilers differ, as in ptxas-12.4{for_each}; wmma-emu show lists them"
+    )  # fmt: skip
     option(parser, "--model", metavar="M", help="name of another model of the arithmetic, where sources disagree, as "
         "in F=34; wmma-emu show lists them")  # fmt: skip
     option(parser, "--scale-a", completes=".npy", metavar="S.npy", help=f"file of the block scales of A, ({batch}M, "
@@ -90,7 +94,8 @@ def add_quantise(parser: argparse.ArgumentParser) -> None:
     option(parser, "--axis", metavar="N", default="-1",
         help="the axis that blocks lie along, that of k: -1 (default) of A, -2 of B")  # fmt: skip
     option(parser, "--rule", completes="scale rule", metavar="R",
-        help="how scales are made: floor (default), ceil, rceil, even, rne; of nvfp4 rne (default), torchao, ...")  # fmt: skip
+        help="how scales are made: floor (default), ceil, rceil, even, rne; of nvfp4 rne (default), torchao, ..."
+    )  # fmt: skip
     option(parser, "--pad", action="store_true", help="fill a short last block with zeros")
     option(parser, "-o", "--output", completes="file", metavar="Q.npy", help="where the elements are written, a byte "
         "each; - is standard output, of a pipe alone; a summary and no file if left out")  # fmt: skip

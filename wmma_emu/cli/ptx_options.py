@@ -21,7 +21,8 @@ _CHECKS = ("memory", "undefined", "races", "synchronisation", "none")
 def _add_file(parser: argparse.ArgumentParser, chip: str) -> None:
     """Add what both share."""
     option(parser, "file", completes="kernel file", metavar="FILE",
-        help="PTX, or CUDA C++ (.cu) that NVRTC compiles; kernels alone, no code of the host; - is standard input")  # fmt: skip
+        help="PTX, or CUDA C++ (.cu) that NVRTC compiles; kernels alone, no code of the host; - is standard input"
+    )  # fmt: skip
     option(parser, "--arch", completes="chip", metavar="CHIP", help=f"{CHIP}; {chip} if left out")
     option(parser, "--contraction", completes=("rules", "ptxas", "never"), metavar="C", default="rules",
         help="rules (default), ptxas or never; who decides whether a mul and an add that leave their rounding open are "
@@ -53,9 +54,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     option(parser, "--max-bytes", metavar="N", help="memory that the launch may use; 4 GiB if left out")
     option(parser, "--engine", completes=_ENGINES, metavar="E", default="auto", help=ENGINES)
     option(parser, "--checks", completes=_CHECKS, metavar="C[,C...]",
-        help="what to look for, of memory, undefined, races and synchronisation; all if left out; none turns all off")  # fmt: skip
+        help="what to look for, of memory, undefined, races and synchronisation; all if left out; none turns all off"
+    )  # fmt: skip
     option(parser, "-v", "--verbose", action="store_true",
-        help="say all that is known of each finding; else 12 lines of each at most; show every warning in full")  # fmt: skip
+        help="say all that is known of each finding; else 12 lines of each at most; show every warning in full"
+    )  # fmt: skip
     option(parser, "--silence", metavar="S", action="append", default=[],
         help="leave out findings of one kind at one line of the PTX or of the source, which are right as they are: "
         "'race at kernel.cu:16: any of the values will do'; may be given several times")  # fmt: skip

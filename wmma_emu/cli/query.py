@@ -107,7 +107,8 @@ def families_of(given: str) -> list[str]:
         return [word]
     if word in _FAMILY_WORDS:
         return [x for x in _families() if _FAMILY_WORDS[word](x)]
-    raise UsageError(f"--family {given[:80]!r} is not one of {', '.join(_families())}{did_you_mean(given, _families())}")
+    legal = ", ".join(_families())
+    raise UsageError(f"--family {given[:80]!r} is not one of {legal}{did_you_mean(given, _families())}")
 
 
 def shape_of(text: str) -> str:

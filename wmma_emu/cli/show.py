@@ -9,8 +9,8 @@ from wmma_emu.arithmetic.lookup import alternatives_for
 from wmma_emu.cli.choices import TEXT
 from wmma_emu.cli.listing import write_rows
 from wmma_emu.cli.names import named
-from wmma_emu.cli.query import chip_named
 from wmma_emu.cli.output import writing
+from wmma_emu.cli.query import chip_named
 from wmma_emu.cli.tables import Column, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.instructions import (

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from wmma_emu.errors import WmmaEmuError, printable
 
-__all__ = ["SeveralError", "UsageError", "check_choice", "check_number", "did_you_mean", "from_words", "one_line", "printable", "quoted"]
+__all__ = [
+    "SeveralError", "UsageError", "check_choice", "check_number", "did_you_mean", "from_words", "one_line", "printable",
+    "quoted",
+]  # fmt: skip
 
 _LONGEST_LINE = 1000
 _LONGEST_VALUE = 80
@@ -26,7 +29,8 @@ class SeveralError(UsageError):
 def did_you_mean(given: str, legal: Iterable[str]) -> str:
     """Name the legal word nearest to what was given, as the end of a sentence; nothing if none is near."""
     word, legal = given[:100].casefold(), list(legal)
-    near = [x for x in (*_formats(word), *_FAMILIES.get(word, ())) if x in legal] or difflib.get_close_matches(word, legal, n=1, cutoff=0.5)
+    near = [x for x in (*_formats(word), *_FAMILIES.get(word, ())) if x in legal]
+    near = near or difflib.get_close_matches(word, legal, n=1, cutoff=0.5)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -35,7 +35,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         if len(selections) > 1 and arguments.register is not None:
             selections = [x for x in selections if _has(arguments.register, x)] or selections
         if len(selections) == 1:
-            write_places(selections[0], _subject(arguments, selections[0]), _places(arguments, selections[0]), output, out)
+            one = selections[0]
+            write_places(one, _subject(arguments, one), _places(arguments, one), output, out)
         else:
             held = [Held(x, _places(arguments, x)) for x in selections]
             write_all_places(held, lambda x: _subject(arguments, x), output, out)

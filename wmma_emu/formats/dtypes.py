@@ -1,46 +1,27 @@
 # SPDX-License-Identifier: MIT
-"""Where users' arrays become bits, and bits arrays: the one file that knows ml_dtypes."""
+"""Where users' arrays become bits, and bits arrays."""
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.extension_dtypes import DTYPES, UINT4, ml_dtype_names, ml_dtype_of
 from wmma_emu.formats.packing import unpack_axis
 from wmma_emu.formats.room import require_room
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import Format
 from wmma_emu.formats.table import FORMATS, format_of
+from wmma_emu.formats.torch_tensors import name_of_dtype
 
 __all__ = [
-    "dtype_of", "format_of_dtype", "from_bits", "ml_dtype_names", "ml_dtype_of", "reinterpret_void", "to_bits",
+    "DTYPE_NAMES", "dtype_meant", "dtype_of", "format_meant", "format_of_dtype", "from_bits", "ml_dtype_names",
+    "ml_dtype_of", "reinterpret_void", "to_bits",
 ]  # fmt: skip
 
-_DTYPES: dict[str, np.dtype[Any]] = {
-    "f64": np.dtype(np.float64),
-    "f32": np.dtype(np.float32),
-    "tf32": np.dtype(np.float32),
-    "bf16": np.dtype(ml_dtypes.bfloat16),
-    "f16": np.dtype(np.float16),
-    "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
-    "e5m2": np.dtype(ml_dtypes.float8_e5m2),
-    "e3m2": np.dtype(ml_dtypes.float6_e3m2fn),
-    "e2m3": np.dtype(ml_dtypes.float6_e2m3fn),
-    "e2m1": np.dtype(ml_dtypes.float4_e2m1fn),
-    "ue8m0": np.dtype(ml_dtypes.float8_e8m0fnu),
-    "ue4m3": np.dtype(np.uint8),
-    "s32": np.dtype(np.int32),
-    "s8": np.dtype(np.int8),
-    "u8": np.dtype(np.uint8),
-    "s4": np.dtype(ml_dtypes.int4),
-    "u4": np.dtype(ml_dtypes.uint4),
-    "b1": np.dtype(np.bool_),
-}
-_UINT4 = np.dtype(ml_dtypes.uint4)
-_MEANINGS = {_DTYPES[name]: name for name in FORMATS if name not in ("tf32", "ue4m3")}
+_MEANINGS = {DTYPES[name]: name for name in FORMATS if name not in ("tf32", "ue4m3")}
 
 
 def dtype_of(fmt: Format | str) -> np.dtype[Any]:
@@ -51,7 +32,7 @@ def dtype_of(fmt: Format | str) -> np.dtype[Any]:
     >>> dtype_of("tf32"), dtype_of("e2m1")
     (dtype('float32'), dtype(float4_e2m1fn))
     """
-    return _DTYPES[format_of(fmt).name]
+    return DTYPES[format_of(fmt).name]
 
 
 def format_of_dtype(dtype: DTypeLike) -> Format | None:
@@ -67,33 +48,44 @@ def format_of_dtype(dtype: DTypeLike) -> Format | None:
     return None if name is None else format_of(name)
 
 
-def ml_dtype_of(name: str) -> np.dtype[Any] | None:
-    """Return the dtype of ml_dtypes that has a name, also of formats that no instruction takes; None if none has.
+DTYPE_NAMES = "or a dtype of NumPy, ml_dtypes, torch or JAX, or its name"
+"""What else than names of formats `format_meant` takes, for messages."""
+
+
+def format_meant(given: object) -> Format | None:
+    """Find the format that is named: by PTX's name, a `Format`, or a dtype; None where it is none.
 
     Examples
     --------
-    >>> ml_dtype_of("float8_e5m2fnuz"), ml_dtype_of("float16"), ml_dtype_of("finfo")
-    (dtype(float8_e5m2fnuz), None, None)
+    >>> [str(format_meant(x)) for x in ("bf16", "bfloat16", "half", np.float32, "float8_e4m3fn", "fp8", None)]
+    ['bf16', 'bf16', 'f16', 'f32', 'e4m3', 'None', 'None']
     """
-    given = getattr(ml_dtypes, name, None)
-    if not isinstance(given, type):
+    if isinstance(given, Format):
+        return given
+    if isinstance(given, str) and given in FORMATS:
+        return FORMATS[given]
+    dtype = dtype_meant(given)
+    return None if dtype is None else format_of_dtype(dtype)
+
+
+def dtype_meant(given: object) -> np.dtype[Any] | None:
+    """Find the dtype that is named: one of NumPy, ml_dtypes, torch or JAX, its name, or a format's; None for others.
+
+    Where NumPy and PTX both know a name, NumPy's meaning is taken: ``"u4"`` has four bytes.
+
+    Examples
+    --------
+    >>> dtype_meant("bf16"), dtype_meant("float8_e5m2"), dtype_meant("u4"), dtype_meant("fp8"), dtype_meant(None)
+    (dtype(bfloat16), dtype(float8_e5m2), dtype('uint32'), None, None)
+    """
+    if given is None:
         return None
+    named = name_of_dtype(given) or given
+    known = ml_dtype_of(named) if isinstance(named, str) else None
     try:
-        dtype = np.dtype(given)
-    except TypeError:
-        return None
-    return None if dtype.kind == "O" else dtype  # finfo and iinfo
-
-
-def ml_dtype_names() -> list[str]:
-    """Name every dtype of this version of ml_dtypes.
-
-    Examples
-    --------
-    >>> "bfloat16" in ml_dtype_names()
-    True
-    """
-    return [name for name in dir(ml_dtypes) if ml_dtype_of(name) is not None]
+        return np.dtype(named) if known is None else known  # type: ignore[call-overload]
+    except Exception:  # SyntaxError of text with commas among others, and whatever a user's object raises
+        return dtype_of(named) if isinstance(named, str) and named in FORMATS else None
 
 
 def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int | None = None) -> Bits:
@@ -125,20 +117,21 @@ def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int 
 
     Examples
     --------
+    >>> import ml_dtypes
     >>> to_bits(np.array([1.5, -2], ml_dtypes.bfloat16), "bf16")
     array([16320, 49152], dtype=uint16)
     >>> to_bits(np.array([[0x21, 0xF3]], np.uint8), "s4", packed_axis=-1)
     array([[ 1,  2,  3, 15]], dtype=uint8)
     """
     fmt = format_of(fmt)
-    given, format_name = as_numpy(array, name)
+    given = as_numpy(array, name)
     require_room(given.shape, fmt.storage.itemsize, name)
-    dtype = given.dtype if format_name is None else _DTYPES[format_name]
+    dtype = given.dtype
     if packed_axis is not None and fmt.bits in (1, 4) and dtype == np.uint8:
         return unpack_axis(given, fmt, packed_axis, name)
-    if dtype == _DTYPES[fmt.name]:
+    if dtype == DTYPES[fmt.name]:
         return _own_bits(given, fmt)
-    if fmt.name == "ue4m3" and dtype == _DTYPES["e4m3"]:
+    if fmt.name == "ue4m3" and dtype == DTYPES["e4m3"]:
         return _checked(given.view(np.uint8), fmt, name, 0x7F, "negative e4m3 numbers")
     raw = _raw_dtype(fmt)
     if raw is not None and dtype == raw:
@@ -161,7 +154,7 @@ def from_bits(bits: Bits, fmt: Format | str) -> NDArray[Any]:
     """
     fmt = format_of(fmt)
     word = np.array(bits.astype(fmt.storage) & fmt.storage.type(fmt.mask))
-    dtype = _DTYPES[fmt.name]
+    dtype = DTYPES[fmt.name]
     return word != 0 if dtype == np.bool_ else word.view(dtype)
 
 
@@ -181,7 +174,7 @@ def reinterpret_void(array: NDArray[Any], fmt: Format | str) -> NDArray[Any]:
     array([1.5], dtype=bfloat16)
     """
     fmt = format_of(fmt)
-    dtype = _DTYPES[fmt.name]
+    dtype = DTYPES[fmt.name]
     if not _is_void(array.dtype):
         raise ArgumentError(f"an array of {shorten(array.dtype, str)} says what it holds; void arrays do not")
     if array.dtype.itemsize != dtype.itemsize:
@@ -214,12 +207,12 @@ def _checked(bits: Bits, fmt: Format, name: str, mask: int, what: str) -> Bits:
 def _raw_dtype(fmt: Format) -> np.dtype[Any] | None:
     if not (fmt.is_float or fmt.signed):
         return None
-    return _UINT4 if fmt.bits == 4 else fmt.storage
+    return UINT4 if fmt.bits == 4 else fmt.storage
 
 
 def _given_as(fmt: Format) -> np.dtype[Any]:
     """The dtype in which users have numbers of a format: ue4m3 has none of its own, but those of e4m3 that are one."""
-    return _DTYPES["e4m3" if fmt.name == "ue4m3" else fmt.name]
+    return DTYPES["e4m3" if fmt.name == "ue4m3" else fmt.name]
 
 
 def _widens(source: Format, target: Format) -> bool:
@@ -249,7 +242,7 @@ def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
         call = f"from_bits(encode({name}, format_of({fmt.name!r})), {fmt.name!r})"
         unsigned = "" if fmt.signed else " (of negative numbers the absolute value)"
         return f"Round it yourself: wmma_emu.formats has encode, and dtypes.from_bits: {call}{unsigned}{twice}"
-    if dtype.kind in "iu" and fmt.kind == "integer" and dtype.itemsize == _DTYPES[fmt.name].itemsize:
+    if dtype.kind in "iu" and fmt.kind == "integer" and dtype.itemsize == DTYPES[fmt.name].itemsize:
         bits = f"its low {fmt.bits} bits" if fmt.bits < 8 else "the same bits"
         return f"{name}.view({wanted}) takes {bits}, {name}.astype({wanted}) the values"
     if dtype in _MEANINGS and _MEANINGS[dtype] in ("u8", "s8", "u4", "s4", "b1") and fmt.fraction_bits >= 7:

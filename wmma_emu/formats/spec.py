@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from wmma_emu.drawn_types import drawn_by
 from wmma_emu.errors import OptionError, shorten
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ NaNRule = Literal["ieee", "all_ones", "none"]
 """Which patterns are NaN: all non-zero fractions under an all-ones exponent; the all-ones pattern; none."""
 
 
+@drawn_by("formats")
 @dataclass(frozen=True, slots=True)
 class Format:
     """One row of the table of formats: how many bits, what they mean, and who says so.

@@ -28,8 +28,8 @@ def operand_format(matrix: ArrayLike, name: str, named: str | None) -> Format:
     """Format of a user's matrix: the one that is named, or what the dtype means."""
     if named is not None:
         return format_of(named)
-    array, format_name = as_numpy(matrix, name)
-    fmt = format_of_dtype(array.dtype) if format_name is None else format_of(format_name)
+    array = as_numpy(matrix, name)
+    fmt = format_of_dtype(array.dtype)
     if fmt is None:
         raise ArgumentError(
             f"{name} is an array of {shorten(array.dtype, str)}, which does not say a format; pass one whose dtype "
@@ -174,8 +174,7 @@ def _with_block_scales(a: Format, b: Format, scale: Format, block: int, chip: Ar
 def _is_of_8_bits(scale: object, name: str) -> bool:
     if isinstance(scale, int | float):
         return False
-    given, format_name = as_numpy(scale, name)
-    return format_name is not None or given.dtype.itemsize == 1
+    return as_numpy(scale, name).dtype.itemsize == 1
 
 
 def _scale_of(
@@ -184,7 +183,7 @@ def _scale_of(
     """Format of the scales, and how many k share one: by dtype, and by how many there are."""
     k = _length_of_k(A, a, a_format)
     given = [_scale_format(x, name) for x, name in ((scale_a, "scale_a"), (scale_b, "scale_b"))]
-    shape = as_numpy(scale_a, "scale_a")[0].shape
+    shape = as_numpy(scale_a, "scale_a").shape
     blocks = [x for x in _BLOCKS if shape and shape[-1] == -(-k // x)]
     if given[0] != given[1]:
         known = given[0] or given[1]
@@ -212,9 +211,8 @@ def _scale_of(
 
 def _scale_format(scale: object, name: str) -> str | None:
     """Format of block scales by dtype; None for raw bytes, which do not say it."""
-    array, format_name = as_numpy(scale, name)
+    dtype = as_numpy(scale, name).dtype
     meanings = {dtype_of("ue8m0"): "ue8m0", dtype_of("e4m3"): "ue4m3", np.dtype(np.uint8): None}
-    dtype = array.dtype if format_name is None else dtype_of(format_name)
     if dtype in meanings:
         return meanings[dtype]
     raise ArgumentError(
@@ -224,8 +222,8 @@ def _scale_format(scale: object, name: str) -> str | None:
 
 
 def _length_of_k(A: ArrayLike, a: Format, a_format: str | None) -> int:
-    given, format_name = as_numpy(A, "A")
+    given = as_numpy(A, "A")
     if given.ndim < 2:
         raise ShapeError(f"A has shape {given.shape}; (..., M, K) is wanted: add an axis of length 1")
-    packed = a_format is not None and format_name is None and given.dtype == np.uint8 and a.bits in (1, 4)
+    packed = a_format is not None and given.dtype == np.uint8 and a.bits in (1, 4)
     return int(given.shape[-1]) * (8 // a.bits if packed else 1)

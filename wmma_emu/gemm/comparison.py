@@ -2,9 +2,9 @@
 """One product on several chips: results side by side, and how far apart they are."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from wmma_emu.display import render
 from wmma_emu.errors import UnknownNameError
 from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
+from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.libraries import Carrier, Library, in_library, library_of
 from wmma_emu.gemm import comparison_text
 from wmma_emu.gemm.comparison_statistics import Difference, Statistics, statistics_of, worst_of
 from wmma_emu.gemm.k_order import KOrder
@@ -23,13 +25,13 @@ __all__ = ["Comparison"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class Comparison(Carrier):
     r"""One product on several chips. ``str()`` of it is a table; a notebook shows its picture.
 
     Parameters
     ----------
     results : dict
-        From each chip's name, ``"sm_80"``, to D, in the order of the comparison.
+        From each chip's name, ``"sm_80"``, to D, in the order of the comparison. All else are NumPy arrays.
     instructions : dict
         The mnemonics; ``"fma.f32"`` for the CUDA cores' multiply-adds.
     models : dict
@@ -69,7 +71,17 @@ class Comparison:
     @property
     def shape(self) -> tuple[int, ...]:
         """Of D."""
-        return self.results[self.reference].shape
+        return tuple(self.results[self.reference].shape)
+
+    @property
+    def library(self) -> Library | None:
+        """Whose arrays the results are; None for NumPy's."""
+        return library_of(self.results[self.reference])
+
+    def in_library(self, library: Library | None) -> Self:
+        """Return the same with results of torch or JAX, or of NumPy."""
+        results = {arch: from_bits(self.bits(arch), self.format) for arch in self.results}
+        return replace(self, results={arch: in_library(x, library) for arch, x in results.items()})
 
     def largest(self, arch: str) -> tuple[int, tuple[int, ...]] | None:
         """The largest distance of a chip's elements from the reference's, and where; None if all bits are equal.
@@ -98,8 +110,9 @@ class Comparison:
         return tuple(
             Difference(
                 arch=name, reference=self.reference, index=where, ulps=int(self.ulps[name][where]),
-                bits=int(bits[where]), reference_bits=int(reference_bits[where]), value=self.results[name][where],
-                reference_value=self.results[self.reference][where], format=self.format,
+                bits=int(bits[where]), reference_bits=int(reference_bits[where]),
+                value=from_bits(bits[where], self.format)[()],
+                reference_value=from_bits(reference_bits[where], self.format)[()], format=self.format,
             )
             for where in worst_of(self.ulps[name], bits != reference_bits, count)
         )  # fmt: skip
@@ -117,8 +130,7 @@ class Comparison:
 
     def bits(self, arch: str) -> Bits:
         """The patterns of a chip's result."""
-        result: Bits = self.results[self._name(arch)].view(format_of(self.format).storage)
-        return result
+        return to_bits(self.results[self._name(arch)], self.format, "D")
 
     def hex_bits(self, arch: str, where: tuple[int, ...]) -> str:
         """The pattern of one element, in hexadecimal digits."""
@@ -161,7 +173,8 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The picture in a notebook. As HTML, where a pointer can rest on a cell; an image would not say anything."""
-        return f'<div style="overflow-x:auto">{self.svg()}</div>'
+        named = 'tabindex="0" role="group" aria-label="Distances between the results"'
+        return f'<div {named} style="overflow-x:auto">{self.svg()}</div>'
 
     def __str__(self) -> str:
         return comparison_text.text(self)

@@ -13,7 +13,7 @@ from wmma_emu.arithmetic.cupy_engine import convert, matmul, require_cupy
 from wmma_emu.display import progress_bar
 from wmma_emu.errors import ArgumentError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
-from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
+from wmma_emu.formats.dtypes import dtype_of, format_meant
 from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape, step_of_k
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction
 from wmma_emu.layouts import granularity_of
@@ -173,13 +173,8 @@ def _packed(cupy: Any, row: Instruction, a: Any) -> tuple[Any, Any]:
 def _result_format(product: DotProduct, out_dtype: DTypeLike | None) -> Format:
     if out_dtype is None:
         return product.d
-    try:
-        dtype = np.dtype(out_dtype)
-    except TypeError:
-        dtype = None
-    fmt = None if dtype is None else format_of_dtype(dtype)
-    here = dtype is not None and dtype.kind in "fi" and dtype.type.__module__ == "numpy"
-    if fmt is None or not here or not (fmt.is_float or fmt == product.d):
+    fmt = format_meant(out_dtype)
+    if fmt is None or dtype_of(fmt).type.__module__ != "numpy" or not (fmt.is_float or fmt == product.d):
         raise ArgumentError(
             f"out_dtype={shorten(out_dtype)} is not a dtype of CuPy that {product.d} results are rounded to; "
             f"use {dtype_of(product.d)}, or another floating-point dtype of NumPy"

@@ -15,7 +15,6 @@ from wmma_emu.arithmetic.engines import ENGINES
 from wmma_emu.errors import FragmentMismatchError, ShapeError
 from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import as_numpy
-from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm.dask_dtypes import as_declared, raw_array, raw_chunks, send_by_pickled_dtype, viewed
 from wmma_emu.gemm.operands import check_c, result_shape
 
@@ -158,15 +157,10 @@ def _wrapped(array: Any, name: str, k_axis: int | None) -> Any:
     if is_dask(array):
         _check_known(array, name)
         return array
-    given = _read(array, name)
+    given = as_numpy(array, name)
     from_array = import_module("dask.array").from_array
     wrapped = from_array(raw_array(given), chunks=_chunks(given, k_axis))
     return wrapped if wrapped.dtype == given.dtype else viewed(wrapped, given.dtype)
-
-
-def _read(array: Any, name: str) -> NDArray[Any]:
-    given, format_name = as_numpy(array, name)
-    return given if format_name is None else given.view(dtype_of(format_name))
 
 
 def _chunks(given: NDArray[Any], k_axis: int | None) -> tuple[Any, ...]:
@@ -229,7 +223,7 @@ def _sample_of_c(C: Any, columns: int) -> Any:
     if C is None:
         return None
     try:
-        dtype = C.dtype if is_dask(C) else _read(C, "C").dtype
+        dtype = C.dtype if is_dask(C) else as_numpy(C, "C").dtype
     except FragmentMismatchError:
         return C  # which `gemm` refuses in the same words, if it reads it
     return _zeros((1, 0, columns), dtype)

@@ -20,7 +20,6 @@ from wmma_emu.errors import (
     shorten,
 )
 from wmma_emu.formats.arrays import as_numpy, integer_of
-from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.k_order import Run
 from wmma_emu.gemm.operands import Bound, bind, check_c, missing_k, product_for, result_shape, step_of_k
@@ -157,9 +156,7 @@ def _is_of_tensor_memory(ins: object) -> "TypeGuard[BoundTensorInstruction]":
 
 def _matrix(array: ArrayLike, name: str) -> NDArray[Any]:
     """A user's matrix, not converted yet; leading axes of length 1 do not count."""
-    given, format_name = as_numpy(array, name)
-    if format_name is not None:
-        given = given.view(dtype_of(format_name))
+    given = as_numpy(array, name)
     if given.ndim > 2 and set(given.shape[:-2]) != {1}:
         raise ShapeError(
             f"{name} has shape {given.shape}; one matrix is explained at a time: index the batch, {name}[i]"

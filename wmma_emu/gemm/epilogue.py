@@ -185,9 +185,9 @@ def _factor(name: str, given: object, compute: Format) -> int | None:
 
 def _addend_format(array: ArrayLike, name: str, compute: Format, result: Format) -> Format:
     """The dtype's format; raw bits are of D's."""
-    given, format_name = as_numpy(sample_of(array), name)
-    fmt = format_of_dtype(given.dtype) if format_name is None else format_of(format_name)
-    if given.dtype == result.storage and format_name is None:
+    given = as_numpy(sample_of(array), name)
+    fmt = format_of_dtype(given.dtype)
+    if given.dtype == result.storage:
         return result
     same = fmt is not None and (fmt == compute or (fmt.is_float and compute.is_float and _widens(fmt, compute)))
     if fmt is None or not same:

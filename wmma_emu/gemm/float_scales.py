@@ -182,7 +182,7 @@ def _bits(scale: ArrayLike, name: str) -> Bits:
     """Patterns of float32, of a number rounded once; one scale as a matrix of one."""
     if isinstance(scale, numbers.Real) and not isinstance(scale, bool):
         return encode(np.array([[_float64(scale)]]), _F32)
-    given, _ = as_numpy(scale, name)
+    given = as_numpy(scale, name)
     if given.dtype != np.float32:
         how = " rounds once" if given.dtype == np.float64 or given.dtype.kind in "iu" else ""
         raise ArgumentError(

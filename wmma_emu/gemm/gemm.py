@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from wmma_emu.arithmetic import DotProduct, check_engine, thread_count
 from wmma_emu.display import progress_bar
 from wmma_emu.errors import ArgumentError, OptionError, shorten
-from wmma_emu.formats import Format, format_of
-from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
+from wmma_emu.formats import FORMATS, Format, format_of
+from wmma_emu.formats.dtypes import DTYPE_NAMES, dtype_of, format_meant
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.room import require_room
 from wmma_emu.gemm.accumulation import Accumulation, Parts
 from wmma_emu.gemm.choice import kind_of_scales
@@ -30,6 +31,7 @@ from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 __all__ = ["gemm"]
 
 
+@takes_tensors
 def gemm(
     A: Matrix,
     B: Matrix,
@@ -63,13 +65,13 @@ def gemm(
     Parameters
     ----------
     A : array, shape (..., M, K)
-        The dtype says the format: float16, ml_dtypes.bfloat16, float8_e4m3fn, float8_e5m2, float6_e3m2fn,
-        float6_e2m3fn, float4_e2m1fn, int8, uint8, int4, uint4, float64; bool is b1, of which ``a xor b`` is counted,
-        unless ``instr`` names ``.and.popc``; float32 only with ``instr`` named. Unsigned arrays of the element's width
-        are raw bits, where ``instr`` or ``like`` is named. A sparse instruction takes all of A, zeros included: of four
-        elements in a row two are +0 (of tf32 one of two; of 4-bit elements two pairs of four). Or what
-        `wmma_emu.quantise` returned, its blocks along k: that brings its block scales along; tensor scales are alpha,
-        their product rounded to float32.
+        Of NumPy, PyTorch (on the CPU) or JAX. The dtype says the format: float16, ml_dtypes.bfloat16, float8_e4m3fn,
+        float8_e5m2, float6_e3m2fn, float6_e2m3fn, float4_e2m1fn, int8, uint8, int4, uint4, float64; bool is b1, of
+        which ``a xor b`` is counted, unless ``instr`` names ``.and.popc``; float32 only with ``instr`` named. Unsigned
+        arrays of the element's width are raw bits, where ``instr`` or ``like`` is named. A sparse instruction takes all
+        of A, zeros included: of four elements in a row two are +0 (of tf32 one of two; of 4-bit elements two pairs of
+        four). Or what `wmma_emu.quantise` returned, its blocks along k: that brings its block scales along; tensor
+        scales are alpha, their product rounded to float32.
     B : array, shape (..., K, N)
         Leading axes broadcast as in `numpy.matmul`. As A, of `wmma_emu.quantise` too.
     C : array, shape (..., M, N), optional
@@ -82,9 +84,10 @@ def gemm(
         block scales.
     arch : str
         The chip: ``"sm_80"``, ``"h200"``, ...
-    out_dtype : dtype, optional
-        Round the result once more, to nearest even, as an epilogue does. What is too large becomes infinity; NaN in
-        e4m3, which has none; the largest number in e3m2, e2m3, e2m1.
+    out_dtype : dtype or str, optional
+        Round the result once more, to nearest even, as an epilogue does: to a dtype of NumPy, ml_dtypes, torch or JAX,
+        its name, or the name of a format, ``"bf16"``, ``"e4m3"``; ``"tf32"`` gives float32. What is too large becomes
+        infinity; NaN in e4m3, which has none; the largest number in e3m2, e2m3, e2m1.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
         All give the same bits.
     threads : int, optional
@@ -122,14 +125,17 @@ def gemm(
     Returns
     -------
     array, shape (..., M, N)
-        Fresh, in the dtype of D or ``out_dtype``. A Dask array if an operand is one. A CuPy array if A or B is one and
-        ``engine="cupy"``: nothing leaves the GPU then. Such arrays take a plain loop over k, without ``k_order``,
-        ``alpha``, ``beta``, ``bias`` and ``like``; bf16 and FP8, which CuPy lacks, as raw bits with ``instr`` named.
+        Fresh, in the dtype of D or ``out_dtype``. A tensor of torch, or an array of JAX, if an operand is one, and of
+        formats that the library has no dtype for uint8 patterns. A Dask array if an operand is one. A CuPy array if A
+        or B is one and ``engine="cupy"``: nothing leaves the GPU then. Such arrays take a plain loop over k, without
+        ``k_order``, ``alpha``, ``beta``, ``bias`` and ``like``; bf16 and FP8, which CuPy lacks, as raw bits with
+        ``instr`` named.
 
     Raises
     ------
     FragmentMismatchError
-        For shapes, ranks and dtypes that do not fit. Vectors have no second axis: add one of length 1.
+        For shapes, ranks and dtypes that do not fit. Vectors have no second axis: add one of length 1. For tensors that
+        are not on the CPU or whose gradient is recorded, for tracers, and for operands of two libraries.
     UnsupportedInstructionError
         For instructions and chips that do not exist, float32 without ``instr``, options that contradict each other.
 
@@ -186,6 +192,13 @@ def gemm(
 
     >>> we.gemm(A[:, ::-1], B[::-1], k_order=we.KOrder(cuts=(16,))).view(np.uint32)
     array([[1065353218]], dtype=uint32)
+
+    The result in another format, by its name, its dtype in NumPy or ml_dtypes, in torch or JAX; what is not torch's or
+    JAX's comes back as a NumPy array:
+
+    >>> D = we.gemm(A, B, out_dtype="bf16")
+    >>> type(D), D.dtype, hex(D.view(np.uint16)[0, 0])
+    (<class 'numpy.ndarray'>, dtype(bfloat16), '0x3f80')
 
     FP8 with a scale for each 128 k of a row of A, and for each 128 x 128 block of B:
 
@@ -370,13 +383,14 @@ def _checked_order(order: KOrder | None, product: DotProduct, step: int, k: int)
 def _result_format(product: DotProduct, out_dtype: DTypeLike | None, is_scaled: bool) -> Format:
     if out_dtype is None:
         return format_of("f32") if is_scaled and product.d.name == "s32" else product.d
-    try:
-        fmt = format_of_dtype(np.dtype(out_dtype))
-    except TypeError:
-        fmt = None
-    if fmt is None or not (fmt.is_float or (fmt == product.d and not is_scaled)):
+    fmt = format_meant(out_dtype)
+    # Of floats all that have a dtype of numbers: ue4m3, which travels in uint8, is a scale's alone.
+    legal = [x for x in FORMATS.values() if x.is_float and dtype_of(x).kind != "u"]
+    if not (product.d.is_float or is_scaled):
+        legal.append(product.d)
+    if fmt not in legal:
         raise ArgumentError(
-            f"out_dtype={shorten(out_dtype)} is not a dtype that {product.d} results are rounded to; "
-            f"use {'float32' if is_scaled else dtype_of(product.d)}, or a floating-point dtype of NumPy or ml_dtypes"
+            f"out_dtype={shorten(out_dtype)} is nothing that {product.d} results are rounded to; use one of "
+            f"{', '.join(map(str, legal))}, {DTYPE_NAMES}"
         )
     return fmt

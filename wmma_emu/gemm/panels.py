@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
-from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm.k_order import Run
 from wmma_emu.warp import matrix_bits
 
@@ -51,10 +50,8 @@ class Operand:
 
     def __init__(self, array: ArrayLike, fmt: Format, name: str, k_axis: int | None = None, named: str | None = None):
         # Of a NumPy array only parts are brought into native byte order, one by one.
-        given, format_name = as_numpy(sample_of(array), name)
-        if isinstance(array, np.ndarray):
-            given = np.asarray(array)
-        self._array: NDArray[Any] = given if format_name is None else given.view(dtype_of(format_name))
+        given = as_numpy(sample_of(array), name)
+        self._array: NDArray[Any] = np.asarray(array) if isinstance(array, np.ndarray) else given
         self._format, self._name, self._k_axis, self._named = fmt, name, k_axis, named
         nothing = self._array[(slice(0, 0),) * self._array.ndim]
         matrix_bits(np.asarray(nothing), fmt, name, packed_axis=k_axis, named=named)

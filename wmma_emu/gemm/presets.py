@@ -13,7 +13,7 @@ from wmma_emu.display import warn_caller
 from wmma_emu.errors import OptionError, UnknownNameError, UnverifiedModelWarning, shorten
 from wmma_emu.formats import encode, format_of
 from wmma_emu.formats.arrays import as_numpy
-from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
+from wmma_emu.formats.dtypes import dtype_of, format_meant, format_of_dtype
 from wmma_emu.gemm.epilogue import Form
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
@@ -124,10 +124,7 @@ def _refuse_contradictions(preset: Preset, C: ArrayLike | None, options: dict[st
 
 
 def _out_format(preset: Preset, out_dtype: object) -> str:
-    try:
-        fmt = format_of_dtype(np.dtype(out_dtype))  # type: ignore[call-overload]
-    except TypeError:
-        fmt = None
+    fmt = format_meant(out_dtype)
     if fmt is None or fmt.name not in preset.outs:
         raise OptionError(
             f"out_dtype={shorten(out_dtype)} contradicts like={preset.name!r}, whose D is {' or '.join(preset.outs)}; "
@@ -161,7 +158,7 @@ def _product(
 
 def _shape(array: Any, name: str) -> tuple[int, ...]:
     shape = getattr(array, "shape", None)
-    return tuple(shape) if isinstance(shape, tuple) else as_numpy(array, name)[0].shape
+    return tuple(shape) if isinstance(shape, tuple) else as_numpy(array, name).shape
 
 
 def _in_another_format(array: Any, out: str) -> str:

@@ -16,3 +16,7 @@ from wmma_emu.gpu.multiply import multiply
 from wmma_emu.gpu.snippet import run_snippet
 
 __all__ = ["DeviceInfo", "Report", "available", "crosscheck", "device", "execute", "multiply", "run_snippet"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

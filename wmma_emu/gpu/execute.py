@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, FragmentMismatchError, OptionError, ShapeError, shorten
 from wmma_emu.formats.arrays import as_numpy, integer_of
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.gpu.batches import Tiles, Work, run
 from wmma_emu.gpu.device import Gpu, open_gpu
 from wmma_emu.gpu.kernel_body import Options, inputs_of, lanes_of
@@ -26,6 +27,7 @@ from wmma_emu.warp.shared_operand import is_in_shared_memory
 __all__ = ["execute"]
 
 
+@takes_tensors
 def execute(
     ins: "BoundInstruction | Instruction | str",
     a: Any,
@@ -199,7 +201,7 @@ def _registers(
     row: Instruction, name: str, given: ArrayLike, count: int, dtype: np.dtype[Any], leading: bool = True
 ) -> NDArray[Any]:
     """Check registers: dtype, how many, and the lanes last."""
-    registers, _ = as_numpy(given, name)
+    registers = as_numpy(given, name)
     lanes = _lanes_shape(row)
     legal = registers.dtype == dtype and registers.ndim >= len(lanes) + leading
     legal = legal and registers.shape[-len(lanes) :] == lanes and (not leading or registers.shape[0] == count)

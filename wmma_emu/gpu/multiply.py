@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.gpu.execute import execute
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.options import check_scales
@@ -17,6 +18,7 @@ from wmma_emu.warp.registers import BoundOperand
 __all__ = ["multiply"]
 
 
+@takes_tensors
 def multiply(
     ins: BoundInstruction,
     A: ArrayLike,

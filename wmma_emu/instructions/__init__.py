@@ -25,3 +25,7 @@ __all__ = [
     "lowerings",
     "machine_instructions",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -170,10 +170,7 @@ def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch"
     chip, a_format, b_format = arch_of(arch), format_of(a), format_of(b)
     names = f"{a_format.name} times {b_format.name}"
     if "f32" in (a_format.name, b_format.name):
-        raise UnsupportedInstructionError(
-            f"{names} is no single instruction; name one: instr='m16n8k8.f32.tf32.tf32.f32' reads 19 of the "
-            "32 bits, instr='fma.f32' is the CUDA-core baseline"
-        )
+        raise UnsupportedInstructionError(_why_not_float32(chip, a_format, b_format))
     everywhere = [
         row
         for row in instructions_of(family="mma.sync", a=a_format, b=b_format)
@@ -192,3 +189,19 @@ def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch"
     partners = sorted({row.b for row in instructions_of(family="mma.sync", a=a_format)})
     legal = " or ".join(partners) if partners else "nothing in any instruction of the table"
     raise UnsupportedInstructionError(f"no mma.sync multiplies {names}; {a_format.name} multiplies {legal}")
+
+
+def _why_not_float32(chip: Arch, a: Format, b: Format) -> str:
+    """Say what libraries make of float32 matrices, for which there are two ways and no instruction."""
+    if a != b:
+        return f"no instruction multiplies {a} by {b}; bring both matrices to one format, such as bf16"
+    fma = (
+        "by default PyTorch multiplies float32 tensors with float32 multiply-adds (precision 'highest'), which is "
+        "instr='fma.f32'"
+    )
+    if not instructions_of(chip, a=format_of("tf32")):
+        return f"no matrix instruction multiplies f32 by f32; {fma}; {chip} has no TF32"
+    return (
+        f"no matrix instruction multiplies f32 by f32; {fma}; after torch.set_float32_matmul_precision('high') it is "
+        "TF32 on tensor cores, which is instr='m16n8k8.f32.tf32.tf32.f32' and reads 19 of the 32 bits"
+    )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from wmma_emu.display import render
+from wmma_emu.drawn_types import drawn_by
 from wmma_emu.formats import Format, format_of
 
 __all__ = ["OPERANDS", "TENSOR_FAMILIES", "Arch", "Container", "Family", "Instruction", "Operand"]
@@ -37,6 +38,7 @@ class Container(NamedTuple):
     shift: int
 
 
+@drawn_by("archs")
 @dataclass(frozen=True, slots=True)
 class Arch:
     """One chip architecture: its PTX target, the generation's name, products, and other names.
@@ -56,6 +58,7 @@ class Arch:
         return self.name
 
 
+@drawn_by("instruction_rows")
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One row of the table of instructions: a matrix instruction with everything that PTX spells out.

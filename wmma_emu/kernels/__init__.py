@@ -8,3 +8,7 @@ from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.kernels.warp_context import WarpContext
 
 __all__ = ["Dim3", "Kernel", "Lanes", "Memory", "WarpContext", "kernel"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wmma_emu.errors import DivergenceError, LaunchConfigurationError, OptionError, shorten
+from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import LAUNCH_LIMITS, Dim3
 from wmma_emu.kernels.lanes import Lanes
@@ -77,11 +78,8 @@ def _shape(given: object) -> tuple[int, ...]:
 
 def _dtype(given: Any) -> np.dtype[Any]:
     """Read a dtype of numbers, ml_dtypes' among them, in the byte order of a GPU."""
-    try:
-        dtype = np.dtype(object if given is None else given)
-    except (TypeError, ValueError):
-        dtype = np.dtype(object)
-    if dtype.kind not in "biufcV" or dtype.type is np.void or not dtype.isnative:
+    dtype = dtype_meant(given)
+    if dtype is None or dtype.kind not in "biufcV" or dtype.type is np.void or not dtype.isnative:
         raise OptionError(
             f"shared memory holds numbers of NumPy or ml_dtypes, as numpy.float16, not {shorten(given)}"
         )

@@ -16,6 +16,7 @@ from wmma_emu.kernels.block import Block
 from wmma_emu.kernels.limits import require_whole_warps
 from wmma_emu.kernels.memory_of_kernels import as_memory_of_kernel
 from wmma_emu.kernels.warp_context import WarpContext
+from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 __all__ = ["Kernel", "kernel"]
 
@@ -126,6 +127,7 @@ class Kernel:
             f"{self.name} is a kernel: launch it with a grid and a block, {self.name}[grid, block](...)"
         )
 
+    @in_ieee_arithmetic
     def _launch(self, grid: Dim3, block_size: Dim3, /, *args: Any, **kwargs: Any) -> None:
         self._require_arguments(args, kwargs)
         args = tuple(as_memory_of_kernel(x) for x in args)

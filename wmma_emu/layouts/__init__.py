@@ -34,3 +34,7 @@ __all__ = [
     "selectors_of",
     "unpack_metadata",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

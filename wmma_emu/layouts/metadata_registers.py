@@ -125,7 +125,7 @@ def _lanes_of_rows(instruction: Instruction, words: NDArray[np.uint32], found: M
 
 def _checked(instruction: Instruction, metadata: object) -> NDArray[np.uint32]:
     lanes = (4, LANES) if instruction.is_warpgroup else (LANES,)
-    words, _ = as_numpy(metadata, "metadata")
+    words = as_numpy(metadata, "metadata")
     if words.dtype != np.uint32 or words.shape[max(0, words.ndim - len(lanes)) :] != lanes:
         shape = ", ".join(("...", *map(str, lanes)))
         raise FragmentMismatchError(

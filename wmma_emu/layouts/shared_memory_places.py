@@ -145,7 +145,7 @@ def require_patterns(bits: object, fmt: Format) -> Bits:
 
 def as_shared_memory(memory: Any) -> NDArray[np.uint8]:
     """Refuse what is no shared memory: bytes from address 0 on, (*batch, bytes)."""
-    given, _ = as_numpy(memory, "memory")
+    given = as_numpy(memory, "memory")
     if given.dtype != np.uint8 or given.ndim == 0:
         raise ArgumentError(
             f"shared memory is a uint8 array of shape (..., bytes), not {shorten(given.dtype, str)} of shape "

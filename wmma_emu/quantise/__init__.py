@@ -20,3 +20,7 @@ __all__ = [
     "quantise",
     "to_blocked",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

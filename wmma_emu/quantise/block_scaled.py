@@ -2,9 +2,9 @@
 """What a block-scaled array is, and what its numbers are worth: element times scale, exactly."""
 
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -12,7 +12,8 @@ from numpy.typing import DTypeLike, NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, ShapeError, shorten
 from wmma_emu.formats import Format, decode, encode, format_of
 from wmma_emu.formats.arrays import as_numpy
-from wmma_emu.formats.dtypes import format_of_dtype, from_bits, to_bits
+from wmma_emu.formats.dtypes import DTYPE_NAMES, format_meant, from_bits, to_bits
+from wmma_emu.formats.libraries import Carrier, Library, in_library, library_of, takes_tensors
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.quantise.blocked import to_blocked
 from wmma_emu.quantise.blocks import axis_of, join_blocks, split_blocks
@@ -23,13 +24,15 @@ __all__ = ["BlockScaled", "dequantise", "number_of", "tensor_scale_bits"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BlockScaled:
+class BlockScaled(Carrier):
     """An array in a block-scaled format: what `quantise` returns.
 
     Parameters
     ----------
     elements : array
-        Of the element's dtype of ml_dtypes, int8 for MXINT8; the shape of the array, filled to whole blocks.
+        Of the element's dtype of ml_dtypes, int8 for MXINT8; the shape of the array, filled to whole blocks. A tensor
+        of torch, or an array of JAX, where one was quantised: then uint8 patterns, one a byte, of elements that the
+        library has no dtype for.
     scales : array of float8_e8m0fnu, or of float8_e4m3fn (NVFP4)
         One for each block, where the block is: the same shape, shorter along ``axis``.
     block_format : BlockFormat
@@ -53,18 +56,33 @@ class BlockScaled:
 
     def __repr__(self) -> str:
         tensor = "" if self.tensor_scale is None else f", tensor_scale {self.tensor_scale!s}"
-        shapes = f"elements {self.elements.shape}, scales {self.scales.shape}, axis {self.axis}"
+        shapes = f"elements {tuple(self.elements.shape)}, scales {tuple(self.scales.shape)}, axis {self.axis}"
         return f"BlockScaled({self.block_format}, {shapes}{tensor})"
 
     @property
+    def library(self) -> Library | None:
+        """Whose arrays its elements and scales are; None for NumPy's."""
+        return library_of(self.elements)
+
+    def in_library(self, library: Library | None) -> Self:
+        """Return the same with arrays of torch or JAX, or of NumPy."""
+        if library == self.library:
+            return self
+        elements = from_bits(_element_patterns(self.elements, self.block_format), self.block_format.element)
+        scales = as_numpy(self.scales, "scales")
+        return replace(self, elements=in_library(elements, library), scales=in_library(scales, library))
+
+    @property
     def element_bits(self) -> Bits:
-        """Patterns of the elements, one a byte."""
-        return to_bits(self.elements, self.block_format.element, "elements")
+        """Patterns of the elements, uint8, one a byte."""
+        patterns = np.array(_element_patterns(self.elements, self.block_format))
+        return in_library(patterns, self.library)  # type: ignore[no-any-return]
 
     @property
     def scale_bits(self) -> Bits:
         """Patterns of the scale factors, uint8."""
-        return self.scales.view(np.uint8).copy()
+        patterns = np.array(as_numpy(self.scales, "scales").view(np.uint8))
+        return in_library(patterns, self.library)  # type: ignore[no-any-return]
 
     def dequantise(self, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Return what the elements are worth; see `dequantise`.
@@ -84,6 +102,9 @@ class BlockScaled:
             dtype=dtype,
         )
 
+    dequantize = dequantise
+    """`dequantise`, as it is spelt in America."""
+
     def blocked_scales(self) -> NDArray[Any]:
         """Return the scale factors in the order that GEMM libraries expect, blocks as columns; see `to_blocked`.
 
@@ -93,9 +114,11 @@ class BlockScaled:
         >>> quantise(np.ones((100, 64), np.float32), "mxfp8_e4m3").blocked_scales().shape
         (512,)
         """
-        return to_blocked(np.moveaxis(self.scales, self.axis, -1))
+        ordered = to_blocked(np.moveaxis(as_numpy(self.scales, "scales"), self.axis, -1))
+        return in_library(ordered, self.library)  # type: ignore[no-any-return]
 
 
+@takes_tensors
 def dequantise(
     elements: object,
     scales: object,
@@ -118,8 +141,9 @@ def dequantise(
     axis : int
     tensor_scale : float32, optional
         Of NVFP4; 1.0 if it is left out.
-    dtype : dtype
-        A float that the package has a format of: float64, float32, bfloat16, float16. What is too large becomes
+    dtype : dtype or str
+        A float that the package has a format of: float64, float32, bfloat16, float16, of any library, or its name
+        (``"bf16"``). What is too large becomes
         infinite.
 
     Returns
@@ -195,7 +219,7 @@ def number_of(given: object, name: str) -> float:
     """
     number = given
     if hasattr(given, "__array__"):
-        array, _ = as_numpy(given, name)
+        array = as_numpy(given, name)
         number = array.item() if array.ndim == 0 else given
     if isinstance(number, bool) or not isinstance(number, numbers.Real):
         raise ArgumentError(f"{name}={shorten(given)} is no number; pass one, such as numpy.float32(0.5)")
@@ -215,7 +239,7 @@ def _values_of(fmt: Format) -> NDArray[np.float64]:
 
 
 def _element_patterns(elements: object, row: BlockFormat) -> Bits:
-    given, _ = as_numpy(elements, "elements")
+    given = as_numpy(elements, "elements")
     if row.element.bits == 4 and given.dtype == np.uint8:
         if (given > row.element.mask).any():
             raise ArgumentValueError(
@@ -235,13 +259,10 @@ def _scales_of_blocks(words: Bits, blocks: Bits, axis: int) -> Bits:
 
 
 def _as_dtype(values: NDArray[np.float64], dtype: DTypeLike) -> NDArray[Any]:
-    try:
-        fmt = format_of_dtype(dtype)
-    except TypeError:
-        fmt = None
+    fmt = format_meant(dtype)
     if fmt is None or not fmt.is_float or not fmt.signed:
         raise ArgumentError(
-            f"dtype={shorten(dtype)} is no float that numbers can be rounded to; pass numpy.float64, float32, float16 "
-            "or ml_dtypes.bfloat16"
+            f"dtype={shorten(dtype)} is no float that numbers can be rounded to; pass f64, f32, bf16 or f16, "
+            f"{DTYPE_NAMES}"
         )
     return values if fmt.name == "f64" else from_bits(encode(values, fmt), fmt)

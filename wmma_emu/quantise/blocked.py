@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, OutOfBoundsError, ShapeError, shorten
 from wmma_emu.formats.arrays import as_numpy, integer_of
+from wmma_emu.formats.libraries import takes_tensors
 
 __all__ = ["blocked_offset", "from_blocked", "to_blocked"]
 
@@ -16,6 +17,7 @@ _GROUPS = _ROWS // _LANES
 _TILE = _ROWS * _COLUMNS
 
 
+@takes_tensors
 def to_blocked(scales: object) -> NDArray[Any]:
     """Bring scale factors into the blocked order, as cuBLAS, CUTLASS, cuDNN and torchao expect it.
 
@@ -45,7 +47,7 @@ def to_blocked(scales: object) -> NDArray[Any]:
     >>> to_blocked(scales)[:8].tolist()                              # row 0, then row 32
     [0, 1, 2, 3, 128, 129, 130, 131]
     """
-    given, _ = as_numpy(scales, "scales")
+    given = as_numpy(scales, "scales")
     if given.ndim < 2 or given.dtype.itemsize != 1:
         raise ShapeError(
             "scales of shape (..., rows, columns) with one byte each are wanted, "
@@ -62,6 +64,7 @@ def to_blocked(scales: object) -> NDArray[Any]:
     return ordered.reshape(*batch, down * across * _TILE).view(given.dtype)
 
 
+@takes_tensors
 def from_blocked(data: object, rows: int, columns: int) -> NDArray[Any]:
     """Bring scale factors back from the blocked order: the inverse of `to_blocked`.
 
@@ -86,7 +89,7 @@ def from_blocked(data: object, rows: int, columns: int) -> NDArray[Any]:
     >>> bool((from_blocked(to_blocked(scales), 130, 5) == scales).all())
     True
     """
-    given, _ = as_numpy(data, "data")
+    given = as_numpy(data, "data")
     down, across = -(-_size(rows, "rows") // _ROWS), -(-_size(columns, "columns") // _COLUMNS)
     if given.ndim < 1 or given.dtype.itemsize != 1 or given.shape[-1] != down * across * _TILE:
         raise ShapeError(

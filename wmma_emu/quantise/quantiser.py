@@ -10,6 +10,7 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, shor
 from wmma_emu.formats import Format, Rounding, format_of, unpack
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, to_bits
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import check_modes
 from wmma_emu.quantise.block_scaled import BlockScaled, number_of, tensor_scale_bits
@@ -26,6 +27,7 @@ _BLOCKS_AT_ONCE = 1 << 14
 """Temporaries take some hundred bytes an element."""
 
 
+@takes_tensors
 def quantise(
     x: object,
     block_format: str | BlockFormat,
@@ -43,7 +45,8 @@ def quantise(
     Parameters
     ----------
     x : array of float64, float32, bfloat16, float16 or a narrower float
-        Or anything with ``__array__`` or DLPack. Read as bits: no value is changed before it is quantised.
+        Of NumPy, PyTorch (on the CPU) or JAX, or anything with ``__array__`` or DLPack. Read as bits: no value is
+        changed before it is quantised.
     block_format : str or BlockFormat
         ``"mxfp8_e4m3"``, ``"mxfp8_e5m2"``, ``"mxfp6_e3m2"``, ``"mxfp6_e2m3"``, ``"mxfp4_e2m1"``, ``"mxint8"`` or
         ``"nvfp4"``.
@@ -69,7 +72,7 @@ def quantise(
     -------
     BlockScaled
         An operand of `wmma_emu.gemm`, if its blocks lie along k. It has ``elements``, ``scales``, ``block_format``,
-        ``axis`` and ``tensor_scale``.
+        ``axis`` and ``tensor_scale``; the first two are tensors of torch, or arrays of JAX, if ``x`` is one.
 
     Raises
     ------
@@ -139,8 +142,8 @@ def _check_options(row: BlockFormat, symmetric: bool, tensor_scale: object, tens
 
 
 def _read(x: object, row: BlockFormat, rule: str) -> tuple[Bits, Format]:
-    given, name = as_numpy(x, "x")
-    source = format_of_dtype(given.dtype) if name is None else format_of(name)
+    given = as_numpy(x, "x")
+    source = format_of_dtype(given.dtype)
     if source is None or not source.is_float or not source.signed:
         raise ArgumentError(
             f"quantise takes floating-point numbers, not an array of {shorten(given.dtype, str)}; "
@@ -150,7 +153,7 @@ def _read(x: object, row: BlockFormat, rule: str) -> tuple[Bits, Format]:
         raise OptionError(
             f"rule={rule!r} of {row} computes in float32, and x is float64; pass x.astype(numpy.float32), or rule='rne'"
         )
-    return to_bits(x, source, "x"), source
+    return to_bits(given, source, "x"), source
 
 
 def _tensor_scale(

@@ -16,7 +16,12 @@ from wmma_emu.scalar.bitwise import (
 from wmma_emu.scalar.conversion import convert
 from wmma_emu.scalar.cvt import cvt
 from wmma_emu.scalar.division import div, rcp, sqrt
-from wmma_emu.scalar.environment import require_ieee_subnormals, require_round_to_nearest
+from wmma_emu.scalar.environment import (
+    ieee_arithmetic,
+    in_ieee_arithmetic,
+    require_ieee_subnormals,
+    require_round_to_nearest,
+)
 from wmma_emu.scalar.fused import add, fma, mul
 from wmma_emu.scalar.prmt import prmt
 
@@ -34,6 +39,8 @@ __all__ = [
     "float_as_int",
     "float_as_uint",
     "fma",
+    "ieee_arithmetic",
+    "in_ieee_arithmetic",
     "int_as_float",
     "longlong_as_double",
     "lop3",
@@ -46,3 +53,7 @@ __all__ = [
     "sqrt",
     "uint_as_float",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -12,7 +12,7 @@ from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import check_modes
 from wmma_emu.scalar import rounded_double, rounded_single
 from wmma_emu.scalar.digits import quotient, root
-from wmma_emu.scalar.environment import require_ieee_subnormals
+from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 __all__ = ["div", "rcp", "sqrt"]
 
@@ -103,8 +103,8 @@ def _sqrt(fmt: Format, rounding: Rounding, ftz: bool, operands: tuple[Bits, ...]
     return root(a, fmt, rounding, "propagate" if fmt.name == "f64" else "canonical")
 
 
+@in_ieee_arithmetic
 def _apply(core: _Core, fmt: Format, rounding: Rounding, ftz: bool, *operands: Bits) -> Bits:
-    require_ieee_subnormals()
     try:
         shape = np.broadcast_shapes(*(x.shape for x in operands))
     except ValueError:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from wmma_emu.formats import Format, Overflow, Rounding, format_of, round_pack, unpack
 from wmma_emu.formats.codec import UnpackedArray
 from wmma_emu.formats.rounding import Bits, Int64s
-from wmma_emu.scalar.environment import require_round_to_nearest
+from wmma_emu.scalar.environment import in_ieee_arithmetic
 from wmma_emu.scalar.reference import NaNOutput
 from wmma_emu.scalar.specials import combine_specials, propagate_nan, sign_of_zero
 from wmma_emu.scalar.wide import Wide, add_signed, length, multiply, shift_left, shift_right_with_sticky
@@ -74,8 +74,8 @@ def _in_range(bits: Bits, limit: int) -> NDArray[np.bool_]:
     return inside
 
 
+@in_ieee_arithmetic
 def _on_floats(a: Bits, b: Bits, c: Bits) -> Bits:
-    require_round_to_nearest()
     x, y, z = a.view(np.float64), b.view(np.float64), c.view(np.float64)
     product, product_error = _two_product(x, y)
     small_sum, small_error = _two_sum(z, product_error)

@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Is this thread's floating-point unit fit for exact work?"""
+"""Is this thread's floating-point unit fit for exact work, and what makes it so while work is done?"""
+
+import ctypes
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 from wmma_emu.errors import BackendUnavailableError
 
-__all__ = ["require_ieee_subnormals", "require_round_to_nearest"]
+__all__ = ["ieee_arithmetic", "in_ieee_arithmetic", "require_ieee_subnormals", "require_round_to_nearest"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Patterns, because this module may be imported by a thread that flushes. The first product, of 1 + 2**-52 and 1.5,
 # is a tie whose even neighbour is above: it is cut under RZ and RD. The second, (1 + 2**-52)**2, lies just above a
@@ -66,3 +77,85 @@ def require_ieee_subnormals() -> None:
         "is not IEEE 754; a library compiled with -ffast-math probably switched that on when it was "
         "imported. Clear FTZ and DAZ in the thread, import that library later, or use engine='reference'"
     )
+
+
+def in_ieee_arithmetic(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function that computes with floats run as `ieee_arithmetic` says, whoever calls it.
+
+    Examples
+    --------
+    >>> half = in_ieee_arithmetic(lambda x: x * 0.5)
+    >>> half(np.array([2.0**-1022])).view(np.uint64) == 1 << 51
+    array([ True])
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if (_X * _Y).tobytes() == _ALL:
+            return function(*args, **kwargs)
+        with ieee_arithmetic():
+            return function(*args, **kwargs)
+
+    return call
+
+
+@contextmanager
+def ieee_arithmetic() -> Iterator[None]:
+    """Give this thread IEEE 754's arithmetic, to nearest, subnormals and all; and afterwards what it had before.
+
+    Threads of XLA, on which JAX calls back, flush subnormal numbers to zero, and a library may leave any thread so. The
+    switch is C's `fesetenv`; other threads are not touched, but those that are started meanwhile inherit it.
+
+    Raises
+    ------
+    BackendUnavailableError
+        Where the thread's arithmetic is another, and the system is none whose switch is known: Linux on x86-64 and
+        64-bit Arm, and macOS.
+
+    Examples
+    --------
+    >>> with ieee_arithmetic():
+    ...     require_ieee_subnormals()
+    """
+    if (_X * _Y).tobytes() == _ALL:
+        yield
+        return
+    switch = _switch()
+    if switch is None:
+        require_ieee_subnormals()
+        return
+    before = ctypes.create_string_buffer(_ROOM)
+    switch.get(before)
+    switch.set(switch.default)
+    try:
+        require_ieee_subnormals()
+        yield
+    finally:
+        switch.set(before)
+
+
+class _Switch(NamedTuple):
+    """C's functions of a thread's floating-point environment, and the address that stands for the default one."""
+
+    get: Callable[..., int]
+    set: Callable[..., int]
+    default: ctypes.c_void_p
+
+
+_ROOM = 512
+"""Bytes: more than the environment, ``fenv_t``, takes anywhere; glibc's has 32."""
+
+
+@cache
+def _switch() -> _Switch | None:
+    try:
+        library = ctypes.CDLL(None)
+        if sys.platform == "darwin":
+            default = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(library, "_FE_DFL_ENV")))
+        elif sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64"):
+            default = ctypes.c_void_p(-1)  # FE_DFL_ENV, of glibc and of musl
+        else:
+            return None
+        return _Switch(library.fegetenv, library.fesetenv, default)
+    except (OSError, ValueError, AttributeError):  # there are no such functions
+        return None

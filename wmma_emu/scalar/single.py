@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.formats.rounding import Bits
-from wmma_emu.scalar.environment import require_round_to_nearest
+from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 __all__ = ["fma", "in_range"]
 
@@ -27,6 +27,7 @@ def in_range(*operands: Bits) -> NDArray[np.bool_]:
     return safe
 
 
+@in_ieee_arithmetic
 def fma(a: Bits, b: Bits, c: Bits) -> tuple[Bits, NDArray[np.bool_]]:
     """Compute ``a * b + c`` of float32 patterns that are normal or zero, rounded once to nearest even.
 
@@ -43,7 +44,6 @@ def fma(a: Bits, b: Bits, c: Bits) -> tuple[Bits, NDArray[np.bool_]]:
     >>> hex(fma(word[1], word[0], word[0])[0][0])
     '0x3f800000'
     """
-    require_round_to_nearest()
     x, y, z = (np.ascontiguousarray(word).view(np.float32).astype(np.float64) for word in (a, b, c))
     product = x * y
     total = product + z

@@ -60,3 +60,7 @@ __all__ = [
     "st",
     "tcgen05_layout",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -20,6 +20,7 @@ from wmma_emu.errors import (
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.instructions import Arch, Instruction, Operand, lookup
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.cells import base_of, read_cells, write_cells, write_d
@@ -233,7 +234,7 @@ class StagedInstruction(BoundInstruction):
         if scale is not None:
             return scale.bits(matrix)
         if operand == "metadata":
-            given, _ = as_numpy(matrix, "metadata")
+            given = as_numpy(matrix, "metadata")
             if given.dtype.kind not in "iu" or ((given < 0) | (given > 15)).any():
                 raise ArgumentValueError(f"metadata are nibbles, integers of 0 to 15, not {shorten(matrix)}")
             return given.astype(np.uint32)
@@ -271,6 +272,7 @@ class StagedInstruction(BoundInstruction):
         lanes = (0, 16) if self.data_path.half else (0,)
         return base_of(operand, address, lanes, _METADATA_COLUMNS if operand == "metadata" else 1)
 
+    @takes_tensors
     def compress(self, A: ArrayLike, selector: int = 0) -> tuple[NDArray[Any], NDArray[np.uint32]]:
         """Pack a matrix that has the zeros that a sparse A needs.
 

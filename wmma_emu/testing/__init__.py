@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: MIT
 """What a test of matrix code imports: inputs that bring out what a chip's arithmetic does."""
 
-from wmma_emu.testing import families
-from wmma_emu.testing.analysis import (
-    ErrorReport,
-    ErrorSummary,
-    error_report,
-    error_summary,
-    split_bf16,
-    split_tf32,
-)
-from wmma_emu.testing.assertions import assert_bits_equal
-from wmma_emu.testing.exact import exact_dot, exact_matmul
-from wmma_emu.testing.patterns import bits, from_bits, ulp_distance
-from wmma_emu.testing.probing import examine, probe
+from importlib.util import find_spec
+
+from wmma_emu.first_use import on_first_use
+
+TYPE_CHECKING = False  # as typing has it
+if TYPE_CHECKING:
+    from wmma_emu.testing import families, strategies
+    from wmma_emu.testing.analysis import (
+        ErrorReport,
+        ErrorSummary,
+        error_report,
+        error_summary,
+        split_bf16,
+        split_tf32,
+    )
+    from wmma_emu.testing.assertions import assert_bits_equal
+    from wmma_emu.testing.exact import exact_dot, exact_matmul
+    from wmma_emu.testing.patterns import bits, from_bits, ulp_distance
+    from wmma_emu.testing.probing import examine, probe
 
 __all__ = [
     "ErrorReport",
@@ -32,3 +38,17 @@ __all__ = [
     "split_tf32",
     "ulp_distance",
 ]
+if find_spec("hypothesis") is not None:
+    __all__ += ["strategies"]
+
+_HOMES = {
+    "analysis": ("ErrorReport", "ErrorSummary", "error_report", "error_summary", "split_bf16", "split_tf32"),
+    "assertions": ("assert_bits_equal",),
+    "exact": ("exact_dot", "exact_matmul"),
+    "patterns": ("bits", "from_bits", "ulp_distance"),
+    "probing": ("examine", "probe"),
+}
+"""The module of every public name that is none itself."""
+
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

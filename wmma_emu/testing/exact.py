@@ -254,8 +254,8 @@ def numbers_of(bits: Bits, fmt: Format) -> Scaled:
 def read_numbers(array: ArrayLike, name: str, fmt: str | Format | None, packed_axis: int | None = None) -> Scaled:
     """Read a user's array exactly; what is not finite raises."""
     named = None if fmt is None else format_of(fmt)
-    given, format_name = as_numpy(array, name)
-    meant = named or (format_of_dtype(given.dtype) if format_name is None else format_of(format_name))
+    given = as_numpy(array, name)
+    meant = named or format_of_dtype(given.dtype)
     if meant is None:
         unsigned = f", or name what its bits are with {name.lower()}_format=" if given.dtype.kind == "u" else ""
         raise ArgumentError(
@@ -288,7 +288,7 @@ def _with_scales(
     """Multiply each block of k by its scale; ``axis`` is that of k."""
     if scales is None:
         return numbers
-    if fmt is None and as_numpy(scales, name)[0].dtype.kind in "ui":
+    if fmt is None and as_numpy(scales, name).dtype.kind in "ui":
         raise ArgumentError(
             f"{name} holds integers, which elsewhere are patterns of scales; say which with scale_format='ue8m0' or "
             "'ue4m3', or pass numbers: float8_e8m0fnu, float32, ..."

@@ -12,7 +12,7 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, Wmma
 from wmma_emu.formats import FORMATS, NOT_COMPARABLE, Format, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
-from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, ml_dtype_of, to_bits
+from wmma_emu.formats.dtypes import dtype_meant, dtype_of, format_of_dtype, ml_dtype_of, to_bits
 from wmma_emu.formats.dtypes import from_bits as array_of
 
 __all__ = ["bits", "distance", "format_meant", "from_bits", "is_nan", "patterns_of", "same_dtype", "ulp_distance"]
@@ -128,8 +128,8 @@ def same_dtype(x: object, y: object, names: tuple[str, str]) -> str:
 
 
 def _read(array: object, name: str) -> tuple[NDArray[Any], np.dtype[Any]]:
-    given, format_name = as_numpy(array, name)
-    return given, given.dtype if format_name is None else dtype_of(format_name)
+    given = as_numpy(array, name)
+    return given, given.dtype
 
 
 def _format_of(dtype: np.dtype[Any], name: str) -> Format:
@@ -174,12 +174,7 @@ def format_meant(given: object) -> Format:
     """
     if isinstance(given, Format) or (isinstance(given, str) and given in FORMATS):
         return format_of(given)
-    dtype = None
-    if given is not None:
-        try:
-            dtype = np.dtype(given)  # type: ignore[call-overload]
-        except Exception:  # whatever a user's object raises
-            dtype = None
+    dtype = dtype_meant(given)
     if dtype is None:
         return format_of(given)  # type: ignore[arg-type]
     try:
@@ -223,7 +218,7 @@ def from_bits(bits: ArrayLike, format: "Format | str") -> NDArray[Any]:
     """
     fmt = format_meant(format)
     try:
-        given = np.asarray(bits) if isinstance(bits, list | tuple | int) else as_numpy(bits, "bits")[0]
+        given = np.asarray(bits) if isinstance(bits, list | tuple | int) else as_numpy(bits, "bits")
     except (ValueError, OverflowError):  # ragged lists
         given = np.asarray(None)
     if given.dtype.kind not in "iu" and given.size:

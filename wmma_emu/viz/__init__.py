@@ -4,34 +4,63 @@
 Objects ask for theirs by name, through `wmma_emu.display`; the functions here are imported when they are first used.
 """
 
-from importlib import import_module
-from typing import Any
+from wmma_emu.first_use import on_first_use
 
-_WHERE = {
-    "Picture": "picture",
-    "PictureFileError": "picture",
-    "draw_explanation": "arithmetic.explanation",
-    "draw_ldmatrix": "memory.ldmatrix_view",
-    "draw_load_matrix_sync": "memory.load_view",
-    "draw_matrix": "operands.matrix_view",
-    "draw_registers": "operands.register_view",
-    "draw_schedule": "schedules.schedule",
-    "draw_shared_operand": "memory.swizzle_view",
-    "draw_tile": "operands.tile_view",
-    "explorer_page": "explorer",
-    "lane_colour": "palette",
-    "ldmatrix_plan": "memory.ldmatrix_plan",
-    "load_plan": "memory.load_plan",
-    "plain_addresses": "memory.ldmatrix_plan",
-    "row_conflicts": "memory.ldmatrix_plan",
-    "shared_plan": "memory.shared_plan",
+TYPE_CHECKING = False  # as typing has it
+if TYPE_CHECKING:
+    from wmma_emu.viz.arithmetic.explanation import draw_explanation
+    from wmma_emu.viz.explorer import explorer_page, handout_page
+    from wmma_emu.viz.memory.ldmatrix_plan import ldmatrix_plan, plain_addresses, row_conflicts
+    from wmma_emu.viz.memory.ldmatrix_view import draw_ldmatrix
+    from wmma_emu.viz.memory.load_plan import load_plan
+    from wmma_emu.viz.memory.load_view import draw_load_matrix_sync
+    from wmma_emu.viz.memory.shared_plan import shared_plan
+    from wmma_emu.viz.memory.swizzle_view import draw_shared_operand
+    from wmma_emu.viz.operands.matrix_view import draw_matrix
+    from wmma_emu.viz.operands.register_view import draw_registers
+    from wmma_emu.viz.operands.tile_view import draw_tile
+    from wmma_emu.viz.palette import lane_colour
+    from wmma_emu.viz.picture import Picture, PictureFileError
+    from wmma_emu.viz.schedules.schedule import draw_schedule
+
+__all__ = [
+    "Picture",
+    "PictureFileError",
+    "draw_explanation",
+    "draw_ldmatrix",
+    "draw_load_matrix_sync",
+    "draw_matrix",
+    "draw_registers",
+    "draw_schedule",
+    "draw_shared_operand",
+    "draw_tile",
+    "explorer_page",
+    "handout_page",
+    "lane_colour",
+    "ldmatrix_plan",
+    "load_plan",
+    "plain_addresses",
+    "row_conflicts",
+    "shared_plan",
+]
+
+_HOMES = {
+    "arithmetic.explanation": ("draw_explanation",),
+    "explorer": ("explorer_page", "handout_page"),
+    "memory.ldmatrix_plan": ("ldmatrix_plan", "plain_addresses", "row_conflicts"),
+    "memory.ldmatrix_view": ("draw_ldmatrix",),
+    "memory.load_plan": ("load_plan",),
+    "memory.load_view": ("draw_load_matrix_sync",),
+    "memory.shared_plan": ("shared_plan",),
+    "memory.swizzle_view": ("draw_shared_operand",),
+    "operands.matrix_view": ("draw_matrix",),
+    "operands.register_view": ("draw_registers",),
+    "operands.tile_view": ("draw_tile",),
+    "palette": ("lane_colour",),
+    "picture": ("Picture", "PictureFileError"),
+    "schedules.schedule": ("draw_schedule",),
 }
 """The module of every public name."""
 
-__all__ = sorted(_WHERE)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(import_module(f"wmma_emu.viz.{_WHERE[name]}"), name)
-    raise AttributeError(f"module 'wmma_emu.viz' has no attribute {name!r}; it has {', '.join(__all__)}")
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

@@ -15,7 +15,7 @@ from wmma_emu.viz.png import png_of
 from wmma_emu.viz.svg import checked_title
 from wmma_emu.viz.tikz import tikz_document, tikz_picture
 
-__all__ = ["Picture", "PictureFileError", "page"]
+__all__ = ["Picture", "PictureFileError", "page", "scrolled"]
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -49,6 +49,18 @@ def page(title: str, body: str) -> str:
     return _PAGE.format(title=escape(title), body=body)
 
 
+def scrolled(inner: str, name: str, tag: str = "figure") -> str:
+    """Put what may be wider than its page into a box that scrolls by itself, from the keyboard too.
+
+    Examples
+    --------
+    >>> scrolled("<svg/>", "a < b")
+    '<figure tabindex="0" role="group" aria-label="a &lt; b" style="margin:0;overflow-x:auto"><svg/></figure>'
+    """
+    mark = f'tabindex="0" role="group" aria-label="{escape(name)}" style="margin:0;overflow-x:auto"'
+    return f"<{tag} {mark}>{inner}</{tag}>"
+
+
 class PictureFileError(WmmaEmuError, ValueError):
     """A file's name whose ending says no kind of picture."""
 
@@ -71,8 +83,8 @@ class Picture:
     Examples
     --------
     >>> picture = Picture("nothing", "<svg/>")
-    >>> str(picture), picture._repr_html_()
-    ('<svg/>', '<figure style="margin:0;overflow-x:auto"><svg/></figure>')
+    >>> str(picture), picture._repr_html_() == scrolled("<svg/>", "nothing")
+    ('<svg/>', True)
     """
 
     title: str
@@ -94,11 +106,11 @@ class Picture:
         return f"<Picture: {self.title}>"
 
     def _repr_html_(self) -> str:
-        return f'<figure style="margin:0;overflow-x:auto">{self.svg}</figure>'
+        return scrolled(self.svg, self.title)
 
     def html(self) -> str:
         """Return a whole page with the picture."""
-        return page(self.title, f"<figure>{self.svg}</figure>")
+        return page(self.title, scrolled(self.svg, self.title))
 
     def text(self, kind: str) -> str:
         """Return the picture as ``"svg"``, ``"html"``, ``"tex"`` (a document of LaTeX) or ``"tikz"``.

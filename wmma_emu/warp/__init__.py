@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Thirty-two lanes together: an instruction bound to a chip, and its operands' registers."""
 
+from wmma_emu.warp import schedule
 from wmma_emu.warp.block_scales import BoundScale
 from wmma_emu.warp.instruction import BoundInstruction
 from wmma_emu.warp.ldmatrix import ldmatrix
@@ -22,5 +23,10 @@ __all__ = [
     "matrix_bits",
     "matrix_of_copies",
     "movmatrix",
+    "schedule",
     "stmatrix",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

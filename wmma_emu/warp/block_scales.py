@@ -12,6 +12,7 @@ from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, from_bits, to_bits
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import ScaleMap, ScaleSelectors, scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import Scaled
@@ -106,6 +107,7 @@ class BoundScale:
         """
         return scale_map(self.instruction, self.operand, byte_id, thread_id)
 
+    @takes_tensors
     def pack(self, scales: ArrayLike, byte_id: int = 0, thread_id: int = 0) -> NDArray[np.uint32]:
         """Hand a matrix of scales out to the lanes that the selectors choose.
 
@@ -127,6 +129,7 @@ class BoundScale:
         """
         return self.pack_bits(self.bits(scales), byte_id, thread_id)
 
+    @takes_tensors
     def unpack(self, registers: NDArray[Any], byte_id: int = 0, thread_id: int = 0) -> NDArray[Any]:
         """Read the scales that the selectors choose: the inverse of `pack`; ue4m3 as uint8 patterns.
 
@@ -166,7 +169,7 @@ class BoundScale:
     def unpack_bits(self, registers: NDArray[Any], byte_id: int = 0, thread_id: int = 0) -> Bits:
         """`unpack` to uint8 patterns."""
         found = self.layout(byte_id, thread_id)
-        words, _ = as_numpy(registers, self.name)
+        words = as_numpy(registers, self.name)
         if words.dtype != np.uint32 or words.ndim == 0 or words.shape[-1] != LANES:
             raise FragmentMismatchError(self._no_registers(words))
         chosen = words[..., found.lane] >> (8 * found.byte).astype(np.uint32)

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.arithmetic import DotModel, applied, check_engine, dot_product_of, matmul
 from wmma_emu.arithmetic.compiled_code import Stopwatch, note_seconds
 from wmma_emu.display import render, warn_caller
+from wmma_emu.drawn_types import drawn_by
 from wmma_emu.errors import ShapeError, UnverifiedModelWarning
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.instructions import OPERANDS, Arch, Instruction, Operand, machine_instructions
 from wmma_emu.layouts import LaneMap, pack_metadata, unpack_metadata
 from wmma_emu.layouts.spec import Ints
@@ -35,6 +37,7 @@ _Scales = tuple[Bits, Bits] | None
 """Patterns of the block scales of A and of B."""
 
 
+@drawn_by("instructions")
 class BoundInstruction:
     """A matrix instruction as one chip executes it.
 
@@ -185,6 +188,7 @@ class BoundInstruction:
 
         return scheduled(self.instruction, self.arch, self.product)
 
+    @takes_tensors
     def execute(
         self,
         a: NDArray[Any],
@@ -310,6 +314,7 @@ class BoundInstruction:
         check_metadata(self.instruction, metadata, selector)
         return unpack_metadata(self.instruction, metadata, selector)
 
+    @takes_tensors
     def compress(self, A: ArrayLike, selector: int = 0) -> tuple[NDArray[Any], NDArray[np.uint32]]:
         """Pack a matrix that has the zeros that a sparse A needs.
 
@@ -375,6 +380,7 @@ class BoundInstruction:
             )
         return layouts[3].gather(matmul(self.product, x, y, z, engine=engine))
 
+    @takes_tensors
     def __call__(
         self,
         A: ArrayLike,
@@ -392,7 +398,8 @@ class BoundInstruction:
         Parameters
         ----------
         A : array, shape (..., M, K)
-            For a sparse instruction all of A, with the zeros that it leaves out; see `compress`.
+            Of NumPy, PyTorch (on the CPU) or JAX. For a sparse instruction all of A, with the zeros that it leaves out;
+            see `compress`.
         B : array, shape (..., K, N)
         C : array, shape (..., M, N), optional
             +0 if left out. Leading axes broadcast as in `numpy.matmul`.
@@ -406,7 +413,7 @@ class BoundInstruction:
         Returns
         -------
         array, shape (..., M, N)
-            In the dtype of D.
+            In the dtype of D; a tensor of torch, or an array of JAX, if an operand is one.
 
         Raises
         ------

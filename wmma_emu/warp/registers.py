@@ -14,6 +14,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.room import require_room
 from wmma_emu.instructions.spec import Container, Instruction, Operand
 from wmma_emu.layouts import LaneMap, layout_for
@@ -144,6 +145,7 @@ class BoundOperand:
         """``uint32``, or ``uint64`` for f64."""
         return np.dtype(f"u{self.layout.register_bits // 8}")
 
+    @takes_tensors
     def pack(self, matrix: ArrayLike) -> NDArray[Any]:
         """Hand a matrix out to the registers of the lanes, as a load of the fragment does.
 
@@ -163,6 +165,7 @@ class BoundOperand:
         """
         return self.pack_bits(to_bits(matrix, self.format, self.name))
 
+    @takes_tensors
     def unpack(self, registers: NDArray[Any]) -> NDArray[Any]:
         """Put the matrix together again: the inverse of `pack`, in the dtype of the format.
 
@@ -195,7 +198,7 @@ class BoundOperand:
 
     def checked_registers(self, registers: NDArray[Any], name: str = "registers") -> NDArray[Any]:
         """Refuse what are no registers of this operand."""
-        registers, _ = as_numpy(registers, name)
+        registers = as_numpy(registers, name)
         require_room(registers.shape, registers.dtype.itemsize, name)
         self._check_registers(registers)
         return registers

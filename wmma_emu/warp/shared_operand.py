@@ -112,7 +112,7 @@ class SharedOperand:
     transpose: bool = False
 
     def __post_init__(self) -> None:
-        memory, _ = as_numpy(self.memory, "memory")
+        memory = as_numpy(self.memory, "memory")
         if memory.dtype != np.uint8 or memory.ndim == 0:
             raise ArgumentError(
                 f"shared memory is a uint8 array of shape (..., bytes), not {shorten(memory.dtype, str)} of shape "

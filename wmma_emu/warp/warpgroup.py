@@ -10,6 +10,7 @@ from wmma_emu.arithmetic import check_engine, matmul
 from wmma_emu.errors import ArgumentError, CallError, ShapeError, UnknownNameError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import to_bits
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.instructions import Arch, Instruction, Operand
 from wmma_emu.layouts.spec import LANES, WARPS, Ints
 from wmma_emu.warp.block_scales import Selectors
@@ -91,6 +92,7 @@ class BoundWarpgroupInstruction(BoundInstruction):
         bound = self.a if operand == "a" else self.b
         return in_shared_memory(bound, matrix, swizzle=swizzle, transpose=transpose, leading=leading, stride=stride)
 
+    @takes_tensors
     def execute(
         self,
         a: Any,

@@ -68,6 +68,11 @@ int8 = ElementType.int8
 uint8 = ElementType.uint8
 int32 = ElementType.int32
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
 
     def __getattr__(name: str) -> NoReturn:

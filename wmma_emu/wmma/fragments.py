@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.display import render
+from wmma_emu.drawn_types import drawn_by
 from wmma_emu.errors import FragmentMismatchError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
@@ -22,6 +23,7 @@ from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, elemen
 __all__ = ["Fragment", "fragment", "require_fragment"]
 
 
+@drawn_by("fragments")
 class Fragment:
     """The elements of a matrix that the lanes of one or many warps hold: ``fragment<Use, m, n, k, T, Layout>``.
 

@@ -4,11 +4,8 @@
 from enum import Enum
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from wmma_emu.errors import OptionError, shorten
-from wmma_emu.formats import FORMATS, Format, format_of
-from wmma_emu.formats.dtypes import format_of_dtype
+from wmma_emu.formats import FORMATS, Format, dtypes, format_of
 
 __all__ = [
     "AccumulateOp",
@@ -169,8 +166,5 @@ def format_meant(given: object) -> str | None:
         return given
     if given is int:
         return "s32"
-    try:
-        fmt = None if given is None else format_of_dtype(np.dtype(given))  # type: ignore[call-overload]
-    except (TypeError, ValueError):
-        return None
+    fmt = dtypes.format_meant(given)
     return None if fmt is None else fmt.name

@@ -6,7 +6,7 @@ import pytest
 
 from wmma_emu.errors import CompilationError
 from wmma_emu.ptx import Module
-from wmma_emu.ptx.launch import debug_compilation
+from wmma_emu.ptx.cuda import debug_compilation
 from wmma_emu.ptx.launch.variable_names import names_of
 
 pytest.importorskip("nvidia", reason="NVRTC is not installed")

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.formats.room import require_room
 
 __all__ = ["EmptyArray", "Unwritten", "empty", "keep_unwritten", "unwritten_bits_of"]
@@ -252,14 +253,13 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
 
 
 def _dtype_of(given: Any) -> np.dtype[Any]:
-    try:
-        kind: np.dtype[Any] = np.dtype(given)
-    except TypeError:
+    kind = dtype_meant(given)
+    if kind is None:
         near = difflib.get_close_matches(given, np.sctypeDict, n=1) if isinstance(given, str) else []
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ArgumentError(
             f"dtype={shorten(given)} is no dtype; empty takes one of numbers, such as np.float32{hint}"
-        ) from None
+        )
     if kind.hasobject or not kind.itemsize:
         raise ArgumentError(f"{shorten(kind, str)} has no plain bytes; empty takes a dtype of numbers")
     return kind

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Where there is more about a kind of finding: its page, and the command that prints it."""
 
+from wmma_emu.documentation import DOCUMENTATION
 from wmma_emu.ptx.findings.kinds import KINDS
 
 __all__ = ["DOCUMENTATION", "address_of", "kind_of_slug", "page_of", "path_of", "slug_of"]
-
-DOCUMENTATION = ""
-"""Address at which the documentation is hosted, with a slash at its end; "" as long as it is not."""
 
 
 def slug_of(kind: str) -> str:

@@ -11,6 +11,7 @@ from wmma_emu.errors import printable, printable_lines
 from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.report import contracted_text, folded_text, grouped
 from wmma_emu.ptx.launch.source_types import SourceType, SourceTypes
+from wmma_emu.ptx.launch.variable_names import names_of
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 from wmma_emu.ptx.program.program import KernelProgram, Parameter, Symbol
 from wmma_emu.ptx.widths import bits_of_type
@@ -51,6 +52,8 @@ class KernelExplanation:
         What its compiler took for granted, for want of arguments.
     folded : tuple of int
         Lines of the functions and quotients of constants that are evaluated as ptxas does, or become products.
+    labels : tuple of str
+        What the source calls the parameters, where that is known.
     """
 
     name: str
@@ -71,6 +74,7 @@ class KernelExplanation:
     contraction: str
     assumed: tuple[str, ...] = ()
     folded: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return printable_lines("\n".join(f"{label:<15}{text}" for label, text in self.fields()))
@@ -80,7 +84,8 @@ class KernelExplanation:
         yield "kernel", self.name + (f" ({self.plain_name})" if self.plain_name else "")
         named = zip_longest(self.parameters, self.types.types)
         for label, (i, (x, source)) in _labelled("parameters", tuple(enumerate(named))):
-            yield label, f"{i}: {_parameter(self.name, i, x, source)}"
+            own = self.labels[i] if i < len(self.labels) else ""
+            yield label, f"{i}: {_parameter(self.name, i, x, source, own)}"
         if self.types.unknown and self.parameters:
             yield "types", f"not known: {self.types.unknown}"
         dynamic = ", and what the launch adds" if self.dynamic_shared else ""
@@ -148,6 +153,8 @@ class Explanation:
     variables, unused_variables : dict
         Bytes of each ``__device__`` and ``__constant__`` variable that a kernel uses, and of those that none does.
     kernels : tuple of KernelExplanation
+    compiler : str
+        Who made the PTX, if it was made here; ``notes`` say what was left out.
     """
 
     name: str
@@ -157,9 +164,13 @@ class Explanation:
     variables: dict[str, int]
     unused_variables: dict[str, int]
     kernels: tuple[KernelExplanation, ...]
+    compiler: str = ""
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         head = f"{printable(self.name)}: PTX {self.version} for {self.target}, on {self.arch}"
+        head += f", made by {self.compiler}" if self.compiler else ""
+        head = "\n".join([head, *(f"{'note':<15}{printable(x)}" for x in self.notes)])
         variables = [f"variable       {name}: {_bytes(size)}" for name, size in self.variables.items()]
         unused = len(self.unused_variables)
         more = [f"{'' if variables else 'variables':<15}{'and ' * bool(variables)}{unused} that no kernel uses"]
@@ -176,6 +187,8 @@ class Explanation:
             "variables": self.variables,
             "unused_variables": self.unused_variables,
             "kernels": [x.to_dict() for x in self.kernels],
+            "compiler": self.compiler,
+            "notes": list(self.notes),
         }
 
 
@@ -189,7 +202,7 @@ def explain_module(module: "Module") -> Explanation:
         both[symbol.name not in used][symbol.name] = symbol.bytes
     return Explanation(
         module.name, program.version, program.target, module.arch.name, *both,
-        tuple(_explain_kernel(module[name]) for name in module),
+        tuple(_explain_kernel(module[name]) for name in module), module.compiler, module.compiler_notes,
     )  # fmt: skip
 
 
@@ -203,17 +216,22 @@ def _explain_kernel(kernel: "Kernel") -> KernelExplanation:
         program.required_block,
         program.max_block, dict(sorted(counts.items(), key=lambda x: (-x[1], x[0]))), compiled.missing,
         compiled.not_bit_exact, kernel.contracted, kernel.contraction, kernel.assumed, kernel.folded,
+        names_of(kernel.module, kernel).parameter_names,
     )  # fmt: skip
 
 
-def _parameter(kernel: str, index: int, parameter: Parameter, source: SourceType | None) -> str:
+def _parameter(kernel: str, index: int, parameter: Parameter, source: SourceType | None, label: str) -> str:
     """Say what a parameter is: in the source, in the text, and where."""
     is_plain = parameter.bytes * 8 == bits_of_type(parameter.type)
     kind = f".{parameter.type}{' pointer' * parameter.is_pointer}" if is_plain else "struct"
     kind += f" to {parameter.pointee_space} memory" * bool(parameter.pointee_space)
     kind += f", aligned to {_bytes(parameter.pointee_alignment)}" * (parameter.pointee_alignment > 1)
     own = "" if parameter.name == f"{kernel}_param_{index}" else f" {parameter.name}"  # compilers' say nothing more
-    kind = f"{kind}{own}" if source is None else f"{source.with_name}; {kind}"
+    if source is None:
+        kind = f"{kind}{own}"
+    else:
+        is_named = not label or source.with_name != source.text or "(" in source.text
+        kind = f"{source.with_name if is_named else f'{source.text} {label}'}; {kind}"
     return f"{kind}, {_bytes(parameter.bytes)} at {parameter.offset}"
 
 

@@ -26,6 +26,7 @@ from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.steps.legal_operands import is_legal
 from wmma_emu.ptx.steps.spelling import in_the_manuals_order
+from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.launch.module import Module
@@ -54,6 +55,7 @@ class Kernel:
     labels: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
 
+    @in_ieee_arithmetic
     def __init__(self, module: "Module", program: KernelProgram) -> None:
         self.module = module
         program = in_the_manuals_order(program)

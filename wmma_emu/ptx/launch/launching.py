@@ -293,7 +293,7 @@ class Launch:
             given.assumed, kernel.folded, silenced, judged.unused,
             tuple(x for x in CHECKS if x not in options.checks),
             (*self.grid,), (*self.block,), self.shared_bytes, known,
-            None if baseline is None else baseline.name, kernel.module.files.paths,
+            None if baseline is None else baseline.name, kernel.module.files.paths, kernel.module.compiler,
         )  # fmt: skip
 
 

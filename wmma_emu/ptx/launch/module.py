@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from time import monotonic
 from typing import Any, overload
 
 import numpy as np
@@ -13,13 +12,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, UnknownNameError, printable, shorten
+from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
+from wmma_emu.ptx.cuda.compile import compile_cuda
+from wmma_emu.ptx.cuda.debug_compilation import DebugCompilation
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
-from wmma_emu.ptx.launch.cuda_source import compile_cuda
-from wmma_emu.ptx.launch.debug_compilation import DebugCompilation
 from wmma_emu.ptx.launch.explain import Explanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel
-from wmma_emu.ptx.launch.names import find
+from wmma_emu.ptx.launch.names import attribute_names, find
 from wmma_emu.ptx.launch.open_roundings import OpenRoundings
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.silenced_lines import silences_in_sources
@@ -79,6 +79,15 @@ class Module:
     paths: Mapping[str, str] | None = None
     """Files of this machine that the PTX calls otherwise; under "", that of the PTX itself."""
 
+    compiler: str = ""
+    """Who made the PTX of CUDA C++: ``"NVRTC 13.5"``, ``"nvcc 13.0.88"``."""
+
+    compiler_notes: tuple[str, ...] = ()
+    """What was left out of a source with code of the host."""
+
+    compiler_warnings: str = ""
+    """What the compiler warned of."""
+
     _debug_compilation: DebugCompilation | None = None
 
     @errors_at_the_caller
@@ -131,9 +140,10 @@ class Module:
         include: Sequence[str | Path] = (),
         instantiate: Sequence[str] = (),
         name: str = "kernel.cu",
+        compiler: str = "auto",
         **keywords: Any,
     ) -> "Module":
-        """Compile CUDA C++ with NVRTC, which needs neither a GPU nor a driver (the extra ``nvrtc``).
+        """Compile CUDA C++, with NVRTC (the extra ``nvrtc``) or nvcc; neither needs a GPU or a driver.
 
         The compiler reads whatever file an ``#include`` names, and its messages quote lines: compile sources of
         strangers in a sandbox.
@@ -141,7 +151,7 @@ class Module:
         Parameters
         ----------
         source : str
-            Kernels alone, no code of the host.
+            Kernels, and code of the host, which nobody runs.
         arch : str or Arch
             ``"sm_90"`` compiles for compute_90, ``"sm_90a"`` for compute_90a, which has wgmma.
         options : sequence of str
@@ -152,6 +162,9 @@ class Module:
             Templates to make, by which the kernels are found then: ``"scale<float, 4>"``.
         name : str
             What messages and findings call the source.
+        compiler : {"auto", "nvrtc", "nvcc", "device part"}
+            "auto" takes NVRTC; where it refuses the code of the host, nvcc if it is there, and NVRTC for the device's
+            part otherwise. ``module.compiler`` says which it was.
         **keywords
             Those of `Module`.
 
@@ -160,18 +173,18 @@ class Module:
         CompilationError
             With the compiler's messages.
         BackendUnavailableError
-            If the compiler is not installed.
+            If no compiler is installed.
         """
-        begun = monotonic()
         compiled = compile_cuda(
-            source, arch, name=name, options=options, include=include, instantiate=instantiate
-        )  # fmt: skip
-        seconds = monotonic() - begun
+            source, arch, name=name, options=options, include=include, instantiate=instantiate, compiler=compiler
+        )
         module = cls(compiled.ptx, arch, name=name, **keywords)
         module._expressions, module.sources = compiled.names, {name: source}
         module._debug_compilation = DebugCompilation(
-            source, arch, name, tuple(options), tuple(include), tuple(instantiate), seconds
+            source, arch, name, tuple(options), tuple(include), tuple(instantiate), compiled.seconds, compiler
         )
+        module.compiler, module.compiler_notes = compiled.compiler, compiled.notes
+        module.compiler_warnings = compiled.warnings
         return module
 
     @overload
@@ -284,6 +297,18 @@ class Module:
             self._kernels.setdefault(found, kind(self, self.program.kernels[found]))
         return self._kernels[found]
 
+    def __getattr__(self, name: str) -> Kernel:
+        """Find a kernel by its plain name, ``module.scale``; what a module has itself comes before it."""
+        if name.startswith("__") or "program" not in self.__dict__:
+            raise AttributeError(f"a Module has no attribute {name}")
+        try:
+            return self[name]
+        except UnknownNameError as error:
+            raise AttributeError(f"a Module has no attribute of that name, and {error.args[0]}") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *attribute_names(self.program.kernels)})
+
     @property
     def kernel(self) -> Kernel:
         """The kernel of a text that has one."""
@@ -329,10 +354,9 @@ class Module:
             If it is no array of such elements, or these have no plain bytes.
         """
         raw = self.variables.read(name)
-        try:
-            kind = np.dtype(dtype)
-        except TypeError:
-            raise ArgumentError(f"dtype={shorten(dtype)} is no dtype of NumPy, such as np.float32") from None
+        kind = dtype_meant(dtype)
+        if kind is None:
+            raise ArgumentError(f"dtype={shorten(dtype)} is no dtype of NumPy, such as np.float32")
         if kind.hasobject or not kind.itemsize or raw.nbytes % kind.itemsize:
             raise ShapeError(f"{name} has {raw.nbytes} bytes, which are no array of {shorten(kind, str)}")
         return raw.view(kind)

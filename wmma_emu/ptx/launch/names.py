@@ -2,12 +2,16 @@
 """How kernels are found: by their own names, or by the plain names of C++ in them."""
 
 import difflib
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.ptx.cpp.demangle import demangle
+from wmma_emu.ptx.cpp.tree import shown as shown_node
+from wmma_emu.ptx.launch.source_types import familiar_name
 
-__all__ = ["find", "plain_name"]
+__all__ = ["attribute_names", "find", "plain_name"]
 
 
 def plain_name(mangled: str) -> str | None:
@@ -42,9 +46,15 @@ def find(names: Iterable[str], wanted: object, expressions: Mapping[str, str], w
         fitting = [name for name, text in plain.items() if text is not None and _is_end(wanted, text)]
         if len(fitting) == 1:
             return fitting[0]
-        if fitting:
+        full = {name: _full_name(name) for name in names}
+        made = [name for name, text in full.items() if text and _is_end(_plainly(wanted), _plainly(text))]
+        if len(made) == 1:
+            return made[0]
+        if fitting := (fitting or made):
+            texts = [full[x] for x in fitting]
+            told = texts if all(texts) and len({_plainly(x) for x in texts}) == len(fitting) else fitting
             raise UnknownNameError(
-                f"{len(fitting)} kernels of {where} are called {wanted}; name one in full: {', '.join(fitting)}"
+                f"{len(fitting)} kernels of {where} are called {wanted}; name one in full: {', '.join(told)}"
             )
     if not names:
         raise UnknownNameError(f"{where} has no kernel; __global__ (.entry) makes one of a function")
@@ -53,6 +63,33 @@ def find(names: Iterable[str], wanted: object, expressions: Mapping[str, str], w
     hint = f": did you mean {near[0]}? It has" if near else "; it has"
     listed = ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
     raise UnknownNameError(f"{where} has no kernel {shorten(wanted)}{hint} {listed}")
+
+
+def attribute_names(names: Iterable[str]) -> list[str]:
+    """Plain names that one kernel alone has, as far as Python takes them for names of attributes.
+
+    Examples
+    --------
+    >>> attribute_names(["scale", "_Z4gemmILi64EEvPf", "_Z4gemmILi32EEvPf", "_ZN2my3addEPf"])
+    ['add', 'scale']
+    """
+    plain = Counter((plain_name(x) or x).rpartition("::")[2] for x in names)
+    return sorted(x for x, count in plain.items() if count == 1 and x.isidentifier())
+
+
+def _full_name(mangled: str) -> str:
+    """The name with its template arguments, as C++ writes it: ``gemm<64, float>``."""
+    found = demangle(mangled)
+    return "" if found is None else shown_node(found.name)
+
+
+def _plainly(name: str) -> str:
+    """Leave out what may be written or not: blanks, casts of numbers, the letters behind them, namespaces of files."""
+    text = re.sub(r"\b(?:_INTERNAL_|_GLOBAL__N_)\w*::|\(anonymous namespace\)::", "", name)
+    text = re.sub(r"\b\w+\b", lambda x: familiar_name(x[0]), text)
+    text = re.sub(r"\((?:bool|int|unsigned int|long|unsigned long|char|short|size_t)\)(?=-?\d)", "", text)
+    text = re.sub(r"(?<=\d)[uUlL]+\b", "", re.sub(r"\btrue\b", "1", re.sub(r"\bfalse\b", "0", text)))
+    return re.sub(r"\bunsigned(?! int| long| char| short)", "unsigned int", text).replace(" ", "")
 
 
 def _is_end(wanted: str, name: str) -> bool:

@@ -67,6 +67,8 @@ class Report:
         The file of the baseline, "" of one that is in no file; None where the launch had none.
     paths : mapping
         Files of this machine that the compiler calls otherwise; under "", that of the PTX.
+    compiler : str
+        Who made the PTX of CUDA C++, if that was done here: ``"NVRTC 13.5"``, ``"nvcc 13.0.88"``.
     """
 
     kernel: str
@@ -91,6 +93,7 @@ class Report:
     known: tuple[Finding, ...] = ()
     baseline: str | None = None
     paths: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    compiler: str = ""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -174,6 +177,8 @@ class Report:
             lines += [f"{_INDENT}{line}" for entry in entries for line in shown(entry).splitlines()]
         if self.not_checked:
             lines.insert(1, not_checked_text(self.not_checked))
+        if self.compiler:
+            lines.append(f"compiled by: {self.compiler}")
         if self.assumed:
             lines += ["assumed:", *(f"  {x}" for x in self.assumed)]
         if self.output:

@@ -26,6 +26,7 @@ def report_as_dict(report: "Report") -> dict[str, Any]:
         "block": list(report.block),
         "shared_bytes": report.shared_bytes,
         "ptx_file": paths.get("", ""),
+        "compiler": report.compiler,
         "instructions": report.instructions,
         "steps": report.steps,
         "seconds": report.seconds,

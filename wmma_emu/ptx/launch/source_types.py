@@ -10,7 +10,7 @@ from wmma_emu.ptx.cpp.tree import Node, shown, unqualified
 from wmma_emu.ptx.launch.elements import Element, element_of_cpp, element_of_triton
 from wmma_emu.ptx.program.program import KernelProgram
 
-__all__ = ["NUMBA_ARRAY", "SourceType", "SourceTypes", "types_of_name", "types_of_triton"]
+__all__ = ["NUMBA_ARRAY", "SourceType", "SourceTypes", "familiar_name", "types_of_name", "types_of_triton"]
 
 _FAMILIAR = {
     "__half": "half", "__half2": "half2", "__nv_bfloat16": "nv_bfloat16", "__nv_bfloat162": "nv_bfloat162",
@@ -106,6 +106,17 @@ def _of_cpp(node: Node, name: str) -> SourceType:
         pointed = unqualified(pointed.parts[0])
     element = element_of_cpp("unsigned long" if pointed.kind == "pointer" else _without_version(pointed))
     return SourceType(text, True, element, with_name, element is None and shown(pointed) not in _BYTES)
+
+
+def familiar_name(name: str) -> str:
+    """Call a type as its users do.
+
+    Examples
+    --------
+    >>> familiar_name("__half"), familiar_name("float")
+    ('half', 'float')
+    """
+    return _FAMILIAR.get(name, name)
 
 
 def _familiar(node: Node) -> Node:

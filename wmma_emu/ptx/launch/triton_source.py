@@ -24,7 +24,7 @@ from wmma_emu.ptx.launch.triton_driver import emulated_target
 
 __all__ = ["compilation_errors", "compile_signature", "compiled_triton", "jit_function"]
 
-_INSTALL = "pip install 'wmma-emu[triton]' (from a clone: pip install '.[triton]')"
+_INSTALL = "from a clone of wmma_emu: pip install '.[triton]'"
 
 _TYPES = (
     "i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64", "fp16", "bf16", "fp32", "fp64", "fp8e4nv",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Races of loads whose values nobody uses: told by running the launch again with undefined bits in their place."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from wmma_emu.ptx.findings import Detail, Message, Sighting, place_of, plain_text
@@ -43,12 +43,14 @@ def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspec
     if not run(seen) or not seen.is_whole:
         return {}
     found = {x: _with_both_sides(x, raced, seen) for x in findings if x.kind == RACE}
-    unused, uses = _tried(seen, raced, run)
-    for original in asked:
+    undecided = {
+        x: loads
+        for x in asked
+        if x.line not in seen.others and (loads := seen.readers.get(x.line, set()) | ({x.line} & _lines_of(seen)))
+    }
+    unused, uses = _tried(seen, raced, run, undecided.values())
+    for original, loads in undecided.items():
         finding, line = found[original], original.line
-        loads = seen.readers.get(line, set()) | ({line} & _lines_of(seen))
-        if not loads or line in seen.others:
-            continue
         if loads <= unused:
             said = "; nothing depends on ", *_named(seen, loads, line)
             found[original] = replace(finding, kind=UNUSED, said=(*finding.said, *said), remedy=finding.apart)
@@ -71,11 +73,16 @@ def _with_both_sides(finding: Sighting, raced: Raced, seen: Suspects) -> Sightin
     return (finding if finding.line in raced.others else replace(finding, others=())).with_others(known)
 
 
-def _tried(seen: Suspects, raced: Raced, run: Callable[[Suspects], bool]) -> tuple[set[int], dict[int, Instruction]]:
-    """Let the loads give undefined bits; give the lines of those that nobody uses, and the uses of the others."""
+def _tried(
+    seen: Suspects, raced: Raced, run: Callable[[Suspects], bool], undecided: Collection[set[int]]
+) -> tuple[set[int], dict[int, Instruction]]:
+    """Let the loads give undefined bits; give the lines of those that nobody uses, and the uses of the others.
+
+    ``undecided`` has the lines of each race's loads: when one load of each is used, nothing more is asked.
+    """
     left, uses = dict(seen.racing), dict[int, Instruction]()
     for _ in range(_ROUNDS):
-        if not left:
+        if not left or all(loads & uses.keys() for loads in undecided):
             break
         trial = Suspects(raced.bytes(), left)
         if not run(trial) or not trial.is_whole or trial.goes_beyond(seen) or None in trial.uses:

@@ -29,6 +29,7 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.threads import Dim3, Threads
 from wmma_emu.ptx.widths import bits_of_type
+from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 __all__ = ["Records", "blocks_at_once", "run"]
 
@@ -52,6 +53,7 @@ class Records(Protocol):
         """Make what executes a chunk of blocks."""
 
 
+@in_ieee_arithmetic
 def run(
     compiled: Compiled,
     heap: GlobalMemory,

@@ -14,7 +14,6 @@ from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt import cvt
 from wmma_emu.scalar.cvt_lookup import lookup_cvt
 from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES, CvtForm
-from wmma_emu.scalar.environment import require_ieee_subnormals
 from wmma_emu.scalar.rounded_half import HALVES
 
 __all__ = ["CONVERSION_ROWS", "build_cvt", "short_way"]
@@ -88,10 +87,7 @@ def short_way(form: CvtForm) -> Callable[..., Array] | None:
     target, source = CVT_TYPES[form.target], CVT_TYPES[form.source]
     if not target.element.is_float and not source.element.is_float and not form.modifiers:
         return _between_integers(source.name, target.bits)
-    way = _SHORT.get(form.mnemonic.removeprefix("cvt."))
-    if way is not None:
-        require_ieee_subnormals()
-    return way
+    return _SHORT.get(form.mnemonic.removeprefix("cvt."))
 
 
 def _between_integers(source: str, bits: int) -> Callable[[Array], Array]:

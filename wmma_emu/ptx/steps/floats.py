@@ -12,7 +12,6 @@ from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.scalar import extrema, rounded_double, rounded_single
-from wmma_emu.scalar.environment import require_ieee_subnormals
 
 __all__ = ["FLOAT_ROWS", "ROUNDINGS"]
 
@@ -48,7 +47,6 @@ _DOUBLE: dict[str, Callable[..., Array]] = {
 
 
 def _single(instruction: Instruction, rounding: str, ftz: str, sat: str, kind: str) -> Form:
-    require_ieee_subnormals()
     name = instruction.mnemonic
     function, mode, flushes = _SINGLE[name], ROUNDINGS[rounding], bool(ftz)
     compute: Callable[..., Array]
@@ -72,7 +70,6 @@ def _single_unsaturated(instruction: Instruction, rounding: str, ftz: str, kind:
 
 
 def _double(instruction: Instruction, rounding: str, kind: str) -> Form:
-    require_ieee_subnormals()
     function, mode = _DOUBLE[instruction.mnemonic], ROUNDINGS[rounding]
     return Form((kind,), (kind,) * _SOURCES[instruction.mnemonic], lambda *sources: function(*sources, mode))
 

@@ -12,7 +12,6 @@ from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.patterns import Array, join_halves, split_halves
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.scalar import extrema, rounded_half
-from wmma_emu.scalar.environment import require_ieee_subnormals
 from wmma_emu.scalar.rounded_half import HALVES
 
 __all__ = ["HALF_ROWS", "of_kind"]
@@ -35,7 +34,6 @@ def of_kind(kind: str, compute: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _arithmetic(instruction: Instruction, rounding: str, ftz: str, sat: str, kind: str) -> Form:
-    require_ieee_subnormals()
     half = HALVES[kind.removesuffix("x2")]
     count, function = _FUNCTIONS[instruction.mnemonic]
 

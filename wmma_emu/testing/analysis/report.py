@@ -2,10 +2,10 @@
 """What rounding did to a product of matrices: every error, what it is made of, and how large it could have been."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isfinite
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.errors import OptionError, OutOfBoundsError, UnknownNameError, shorten
 from wmma_emu.formats import format_of
-from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.libraries import Carrier, Library, in_library, library_of, takes_tensors
 from wmma_emu.gemm import explain_element
 from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.testing.analysis.bounds import REFERENCE, Bound, bound_of
@@ -32,7 +33,7 @@ Fractions = NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ErrorReport:
+class ErrorReport(Carrier):
     """The errors of D = A B + C as one instruction computes it. ``str()`` of it is a table.
 
     Every array has the shape of D. Elements whose row of A, column of B or c has an infinity or NaN, and those that
@@ -48,7 +49,8 @@ class ErrorReport:
     format : str
         Of D.
     result : array
-        D, in its dtype: the bits that `wmma_emu.gemm` gives.
+        D, in its dtype: the bits that `wmma_emu.gemm` gives. Of torch's or JAX's operands it is theirs; all other
+        arrays are NumPy's.
     exact, errors : object arrays of fractions.Fraction
         The exact A B + C, and D minus that.
     ulps : float64 array
@@ -91,6 +93,16 @@ class ErrorReport:
     def worst(self) -> tuple[int, ...] | None:
         """Where the largest error in ulps is."""
         return self.summary.worst
+
+    @property
+    def library(self) -> Library | None:
+        """Whose array the result is; None for NumPy's."""
+        return library_of(self.result)
+
+    def in_library(self, library: Library | None) -> Self:
+        """Return the same with the result as an array of torch or JAX, or of NumPy."""
+        plain = from_bits(to_bits(self.result, self.format, "D"), self.format)
+        return replace(self, result=in_library(plain, library))
 
     def explain(self, *where: int) -> Explanation:
         """Explain one element, by default the worst, as `wmma_emu.explain` does: every term, every bit cut.
@@ -161,6 +173,7 @@ class ErrorReport:
         return report_text(self)
 
 
+@takes_tensors
 def error_report(
     ins: BoundInstruction | Instruction | str | None,
     A: ArrayLike,
@@ -185,8 +198,9 @@ def error_report(
     A : array, shape (..., M, K)
     B : array, shape (..., K, N)
     C : array, shape (..., M, N), optional
-        Any sizes, as for `wmma_emu.gemm`: K is filled with +0, and instructions follow one another over ascending k.
-        All of it is computed by the reference, on Python's integers: some microseconds for each product.
+        Of NumPy, PyTorch (on the CPU) or JAX. Any sizes, as for `wmma_emu.gemm`: K is filled with +0, and instructions
+        follow one another over ascending k. All of it is computed by the reference, on Python's integers: some
+        microseconds for each product.
     arch, lowering
         The chip and the compiler's sequence, if ``ins`` is not bound to one.
     a_format, b_format : str, optional

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wmma_emu.formats import format_of
+from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.testing.analysis.ledger import KINDS
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ def _worst(report: "ErrorReport") -> list[str]:
     if where is None:
         return []
     fmt = format_of(report.format)
-    bits = int(report.result.view(fmt.storage)[where])
+    bits = to_bits(report.result, fmt, "D")[where]
+    value = from_bits(bits[None], fmt)[0]
     parts = {kind: float(report.in_ulps(kind)[where]) for kind in KINDS if report.contributions[kind][where]}
     made_of = " ".join(f"{_signed(x)} {kind}" for kind, x in parts.items())
     if len(parts) == 1:
@@ -88,7 +90,7 @@ def _worst(report: "ErrorReport") -> list[str]:
     *batch, row, column = where
     matrices = "A, B" if not batch else f"the matrices at {batch}"
     return [
-        f"worst    D{list(where)} = {bits:#0{fmt.bits // 4 + 2}x} = {report.result[where]!s}, error "
+        f"worst    D{list(where)} = {bits:#0{fmt.bits // 4 + 2}x} = {value!s}, error "
         f"{_signed(float(report.ulps[where]))} ulps{', ' if len(parts) == 1 else ' = '}{made_of}",
         f"         report.explain() shows every step, as wmma_emu.explain(ins, {matrices}, row={row}, col={column}) "
         "does",

@@ -11,6 +11,7 @@ from wmma_emu.formats import Format, Rounding, format_of, round_pack, unpack
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits, with_specials
 from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.spec import check_modes
 
 __all__ = ["split_bf16", "split_tf32"]
@@ -18,6 +19,7 @@ __all__ = ["split_bf16", "split_tf32"]
 _F32 = format_of("f32")
 
 
+@takes_tensors
 def split_tf32(x: ArrayLike, terms: int = 3, *, rounding: Rounding = "RNE") -> tuple[NDArray[np.float32], ...]:
     """Split float32 numbers into tf32 ones: the number rounded, then what is left rounded, and so on.
 
@@ -62,6 +64,7 @@ def split_tf32(x: ArrayLike, terms: int = 3, *, rounding: Rounding = "RNE") -> t
     return _split(x, format_of("tf32"), terms, rounding)
 
 
+@takes_tensors
 def split_bf16(x: ArrayLike, terms: int = 3, *, rounding: Rounding = "RNE") -> tuple[NDArray[Any], ...]:
     """Split float32 numbers into bf16 ones: the number rounded, then what is left rounded, and so on.
 
@@ -108,8 +111,8 @@ def _split(x: ArrayLike, fmt: Format, terms: int, rounding: Rounding) -> tuple[N
         raise OptionError(
             f"terms={shorten(terms)} is no number of terms; give 1 or more, 2 or 3 as a rule"
         )
-    given, format_name = as_numpy(x, "x")
-    if given.dtype != np.float32 or format_name is not None:
+    given = as_numpy(x, "x")
+    if given.dtype != np.float32:
         fix = {
             "f8": "x.astype(numpy.float32) rounds once, to nearest even",
             "f2": "x.astype(numpy.float32) is exact",

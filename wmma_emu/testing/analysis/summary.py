@@ -111,9 +111,9 @@ def error_summary(
     >>> error_summary(we.gemm(A, B, instr="m16n8k8.f32.tf32.tf32.f32"), A, B).max_ulps
     4096.5
     """
-    given, format_name = as_numpy(D, "D")
+    given = as_numpy(D, "D")
     named = None if d_format is None else format_of(d_format)
-    fmt = named or (format_of_dtype(given.dtype) if format_name is None else format_of(format_name))
+    fmt = named or format_of_dtype(given.dtype)
     if fmt is None or not fmt.is_float:
         kind = shorten(given.dtype, str) if fmt is None else fmt.name
         raise ArgumentError(

@@ -18,3 +18,7 @@ __all__ = [
     "families_of",
     "matrices",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

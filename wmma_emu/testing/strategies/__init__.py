@@ -5,41 +5,35 @@ Importing this imports Hypothesis; ``import wmma_emu`` and ``import wmma_emu.tes
 """
 
 
-def _hypothesis_setup_hook() -> None:
-    """Register strategies for the package's types; Hypothesis calls it, through its entry point, when it is imported.
-
-    It stands above all imports: where this module is imported first, Hypothesis asks for it while they run.
-    """
-    from wmma_emu.testing.strategies.registration import register
-
-    register()
-
+from hypothesis_wmma_emu import _hypothesis_setup_hook  # above all else: Hypothesis may ask while they run
 
 try:
     import hypothesis as _  # noqa: F401
 except ModuleNotFoundError:
-    from wmma_emu.errors import BackendUnavailableError
+    from wmma_emu.errors import MissingModuleError
 
-    raise BackendUnavailableError(
+    raise MissingModuleError(
         "wmma_emu.testing.strategies needs Hypothesis, which is not installed: install the extra `hypothesis` of "
         "wmma-emu (from a clone: pip install '.[hypothesis]'). The same inputs without it: "
         "wmma_emu.testing.families.matrices"
     ) from None
 
-from wmma_emu.testing.strategies.fragments import fragment_operands, fragments  # noqa: E402
-from wmma_emu.testing.strategies.instructions import (  # noqa: E402
+from wmma_emu.testing.strategies.fragments import fragment_operands, fragments
+from wmma_emu.testing.strategies.instructions import (
     archs,
     instruction_rows,
     instructions,
     models,
 )
-from wmma_emu.testing.strategies.matrices import matrices  # noqa: E402
-from wmma_emu.testing.strategies.metadata import metadata  # noqa: E402
-from wmma_emu.testing.strategies.operand_matrices import OperandMatrices  # noqa: E402
-from wmma_emu.testing.strategies.operands import operands  # noqa: E402
-from wmma_emu.testing.strategies.patterns import bit_patterns, formats, from_dtype  # noqa: E402
-from wmma_emu.testing.strategies.registers import Registers, registers  # noqa: E402
-from wmma_emu.testing.strategies.scales import scales  # noqa: E402
+from wmma_emu.testing.strategies.matrices import matrices
+from wmma_emu.testing.strategies.metadata import metadata
+from wmma_emu.testing.strategies.operand_matrices import OperandMatrices
+from wmma_emu.testing.strategies.operands import operands
+from wmma_emu.testing.strategies.patterns import bit_patterns, formats, from_dtype
+from wmma_emu.testing.strategies.registers import Registers, registers
+from wmma_emu.testing.strategies.scales import scales
+
+_hypothesis_setup_hook()  # types have strategies where nothing is installed, too
 
 __all__ = [
     "OperandMatrices",
@@ -59,3 +53,7 @@ __all__ = [
     "registers",
     "scales",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

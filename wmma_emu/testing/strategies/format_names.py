@@ -9,6 +9,7 @@ import numpy as np
 from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.formats.dtypes import format_of_dtype, ml_dtype_names, ml_dtype_of
+from wmma_emu.formats.torch_tensors import name_of_dtype
 from wmma_emu.testing.patterns import format_meant
 
 __all__ = ["format_asked"]
@@ -43,6 +44,7 @@ def format_asked(given: object, *, dtypes: bool = True) -> Format:
         ...
     wmma_emu.errors.UnknownNameError: there is no format 'fp16'; did you mean 'f16'?
     """
+    given = name_of_dtype(given) or given
     if isinstance(given, Format) or (isinstance(given, str) and given in FORMATS):
         return format_meant(given)
     if isinstance(given, str):

@@ -14,7 +14,7 @@ from wmma_emu.viz.arithmetic.explanation_style import HTML_STYLE, NAME, STYLES
 from wmma_emu.viz.arithmetic.integer_view import draw_bit_count, draw_integer_sum
 from wmma_emu.viz.arithmetic.multiply_add_view import draw_conversion, draw_multiply_add
 from wmma_emu.viz.arithmetic.step_drawing import Drawing
-from wmma_emu.viz.picture import Picture
+from wmma_emu.viz.picture import Picture, scrolled
 from wmma_emu.viz.svg import document, element
 
 __all__ = ["draw_explanation", "html"]
@@ -77,7 +77,7 @@ def html(explanation: Explanation) -> str:
     --------
     >>> import numpy as np, wmma_emu as we
     >>> e = we.explain("fma.f32", np.ones((1, 2), "f4"), np.ones((2, 1), "f4"), row=0, col=0)
-    >>> html(e).count("<figure>")
+    >>> html(e).count("<figure ")
     2
     """
     parts = _parts(explanation)
@@ -105,10 +105,14 @@ def html(explanation: Explanation) -> str:
         lines.append("<p>No products: D is C.</p>")
     lines += [
         f"<p><strong><code>{escape(explanation.headline)}</code></strong></p>",
-        f"<details><summary>The same as text</summary><pre>{escape(_text(explanation, parts))}</pre></details>",
+        f"<details><summary>The same as text</summary>{_as_text(explanation, parts)}</details>",
         "</div>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _as_text(explanation: Explanation, parts: list[_Part]) -> str:
+    return scrolled(escape(_text(explanation, parts)), "The same as text", "pre")
 
 
 def _figure(step: Step, shown: bool) -> str:
@@ -117,7 +121,7 @@ def _figure(step: Step, shown: bool) -> str:
     body = element("g", "\n", "\n".join(drawing.body), "\n", transform=f"translate({_MARGIN} {_MARGIN})")
     svg = document(NAME, ceil(width), ceil(height), drawing.title, "\n".join(step_lines(step)), *_styles(), [body])
     mark = ' open=""' if shown else ""
-    return f"<details{mark}><summary>{escape(drawing.title)}</summary><figure>{svg}</figure></details>"
+    return f"<details{mark}><summary>{escape(drawing.title)}</summary>{scrolled(svg, drawing.title)}</details>"
 
 
 def _picture(title: str, drawings: list[Drawing], description: str) -> Picture:

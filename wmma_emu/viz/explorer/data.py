@@ -5,15 +5,19 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from wmma_emu.errors import ArgumentValueError
 from wmma_emu.formats import format_of
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Instruction
+from wmma_emu.instructions.reference_pages import document_of
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.layouts.formulas import formulas_of
 from wmma_emu.viz.explorer.moves import move_rows, plans_of
+from wmma_emu.viz.explorer.names import coded_names
 from wmma_emu.viz.explorer.numbered import Numbered
 from wmma_emu.viz.explorer.scales import coded_scales
 from wmma_emu.viz.explorer.sparse import coded_metadata
+from wmma_emu.viz.explorer.tensor import coded_loads, coded_paths, coded_tensor
 from wmma_emu.viz.explorer.weights import coded_layout
 from wmma_emu.viz.palette import INK, LANE_COLOURS
 from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS
@@ -22,14 +26,22 @@ __all__ = ["explorer_data"]
 
 
 @cache
-def explorer_data() -> dict[str, Any]:
+def explorer_data(rows: tuple[Instruction, ...] | None = None, moves: bool = True) -> dict[str, Any]:
     """Collect what the page shows, as lists and numbers that JSON holds.
+
+    Parameters
+    ----------
+    rows : tuple of Instruction, optional
+        The instructions; all if left out.
+    moves : bool
+        Whether matrix moves, and how they load and store operands, are among it.
 
     Returns
     -------
     dict
         ``chips``: name, generation and products of each. ``layouts``: `CodedLayout` of each distinct layout.
-        ``plans``: of each layout, its `Plan` rows. ``formulas``: of each layout, its formulas.
+        ``cute``: of each layout, thread and value in CuTe's notation, and the lanes of the threads (both empty where
+        it has none). ``plans``: of each layout, its `Plan` rows. ``formulas``: of each layout, its formulas.
         ``sources``: text and status. ``bindings``: for groups of chips (a bit for each), the numbers of the layouts of
         a, b, c, d (-1 where an operand is not in registers) and of the source. ``instructions``: mnemonic, types,
         binding, metadata, scales, held. ``metadata``: `CodedMetadata` rows. ``scales``: `CodedScales` rows. ``held``:
@@ -50,6 +62,9 @@ def explorer_data() -> dict[str, Any]:
     metadata: Numbered[Any] = Numbered()
     scales: Numbered[Any] = Numbered()
     held: Numbered[tuple[int, ...]] = Numbered()
+    pages: Numbered[str] = Numbered()
+    rows = tuple(INSTRUCTIONS.values()) if rows is None else rows
+    page_of = [pages(document_of(row)) for row in rows]
 
     def binding_of(row: Instruction) -> tuple[tuple[int, ...], ...]:
         chips: dict[tuple[int, ...], int] = {}
@@ -62,16 +77,17 @@ def explorer_data() -> dict[str, Any]:
             chips[key] = chips.get(key, 0) | 1 << bit
         return tuple((mask, *key) for key, mask in chips.items())
 
-    rows = [
+    tensor = coded_tensor(sources) if moves else []
+    instructions = [
         [
-            name,
+            row.mnemonic,
             types(".".join((row.d, row.a, row.b, row.c))),
             bindings(binding_of(row)),
             metadata(coded_metadata(row)) if row.is_sparse else -1,
             scales(coded_scales(row)) if row.is_block_scaled else -1,
             held(_held(row)) if any(row.container(x).bits > row.format(x).bits for x in ("a", "b")) else -1,
         ]
-        for name, row in INSTRUCTIONS.items()
+        for row in rows
     ]
     return {
         "colours": LANE_COLOURS,
@@ -80,16 +96,22 @@ def explorer_data() -> dict[str, Any]:
         "chips": [[x.name, x.generation, x.products] for x in ARCHS.values()],
         "bits": {x: format_of(x).bits for x in sorted({y for key in types.numbers for y in key.split(".")})},
         "layouts": layouts.rows(coded_layout),
-        "plans": layouts.rows(plans_of),
+        "plans": layouts.rows(plans_of) if moves else [],
         "formulas": layouts.rows(_formulas),
+        "cute": layouts.rows(_cute),
         "sources": sources.rows(),
         "bindings": bindings.rows(),
         "types": types.rows(),
         "metadata": metadata.rows(),
         "scales": scales.rows(),
         "held": held.rows(),
-        "instructions": rows,
-        "moves": move_rows(),
+        "instructions": instructions,
+        "pages": {"names": pages.rows(), "of": page_of},
+        "moves": move_rows() if moves else [],
+        "names": coded_names(rows),
+        "tensor": tensor,
+        "paths": coded_paths(),
+        "tensor_loads": coded_loads() if moves else [],
         "every_lane_needs_an_address": EVERY_LANE_NEEDS_AN_ADDRESS,
     }
 
@@ -103,3 +125,12 @@ def _formulas(layout: LaneMap) -> list[Any]:
     """Write the formulas of a layout with the operand's name and the source left open: sources differ by chip."""
     found = formulas_of(replace(layout, source="@", status="@said"))
     return [found.one_line(), found.c("OPERAND"), found.python("OPERAND")]
+
+
+def _cute(layout: LaneMap) -> tuple[str, str]:
+    """Write a layout as CuTe does, and which lanes its threads are."""
+    try:
+        found = layout.cute
+    except ArgumentValueError:
+        return "", ""
+    return str(found), str(found.threads)

@@ -58,7 +58,7 @@ def fragment_html(fragment: Fragment) -> str:
 
 
 def instruction_html(instruction: BoundInstruction | Instruction) -> str:
-    """Show an instruction: operands, chips, what is computed and who says so; pictures to be unfolded.
+    """Show an instruction: its operands, a picture of each, and what is known of it.
 
     A row of the table is shown as the default chip has it, or the first chip that has it.
     """
@@ -72,9 +72,10 @@ def instruction_html(instruction: BoundInstruction | Instruction) -> str:
         ("machine code", bound.machine),
         ("layouts from", _layouts(bound)),
     ]
-    heads = ("operand", "format", "matrix", "registers a lane", "elements a lane")
+    heads = ("operand", "format", "matrix", "registers per lane", "elements per lane")
     table = _table(heads, (_operand_row(getattr(bound, x)) for x in OPERANDS))
-    return _paragraph(row.mnemonic, "strong") + _table((), facts) + table + "".join(_operand_pictures(bound))
+    known = _details("What it computes, on which chips, and from where that is known", _table((), facts))
+    return _paragraph(row.mnemonic, "strong") + table + _beside(_operand_pictures(bound)) + known
 
 
 def _bound(row: Instruction) -> BoundInstruction:
@@ -117,13 +118,14 @@ def _operand_pictures(bound: BoundInstruction) -> Iterable[str]:
         if operand.operand == "c" and same:
             continue
         name = "C and D" if operand.operand == "d" and same else operand.name
-        yield _details(f"{name}: which lane holds what", draw_matrix(operand, most_cells=_MOST_CELLS)._repr_html_())
+        picture = draw_matrix(operand, most_cells=_MOST_CELLS)
+        yield _details(f"{name}: which lane holds what", picture._repr_html_(), shown=True)
 
 
 def _pictures(operand: Drawable) -> str:
     registers = draw_registers(operand)._repr_html_()
     subject = subject_of(operand)
-    return draw_matrix(operand)._repr_html_() + _details(f"Registers of {subject.name}", registers)
+    return draw_matrix(operand)._repr_html_() + _details(f"Registers of {subject.name}, bit by bit", registers)
 
 
 def _values(fragment: Fragment) -> str:
@@ -147,8 +149,15 @@ def _number(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, np.floating) else str(value)
 
 
-def _details(summary: str, inner: str) -> str:
-    return f"<details><summary>{escape(summary)}</summary>{inner}</details>\n"
+def _beside(pieces: Iterable[str]) -> str:
+    """Set pieces beside each other where the page is wide, else below each other."""
+    boxes = "".join(f'<div style="max-width:100%">{piece}</div>' for piece in pieces)
+    return f'<div style="display:flex;flex-wrap:wrap;gap:0.5rem 1.5rem;align-items:flex-start">{boxes}</div>\n'
+
+
+def _details(summary: str, inner: str, shown: bool = False) -> str:
+    mark = ' open=""' if shown else ""
+    return f"<details{mark}><summary>{escape(summary)}</summary>{inner}</details>\n"
 
 
 def _paragraph(text: str, tag: str = "span") -> str:
@@ -157,10 +166,17 @@ def _paragraph(text: str, tag: str = "span") -> str:
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Lay out a table; the first cell of a row is its heading."""
-    head = "<tr>" + "".join(f"<th>{escape(x)}</th>" for x in heads) + "</tr>\n" if heads else ""
+    head = "<tr>" + "".join(_heading(x) for x in heads) + "</tr>\n" if heads else ""
     left = ' style="text-align:left"'
     body = "".join(
-        f"<tr><th{left}>{escape(first)}</th>" + "".join(f"<td{left}>{escape(x)}</td>" for x in rest) + "</tr>\n"
+        f'<tr><th scope="row"{left}>{escape(first)}</th>'
+        + "".join(f"<td{left}>{escape(x)}</td>" for x in rest)
+        + "</tr>\n"
         for first, *rest in rows
     )
     return f"<table>{head}{body}</table>\n"
+
+
+def _heading(text: str) -> str:
+    """Head a column; the corner above the headings of the rows heads nothing."""
+    return f'<th scope="col">{escape(text)}</th>' if text else "<td></td>"

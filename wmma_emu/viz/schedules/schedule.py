@@ -7,7 +7,7 @@ from html import escape
 from wmma_emu.errors import ArgumentError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.viz.palette import INK, lane_colour
-from wmma_emu.viz.picture import Picture
+from wmma_emu.viz.picture import Picture, scrolled
 from wmma_emu.viz.schedules.schedule_blocks import turns_of
 from wmma_emu.viz.schedules.schedule_panel import Geometry, panel
 from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
@@ -213,7 +213,8 @@ def _table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]])
     lines = "".join(
         "<tr>" + "".join(f'<td style="{_CELL_STYLE}">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
     )
-    return (
-        f'<div style="overflow-x:auto"><table style="{_TABLE_STYLE}"><caption style="text-align:left">'
-        f"{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+    table = (
+        f'<table style="{_TABLE_STYLE}"><caption style="text-align:left">{escape(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
     )
+    return scrolled(table, caption, "div")

@@ -5,3 +5,7 @@ from wmma_emu.warp.schedule.lookup import schedule_of, scheduled, undivided
 from wmma_emu.warp.schedule.spec import Finish, Held, MachineStep, Part, Schedule, Start
 
 __all__ = ["Finish", "Held", "MachineStep", "Part", "Schedule", "Start", "schedule_of", "scheduled", "undivided"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,3 +10,7 @@ __all__ = ["bmmaAccumulateOpPOPC", "bmmaBitOpAND", "bmmaBitOpXOR", "bmma_sync", 
 bmmaBitOpXOR = BitOp.bmmaBitOpXOR
 bmmaBitOpAND = BitOp.bmmaBitOpAND
 bmmaAccumulateOpPOPC = AccumulateOp.bmmaAccumulateOpPOPC
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What there is to choose: instructions and matrix moves, by chip, and by what people call them.
 
-const DATA = JSON.parse(document.getElementById("data").textContent);
 const CHIPS = DATA.chips.map(([name, generation, products], bit) => ({ name, generation, products, bit }));
 const LAYOUTS = DATA.layouts.map((row, number) => new Layout(row, number));
 const LETTERS = ["A", "B", "C", "D"];
 const FAMILIES = ["mma.sync", "wmma.mma", "mma.sp", "mma.sp::ordered_metadata", "wgmma", "wgmma.sp",
-  "ldmatrix", "stmatrix", "movmatrix"];
+  "ldmatrix", "stmatrix", "movmatrix", "tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp"];
 
 function family_of(name) {
   if (name.startsWith("wgmma.mma_async.sp.")) return "wgmma.sp";
@@ -20,25 +19,20 @@ function short_of(name) {
   return name.startsWith("mma.sync.") ? text.slice(4) : text;
 }
 
-// Names that people know a format by, besides PTX's.
-const CALLED = {
-  f16: "half __half fp16 float16", bf16: "__nv_bfloat16 bfloat16", tf32: "precision::tf32", f32: "float fp32 float32",
-  f64: "double fp64 float64", e4m3: "fp8 float8 __nv_fp8_e4m3", e5m2: "fp8 float8 __nv_fp8_e5m2",
-  e3m2: "fp6 float6 __nv_fp6_e3m2", e2m3: "fp6 float6 __nv_fp6_e2m3", e2m1: "fp4 float4 __nv_fp4_e2m1",
-  s8: "signed char int8", u8: "unsigned char uint8 int8", s4: "experimental::precision::s4 int4",
-  u4: "experimental::precision::u4 uint4 int4", b1: "experimental::precision::b1 binary bit", s32: "int int32",
-};
+/** Names that people know a format by, besides PTX's. */
+const CALLED = DATA.names.formats;
 
 function words_of(entry) {
   const words = [entry.name, entry.short, entry.family, entry.shape];
   words.push(...new Set((entry.formats ?? []).map((x) => CALLED[x] ?? "")));
   if (entry.family === "wmma.mma") {
-    words.push("wmma::fragment matrix_a matrix_b accumulator load_matrix_sync store_matrix_sync nvcuda mma.h",
+    words.push("wmma::fragment matrix_a matrix_b accumulator load_matrix_sync store_matrix_sync nvcuda mma.h experimental",
       entry.formats.includes("b1") ? "wmma::bmma_sync" : "wmma::mma_sync",
       entry.name.includes("row") ? "row_major" : "", entry.name.includes("col") ? "col_major" : "");
   }
   if (entry.family.includes("sp")) words.push("sparse");
   if (entry.family.startsWith("wgmma")) words.push("warpgroup hopper");
+  if (entry.kind === "tensor") words.push("tensor memory tmem umma blackwell");
   if (entry.scales) words.push("block scales block-scaled", entry.scales[0] === "ue4m3" ? "nvfp4" : "microscaling mxfp8 mxfp6 mxfp4");
   return words.join(" ").toLowerCase();
 }
@@ -69,7 +63,7 @@ function move_entry([name, fragment, rows, sourceBits, known, before]) {
   };
 }
 
-const ENTRIES = [...DATA.instructions.map(instruction_entry), ...DATA.moves.map(move_entry)];
+const ENTRIES = [...DATA.instructions.map(instruction_entry), ...DATA.moves.map(move_entry), ...listed_tensor_entries()];
 for (const entry of ENTRIES) entry.words = words_of(entry);
 const BY_NAME = new Map(ENTRIES.flatMap((x) => [[x.name, x], [x.short, x]]));
 const CHIP_BY_NAME = new Map(CHIPS.map((x) => [x.name, x]));
@@ -91,24 +85,28 @@ function query_parts(text) {
     .split(/[^a-z0-9_.:]+/).map((x) => x.replace(/^[.:]+|[.:]+$/g, "")).filter(Boolean);
 }
 
-const has_whole = (entry, part) => entry.words.includes(part);
-const has_pieces = (entry, part) => part.split(/[.:]+/).every((piece) => entry.words.includes(piece));
+const has_whole = (entry, part) => entry.words.includes(part) || has_size(entry, part);
+const has_pieces = (entry, part) => part.split(/[.:]+/).every((piece) => has_whole(entry, piece));
+
+/** The entry of a name, whole or without what may be left out; those of tcgen05.mma have more sizes than are listed. */
+const entry_named = (name) => BY_NAME.get(name) ?? named_tensor_entry(name);
 
 /** Entries that a query and choices leave: those of the chip first, exact names before all. */
 function search(text, chip, { family = "", shape = "", type = "" } = {}) {
-  const parts = query_parts(text);
+  const parts = query_parts(text), named = named_tensor_entry(text.trim().toLowerCase());
+  if (named) return [named];
   const found = ENTRIES.filter((x) => (!family || x.family === family) && (!shape || x.shape === shape)
     && (!type || x.type === type) && parts.every((part) => has_whole(x, part) || has_pieces(x, part)));
   const plain = text.trim().toLowerCase();
   const rank = (x) => (x.name === plain || x.short === plain ? 0 : 2 + (is_on(x, chip) ? 0 : 4)
     - (plain && x.short.startsWith(plain) ? 1 : 0) - (parts.every((part) => has_whole(x, part)) ? 0.5 : 0));
-  return found.map((x, i) => [rank(x), i, x]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((x) => x[2]);
+  return found.map((x, i) => [rank(x), i, x]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((x) => sized(x[2], parts));
 }
 
 /** The chip to show an entry on: the wanted one, or else the best-measured one, or the newest. */
 function chip_for(entry, wanted) {
   const known = CHIP_BY_NAME.get(DATA.default.chip);
-  return [wanted, known].find((x) => is_on(entry, x)) ?? chips_of(entry).at(-1);
+  return [wanted, known].find((x) => is_on(entry, x)) ?? chips_of(entry).at(entry.kind === "tensor" ? 0 : -1);
 }
 
 /** What comes nearest to an entry on a chip that lacks it: the same but for the shape, the types, the family. */
@@ -122,7 +120,7 @@ function nearest(entry, chip) {
 
 /** The operands of an entry on a chip, by letter, each with its layout; `absent` says why one has none. */
 function operands_of(entry, chip) {
-  const operands = entry.kind === "move" ? move_operands(entry) : product_operands(entry, chip);
+  const operands = entry.kind === "tensor" ? tensor_operands(entry) : entry.kind === "move" ? move_operands(entry) : product_operands(entry, chip);
   for (const operand of Object.values(operands)) operand.all = operands;
   return operands;
 }
@@ -156,5 +154,5 @@ function move_operands(entry) {
 
 /** Who says so: text and status. */
 function source_of(entry, chip, operand) {
-  return entry.kind === "move" ? entry.known.find(([bit]) => bit === chip.bit).slice(1) : operand.source;
+  return entry.kind === "tensor" ? tensor_source(entry, operand) : entry.kind === "move" ? entry.known.find(([bit]) => bit === chip.bit).slice(1) : operand.source;
 }

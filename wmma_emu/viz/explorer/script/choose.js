@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Choosing a chip, an instruction, an operand; pinning a mark.
 
-function choose_entry(entry, letter = now.letter, mark = null) {
+function choose_entry(entry, letter = now.letter, mark = null, spot = "") {
   if (!is_on(entry, now.chip)) {
     const before = now.chip;
     now.chip = chip_for(entry, before);
     notice(`${entry.short} is not on ${before.name}; the chip is now ${now.chip.name}.`);
   } else notice("");
   const lane = now.mark?.kind === "lane" ? now.mark.lane : null;
-  Object.assign(now, { entry, warp: 0, part: 0, selector: 0, scales: [0, 0, 0, 0], feed: 0, step: 0, lowering: "", mark });
+  Object.assign(now, { entry, warp: 0, part: 0, selector: 0, scales: [0, 0, 0, 0], feed: 0, step: 0, lowering: "", mark, spot });
   operands = operands_of(entry, now.chip);
   now.letter = Object.hasOwn(operands, letter) ? letter : Object.keys(operands)[0];
   const layout = operand_now().layout;
@@ -55,6 +55,7 @@ function same_question(mark) {
 
 function choose_operand(letter) {
   now.letter = letter;
+  now.spot = "";
   if (now.mark?.kind === "lane") now.mark = { ...now.mark, letter };
   if (!operand_now().layout && now.mark?.letter === letter) now.mark = null;
   keep();
@@ -64,6 +65,11 @@ function choose_operand(letter) {
 /** Pin a mark, or let go of it. */
 function pin(mark, how = "push") {
   now.mark = mark;
+  if (now.spot) {
+    now.spot = "";
+    keep(how);
+    show_panel();
+  }
   if (mark) show_mark_in_window();
   keep(how);
   if (mark && mark.letter !== now.letter && operands[mark.letter].layout) {
@@ -90,6 +96,17 @@ function reveal() {
     const by = (low, high, from, to) => (high > to ? high - to + beside : low < from ? low - from - beside : 0);
     box.scrollBy({ left: by(first.left, first.right, room.left, right), top: by(first.top, first.bottom, room.top, bottom), behavior: "instant" });
   }
+  uncover();
+}
+
+/** Scroll the page where the answer, at the lower edge of a narrow screen, lies over what was tapped. */
+function uncover() {
+  const reply = at("reply");
+  if (getComputedStyle(reply).position !== "fixed") return;
+  const top = reply.getBoundingClientRect().top;
+  const covered = [...document.querySelectorAll("#view-layout .cell.strong")].map((x) => x.getBoundingClientRect())
+    .find((x) => x.bottom > top && x.top < innerHeight);
+  if (covered) scrollBy({ top: covered.bottom - top + 24, behavior: "instant" });
 }
 
 /** Of a wide operand, turn to the warp and columns where the mark is. */

@@ -25,6 +25,8 @@ const FIGURE_STYLE = `
 .figure .cell.lit .edge { stroke: ${INK}; stroke-width: 2; }
 .figure .cell.band .edge { stroke: ${INK}; stroke-dasharray: 3 2; }
 .figure .cell.strong .edge { stroke: ${INK}; stroke-width: 3.5; stroke-dasharray: none; }
+.figure text.inside { fill: ${INK}; font-size: 11px; }
+.figure .tensor-block, .figure .tile-block { cursor: crosshair; }
 .figure .cell.unread .fill { fill-opacity: 0.35; }
 .figure .cell.unread .main { font-style: italic; font-weight: 400; }
 @media (prefers-color-scheme: dark) {
@@ -32,6 +34,7 @@ const FIGURE_STYLE = `
 .figure .cell.unread text { fill: #e6edf3; }
 .figure.marked .cell:not(.lit, .band) text { fill: #9da7b3; }
 .figure .heading { fill: #e6edf3; }
+.figure .spot { stroke: #79b8ff; }
 .figure .ruler.here { fill: #79b8ff; }
 }`;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Layouts: from weights of bits to elements, and back.
 
+const DATA = JSON.parse(document.getElementById("data").textContent);
+
 /** Sum of the weights of the bits that are set in a number. */
 function weigh(number, weights) {
   let total = 0;

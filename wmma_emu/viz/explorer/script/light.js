@@ -89,15 +89,19 @@ function light_figure(drawn, mark, operand, entry) {
   }
 }
 
-/** The picture as a file: with its styles, its title, and no traces of the page. */
-function exported(svg) {
-  const copy = svg.cloneNode(true);
+/** The picture as a file: with its styles, those of the night too, its title, and no traces of the page. */
+function exported(svg, by_night = true) {
+  const copy = svg.cloneNode(true), box = svg.viewBox.baseVal;
+  copy.setAttribute("width", box.width);
+  copy.setAttribute("height", box.height);
   const title = copy.getAttribute("aria-label");
   copy.setAttribute("role", "img");
   copy.removeAttribute("style");
   for (const node of copy.querySelectorAll("[tabindex], [role], [aria-label]"))
     for (const name of ["tabindex", "role", "aria-rowindex", "aria-colindex", "aria-rowcount", "aria-colcount"]) node.removeAttribute(name);
-  const back = `.figure .back { fill: #ffffff; } @media (prefers-color-scheme: dark) { .figure .back { fill: #0d1117; } }`;
-  const head = `<title>${escape_html(title)}</title><style>${FIGURE_STYLE}\n${back}</style><rect width="100%" height="100%" class="back"/>`;
+  const night = "@media (prefers-color-scheme: dark)";
+  const whole = `${FIGURE_STYLE}\n.figure .back { fill: #ffffff; } ${night} { .figure .back { fill: #0d1117; } }`;
+  const style = by_night ? whole : whole.replaceAll(night, "@media not all");
+  const head = `<title>${escape_html(title)}</title><style>${style}</style><rect width="100%" height="100%" class="back"/>`;
   return new XMLSerializer().serializeToString(copy).replace(/>/, `>${head}`) + "\n";
 }

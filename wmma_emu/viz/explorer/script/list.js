@@ -7,7 +7,7 @@ let options = [], active = -1;
 function open_list(text = at("instruction").value) {
   const box = at("found");
   const exact = text === now.entry.short;
-  const found = asks_for_place(text) ? [] : search(exact ? "" : text, now.chip, facets());
+  const found = asks_for_place(text) ? [] : find_entries(exact ? "" : text, now.chip, facets());
   options = found.slice(0, MOST_OPTIONS);
   if (exact && options.includes(now.entry)) options = [now.entry, ...options.filter((x) => x !== now.entry)];
   active = options.length && !exact && text ? 0 : -1;
@@ -70,7 +70,7 @@ function watch_list() {
   /** Take what was typed if it is one instruction; else keep it, and say why nothing was chosen. */
   function leave(text) {
     if (!text || text === now.entry.short) return show_name();
-    const named = BY_NAME.get(text.toLowerCase()), found = named ? [named] : asks_for_place(text) ? [] : search(text, now.chip);
+    const named = entry_named(text.toLowerCase()), found = named ? [named] : asks_for_place(text) ? [] : find_entries(text, now.chip);
     const here = found.filter((x) => is_on(x, now.chip));
     if (found.length === 1 || here.length === 1) return take(found.length === 1 ? found[0] : here[0]);
     const why = asks_for_place(text) ? "asks for a place: type it into Find"

@@ -25,15 +25,6 @@ function toast(text) {
   toasted = setTimeout(() => node.remove(), 2000);
 }
 
-function save(id) {
-  const text = exported(drawn[id].svg);
-  const link = make("a", { download: `${now.entry.short}.${now.letter}.${id}.svg`.replace(/[:]+/g, "-") });
-  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  say(`Saved ${link.download}`);
-}
-
 function ask(text) {
   notice("");
   if (!text.trim()) return pin(null);
@@ -41,9 +32,11 @@ function ask(text) {
     const found = read_question(text, now);
     if (found.mark) asked = found;
     if (found.mark && now.tab !== "layout") turn_to("layout");  // where it can be seen
+    if (found.spot && /^scale/.test(found.spot) && found.entry.scales) now.tab = "scales";
     const { chip } = now;
     if (found.chip) now.chip = found.chip;
-    if (found.entry !== now.entry || now.chip !== chip) choose_entry(found.entry, found.letter, found.mark);
+    if (found.entry !== now.entry || now.chip !== chip) choose_entry(found.entry, found.letter, found.mark, found.spot);
+    else if (found.spot) show_spot(found.spot, found.letter);
     else if (!found.mark) choose_operand(found.letter);
     else pin(found.mark);
     if (!found.mark && found.note) notice(found.note);
@@ -51,15 +44,17 @@ function ask(text) {
   } catch (error) {
     if (!(error instanceof Misread)) throw error;
     now.mark = null;
+    now.spot = "";
     light();
     at("answer").setAttribute("aria-live", "polite");
     at("answer").classList.add("wrong");
     at("answer").innerHTML = `<p class="head">${escape_html(error.message)}</p>`;
+    place_answer(true);
   }
 }
 
 /** What the arrangement of the pictures depends on. */
-const arrangement = () => `${innerWidth < 480} ${innerWidth < 620}`;
+const arrangement = () => [480, 620, 901, 1181, 1440, 1800].map((width) => innerWidth < width).join();
 
 function start() {
   read_fragment(location.hash);
@@ -72,13 +67,17 @@ function start() {
     if (left.length && !left.includes(now.entry)) choose_entry(left[0]);
   });
   watch_list();
+  at("narrow").addEventListener("click", () => {
+    const narrowed = document.querySelector(".choice").classList.toggle("narrowed");
+    at("narrow").setAttribute("aria-expanded", String(narrowed));
+  });
   at("ask").addEventListener("submit", (event) => { event.preventDefault(); ask(at("question").value); });
   for (const button of document.querySelectorAll(".try")) button.addEventListener("click", () => {
     at("question").value = button.textContent;
     ask(button.textContent);
   });
   for (const id of ["matrix", "registers"]) watch_picture(id);
-  for (const button of document.querySelectorAll("[data-save]")) button.addEventListener("click", () => save(button.dataset.save));
+  watch_saves();
   at("release").addEventListener("click", () => { pin(null); at("question").focus(); });
   at("link").addEventListener("click", () => copy_text(location.href, "The link to this view is copied."));
   at("tabs").addEventListener("keydown", (event) => {
@@ -95,20 +94,24 @@ function start() {
       at("question").focus();
       at("question").select();
     } else if (event.key === "Escape") {
-      if (now.mark || at("answer").classList.contains("wrong")) pin(null);
+      if (now.mark || now.spot || at("answer").classList.contains("wrong")) pin(null);
       else if (hovered) hover(null);
     }
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", light);
+  // Whatever is seen, what is printed is the handout.
+  const print_handout = () => handout_panel(at("view-handout"), now.entry, now.chip);
+  addEventListener("beforeprint", print_handout);
+  matchMedia("print").addEventListener("change", (event) => { if (event.matches) print_handout(); });
   let arranged = arrangement();
   addEventListener("resize", () => {
-    if (arrangement() === arranged) return;
+    if (arrangement() === arranged) return fit_pictures();
     arranged = arrangement();
     show();
   });
 }
 
 // For those who want the numbers rather than the pictures, and for tests.
-globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, address_of, plans_for, metadata_place, formulas_of, source_of,
+globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, find_entries, named_otherwise, entry_named, read_question, tensor_places, tensor_thread, tensor_columns, TENSOR_LOADS, machine_of, atoms_of, tile_place, tile_holders, tile_value, CHIPS, now, Misread, address_of, plans_for, metadata_place, formulas_of, source_of, page_path,
   state: () => ({ ...now, chip: now.chip.name, entry: now.entry.name }), marked: () => Object.fromEntries(Object.entries(maps).map(([x, map]) => [x, map.lit])) };
 start();

@@ -43,7 +43,9 @@ function formulas_panel(into, operand, language, turn) {
     `<i>lane</i> is 0 to ${operand.layout.lanes - 1}${operand.layout.lanes > 32 ? ", the thread of the warpgroup" : ""}; <i>index</i> counts the elements of a lane, x[0] to x[${operand.layout.elements - 1}]. Division is of integers.`));
   const lines = SHOWN.filter((x) => x in found.lines)
     .map((x) => `<div><dt>${x}</dt><dd><code>${escape_html(found.lines[x])}</code></dd></div>`).join("");
-  into.append(make("dl", { class: "formulas" }, lines));
+  const [cute, threads] = cute_of(operand), own = threads.endsWith(":1") ? "" : `; lanes of the threads <code>${escape_html(threads)}</code>`;
+  const in_cute = cute ? `<div><dt>CuTe</dt><dd><code>${escape_html(cute)}</code>, thread and value to the element, counted down the columns of ${{ A: "m × k", B: "n × k" }[operand.letter] ?? "m × n"}${own}</dd></div>` : "";
+  into.append(make("dl", { class: "formulas" }, lines + in_cute));
   const bar = make("div", { class: "bar", role: "group", "aria-label": "Language" });
   for (const [name, title] of [["c", "C"], ["python", "Python"]]) {
     const button = make("button", { type: "button", "aria-pressed": String(name === language), "data-language": name }, title);
@@ -208,4 +210,16 @@ function metadata_panel(into, entry, selector, turn) {
   const binary = (x) => x.toString(2).padStart(4, "0");
   into.append(make("h3", {}, "Nibbles that are legal"), make("p", {},
     legal.map(([nibble, columns]) => `<span class="nibble"><code>${binary(nibble)}</code> keeps ${columns.length > 1 ? "columns" : "column"} ${columns.join(", ")}</span>`).join(" ")));
+}
+
+// --- the handout ---------------------------------------------------------------------------------
+
+/** The sheet as it will be printed, with the button that prints it. */
+function handout_panel(into, entry, chip) {
+  const bar = make("div", { class: "bar" });
+  const print = make("button", { type: "button", id: "print" }, "Print, or save as PDF");
+  print.addEventListener("click", () => window.print());
+  bar.append(print);
+  into.replaceChildren(make("h2", {}, "Handout"), make("p", { class: "quiet" },
+    "One sheet of A4 or Letter, with or without colours. This page prints as this sheet from every view."), bar, handout_sheet(entry, chip));
 }

@@ -6,7 +6,8 @@ const MAP_SIZES = { k: 136, m: 200, n: 190, cell: 12 };
 /** How large the cells of the four are, along m, n and k; and whether C stands below D. */
 function scales(operands) {
   const { A, B, D } = operands;
-  const fit = (room, count, most = MAP_SIZES.cell) => Math.max(0.5, Math.min(most, Math.floor((room / count) * 2) / 2));
+  const wider = innerWidth >= 1800 ? 1.5 : innerWidth > 1180 && innerWidth < 1440 ? 0.82 : 1;
+  const fit = (room, count, most = MAP_SIZES.cell) => Math.max(0.5, Math.min(most * wider, Math.floor((room * wider / count) * 2) / 2));
   const below = D.cols > 32 || innerWidth < 480;
   return { k: fit(D.cols > 32 ? 64 : MAP_SIZES.k, Math.max(A.cols, B.rows)), m: fit(MAP_SIZES.m, D.rows * D.layout.matrices),
     n: fit(D.cols > 32 ? 256 : 90, D.cols), below };

@@ -31,12 +31,12 @@ const FORM = "Ask for a place, and say of which instruction and on which chip wh
 
 const ASKING = /^(?:which|what|who)\s+(?:(?:lanes?|threads?|registers?|bits?|elements?|and|or|of|which)\s+)*holds?\s+(?!of\b|in\b)/i;
 const FILLER = /^(?:of|in|at|and|the|for|what|does|holds?|operand)$/i;
-const NUMBERED = /^(?:lanes?|threads?|warp|register|reg|row|col|column|matrix|product|element|index|bits?)$/i;
-const PLACE_WORD = /^(?:(?:lane|thread|warp|register|reg|row|col|column|matrix|product|element|index|bits?|[xtli])[:=]?\[?\d+\]?|[abcdr]\d*:?|m?\d*[(\[].*[)\]]|[abcdr][(\[].*[)\]])$/i;
+const NUMBERED = /^(?:cta|lanes?|threads?|warp|register|reg|row|col|column|matrix|product|element|index|bits?)$/i;
+const PLACE_WORD = /^(?:(?:cta|lane|thread|warp|register|reg|row|col|column|matrix|product|element|index|bits?|[xtli])[:=]?\[?\d+\]?|[abcdr]\d*:?|m?\d*[(\[].*[)\]]|s?[abcdr][(\[].*[)\]])$/i;
 
 /** Part a question into its place and the rest, which names an instruction: "C[1][12] of wmma m16n16k16". */
 function parted(text) {
-  const tokens = text.trim().replace(/[?.;,]+$/, "").replace(ASKING, "")
+  const tokens = text.trim().replace(/[?.;,]+$/, "").replace(ASKING, "").replace(/\bscales?[_ ]?(?:of\s+)?([ab])\s*(?=[(\[])/gi, "S$1")
     .replace(/\b([abcdmr])\s+(?=[(\[])/gi, "$1").replace(/\]\s+\[/g, "][").replace(/\b(ldmatrix|stmatrix)\s+(x[124])\b/gi, "$1.$2")
     .replace(/(k(?:128|256))\s+b1\b/gi, "$1.b1").replace(/\s*([:=])\s*(?=\d)/g, "$1")
     .replace(/[(\[]\s*\d+(?:\s*[, ]\s*\d+)*\s*[)\]]/g, (x) => x.trim().replace(/\s*[, ]\s*/g, (y) => (/\d/.test(y) ? y : ",")).replace(/([(\[]),|,([)\]])/g, "$1$2"))
@@ -56,7 +56,7 @@ function parted(text) {
   return { place: place.join(" "), rest: rest.join(" ") };
 }
 
-const asks_for_place = (text) => /[[(]|^(?:[tl]\d|lane|thread|warp|row|reg)/i.test(parted(text).place);
+const asks_for_place = (text) => !CUTE_TEXT.test(text) && !LOOKS.atom.test(text.trim()) && !LOOKS.machine.test(text) && !LOOKS.fragment.test(text) && /[[(]|^(?:[tl]\d|lane|thread|warp|row|reg)/i.test(parted(text).place);
 
 /** The chip that a question ends on: "... on sm_70", "... on h100". */
 function parted_chip(text) {
@@ -72,22 +72,42 @@ function parted_chip(text) {
  * context: { entry, chip, letter }. Returns { entry, chip, letter, mark, place, note }; throws Misread with what is legal. */
 function read_question(text, context) {
   const whole = text.trim().replace(/\s+/g, " ");
+  if (CUTE_TEXT.test(whole)) return find_cute(whole, context);
   const { question, chip: on } = parted_chip(whole);
-  const { place, rest } = parted(question);
-  const wanted = on ?? context.chip;
-  let { entry, letter } = context, note = "";
-  if (rest) [entry, note] = instruction_of(rest, place, wanted, whole);
+  const { place, rest } = parted(without_registers(question));
+  let wanted = on ?? context.chip, { entry, letter } = context, note = "";
+  if (rest) {
+    const named = instruction_of(rest, place, wanted, whole);
+    [entry, note] = named;
+    letter = named[2] ?? letter;
+    if (!on && named[3]) wanted = named[3];
+  }
   if (!place && !rest && !on) throw new Misread(`“${cut(whole)}” says no place. ${FORM}`);
   if (on && !is_on(entry, on))
     throw new Misread(`${on.name} has no ${entry.short}; it is on ${chips_of(entry).map((x) => x.name).join(", ")}.`);
+  if (entry.kind === "tensor" && entry !== context.entry) letter = "D";
   const chip = chip_for(entry, wanted);
   if (!place) return { entry, chip, letter, mark: null, place, note };
+  const spot = read_spot(place, entry, letter, context.tab, rest);
+  if (spot) return { entry, chip, letter: spot.letter ?? letter, mark: null, spot: spot.text, place, note };
   const found = read_mark(place, entry, letter, operands_of(entry, chip), !rest);
   return { entry, chip, ...found, place, note };
 }
 
+/** A line of disassembly without the registers that it names. */
+const without_registers = (text) => text.replace(/^\s*(?:\/\*[0-9a-f]+\*\/\s*)?/i, "").replace(/\b(\w?\w?MMA[.\w]*)\s+R\d+\b.*$/i, "$1");
+
+/** A place that is no lane's register: in tensor memory, of a block scale, in a tile of several warps; null for others. */
+function read_spot(place, entry, letter, tab, rest) {
+  if (entry.kind === "tensor") return read_tensor_spot(place, entry, letter);
+  if (/^s[ab]\s*[(\[]/i.test(place)) return read_scale_spot(place, entry);
+  return tab === "tile" && !rest && can_tile(entry) ? read_tile_spot(place, entry, letter) : null;
+}
+
 /** The instruction that a question names, and what to say where several are meant. */
 function instruction_of(query, place, chip, whole) {
+  const other = named_otherwise(query, chip);
+  if (other) return [other.entries[0], other.note, other.letter, other.chip];
   const searched = (text) => (query_parts(text).some((x) => x.length > 1) ? search(text, chip) : []);
   const named = query.split(" ").filter((x) => /^w?g?mma\b|matrix\b|m\d+n\d+/i.test(x)).join(" ");
   let found = searched(query);

@@ -26,6 +26,27 @@ function scale_selectors(text, scales) {
   return legal.map((values, i) => (values.includes(said[i]) ? said[i] : 0));
 }
 
+/** Read "SA[9][1]": a row of A, or "SB[0][5]": a column of B, and a part of k. */
+function read_scale_spot(text, entry) {
+  if (!entry.scales) throw new Misread(`${entry.short} has no block scales; instructions that have them are found by “block scales”, on sm_120 and sm_121.`);
+  const { letter, row, col } = read_place(text.replace(/^scale_/, "").replace(/^s(?=[ab])/i, ""));
+  const [, count, , , [rows], [cols]] = entry.scales, of_a = letter.toUpperCase() === "A";
+  const [line, block] = of_a ? [row, col] : [col, row];
+  const within = (what, value, most) => {
+    if (value >= most) throw new Misread(`scale_${letter.toUpperCase()} of ${entry.short} has ${plural(most, what)}: there is no ${what} ${cut(String(value))}; legal ${most > 1 ? `are 0 to ${most - 1}` : "is 0"}.`);
+  };
+  within(of_a ? "row" : "column", line, of_a ? rows : cols);
+  within(of_a ? "column" : "row", block, count);
+  return { kind: "scale", letter: letter.toUpperCase(), line: Number(line), block: Number(block), text: `scale_${letter.toUpperCase()}[${row}][${col}]` };
+}
+
+function scale_answer({ letter, line, block, text }, entry, chip, chosen) {
+  const [format, , size] = entry.scales, [thread, byte] = letter === "A" ? chosen.slice(0, 2) : chosen.slice(2);
+  const [lane, place] = scale_place(entry.scales, letter, line, block, thread, byte), k = upto(block * size, size);
+  return { head: `${strong(text)} <span class="of">of <code>${escape_html(entry.short)}</code> on ${chip.name}</span>, in ${format}, is ${strong(`byte ${place}`)} (bits ${upto(8 * place, 8)}) of the register of scales of ${letter} of ${strong(`lane ${lane}`)}.`,
+    more: `<p>It is the scale of ${letter === "A" ? `row ${line} and columns ${k} of A` : `rows ${k} and column ${line} of B`}, with thread-id ${thread} and byte-id ${byte}, which can be chosen below.</p>` };
+}
+
 function scales_panel(into, entry, chosen, turn) {
   const [format, count, block, byteIds, a, b, source, status] = entry.scales;
   const whole = entry.metadata ? ` of the whole A, those that are left out counted` : "";

@@ -15,9 +15,12 @@ function show() {
   hovered = null;
   show_choice();
   show_tabs();
-  show_overview();
+  maps = {};
   drawn = {};
-  draw_pictures();
+  if (now.entry.kind !== "tensor") {
+    show_overview();
+    draw_pictures();
+  }
   show_panel();
   light();
   reveal();
@@ -35,6 +38,7 @@ function show_choice() {
   if (at("instruction") !== document.activeElement) show_name();
   at("mnemonic").textContent = now.entry.name;
   at("count").textContent = `on ${chips_of(now.entry).map((x) => x.name).join(" ")}`;
+  show_links();
   show_facets();
   show_examples();
 }
@@ -42,6 +46,11 @@ function show_choice() {
 /** Offer questions that what is chosen has an answer to. */
 function show_examples() {
   const { layout, register } = operand_now();
+  const buttons = document.querySelectorAll(".try");
+  if (now.entry.kind === "tensor") {
+    ["D[20][4]", "lane 52 column 4", "T52 r4", now.entry.row.sources[1] < 0 ? "A[9][3]" : "scale_A[40][0]"].forEach((text, i) => { buttons[i].textContent = text; });
+    return;
+  }
   if (!layout) return;
   const near = (wanted, count) => Math.min(wanted, count - 1);
   const texts = ["lane 5", `T5 ${register}${near(1, layout.registers)}`, `x${near(3, layout.elements)}`,
@@ -63,12 +72,15 @@ function show_facets() {
 }
 
 const TABS = {
-  layout: ["Layout", () => true],
+  layout: ["Layout", () => now.entry.kind !== "tensor"],
+  tensor: ["Tensor memory", () => now.entry.kind === "tensor"],
   formulas: ["Formulas", () => now.entry.kind === "product"],
   loads: [null, () => (now.entry.kind === "move" && !now.entry.before) || (now.entry.family !== "wmma.mma" && Object.values(operands).some((x) => plans_for(x).length))],
   metadata: ["Metadata", () => Boolean(now.entry.metadata)],
   scales: ["Block scales", () => Boolean(now.entry.scales)],
   schedule: ["Step by step", () => Boolean(schedule_now())],
+  tile: ["Tile of warps", () => can_tile(now.entry)],
+  handout: ["Handout", () => true],
 };
 
 function tab_title(name) {
@@ -79,7 +91,7 @@ function tab_title(name) {
 
 function show_tabs() {
   const there = Object.keys(TABS).filter((x) => TABS[x][1]());
-  if (!there.includes(now.tab)) now.tab = "layout";
+  if (!there.includes(now.tab)) [now.tab] = there;
   at("tabs").replaceChildren(...there.map((name) => {
     const chosen = name === now.tab;
     const tab = make("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(chosen),
@@ -87,6 +99,8 @@ function show_tabs() {
     tab.addEventListener("click", () => turn_to(name));
     return tab;
   }));
+  const tab = at(`tab-${now.tab}`);
+  at("tabs").scrollLeft = tab.offsetLeft + tab.offsetWidth > at("tabs").clientWidth ? tab.offsetLeft - 16 : 0;
   for (const name of Object.keys(TABS)) at(`view-${name}`).hidden = name !== now.tab;
 }
 
@@ -113,13 +127,23 @@ function show_panel() {
   } else if (now.tab === "metadata") metadata_panel(at("view-metadata"), now.entry, now.selector, again("selector"));
   else if (now.tab === "scales") scales_panel(at("view-scales"), now.entry, now.scales, again("scales"));
   else if (now.tab === "schedule") schedule_panel(at("view-schedule"), schedule_now(), now.step, again("step"), again("lowering"));
+  else if (now.tab === "tensor") {
+    tensor_panel(at("view-tensor"), now.entry, now.chip, now.letter, now.load, now.spot && read_tensor_spot(now.spot, now.entry, now.letter),
+      (name, value) => { if (name === "letter") now.spot = ""; now[name] = value; keep("replace"); show_panel(); light(); }, (entry) => choose_entry(entry), (text) => ask_here(text));
+  } else if (now.tab === "tile") {
+    tile_panel(at("view-tile"), now.entry, operands, now.letter, now.warps, now.repeats, now.spot && read_tile_spot(now.spot, now.entry, now.letter),
+      (name, value) => { now.spot = ""; now[name] = value; keep("replace"); show_panel(); light(); }, (text) => ask_here(text));
+  } else if (now.tab === "handout") handout_panel(at("view-handout"), now.entry, now.chip);
 }
 
 function operand_bar() {
   const bar = make("div", { class: "bar", role: "group", "aria-label": "Operand" });
   for (const [letter, operand] of Object.entries(operands)) {
     const button = make("button", { type: "button", "aria-pressed": String(letter === now.letter), "data-operand": letter }, letter);
-    button.addEventListener("click", () => choose_operand(letter));
+    button.addEventListener("click", () => {
+      choose_operand(letter);
+      [...document.querySelectorAll(`[data-operand="${letter}"]`)].find((x) => x.checkVisibility())?.focus();
+    });
     bar.append(button);
   }
   return bar;
@@ -127,10 +151,9 @@ function operand_bar() {
 
 function show_overview() {
   const { entry } = now;
-  const several = operand_now().layout?.matrices > 1 && entry.kind === "product";
   at("equation").textContent = entry.kind === "move"
     ? { ldmatrix: "Rows of memory → registers", stmatrix: "Registers → rows of memory", movmatrix: "A transposed in registers" }[entry.family]
-    : bitwise_of(entry) ? `D = C + number of ones of A ${bitwise_of(entry)} B` : `${several ? "Four products " : ""}D = A · B + C${entry.scales ? ", A and B with block scales" : ""}`;
+    : equation_of(entry, operands).replace(/^f/, "F");
   maps = draw_product(at("product"), operands, entry, now.letter, choose_operand);
   for (const [letter, map] of Object.entries(maps)) {
     map.canvas.addEventListener("pointermove", (event) => hover(map.mark_at(event)));
@@ -173,6 +196,13 @@ function show_facts() {
   if (entry.family.startsWith("wgmma") && "CD".includes(operand.letter)) facts.push(["note", "C and D are the same registers: the instruction adds to them"]);
   const lines = layout && formulas_of(operand)?.lines;
   if (lines) facts.push(["row", `<code>${escape_html(lines.row)}</code>`], ["col", `<code>${escape_html(lines.col)}</code>`], ["lane", `<code>${escape_html(lines.lane)}</code>`], ["index", `<code>${escape_html(lines.index)}</code>`]);
+  if (entry.kind === "product") {
+    const machine = machine_of(entry, chip), atoms = atoms_of(entry), code = (x) => `<code>${escape_html(x)}</code>`;
+    if (machine.length) facts.push(["machine code", machine.map(code).join(", ")]);
+    if (atoms.length) facts.push(["CuTe atom", atoms.map(code).join(", ")]);
+  }
+  const [cute, threads] = cute_of(operand);
+  if (cute) facts.push(["CuTe layout", `<code>${escape_html(cute)}</code>${threads === "32:1" || threads === "128:1" ? "" : `, threads <code>${escape_html(threads)}</code>`}`]);
   facts.push(["known from", `<span class="status ${status}">${status}</span> ${escape_html(source)}`]);
   at("facts").innerHTML = facts.map(([name, text]) => `<div><dt>${name}</dt><dd>${text}</dd></div>`).join("");
   at("to-scales")?.addEventListener("click", () => turn_to("scales"));
@@ -186,7 +216,7 @@ function draw_pictures() {
   const wanted = `${now.entry.name} ${now.chip.name} ${now.letter} ${now.warp} ${now.part}`;
   if (drawn.what === wanted) return false;
   for (const id of ["matrix", "registers"]) at(id).hidden = !layout;
-  at("windows").replaceChildren();
+  at("windows").replaceChildren(...(innerWidth < 1181 && now.entry.kind === "product" ? [operand_bar()] : []));
   drawn = { what: wanted };
   if (!layout) {
     at("windows").append(make("p", { class: "note" }, `<b>B lies in shared memory.</b> ${escape_html(now.entry.short)} reads its ${operand.rows} × ${operand.cols} elements of ${operand.format} through a 64-bit matrix descriptor; no register of any lane holds them. Choose A, C or D.`));
@@ -201,9 +231,24 @@ function draw_pictures() {
   }
   at("matrix-title").textContent = operand.letter === "R" ? "Rows of memory" : entry_title(operand);
   at("registers-title").textContent = `Registers of ${operand.letter === "R" ? "the lanes" : now.letter}`;
+  fit_pictures();
   set_entrance();
   light();
   return true;
+}
+
+/** Draw both pictures as large as lets them stand beside each other; where they cannot, each as it is. */
+function fit_pictures() {
+  if (!drawn.matrix) return;
+  const pictures = ["matrix", "registers"].map((id) => drawn[id].svg), beside = 24;
+  const natural = pictures.map((svg) => svg.viewBox.baseVal);
+  const room = (at("pictures").clientWidth - beside) / natural.reduce((sum, box) => sum + box.width, 0);
+  const tallest = Math.max(...natural.map((box) => box.height));
+  const zoom = innerWidth < 1181 || room < 0.85 ? 1 : Math.min(2, room, Math.max(1, (innerHeight - 100) / tallest));
+  pictures.forEach((svg, i) => {
+    svg.setAttribute("width", Math.floor(natural[i].width * zoom));
+    svg.setAttribute("height", Math.floor(natural[i].height * zoom));
+  });
 }
 
 function show_windows(layout, view) {
@@ -230,19 +275,54 @@ function light() {
   const mark = now.mark ?? hovered;
   for (const map of Object.values(maps)) map.draw(mark);
   for (const id of ["matrix", "registers"]) if (drawn[id]) light_figure(drawn[id], mark, operand_now(), now.entry);
-  at("release").hidden = !now.mark;
+  at("release").hidden = !now.mark && !now.spot;
   const box = at("answer");
   box.setAttribute("aria-live", now.mark ? "polite" : "off");
   box.classList.remove("wrong");
-  if (mark) {
+  if (now.spot) {
+    const { head, more } = spot_answer();
+    box.setAttribute("aria-live", "polite");
+    box.innerHTML = `<p class="head">${head}</p>${more}`;
+  } else if (mark) {
     const { head, more } = answer(mark, now.entry, now.chip, operands);
     const note = asked?.mark === now.mark && now.mark ? asked.note : "";
     box.innerHTML = `<p class="head">${head}</p>${more}${note && `<p class="quiet">${escape_html(note)}</p>`}`;
   } else box.innerHTML = `<p class="quiet">Point at a cell, or ask. A click holds the answer.</p>`;
+  place_answer(Boolean(now.mark || now.spot));
+}
+
+/** Answer what is asked of tensor memory, of a block scale, or of a tile of several warps. */
+function spot_answer() {
+  if (now.entry.kind === "tensor") return tensor_answer(read_tensor_spot(now.spot, now.entry, now.letter), now.entry, now.chip, now.load);
+  if (/^scale/.test(now.spot)) return scale_answer(read_scale_spot(now.spot, now.entry), now.entry, now.chip, now.scales);
+  return tile_answer(read_tile_spot(now.spot, now.entry, now.letter), now.entry, now.chip, operands, now.warps, now.repeats);
+}
+
+/** Show a place that is no lane's register. */
+function show_spot(text, letter = now.letter) {
+  Object.assign(now, { spot: text, mark: null, letter });
+  keep();
+  show();
+}
+
+/** Answer what was pointed at in a picture. */
+function ask_here(text) {
+  const spot = read_spot(text.replace(/^scale_/, "S"), now.entry, now.letter, now.tab, "");
+  const { scrollY } = window;
+  show_spot(spot.text, spot.letter ?? now.letter);
+  scrollTo({ top: scrollY, behavior: "instant" });
+}
+
+/** On a narrow screen an answer is at the lower edge, over the page; the keyboard can scroll a long one. */
+function place_answer(said) {
+  document.body.classList.toggle("answered", said);
+  const reply = at("reply");
+  if (reply.scrollHeight > reply.clientHeight + 1) reply.setAttribute("tabindex", "0");
+  else reply.removeAttribute("tabindex");
 }
 
 function hover(mark) {
-  if (now.mark || JSON.stringify(mark) === JSON.stringify(hovered)) return;
+  if (now.mark || now.spot || JSON.stringify(mark) === JSON.stringify(hovered)) return;
   hovered = mark;
   light();
 }

@@ -4,7 +4,7 @@
 const at = (id) => document.getElementById(id);
 document.head.append(make("style", {}, FIGURE_STYLE));
 
-const now = { chip: null, entry: null, letter: "A", tab: "layout", mark: null, warp: 0, part: 0, language: "c", selector: 0, scales: [0, 0, 0, 0], feed: 0, step: 0, lowering: "" };
+const now = { chip: null, entry: null, letter: "A", tab: "layout", mark: null, warp: 0, part: 0, language: "c", selector: 0, scales: [0, 0, 0, 0], feed: 0, step: 0, lowering: "", spot: "", load: "32x32b", warps: "2x2", repeats: "1x1" };
 let asked = null;  // the question that is answered: { place, mark, note }
 let operands = {}, maps = {}, drawn = {}, hovered = null;
 
@@ -29,6 +29,10 @@ function fragment() {
   put("feed", now.feed, 0);
   put("step", now.step, 0);
   put("lowering", now.lowering, "");
+  put("spot", now.spot, "");
+  put("load", now.load, "32x32b");
+  put("warps", now.warps, "2x2");
+  put("repeats", now.repeats, "1x1");
   return `#${said.toString().replaceAll("%3A", ":")}`;
 }
 
@@ -41,7 +45,7 @@ function read_fragment(text) {
   };
   const number = (name, count) => given(name, count) ?? 0;
   const asked = said.get("i"), on = said.get("chip");
-  const entry = BY_NAME.get(asked), chip = on === null ? null : chip_named(on);
+  const entry = entry_named(asked ?? undefined), chip = on === null ? null : chip_named(on);
   now.entry = entry ?? BY_NAME.get(DATA.default.instruction);
   now.chip = chip_for(now.entry, chip ?? CHIP_BY_NAME.get(DATA.default.chip));
   let wrong = "";
@@ -58,6 +62,10 @@ function read_fragment(text) {
   now.feed = number("feed", 1000);
   now.step = number("step", 1000);
   now.lowering = said.get("lowering") ?? "";
+  now.load = Object.hasOwn(TENSOR_LOADS, said.get("load")) ? said.get("load") : "32x32b";
+  now.warps = TILE_WARPS.includes(said.get("warps")) ? said.get("warps") : "2x2";
+  now.repeats = TILE_REPEATS.includes(said.get("repeats")) ? said.get("repeats") : "1x1";
+  now.spot = wrong ? "" : spot_given(said.get("spot") ?? "");
   now.mark = null;
   const letter = Object.hasOwn(operands, said.get("at")) ? said.get("at") : now.letter;
   const layout = operands[letter].layout;
@@ -72,6 +80,20 @@ function read_fragment(text) {
   if (!said.has("warp") && !said.has("part")) show_mark_in_window();
   if (!wrong && !now.mark && ["lane", "x", "reg"].some((x) => said.has(x)))
     notice(`The link asks for a place that ${letter} of ${now.entry.short} on ${now.chip.name} has not; nothing is pinned.`);
+}
+
+/** The place that a link asks for, where there is one. */
+function spot_given(text) {
+  if (!text) return "";
+  try {
+    const spot = read_spot(parted(text).place, now.entry, now.letter, now.tab, "");
+    if (spot?.letter && Object.hasOwn(operands, spot.letter)) now.letter = spot.letter;
+    return spot?.text ?? "";
+  } catch (error) {
+    if (!(error instanceof Misread)) throw error;
+    notice(`The link asks for a place that is not there. ${error.message}`);
+    return "";
+  }
 }
 
 /** Keep the address in step with the state: as a new entry of the history, or in place of the last. */

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.instructions import Arch
-from wmma_emu.ptx.launch.cuda_source import compile_cuda
+from wmma_emu.ptx.cuda.compile import compile_cuda
 from wmma_emu.ptx.names.references import with_references
 
 __all__ = ["DebugCompilation"]
@@ -27,6 +27,7 @@ class DebugCompilation(NamedTuple):
     include: tuple[str | Path, ...]
     instantiate: tuple[str, ...]
     seconds: float
+    compiler: str = "auto"
 
     def text(self) -> str:
         """The PTX with debug information, which nobody runs; "" where it would take long, or the compiler refuses."""
@@ -43,5 +44,6 @@ class DebugCompilation(NamedTuple):
     def _compiled(self, source: str) -> str:
         options = (*self.options, *(() if set(_DEBUG) & set(self.options) else _DEBUG[:1]))
         return compile_cuda(
-            source, self.arch, name=self.name, options=options, include=self.include, instantiate=self.instantiate
+            source, self.arch, name=self.name, options=options, include=self.include, instantiate=self.instantiate,
+            compiler=self.compiler,
         ).ptx

@@ -8,7 +8,8 @@ import pytest
 
 import wmma_emu as we
 from wmma_emu.errors import BackendUnavailableError, CompilationError, FragmentMismatchError, KernelFindingsError
-from wmma_emu.ptx.launch import cuda_source
+from wmma_emu.ptx.cuda import compile as cuda_compile
+from wmma_emu.ptx.cuda import nvrtc, packages
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "ptx"
 
@@ -159,7 +160,7 @@ extern "C" __global__ void library(int* x, int* sum, int n)
 
 @pytest.fixture(scope="module")
 def libraries(two):
-    headers = [x / "nv" / "target" for x in cuda_source._include_folders()]
+    headers = [x / "nv" / "target" for x in packages.include_folders()]
     if not any(x.exists() for x in headers):
         pytest.skip("nvidia-cuda-cccl is not installed")
     return we.ptx.Module.from_cuda(LIBRARIES, "sm_90", findings="raise")
@@ -188,11 +189,25 @@ def test_barriers_pipelines_atomics_and_blocks_of_the_libraries_run(libraries):
         libraries["library"][1, 64](x + 30000, total, 64)
 
 
-def test_without_the_compiler_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(cuda_source, "_nvidia_folders", lambda: [])
-    cuda_source._library.cache_clear()
-    try:
-        with pytest.raises(BackendUnavailableError, match=r"pip install 'wmma-emu\[nvrtc\]'.*nvcc -ptx"):
-            we.ptx.Module.from_cuda("")
-    finally:
-        cuda_source._library.cache_clear()
+@pytest.fixture
+def no_compilers(monkeypatch):
+    """As if neither NVRTC nor nvcc were installed, and nothing had been compiled before."""
+    def missing():
+        raise BackendUnavailableError("nvcc is not installed")
+
+    monkeypatch.setenv("WMMA_EMU_CACHE", "off")
+    monkeypatch.setattr(nvrtc, "nvidia_folders", lambda: [])
+    monkeypatch.setattr(cuda_compile, "find_nvcc", missing)
+    nvrtc._library.cache_clear()
+    yield
+    nvrtc._library.cache_clear()
+
+
+def test_without_a_compiler_the_error_says_what_to_install_and_how_to_make_ptx_elsewhere(no_compilers, monkeypatch):
+    monkeypatch.setattr(cuda_compile.sys, "platform", "linux")
+    with pytest.raises(BackendUnavailableError, match=r"from a clone .*: pip install '\.\[nvrtc\]'.*nvcc -ptx"):
+        we.ptx.Module.from_cuda("")
+    monkeypatch.setattr(cuda_compile.sys, "platform", "darwin")
+    with pytest.raises(BackendUnavailableError, match=r"no compiler for macOS\. nvcc -ptx .*from_file") as caught:
+        we.ptx.Module.from_cuda("")
+    assert "pip install" not in str(caught.value)

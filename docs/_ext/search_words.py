@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Words under which readers look for a page that does not have them: they lead there from the site's search."""
+
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+__all__ = ["WORDS", "setup", "words_of"]
+
+WORDS = {
+    "quantize quantization quantizer dequantize": (
+        "how-to/quantise-to-block-scaled-formats", "how-to/property-test-a-quantised-gemm", "reference/api/quantise",
+    ),
+    "quantise": ("how-to/multiply-block-scaled-matrices",),
+    "ci continuous integration github actions workflow gitlab pipeline yaml junit xdist": (
+        "how-to/run-in-ci-without-a-gpu",
+    ),
+    "ci github actions sarif baseline": ("how-to/live-with-findings",),
+    "ci pytest fixture": ("how-to/test-a-kernel-without-a-gpu", "tutorials/test-a-kernel-without-a-gpu"),
+    "debug debugger debugging breakpoint trace pdb printf assert profiler profile step": ("how-to/debug-a-kernel",),
+    "debug race racecheck memcheck synccheck initcheck compute-sanitizer sanitizer": (
+        "explanation/findings", "how-to/live-with-findings", "how-to/test-a-kernel-without-a-gpu",
+    ),
+    "latex tikz png svg export figure handout print": ("how-to/find-what-a-lane-holds", "reference/api/viz"),
+    "determinism deterministic reproducible reproducibility nondeterminism batch invariance invariant": (
+        "explanation/why-results-differ", "explanation/library-kernels", "explanation/numerics",
+    ),
+    "determinism deterministic schedule": ("how-to/test-a-kernel-without-a-gpu",),
+    "fp8 training e4m3 e5m2 transformer engine amax": (
+        "explanation/fp8-on-hopper", "how-to/multiply-block-scaled-matrices",
+        "how-to/quantise-to-block-scaled-formats",
+    ),
+    "numba cuda cudasim simulator": ("how-to/test-a-kernel-without-a-gpu", "how-to/debug-a-kernel"),
+    "numba jit engine speed": ("explanation/performance", "how-to/install"),
+    "colab kaggle jupyter jupyterlite binder notebook hosted": ("lessons/index",),
+    "torch pytorch jax tensorflow array tensor": ("start/numerics", "start/models", "reference/api/top"),
+    "cute cutlass atom tiledmma layout shape stride": ("how-to/find-what-a-lane-holds", "reference/api/layouts"),
+    "sass hmma machine code": ("reference/instructions/index", "how-to/find-what-a-lane-holds"),
+    "triton gluon": ("start/models", "how-to/test-a-kernel-without-a-gpu"),
+    "mac macos windows arm aarch64 pip install": ("how-to/install",),
+}  # fmt: skip
+"""Words, and the names of the pages that are about them."""
+
+
+def words_of(document: str) -> list[str]:
+    """Return the words of a page, each once.
+
+    Examples
+    --------
+    >>> words_of("lessons/index")[:2]
+    ['colab', 'kaggle']
+    """
+    return list(dict.fromkeys(word for words, pages in WORDS.items() if document in pages for word in words.split()))
+
+
+def _on_read(app: Sphinx, doctree: nodes.document) -> None:
+    """Give a page its words as the search of Sphinx reads them, a keyword of HTML each."""
+    words = words_of(app.env.docname)
+    if words:
+        doctree += nodes.meta(name="keywords", content=", ".join(words))
+
+
+def _pages_are_there(app: Sphinx, env: Any) -> None:
+    missing = {page for pages in WORDS.values() for page in pages} - set(env.found_docs)
+    if missing:
+        raise ValueError(f"docs/_ext/search_words.py names pages that are not there: {sorted(missing)}")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("doctree-read", _on_read)
+    app.connect("env-check-consistency", _pages_are_there)
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}

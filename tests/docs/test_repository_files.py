@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Files for the code host, for those who cite and for hosted notebooks: what they say is so."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from wmma_emu.ptx.launch.options import LaunchOptions
+
+ROOT = Path(__file__).parents[2]
+FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*-*.yml"))
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_citation_has_the_version_and_the_licence_of_the_package():
+    citation = read("CITATION.cff")
+    assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == we.__version__
+    assert "license: MIT" in citation and "MIT License" in read("LICENSE")
+    assert "http" not in citation  # there is no address yet
+
+
+def test_the_limits_that_are_promised_are_those_of_a_launch():
+    text, defaults = " ".join(read("SECURITY.md").split()), LaunchOptions()
+    assert f"`max_steps` (10^{len(str(defaults.max_steps)) - 1} instructions)" in text and defaults.max_steps == 10**8
+    assert f"`max_seconds` ({defaults.max_seconds} s)" in text
+    assert f"`max_bytes` ({defaults.max_bytes >> 30} GiB" in text and defaults.max_bytes % (1 << 30) == 0
+
+
+KERNEL = """
+.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "{file}"
+.visible .entry k(.param .u64 x)
+{{
+.reg .b64 %a; .reg .b32 %r;
+ld.param.u64 %a, [x];
+.loc 1 2 1
+ld.global.u32 %r, [%a+{offset}];
+st.global.u32 [%a], %r;
+ret;
+}}
+"""
+
+
+def test_a_kernel_reaches_no_memory_but_the_arrays_and_a_finding_quotes_the_file_that_it_names(tmp_path):
+    secret = tmp_path / "notes.txt"
+    secret.write_text("first\nsecond\n", encoding="utf-8")
+    beside, x = np.arange(8, dtype=np.uint32), np.zeros(4, np.uint32)
+    offset = beside.ctypes.data - x.ctypes.data
+    text = KERNEL.format(file=secret.as_posix(), offset=offset % 2**31 & ~3)
+    report = we.ptx.Module(text, arch="h100")["k"][1, 1](x, findings="report")
+    assert report.findings[0].kind == "out of bounds" and not x.any()
+    assert "second" in str(report.findings[0])  # as SECURITY.md says
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.stem)
+def test_a_form_asks_for_the_version_with_a_command_that_there_is(form):
+    text = form.read_text(encoding="utf-8")
+    ids = re.findall(r"^    id: (.*)$", text, re.MULTILINE)
+    assert len(set(ids)) == len(ids) and "version" in ids
+    assert "What `wmma-emu --version` prints." in text
+
+
+def test_there_is_a_form_for_bits_for_findings_and_for_kernels():
+    assert [form.stem for form in FORMS] == ["unsupported-kernel", "wrong-bits", "wrong-finding"]
+
+
+def test_the_workflow_and_the_request_run_the_gate():
+    assert "      - run: .ci/run\n" in read(".github/workflows/gate.yml")
+    assert "`.ci/run`" in read(".github/PULL_REQUEST_TEMPLATE.md") and os.access(ROOT / ".ci/run", os.X_OK)
+
+
+def test_binder_installs_this_package_and_what_the_lessons_import():
+    assert "pip install --no-cache-dir .\n" in read(".binder/postBuild")
+    assert os.access(ROOT / ".binder/postBuild", os.X_OK)
+    assert "hypothesis" in read(".binder/requirements.txt")
+    version = re.fullmatch(r"python-3\.(\d+)\n", read(".binder/runtime.txt"))
+    assert f"Python :: 3.{version[1]}" in read("pyproject.toml")

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""What may scroll is a stop of the keyboard; words that readers search for lead to pages that are there."""
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from docs._ext.keyboard import reachable
+from docs._ext.pages import generated_pages
+from docs._ext.search_words import WORDS, words_of
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ('<div class="highlight"><pre><span></span>x</pre></div>', "Code"),
+        ('<pre class="formulas">x</pre>', "Code"),
+        ('<div class="table-wrapper docutils container"><table class="docutils"><th>a</th></table></div>', "Table: a"),
+        ('<div class="table-wrapper"><table class="docutils"><td>a</td></table></div>', "Table"),
+        ("<table><tr><th><p>C++</p></th><th>Python</th></tr></table>", "Table: C++, Python"),
+        ('<div class="picture"><img src="x.svg" alt="x"></div>', "Picture"),
+        ('<p><img alt="x" src="x.svg"></p>', "Picture"),
+        ('<div class="output text_html">x</div>', "Output"),
+    ],
+)
+def test_a_box_that_may_scroll_is_a_stop_with_a_name(body, name):
+    (tag,) = re.findall(r"<[^>]*data-scrolls[^>]*>", reachable(body))
+    assert 'tabindex="0"' in tag and 'role="group"' in tag and f'aria-label="{name}"' in tag
+
+
+@pytest.mark.parametrize("body", ["<p>x</p>", "<code>x</code>", '<p><img alt="x" src="x.png"></p>', "<predicate>"])
+def test_what_does_not_scroll_stays_as_it_is(body):
+    assert reachable(body) == body
+
+
+def test_a_box_is_a_stop_once():
+    once = reachable('<div class="table-wrapper"><table class="docutils"><td><pre>a</pre></td></table></div>')
+    assert once.count("data-scrolls") == 2 and reachable(once) == once
+
+
+def test_words_of_the_search_lead_to_pages():
+    """A lesson is a notebook; pages that a build writes have their names from their generator."""
+    written = {str(x.relative_to(DOCS).with_suffix("")) for end in ("md", "ipynb") for x in DOCS.rglob(f"*.{end}")}
+    pages = {page for pages in WORDS.values() for page in pages}
+    assert pages <= written | set(generated_pages())
+    assert all(words_of(page) for page in pages)
+
+
+@pytest.mark.parametrize("name", ["keyboard", "search_words"])
+def test_the_examples_of_the_extensions_hold(name):
+    failed, tried = doctest.testmod(importlib.import_module(f"docs._ext.{name}"))
+    assert tried and not failed

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""What was compiled is kept: by all texts and options that it was made of, whole, within a bound."""
+
+import json
+import os
+import threading
+
+import pytest
+
+from wmma_emu.ptx.cuda import cache
+from wmma_emu.ptx.cuda import compile as cuda_compile
+from wmma_emu.ptx.cuda.request import CompiledSource, Request
+
+SOURCE = '#include "n.h"\n__global__ void k(int* x) { *x = N; }\n'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("WMMA_EMU_CACHE", str(tmp_path / "kept"))
+    return tmp_path / "kept" / "cuda"
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Which sources were compiled; no compiler is needed."""
+    found = []
+
+    def compile_(request):
+        found.append(request)
+        return CompiledSource("ptx", {"k<int>": "_Z1k"}, "a compiler", ("a note",), "a warning", {}, 7.0)
+
+    monkeypatch.setitem(cuda_compile._WAYS, "auto", compile_)
+    return found
+
+
+def test_what_was_compiled_is_read_again_with_all_that_was_said_of_it(folder, compiled, tmp_path):
+    (tmp_path / "n.h").write_text("#define N 1\n")
+    first = cuda_compile.compile_cuda(SOURCE, "sm_90", include=[tmp_path])
+    again = cuda_compile.compile_cuda(SOURCE, "sm_90", include=[tmp_path])
+    assert again == first and len(compiled) == 1
+    (path,) = folder.iterdir()
+    assert json.loads(path.read_text())["compiler"] == "a compiler" and path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("change", ["header", "nested header", "source", "options", "name", "arch", "instantiate"])
+def test_it_is_compiled_anew_where_anything_has_changed(folder, compiled, tmp_path, change):
+    (tmp_path / "n.h").write_text('#if 0\n#else\n#include "deep/m.h"\n#endif\n')
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "m.h").write_text("#define N 1\n")
+    given = {"name": "k.cu", "options": ["-DA"], "include": [tmp_path], "instantiate": []}
+    cuda_compile.compile_cuda(SOURCE, "sm_90", **given)
+    source, arch = SOURCE, "sm_90"
+    if change == "header":
+        (tmp_path / "n.h").write_text("#define N 2\n")
+    elif change == "nested header":
+        (tmp_path / "deep" / "m.h").write_text("#define N 2\n")
+    elif change == "source":
+        source += " "
+    elif change == "arch":
+        arch = "sm_80"
+    else:
+        given[change] = {"name": "q.cu", "options": ["-DB"], "instantiate": ["k<int>"]}[change]
+    cuda_compile.compile_cuda(source, arch, **given)
+    assert len(compiled) == 2
+
+
+def test_words_do_not_run_into_each_other(folder):
+    one = Request("", "compute_90", "k.cu", ("-DA", "-DB"), (), ())
+    assert len({cache.key_of(x, "auto") for x in (
+        one, one._replace(options=("-DA-DB",)), one._replace(options=("-DA",), include=("-DB",)),
+        one._replace(options=(), include=("-DA", "-DB")),
+    )}) == 4  # fmt: skip
+
+
+def test_a_header_whose_name_a_macro_makes_is_not_known_and_nothing_is_kept(folder, compiled):
+    source = '#define WHERE "n.h"\n#include WHERE\n'
+    cuda_compile.compile_cuda(source, "sm_90")
+    cuda_compile.compile_cuda(source, "sm_90")
+    assert len(compiled) == 2 and not folder.exists()
+
+
+def test_off_keeps_nothing(monkeypatch, compiled, tmp_path):
+    monkeypatch.setenv("WMMA_EMU_CACHE", "off")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cuda_compile.compile_cuda("", "sm_90")
+    cuda_compile.compile_cuda("", "sm_90")
+    assert len(compiled) == 2 and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("broken", ["", "{", "[]", '{"ptx": "x"}', '{"ptx": 1, "strange": 2}'])
+def test_a_broken_entry_is_compiled_anew(folder, compiled, broken):
+    cuda_compile.compile_cuda("", "sm_90")
+    (path,) = folder.iterdir()
+    path.write_text(broken)
+    assert cuda_compile.compile_cuda("", "sm_90").ptx == "ptx" and len(compiled) == 2
+
+
+def test_a_folder_that_cannot_be_made_does_not_matter(monkeypatch, compiled, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("WMMA_EMU_CACHE", str(tmp_path / "file"))
+    assert cuda_compile.compile_cuda("", "sm_90").ptx == "ptx"
+
+
+def test_the_entries_that_were_not_used_for_longest_go_first(folder, monkeypatch):
+    monkeypatch.setattr(cache, "_LARGEST", 3000)
+    for i, key in enumerate("abcd"):
+        cache.keep(key, CompiledSource("x" * 1000, {}, "c"))
+        os.utime(folder / f"{key}.json", (i, i))
+        if key == "b":
+            assert cache.kept("a") is not None  # used, so it is younger than b now
+    assert cache.kept("b") is None and cache.kept("a") is not None and cache.kept("d") is not None
+
+
+def test_many_threads_may_keep_the_same_at_once(folder):
+    entry = CompiledSource("x" * 100_000, {}, "c")
+    seen = []
+
+    def work():
+        for _ in range(10):
+            cache.keep("key", entry)
+            seen.append(cache.kept("key"))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for x in threads:
+        x.start()
+    for x in threads:
+        x.join()
+    assert seen == [entry] * 40 and [x.name for x in folder.iterdir()] == ["key.json"]

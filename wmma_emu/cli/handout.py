@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""``wmma-emu handout``: A, B, C and D of an instruction on one sheet to print."""
+
+from argparse import Namespace
+
+from wmma_emu.cli.explore import write_page
+from wmma_emu.cli.terminal import Terminal
+from wmma_emu.viz.explorer import handout_page
+
+__all__ = ["run"]
+
+
+def run(arguments: Namespace, terminal: Terminal) -> None:
+    """Write the handout of an instruction, and open it in the browser, which prints it.
+
+    Raises
+    ------
+    UsageError, UnsupportedInstructionError
+        For an instruction or a chip that does not exist, and a file that cannot be written; then nothing is written.
+    """
+    page = handout_page(arguments.instruction, arguments.arch)
+    write_page("the handout", page, arguments.output, "handout.html", arguments.open, terminal)

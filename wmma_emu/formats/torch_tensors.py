@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""Tensors of PyTorch as NumPy arrays and back, bit for bit; torch is there already, or nobody has a tensor."""
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import ArgumentError, BackendUnavailableError, shorten
+from wmma_emu.formats.extension_dtypes import fills_its_bytes, ml_dtype_of
+
+__all__ = ["name_of_dtype", "read", "write"]
+
+_INTEGERS = {1: "uint8", 2: "int16"}
+"""Integers of torch by their bytes, in which NumPy can have elements that it knows nothing of."""
+
+
+def read(tensor: Any, name: str) -> NDArray[Any]:
+    """Read a tensor of the host: the same memory, in the dtype of NumPy or ml_dtypes with the name of torch's.
+
+    Raises
+    ------
+    FragmentMismatchError
+        For tensors elsewhere, without data, sparse, quantised by torch, or packed; for those that want a gradient
+        while gradients are recorded. The message says what to write instead.
+    """
+    _refuse(tensor, name)
+    dtype = ml_dtype_of(name_of_dtype(tensor.dtype) or "")
+    try:
+        plain = tensor.detach().resolve_conj().resolve_neg()
+        if dtype is None or not fills_its_bytes(dtype):
+            return np.asarray(plain.numpy())
+        integers = getattr(sys.modules["torch"], _INTEGERS[dtype.itemsize])
+        return np.asarray(plain.view(integers).numpy().view(dtype))
+    except (TypeError, RuntimeError) as error:  # fake tensors of a compiler, tensors within vmap
+        raise ArgumentError(
+            f"{name} is a torch {type(tensor).__name__} that NumPy cannot read: {shorten(error, str)}. Pass a tensor "
+            f"that has its numbers: outside torch.compile, torch.vmap and torch.func; of such a dtype that NumPy or "
+            "ml_dtypes has it"
+        ) from error
+
+
+def write(array: NDArray[Any]) -> Any:
+    """Make a tensor of a fresh array; formats that this torch has no dtype for come as uint8 patterns, one a byte.
+
+    Raises
+    ------
+    BackendUnavailableError
+        For integers that an old torch has not, such as the uint32 of registers.
+    """
+    torch = sys.modules["torch"]
+    array = np.require(array, requirements=["C", "W"])
+    kind = array.dtype.name
+    if ml_dtype_of(kind) is not None:
+        tensor, dtype = torch.from_numpy(array.view(_INTEGERS[array.itemsize])), getattr(torch, kind, None)
+        return tensor if dtype is None or not fills_its_bytes(array.dtype) else tensor.view(dtype)
+    try:
+        return torch.from_numpy(array)
+    except TypeError as error:
+        raise BackendUnavailableError(
+            f"torch {torch.__version__} has no {kind}; torch 2.3 and later have, or pass NumPy arrays: x.numpy()"
+        ) from error
+
+
+def name_of_dtype(given: object) -> str | None:
+    """The name of a dtype of torch, which NumPy or ml_dtypes may have too; None for what is no dtype of torch.
+
+    Examples
+    --------
+    >>> name_of_dtype(np.float32) is None
+    True
+    """
+    dtype_type = getattr(sys.modules.get("torch"), "dtype", None)
+    if dtype_type is None or not isinstance(given, dtype_type):
+        return None
+    return str(given).removeprefix("torch.")
+
+
+def _refuse(tensor: Any, name: str) -> None:
+    torch = sys.modules["torch"]
+    what, fix = "", ""
+    if tensor.is_nested:
+        what, fix = "is nested", f"pass {name}.to_padded_tensor(0.0), or its matrices one by one"
+    elif tensor.layout != torch.strided:
+        what, fix = f"has the layout {tensor.layout}", f"pass {name}.to_dense()"
+    elif tensor.is_quantized:
+        what, fix = "is quantised by torch", f"pass {name}.int_repr(), its integers, or {name}.dequantize()"
+    elif tensor.is_meta:
+        what, fix = "is on the device meta, where tensors have no numbers", "pass one that has data"
+    elif tensor.device.type != "cpu":
+        what, fix = f"is on the device {tensor.device}", f"bring it to the host: {name}.detach().cpu()"
+    elif tensor.requires_grad and torch.is_grad_enabled():
+        what = "requires a gradient, and through the emulator none is recorded"
+        fix = (
+            f"pass {name}.detach(), or call it under torch.no_grad(); to train through it, write an autograd.Function "
+            "(docs/how-to/use-with-pytorch.md)"
+        )
+    elif name_of_dtype(tensor.dtype) == "float4_e2m1fn_x2":
+        what = "is a tensor of torch.float4_e2m1fn_x2, two numbers a byte"
+        fix = f"pass {name}.view(torch.uint8), packed along k, with {name.lower()}_format='e2m1'"
+    if what:
+        raise ArgumentError(f"{name} {what}; {fix}")

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""Which page of the documentation an instruction has, and at which anchor of it: whatever links there asks here."""
+
+import re
+
+from wmma_emu.instructions.spec import Instruction
+
+__all__ = ["FOLDER", "anchor_of", "document_of", "page_key", "slug"]
+
+FOLDER = "reference/instructions"
+"""Where the pages are, among the pages of the site. Nothing in it is written by hand."""
+
+_KINDS = {"e4m3": "FP8", "e5m2": "FP8", "s8": "8-bit", "u8": "8-bit", "s4": "4-bit", "u4": "4-bit"}
+"""Operand formats that may be mixed, or differ in nothing but the sign: their instructions share a page."""
+
+
+def slug(text: str) -> str:
+    """Return a text as it stands in addresses: small letters and digits, with dashes between.
+
+    Examples
+    --------
+    >>> slug("mma.sp::ordered_metadata")
+    'mma-sp-ordered-metadata'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def page_key(row: Instruction) -> tuple[str, str, str]:
+    """Return what the instructions of a page have in common: family, shape and types.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> page_key(lookup("wgmma.m64n256k16.f32.f16.f16"))
+    ('wgmma', 'm64nNk16', 'f32.f16.f16')
+    """
+    if row.is_warpgroup:
+        return row.family, f"m{row.m}nNk{row.k}", ".".join(row.types)
+    kind = next((x for x in row.modifiers if x.startswith("kind::")), "")
+    return row.family, row.shape, kind or _KINDS.get(row.a, row.a)
+
+
+def document_of(row: Instruction) -> str:
+    """Return the name of an instruction's page within the documentation, without an ending.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> document_of(lookup("m16n8k32.f32.e4m3.e4m3.f32"))
+    'reference/instructions/mma-sync-m16n8k32-fp8'
+    """
+    return f"{FOLDER}/{slug(' '.join(page_key(row)))}"
+
+
+def anchor_of(row: Instruction) -> str:
+    """Return the anchor of an instruction's section on its page: its mnemonic, with dashes between the parts.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> anchor_of(lookup("mma.sp::ordered_metadata.m16n8k16.f32.tf32.tf32.f32"))
+    'mma-sp-ordered-metadata-sync-aligned-m16n8k16-row-col-f32-tf32-tf32-f32'
+    """
+    return slug(row.mnemonic)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""What was compiled before: kept on disk, by the texts and the compilers that made it."""
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from wmma_emu.errors import BackendUnavailableError
+from wmma_emu.ptx.cuda.include_files import inclusions_of
+from wmma_emu.ptx.cuda.nvcc import find_nvcc
+from wmma_emu.ptx.cuda.nvrtc import library_file
+from wmma_emu.ptx.cuda.packages import include_folders
+from wmma_emu.ptx.cuda.request import CompiledSource, Request
+
+__all__ = ["cache_folder", "keep", "kept", "key_of"]
+
+_LARGEST = 256 << 20
+"""Bytes that are kept; the entries that were not used for longest go first."""
+
+_ASKED = ("NVCC_CCBIN", "NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS", "CPATH", "CPLUS_INCLUDE_PATH")
+"""Variables of the environment that compilers look at."""
+
+_OFF = ("0", "off", "no", "none")
+
+
+def cache_folder() -> Path | None:
+    """The folder: WMMA_EMU_CACHE, or that of the system for such things; None where WMMA_EMU_CACHE is "off"."""
+    named = os.environ.get("WMMA_EMU_CACHE", "")
+    if named.lower() in _OFF:
+        return None
+    if named:
+        return Path(named, "cuda")
+    home = os.path.expanduser("~")
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
+    elif sys.platform == "darwin":
+        base = os.path.join(home, "Library", "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    return Path(base, "wmma-emu", "cuda")
+
+
+def key_of(request: Request, compiler: str) -> str:
+    """Name a compilation: by its texts, those of all files that it includes, its options, and the compilers.
+
+    "" is one that is not kept, for what it includes is not known before it is compiled.
+    """
+    if cache_folder() is None:
+        return ""
+    compilers = include_folders()
+    found = inclusions_of(request.source, [Path(x) for x in request.include], [*compilers, *_system_folders()])
+    if not found.is_complete:
+        return ""
+    words = [compiler, *request[:3], *_counted(*request[3:]), *found.missing, *_identities()]
+    for file in sorted(found.files, key=lambda x: (x.name, str(x.path))):
+        words += [file.name, str(file.path), file.text]
+    digest = hashlib.sha256()
+    for word in words:
+        digest.update(f"{len(word)}:".encode() + word.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def kept(key: str) -> CompiledSource | None:
+    """Read what was kept by this name; None where that is nothing, or not whole."""
+    folder = cache_folder()
+    if not key or folder is None:
+        return None
+    path = folder / f"{key}.json"
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        os.utime(path)
+        return CompiledSource(**{**fields, "notes": tuple(fields["notes"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def keep(key: str, compiled: CompiledSource) -> None:
+    """Keep it, whole or not at all; where the folder cannot be written, nothing is kept."""
+    folder = cache_folder()
+    if not key or folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(compiled._asdict(), file)
+            os.replace(name, folder / f"{key}.json")
+        except OSError:
+            os.unlink(name)
+            raise
+        _bound(folder)
+    except OSError:
+        return
+
+
+def _bound(folder: Path) -> None:
+    """Delete the entries that were not used for longest, where there are too many bytes."""
+    found = []
+    for path in folder.iterdir():
+        try:
+            about = path.stat()
+        except OSError:
+            continue
+        found.append((about.st_mtime, about.st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= _LARGEST:
+            break
+        path.unlink(missing_ok=True)
+        total -= size
+
+
+def _counted(*lists: tuple[str, ...]) -> Iterator[str]:
+    for words in lists:
+        yield str(len(words))
+        yield from words
+
+
+def _identities() -> tuple[str, ...]:
+    """What compiles: the files of the compilers, of their headers, and of this package."""
+    said = (os.environ.get(x, "") for x in _ASKED)
+    compilers = _of_compilers(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", ""))
+    return (str(Path.cwd()), *said, *compilers, *_of_this_package())
+
+
+@cache
+def _of_compilers(path: str, home: str) -> tuple[str, ...]:
+    """Ask for them again where PATH has changed."""
+    del path, home
+    files = [folder / "cuda_runtime_api.h" for folder in include_folders()]
+    files += [folder / "cuda/version" for folder in include_folders()]
+    try:
+        files.append(library_file())
+    except BackendUnavailableError:
+        pass
+    found = []
+    try:
+        nvcc = find_nvcc()
+        files.append(nvcc.program)
+        found += [nvcc.version, nvcc.host]
+    except BackendUnavailableError:
+        pass
+    return (*found, *map(_stamp, files))
+
+
+@cache
+def _of_this_package() -> tuple[str, ...]:
+    return tuple(_stamp(x) for x in sorted(Path(__file__).parent.glob("*.py")))
+
+
+def _stamp(path: Path) -> str:
+    try:
+        about = path.stat()
+    except OSError:
+        return f"{path}: none"
+    return f"{path.resolve()}: {about.st_size} {about.st_mtime_ns}"
+
+
+def _system_folders() -> list[Path]:
+    """Folders of the host compiler's headers, which come with it."""
+    return [x for x in (Path("/usr/include"), Path("/usr/local/include")) if x.is_dir()]

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""CUDA C++ to PTX: which compiler is taken, and what is said where none can."""
+
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from wmma_emu.errors import BackendUnavailableError, CompilationError, OptionError, shorten
+from wmma_emu.instructions import Arch
+from wmma_emu.ptx.cuda.cache import keep, kept, key_of
+from wmma_emu.ptx.cuda.device_part import compile_device_part, has_host_code
+from wmma_emu.ptx.cuda.messages import missing_header
+from wmma_emu.ptx.cuda.nvcc import find_nvcc
+from wmma_emu.ptx.cuda.nvrtc import compile_by_nvrtc
+from wmma_emu.ptx.cuda.options import needs_nvrtc
+from wmma_emu.ptx.cuda.request import CompiledSource, Request, require_texts, virtual_architecture
+
+__all__ = ["COMPILERS", "compile_cuda"]
+
+COMPILERS = ("auto", "nvrtc", "nvcc", "device part")
+
+_ELSEWHERE = (
+    "nvcc -ptx -arch=compute_90 -lineinfo kernel.cu makes kernel.ptx where there is CUDA (Linux, a container, CI), and "
+    "wmma_emu.ptx.Module.from_file(\"kernel.ptx\") runs it everywhere"
+)
+_HAS_NVRTC = ("linux", "win32")
+
+
+def compile_cuda(
+    source: str,
+    arch: str | Arch,
+    *,
+    name: str = "kernel.cu",
+    options: Sequence[str] = (),
+    include: Sequence[str | Path] = (),
+    instantiate: Sequence[str] = (),
+    compiler: str = "auto",
+) -> CompiledSource:
+    """Compile CUDA C++ to PTX; what was compiled before is kept.
+
+    Parameters
+    ----------
+    source : str
+        Kernels, with or without code of the host.
+    arch : str or Arch
+        ``"sm_90"`` compiles for compute_90, ``"sm_90a"`` for compute_90a.
+    name : str
+        What the compiler's messages and the findings call the source.
+    options : sequence of str
+        Further options, such as ``"-DTILE=64"``.
+    include : sequence of paths
+        Folders of headers, before those of CUDA.
+    instantiate : sequence of str
+        Templates to make: ``"scale<float, 4>"``.
+    compiler : {"auto", "nvrtc", "nvcc", "device part"}
+        NVRTC takes device code alone, nvcc files as they are; "device part" is NVRTC without the code of the host.
+        "auto" asks NVRTC first, and where it refuses the code of the host nvcc, or NVRTC for the rest.
+
+    Raises
+    ------
+    CompilationError
+        With the compiler's messages.
+    BackendUnavailableError
+        If no compiler is installed.
+    ArgumentError
+        For what is no source, and for options that are no strings.
+    """
+    require_texts(source, name, options=options, instantiate=instantiate, include=include)
+    if compiler not in COMPILERS:
+        raise OptionError(f"compiler={shorten(compiler)} is none of {', '.join(map(repr, COMPILERS))}")
+    request = Request(
+        source, virtual_architecture(arch), name, tuple(options), tuple(map(str, include)), tuple(instantiate)
+    )
+    key = key_of(request, compiler)
+    found = kept(key)
+    if found is None:
+        found = _WAYS[compiler](request)
+        keep(key, found)
+    return found
+
+
+def _by_nvcc(request: Request) -> CompiledSource:
+    return find_nvcc().compile(request)
+
+
+def _automatic(request: Request) -> CompiledSource:
+    """Ask one compiler after the other; the error is that of the one that understood most of the source."""
+    try:
+        return compile_by_nvrtc(request)
+    except BackendUnavailableError as error:
+        return _without_nvrtc(request, error)
+    except CompilationError as error:
+        if not error.log or needs_nvrtc(request.options) or not has_host_code(request):
+            raise
+    nvcc_error = None
+    try:
+        return _by_nvcc(request)
+    except BackendUnavailableError:
+        pass
+    except CompilationError as error:
+        nvcc_error = error
+    try:
+        return compile_device_part(request)
+    except CompilationError:
+        if nvcc_error is None or _is_about_the_host(nvcc_error):
+            raise
+    raise nvcc_error
+
+
+def _is_about_the_host(error: CompilationError) -> bool:
+    """Whether nvcc did not come to read the device's code: a header was missing, or its host compiler is no good."""
+    return bool(missing_header(error.log)) or "unsupported" in error.log
+
+
+def _without_nvrtc(request: Request, missing: BackendUnavailableError) -> CompiledSource:
+    try:
+        return _by_nvcc(request)
+    except BackendUnavailableError as error:
+        raise BackendUnavailableError(
+            f"CUDA C++ is compiled by NVRTC or nvcc: {missing}, and {error}; {_how_to_install()}"
+        ) from None
+
+
+def _how_to_install() -> str:
+    system = sys.platform
+    if system.startswith(_HAS_NVRTC):
+        return f"from a clone of wmma_emu: pip install '.[nvrtc]'. Or elsewhere: {_ELSEWHERE}"
+    name = {"darwin": "macOS"}.get(system, platform.system() or system)
+    return f"NVIDIA has no compiler for {name}. {_ELSEWHERE}"
+
+
+_WAYS: dict[str, Callable[[Request], CompiledSource]] = {
+    "auto": _automatic,
+    "nvrtc": compile_by_nvrtc,
+    "nvcc": _by_nvcc,
+    "device part": compile_device_part,
+}

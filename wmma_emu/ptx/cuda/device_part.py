@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""A file with code of the host, compiled without a compiler of the host: its device part, by NVRTC."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from wmma_emu.errors import CompilationError
+from wmma_emu.ptx.cuda.host_code import DeviceCode, device_code_of, without_host_functions
+from wmma_emu.ptx.cuda.host_headers import PRELUDE, headers_for
+from wmma_emu.ptx.cuda.include_files import Included, Inclusions, inclusions_of
+from wmma_emu.ptx.cuda.messages import messages_of
+from wmma_emu.ptx.cuda.nvrtc import C_HEADERS, compile_by_nvrtc
+from wmma_emu.ptx.cuda.packages import include_folders
+from wmma_emu.ptx.cuda.request import CompiledSource, Request
+
+__all__ = ["compile_device_part", "has_host_code"]
+
+_SHOWN = 6
+_LARGEST = 1 << 19
+"""Characters of headers that are looked through at once."""
+
+_ROUNDS = 6
+_IS_OF_THE_HOST = "considered a host function"
+_DEFINED = (
+    "-DCCCL_DISABLE_NVRTC_COMPATIBILITY_CHECK", "-D__CUDACC_EXTENDED_LAMBDA__", "-D__CUDACC_RELAXED_CONSTEXPR__",
+)  # fmt: skip
+"""What headers ask for that know nvcc alone; NVRTC takes lambdas of the device, and constexpr functions are its own."""
+
+_LIBRARIES = ("thrust/", "cub/")
+"""Headers of libraries for the host and the device, which are left out where the device's code does not name them."""
+
+
+def has_host_code(request: Request) -> bool:
+    """Whether a source has anything that only a compiler of the host takes."""
+    found = _inclusions(request)
+    missing = [x for x in found.missing if x.encode() not in C_HEADERS]
+    return bool(missing) or bool(_device_code(request, _small(found)).left_out) or _has_libraries(found)
+
+
+def _has_libraries(found: Inclusions) -> bool:
+    return any(x.startswith(_LIBRARIES) or x in ("cuda.h", "cuda_runtime.h") for x in found.provided)
+
+
+def compile_device_part(request: Request) -> CompiledSource:
+    """Leave out what is the host's, and compile the rest.
+
+    Headers of the user's are treated like the source; where they are large, those alone that the compiler refuses.
+
+    Raises
+    ------
+    CompilationError
+        With the compiler's errors, and which headers were not found.
+    BackendUnavailableError
+        If NVRTC is not installed.
+    """
+    found = _inclusions(request)
+    wrong: dict[str, set[int]] = {}
+    for _ in range(_ROUNDS):
+        try:
+            return _compile(request, found, wrong)
+        except CompilationError as error:
+            last, before = error, sum(map(len, wrong.values()))
+            for message in messages_of(error.log):
+                if message.is_error and _IS_OF_THE_HOST in message.text:
+                    wrong.setdefault(message.file, set()).add(message.line)
+            if sum(map(len, wrong.values())) == before:
+                break
+    raise last
+
+
+def _small(found: Inclusions) -> tuple[Included, ...]:
+    """Headers that are looked through at once: all of them, unless they are many."""
+    return found.files if sum(len(x.text) for x in found.files) <= _LARGEST else ()
+
+
+def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection[int]]) -> CompiledSource:
+    """Compile what is left of the source and its headers; ``wrong`` are lines of functions that have to go, too."""
+    chosen = _small(found)
+    code = _device_code(request, chosen)
+    unused = [x for x in found.provided if x.startswith(_LIBRARIES) and x.split("/")[0] not in code.words]
+    headers = headers_for([*found.missing, *unused], code.words, code.namespaces, include_folders())
+    for x in found.files:
+        lines = {*wrong.get(x.name, ()), *wrong.get(str(x.path), ())}
+        text = code.texts.get(str(x.path), x.text)
+        if lines or str(x.path) in code.texts:
+            headers[x.name.encode()] = (without_host_functions(text, lines) if lines else text).encode()
+    sources = {request.name: request.source, **{x.name: x.text for x in found.files}}
+    options = (*request.options, f"--pre-include={PRELUDE}", *_DEFINED)
+    plain = request._replace(source=code.texts[""], options=options)
+    launched = tuple(x for x in code.launches if x not in request.instantiate)
+    try:
+        done = _compiled(plain, launched, headers, sources)
+    except CompilationError as error:
+        raise CompilationError(_explained(str(error), error.log, code, found), error.log) from None
+    ptx = done.ptx
+    for x in found.files:
+        ptx = ptx.replace(f'"{Path.cwd() / x.name}"', f'"{x.path}"').replace(f'"{x.name}"', f'"{x.path}"')
+    notes = _notes(code, found, [x for x in launched if x not in done.names])
+    return done._replace(ptx=ptx, compiler=f"{done.compiler}, without the code of the host", notes=notes)
+
+
+def _compiled(
+    plain: Request, launched: tuple[str, ...], headers: dict[bytes, bytes], sources: dict[str, str]
+) -> CompiledSource:
+    """Compile with the templates that the host launches, as far as they can be made."""
+    for names in dict.fromkeys([launched, ()]):
+        request = plain._replace(instantiate=(*plain.instantiate, *names))
+        try:
+            return compile_by_nvrtc(request, headers, sources)
+        except CompilationError as error:
+            if not names:
+                raise
+            wrong = {x.file for x in messages_of(error.log) if x.is_error}
+            if error.log and not any("name expression" in x.lower() or x not in sources for x in wrong):
+                fitting = tuple(x for x in launched if x not in error.log)
+                if fitting and fitting != launched:
+                    return _compiled(plain, fitting, headers, sources)
+    raise AssertionError
+
+
+def _inclusions(request: Request) -> Inclusions:
+    return inclusions_of(request.source, [Path(x) for x in request.include], include_folders())
+
+
+def _device_code(request: Request, chosen: Sequence[Included]) -> DeviceCode:
+    return device_code_of({"": request.source, **{str(x.path): x.text for x in chosen}})
+
+
+def _explained(text: str, log: str, code: DeviceCode, found: Inclusions) -> str:
+    """Add which functions of the host the device's code wants, and which headers are not there."""
+    more = []
+    for name, (_, line) in code.left_out.items():
+        if f'identifier "{name}" is undefined' in log:
+            more.append(f"{name} (line {line}) is a function of the host: __device__ makes it one of the device too")
+    own = [x for x in found.missing if x.endswith((".cuh", ".h", ".hpp", ".hxx")) and x.encode() not in C_HEADERS]
+    if own:
+        listed = ", ".join(own[:_SHOWN]) + (f" and {len(own) - _SHOWN} more" if len(own) > _SHOWN else "")
+        more.append(f"headers that were not found, and taken as empty: {listed}; include=[...] names their folders")
+    return "\n".join([text, *more])
+
+
+def _notes(code: DeviceCode, found: Inclusions, unmade: list[str]) -> tuple[str, ...]:
+    notes = []
+    if code.left_out:
+        names = list(code.left_out)
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        notes.append(f"functions of the host that were left out: {', '.join(names[:_SHOWN])}{more}")
+    missing = [x for x in found.missing if x.encode() not in C_HEADERS]
+    if missing:
+        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+        notes.append(f"headers that were replaced: {', '.join(missing[:_SHOWN])}{more}")
+    notes += [f"not made, though the host launches it: {x}" for x in unmade]
+    return tuple(notes)

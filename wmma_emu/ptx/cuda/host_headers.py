@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""What stands in for headers of the host's library, where there is no compiler of the host."""
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+from wmma_emu.ptx.cuda.nvrtc import C_HEADERS
+
+__all__ = ["PRELUDE", "headers_for"]
+
+PRELUDE = "wmma_emu_host_names.h"
+"""What is included before anything else: names that the host's library gives to every source that nvcc compiles."""
+
+_CONSTANTS = {
+    "M_E": "2.7182818284590452354", "M_LOG2E": "1.4426950408889634074", "M_LOG10E": "0.43429448190325182765",
+    "M_LN2": "0.69314718055994530942", "M_LN10": "2.30258509299404568402", "M_PI": "3.14159265358979323846",
+    "M_PI_2": "1.57079632679489661923", "M_PI_4": "0.78539816339744830962", "M_1_PI": "0.31830988618379067154",
+    "M_2_PI": "0.63661977236758134308", "M_2_SQRTPI": "1.12837916709551257390",
+    "M_SQRT2": "1.41421356237309504880", "M_SQRT1_2": "0.70710678118654752440",
+}  # fmt: skip
+"""Of ``math.h``, as POSIX has them."""
+
+_ALWAYS = ("cuda/std/cfloat", "cuda/std/climits")
+"""Headers of macros, FLT_MAX and INT_MAX among them, which nvcc's own headers bring."""
+
+
+def headers_for(
+    missing: Iterable[str], words: Collection[str], namespaces: Iterable[Sequence[str]], compilers: Sequence[Path]
+) -> dict[bytes, bytes]:
+    """Make a header for each that is missing, and the prelude.
+
+    A header of C++ is the one that CUDA has for the device, ``cuda/std/limits`` for ``limits``, where the device's code
+    has something of ``std``, and empty otherwise.
+
+    Parameters
+    ----------
+    missing : iterable of str
+        As ``#include`` names them.
+    words : collection of str
+        Of the device's code.
+    namespaces : iterable of sequence of str
+        Those that are used as a whole, which need not exist otherwise.
+    compilers : sequence of Path
+        Folders of CUDA's headers.
+    """
+    has = {x: any((folder / x).is_file() for folder in compilers) for x in _ALWAYS}
+    lines = ["#pragma once", *(f"#include <{x}>" for x, there in has.items() if there)]
+    lines += [f"#ifndef {x}\n#define {x} {value}\n#endif" for x, value in _CONSTANTS.items() if x in words]
+    lines += ["#include <stdint.h>", "typedef unsigned int uint; typedef unsigned short ushort;"]
+    if not {"ssize_t", "ulong"}.isdisjoint(words):
+        lines.append("typedef unsigned long ulong; typedef long ssize_t;")
+    lines += [" ".join(f"namespace {x} {{" for x in names) + " }" * len(names) for names in namespaces if names]
+    made = {PRELUDE.encode(): "\n".join(lines).encode() + b"\n"}
+    for name in missing:
+        if name.encode() not in C_HEADERS:
+            made[name.encode()] = _standard(name, words, compilers)
+    return made
+
+
+def _standard(name: str, words: Collection[str], compilers: Sequence[Path]) -> bytes:
+    for own in (name, f"c{name.removesuffix('.h')}"):
+        if "std" in words and "/" not in own and any((x / "cuda/std" / own).is_file() for x in compilers):
+            namespace = "namespace std { using namespace cuda::std; }"
+            return f"#pragma once\n#include <cuda/std/{own}>\n{namespace}\n".encode()
+    return b"#pragma once\n"

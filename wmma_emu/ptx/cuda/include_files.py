@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Which files a source includes: those of the user's, and those that belong to the compiler."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["Included", "Inclusions", "inclusions_of"]
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+_INCLUDE = re.compile(
+    r"^[ \t]*\#[ \t]*include[ \t]*(?:(?P<mark>[<\"])(?P<name>[^>\"\n]+)[>\"]|(?P<macro>\w+))", re.MULTILINE
+)
+_MOST = 4000
+_LARGEST = 1 << 24
+
+
+class Included(NamedTuple):
+    """A file of the user's: what ``#include`` calls it, where it is, and its text."""
+
+    name: str
+    path: Path
+    text: str
+
+
+class Inclusions(NamedTuple):
+    """What a source includes, whatever the preprocessor's conditions say.
+
+    ``files`` are the user's own, ``provided`` names of headers that the compiler's folders have, ``missing`` those
+    that no folder has, ``is_complete`` is False where a name is made by a macro.
+    """
+
+    files: tuple[Included, ...]
+    provided: tuple[str, ...]
+    missing: tuple[str, ...]
+    is_complete: bool
+
+
+def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path]) -> Inclusions:
+    """Follow every ``#include`` of a source through the user's folders; those of the compiler are looked at alone.
+
+    Parameters
+    ----------
+    source : str
+    folders, compilers : sequence of Path
+        In which headers are looked for: the user's, first, then the compiler's.
+    """
+    files: dict[tuple[str, Path], Included] = {}
+    provided: dict[str, None] = {}
+    missing: dict[str, None] = {}
+    made_by: set[str] = set()
+    waiting: list[tuple[str, Path | None]] = [(source, None)]
+    while waiting and len(files) < _MOST:
+        text, home = waiting.pop()
+        for mark, name in _includes(text):
+            if not mark:
+                made_by.add(name)
+                continue
+            near = [home] if home is not None and mark == '"' else []
+            path = next((x for folder in (*near, *folders) if (x := folder / name).is_file()), None)
+            if path is not None:
+                if (name, path) not in files:
+                    files[name, path] = Included(name, path, _text(path))
+                    waiting.append((files[name, path].text, path.parent))
+            elif any((folder / name).is_file() for folder in compilers):
+                provided[name] = None
+            else:
+                missing[name] = None
+    is_complete = len(files) < _MOST and _are_the_compilers(
+        made_by, [source, *(x.text for x in files.values())], compilers
+    )
+    return Inclusions(tuple(files.values()), tuple(provided), tuple(missing), is_complete)
+
+
+def _are_the_compilers(macros: set[str], texts: Sequence[str], compilers: Sequence[Path]) -> bool:
+    """Whether each macro that makes the name of a header makes those of the compiler's: ``<cuda/std/NAME>``."""
+    for macro in macros:
+        define = re.compile(rf"^[ \t]*\#[ \t]*define[ \t]+{macro}\b(?:\([^)\n]*\))?[ \t]+(.*)$", re.MULTILINE)
+        found = [x for text in texts if macro in text for x in define.findall(text)]
+        names = [re.fullmatch(r"<((?:\w+/)+)\w+>[ \t\r]*", x) for x in found]
+        if not names or not all(x and any((folder / x[1]).is_dir() for folder in compilers) for x in names):
+            return False
+    return True
+
+
+def _includes(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the mark and the name of each; no mark where a macro makes the name."""
+    if "include" not in text:
+        return
+    code = _COMMENT.sub(lambda x: x[0] if x[0][0] == '"' else " ", text)
+    for found in _INCLUDE.finditer(code):
+        yield (found["mark"] or ""), (found["name"] or found["macro"]).strip()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size < _LARGEST else ""
+    except OSError:
+        return ""

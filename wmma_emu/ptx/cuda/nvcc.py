@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""NVIDIA's compiler driver, which takes files with code of the host, if a compiler of the host is there too."""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+from wmma_emu.errors import BackendUnavailableError, CompilationError
+from wmma_emu.ptx.cuda.messages import errors_of, warnings_of
+from wmma_emu.ptx.cuda.options import has_standard, of_nvcc
+from wmma_emu.ptx.cuda.packages import toolkit_folders
+from wmma_emu.ptx.cuda.request import CompiledSource, Request
+
+__all__ = ["Nvcc", "find_nvcc"]
+
+_SECONDS = 600
+_RELEASE = re.compile(r"V(\d+\.\d+\.\d+)")
+_TAG = "wmma_emu_made"
+_TAGGED = re.compile(rf"^(?:\.\w+ )*\.global [^\n]*{_TAG}ILi(\d+)EXadL(\w+);\n", re.MULTILINE)
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)")
+_HOSTS = ("cl.exe",) if sys.platform == "win32" else ("gcc", "g++", "clang++")
+
+
+class Nvcc(NamedTuple):
+    """One nvcc, its version as it says it, and the compiler of the host that it is told to use, "" for its own."""
+
+    program: Path
+    version: str
+    host: str
+
+    def compile(self, request: Request) -> CompiledSource:
+        """Compile a source to PTX.
+
+        Raises
+        ------
+        CompilationError
+            With the compiler's errors; ``log`` has all of its messages.
+        """
+        if request.instantiate:
+            request = request._replace(source=request.source + _instantiations(request.instantiate))
+        begun = monotonic()
+        with tempfile.TemporaryDirectory(prefix="wmma_emu-") as folder:
+            source, made = Path(folder, Path(request.name).name or "kernel.cu"), Path(folder, "wmma_emu_made.ptx")
+            source.write_text(request.source, encoding="utf-8", newline="")
+            done = self._run(request, source, made)
+            log = _without_folder(done.stderr + done.stdout, source, request.name)
+            if done.returncode or not made.exists():
+                text = errors_of(log, {request.name: request.source}) or f"nvcc ended with status {done.returncode}"
+                raise CompilationError(f"{request.name} does not compile:\n{text}", log)
+            ptx = made.read_text(encoding="utf-8", errors="replace")
+        ptx = ptx.replace(f'"{source}"', f'"{request.name}"')
+        ptx = ptx.replace(f'"{_octal(source)}"', f'"{request.name}"')
+        ptx, names = _lowered(ptx, request.instantiate)
+        return CompiledSource(ptx, names, f"nvcc {self.version}", (), warnings_of(log), {}, monotonic() - begun)
+
+    def _run(self, request: Request, source: Path, made: Path) -> "subprocess.CompletedProcess[str]":
+        options = [f"-arch={request.target}", "-lineinfo", *of_nvcc(request.options)]
+        if {"-G", "--device-debug"} & set(options):
+            options.remove("-lineinfo")
+        options += [] if has_standard(options) else ["-std=c++17"]
+        options += [f"-I{folder}" for folder in request.include]
+        with tempfile.TemporaryDirectory(prefix="wmma_emu-") as folder:
+            options += ["-ccbin", _host_program(self.host, Path(folder))] if self.host else []
+            command = [str(self.program), "-ptx", "-x", "cu", *options, str(source), "-o", str(made)]
+            try:
+                return subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False,
+                                      errors="replace")  # fmt: skip
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise CompilationError(f"{request.name} is not compiled: {self.program}: {error}") from error
+
+
+@cache
+def find_nvcc() -> Nvcc:
+    """Find an nvcc: of CUDA_HOME, on PATH, in NVIDIA's packages of PyPI.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If there is none, or no compiler of the host, whose preprocessor and headers it uses.
+    """
+    found = [Path(x, name) for x in toolkit_folders() if (name := shutil.which("nvcc", path=str(x)))]
+    if not found:
+        raise BackendUnavailableError("nvcc is not installed")
+    host = next(_hosts(), None)
+    if host is None:
+        raise BackendUnavailableError(
+            f"nvcc is at {found[0]}, but no compiler of the host: g++, clang++ or the package ziglang"
+        )
+    for program in found:
+        version = _version(program)
+        if version:
+            return Nvcc(program, version, host)
+    raise BackendUnavailableError(f"{found[0]} does not run")
+
+
+def _hosts() -> Iterator[str]:
+    """Compilers of the host: nvcc's own choice, which is "", clang, and the one of the package ziglang."""
+    if os.environ.get("NVCC_CCBIN") or shutil.which(_HOSTS[0]):
+        yield ""
+    yield from filter(shutil.which, _HOSTS[1:])
+    if sys.platform != "win32" and find_spec("ziglang") is not None:
+        yield "ziglang"
+
+
+def _host_program(host: str, folder: Path) -> str:
+    """Return what nvcc is to run; of ziglang a script, for it wants a word before the options."""
+    if host != "ziglang":
+        return host
+    script = folder / "clang++"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang c++ "$@"\n')
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return str(script)
+
+
+def _version(program: Path) -> str:
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = _RELEASE.search(said)
+    return found[1] if found else ""
+
+
+def _instantiations(names: tuple[str, ...]) -> str:
+    """Write variables that make templates, and whose names in the PTX have those of the templates in them."""
+    made = "".join(f" template __device__ char {_TAG}<{i}, &{name}>;" for i, name in enumerate(names))
+    return f"\ntemplate <int I, auto* F> __device__ char {_TAG};{made}\n"
+
+
+def _lowered(ptx: str, expressions: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+    """Take these variables out, and tell what the templates are called."""
+    tags = _TAGGED.findall(ptx)
+    entries = _ENTRY.findall(ptx)
+    names = {
+        expressions[int(number)]: entry
+        for number, text in tags for entry in entries if text.startswith(f"{entry}E")
+    }  # fmt: skip
+    return _TAGGED.sub("", ptx), names
+
+
+def _without_folder(log: str, source: Path, name: str) -> str:
+    return log.replace(str(source), name)
+
+
+def _octal(path: Path) -> str:
+    r"""Write a path as the compiler does: what is not ASCII as bytes of UTF-8, each an octal number."""
+    return "".join(x if x.isascii() else "".join(f"\\{byte:03o}" for byte in x.encode()) for x in str(path))

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""NVIDIA's runtime compiler, which needs neither a GPU nor a driver, and takes device code alone."""
+
+import ctypes
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from wmma_emu.errors import BackendUnavailableError, CompilationError, shorten
+from wmma_emu.ptx.cuda.messages import errors_of, warnings_of
+from wmma_emu.ptx.cuda.options import has_standard, of_nvrtc
+from wmma_emu.ptx.cuda.packages import include_folders, nvidia_folders
+from wmma_emu.ptx.cuda.request import CompiledSource, Request
+
+__all__ = ["C_HEADERS", "compile_by_nvrtc", "library_file", "nvrtc_version"]
+
+_STDINT = b"""#pragma once
+typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t; typedef unsigned short uint16_t;
+typedef int int32_t; typedef unsigned int uint32_t; typedef %(wide)s int64_t; typedef unsigned %(wide)s uint64_t;
+typedef unsigned %(wide)s uintptr_t; typedef %(wide)s intptr_t;
+namespace std { using ::int8_t; using ::uint8_t; using ::int16_t; using ::uint16_t; using ::int32_t; using ::uint32_t;
+using ::int64_t; using ::uint64_t; using ::uintptr_t; using ::intptr_t; }
+""" % {b"wide": b"long long" if sys.platform == "win32" else b"long"}
+
+_EMPTY = b"#pragma once\n"
+_STDIO = _EMPTY + b"namespace std { using ::printf; }\n"
+
+C_HEADERS = {
+    b"stdint.h": _STDINT, b"cstdint": _STDINT,
+    b"stdio.h": _EMPTY, b"cstdio": _STDIO, b"assert.h": _EMPTY, b"cassert": _EMPTY,
+}  # fmt: skip
+"""Headers of the C library that kernels include, and the compiler does not bring: it knows printf and assert itself."""
+
+
+def compile_by_nvrtc(
+    request: Request, headers: Mapping[bytes, bytes] | None = None, sources: Mapping[str, str] | None = None
+) -> CompiledSource:
+    """Compile device code.
+
+    Parameters
+    ----------
+    request : Request
+    headers : mapping, optional
+        Texts of headers by the names that ``#include`` has for them, besides those of the C library.
+    sources : mapping, optional
+        Texts that messages quote, where they are not what is compiled.
+
+    Raises
+    ------
+    CompilationError
+        With the compiler's errors; ``log`` has all of its messages.
+    BackendUnavailableError
+        If the compiler is not installed.
+    """
+    library = _library()
+    _require_target(library, request.target)
+    given = [f"--gpu-architecture={request.target}", "--generate-line-info", *of_nvrtc(request.options)]
+    given += [] if has_standard(given) else ["--std=c++17"]
+    given += [f"--include-path={folder}" for folder in (*request.include, *include_folders())]
+    begun = monotonic()
+    program = _Program(library, request, {**C_HEADERS, **_fixed_widths(), **(headers or {})}, sources)
+    done = program.compile(given, request.instantiate)
+    return done._replace(seconds=monotonic() - begun)
+
+
+@cache
+def _fixed_widths() -> dict[bytes, bytes]:
+    """The header of CUDA's library for ``int64_t``, with the type that nvcc, and the header here, have for it."""
+    if sys.platform == "win32":
+        return {}
+    name = "cuda/std/cstdint"
+    path = next((x / name for x in include_folders() if (x / name).is_file()), None)
+    return {} if path is None else {name.encode(): re.sub(rb"\blong long\b", b"long", path.read_bytes())}
+
+
+@cache
+def nvrtc_version() -> str:
+    """Say which release is at hand: ``"13.5"``.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If there is none.
+    """
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    _library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    return f"{major.value}.{minor.value}"
+
+
+class _Program:
+    """One source in the compiler."""
+
+    def __init__(
+        self, library: ctypes.CDLL, request: Request, headers: Mapping[bytes, bytes], sources: Mapping[str, str] | None
+    ) -> None:
+        self._library, self._name = library, request.name
+        self._sources = {request.name: request.source} if sources is None else sources
+        self._handle = ctypes.c_void_p()
+        self._text, self._called = request.source.encode(), request.name.encode()
+        count = len(headers)
+        texts = (ctypes.c_char_p * count)(*headers.values())
+        names = (ctypes.c_char_p * count)(*headers)
+        self._do(
+            "CreateProgram", ctypes.byref(self._handle), self._text, self._called, count, texts, names, create=True
+        )
+
+    def compile(self, options: Sequence[str], instantiate: Sequence[str]) -> CompiledSource:
+        try:
+            for expression in instantiate:
+                self._do("AddNameExpression", expression.encode())
+            words = [x.encode() for x in options]
+            status = self._library.nvrtcCompileProgram(self._handle, len(words), (ctypes.c_char_p * len(words))(*words))
+            if status:
+                log = self._text_of("ProgramLog").strip()
+                text = errors_of(log, self._sources) if log else self._meaning(status)
+                raise CompilationError(f"{self._name} does not compile:\n{text}", log)
+            # The compiler completes a name by the folder in which it runs.
+            ptx = self._text_of("PTX").replace(f'"{_octal(Path.cwd() / self._name)}"', f'"{self._name}"')
+            names = {x: self._lowered(x) for x in instantiate}
+            warnings = warnings_of(self._text_of("ProgramLog"))
+            return CompiledSource(ptx, names, f"NVRTC {nvrtc_version()}", warnings=warnings)
+        finally:
+            self._library.nvrtcDestroyProgram(ctypes.byref(self._handle))
+
+    def _lowered(self, expression: str) -> str:
+        found = ctypes.c_char_p()
+        self._do("GetLoweredName", expression.encode(), ctypes.byref(found))
+        return (found.value or b"").decode()
+
+    def _text_of(self, what: str) -> str:
+        size = ctypes.c_size_t()
+        self._do(f"Get{what}Size", ctypes.byref(size))
+        buffer = ctypes.create_string_buffer(size.value)
+        self._do(f"Get{what}", buffer)
+        return buffer.value.decode("utf-8", "replace")
+
+    def _do(self, function: str, *arguments: Any, create: bool = False) -> None:
+        first = () if create else (self._handle,)
+        status = getattr(self._library, f"nvrtc{function}")(*first, *arguments)
+        if status:
+            raise CompilationError(f"{self._name}: the compiler refuses {function}: {self._meaning(status)}")
+
+    def _meaning(self, status: int) -> str:
+        function = self._library.nvrtcGetErrorString
+        function.restype = ctypes.c_char_p
+        return (function(status) or b"?").decode()
+
+
+def _octal(path: Path) -> str:
+    r"""Write a path as the compiler does: what is not ASCII as bytes of UTF-8, each an octal number."""
+    return "".join(x if x.isascii() else "".join(f"\\{byte:03o}" for byte in x.encode()) for x in str(path))
+
+
+def _require_target(library: ctypes.CDLL, target: str) -> None:
+    count = ctypes.c_int()
+    if library.nvrtcGetNumSupportedArchs(ctypes.byref(count)) or not count.value:
+        return
+    numbers = (ctypes.c_int * count.value)()
+    if library.nvrtcGetSupportedArchs(numbers):
+        return
+    oldest = min(numbers)
+    if int(re.sub(r"\D", "", target)) < oldest:
+        raise CompilationError(
+            f"the installed compiler, NVRTC {nvrtc_version()}, compiles for sm_{oldest} and later, not for "
+            f"{target.replace('compute', 'sm')}; pass PTX of an older compiler to wmma_emu.ptx.Module"
+        )
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """Load the newest compiler among the installed packages."""
+    try:
+        return ctypes.CDLL(str(library_file()))
+    except OSError as error:
+        raise BackendUnavailableError(f"NVRTC cannot be loaded: {shorten(error, str)}") from error
+
+
+def library_file() -> Path:
+    """Find the newest compiler among the installed packages.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If there is none.
+    """
+    patterns = ("*/bin/nvrtc64_*_0.dll",) if sys.platform == "win32" else ("*/lib/libnvrtc.so.*",)
+    found = [path for folder in nvidia_folders() for pattern in patterns for path in folder.glob(pattern)]
+    found = [path for path in found if "alt" not in path.name]
+    if not found:
+        raise BackendUnavailableError("NVRTC is not installed")
+    return max(found, key=lambda path: [int(x) for x in re.findall(r"\d+", path.name)])

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Options of the two compilers: what one of them alone knows, and why the other can do without it."""
+
+from collections.abc import Iterator, Sequence
+
+__all__ = ["has_standard", "needs_nvrtc", "of_nvcc", "of_nvrtc"]
+
+_NVCC_ALONE = (
+    "-O", "--optimize", "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-Xlinker",
+    "--linker-options", "-l", "--library", "-L", "--library-path", "-Xptxas", "-g", "--debug", "-allow-unsupported",
+    "--allow-unsupported-compiler", "-Wno-deprecated-gpu-targets", "-m64", "-Wall",
+    "-expt-relaxed-constexpr", "--expt-relaxed-constexpr", "-extended-lambda", "--extended-lambda",
+    "--expt-extended-lambda", "-expt-extended-lambda", "-std=gnu", "--keep", "--threads", "-t",
+)  # fmt: skip
+"""Beginnings of what is about the host's code, linking and machine code, none of which is in the PTX, and of
+permissions that NVRTC gives anyway."""
+
+_WITH_A_VALUE = (
+    "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-Xlinker", "--linker-options", "-Xptxas",
+    "-l", "-L", "--library", "--library-path", "-O", "--optimize", "--threads", "-t",
+)  # fmt: skip
+
+_NVRTC_ALONE = (
+    "-default-device", "--device-as-default-execution-space", "-builtin-", "--builtin-", "-device-int128",
+    "--device-int128", "--pch", "-pch", "--create-pch", "--use-pch", "--no-source-include", "-jit", "--minimal",
+)  # fmt: skip
+"""Beginnings of what changes the language that NVRTC takes."""
+
+_PERMISSIONS = ("--expt-relaxed-constexpr", "--extended-lambda")
+"""What nvcc has to be told, and NVRTC takes by itself: they make it take more, and no kernel another."""
+
+
+def of_nvrtc(options: Sequence[str]) -> list[str]:
+    """Leave out what NVRTC does not know, and does not need.
+
+    Examples
+    --------
+    >>> of_nvrtc(["-O3", "-Xcompiler", "-fopenmp", "-DN=4", "-lcublas", "--use_fast_math"])
+    ['-DN=4', '--use_fast_math']
+    """
+    return list(_kept(options))
+
+
+def of_nvcc(options: Sequence[str]) -> list[str]:
+    """Add what nvcc needs to be told, once.
+
+    Examples
+    --------
+    >>> of_nvcc(["-O3", "--extended-lambda"])
+    ['--expt-relaxed-constexpr', '-O3', '--extended-lambda']
+    """
+    given = {x.lstrip("-").replace("expt-extended", "extended") for x in options}
+    return [*(x for x in _PERMISSIONS if x.lstrip("-") not in given), *options]
+
+
+def needs_nvrtc(options: Sequence[str]) -> bool:
+    """Whether an option is one that only NVRTC has."""
+    return any(x.startswith(_NVRTC_ALONE) for x in options)
+
+
+def has_standard(options: Sequence[str]) -> bool:
+    """Whether the standard of C++ is named."""
+    return any(x.lstrip("-").startswith("std=") for x in options)
+
+
+def _kept(options: Sequence[str]) -> Iterator[str]:
+    is_value = False
+    for option in options:
+        if not is_value and not option.startswith(_NVCC_ALONE):
+            yield option
+        is_value = not is_value and option in _WITH_A_VALUE
