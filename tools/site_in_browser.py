@@ -39,12 +39,12 @@ KINDS = ("files/", "reference/instructions/", "reference/findings/")
 
 FOUND = {
     "quantize": "how-to/quantise-to-block-scaled-formats", "quantise": "how-to/quantise-to-block-scaled-formats",
-    "torch": "start/models", "pytorch": "start/models", "jax": "start/models",
+    "torch": "how-to/use-with-pytorch", "pytorch": "how-to/use-with-pytorch", "jax": "how-to/use-with-jax",
     "debug": "how-to/debug-a-kernel", "profiler": "how-to/debug-a-kernel", "breakpoint": "how-to/debug-a-kernel",
     "CI": "how-to/run-in-ci-without-a-gpu", "github actions": "how-to/run-in-ci-without-a-gpu",
     "latex": "how-to/find-what-a-lane-holds", "determinism": "explanation/why-results-differ",
     "fp8 training": "explanation/fp8-on-hopper", "numba": "start/models",
-    "colab": "lessons/index", "gemm": "reference/api/top",
+    "colab": "how-to/teach-with-notebooks", "gemm": "reference/api/top",
 }  # fmt: skip
 """What readers type into the search, and the page that has to be among the first `FIRST`."""
 

@@ -25,6 +25,7 @@ _BOXES = {
     "Output": re.compile(r'<div (?=class="output )'),
 }
 _HEADINGS = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
+_EMPTY_HEADING = re.compile(r"<th\b([^>]*)>\s*(?:<p>\s*</p>)?\s*</th>")
 _MOST = 60
 
 
@@ -38,6 +39,7 @@ def reachable(body: str) -> str:
     >>> print(reachable('<table><tr><th>a</th><th>b</th></tr></table>').partition("<table>")[0])
     <div tabindex="0" role="group" aria-label="Table: a, b" data-scrolls class="table-wrapper">
     """
+    body = _EMPTY_HEADING.sub(r"<td\1></td>", body)  # a heading that says nothing is none
     body = _BARE_TABLE.sub(r'<div class="table-wrapper">\1</div>', body)
     for name, box in _BOXES.items():
         body = box.sub(partial(_stop, name=name, body=body), body)

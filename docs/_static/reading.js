@@ -40,6 +40,14 @@
   const foldSection = (section) => {
     const heading = level(section);
     const content = [...section.childNodes].slice([...section.childNodes].indexOf(heading) + 1);
+    for (const link of heading.querySelectorAll("a")) { // what opens a section may hold no link: it goes into the section
+      if (!link.matches(".headerlink")) {
+        const line = document.createElement("p");
+        link.replaceWith(...[...link.childNodes].map((x) => x.cloneNode(true)));
+        line.append(link);
+        content.unshift(line);
+      } else link.remove();
+    }
     section.append(folded(heading, content));
   };
   const foldName = (list) => {

@@ -38,6 +38,10 @@ def test_what_does_not_scroll_stays_as_it_is(body):
     assert reachable(body) == body
 
 
+def test_a_heading_of_a_column_that_says_nothing_is_none():
+    assert '<td class="head"></td><th>a</th>' in reachable('<table><th class="head"><p></p></th><th>a</th></table>')
+
+
 def test_a_box_is_a_stop_once():
     once = reachable('<div class="table-wrapper"><table class="docutils"><td><pre>a</pre></td></table></div>')
     assert once.count("data-scrolls") == 2 and reachable(once) == once
