@@ -96,13 +96,19 @@ function handout_figure(entry, operands) {
   return { wide: whole[0] > 1.15 * whole[1], svg: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${whole.join(" ")}" role="img" aria-label="Which lane holds what of ${Object.keys(operands).join(", ")} of ${escape_html(entry.short)}">${body}</svg>` };
 }
 
+/** The operands with their letters: C and D together where they lie alike. */
+function distinct_operands(operands) {
+  const same = operands.C && operands.C.layout === operands.D.layout;
+  return Object.entries(operands).filter(([letter]) => !same || letter !== "C").map(([letter, x]) => [same && letter === "D" ? "C, D" : letter, x]);
+}
+
 /** The rules of the operands, a line for each. */
 function handout_rules(operands) {
   const names = ["row", "col", "lane", "index"];
-  const lines = Object.values(operands).filter((x) => formulas_of(x)).map((operand) => {
+  const lines = distinct_operands(operands).filter(([, x]) => formulas_of(x)).map(([letters, operand]) => {
     const { lines: found } = formulas_of(operand), { layout } = operand;
     const cells = names.map((name) => `<td><code>${escape_html(found[name] ?? "")}</code></td>`).join("");
-    return `<tr><th scope="row">${operand.letter}</th><td>${plural(layout.elements, "element")} in ${plural(layout.registers, "register")}</td>${cells}</tr>`;
+    return `<tr><th scope="row">${letters}</th><td>${plural(layout.elements, "element")} in ${plural(layout.registers, "register")}</td>${cells}</tr>`;
   });
   return lines.length ? `<table><caption class="unseen">Rules</caption><thead><tr><th scope="col"><span class="unseen">operand</span></th><th scope="col">a lane has</th>${names.map((x) => `<th scope="col">${x} =</th>`).join("")}</tr></thead><tbody>${lines.join("")}</tbody></table>` : "";
 }
@@ -117,7 +123,7 @@ function handout_notes(entry, chip, operands) {
   if (held.some((x) => x.layout.lanes > 32)) notes.push("Shown is warp 0 of the warpgroup, rows 0 to 15; warp w has rows 16w to 16w + 15 in the same way. Of C and D the first 16 columns are shown at most: each 8 further columns are the next registers.");
   if (held.some((x) => x.layout.reads_copies)) notes.push("Where a box names two lanes or more, each of them holds a copy.");
   else if (held.some((x) => x.layout.read < x.layout.elements)) notes.push("Further elements of a lane repeat those shown and are not read.");
-  const cute = Object.values(operands).filter((x) => cute_of(x)[0]).map((x) => `${x.letter} ${cute_of(x)[0]}`);
+  const cute = distinct_operands(operands).filter(([, x]) => cute_of(x)[0]).map(([letters, x]) => `${letters} ${cute_of(x)[0]}`);
   if (cute.length) notes.push(`In CuTe's notation, thread and value to the element: ${cute.join("; ")}.`);
   const named = [...machine_of(entry, chip), ...atoms_of(entry)];
   if (named.length) notes.push(`Also called ${named.slice(0, 4).join(", ")}.`);
