@@ -19,8 +19,9 @@ def command_page() -> dict[str, str]:
     parts = [
         "(command-line)=\n# The command line",
         "Everything that `wmma-emu` does, as its `--help` says it. Exit status: 0; 1 where a comparison found a "
-        "difference; 2 after an error, which is one line on standard error, and the instructions below it where a name "
-        "means several; 141 where a pipe was closed.",
+        "difference; 2 after an error, which is one line on standard error, "
+        "and the instructions below it where a name means several; "
+        "141 where a pipe was closed.",
         "`-` is standard output for every file that is written, and standard input for `.npy` files and PTX that are "
         "read. A format need not be named where the name of the file says it (`-o a.svg`), and `--svg` is `--format "
         "svg`. An instruction may be its mnemonic, its machine code, a CuTe atom, a fragment of `mma.h`, or words that "

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from wmma_emu.cli.choices import TABLE_FORMATS
 from wmma_emu.cli.output import format_of, writing
+from wmma_emu.cli.query import chip_named
 from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_text, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.instructions.arch import ARCHS, arch_of
@@ -44,12 +45,10 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 
 def _named(words: list[str]) -> list[Arch]:
     """Find the chips that words name: one together, as in ``rtx 4090``, or one each."""
-    try:
-        return [arch_of(" ".join(words))]
-    except ValueError:
-        if len(words) == 1 and "," not in words[0]:
-            raise
-        return [arch_of(y) for x in words for y in x.split(",") if y]
+    text = " ".join(words)
+    parts = text.replace(",", " ").split()
+    known = [x for x in parts if chip_named([x]) is not None]
+    return [arch_of(x) for x in parts] if known and chip_named([text]) is None else [arch_of(text)]
 
 
 def _rows(chip: Arch) -> list[Instruction]:
