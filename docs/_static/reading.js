@@ -92,17 +92,26 @@
     heading.after(button);
   };
   const main = article?.querySelector(":scope > section");
-  if (main && level(main) && window.innerWidth < NARROW && article.offsetHeight > LONG_PAGE) {
+  const arrange = () => {
+    if (!main || !level(main) || window.innerWidth >= NARROW || article.offsetHeight <= LONG_PAGE) return;
+    if (article.querySelector("details.fold")) {
+      article.querySelector("details.fold").open = false;
+      return;
+    }
     const long = [...boxes.keys()].filter((box) => box.offsetHeight > LONG_BOX);
     long.forEach((box) => box.classList.add("boxed"));
     if (article.offsetHeight > LONG_PAGE) fold(main);
     const first = article.querySelector("details.fold");
-    if (first) {
-      first.open = true; // what a page begins with stays open, unless that alone is long
-      if (article.offsetHeight > LONG_PAGE) first.open = false;
-      offerAll(level(main));
-    }
-  }
+    if (!first) return;
+    first.open = true; // what a page begins with stays open, unless that alone is long
+    if (article.offsetHeight > LONG_PAGE) first.open = false;
+    offerAll(level(main));
+  };
+  arrange();
+  // Pictures have their height when they are there. Who came to an anchor, or has opened a section, has chosen.
+  window.addEventListener("load", () => {
+    if (!location.hash && article?.querySelectorAll("details.fold[open]").length < 2) arrange();
+  });
   goToAnchor();
   window.addEventListener("hashchange", goToAnchor);
   window.addEventListener("beforeprint", () => document.querySelectorAll("details.fold").forEach((x) => (x.open = true)));
