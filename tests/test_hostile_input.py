@@ -138,7 +138,7 @@ WRONG = {
     "a bfloat16 tensor that NumPy refuses": (lambda: we.gemm(BF16_TENSOR, z(2, 2)), MISMATCH, "ScalarType BFloat16"),
     "a tensor on a device": (lambda: we.gemm(z(2, 2), ON_DEVICE), MISMATCH, "B is a .*cuda:0"),
     "a tensor that requires grad": (lambda: we.gemm(NEEDS_GRADIENT, z(2, 2)), MISMATCH, "requires grad"),
-    "a dtype that raises": (lambda: we.gemm(NoDtype(), z(2, 2)), MISMATCH, r"no dtype\\ntoday"),
+    "a dtype that raises": (lambda: we.gemm(NoDtype(), z(2, 2)), MISMATCH, r"\(NoDtype\), which is no array"),
     "an __array__ that raises two lines": (lambda: we.gemm(TWO_LINES, z(2, 2)), MISMATCH, r"boom\\nline2"),
     "two lines, with a_format": (
         lambda: ins(S4, arch="sm_80")(TWO_LINES, z(64, 8), a_format="s4"),
@@ -261,19 +261,6 @@ def test_matrices_and_registers_of_other_libraries_are_read(wrap):
     i = ins()
     registers = i.a.pack(A), i.b.pack(B), u32(4, 32)
     np.testing.assert_array_equal(i.execute(*map(wrap, registers)), i.execute(*registers))
-
-
-def test_a_bfloat16_tensor_of_torch_says_its_format(monkeypatch):
-    class Tensor(Foreign):
-        __module__ = "wmma_emu_test_torch"
-
-        def view(self, dtype):
-            return Foreign(self.data.view(dtype))
-
-    monkeypatch.setitem(sys.modules, "wmma_emu_test_torch", types.SimpleNamespace(uint16=np.uint16))
-    A = np.random.default_rng(3).standard_normal((4, 4)).astype(BF16)
-    tensor = Tensor(A, error=TypeError("Got unsupported ScalarType BFloat16"), dtype="torch.bfloat16")
-    np.testing.assert_array_equal(we.gemm(tensor, tensor).view(np.uint32), we.gemm(A, A).view(np.uint32))
 
 
 def test_thirty_leading_axes_are_as_good_as_one():

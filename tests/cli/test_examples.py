@@ -58,9 +58,9 @@ def test_the_bf16_example_runs_as_its_readme_says(run, tmp_path):
     assert np.load(d).tobytes() == we.gemm(a, b, arch="a100").tobytes()
 
 
-def test_every_command_in_the_readme_runs(run, monkeypatch):
+def test_every_command_on_the_page_of_features_runs(run, monkeypatch):
     monkeypatch.chdir(ROOT)
-    commands = re.findall(r"`wmma-emu ([^`]+)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    commands = re.findall(r"`wmma-emu ([^`]+)`", (ROOT / "docs/features.md").read_text(encoding="utf-8"))
     assert commands
     for command in commands:
         words = shlex.split(command.replace("INSTR", "m16n8k16.f32.f16.f16.f32").replace("--count 1e9", "--count 1e3"))

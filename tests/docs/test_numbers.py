@@ -32,7 +32,7 @@ def recorded_kernels():
     ("page", "sentence"),
     [
         ("CHANGELOG.md", f"a section for each of the {len(INSTRUCTIONS):,} instructions"),
-        ("README.md", f"`cvt` in all {HOPPER} forms of Hopper"),
+        ("docs/features.md", f"`cvt` in all {HOPPER} forms of Hopper"),
         ("docs/reference/ptx-scalars.md", f"{len(ALL_VIDEO_ROWS)} spellings, 5,120 inputs of each"),
         ("docs/reference/ptx-scalars.md", f"{len(list(spellings()))} spellings, what is not there among them"),
         ("docs/evidence/README.md", f"{len(ALL_VIDEO_ROWS)} spellings, 5,120 inputs of each"),

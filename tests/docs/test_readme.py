@@ -12,6 +12,7 @@ import pytest
 
 from docs._ext.pages import generated_pages
 from tools.support_matrix import matrix
+from wmma_emu.cli import main
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -47,6 +48,21 @@ def test_a_box_has_at_most_eight_lines(box):
 def test_the_box_of_a_test_is_the_file_of_the_example():
     licence, test = (FIRST_HOUR / "test_gemm.py").read_text(encoding="utf-8").split("\n", 1)
     assert licence.startswith("# SPDX") and block("file: test_gemm.py").split() == test.split()
+
+
+def test_the_main_job_prints_what_the_readme_shows(tmp_path, monkeypatch):
+    words = block("command: run").partition(".venv/bin/wmma-emu ")[2].split()
+    monkeypatch.chdir(ROOT)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main([*words[:-1], str(tmp_path / words[-1])]) == 0
+    shown = block("output: run").splitlines()
+    assert len(shown) >= 2 and [x for x in shown if x not in out.getvalue().splitlines()] == []
+
+
+def test_the_box_of_a_test_fails_as_the_picture_shows():
+    picture = (ROOT / "docs/_static/caught-race.svg").read_text(encoding="utf-8")
+    assert block("output: test_gemm.py") in picture
 
 
 def test_the_box_of_a_layout_prints_what_the_readme_shows():

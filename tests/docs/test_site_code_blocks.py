@@ -101,6 +101,7 @@ NOT_RUN = {
 
 RECORDED = {
     "docs/evidence/findings-before-and-after-2026-11-23.md": "what two revisions printed on that day",
+    "docs/evidence/first-hour-2026-11-23.md": "what two revisions printed on that day",
 }
 """Pages of evidence whose blocks are what was printed, with the reason why nothing runs them."""
 
