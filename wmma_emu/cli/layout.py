@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-_PICTURES = ("svg", "html", "png", "tex", "tikz")
-_DRAWN = ("grid", *_PICTURES)
+_PICTURES = ("svg", "png", "tex", "tikz")
+_DRAWN = ("grid", "html", *_PICTURES)
 _WRITTEN = ("cute", "c", "python")
 
 
