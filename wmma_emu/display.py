@@ -132,7 +132,7 @@ _renderers: dict[str, str] = {
     "schedule.html": "wmma_emu.viz.schedules.schedule:html",
     "tile.html": "wmma_emu.viz.operands.pages:tile_html",
 }
-"""By name, where the function is that draws. Objects live in lower rooms than what draws them, and ask by name."""
+"""By name, where the function is that draws. Objects live in lower layers than what draws them, and ask by name."""
 
 
 def register_renderer(name: str, where: str) -> None:

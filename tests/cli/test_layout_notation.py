@@ -46,7 +46,7 @@ def test_png_is_written_as_bytes(tmp_path):
 def test_png_without_its_extra_says_which(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("wmma_emu.viz.png.import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     assert main(["layout", F16, "A", "-o", str(tmp_path / "a.png")]) != 0
-    assert "pip install 'wmma-emu[png]'" in capsys.readouterr().err
+    assert "pip install '.[png]'" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

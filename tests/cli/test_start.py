@@ -47,20 +47,16 @@ def test_a_wrong_command_line_needs_no_numpy_to_say_so():
 
 
 def seconds(*argv: str) -> float:
-    """The processor time of the quickest of some runs, less what the interpreter takes by itself."""
-
-    def least(*command: str) -> float:
-        times = []
-        for _ in range(7):
-            before = os.times()
-            start = time.perf_counter()
-            subprocess.run([sys.executable, *command], stdout=subprocess.DEVNULL, env=ENVIRONMENT, timeout=60)
-            after = os.times()
-            used = after.children_user + after.children_system - before.children_user - before.children_system
-            times.append(min(used, time.perf_counter() - start) if used else time.perf_counter() - start)
-        return min(times)
-
-    return least(*argv)
+    """The processor time of the quickest of some runs of the interpreter."""
+    times = []
+    for _ in range(7):
+        before = os.times()
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *argv], stdout=subprocess.DEVNULL, env=ENVIRONMENT, timeout=60)
+        after = os.times()
+        used = after.children_user + after.children_system - before.children_user - before.children_system
+        times.append(min(used, time.perf_counter() - start) if used else time.perf_counter() - start)
+    return min(times)
 
 
 @pytest.mark.slow

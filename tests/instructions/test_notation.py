@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from wmma_emu.errors import CallError, UnsupportedInstructionError
+from wmma_emu.formats.extension_dtypes import DTYPES
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup, machine_instructions
 from wmma_emu.instructions.notation import cute_atoms, formats_called, machine_names, meaning_of
 from wmma_emu.instructions.notation.machine_names import opcodes
@@ -188,6 +189,11 @@ def test_what_means_nothing_is_told_what_comes_nearest(text: str, said: str):
 def test_a_name_is_text():
     with pytest.raises(CallError):
         meaning_of(16)  # type: ignore[arg-type]
+
+
+def test_formats_are_called_as_the_dtypes_of_their_arrays_are():
+    own = {name: dtype for name, dtype in DTYPES.items() if name not in ("tf32", "ue4m3", "b1")}  # which have none
+    assert [name for name, dtype in own.items() if name not in formats_called(dtype.name)] == []
 
 
 def test_formats_have_the_names_of_every_language():

@@ -136,7 +136,7 @@ def test_an_illegal_form_is_told_why_and_the_three_nearest(
         ("mma.sp.m16n8k8.f32.f16.f16.f32", "f32.f16.f16.f32 comes in m16n8k16 and m16n8k32, not in m16n8k8"),
         ("mma.sp.m16n8k32.f32.f16.f16", "it names 3 types, not four in the order d, a, b, c"),
         ("tcgen05.mma.cta_group::1.kind::f16", "names no shape, such as .m128n256k16"),
-        ("tcgen05.ld.sync.aligned.32x32b.x1.b32", "it is no matrix product: wmma_emu.tcgen05 executes ld, st"),
+        ("tcgen05.ld.sync.aligned.32x32b.x1.b32", "of tcgen05 only mma multiplies; wmma_emu.tcgen05 executes ld, st"),
         ("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32", "; here are scale_vec::1X and no format."),
         ("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue4m3", "; here are scale_vec::1X and ue4m3."),
         ("m16n8k32.kind::mxf8f6f4.f32.e4m3.e4m3.f32.ue8m0", ".kind::mxf8f6f4 needs .block_scale."),

@@ -181,7 +181,7 @@ def test_a_png_has_the_colours_and_the_letters():
 
 def test_without_resvg_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr("wmma_emu.viz.png.import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
-    with pytest.raises(BackendUnavailableError, match=r"pip install 'wmma-emu\[png\]'"):
+    with pytest.raises(BackendUnavailableError, match=r"pip install '\.\[png\]'"):
         PICTURES["matrix"].save(tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
 

@@ -46,7 +46,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         columns = (Column("extra"), Column("installed"), Column("missing"))
         out.lines(table_lines(columns, [[x.name, ", ".join(x.there), ", ".join(x.missing)] for x in extras], out.width))
         out.line()
-        out.text("pip install 'wmma-emu[EXTRA]' adds what is missing; nothing of it is needed but for what names it.")
+        out.text("From a clone, pip install '.[EXTRA]' adds what is missing; only what names an extra needs it.")
 
 
 def _version(name: str) -> str | None:

@@ -35,7 +35,7 @@ _FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
 """How a mnemonic begins, longer beginnings first, and the family that it names."""
 
 _ELSEWHERE = {
-    "tcgen05": "it is no matrix product: wmma_emu.tcgen05 executes ld, st, cp and shift",
+    "tcgen05": "of tcgen05 only mma multiplies; wmma_emu.tcgen05 executes ld, st, cp and shift",
     "wmma.load": "it moves data, and is no matrix product",
     "wmma.store": "it moves data, and is no matrix product",
     "ldmatrix": "it moves data: wmma_emu.warp.ldmatrix executes it, and wmma-emu explore shows it",

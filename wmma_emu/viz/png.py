@@ -55,8 +55,8 @@ def _painter() -> ModuleType:
         return import_module("resvg_py")
     except ImportError:
         raise BackendUnavailableError(
-            "PNG needs resvg-py; install the extra png: pip install 'wmma-emu[png]'. Without it pictures are saved as "
-            ".svg, .html or .tex"
+            "PNG needs resvg-py, of the extra png: from a clone of wmma_emu, pip install '.[png]'. Without it pictures "
+            "are saved as .svg, .html or .tex"
         ) from None
 
 

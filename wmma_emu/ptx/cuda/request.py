@@ -2,8 +2,7 @@
 """What a compiler is asked, and what it answers."""
 
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
@@ -73,8 +72,3 @@ def require_texts(source: object, name: object, **lists: object) -> None:
             raise ArgumentError(f"{what} has {shorten(text)}, which is no str")
         if "\0" in text or any("\ud800" <= x <= "\udfff" for x in text):
             raise ArgumentValueError(f"{what} has a NUL, or half of a surrogate pair, which is no character")
-
-
-def paths_as_texts(include: Sequence[str | Path]) -> tuple[str, ...]:
-    """Write folders as texts."""
-    return tuple(map(str, include))

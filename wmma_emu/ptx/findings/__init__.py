@@ -16,12 +16,11 @@ from wmma_emu.ptx.findings.messages import (
     place_of,
     plain_text,
 )
-from wmma_emu.ptx.findings.pages import DOCUMENTATION, address_of, kind_of_slug, page_of, path_of, slug_of
+from wmma_emu.ptx.findings.pages import address_of, kind_of_slug, page_of, path_of, slug_of
 from wmma_emu.ptx.findings.sightings import Said, Sighting, Sightings, merged
 
 __all__ = [
     "CHECKS",
-    "DOCUMENTATION",
     "KINDS",
     "SANITIZER",
     "SEVERITIES",

@@ -4,7 +4,7 @@
 from wmma_emu.documentation import DOCUMENTATION
 from wmma_emu.ptx.findings.kinds import KINDS
 
-__all__ = ["DOCUMENTATION", "address_of", "kind_of_slug", "page_of", "path_of", "slug_of"]
+__all__ = ["address_of", "kind_of_slug", "page_of", "path_of", "slug_of"]
 
 
 def slug_of(kind: str) -> str:
