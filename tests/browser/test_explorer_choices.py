@@ -5,7 +5,7 @@ import pytest
 
 import wmma_emu as we
 from tests.browser.explorer_page import A16, LDMATRIX, S8, WMMA, ask, holders, state
-from wmma_emu.instructions import lookup
+from wmma_emu.instructions import ARCHS, arch_of, lookup
 from wmma_emu.layouts import layout_for
 
 # --- choosing, links, history --------------------------------------------------------------------
@@ -104,6 +104,19 @@ ASKED = [
     ("which elements must a lane load for ldmatrix.x4?", LDMATRIX, "sm_90", ""),
     ("T5 x3 of 16, 16, 16 half", WMMA, "sm_90", "of lane 5"),
 ]
+
+
+def test_chips_are_called_there_as_they_are_called_here(explore):
+    page = explore(chip="sm_90", i="m8n8k4.f32.f16.f16.f32", op="A")
+    called = [x for row in ARCHS.values() for x in (row.name, *row.products)]
+    called = [x.replace("xx", "90") for x in called]
+    called += [
+        "4090", "rtx4090", "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", "GeForce RTX 4090 Laptop GPU", "L40S",
+        "GB200 NVL72", "h100sxm", "RTX 6000 Ada Generation", "Tesla V100-PCIE-16GB", "sm_90a", "Hopper", "5090",
+    ]  # fmt: skip
+    for name in called:
+        ask(page, f"lane 0 on {name}")
+        assert state(page)["chip"] == arch_of(name).name, name
 
 
 @pytest.mark.parametrize(("question", "name", "chip", "said"), ASKED, ids=[x[0] for x in ASKED])

@@ -30,6 +30,12 @@ def test_a_row_names_libraries_that_its_extra_brings():
     assert all(x.startswith("nvidia-cuda-") and ">=13" in x for x in EXTRAS["nvrtc"])
 
 
+def test_no_message_names_a_package_of_an_index_on_which_this_one_is_not():
+    sources = [*(ROOT / "wmma_emu").rglob("*.py"), *(ROOT / "pytest_wmma_emu").rglob("*.py")]
+    named = [x.name for x in sources if re.search(r"pip install\W+wmma", x.read_text(encoding="utf-8"))]
+    assert sources and named == []
+
+
 def test_the_page_says_which_python_and_what_comes_without_extras():
     assert f"Python {PROJECT['requires-python'].removeprefix('>=')} or later" in PAGE
     assert libraries(PROJECT["dependencies"]) == {"numpy", "ml_dtypes"} and "NumPy and ml_dtypes" in PAGE

@@ -12,7 +12,7 @@ from wmma_emu.errors import CallError, UnknownNameError, shorten
 from wmma_emu.instructions.other_chips import why_not
 from wmma_emu.instructions.spec import Arch
 
-__all__ = ["ARCHS", "DEFAULT_ARCH", "arch_of", "default_arch", "launching_on"]
+__all__ = ["ARCHS", "DEFAULT_ARCH", "NAME_PATTERNS", "arch_of", "default_arch", "launching_on", "plain_names"]
 
 DEFAULT_ARCH = "sm_90"
 """The best-measured chip."""
@@ -64,6 +64,14 @@ _BOARD = re.compile(
 """Words of a product's full name, as a driver reports it, that say how the chip is built in: the socket, the memory,
 the case."""
 
+_SOCKET = re.compile(r"(?:sxm\d?|pcie|nvl\d*|laptop)$")
+"""The same, where no blank stands before it: ``h100sxm``."""
+
+NAME_PATTERNS = {
+    "maker": "|".join(_MAKERS), "board": _BOARD.pattern, "socket": _SOCKET.pattern, "geforce": _GEFORCE.pattern,
+}  # fmt: skip
+"""Regular expressions of what names of chips are reduced by, for those who read them in another language."""
+
 _LONGEST_NAME = 100
 
 
@@ -79,7 +87,7 @@ def _plain(name: str) -> str:
     plain = "".join(_words(name))
     for maker in _MAKERS:
         plain = plain.removeprefix(maker) or plain
-    plain = re.sub(r"(?:sxm\d?|pcie|nvl\d*|laptop)$", "", plain) or plain
+    plain = _SOCKET.sub("", plain) or plain
     if match := _GEFORCE.fullmatch(plain):
         return f"rtx{match[1]}xx"
     return plain
@@ -89,6 +97,17 @@ def _plain(name: str) -> str:
 def _names() -> dict[str, Arch]:
     """Every plain name and the row it means."""
     return {_plain(x): row for row in _ROWS for x in (row.name, *row.aliases, *row.products)}
+
+
+def plain_names() -> dict[str, str]:
+    """Return every name of a chip, reduced, with its PTX target.
+
+    Examples
+    --------
+    >>> plain_names()["rtx40xx"], plain_names()["hopper"]
+    ('sm_89', 'sm_90')
+    """
+    return {plain: row.name for plain, row in _names().items()}
 
 
 def _named(name: str) -> Arch | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, Instruction
+from wmma_emu.instructions.arch import NAME_PATTERNS, plain_names
 from wmma_emu.instructions.machine import lowerings, machine_instructions
 from wmma_emu.instructions.notation import FORMAT_NAMES, cute_atoms
 from wmma_emu.instructions.notation.cute_atom_table import TENSOR_ATOMS
@@ -29,11 +30,12 @@ def coded_names(rows: tuple[Instruction, ...]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``formats``: names of each format. ``patterns``: what machine code, an atom and a fragment look like.
-        ``cute``: lists of atoms, ``@`` for the shape; ``machine``: lists of chips (a bit for each) and names, with
-        their number where several are made; ``of``: of each instruction the numbers of both. ``fragments``: of each
-        fragment, written ``matrix_a,16,16,16,f16,row_major``, the mnemonic. ``tensor``: of each atom of `tcgen05.mma`
-        the mnemonic that it is where it has no template arguments.
+        ``chips``: names of chips, reduced, and by which patterns they are. ``formats``: names of each format.
+        ``patterns``: what machine code, an atom and a fragment look like. ``cute``: lists of atoms, ``@`` for the
+        shape; ``machine``: lists of chips (a bit for each) and names, with their number where several are made; ``of``:
+        of each instruction the numbers of both. ``fragments``: of each fragment, written
+        ``matrix_a,16,16,16,f16,row_major``, the mnemonic. ``tensor``: of each atom of `tcgen05.mma` the mnemonic that
+        it is where it has no template arguments.
 
     Examples
     --------
@@ -51,6 +53,7 @@ def coded_names(rows: tuple[Instruction, ...]) -> dict[str, Any]:
         of.append((cute(atoms), machine(_machine_names(row, shape))))
     patterns = {"machine": MACHINE_NAME, "atom": ATOM, "fragment": FRAGMENT}
     return {
+        "chips": {"called": plain_names(), **NAME_PATTERNS},
         "formats": {name: " ".join(words) for name, words in FORMAT_NAMES.items()},
         "patterns": {name: x.pattern.replace("(?P<", "(?<") for name, x in patterns.items()},
         "cute": cute.rows(), "machine": machine.rows(), "of": of,

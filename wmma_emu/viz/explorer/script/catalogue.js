@@ -68,11 +68,28 @@ for (const entry of ENTRIES) entry.words = words_of(entry);
 const BY_NAME = new Map(ENTRIES.flatMap((x) => [[x.name, x], [x.short, x]]));
 const CHIP_BY_NAME = new Map(CHIPS.map((x) => [x.name, x]));
 
-/** The chip of a name: sm_90, h100, rtx 4090, Hopper; a generation of several is its first. */
+/** Words of a chip's name that tell it from others: none of the maker, none of the board, unless there is nothing else. */
+function chip_words(text) {
+  const words = text.toLowerCase().split(/[\s_-]+/).filter(Boolean), { maker, board } = DATA.names.chips;
+  const kept = words.filter((x) => !new RegExp(`^(?:${maker}|${board})$`).test(x));
+  return kept.length ? kept : words;
+}
+
+/** A name as the table has it; a GeForce by its generation. */
+function plain_chip(words) {
+  const { maker, socket, geforce } = DATA.names.chips, joined = words.join("");
+  const whole = joined.replace(new RegExp(`^(?:${maker})+`), "") || joined, plain = whole.replace(new RegExp(socket), "") || whole;
+  const found = plain.match(new RegExp(`^(?:${geforce})$`));
+  return found ? `rtx${found[1]}xx` : plain;
+}
+
+/** The chip of a name: sm_90, h100, 4090, NVIDIA H100 80GB HBM3, Hopper; a generation of several is its first. */
 function chip_named(text) {
-  const name = text.trim().toLowerCase().replace(/^sm_?(\d+)[af]?$/, "sm_$1");
-  const is = (product) => new RegExp(`^${product.replace("xx", "\\d\\d")}$`).test(name);
-  return CHIP_BY_NAME.get(name) ?? CHIPS.find((x) => x.products.some(is) || (name.length > 2 && x.generation.toLowerCase().startsWith(name)));
+  const called = DATA.names.chips.called, words = chip_words(text), plain = plain_chip(words), last = words.at(-1);
+  const known = (name) => CHIP_BY_NAME.get(Object.hasOwn(called, name) ? called[name] : called[`rtx${name}`]);
+  const whole = known(plain), part = words.length > 1 ? known(plain_chip(words.slice(0, -1))) : undefined;
+  if (whole || (part && part.generation.toLowerCase().replaceAll(",", "").split(" ").includes(last))) return whole ?? part;
+  return CHIPS.find((x) => plain.length > 2 && x.generation.toLowerCase().startsWith(plain));
 }
 
 const is_on = (entry, chip) => (entry.chips >> chip.bit) & 1;
