@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What scrolls can be scrolled from the keyboard: code, tables and pictures that may be wider than their place.
 
-Each such box of a page becomes a stop of the tabulator with a name. Which of them have something to scroll, a browser
-alone knows: ``_static/reading.js`` takes the stop away from the others.
+Each such box of a page can be reached with the Tab key, and has a name. Which of them have something to scroll, a
+browser alone knows: ``_static/reading.js`` takes the others out of the order again.
 """
 
 import re

@@ -72,8 +72,8 @@ COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] 
                    "Run inputs of every family on the GPU and in the emulator, and compare every bit. The exit status "
                    "is 0 if all are the same, 1 if any differ, 2 after an error, 130 after an interrupt."),
     "doctor": (add_output, "what is installed, and what each extra would add",
-               "Say which versions are installed, which extras are there, and whether there is a GPU; it belongs into "
-               "a report of a bug."),
+               "Say which versions are installed, which extras are there, and whether there is a GPU: what a report "
+               "of a bug should have."),
     "completion": (_add_completion, "a script that completes commands in bash, zsh or fish",
                    "Print a script for a shell: with bash, put eval \"$(wmma-emu completion bash)\" into ~/.bashrc; "
                    "with zsh, the same with zsh into ~/.zshrc, below compinit; with fish, write it to "

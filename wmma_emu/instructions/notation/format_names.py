@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a format is called besides its PTX name: in CUDA C++, in CuTe, in Python, in talk. Rows only, and both ways."""
+"""What a format is called besides its PTX name: in CUDA C++, CuTe, Python and colloquially. Rows only, both ways."""
 
 from functools import cache
 
@@ -7,7 +7,7 @@ from wmma_emu.formats import FORMATS
 
 __all__ = ["FORMAT_NAMES", "formats_called"]
 
-_TALK: dict[str, str] = {
+_OTHER_NAMES: dict[str, str] = {
     "f64": "double fp64 float64",
     "f32": "float fp32 float32",
     "tf32": "precision::tf32 tfloat32_t tfloat32",
@@ -28,7 +28,7 @@ _TALK: dict[str, str] = {
     "b1": "precision::b1 uint1b_t u1 binary bit int1",
 }
 
-FORMAT_NAMES: dict[str, tuple[str, ...]] = {name: (name, *_TALK[name].split()) for name in FORMATS}
+FORMAT_NAMES: dict[str, tuple[str, ...]] = {name: (name, *_OTHER_NAMES[name].split()) for name in FORMATS}
 """Every name of every format, its PTX name first; a space in a name is written ``_``. Some mean several: `fp8`."""
 
 

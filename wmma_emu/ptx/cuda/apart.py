@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NVRTC in a process of its own: what it reads here has holes, and such sources have made it crash."""
+"""NVRTC in a process of its own: sources of which parts were blanked out have made it crash."""
 
 import json
 import os
