@@ -264,3 +264,10 @@ def test_no_other_template_is_made_than_the_one_that_is_launched(launch):
 def test_a_kernel_that_would_be_left_out_is_an_error():
     with pytest.raises(CompilationError, match=r"kernel at line 4 whose declaration is not understood"):
         _device_part(HOST + "template <int A, int B, bool C = A < B> struct S { };\n" + STORE % "1")
+
+
+def test_files_of_the_folder_do_not_stand_in_for_pythons_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("WMMA_EMU_CACHE", "off")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "json.py").write_text("raise SystemExit(1)\n")
+    assert list(_device_part(HOST + STORE % "1"))
