@@ -168,3 +168,14 @@ def test_a_prompt_completes_public_names_that_nobody_has_used():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["we.ptx", "we.viz.draw_matrix"]
+
+
+def test_the_package_is_pickled_by_its_name():
+    # cloudpickle, and so dask, meets it among the globals of a user's function.
+    import copy
+    import pickle
+
+    import wmma_emu
+
+    for module in (wmma_emu, wmma_emu.scalar, wmma_emu.testing):
+        assert pickle.loads(pickle.dumps(module)) is module and copy.deepcopy(module) is module

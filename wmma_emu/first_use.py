@@ -79,4 +79,10 @@ def _keeping(public: frozenset[str]) -> type[ModuleType]:
             if not (name in public and isinstance(value, ModuleType)):
                 super().__setattr__(name, value)
 
+        def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+            """Pickle it by its name, as cloudpickle does with modules, but not with what is derived from them."""
+            from importlib import import_module
+
+            return import_module, (self.__name__,)
+
     return Package

@@ -126,3 +126,25 @@ def test_many_threads_may_keep_the_same_at_once(folder):
     for x in threads:
         x.join()
     assert seen == [entry] * 40 and [x.name for x in folder.iterdir()] == ["key.json"]
+
+
+@pytest.mark.parametrize("options", [["-I{}"], ["-I", "{}"], ["--include-path={}"], ["--pre-include={}/n.h"], "CPATH"])
+def test_a_header_that_an_option_or_the_environment_names_is_read_again(
+    folder, compiled, tmp_path, monkeypatch, options
+):
+    if options == "CPATH":
+        monkeypatch.setenv("CPATH", str(tmp_path))
+        options = []
+    given = [x.format(tmp_path) for x in options]
+    for number in (1, 2):
+        (tmp_path / "n.h").write_text(f"#define N {number}\n")
+        cuda_compile.compile_cuda(SOURCE, "sm_90", options=given)
+    assert len(compiled) == 2
+
+
+@pytest.mark.parametrize("line", ['%:include "n.h"', '#inc\\\nlude "n.h"', '#if __has_include("n.h")\n#endif'])
+def test_headers_are_seen_however_they_are_included(folder, compiled, tmp_path, line):
+    for _ in range(2):
+        cuda_compile.compile_cuda(f"{line}\n", "sm_90", include=[tmp_path])
+        (tmp_path / "n.h").write_text("#define N 1\n")
+    assert len(compiled) == 2

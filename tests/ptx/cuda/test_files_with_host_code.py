@@ -216,3 +216,58 @@ def test_constants_of_the_hosts_library_have_their_bits():
     x = np.zeros(3, np.float32)
     we.ptx.Module.from_cuda(source, compiler="device part").k[1, 1](x)
     assert x.view(np.uint32).tolist() == [0xFF800000, 0x40490FDB, 0x7F800000]
+
+
+HOST = "#include <vector>\nint main() { std::vector<int> v; }\n"
+STORE = "__global__ void k(int* o) { o[0] = %s; }\n"
+
+
+def _device_part(source, *folders):
+    pytest.importorskip("nvidia.cu13", reason="NVRTC is not installed")
+    return we.ptx.Module.from_cuda(source, "sm_90", compiler="device part", include=folders)
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ('__device__ const int t[2] = {\n#include "piece.inc"\n};\n' + STORE % "t[1]", 12),
+        ('const int BASE = 20;\n__device__ int t[] = {BASE,\n#include "piece.inc"\n};\n' + STORE % "t[2]", 12),
+        ('int host() { int t[] = {\n#include "piece.inc"\n}; return t[0]; }\n' + STORE % "5", 5),
+        ("#if 0\n it isn't { code\n#endif\n" + STORE % "7", 7),
+        ("#if 0\n__global__ void k(int* o) { if (o) {\n#else\n" + STORE % "8" + "#endif\n", 8),
+        ("template <bool B = 3 < 4> __device__ int f() { return B; }\n" + STORE % "f()", 1),
+        ("template <int A, bool B = A < 4> __device__ int f() { return B + 1; }\n" + STORE % "f<2>()", 2),
+        ("#define BEGIN namespace q {\n#define END }\nBEGIN\nint host() { return 1; }\n"
+         "__device__ int f() { return 9; }\nEND\n" + STORE % "q::f()", 9),
+        ("[[nodiscard]] constexpr int f() { return 6; }\n" + STORE % "f()", 6),
+    ],
+)  # fmt: skip
+def test_what_the_device_has_keeps_its_meaning_without_the_host(tmp_path, source, value):
+    (tmp_path / "piece.inc").write_text("11, 12\n")
+    out = np.zeros(1, np.int32)
+    _device_part(HOST + source, tmp_path).kernel[1, 1](out)
+    assert out[0] == value
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "template <int N> void run() { k<N><<<1, 1>>>(nullptr); }\nconst int N = 32;\nint main() { run<64>(); }\n",
+        "int main() { { const int N = 32; } { const int N = 64; k<N><<<1, 1>>>(nullptr); } }\n",
+    ],
+)
+def test_no_other_template_is_made_than_the_one_that_is_launched(launch):
+    module = _device_part("#include <vector>\ntemplate <int N> " + STORE % "N" + launch)
+    assert "k<32>" not in module._expressions and not any("Li32" in x for x in module)
+
+
+def test_a_kernel_that_would_be_left_out_is_an_error():
+    with pytest.raises(CompilationError, match=r"kernel at line 4 whose declaration is not understood"):
+        _device_part(HOST + "template <int A, int B, bool C = A < B> struct S { };\n" + STORE % "1")
+
+
+def test_files_of_the_folder_do_not_stand_in_for_pythons_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("WMMA_EMU_CACHE", "off")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "json.py").write_text("raise SystemExit(1)\n")
+    assert list(_device_part(HOST + STORE % "1"))

@@ -30,10 +30,10 @@ def compile_apart(request: Request, headers: Mapping[bytes, bytes], sources: Map
     """
     nvrtc_version()
     asked = json.dumps([request, {x.decode(_CODING): y.decode(_CODING) for x, y in headers.items()}, sources])
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(x for x in sys.path if x)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(x or os.getcwd() for x in sys.path)}
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _PROGRAM], input=asked, capture_output=True, text=True, encoding="utf-8",
+            [sys.executable, "-P", "-c", _PROGRAM], input=asked, capture_output=True, text=True, encoding="utf-8",
             env=environment, timeout=_SECONDS, check=False,
         )  # fmt: skip
         said = json.loads(done.stdout)

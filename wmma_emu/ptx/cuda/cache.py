@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.ptx.cuda.include_files import inclusions_of
 from wmma_emu.ptx.cuda.nvcc import find_nvcc
 from wmma_emu.ptx.cuda.nvrtc import library_file
+from wmma_emu.ptx.cuda.options import folders_in, may_read_more
 from wmma_emu.ptx.cuda.packages import include_folders
 from wmma_emu.ptx.cuda.request import CompiledSource, Request
 
@@ -22,7 +23,9 @@ __all__ = ["cache_folder", "keep", "kept", "key_of"]
 _LARGEST = 256 << 20
 """Bytes that are kept; the entries that were not used for longest go first."""
 
-_ASKED = ("NVCC_CCBIN", "NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS", "CPATH", "CPLUS_INCLUDE_PATH")
+_FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+_SEARCHED = ("CPATH", "CPLUS_INCLUDE_PATH")
+_ASKED = ("NVCC_CCBIN", *_FLAGS, *_SEARCHED)
 """Variables of the environment that compilers look at."""
 
 _OFF = ("0", "off", "no", "none")
@@ -52,9 +55,10 @@ def key_of(request: Request, compiler: str) -> str:
     """
     if cache_folder() is None:
         return ""
-    compilers = include_folders()
-    found = inclusions_of(request.source, [Path(x) for x in request.include], [*compilers, *_system_folders()])
-    if not found.is_complete:
+    compilers, given = include_folders(), [*request.options, *_words_of(_FLAGS)]
+    folders = [*request.include, *folders_in(_words_of(_FLAGS)), *_folders_of(_SEARCHED)]
+    found = inclusions_of(request.source, [Path(x) for x in folders], [*compilers, *_system_folders()])
+    if not found.is_complete or may_read_more(given):
         return ""
     words = [compiler, *request[:3], *_counted(*request[3:]), *found.missing, *_identities()]
     for file in sorted(found.files, key=lambda x: (x.name, str(x.path))):
@@ -160,6 +164,14 @@ def _stamp(path: Path) -> str:
     except OSError:
         return f"{path}: none"
     return f"{path.resolve()}: {about.st_size} {about.st_mtime_ns}"
+
+
+def _words_of(names: Iterable[str]) -> list[str]:
+    return [y for x in names for y in os.environ.get(x, "").split()]
+
+
+def _folders_of(names: Iterable[str]) -> list[str]:
+    return [y for x in names for y in os.environ.get(x, "").split(os.pathsep) if y]
 
 
 def _system_folders() -> list[Path]:

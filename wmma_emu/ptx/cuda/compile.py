@@ -13,7 +13,7 @@ from wmma_emu.ptx.cuda.device_part import compile_device_part, has_host_code
 from wmma_emu.ptx.cuda.messages import missing_header
 from wmma_emu.ptx.cuda.nvcc import find_nvcc
 from wmma_emu.ptx.cuda.nvrtc import compile_by_nvrtc
-from wmma_emu.ptx.cuda.options import needs_nvrtc
+from wmma_emu.ptx.cuda.options import folders_in, needs_nvrtc
 from wmma_emu.ptx.cuda.request import CompiledSource, Request, require_texts, virtual_architecture
 
 __all__ = ["COMPILERS", "compile_cuda"]
@@ -69,9 +69,8 @@ def compile_cuda(
     require_texts(source, name, options=options, instantiate=instantiate, include=include)
     if compiler not in COMPILERS:
         raise OptionError(f"compiler={shorten(compiler)} is none of {', '.join(map(repr, COMPILERS))}")
-    request = Request(
-        source, virtual_architecture(arch), name, tuple(options), tuple(map(str, include)), tuple(instantiate)
-    )
+    folders = (*folders_in(options), *map(str, include))
+    request = Request(source, virtual_architecture(arch), name, tuple(options), folders, tuple(instantiate))
     key = key_of(request, compiler)
     found = kept(key)
     if found is None:

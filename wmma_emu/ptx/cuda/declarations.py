@@ -120,16 +120,27 @@ def _behind_angles(tokens: Sequence[Token], k: int, last: int) -> int:
     """What is behind ``<...>``; the token itself where there is none."""
     if k >= last or tokens[k].text != "<":
         return k
-    depth = 0
+    depth, first = 0, k
     while k < last:
         text = tokens[k].text
         if text in ("(", "["):
             k = _matching(tokens, k, last)
-        depth += (text == "<") - (text == ">" and tokens[k - 1].text != "-")
+        depth += (text == "<" and not _is_less(tokens, first, k)) - (text == ">" and tokens[k - 1].text != "-")
         k += 1
         if depth == 0:
             return k
     return k
+
+
+def _is_less(tokens: Sequence[Token], first: int, k: int) -> bool:
+    """Whether ``<`` compares: behind a number or brackets, or between a parameter of the template and a number."""
+    before = tokens[k - 1]
+    if k == first:
+        return False
+    if before.kind == "number" or before.text == ")":
+        return True
+    is_number = k + 1 < len(tokens) and tokens[k + 1].kind == "number"
+    return is_number and any(x.text == before.text for x in tokens[first : k - 1])
 
 
 def _declaration(tokens: Sequence[Token], first: int, last: int) -> Declaration:
@@ -239,7 +250,7 @@ def _class_names(tokens: Sequence[Token], outer: Sequence[int], body: int) -> se
 
 def _is_function(texts: Sequence[str]) -> bool:
     for i, text in enumerate(texts):
-        if text in ("=", "[", "{") and "operator" not in texts[:i]:
+        if text in ("=", "[", "{") and i + (text != "[") and "operator" not in texts[:i]:
             return False
         if text == "(" and i and (texts[i - 1] not in _WITH_BRACKETS):
             return True

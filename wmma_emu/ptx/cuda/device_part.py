@@ -78,6 +78,13 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
     """Compile what is left of the source and its headers; ``wrong`` are lines of functions that have to go, too."""
     chosen = _small(found)
     code = _device_code(request, chosen)
+    if code.lost:
+        file, line = code.lost[0]
+        raise CompilationError(
+            f"{request.name} is not compiled: which part of it is the device's cannot be told; "
+            f"{file or request.name} has a kernel at line {line} whose declaration is not understood. "
+            "nvcc takes the file as it is (compiler='nvcc')"
+        )
     unused = [x for x in found.provided if x.startswith(_LIBRARIES) and x.split("/")[0] not in code.words]
     headers = headers_for([*found.missing, *found.deeper, *unused], code.words, code.namespaces, include_folders())
     for x in found.files:
@@ -129,7 +136,14 @@ def _inclusions(request: Request) -> Inclusions:
 
 
 def _device_code(request: Request, chosen: Sequence[Included]) -> DeviceCode:
-    return device_code_of({"": request.source, **{str(x.path): x.text for x in chosen}})
+    pieces: dict[str, str] = {}
+    while True:
+        whole = [x for x in chosen if str(x.path) not in pieces]
+        code = device_code_of({"": request.source, **{str(x.path): x.text for x in whole}}, pieces.values())
+        found = {str(x.path): x.text for x in whole if x.name in code.within}
+        if not found:
+            return code
+        pieces.update(found)
 
 
 def _explained(text: str, log: str, code: DeviceCode, found: Inclusions) -> str:

@@ -18,14 +18,20 @@ _DEVICE = {"__device__", "__global__"}
 _STORED = {"__device__", "__constant__", "__managed__", "__shared__"}
 _CONSTANT = {"const", "constexpr", "constinit"}
 _MACRO = re.compile(r"#[ \t]*define[ \t]+(?P<name>\w+)(?P<arguments>\([^)]*\))?(?P<body>.*)", re.DOTALL)
+_INCLUDE = re.compile(r"#[ \t]*include[ \t]*[<\"](?P<name>[^>\"\n]+)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_TYPES = {
+    "template", "typename", "class", "int", "bool", "unsigned", "long", "char", "short", "float", "double", "auto",
+}  # fmt: skip
 _NO_FUNCTION = ("default", "delete")
 
 
 class DeviceCode(NamedTuple):
     """What is left of some texts, by their names; which words it uses, and which functions were left out.
 
-    ``left_out`` has the file and the line of each function; ``namespaces`` are used as a whole (``using namespace``),
+    ``left_out`` has the file and the line of each function; ``within`` are names of files that are included within a
+    declaration, such as the values of an array, and ``lost`` are words of kernels that are in none of the declarations,
+    as their files and lines; ``namespaces`` are used as a whole (``using namespace``),
     and ``launches`` are the templates that the host launches, as it writes them.
     """
 
@@ -34,6 +40,8 @@ class DeviceCode(NamedTuple):
     left_out: Mapping[str, tuple[str, int]]
     namespaces: tuple[tuple[str, ...], ...]
     launches: tuple[str, ...]
+    within: frozenset[str] = frozenset()
+    lost: tuple[tuple[str, int], ...] = ()
 
 
 class _Part(NamedTuple):
@@ -49,8 +57,10 @@ class _Part(NamedTuple):
         return self.file, self.what.first
 
 
-def device_code_of(texts: Mapping[str, str]) -> DeviceCode:
+def device_code_of(texts: Mapping[str, str], pieces: Iterable[str] = ()) -> DeviceCode:
     r"""Leave out of some texts, a source and the headers that it includes, what is the host's.
+
+    Of ``pieces``, which declarations include, the words are used, and nothing is left out.
 
     Examples
     --------
@@ -68,8 +78,10 @@ def device_code_of(texts: Mapping[str, str]) -> DeviceCode:
     """
     tokens = {name: tokens_of(text) for name, text in texts.items()}
     macros = _macros(x for found in tokens.values() for x in found)
+    tokens = {name: _without_open_macros(found, macros) for name, found in tokens.items()}
     parts = [_Part(file, found, x) for file, found in tokens.items() for x in declarations_of(found)]
-    kept, words = _reached(parts, macros)
+    used = {x.text for piece in pieces for x in tokens_of(piece) if x.kind == "word"}
+    kept, words = _reached(parts, macros, used)
     of_file: dict[str, list[_Part]] = {file: [] for file in texts}
     for part in parts:
         of_file[part.file].append(part)
@@ -83,8 +95,30 @@ def device_code_of(texts: Mapping[str, str]) -> DeviceCode:
     namespaces = {tuple(y.text for y in x.tokens[x.what.first : x.what.last] if y.kind == "word")[2:]
                   for x in parts if x.what.kind == "using namespace"}  # fmt: skip
     return DeviceCode(
-        changed, frozenset(words), left_out, tuple(sorted(namespaces)), _launches(hosts, texts, macros)
+        changed, frozenset(words), left_out, tuple(sorted(namespaces)), _launches(hosts),
+        frozenset(x for part in parts for _, x in _includes_within(part)), tuple(_lost(parts, kept, texts)),
     )  # fmt: skip
+
+
+def _includes_within(part: _Part) -> Iterator[tuple[Token, str]]:
+    """What is included within the brackets of a declaration, with its directive."""
+    depth = 0
+    for token in part.tokens[part.what.first : part.what.last]:
+        if token.kind == "mark":
+            depth += (token.text in "([{") - (token.text in ")]}")
+        elif token.kind == "directive" and depth > 0 and (found := _INCLUDE.match(token.text)):
+            yield token, found["name"].strip()
+
+
+def _lost(
+    parts: Sequence[_Part], kept: Collection[tuple[str, int]], texts: Mapping[str, str]
+) -> Iterator[tuple[str, int]]:
+    """Where ``__global__`` stands in what is left out: its declaration was not understood."""
+    for part in parts:
+        if part.key not in kept and part.what.kind != "class" and "using" not in part.what.kind:
+            for x in part.tokens[part.what.first : part.what.last]:
+                if x.text == "__global__":
+                    yield part.file, texts[part.file].count("\n", 0, x.start) + 1
 
 
 def _macros(tokens: Iterable[Token]) -> dict[str, str]:
@@ -94,6 +128,25 @@ def _macros(tokens: Iterable[Token]) -> dict[str, str]:
         macro = _MACRO.match(token.text) if token.kind == "directive" else None
         if macro:
             found[macro["name"]] = f"{found.get(macro['name'], '')} {macro['body']}"
+    return found
+
+
+def _without_open_macros(tokens: list[Token], macros: Mapping[str, str]) -> list[Token]:
+    """Take macros that open a brace, or close one, for directives: ``LIBRARY_NAMESPACE_BEGIN``."""
+    texts = {name: [x.text for x in tokens_of(body)] for name, body in macros.items() if "{" in body or "}" in body}
+    opening = {name for name, x in texts.items() if x.count("{") != x.count("}")}
+    if not opening:
+        return tokens
+    found, k = [], 0
+    while k < len(tokens):
+        token = tokens[k]
+        if token.kind == "word" and token.text in opening:
+            end = k
+            if k + 1 < len(tokens) and tokens[k + 1].text == "(":
+                end = next((i for i in range(k + 1, len(tokens)) if tokens[i].text == ")"), k)
+            token, k = Token("directive", f"# {token.text}", token.start, tokens[end].end), end
+        found.append(token)
+        k += 1
     return found
 
 
@@ -124,10 +177,12 @@ def _may_be_kept(what: Declaration, macros: Mapping[str, str]) -> bool:
     return what.kind in ("class", "alias")
 
 
-def _reached(parts: Sequence[_Part], macros: Mapping[str, str]) -> tuple[set[tuple[str, int]], set[str]]:
-    """The declarations that kernels need, and the words that they use."""
+def _reached(
+    parts: Sequence[_Part], macros: Mapping[str, str], used: Collection[str]
+) -> tuple[set[tuple[str, int]], set[str]]:
+    """The declarations that kernels need, and the words that they use, besides some that are used anyway."""
     waiting = [x for x in parts if _is_root(x, macros)]
-    kept, words = {x.key for x in waiting}, set[str]()
+    kept, words = {x.key for x in waiting}, _expanded(set(used), macros)
     # Functions of the device that are in std have names of their own.
     kept |= {x.key for x in parts if x.what.kind == "using namespace" and "std" not in x.what.names}
     candidates = [x for x in parts if x.key not in kept and _may_be_kept(x.what, macros)]
@@ -225,7 +280,10 @@ def _blanked(text: str, parts: Sequence[_Part], kept: Collection[tuple[str, int]
         gone += [(tokens[x.first].start, tokens[x.last - 1].end) for x in hosts]
         wanting = [what, *(x for x in _members(part) if x not in hosts)]
         added += [tokens[x.behind].start for x in wanting if _needs_word(part, x, macros)]
-    directives = [(x.start, x.end) for part in parts[:1] for x in part.tokens if x.kind == "directive"]
+    unused = {x.start for part in parts if part.key not in kept for x, _ in _includes_within(part)}
+    directives = [
+        (x.start, x.end) for part in parts[:1] for x in part.tokens if x.kind == "directive" and x.start not in unused
+    ]
     return _edited(text, directives, gone, added)
 
 
@@ -248,19 +306,26 @@ def _edited(
 # What the host launches
 
 
-def _launches(hosts: Sequence[_Part], texts: Mapping[str, str], macros: Mapping[str, str]) -> tuple[str, ...]:
-    """Templates that functions of the host launch: ``k<A, 32><<<``, with their constants in the places of names."""
+def _launches(hosts: Sequence[_Part]) -> tuple[str, ...]:
+    """Templates that functions of the host launch: ``k<A, 32><<<``, with their constants in the places of names.
+
+    Those are left out whose arguments are the function's own template parameters, or constants of several values.
+    """
     found: dict[str, None] = {}
     for part in hosts:
-        tokens = part.tokens[part.what.first : part.what.last]
-        values = _constants(tokens, texts[part.file])
-        for name, arguments in _launched(tokens):
+        what = part.what
+        unknown = {x.text for x in part.tokens[what.first : what.behind] if x.kind == "word"} - _TYPES
+        tokens = part.tokens[what.first : what.last]
+        for place, name, arguments in _launched(tokens):
+            values = _constants(tokens[:place])
             words = [values.get(x.text, x.text) if x.kind == "word" else x.text for x in arguments]
-            found[f"{name}<{_joined(words)}>"] = None
+            own = {x.text for x in arguments if x.kind == "word" and x.text not in values}
+            if None not in words and not unknown & own:
+                found[f"{name}<{_joined([x for x in words if x is not None])}>"] = None
     return tuple(found)
 
 
-def _launched(tokens: Sequence[Token]) -> Iterator[tuple[str, Sequence[Token]]]:
+def _launched(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Sequence[Token]]]:
     for k in range(len(tokens) - 2):
         if all(x.text == "<" for x in tokens[k : k + 3]) and k and tokens[k - 1].text == ">":
             depth, j = 0, k - 1
@@ -273,21 +338,24 @@ def _launched(tokens: Sequence[Token]) -> Iterator[tuple[str, Sequence[Token]]]:
                 first = j - 1
                 while first >= 3 and tokens[first - 1].text == tokens[first - 2].text == ":":
                     first -= 3
-                yield "".join(x.text for x in tokens[first:j]), tokens[j + 1 : k - 1]
+                yield first, "".join(x.text for x in tokens[first:j]), tokens[j + 1 : k - 1]
 
 
-def _constants(tokens: Sequence[Token], text: str) -> dict[str, str]:
-    """Constants of a function: ``const int N = 32, M = 2 * N;``."""
-    values: dict[str, str] = {}
+def _constants(tokens: Sequence[Token]) -> dict[str, str | None]:
+    """Constants of a function: ``const int N = 32, M = 2 * N;``; None where one name has several values."""
+    values: dict[str, str | None] = {}
     k = 0
     while k < len(tokens):
         if tokens[k].text in _CONSTANT:
             end = next((j for j in range(k, len(tokens)) if tokens[j].text == ";"), len(tokens))
             for j in range(k, end):
                 if tokens[j].text == "=" and tokens[j - 1].kind == "word":
+                    name = tokens[j - 1].text
                     stop = next((i for i in range(j, end) if tokens[i].text == ","), end)
                     words = [values.get(x.text, x.text) if x.kind == "word" else x.text for x in tokens[j + 1 : stop]]
-                    values.setdefault(tokens[j - 1].text, f"({_joined(words)})")
+                    known = [x for x in words if x is not None]
+                    value = f"({_joined(known)})" if len(known) == len(words) else None
+                    values[name] = value if values.get(name, value) == value else None
             k = end
         k += 1
     return values

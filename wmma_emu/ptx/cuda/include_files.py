@@ -10,8 +10,9 @@ __all__ = ["Included", "Inclusions", "inclusions_of"]
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 _INCLUDE = re.compile(
-    r"^[ \t]*\#[ \t]*include[ \t]*(?:(?P<mark>[<\"])(?P<name>[^>\"\n]+)[>\"]|(?P<macro>\w+))", re.MULTILINE
+    r"^[ \t]*(?:\#|%:)[ \t]*include[ \t]*(?:(?P<mark>[<\"])(?P<name>[^>\"\n]+)[>\"]|(?P<macro>\w+))", re.MULTILINE
 )
+_CONTINUED = re.compile(r"\\\r?\n")
 _MOST = 4000
 _LARGEST = 1 << 24
 
@@ -69,9 +70,11 @@ def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path
                 provided[name] = None
             else:
                 missing[name] = None
-    is_complete = len(files) < _MOST and _are_the_compilers(
-        made_by, [source, *(x.text for x in files.values())], compilers
-    )
+    texts = [source, *(x.text for x in files.values())]
+    is_complete = (
+        len(files) < _MOST and not any("__has_include" in x for x in texts)
+        and _are_the_compilers(made_by, texts, compilers)
+    )  # fmt: skip
     return Inclusions(
         tuple(files.values()), tuple(provided), tuple(missing), is_complete, _deeper(provided, compilers)
     )
@@ -97,6 +100,7 @@ def _are_the_compilers(macros: set[str], texts: Sequence[str], compilers: Sequen
 
 def _includes(text: str) -> Iterator[tuple[str, str]]:
     """Yield the mark and the name of each; no mark where a macro makes the name."""
+    text = _CONTINUED.sub("", text)
     if "include" not in text:
         return
     code = _COMMENT.sub(lambda x: x[0] if x[0][0] == '"' else " ", text)

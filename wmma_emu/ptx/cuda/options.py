@@ -2,8 +2,9 @@
 """Options of the two compilers: what one of them alone knows, and why the other can do without it."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-__all__ = ["has_standard", "needs_nvrtc", "of_nvcc", "of_nvrtc"]
+__all__ = ["folders_in", "has_standard", "may_read_more", "needs_nvrtc", "of_nvcc", "of_nvrtc"]
 
 _NVCC_ALONE = (
     "-O", "--optimize", "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-Xlinker",
@@ -25,6 +26,13 @@ _NVRTC_ALONE = (
     "--device-int128", "--pch", "-pch", "--create-pch", "--use-pch", "--no-source-include", "-jit", "--minimal",
 )  # fmt: skip
 """Beginnings of what changes the language that NVRTC takes."""
+
+_FOLDER = ("-I", "--include-path", "-include-path")
+_READ = {
+    "include", "pre-include", "isystem", "system-include", "optf", "options-file", "pch", "use-pch", "iquote",
+    "idirafter",
+}  # fmt: skip
+"""Options that read files which a source does not include."""
 
 _PERMISSIONS = ("--expt-relaxed-constexpr", "--extended-lambda")
 """What nvcc has to be told, and NVRTC takes by itself: they make it take more, and no kernel another."""
@@ -61,6 +69,40 @@ def needs_nvrtc(options: Sequence[str]) -> bool:
 def has_standard(options: Sequence[str]) -> bool:
     """Whether the standard of C++ is named."""
     return any(x.lstrip("-").startswith("std=") for x in options)
+
+
+def folders_in(options: Sequence[str]) -> list[str]:
+    """Folders of headers that options name, in their order.
+
+    Examples
+    --------
+    >>> folders_in(["-Ia", "-I", "b", "--include-path=c", "-DN=4"])
+    ['a', 'b', 'c']
+    """
+    found, is_value = [], False
+    for option in options:
+        if is_value:
+            found.append(option)
+        is_value = not is_value and option in _FOLDER
+        begin = next((x for x in _FOLDER if option.startswith(x) and (x == "-I" or option[len(x) :][:1] == "=")), "")
+        if begin and not is_value:
+            found.append(option[len(begin) :].removeprefix("="))
+    return [x for x in found if x]
+
+
+def may_read_more(options: Sequence[str]) -> bool:
+    """Whether an option names files that no ``#include`` names, or folders among words for another program.
+
+    Examples
+    --------
+    >>> may_read_more(["-Ia", "-Xcompiler", "-O3"]), may_read_more(["--pre-include=a.h"])
+    (False, True)
+    """
+    words = [y for x in options for y in x.replace("=", ",").replace(" ", ",").split(",")]
+    plain = [x.lstrip("-") for x in words if x.startswith("-")]
+    within = [y for x, y in pairwise(options) if x in ("-Xcompiler", "--compiler-options")]
+    within += [x for x in options if x.startswith(("-Xcompiler=", "--compiler-options=")) or " " in x]
+    return bool(_READ & set(plain)) or any("-I" in x or "@" in x for x in within)
 
 
 def _kept(options: Sequence[str]) -> Iterator[str]:

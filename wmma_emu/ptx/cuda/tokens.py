@@ -26,8 +26,13 @@ class Token(NamedTuple):
     end: int
 
 
+_DEAD = re.compile(r"#[ \t]*if[ \t]+(?:0|false)[ \t]*(?://|/\*|$)")
+_SETTLED = "#"
+"""Stands for a directive of which it is known what comes of it."""
+
+
 def tokens_of(text: str) -> list[Token]:
-    r"""Cut a text into tokens, without comments and blanks.
+    r"""Cut a text into tokens, without comments and blanks, and without what ``#if 0`` leaves out.
 
     Examples
     --------
@@ -41,4 +46,34 @@ def tokens_of(text: str) -> list[Token]:
         if kind != "skipped":
             found.append(Token(kind if kind != "mark2" else "mark", x[0].strip() if kind == "directive" else x[0],
                                x.start(), x.end()))  # fmt: skip
+    return _alive(found)
+
+
+def _alive(tokens: list[Token]) -> list[Token]:
+    """Leave out what is between ``#if 0`` and its end; the directives stay, and mean nothing."""
+    found, depth, is_dead = [], 0, False
+    settled: list[int] = []  # depths of those #if whose condition is known
+    for token in tokens:
+        if token.kind != "directive":
+            if not is_dead:
+                found.append(token)
+            continue
+        name = token.text.lstrip("# \t")
+        text = _SETTLED if is_dead else token.text
+        if name.startswith("if"):
+            depth += 1
+            if not is_dead and _DEAD.match(token.text):
+                settled.append(depth)
+                is_dead, text = True, _SETTLED
+        elif settled and depth == settled[-1] and name.startswith(("else", "endif")):
+            is_dead, text = False, _SETTLED
+        elif settled and depth == settled[-1] and is_dead and name.startswith("elif"):
+            # Which of the others holds is not known: they count like those of any #if.
+            settled.pop()
+            is_dead, text = False, f"#if {name[4:]}"
+        if name.startswith("endif"):
+            if settled and depth == settled[-1]:
+                settled.pop()
+            depth -= 1
+        found.append(token._replace(text=text))
     return found
