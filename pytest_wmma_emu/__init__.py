@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The pytest plugin: a fixture that runs CUDA and Triton kernels without a GPU. It imports nothing until it is used."""
 
+import os
 import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
@@ -190,4 +191,5 @@ def emulated_gpu(request: pytest.FixtureRequest) -> "EmulatedGpu":
         findings=lambda: session.rules,
         watch=session.watch,
         baseline=None if session.files is None else session.files.baseline,
+        folder=lambda: (request.config.rootpath / os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]).parent,
     )

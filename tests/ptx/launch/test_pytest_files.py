@@ -87,3 +87,21 @@ def test_files_that_cannot_be_used_are_said_before_any_test_runs(run, pytester, 
     result, _ = run("def test_it(): pass", *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR and "passed" not in result.stdout.str()
     result.stderr.fnmatch_lines([f"*{said}*"])
+
+
+def test_a_kernel_lies_in_the_current_folder_or_beside_its_test(run, pytester):  # noqa: F811
+    nothing = ".version 8.0 .target sm_80 .address_size 64 .visible .entry NAME() { ret; }"
+    for place in ("here.ptx", "kernels/beside.ptx", "kernels/both.ptx"):
+        (pytester.path / place).parent.mkdir(exist_ok=True)
+        (pytester.path / place).write_text(nothing.replace("NAME", "a"), encoding="utf-8")
+    (pytester.path / "both.ptx").write_text(nothing.replace("NAME", "b"), encoding="utf-8")
+    (pytester.path / "kernels/test_here.py").write_text(
+        "def test_found(emulated_gpu):\n"
+        "    assert [emulated_gpu.file(f'{x}.ptx').kernel.name for x in ('here', 'beside', 'both')] == ['a', 'a', 'b']\n"
+        "def test_missing(emulated_gpu): emulated_gpu.file('nowhere.ptx')\n",
+        encoding="utf-8",
+    )
+    result, out = run("", "kernels")
+    result.assert_outcomes(passed=1, failed=1)
+    joined = "".join(x.removeprefix("E ").strip() for x in out.splitlines())
+    assert "No such file in the current folder," in joined and "nor in that of the test," in joined

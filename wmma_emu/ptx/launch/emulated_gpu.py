@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What a test takes for a GPU: modules whose launches fail on whatever is wrong with a kernel."""
 
-from collections.abc import Mapping
+import errno
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,9 @@ class EmulatedGpu:
         `ScheduleDependenceError`.
     max_seconds : float, optional
         Seconds that a run of a launch may take, where it names no others; None is no limit.
+    folder : callable, optional
+        Gives the folder in which `file` looks for what is not in the current one; the fixture's is the folder of the
+        test that runs.
     **options
         Others of `LaunchOptions`, where a module or a launch does not say otherwise: ``findings``, "raise" by default,
         ``echo``, True by default, and the rest of them.
@@ -53,9 +57,15 @@ class EmulatedGpu:
     """
 
     def __init__(
-        self, arch: str | Arch = DEFAULT_ARCH, schedules: int = 1, max_seconds: float | None = 60, **options: Any
+        self,
+        arch: str | Arch = DEFAULT_ARCH,
+        schedules: int = 1,
+        max_seconds: float | None = 60,
+        *,
+        folder: Callable[[], Path] | None = None,
+        **options: Any,
     ) -> None:
-        self.arch = arch
+        self.arch, self._folder = arch, folder
         first = {"findings": "raise", "echo": True, "schedules": schedules, "max_seconds": max_seconds}
         self._defaults = {**first, **options}
         LaunchOptions().but(self._defaults)
@@ -96,8 +106,8 @@ class EmulatedGpu:
         return Module(text, arch or self.arch, **{**self._defaults, **keywords})
 
     def file(self, path: str | Path, arch: str | Arch | None = None, **keywords: Any) -> Module:
-        """Read a file of PTX or CUDA C++, as `Module.from_file` does."""
-        return Module.from_file(path, arch or self.arch, **{**self._defaults, **keywords})
+        """Read a file of PTX or CUDA C++, as `Module.from_file` does, in the current folder or in that of the test."""
+        return Module.from_file(self._found(path), arch or self.arch, **{**self._defaults, **keywords})
 
     def cuda(self, source: str, arch: str | Arch | None = None, **keywords: Any) -> Module:
         """Compile CUDA C++, as `Module.from_cuda` does."""
@@ -117,3 +127,12 @@ class EmulatedGpu:
             function, signature, constexprs, arch or self.arch, **{**self._defaults, **keywords}
         )
         return made
+
+    def _found(self, path: str | Path) -> str | Path:
+        if self._folder is None or not isinstance(path, str | Path) or Path(path).exists():
+            return path
+        folder = self._folder()
+        if not (folder / path).exists():
+            looked = f"No such file in the current folder, {Path.cwd()}, nor in that of the test, {folder}"
+            raise FileNotFoundError(errno.ENOENT, looked, str(path))
+        return folder / path
