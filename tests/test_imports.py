@@ -2,11 +2,13 @@
 """What `import wmma_emu` may load, and that names which are imported on first use are the right ones."""
 
 import ast
+import inspect
 import json
 import pickle
 import re
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,29 @@ def test_a_product_loads_neither_kernels_nor_pictures_nor_explanations():
 
 def test_the_command_line_starts_without_numpy():
     assert not foreign(loaded_by("import wmma_emu.cli"))
+
+
+def test_the_package_of_kernels_loads_a_module_when_it_is_first_used():
+    assert not foreign(loaded_by("import wmma_emu.ptx"))
+    assert "wmma_emu.ptx.launch.module" not in loaded_by("from wmma_emu.ptx import KINDS")
+    assert "wmma_emu.ptx.launch.module" in loaded_by("from wmma_emu.ptx import Module")
+
+
+@pytest.mark.parametrize(
+    ("words", "unused"),
+    [
+        ("finding", "wmma_emu.ptx.launch"),
+        ("compare a100 h100", "wmma_emu.api"),
+        ("show m16n8k16", "wmma_emu.gemm"),
+        ("list bf16", "wmma_emu.gemm"),
+    ],
+)
+def test_a_command_loads_nothing_that_it_does_not_use(words, unused):
+    loaded = loaded_by(
+        "import contextlib, io; from wmma_emu.cli.app import run; away = contextlib.redirect_stdout(io.StringIO()); "
+        f"away.__enter__(); assert run({words.split()}) == 0; away.__exit__(None, None, None)"
+    )
+    assert "wmma_emu.cli.app" in loaded and not {x for x in loaded if f"{x}.".startswith(f"{unused}.")}
 
 
 def test_a_name_that_is_no_name_is_an_attribute_error_that_knows_the_nearest():
@@ -179,3 +204,35 @@ def test_the_package_is_pickled_by_its_name():
 
     for module in (wmma_emu, wmma_emu.scalar, wmma_emu.testing):
         assert pickle.loads(pickle.dumps(module)) is module and copy.deepcopy(module) is module
+
+
+def _public_callables():
+    """Every public function, and every public class with its methods, by a name that says where it is found."""
+    for package in PUBLIC.values():
+        for name in package.__all__:
+            found = getattr(package, name)
+            if inspect.isclass(found) and found.__module__.startswith("wmma_emu"):
+                methods = [x for at, x in vars(found).items() if inspect.isfunction(x) and at.strip("_") == at]
+                yield from ((f"{package.__name__}.{name}", x) for x in (found, found.__init__, *methods))
+            elif inspect.isfunction(found):
+                yield f"{package.__name__}.{name}", found
+
+
+def test_the_annotations_of_public_functions_and_classes_are_names_that_exist():
+    found = list(_public_callables())
+    assert {"wmma_emu.gemm", "wmma_emu.instruction", "wmma_emu.ptx.Module"} <= {name for name, _ in found}
+    unknown = set()
+    for name, function in found:
+        try:
+            typing.get_type_hints(function)
+        except NameError as error:
+            unknown.add(f"{name}: {error}")
+    assert not unknown
+
+
+def test_the_annotations_of_a_product_name_classes_that_it_does_not_load():
+    from wmma_emu.quantise import BlockScaled
+    from wmma_emu.tcgen05 import BoundTensorInstruction
+
+    assert BlockScaled in typing.get_args(typing.get_type_hints(we.gemm)["A"])
+    assert BoundTensorInstruction in typing.get_args(typing.get_type_hints(we.instruction)["return"])

@@ -10,9 +10,7 @@ from wmma_emu.cli.output import writing
 from wmma_emu.cli.tables import Column, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, did_you_mean
-from wmma_emu.ptx.examples import FIRST_LINE, launch_of, mend_of, shown_source
 from wmma_emu.ptx.findings import CHECKS, KINDS, SANITIZER, address_of, kind_of_slug, slug_of
-from wmma_emu.ptx.launch.silencing_comments import comment_of
 
 __all__ = ["run"]
 
@@ -57,6 +55,9 @@ def _list(terminal: Terminal) -> None:
 
 
 def _page(kind: str, terminal: Terminal) -> None:
+    from wmma_emu.ptx.examples import FIRST_LINE, mend_of, shown_source  # here, because the list needs no kernel
+    from wmma_emu.ptx.launch.silencing_comments import comment_of
+
     row = KINDS[kind]
     terminal.line(Styled(kind, "title"))
     fields = [
@@ -98,6 +99,8 @@ def _code(lines: Iterable[str], terminal: Terminal) -> None:
 
 def _report(kind: str, terminal: Terminal) -> None:
     """Show what a launch of the kernel says, on lines that fit."""
+    from wmma_emu.ptx.examples import launch_of
+
     width = (terminal.width or _WIDTH_OF_FILES) - len(_MARGIN)
     for finding in launch_of(kind).findings:
         _code((_MARGIN + line for line in finding.to_text(width).splitlines()), terminal)

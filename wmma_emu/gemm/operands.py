@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """From a user's matrices to the instruction that multiplies them, and to the shape of the result."""
 
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, ForwardRef, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+import wmma_emu  # noqa: F401 (the forward reference below names it)
 from wmma_emu.arithmetic import FMA_F32, DotProduct
 from wmma_emu.errors import ArgumentValueError, OptionError, ShapeError, shorten
 from wmma_emu.gemm.choice import chosen_instruction, wanted
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Bound", "bind", "bound_to", "check_c", "missing_k", "product_for", "result_shape", "step_of_k"]
 
-Bound = Union[BoundInstruction, "BoundTensorInstruction"]
+if TYPE_CHECKING:
+    Bound = Union[BoundInstruction, BoundTensorInstruction]  # noqa: UP007
+else:  # `typing.get_type_hints` of whoever names it finds the class, which most programs never import
+    Bound = Union[BoundInstruction, ForwardRef("wmma_emu.tcgen05.BoundTensorInstruction", module=__name__)]  # noqa: UP007
 """An instruction of a chip, whatever its operands lie in."""
 
 

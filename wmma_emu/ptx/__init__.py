@@ -31,26 +31,30 @@
 (array([  0.,   2., 198.], dtype=float32), ())
 """
 
-from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, empty
-from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, Kind
-from wmma_emu.ptx.history import Event, History
-from wmma_emu.ptx.launch.explain import Explanation, KernelExplanation
-from wmma_emu.ptx.launch.kernel import Kernel
-from wmma_emu.ptx.launch.launching import Launch
-from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw
-from wmma_emu.ptx.launch.module import Module
-from wmma_emu.ptx.launch.options import LaunchOptions
-from wmma_emu.ptx.launch.report import Report
-from wmma_emu.ptx.launch.silences import Silence, Silenced, Silencing, silence
-from wmma_emu.ptx.launch.structs import Struct
-from wmma_emu.ptx.launch.triton_arguments import TritonTensor
-from wmma_emu.ptx.launch.triton_module import TritonModule
-from wmma_emu.ptx.machine.compile import Missing, NotBitExact
-from wmma_emu.ptx.reports.baseline import Baseline, KnownFinding
-from wmma_emu.ptx.reports.finding import Finding
-from wmma_emu.ptx.reports.quotes import QuotedLine
-from wmma_emu.ptx.reports.sarif import sarif
-from wmma_emu.ptx.reports.schema import report_schema
+from wmma_emu.first_use import on_first_use
+
+TYPE_CHECKING = False  # as typing has it
+if TYPE_CHECKING:
+    from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, empty
+    from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, Kind
+    from wmma_emu.ptx.history import Event, History
+    from wmma_emu.ptx.launch.explain import Explanation, KernelExplanation
+    from wmma_emu.ptx.launch.kernel import Kernel
+    from wmma_emu.ptx.launch.launching import Launch
+    from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw
+    from wmma_emu.ptx.launch.module import Module
+    from wmma_emu.ptx.launch.options import LaunchOptions
+    from wmma_emu.ptx.launch.report import Report
+    from wmma_emu.ptx.launch.silences import Silence, Silenced, Silencing, silence
+    from wmma_emu.ptx.launch.structs import Struct
+    from wmma_emu.ptx.launch.triton_arguments import TritonTensor
+    from wmma_emu.ptx.launch.triton_module import TritonModule
+    from wmma_emu.ptx.machine.compile import Missing, NotBitExact
+    from wmma_emu.ptx.reports.baseline import Baseline, KnownFinding
+    from wmma_emu.ptx.reports.finding import Finding
+    from wmma_emu.ptx.reports.quotes import QuotedLine
+    from wmma_emu.ptx.reports.sarif import sarif
+    from wmma_emu.ptx.reports.schema import report_schema
 
 __all__ = [
     "CHECKS",
@@ -87,6 +91,29 @@ __all__ = [
     "silence",
 ]
 
+_HOMES = {
+    "definedness.empty_arrays": ("EmptyArray", "empty"),
+    "findings": ("CHECKS", "KINDS", "SEVERITIES", "Kind"),
+    "history": ("Event", "History"),
+    "launch.explain": ("Explanation", "KernelExplanation"),
+    "launch.kernel": ("Kernel",),
+    "launch.launching": ("Launch",),
+    "launch.memory_of_arrays": ("Raw", "raw"),
+    "launch.module": ("Module",),
+    "launch.options": ("LaunchOptions",),
+    "launch.report": ("Report",),
+    "launch.silences": ("Silence", "Silenced", "Silencing", "silence"),
+    "launch.structs": ("Struct",),
+    "launch.triton_arguments": ("TritonTensor",),
+    "launch.triton_module": ("TritonModule",),
+    "machine.compile": ("Missing", "NotBitExact"),
+    "reports.baseline": ("Baseline", "KnownFinding"),
+    "reports.finding": ("Finding",),
+    "reports.quotes": ("QuotedLine",),
+    "reports.sarif": ("sarif",),
+    "reports.schema": ("report_schema",),
+}
+"""The module of every public name."""
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

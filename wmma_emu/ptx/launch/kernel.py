@@ -3,8 +3,9 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import wmma_emu
 from wmma_emu.errors import (
     LaunchConfigurationError,
     UnsupportedInstructionError,
@@ -27,10 +28,6 @@ from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.steps.legal_operands import is_legal
 from wmma_emu.ptx.steps.spelling import in_the_manuals_order
 from wmma_emu.scalar.environment import in_ieee_arithmetic
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.module import Module
-
 
 __all__ = ["Kernel"]
 
@@ -56,7 +53,7 @@ class Kernel:
     assumed: tuple[str, ...] = ()
 
     @in_ieee_arithmetic
-    def __init__(self, module: "Module", program: KernelProgram) -> None:
+    def __init__(self, module: "wmma_emu.ptx.Module", program: KernelProgram) -> None:
         self.module = module
         program = in_the_manuals_order(program)
         roundings = module.open_roundings

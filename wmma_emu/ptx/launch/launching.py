@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import wmma_emu
 from wmma_emu.errors import (
     KernelFindingsError,
     KernelFindingsWarning,
@@ -47,10 +48,6 @@ from wmma_emu.ptx.orders import BACKWARDS
 from wmma_emu.ptx.program.grid_workspace import WORKSPACE_BYTES
 from wmma_emu.ptx.reports.make import FindingMaker, numbered
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.kernel import Kernel
-
-
 __all__ = ["Given", "Launch"]
 
 _PATIENCE = 4
@@ -70,7 +67,7 @@ class Given(NamedTuple):
 class Launch:
     """A kernel with its grid and block; called with the arguments, it runs."""
 
-    def __init__(self, kernel: "Kernel", grid: Dim3, block: Dim3, shared_bytes: int) -> None:
+    def __init__(self, kernel: "wmma_emu.ptx.Kernel", grid: Dim3, block: Dim3, shared_bytes: int) -> None:
         self.kernel, self.grid, self.block, self.shared_bytes = kernel, grid, block, shared_bytes
         require_legal(kernel.program, kernel.called, kernel.module.arch, grid, block, shared_bytes)
 

@@ -5,20 +5,18 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from wmma_emu.errors import CallError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.fills import require_fill
 from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.launch.actions import FINDINGS, Actions, rules_of
+from wmma_emu.ptx.launch.launched import Launched
 from wmma_emu.ptx.launch.silences import Silence, silences_of
 from wmma_emu.ptx.machine.limits import Limits
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 from wmma_emu.ptx.reports.baseline import Baseline
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.launched import Launched
 
 __all__ = ["FINDINGS", "LaunchOptions", "unknown_options"]
 

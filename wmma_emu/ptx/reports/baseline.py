@@ -6,14 +6,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from wmma_emu.errors import OptionError, printable, shorten
 from wmma_emu.ptx.findings import KINDS
+from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.sarif import Reported, plain
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.reports.finding import Finding
 
 __all__ = ["Baseline", "KnownFinding"]
 

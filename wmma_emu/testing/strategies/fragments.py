@@ -60,7 +60,7 @@ def fragments(
     shape: str | None = None,
     type: ElementType | None = None,
     layout: FragmentLayout | None = None,
-    arch: "str | Arch | None" = None,
+    arch: str | Arch | None = None,
     allow_nan: bool = True,
     allow_infinity: bool = True,
     allow_subnormal: bool = True,

@@ -26,13 +26,13 @@ RECORDED = ("measured", "recorded", "documented")
 def instructions(
     draw: st.DrawFn,
     *,
-    arch: "str | Arch | None" = None,
+    arch: str | Arch | None = None,
     family: str | None = None,
     shape: str | None = None,
-    a: "str | Format | None" = None,
-    b: "str | Format | None" = None,
-    c: "str | Format | None" = None,
-    d: "str | Format | None" = None,
+    a: str | Format | None = None,
+    b: str | Format | None = None,
+    c: str | Format | None = None,
+    d: str | Format | None = None,
     sparse: bool | None = None,
     unverified: bool = True,
 ) -> BoundInstruction:
@@ -75,13 +75,13 @@ def instructions(
 def instruction_rows(
     draw: st.DrawFn,
     *,
-    arch: "str | Arch | None" = None,
+    arch: str | Arch | None = None,
     family: str | None = None,
     shape: str | None = None,
-    a: "str | Format | None" = None,
-    b: "str | Format | None" = None,
-    c: "str | Format | None" = None,
-    d: "str | Format | None" = None,
+    a: str | Format | None = None,
+    b: str | Format | None = None,
+    c: str | Format | None = None,
+    d: str | Format | None = None,
     sparse: bool | None = None,
 ) -> Instruction:
     """Draw a row of the table of instructions, bound to no chip; parameters and errors as of `instructions`.

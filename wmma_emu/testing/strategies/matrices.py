@@ -35,7 +35,7 @@ _STYLES = {
 @st.composite
 def matrices(
     draw: st.DrawFn,
-    format: "Format | str",
+    format: Format | str,
     shape: int | tuple[int, ...],
     *,
     allow_nan: bool = True,

@@ -21,7 +21,7 @@ __all__ = ["metadata", "unread_words"]
 
 @st.composite
 def metadata(
-    draw: st.DrawFn, instruction: "BoundInstruction | Instruction | str", *, selector: int = 0
+    draw: st.DrawFn, instruction: BoundInstruction | Instruction | str, *, selector: int = 0
 ) -> NDArray[np.uint32]:
     """Draw the metadata registers of a sparse instruction: legal where it reads them, anything elsewhere.
 

@@ -52,7 +52,7 @@ class Drawn:
 @st.composite
 def operands(
     draw: st.DrawFn,
-    instruction: "BoundInstruction | Instruction | str",
+    instruction: BoundInstruction | Instruction | str,
     *,
     families: Iterable[str] | None = None,
     allow_nan: bool = True,

@@ -20,7 +20,7 @@ __all__ = ["bit_patterns", "formats", "from_dtype", "integers", "pattern_strateg
 @st.composite
 def bit_patterns(
     draw: st.DrawFn,
-    format: "Format | str",
+    format: Format | str,
     *,
     allow_nan: bool = True,
     allow_infinity: bool = True,

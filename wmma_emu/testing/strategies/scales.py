@@ -26,7 +26,7 @@ __all__ = ["draw_scale_registers", "draw_scales", "scales"]
 @with_names_kept
 @st.composite
 def scales(
-    draw: st.DrawFn, instruction: "BoundInstruction | Instruction | str", *, allow_nan: bool = True
+    draw: st.DrawFn, instruction: BoundInstruction | Instruction | str, *, allow_nan: bool = True
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Draw the block scales of A and of B, as a call takes them: ``ins(*drawn, scale_a=a, scale_b=b)``.
 
