@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # as typing has it; to import typing would take longer th
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["on_first_use"]
+__all__ = ["named_later", "on_first_use"]
 
 
 def on_first_use(
@@ -65,6 +65,30 @@ def on_first_use(
     if package in sys.modules:  # while it is imported, as ever but in a test
         sys.modules[package].__class__ = _keeping(frozenset(home_of))
     return get, names
+
+
+def named_later(module: str, name: str) -> object:
+    """Stand for a class in annotations, without importing it: `typing.get_type_hints` does when somebody asks.
+
+    It is for modules that import a name for type checkers alone; for them this would be no name of a type.
+
+    Examples
+    --------
+    >>> from typing import get_type_hints
+    >>> Format = named_later("wmma_emu.formats", "Format")
+    >>> def width(format: "Format") -> int: ...
+    >>> get_type_hints(width)["format"]
+    <class 'wmma_emu.formats.spec.Format'>
+    """
+    from typing import ForwardRef
+
+    return ForwardRef(f"_member({module!r}, {name!r})", module=__name__)
+
+
+def _member(module: str, name: str) -> object:
+    from importlib import import_module
+
+    return getattr(import_module(module), name)
 
 
 def _keeping(public: frozenset[str]) -> type[ModuleType]:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """From a user's matrices to the instruction that multiplies them, and to the shape of the result."""
 
-from typing import TYPE_CHECKING, ForwardRef, Union
+from typing import TYPE_CHECKING, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-import wmma_emu  # noqa: F401 (the forward reference below names it)
 from wmma_emu.arithmetic import FMA_F32, DotProduct
 from wmma_emu.errors import ArgumentValueError, OptionError, ShapeError, shorten
+from wmma_emu.first_use import named_later
 from wmma_emu.gemm.choice import chosen_instruction, wanted
 from wmma_emu.instructions import Arch, Instruction, arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
@@ -21,7 +21,7 @@ __all__ = ["Bound", "bind", "bound_to", "check_c", "missing_k", "product_for", "
 if TYPE_CHECKING:
     Bound = Union[BoundInstruction, BoundTensorInstruction]  # noqa: UP007
 else:  # `typing.get_type_hints` of whoever names it finds the class, which most programs never import
-    Bound = Union[BoundInstruction, ForwardRef("wmma_emu.tcgen05.BoundTensorInstruction", module=__name__)]  # noqa: UP007
+    Bound = Union[BoundInstruction, named_later("wmma_emu.tcgen05", "BoundTensorInstruction")]  # noqa: UP007
 """An instruction of a chip, whatever its operands lie in."""
 
 

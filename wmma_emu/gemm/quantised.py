@@ -2,13 +2,13 @@
 """Matrices that `wmma_emu.quantise` made, as operands: their elements, their block scales, and alpha of the rest."""
 
 import sys
-from typing import TYPE_CHECKING, Any, ForwardRef, NamedTuple, TypeGuard, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-import wmma_emu  # noqa: F401 (the forward reference below names it)
 from wmma_emu.errors import ArgumentValueError, OptionError, shorten
+from wmma_emu.first_use import named_later
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import mul
 
@@ -20,7 +20,7 @@ __all__ = ["Matrix", "Plain", "taken_apart", "with_tensor_scales", "without_tens
 if TYPE_CHECKING:
     Matrix = Union[ArrayLike, BlockScaled]  # noqa: UP007
 else:  # `typing.get_type_hints` of whoever names it finds the class, which a product of plain arrays does not import
-    Matrix = Union[ArrayLike, ForwardRef("wmma_emu.quantise.BlockScaled", module=__name__)]  # noqa: UP007
+    Matrix = Union[ArrayLike, named_later("wmma_emu.quantise", "BlockScaled")]  # noqa: UP007
 """What A and B may be."""
 
 

@@ -3,14 +3,14 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import wmma_emu
 from wmma_emu.errors import (
     LaunchConfigurationError,
     UnsupportedInstructionError,
     shorten,
 )
+from wmma_emu.first_use import named_later
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.launches import Dim3, dim3
 from wmma_emu.ptx.launch.arguments import Argument, read_arguments
@@ -28,6 +28,11 @@ from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.steps.legal_operands import is_legal
 from wmma_emu.ptx.steps.spelling import in_the_manuals_order
 from wmma_emu.scalar.environment import in_ieee_arithmetic
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.launch.module import Module
+else:
+    Module = named_later("wmma_emu.ptx.launch.module", "Module")
 
 __all__ = ["Kernel"]
 
@@ -53,7 +58,7 @@ class Kernel:
     assumed: tuple[str, ...] = ()
 
     @in_ieee_arithmetic
-    def __init__(self, module: "wmma_emu.ptx.Module", program: KernelProgram) -> None:
+    def __init__(self, module: "Module", program: KernelProgram) -> None:
         self.module = module
         program = in_the_manuals_order(program)
         roundings = module.open_roundings

@@ -6,16 +6,16 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-import wmma_emu
 from wmma_emu.errors import (
     KernelFindingsError,
     KernelFindingsWarning,
     LaunchLimitError,
 )
+from wmma_emu.first_use import named_later
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, Sightings, merged
 from wmma_emu.ptx.launch.actions import Actions
@@ -48,6 +48,11 @@ from wmma_emu.ptx.orders import BACKWARDS
 from wmma_emu.ptx.program.grid_workspace import WORKSPACE_BYTES
 from wmma_emu.ptx.reports.make import FindingMaker, numbered
 
+if TYPE_CHECKING:
+    from wmma_emu.ptx.launch.kernel import Kernel
+else:
+    Kernel = named_later("wmma_emu.ptx.launch.kernel", "Kernel")
+
 __all__ = ["Given", "Launch"]
 
 _PATIENCE = 4
@@ -67,7 +72,7 @@ class Given(NamedTuple):
 class Launch:
     """A kernel with its grid and block; called with the arguments, it runs."""
 
-    def __init__(self, kernel: "wmma_emu.ptx.Kernel", grid: Dim3, block: Dim3, shared_bytes: int) -> None:
+    def __init__(self, kernel: "Kernel", grid: Dim3, block: Dim3, shared_bytes: int) -> None:
         self.kernel, self.grid, self.block, self.shared_bytes = kernel, grid, block, shared_bytes
         require_legal(kernel.program, kernel.called, kernel.module.arch, grid, block, shared_bytes)
 

@@ -3,10 +3,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import wmma_emu
 from wmma_emu.errors import ArgumentError, CompilationError, OptionError, UnknownNameError, shorten
+from wmma_emu.first_use import named_later
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.options import LaunchOptions
@@ -15,6 +15,11 @@ from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_driver import device_of, emulated_target
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel, TritonLaunch
 from wmma_emu.ptx.launch.triton_source import compilation_errors, compiled_triton, jit_function
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.launch.module import Module
+else:
+    Module = named_later("wmma_emu.ptx.launch.module", "Module")
 
 __all__ = ["Specialised", "TritonFunction", "TritonModule", "specialise"]
 
@@ -131,10 +136,10 @@ class TritonModule:
 
     def __init__(
         self, function: Any, arch: Arch, defaults: Mapping[str, Any],
-        make: "Callable[[CompiledTriton], wmma_emu.ptx.Module]",
+        make: "Callable[[CompiledTriton], Module]",
     ) -> None:  # fmt: skip
         self.arch, self._make = arch, make
-        self._variants: dict[str, wmma_emu.ptx.Module] = {}
+        self._variants: dict[str, Module] = {}
         self.kernel = TritonFunction(self, function, defaults)
 
     def __repr__(self) -> str:
@@ -146,7 +151,7 @@ class TritonModule:
         return self.kernel
 
     @property
-    def variants(self) -> "tuple[wmma_emu.ptx.Module, ...]":
+    def variants(self) -> "tuple[Module, ...]":
         """The modules that were made so far."""
         return tuple(self._variants.values())
 
@@ -162,7 +167,7 @@ class TritonModule:
             ".explain() with some, or one of module.variants after a launch"
         )
 
-    def variant(self, found: Specialised) -> "wmma_emu.ptx.Module":
+    def variant(self, found: Specialised) -> "Module":
         """Return the module of a specialisation, made once."""
         if found.key not in self._variants:
             # Of two threads that come at once, the second gets what the first has made.
@@ -189,7 +194,7 @@ class TritonFunction:
         return TritonLaunch(self.called, grid, self._bind)
 
     @errors_at_the_caller
-    def module(self, *arguments: Any, **keywords: Any) -> "wmma_emu.ptx.Module":
+    def module(self, *arguments: Any, **keywords: Any) -> "Module":
         """Compile for arguments of a launch, without launching: its text, and what is in it."""
         return self._module.variant(self._specialise(arguments, keywords))
 
