@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import wmma_emu
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ArgumentError, FragmentMismatchError
 from wmma_emu.formats import FORMATS, encode, format_of
-from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, reinterpret_void, to_bits
+from wmma_emu.formats.dtypes import dtype_of, format_meant, format_of_dtype, from_bits, reinterpret_void, to_bits
 
 ALL_DTYPES = sorted({dtype_of(name) for name in FORMATS}, key=str) + [
     np.dtype(t) for t in (np.uint16, np.uint32, np.uint64, np.int16, np.int64, np.complex64, "U1", "O", "M8[s]", "V2")
@@ -315,3 +315,23 @@ def test_one_file_of_the_package_knows_ml_dtypes():
     package = Path(wmma_emu.__file__).parent
     uses = re.compile(r"^\s*(import|from) ml_dtypes", re.MULTILINE)
     assert [p.name for p in package.rglob("*.py") if uses.search(p.read_text("utf-8"))] == ["extension_dtypes.py"]
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [
+        ("fp16", "f16"), ("FP32", "f32"), ("fp64", "f64"), ("BF16", "bf16"), ("e4m3fn", "e4m3"), ("tfloat32", "tf32"),
+        ("__nv_bfloat16", "bf16"), ("float", "f64"), ("half", "f16"), ("i8", None), ("fp8", None), ("fp4", "e2m1"), ("fp6", None),
+        ("float8_e4m3", None), ("f17", None),
+    ],
+)  # fmt: skip
+def test_a_format_has_the_names_of_the_one_table_and_numpys_where_numpy_has_them(name, format):
+    found = format_meant(name)
+    assert (None if found is None else found.name) == format
+
+
+def test_a_name_of_several_formats_is_refused_with_them():
+    x = np.ones((16, 16), np.float16)
+    assert wmma_emu.gemm(x, x, out_dtype="FP16").dtype == np.float16
+    with pytest.raises(ArgumentError, match=r"'fp8' is several formats: e4m3, e5m2$"):
+        wmma_emu.gemm(x, x, out_dtype="fp8")

@@ -201,3 +201,9 @@ def test_formats_have_the_names_of_every_language():
     assert formats_called("torch.bfloat16") == formats_called("__nv_bfloat16") == ("bf16",)
     assert formats_called("fp8") == ("e4m3", "e5m2") and formats_called("unsigned  char") == ("u8",)
     assert formats_called("f16") == ("f16",) and formats_called("") == ()
+
+
+@pytest.mark.parametrize("text", ["HMMA.\uff11\uff16\uff18\uff11\uff16.F32", "m16n8k16\x00", "m16n8k\u0661\u0666 f16"])
+def test_digits_and_signs_that_are_not_ascii_name_no_instruction(text):
+    with pytest.raises(UnsupportedInstructionError, match="characters of ASCII alone"):
+        meaning_of(text)

@@ -41,6 +41,13 @@ def _formats(word: str) -> tuple[str, ...]:
     return formats_called(word)
 
 
+def _two_meanings(word: str, legal: Sequence[str]) -> str:
+    """Say what a word means here and there, if formats are wanted; nothing if it means one thing."""
+    from wmma_emu.formats.names import TWO_MEANINGS
+
+    return TWO_MEANINGS.get(word.strip().casefold(), "") if _formats(word) and _formats(word)[0] in legal else ""
+
+
 def check_choice(
     option: str, given: str | None, legal: Iterable[str], shown: Iterable[str] | None = None
 ) -> str | None:
@@ -68,6 +75,8 @@ def check_choice(
     for word in legal:
         if word.casefold() == given.strip().casefold():
             return word
+    if clash := _two_meanings(given, legal):
+        raise UsageError(f"{option} {given[:80]!r} is {clash}; write the one that is meant")
     familiar = [x for x in _formats(given) if x in legal]
     if len(familiar) == 1:
         return familiar[0]

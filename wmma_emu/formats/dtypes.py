@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.extension_dtypes import DTYPES, UINT4, ml_dtype_names, ml_dtype_of
+from wmma_emu.formats.names import formats_called
 from wmma_emu.formats.packing import unpack_axis
 from wmma_emu.formats.room import require_room
 from wmma_emu.formats.rounding import Bits
@@ -17,8 +18,8 @@ from wmma_emu.formats.table import FORMATS, format_of
 from wmma_emu.formats.torch_tensors import name_of_dtype
 
 __all__ = [
-    "DTYPE_NAMES", "dtype_meant", "dtype_of", "format_meant", "format_of_dtype", "from_bits", "ml_dtype_names",
-    "ml_dtype_of", "reinterpret_void", "to_bits",
+    "DTYPE_NAMES", "dtype_meant", "dtype_of", "format_meant", "format_of_dtype", "formats_near", "from_bits",
+    "ml_dtype_names", "ml_dtype_of", "reinterpret_void", "to_bits",
 ]  # fmt: skip
 
 _MEANINGS = {DTYPES[name]: name for name in FORMATS if name not in ("tf32", "ue4m3")}
@@ -53,19 +54,38 @@ DTYPE_NAMES = "or a dtype of NumPy, ml_dtypes, torch or JAX, or its name"
 
 
 def format_meant(given: object) -> Format | None:
-    """Find the format that is named: by PTX's name, a `Format`, or a dtype; None where it is none.
+    """Find the format that is named: by PTX's name, a `Format`, a dtype, or a name that means one alone; else None.
+
+    A name of NumPy's means what NumPy says: ``"float"`` is f64.
 
     Examples
     --------
-    >>> [str(format_meant(x)) for x in ("bf16", "bfloat16", "half", np.float32, "float8_e4m3fn", "fp8", None)]
-    ['bf16', 'bf16', 'f16', 'f32', 'e4m3', 'None', 'None']
+    >>> [str(format_meant(x)) for x in ("bf16", "BF16", "fp16", "half", np.float32, "e4m3fn", "float", "fp8", None)]
+    ['bf16', 'bf16', 'f16', 'f16', 'f32', 'e4m3', 'f64', 'None', 'None']
     """
     if isinstance(given, Format):
         return given
     if isinstance(given, str) and given in FORMATS:
         return FORMATS[given]
-    dtype = dtype_meant(given)
-    return None if dtype is None else format_of_dtype(dtype)
+    dtype = _dtype_known(given)
+    if dtype is not None:
+        return format_of_dtype(dtype)
+    called = formats_called(given) if isinstance(given, str) else ()
+    return FORMATS[called[0]] if len(called) == 1 else None
+
+
+def formats_near(given: object) -> str:
+    """Say, as the end of a message, which formats a text may have meant that `format_meant` takes for none.
+
+    Examples
+    --------
+    >>> formats_near("fp8"), formats_near("float8_e4m3"), formats_near("f17")
+    ("; 'fp8' is several formats: e4m3, e5m2", "; PTX's is e4m3, whose dtype is float8_e4m3fn", '')
+    """
+    called = formats_called(given) if isinstance(given, str) else ()
+    if len(called) == 1 and format_meant(given) is None:
+        return f"; PTX's is {called[0]}, whose dtype is {dtype_of(called[0])}"
+    return f"; {shorten(given)} is several formats: {', '.join(called)}" if len(called) > 1 else ""
 
 
 def dtype_meant(given: object) -> np.dtype[Any] | None:
@@ -78,6 +98,15 @@ def dtype_meant(given: object) -> np.dtype[Any] | None:
     >>> dtype_meant("bf16"), dtype_meant("float8_e5m2"), dtype_meant("u4"), dtype_meant("fp8"), dtype_meant(None)
     (dtype(bfloat16), dtype(float8_e5m2), dtype('uint32'), None, None)
     """
+    dtype = _dtype_known(given)
+    if dtype is not None or not isinstance(given, str):
+        return dtype
+    called = (given,) if given in FORMATS else formats_called(given)
+    return dtype_of(called[0]) if len(called) == 1 else None
+
+
+def _dtype_known(given: object) -> np.dtype[Any] | None:
+    """Find a dtype of NumPy, ml_dtypes, torch or JAX, or of its name; names of formats alone are no dtypes."""
     if given is None:
         return None
     named = name_of_dtype(given) or given
@@ -85,7 +114,7 @@ def dtype_meant(given: object) -> np.dtype[Any] | None:
     try:
         return np.dtype(named) if known is None else known  # type: ignore[call-overload]
     except Exception:  # SyntaxError of text with commas among others, and whatever a user's object raises
-        return dtype_of(named) if isinstance(named, str) and named in FORMATS else None
+        return None
 
 
 def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int | None = None) -> Bits:

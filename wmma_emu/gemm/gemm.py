@@ -13,7 +13,7 @@ from wmma_emu.arithmetic import DotProduct, check_engine, thread_count
 from wmma_emu.display import progress_bar
 from wmma_emu.errors import ArgumentError, OptionError, shorten
 from wmma_emu.formats import FORMATS, Format, format_of
-from wmma_emu.formats.dtypes import DTYPE_NAMES, dtype_of, format_meant
+from wmma_emu.formats.dtypes import DTYPE_NAMES, dtype_of, format_meant, formats_near
 from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.room import require_room
 from wmma_emu.gemm.accumulation import Accumulation, Parts
@@ -391,6 +391,6 @@ def _result_format(product: DotProduct, out_dtype: DTypeLike | None, is_scaled: 
     if fmt not in legal:
         raise ArgumentError(
             f"out_dtype={shorten(out_dtype)} is nothing that {product.d} results are rounded to; use one of "
-            f"{', '.join(map(str, legal))}, {DTYPE_NAMES}"
+            f"{', '.join(map(str, legal))}, {DTYPE_NAMES}{formats_near(out_dtype)}"
         )
     return fmt

@@ -13,7 +13,7 @@ from wmma_emu.display import warn_caller
 from wmma_emu.errors import OptionError, UnknownNameError, UnverifiedModelWarning, shorten
 from wmma_emu.formats import encode, format_of
 from wmma_emu.formats.arrays import as_numpy
-from wmma_emu.formats.dtypes import dtype_of, format_meant, format_of_dtype
+from wmma_emu.formats.dtypes import dtype_of, format_meant, format_of_dtype, formats_near
 from wmma_emu.gemm.epilogue import Form
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
@@ -128,7 +128,7 @@ def _out_format(preset: Preset, out_dtype: object) -> str:
     if fmt is None or fmt.name not in preset.outs:
         raise OptionError(
             f"out_dtype={shorten(out_dtype)} contradicts like={preset.name!r}, whose D is {' or '.join(preset.outs)}; "
-            "leave out_dtype out, or like"
+            f"leave out_dtype out, or like{formats_near(out_dtype)}"
         )
     return fmt.name
 

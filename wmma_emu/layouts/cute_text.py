@@ -12,7 +12,8 @@ IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
 """An integer, or a tuple of such."""
 
 _LONGEST = 2000
-_TOKEN = re.compile(r"\s*(?:_?(\d{1,9})|(?:Int|C)<\s*(\d{1,9})\s*>(?:\{\})?|([(),:]))", re.ASCII)
+_MOST_DIGITS = 9
+_TOKEN = re.compile(r"\s*(?:_?(\d+)|(?:Int|C)<\s*(\d+)\s*>(?:\{\})?|([(),:]))", re.ASCII)
 _CPP = re.compile(r"\b(?:cute::)?(?:Layout|Shape|Stride|Step|Coord|Tile|make_(?:layout|shape|stride))\s*[<(]", re.ASCII)
 _FORM = "write it as ((4,8),(2,2,2)):((32,1),(16,8,128))"
 
@@ -63,15 +64,17 @@ def parsed_layout(text: object) -> "tuple[IntTuple, IntTuple | None]":
     shape = _read(tokens, text)
     if is_cpp:  # the template's own parentheses hold a shape and perhaps a stride
         if tokens:
-            raise _refusal(text)
+            raise _refusal(text, _left_over(tokens[0]))
         pair = shape if isinstance(shape, tuple) else (shape,)
-        return (pair[0], pair[1] if len(pair) == 2 else None) if len(pair) <= 2 else _refuse(text)
+        if len(pair) > 2:
+            raise _refusal(text, "it has more than a shape and strides")
+        return pair[0], pair[1] if len(pair) == 2 else None
     stride = None
     if tokens[:1] == [":"]:
         del tokens[0]
         stride = _read(tokens, text)
     if tokens:
-        raise _refusal(text)
+        raise _refusal(text, _left_over(tokens[0]))
     return shape, stride
 
 
@@ -84,7 +87,10 @@ def _tokens(plain: str, text: str) -> list[str]:
                 f"{shorten(text)} is no CuTe layout: {plain[place:].strip()[:12]!a} is no integer and no bracket; "
                 + _FORM
             )
-        tokens.append(found[1] or found[2] or found[3])
+        token = found[1] or found[2] or found[3]
+        if len(token) > _MOST_DIGITS:
+            raise _refusal(text, f"{shorten(token, str)} has more than {_MOST_DIGITS} digits")
+        tokens.append(token)
         place = found.end()
     return tokens
 
@@ -92,25 +98,31 @@ def _tokens(plain: str, text: str) -> list[str]:
 def _read(tokens: list[str], text: str) -> IntTuple:
     """Take an integer or a bracket off the front."""
     if not tokens:
-        raise _refusal(text)
+        raise _refusal(text, "an integer or a bracket is missing at its end" if text.strip() else "it is empty")
     token = tokens.pop(0)
     if token.isdecimal():
         return int(token)
     if token != "(":
-        raise _refusal(text)
+        raise _refusal(text, f"an integer or a bracket is missing before {token!r}")
     found = [_read(tokens, text)]
     while tokens[:1] == [","]:
         del tokens[0]
         found.append(_read(tokens, text))
     if tokens[:1] != [")"]:
-        raise _refusal(text)
+        raise _refusal(text, _left_over(tokens[0]) if tokens[:1] not in ([], [":"]) else "its brackets do not close")
     del tokens[0]
     return tuple(found)
 
 
-def _refusal(text: str) -> ArgumentValueError:
-    return ArgumentValueError(f"{shorten(text)} is no CuTe layout: its brackets do not close; {_FORM}")
+def _left_over(token: str) -> str:
+    """Say what is wrong with a token that cannot follow what is before it."""
+    known = {
+        ":": "it has more than one ':'; one stands between shape and strides",
+        ")": "a bracket closes that is not open",
+        ",": "',' separates modes, which brackets hold",
+    }
+    return known.get(token, f"a comma is missing before {token!r}")
 
 
-def _refuse(text: str) -> "tuple[IntTuple, IntTuple | None]":
-    raise _refusal(text)
+def _refusal(text: str, why: str) -> ArgumentValueError:
+    return ArgumentValueError(f"{shorten(text)} is no CuTe layout: {why}; {_FORM}")

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, ShapeError, shorten
 from wmma_emu.formats import Format, decode, encode, format_of
 from wmma_emu.formats.arrays import as_numpy
-from wmma_emu.formats.dtypes import DTYPE_NAMES, format_meant, from_bits, to_bits
+from wmma_emu.formats.dtypes import DTYPE_NAMES, format_meant, formats_near, from_bits, to_bits
 from wmma_emu.formats.libraries import Carrier, Library, in_library, library_of, takes_tensors
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.quantise.blocked import to_blocked
@@ -263,6 +263,6 @@ def _as_dtype(values: NDArray[np.float64], dtype: DTypeLike) -> NDArray[Any]:
     if fmt is None or not fmt.is_float or not fmt.signed:
         raise ArgumentError(
             f"dtype={shorten(dtype)} is no float that numbers can be rounded to; pass f64, f32, bf16 or f16, "
-            f"{DTYPE_NAMES}"
+            f"{DTYPE_NAMES}{formats_near(dtype)}"
         )
     return values if fmt.name == "f64" else from_bits(encode(values, fmt), fmt)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu import formats
 from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, WmmaEmuError, shorten
-from wmma_emu.formats import FORMATS, NOT_COMPARABLE, Format, format_of
+from wmma_emu.formats import FORMATS, NOT_COMPARABLE, Format, dtypes, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_meant, dtype_of, format_of_dtype, ml_dtype_of, to_bits
@@ -174,6 +174,9 @@ def format_meant(given: object) -> Format:
     """
     if isinstance(given, Format) or (isinstance(given, str) and given in FORMATS):
         return format_of(given)
+    known = dtypes.format_meant(given)
+    if known is not None:
+        return known
     dtype = dtype_meant(given)
     if dtype is None:
         return format_of(given)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How else instructions are named: machine code, CuTe atoms, fragments of `mma.h`, words; read and written."""
 
+from wmma_emu.formats.names import FORMAT_NAMES, formats_called
 from wmma_emu.instructions.notation.cute_atoms import cute_atoms
-from wmma_emu.instructions.notation.format_names import FORMAT_NAMES, formats_called
 from wmma_emu.instructions.notation.machine_names import machine_names
 from wmma_emu.instructions.notation.meaning import Meaning, Notation, meaning_of
 

@@ -8,8 +8,8 @@ from functools import cache
 from typing import NamedTuple
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.formats.names import formats_called
 from wmma_emu.instructions.notation.cute_atom_table import ATOMS, NO_MATRIX_ATOMS, AtomRow
-from wmma_emu.instructions.notation.format_names import formats_called
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 

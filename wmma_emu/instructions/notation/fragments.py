@@ -4,7 +4,7 @@
 import re
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
-from wmma_emu.instructions.notation.format_names import formats_called
+from wmma_emu.formats.names import formats_called
 from wmma_emu.instructions.spec import Instruction, Operand
 from wmma_emu.instructions.table import INSTRUCTIONS
 

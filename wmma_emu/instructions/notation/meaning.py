@@ -104,6 +104,10 @@ def meaning_of(text: str, arch: "str | Arch | None" = None) -> Meaning:
         raise UnsupportedInstructionError(
             f"no name of an instruction has {len(text)} characters; this begins with {text[:40]!a}"
         )
+    if odd := next((x for x in text if not (" " <= x <= "~" or x in "\t\r\n")), None):
+        raise UnsupportedInstructionError(
+            f"{shorten(text)} has {odd!a}, and names of instructions have characters of ASCII alone; write it again"
+        )
     chip = None if arch is None else arch_of(arch)
     return _reader_of(text)(text, chip)
 

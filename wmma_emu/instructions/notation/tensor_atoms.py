@@ -4,9 +4,9 @@
 import re
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.formats.names import formats_called
 from wmma_emu.instructions.notation.cute_atom_table import TENSOR_ATOMS, TensorAtomRow
 from wmma_emu.instructions.notation.cute_atoms import AtomName, atom_name
-from wmma_emu.instructions.notation.format_names import formats_called
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.instructions.tensor import tensor_instruction
 

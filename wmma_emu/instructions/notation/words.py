@@ -4,7 +4,7 @@
 import re
 from functools import cache
 
-from wmma_emu.instructions.notation.format_names import FORMAT_NAMES
+from wmma_emu.formats.names import FORMAT_NAMES
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 
