@@ -23,8 +23,8 @@ SHAPES = (
     "m16n16k16, m32n8k16, m8n32k16, m16n16k8, m64nNk16, m64nNk8, m64nNk32, m64nNk256, m64nNk64"
 )
 COMMANDS = (
-    "list, show, layout, where, what, schedule, chips, explore, gemm, explain, compare, quantise, ptx, finding, "
-    "crosscheck, doctor, completion, help, version"
+    "list, show, layout, where, what, schedule, chips, explore, handout, gemm, explain, compare, quantise, ptx, "
+    "finding, crosscheck, doctor, completion, help, version"
 )
 INSTR = "INSTR: PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16"
 OPERANDS = "f32, f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, f64, s8, u8, s4, u4, b1"
@@ -81,6 +81,17 @@ def files(here):
     return here
 
 
+ARRAYS = (
+    "each array that the kernel writes names its file: --arg y.npy=zeros:f32:1024 for a new one, --arg y.npy=x.npy "
+    "for one that begins as x.npy; --arg -=x.npy writes on standard output"
+)
+TENSOR_NAMES = (
+    "have no rows in the list: each is named in full, by kind, sizes and formats, as in "
+    "tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16, which show, handout and the explorer take; "
+    "wmma_emu.tcgen05 executes them"
+)
+
+
 def gemm(text: str) -> list[str]:
     return ["gemm", *text.split(), "-o", "d.npy"]
 
@@ -98,7 +109,17 @@ def what(text: str) -> list[str]:
 
 WRONG = [
     # the command line
-    (["shwo"], f"there is no command 'shwo'; the commands are {COMMANDS}; did you mean show?"),
+    (["shwo"], "there is no command 'shwo'; did you mean show? (wmma-emu help lists all)"),
+    (["matmull"], "there is no command 'matmull'; did you mean gemm? (wmma-emu help lists all)"),
+    (["nonsense"], f"there is no command 'nonsense'; the commands are {COMMANDS}"),
+    (["ptx", "run", "k.ptx", "--grid", "1", "--block", "1", "-o", "y.npy"], f"ptx run has no option '-o'; {ARRAYS}"),
+    (["handout", F16, "-o", "sheets/"], "sheets/: no directory; name a file, such as handout.html, or make the "
+     "directory first"),
+    (["handout", F16, "-o", "folder/"], "folder/: a directory; name a file in it, such as folder/handout.html"),
+    (["list", "tcgen05"], f"'tcgen05' is many instructions that {TENSOR_NAMES}"),
+    (["show", "UMMA"], f"'UMMA' is many instructions that {TENSOR_NAMES}"),
+    (gemm("a.npy b.npy --out-format float"), "--out-format 'float' is f32 in C++ and f64 in Python and NumPy; write "
+     "the one that is meant"),
     (["--arch", "h100"], f"a command comes first, before '--arch'; the commands are {COMMANDS} (wmma-emu --help says "
      "more)"),
     (["list", "bf16", "nothing"], lambda: meaning_of("bf16 nothing")),

@@ -35,6 +35,8 @@ def check_output(path: str, inputs: Iterable[str], example: str = "D.npy") -> No
     try:
         check_name(path, f"one to write, such as {example}")
         target = Path(path)
+        if path.endswith((os.sep, "/")) and not target.is_dir():
+            raise UsageError(f"{path}: no directory; name a file, such as {example}, or make the directory first")
         if target.is_dir():
             raise UsageError(f"{path}: a directory; name a file in it, such as {target / example}")
         folder = Path(os.path.realpath(target)).parent

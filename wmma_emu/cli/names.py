@@ -17,6 +17,14 @@ __all__ = ["Named", "One", "chip_for", "named", "one_instruction"]
 
 _MOST_LINES = 12
 
+_TENSOR_WORDS = ("tcgen05", "tcgen05.mma", "umma", "tensor memory", "tmem")
+_TENSOR_NAMES = (
+    "have no rows in the list: each is named in full, by kind, sizes and formats, as in "
+    "tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16, which show, handout and the explorer take; "
+    "wmma_emu.tcgen05 executes them"
+)
+"""What is said of instructions whose operands are in tensor memory: they are made by rules and are no rows."""
+
 
 class Named(NamedTuple):
     """The rows that words mean, all at once; a chip and an operand if they name them."""
@@ -55,6 +63,8 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
     """
     chip = None if arch is None else arch_of(arch)
     text = " ".join(words)
+    if text.strip().casefold() in _TENSOR_WORDS:
+        raise UsageError(f"{text.strip()!r} is many instructions that {_TENSOR_NAMES}")
     if _is_mnemonic(text):
         return Named((lookup(text, chip),), chip)
     from wmma_emu.instructions.notation import meaning_of  # here, because a mnemonic is what is mostly typed

@@ -2,11 +2,12 @@
 """From the words of a command line to a command and its options."""
 
 import argparse
+import difflib
 from collections.abc import Sequence
 
 from wmma_emu.cli.command_table import COMMANDS
 from wmma_emu.cli.parser import Parser
-from wmma_emu.cli.ptx_options import ACTIONS, check_action
+from wmma_emu.cli.ptx_options import ACTIONS, ELSEWHERE, check_action
 from wmma_emu.cli.spelling import COMMAND_WORDS, command_of, options_of, respelled
 from wmma_emu.cli.usage import UsageError, did_you_mean
 from wmma_emu.version import __version__
@@ -43,6 +44,7 @@ wmma-emu COMMAND --help shows the arguments of a command.
 """
 _VERBOSE = "show every warning in full"
 _MORE = "(wmma-emu --help says more)"
+_ALL = "(wmma-emu help lists all)"
 _HELP = ("-h", "--help")
 
 
@@ -66,10 +68,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
             f"a command comes first, before {words[0][:80]!r}; the commands are {', '.join(COMMANDS)} {_MORE}"
         )
     if words[0] not in COMMANDS:
-        raise UnknownCommandError(
-            f"there is no command {argv[0][:80]!r}; the commands are {', '.join(COMMANDS)}"
-            f"{did_you_mean(words[0], [*COMMANDS, *COMMAND_WORDS])}"
-        )
+        raise UnknownCommandError(f"there is no command {argv[0][:80]!r}; {_near_command(words[0])}")
     command, rest = words[0], words[1:]
     action = None
     if command == "ptx":
@@ -80,6 +79,13 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     arguments, unread = parser.parse_known_args(respelled(rest, parser))
     arguments.command, arguments.action = command, action
     return _with_unread(arguments, unread, parser)
+
+
+def _near_command(word: str) -> str:
+    """Name the command that a word comes near to, or that another word for it means; all of them if there is none."""
+    others = difflib.get_close_matches(word[:100].casefold(), COMMAND_WORDS, n=1, cutoff=0.8)
+    near = f"did you mean {' '.join(COMMAND_WORDS[others[0]])}?" if others else did_you_mean(word, COMMANDS)[2:]
+    return f"{near} {_ALL}" if near else f"the commands are {', '.join(COMMANDS)}"
 
 
 def _plain(argv: Sequence[str]) -> list[str]:
@@ -134,6 +140,8 @@ def _with_unread(arguments: argparse.Namespace, unread: Sequence[str], parser: P
     for word in unread:
         if word.startswith("-") and not word.removeprefix("-").isdecimal():
             name, options = word.split("=")[0], options_of(parser)
+            if elsewhere := ELSEWHERE.get(command, {}).get(name):
+                raise UsageError(f"{command} has no option {name!r}; {elsewhere}")
             raise UsageError(
                 f"{command} has no option {name[:80]!r}; it has {', '.join(options)}{did_you_mean(name, options)}"
             )

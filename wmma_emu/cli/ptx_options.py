@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from wmma_emu.cli.choices import CHIP, ENGINES, PTX_FORMATS, add_format, add_output, option
 from wmma_emu.cli.usage import UsageError, did_you_mean
 
-__all__ = ["ACTIONS", "add_ptx", "check_action"]
+__all__ = ["ACTIONS", "ELSEWHERE", "add_ptx", "check_action"]
 
 _ARGUMENT = (
     "one for each parameter, in their order: a number; IN.npy, which the kernel may read; raw:IN.npy, whose bytes are "
@@ -80,6 +80,13 @@ ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] =
             "Run a kernel on .npy files, without a GPU. The exit status is 0, 1 if a finding is an error (out of "
             "bounds, a race, a missing wait) and not known, 2 after an error of the command."),
 }  # fmt: skip
+
+_ARRAYS = (
+    "each array that the kernel writes names its file: --arg y.npy=zeros:f32:1024 for a new one, --arg y.npy=x.npy "
+    "for one that begins as x.npy; --arg -=x.npy writes on standard output"
+)
+ELSEWHERE = {"ptx run": dict.fromkeys(("-o", "--output", "--out"), _ARRAYS)}
+"""Options that people look for in an action, and what does instead what they do elsewhere."""
 
 
 def add_ptx(parser: argparse.ArgumentParser) -> None:
