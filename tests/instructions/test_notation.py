@@ -205,5 +205,9 @@ def test_formats_have_the_names_of_every_language():
 
 @pytest.mark.parametrize("text", ["HMMA.\uff11\uff16\uff18\uff11\uff16.F32", "m16n8k16\x00", "m16n8k\u0661\u0666 f16"])
 def test_digits_and_signs_that_are_not_ascii_name_no_instruction(text):
-    with pytest.raises(UnsupportedInstructionError, match="characters of ASCII alone"):
+    with pytest.raises(UnsupportedInstructionError, match="letters and digits of ASCII alone"):
         meaning_of(text)
+
+
+def test_a_sign_of_multiplication_stands_in_shapes():
+    assert meaning_of("16\u00d78\u00d716 bf16").instructions == meaning_of("m16n8k16 bf16").instructions

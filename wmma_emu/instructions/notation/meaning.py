@@ -104,12 +104,17 @@ def meaning_of(text: str, arch: "str | Arch | None" = None) -> Meaning:
         raise UnsupportedInstructionError(
             f"no name of an instruction has {len(text)} characters; this begins with {text[:40]!a}"
         )
-    if odd := next((x for x in text if not (" " <= x <= "~" or x in "\t\r\n")), None):
+    if odd := next((x for x in text if _is_odd(x)), None):
         raise UnsupportedInstructionError(
-            f"{shorten(text)} has {odd!a}, and names of instructions have characters of ASCII alone; write it again"
+            f"{shorten(text)} has {odd!a}, and names of instructions have letters and digits of ASCII alone"
         )
     chip = None if arch is None else arch_of(arch)
     return _reader_of(text)(text, chip)
+
+
+def _is_odd(character: str) -> bool:
+    """Whether a character is a letter or a digit that only looks like one of ASCII's, or cannot be seen at all."""
+    return (not character.isascii() and character.isalnum()) or not (character.isprintable() or character.isspace())
 
 
 _Reader = Callable[[str, "Arch | None"], Meaning]

@@ -2,7 +2,7 @@
 """Short forms: ``m16n8k16``, ``fp8``, ``wgmma f16``. Each word has to be found among the words of an instruction."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from wmma_emu.formats.names import FORMAT_NAMES
 from wmma_emu.instructions.spec import Instruction
@@ -53,6 +53,7 @@ def _words_of(row: Instruction) -> list[str]:
     return words
 
 
+@lru_cache(maxsize=64)  # a question is asked word by word, and again with other words
 def matching(text: str) -> tuple[Instruction, ...]:
     """Find the instructions that have every word of a query, as a word or as the beginning of one.
 
