@@ -112,6 +112,7 @@ WRONG = [
     (["shwo"], "there is no command 'shwo'; did you mean show? (wmma-emu help lists all)"),
     (["matmull"], "there is no command 'matmull'; did you mean gemm? (wmma-emu help lists all)"),
     (["nonsense"], f"there is no command 'nonsense'; the commands are {COMMANDS}"),
+    (["help", "nonsense"], f"there is no command 'nonsense'; the commands are {COMMANDS}"),
     (["ptx", "run", "k.ptx", "--grid", "1", "--block", "1", "-o", "y.npy"], f"ptx run has no option '-o'; {ARRAYS}"),
     (["handout", F16, "-o", "sheets/"], "sheets/: no directory; name a file, such as handout.html, or make the "
      "directory first"),

@@ -68,7 +68,8 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
             f"a command comes first, before {words[0][:80]!r}; the commands are {', '.join(COMMANDS)} {_MORE}"
         )
     if words[0] not in COMMANDS:
-        raise UnknownCommandError(f"there is no command {argv[0][:80]!r}; {_near_command(words[0])}")
+        given = words[0] if words[0] in argv else argv[0]  # of "help nope" it is not help that does not exist
+        raise UnknownCommandError(f"there is no command {given[:80]!r}; {_near_command(words[0])}")
     command, rest = words[0], words[1:]
     action = None
     if command == "ptx":
