@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A file with code of the host, compiled without a compiler of the host: its device part, by NVRTC."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -26,6 +27,9 @@ _DEFINED = (
     "-DCCCL_DISABLE_NVRTC_COMPATIBILITY_CHECK", "-D__CUDACC_EXTENDED_LAMBDA__", "-D__CUDACC_RELAXED_CONSTEXPR__",
 )  # fmt: skip
 """What headers ask for that know nvcc alone; NVRTC takes lambdas of the device, and constexpr functions are its own."""
+
+_HOSTS_MEMBER = re.compile(r"^\.extern \.func .*?\b(_ZN\w*(?:[CD][012]|aS)I?\w*E\w*)", re.MULTILINE)
+"""A special member function that is declared alone, and called."""
 
 _LIBRARIES = ("thrust/", "cub/")
 """Headers of libraries for the host and the device, which are left out where the device's code does not name them."""
@@ -106,6 +110,12 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
     except CompilationError as error:
         raise CompilationError(_explained(str(error), error.log, code, found), error.log) from None
     ptx = done.ptx
+    called = _HOSTS_MEMBER.search(ptx)
+    if called:
+        raise CompilationError(
+            f"{request.name} does not compile: a kernel calls a constructor, a destructor or an assignment that is a "
+            f"function of the host ({called[1]} in the PTX): __device__ makes it one of the device too", called[0]
+        )
     for x in found.files:
         ptx = ptx.replace(f'"{Path.cwd() / x.name}"', f'"{x.path}"').replace(f'"{x.name}"', f'"{x.path}"')
     notes = _notes(code, found, [x for x in launched if x not in done.names])

@@ -4,6 +4,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from wmma_emu.ptx.cuda.host_members import PLACEHOLDER
 from wmma_emu.ptx.cuda.nvrtc import C_HEADERS
 
 __all__ = ["PRELUDE", "headers_for"]
@@ -49,6 +50,7 @@ def headers_for(
     lines = ["#pragma once", *(f"#include <{x}>" for x, there in has.items() if there)]
     lines += [f"#ifndef {x}\n#define {x} {value}\n#endif" for x, value in _CONSTANTS.items() if x in words]
     lines += ["#include <stdint.h>", "typedef unsigned int uint; typedef unsigned short ushort;"]
+    lines.append(f"template <int> struct {PLACEHOLDER};")
     if not {"ssize_t", "ulong"}.isdisjoint(words):
         lines.append("typedef unsigned long ulong; typedef long ssize_t;")
     lines += [" ".join(f"namespace {x} {{" for x in names) + " }" * len(names) for names in namespaces if names]
