@@ -33,7 +33,8 @@ class DeviceCode(NamedTuple):
     ``left_out`` has the file and the line of each function; ``within`` are names of files that are included within a
     declaration, such as the values of an array, and ``lost`` are words of kernels that are in none of the declarations,
     as their files and lines; ``namespaces`` are used as a whole (``using namespace``),
-    and ``launches`` are the templates that the host launches, as it writes them.
+    ``launches`` are the templates that the host launches, as it writes them, and ``deduced`` those of which it cannot
+    be told with which arguments.
     """
 
     texts: Mapping[str, str]
@@ -41,6 +42,7 @@ class DeviceCode(NamedTuple):
     left_out: Mapping[str, tuple[str, int]]
     namespaces: tuple[tuple[str, ...], ...]
     launches: tuple[str, ...]
+    deduced: tuple[str, ...] = ()
     within: frozenset[str] = frozenset()
     lost: tuple[tuple[str, int], ...] = ()
 
@@ -79,7 +81,7 @@ def device_code_of(texts: Mapping[str, str], pieces: Iterable[str] = ()) -> Devi
     """
     tokens = {name: tokens_of(text) for name, text in texts.items()}
     macros = _macros(x for found in tokens.values() for x in found)
-    tokens = {name: _without_open_macros(found, macros) for name, found in tokens.items()}
+    tokens = {name: _with_ends(_without_open_macros(found, macros), macros) for name, found in tokens.items()}
     parts = [_Part(file, found, x) for file, found in tokens.items() for x in declarations_of(found)]
     used = {x.text for piece in pieces for x in tokens_of(piece) if x.kind == "word"}
     kept, words = _reached(parts, macros, used)
@@ -96,8 +98,10 @@ def device_code_of(texts: Mapping[str, str], pieces: Iterable[str] = ()) -> Devi
     hosts = [x for x in parts if x.what.kind == "function" and x.key not in kept]
     namespaces = {tuple(y.text for y in x.tokens[x.what.first : x.what.last] if y.kind == "word")[2:]
                   for x in parts if x.what.kind == "using namespace"}  # fmt: skip
+    launches = _launches(hosts)
     return DeviceCode(
-        changed, frozenset(words), left_out, tuple(sorted(namespaces)), _launches(hosts),
+        changed, frozenset(words), left_out, tuple(sorted(namespaces)), launches,
+        _deduced(parts, kept, macros, launches),
         frozenset(x for part in parts for _, x in _includes_within(part)), tuple(_lost(parts, kept, texts)),
     )  # fmt: skip
 
@@ -150,6 +154,33 @@ def _without_open_macros(tokens: list[Token], macros: Mapping[str, str]) -> list
         found.append(token)
         k += 1
     return found
+
+
+def _with_ends(tokens: list[Token], macros: Mapping[str, str]) -> list[Token]:
+    """Write a semicolon behind macros that end a declaration of their own: ``KERNEL(k) KERNEL(l) int main()``."""
+    ending = {name for name, body in macros.items() if body.rstrip().endswith(("}", ";"))}
+    found, k = [], 0
+    while k < len(tokens):
+        end = k
+        if tokens[k].kind == "word" and tokens[k].text in ending:
+            if k + 1 < len(tokens) and tokens[k + 1].text == "(":
+                end = _behind_brackets(tokens, k + 1)
+            last = tokens[end].end
+            found += [*tokens[k : end + 1], Token("mark", ";", last, last)]
+        else:
+            found.append(tokens[k])
+        k = end + 1
+    return found
+
+
+def _behind_brackets(tokens: Sequence[Token], k: int) -> int:
+    """The bracket that closes the one at ``k``."""
+    depth = 0
+    for i in range(k, len(tokens)):
+        depth += (tokens[i].text == "(") - (tokens[i].text == ")")
+        if depth == 0:
+            return i
+    return k
 
 
 def _expanded(words: set[str] | frozenset[str], macros: Mapping[str, str]) -> set[str]:
@@ -352,6 +383,34 @@ def _launches(hosts: Sequence[_Part]) -> tuple[str, ...]:
             if None not in words and not unknown & own:
                 found[f"{name}<{_joined([x for x in words if x is not None])}>"] = None
     return tuple(found)
+
+
+def _deduced(
+    parts: Sequence[_Part], kept: Collection[tuple[str, int]], macros: Mapping[str, str], made: Collection[str]
+) -> tuple[str, ...]:
+    """Templates that code of the host launches without arguments, or with some that are not known."""
+    templates = {
+        name for x in parts if x.what.behind > x.what.first and "__global__" in _expanded(x.what.head, macros)
+        for name in x.what.names
+    }  # fmt: skip
+    names = {x.split("<")[0].split(":")[-1] for x in made}
+    found: dict[str, None] = {}
+    for part in parts:
+        hosts = [part.what] if part.key not in kept else _host_members(part, macros)
+        for what in hosts:
+            tokens = part.tokens[what.first : what.last]
+            plain = [tokens[k - 1].text for k in range(1, len(tokens)) if _is_launch(tokens, k)]
+            found.update({x: None for x in plain if x in templates})
+            for _, name, arguments in _launched(tokens):
+                last = name.split(":")[-1]
+                if last in templates and last not in names:
+                    found[f"{name}<{_joined([x.text for x in arguments])}>"] = None
+    return tuple(found)
+
+
+def _is_launch(tokens: Sequence[Token], k: int) -> bool:
+    """Whether ``<<<`` is here."""
+    return [x.text for x in tokens[k : k + 3]] == ["<"] * 3
 
 
 def _launched(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Sequence[Token]]]:

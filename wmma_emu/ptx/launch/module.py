@@ -19,7 +19,7 @@ from wmma_emu.ptx.cuda.debug_compilation import DebugCompilation
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.explain import Explanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel
-from wmma_emu.ptx.launch.names import attribute_names, find
+from wmma_emu.ptx.launch.names import attribute_names, find, no_kernel
 from wmma_emu.ptx.launch.open_roundings import OpenRoundings
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.silenced_lines import silences_in_sources
@@ -290,7 +290,7 @@ class Module:
     @errors_at_the_caller
     def __getitem__(self, name: str) -> Kernel:
         """Find a kernel by the name that the text or the source has for it."""
-        found = find(self.program.kernels, name, self._expressions, self.name)
+        found = find(self.program.kernels, name, self._expressions, self.name, self.compiler_notes)
         if found not in self._kernels:
             kind = Kernel if self.triton is None else TritonKernel
             # Of two threads that come at once, the second gets what the first has made.
@@ -316,7 +316,7 @@ class Module:
         if len(names) != 1:
             raise UnknownNameError(
                 f"{self.name} has {len(names)} kernels; name one: module[{names[0]!r}]" if names else
-                f"{self.name} has no kernel"
+                no_kernel(self.name, self.compiler_notes)
             )  # fmt: skip
         return self[names[0]]
 
