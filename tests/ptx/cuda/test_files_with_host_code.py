@@ -294,7 +294,7 @@ def test_templates_that_are_launched_and_not_made_are_named():
     told = "not made, though the host launches it: {}; instantiate=['{}<...>'] makes it"
     assert {told.format("k", "k"), told.format("q<n>", "q")} <= set(module.compiler_notes)
     for ask in (lambda: module.kernel, lambda: module["k"]):
-        with pytest.raises(UnknownNameError, match=r"kernel\.cu has no kernel; not made, though the host launches it: "):
+        with pytest.raises(UnknownNameError, match=r"has no kernel; not made, though the host launches it: "):
             ask()
     made = we.ptx.Module.from_cuda(
         f"{HOST}{TEMPLATES}void f(int* p) {{ k<<<1, 1>>>(p); }}\n", compiler="device part", instantiate=["k<int>"]
@@ -316,3 +316,27 @@ def test_the_numbers_of_the_mathematical_header_are_macros():
 def test_a_compiler_that_is_no_text_is_refused():
     with pytest.raises(OptionError, match="is none of 'auto'"):
         we.ptx.Module.from_cuda("", compiler=np.array(["nvcc"]))
+
+
+@pytest.mark.parametrize("compiler", [*WAYS, "nvrtc"])
+def test_a_file_with_bytes_that_are_no_utf8_compiles_and_findings_quote_it(compiler, tmp_path):
+    require(compiler)
+    host = "" if compiler == "nvrtc" else HOST
+    text = host + '#include "h.h"\n// é\n__global__ void k(int* o)\n{\n'
+    text += '    o[0] = 6 + H; // café\n}\n'
+    (tmp_path / "k.cu").write_bytes(text.encode("latin-1"))
+    (tmp_path / "h.h").write_bytes("#define H 1 // é\n".encode("latin-1"))
+    module = we.ptx.Module.from_file(tmp_path / "k.cu", compiler=compiler)
+    out = np.zeros(1, np.int32)
+    module.k[1, 1](out)
+    assert out[0] == 7
+    report = module.k[1, 1](np.zeros(0, np.int32), findings="report")
+    assert report.findings and "// café" in str(report)
+
+
+def test_an_error_quotes_a_line_with_bytes_that_are_no_utf8(tmp_path):
+    require("device part")
+    (tmp_path / "k.cu").write_bytes(b"__global__ void k() { nothing; } // caf\xe9\n")
+    with pytest.raises(CompilationError, match='"nothing" is undefined') as caught:
+        we.ptx.Module.from_file(tmp_path / "k.cu")
+    str(caught.value).encode()

@@ -14,7 +14,7 @@ from wmma_emu.ptx.cuda.include_files import SEARCHED, Included, Inclusions, incl
 from wmma_emu.ptx.cuda.messages import messages_of, missing_header
 from wmma_emu.ptx.cuda.nvrtc import C_HEADERS
 from wmma_emu.ptx.cuda.packages import include_folders
-from wmma_emu.ptx.cuda.request import CompiledSource, Request
+from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of
 
 __all__ = ["compile_device_part", "has_host_code"]
 
@@ -98,12 +98,13 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
         lines = {*wrong.get(x.name, ()), *wrong.get(str(x.path), ())}
         text = code.texts.get(str(x.path), x.text)
         if lines or str(x.path) in code.texts:
-            headers[x.name.encode()] = (without_host_functions(text, lines) if lines else text).encode()
+            headers[x.name.encode()] = bytes_of(without_host_functions(text, lines) if lines else text)
     for name in found.provided:
         path = next(x / name for x in include_folders() if (x / name).is_file())
         if str(path) in wrong or name in wrong:
-            text = path.read_text(encoding="utf-8", errors="replace")
-            headers[name.encode()] = without_host_functions(text, range(1, text.count("\n") + 2)).encode()
+            text = path.read_text(encoding="utf-8", errors="surrogateescape")
+            text = without_host_functions(text, range(1, text.count("\n") + 2))
+            headers[name.encode()] = bytes_of(text)
     sources = {request.name: request.source, **{x.name: x.text for x in found.files}}
     options = (*request.options, f"--pre-include={PRELUDE}", *_DEFINED)
     plain = request._replace(source=code.texts[""], options=options)

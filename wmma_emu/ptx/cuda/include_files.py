@@ -115,6 +115,6 @@ def _includes(text: str) -> Iterator[tuple[str, str]]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size < _LARGEST else ""
+        return path.read_text(encoding="utf-8", errors="surrogateescape") if path.stat().st_size < _LARGEST else ""
     except OSError:
         return ""

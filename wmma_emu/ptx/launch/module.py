@@ -16,6 +16,7 @@ from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.ptx.cuda.compile import compile_cuda
 from wmma_emu.ptx.cuda.debug_compilation import DebugCompilation
+from wmma_emu.ptx.cuda.request import readable
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.explain import Explanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel
@@ -179,7 +180,7 @@ class Module:
             source, arch, name=name, options=options, include=include, instantiate=instantiate, compiler=compiler
         )
         module = cls(compiled.ptx, arch, name=name, **keywords)
-        module._expressions, module.sources = compiled.names, {name: source}
+        module._expressions, module.sources = compiled.names, {name: readable(source)}
         module._debug_compilation = DebugCompilation(
             source, arch, name, tuple(options), tuple(include), tuple(instantiate), compiled.seconds, compiler
         )
@@ -373,8 +374,9 @@ def _path_of(given: object) -> Path:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        # Comments in other encodings are nothing to a compiler.
+        return path.read_text(encoding="utf-8", errors="surrogateescape" if path.suffix == ".cu" else "strict")
     except UnicodeDecodeError as error:
-        fix = "save it as UTF-8" if path.suffix == ".cu" else "cuobjdump -ptx takes the PTX out of a binary"
+        fix = "cuobjdump -ptx takes the PTX out of a binary"
         found = f"byte {error.start} is {error.object[error.start]:#04x}"
         raise ArgumentValueError(f"{path} is no text in UTF-8 ({found}); {fix}") from None
