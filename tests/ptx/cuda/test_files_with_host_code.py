@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """CUDA files as they are, with code of the host: by nvcc, and by NVRTC without that code."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -340,3 +342,20 @@ def test_an_error_quotes_a_line_with_bytes_that_are_no_utf8(tmp_path):
     with pytest.raises(CompilationError, match='"nothing" is undefined') as caught:
         we.ptx.Module.from_file(tmp_path / "k.cu")
     str(caught.value).encode()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what GCC predefines on Linux")
+@pytest.mark.parametrize("name", ["__NVCC__", "__linux__", "__LP64__", "__SIZEOF_LONG__ == 8", "__CHAR_BIT__ == 8"])
+def test_macros_that_nvcc_predefines_are_there_without_it(name):
+    condition = name if "=" in name else f"defined({name})"
+    source = "#include <cuda_fp16.h>\n#include <cooperative_groups.h>\n#include <cuda/std/limits>\n"
+    module = _device_part(f"{HOST}{source}#if {condition}\n{STORE % '1'}#endif\n")
+    assert list(module) == ["_Z1kPi"] and not any("macro" in x for x in module.compiler_notes)
+
+
+def test_macros_that_differ_are_named_where_the_source_asks_for_them():
+    module = _device_part(f"{HOST}#ifndef __CUDACC_RTC__\n#elif defined(__GNUC__)\n#endif\n{STORE % '1'}")
+    assert module.compiler_notes[2:] == (
+        "the macro __CUDACC_RTC__ is defined, which nvcc does not do",
+        "the macro __GNUC__ is not defined, which nvcc does where its host compiler is GCC or Clang",
+    )

@@ -14,6 +14,7 @@ from wmma_emu.ptx.cuda.include_files import SEARCHED, Included, Inclusions, incl
 from wmma_emu.ptx.cuda.messages import messages_of, missing_header
 from wmma_emu.ptx.cuda.nvrtc import C_HEADERS
 from wmma_emu.ptx.cuda.packages import include_folders
+from wmma_emu.ptx.cuda.predefined import differences_asked_for, predefined
 from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of
 
 __all__ = ["compile_device_part", "has_host_code"]
@@ -106,7 +107,7 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
             text = without_host_functions(text, range(1, text.count("\n") + 2))
             headers[name.encode()] = bytes_of(text)
     sources = {request.name: request.source, **{x.name: x.text for x in found.files}}
-    options = (*request.options, f"--pre-include={PRELUDE}", *_DEFINED)
+    options = (*request.options, f"--pre-include={PRELUDE}", *_DEFINED, *predefined())
     plain = request._replace(source=code.texts[""], options=options)
     launched = tuple(x for x in code.launches if x not in request.instantiate)
     try:
@@ -124,7 +125,7 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
         ptx = ptx.replace(f'"{Path.cwd() / x.name}"', f'"{x.path}"').replace(f'"{x.name}"', f'"{x.path}"')
     asked = {x.split("<")[0] for x in request.instantiate}
     unmade = [*(x for x in launched if x not in done.names), *(x for x in code.deduced if x.split("<")[0] not in asked)]
-    notes = _notes(code, found, unmade)
+    notes = (*_notes(code, found, unmade), *differences_asked_for(sources.values()))
     return done._replace(ptx=ptx, compiler=f"{done.compiler}, without the code of the host", notes=notes)
 
 
