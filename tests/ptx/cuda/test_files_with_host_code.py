@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """CUDA files as they are, with code of the host: by nvcc, and by NVRTC without that code."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -162,11 +164,23 @@ def test_a_function_of_the_host_that_a_kernel_calls_is_named():
         we.ptx.Module.from_cuda(source, compiler="device part")
 
 
-def test_a_header_that_is_not_there_is_named():
-    require("device part")
-    source = '#include "mine.cuh"\n__global__ void k(float* x) { *x = MINE; }\n'
-    with pytest.raises(CompilationError, match=r"not found, and taken as empty: mine\.cuh; include=\[\.\.\.\] names"):
-        we.ptx.Module.from_cuda(source, compiler="device part")
+@pytest.mark.parametrize("compiler", WAYS)
+def test_a_header_of_the_users_that_is_not_there_is_an_error(compiler, tmp_path):
+    require(compiler)
+    source = f'{HOST}#include "mine.cuh"\n__global__ void k(float* x) {{ *x = 1; }}\n'
+    with pytest.raises(CompilationError, match=r"mine\.cuh") as caught:
+        we.ptx.Module.from_cuda(source, compiler=compiler, include=[tmp_path])
+    if compiler == "device part":
+        assert f"the header mine.cuh is not in {tmp_path}; include=[...] names folders" in str(caught.value)
+
+
+def test_a_header_is_missed_only_where_the_preprocessor_comes_to_it(monkeypatch, tmp_path):
+    source = HOST + '#ifdef _WIN32\n#include "mine.cuh"\n#endif\n#include "stdlib.h"\n#include "cublas_v2.h"\n'
+    module = _device_part(source + STORE % "1")
+    assert module.compiler_notes[1] == "headers that were replaced: vector, stdlib.h, cublas_v2.h"
+    monkeypatch.setenv("CPATH", str(tmp_path))
+    (tmp_path / "by_variable.h").write_text("#define N 4\n")
+    assert "k" in dir(_device_part(f'{HOST}#include "by_variable.h"\n{STORE % "N"}'))
 
 
 def test_automatically_nvrtc_comes_first_then_nvcc_then_the_device_part(monkeypatch):
@@ -271,3 +285,77 @@ def test_files_of_the_folder_do_not_stand_in_for_pythons_own(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     (tmp_path / "json.py").write_text("raise SystemExit(1)\n")
     assert list(_device_part(HOST + STORE % "1"))
+
+
+TEMPLATES = "template <class T> __global__ void k(T* p) { *p = 1; }\n"
+TEMPLATES += "template <int N> __global__ void q(int* p) { *p = N; }\n"
+
+
+def test_templates_that_are_launched_and_not_made_are_named():
+    module = _device_part(f"{HOST}{TEMPLATES}void f(int* p, int n) {{ k<<<1, 1>>>(p); q<n><<<1, 1>>>(p); }}\n")
+    told = "not made, though the host launches it: {}; instantiate=['{}<...>'] makes it"
+    assert {told.format("k", "k"), told.format("q<n>", "q")} <= set(module.compiler_notes)
+    for ask in (lambda: module.kernel, lambda: module["k"]):
+        with pytest.raises(UnknownNameError, match=r"has no kernel; not made, though the host launches it: "):
+            ask()
+    made = we.ptx.Module.from_cuda(
+        f"{HOST}{TEMPLATES}void f(int* p) {{ k<<<1, 1>>>(p); }}\n", compiler="device part", instantiate=["k<int>"]
+    )
+    assert not any("not made" in x for x in made.compiler_notes)
+
+
+def test_macros_that_define_kernels_need_no_semicolon():
+    module = _device_part(f"#define DEF(n) __global__ void n(int* o) {{ o[0] = 1; }}\nDEF(k1)\nDEF(k2)\n{HOST}")
+    assert list(module) == ["_Z2k1Pi", "_Z2k2Pi"] and "main" in module.compiler_notes[0]
+
+
+def test_the_numbers_of_the_mathematical_header_are_macros():
+    out = np.zeros(1, np.int32)
+    _device_part(HOST + "#ifdef M_PI\n" + STORE % "7" + "#endif\n").k[1, 1](out)
+    assert out[0] == 7
+
+
+def test_a_compiler_that_is_no_text_is_refused():
+    with pytest.raises(OptionError, match="is none of 'auto'"):
+        we.ptx.Module.from_cuda("", compiler=np.array(["nvcc"]))
+
+
+@pytest.mark.parametrize("compiler", [*WAYS, "nvrtc"])
+def test_a_file_with_bytes_that_are_no_utf8_compiles_and_findings_quote_it(compiler, tmp_path):
+    require(compiler)
+    host = "" if compiler == "nvrtc" else HOST
+    text = host + '#include "h.h"\n// é\n__global__ void k(int* o)\n{\n'
+    text += '    o[0] = 6 + H; // café\n}\n'
+    (tmp_path / "k.cu").write_bytes(text.encode("latin-1"))
+    (tmp_path / "h.h").write_bytes("#define H 1 // é\n".encode("latin-1"))
+    module = we.ptx.Module.from_file(tmp_path / "k.cu", compiler=compiler)
+    out = np.zeros(1, np.int32)
+    module.k[1, 1](out)
+    assert out[0] == 7
+    report = module.k[1, 1](np.zeros(0, np.int32), findings="report")
+    assert report.findings and "// café" in str(report)
+
+
+def test_an_error_quotes_a_line_with_bytes_that_are_no_utf8(tmp_path):
+    require("device part")
+    (tmp_path / "k.cu").write_bytes(b"__global__ void k() { nothing; } // caf\xe9\n")
+    with pytest.raises(CompilationError, match='"nothing" is undefined') as caught:
+        we.ptx.Module.from_file(tmp_path / "k.cu")
+    str(caught.value).encode()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what GCC predefines on Linux")
+@pytest.mark.parametrize("name", ["__NVCC__", "__linux__", "__LP64__", "__SIZEOF_LONG__ == 8", "__CHAR_BIT__ == 8"])
+def test_macros_that_nvcc_predefines_are_there_without_it(name):
+    condition = name if "=" in name else f"defined({name})"
+    source = "#include <cuda_fp16.h>\n#include <cooperative_groups.h>\n#include <cuda/std/limits>\n"
+    module = _device_part(f"{HOST}{source}#if {condition}\n{STORE % '1'}#endif\n")
+    assert list(module) == ["_Z1kPi"] and not any("macro" in x for x in module.compiler_notes)
+
+
+def test_macros_that_differ_are_named_where_the_source_asks_for_them():
+    module = _device_part(f"{HOST}#ifndef __CUDACC_RTC__\n#elif defined(__GNUC__)\n#endif\n{STORE % '1'}")
+    assert module.compiler_notes[2:] == (
+        "the macro __CUDACC_RTC__ is defined, which nvcc does not do",
+        "the macro __GNUC__ is not defined, which nvcc does where its host compiler is GCC or Clang",
+    )

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from wmma_emu.errors import BackendUnavailableError
-from wmma_emu.ptx.cuda.include_files import inclusions_of
+from wmma_emu.ptx.cuda.include_files import SEARCHED, inclusions_of
 from wmma_emu.ptx.cuda.nvcc import find_nvcc
 from wmma_emu.ptx.cuda.nvrtc import library_file
 from wmma_emu.ptx.cuda.options import folders_in, may_read_more
@@ -24,8 +24,7 @@ _LARGEST = 256 << 20
 """Bytes that are kept; the entries that were not used for longest go first."""
 
 _FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
-_SEARCHED = ("CPATH", "CPLUS_INCLUDE_PATH")
-_ASKED = ("NVCC_CCBIN", *_FLAGS, *_SEARCHED)
+_ASKED = ("NVCC_CCBIN", *_FLAGS, *SEARCHED)
 """Variables of the environment that compilers look at."""
 
 _OFF = ("0", "off", "no", "none")
@@ -56,7 +55,7 @@ def key_of(request: Request, compiler: str) -> str:
     if cache_folder() is None:
         return ""
     compilers, given = include_folders(), [*request.options, *_words_of(_FLAGS)]
-    folders = [*request.include, *folders_in(_words_of(_FLAGS)), *_folders_of(_SEARCHED)]
+    folders = [*request.include, *folders_in(_words_of(_FLAGS)), *_folders_of(SEARCHED)]
     found = inclusions_of(request.source, [Path(x) for x in folders], [*compilers, *_system_folders()])
     if not found.is_complete or may_read_more(given):
         return ""

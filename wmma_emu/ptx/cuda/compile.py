@@ -67,7 +67,7 @@ def compile_cuda(
         For what is no source, and for options that are no strings.
     """
     require_texts(source, name, options=options, instantiate=instantiate, include=include)
-    if compiler not in COMPILERS:
+    if not isinstance(compiler, str) or compiler not in COMPILERS:
         raise OptionError(f"compiler={shorten(compiler)} is none of {', '.join(map(repr, COMPILERS))}")
     folders = (*folders_in(options), *map(str, include))
     request = Request(source, virtual_architecture(arch), name, tuple(options), folders, tuple(instantiate))

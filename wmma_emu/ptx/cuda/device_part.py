@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: MIT
 """A file with code of the host, compiled without a compiler of the host: its device part, by NVRTC."""
 
+import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from wmma_emu.errors import CompilationError
 from wmma_emu.ptx.cuda.apart import compile_apart
 from wmma_emu.ptx.cuda.host_code import DeviceCode, device_code_of, without_host_functions
-from wmma_emu.ptx.cuda.host_headers import PRELUDE, headers_for
-from wmma_emu.ptx.cuda.include_files import Included, Inclusions, inclusions_of
-from wmma_emu.ptx.cuda.messages import messages_of
+from wmma_emu.ptx.cuda.host_headers import PRELUDE, headers_for, is_of_the_host
+from wmma_emu.ptx.cuda.include_files import SEARCHED, Included, Inclusions, inclusions_of
+from wmma_emu.ptx.cuda.messages import messages_of, missing_header
 from wmma_emu.ptx.cuda.nvrtc import C_HEADERS
 from wmma_emu.ptx.cuda.packages import include_folders
-from wmma_emu.ptx.cuda.request import CompiledSource, Request
+from wmma_emu.ptx.cuda.predefined import differences_asked_for, predefined
+from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of
 
 __all__ = ["compile_device_part", "has_host_code"]
 
@@ -26,6 +29,9 @@ _DEFINED = (
     "-DCCCL_DISABLE_NVRTC_COMPATIBILITY_CHECK", "-D__CUDACC_EXTENDED_LAMBDA__", "-D__CUDACC_RELAXED_CONSTEXPR__",
 )  # fmt: skip
 """What headers ask for that know nvcc alone; NVRTC takes lambdas of the device, and constexpr functions are its own."""
+
+_HOSTS_MEMBER = re.compile(r"^\.extern \.func .*?\b(_ZN\w*(?:[CD][012]|aS)I?\w*E\w*)", re.MULTILINE)
+"""A special member function that is declared alone, and called."""
 
 _LIBRARIES = ("thrust/", "cub/")
 """Headers of libraries for the host and the device, which are left out where the device's code does not name them."""
@@ -86,29 +92,40 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
             "nvcc takes the file as it is (compiler='nvcc')"
         )
     unused = [x for x in found.provided if x.startswith(_LIBRARIES) and x.split("/")[0] not in code.words]
-    headers = headers_for([*found.missing, *found.deeper, *unused], code.words, code.namespaces, include_folders())
+    own = _own(found)
+    replaced = [*(x for x in found.missing if x not in own), *found.deeper, *unused]
+    headers = headers_for(replaced, code.words, code.namespaces, include_folders())
     for x in found.files:
         lines = {*wrong.get(x.name, ()), *wrong.get(str(x.path), ())}
         text = code.texts.get(str(x.path), x.text)
         if lines or str(x.path) in code.texts:
-            headers[x.name.encode()] = (without_host_functions(text, lines) if lines else text).encode()
+            headers[x.name.encode()] = bytes_of(without_host_functions(text, lines) if lines else text)
     for name in found.provided:
         path = next(x / name for x in include_folders() if (x / name).is_file())
         if str(path) in wrong or name in wrong:
-            text = path.read_text(encoding="utf-8", errors="replace")
-            headers[name.encode()] = without_host_functions(text, range(1, text.count("\n") + 2)).encode()
+            text = path.read_text(encoding="utf-8", errors="surrogateescape")
+            text = without_host_functions(text, range(1, text.count("\n") + 2))
+            headers[name.encode()] = bytes_of(text)
     sources = {request.name: request.source, **{x.name: x.text for x in found.files}}
-    options = (*request.options, f"--pre-include={PRELUDE}", *_DEFINED)
+    options = (*request.options, f"--pre-include={PRELUDE}", *_DEFINED, *predefined())
     plain = request._replace(source=code.texts[""], options=options)
     launched = tuple(x for x in code.launches if x not in request.instantiate)
     try:
         done = _compiled(plain, launched, headers, sources)
     except CompilationError as error:
-        raise CompilationError(_explained(str(error), error.log, code, found), error.log) from None
+        raise CompilationError(_explained(str(error), error.log, code, found, _folders(request)), error.log) from None
     ptx = done.ptx
+    called = _HOSTS_MEMBER.search(ptx)
+    if called:
+        raise CompilationError(
+            f"{request.name} does not compile: a kernel calls a constructor, a destructor or an assignment that is a "
+            f"function of the host ({called[1]} in the PTX): __device__ makes it one of the device too", called[0]
+        )
     for x in found.files:
         ptx = ptx.replace(f'"{Path.cwd() / x.name}"', f'"{x.path}"').replace(f'"{x.name}"', f'"{x.path}"')
-    notes = _notes(code, found, [x for x in launched if x not in done.names])
+    asked = {x.split("<")[0] for x in request.instantiate}
+    unmade = [*(x for x in launched if x not in done.names), *(x for x in code.deduced if x.split("<")[0] not in asked)]
+    notes = (*_notes(code, found, unmade), *differences_asked_for(sources.values()))
     return done._replace(ptx=ptx, compiler=f"{done.compiler}, without the code of the host", notes=notes)
 
 
@@ -132,7 +149,13 @@ def _compiled(
 
 
 def _inclusions(request: Request) -> Inclusions:
-    return inclusions_of(request.source, [Path(x) for x in request.include], include_folders())
+    return inclusions_of(request.source, _folders(request), include_folders())
+
+
+def _folders(request: Request) -> list[Path]:
+    """Folders of the user's headers: those that are given, and those of the host compiler's variables."""
+    named = [y for x in SEARCHED for y in os.environ.get(x, "").split(os.pathsep) if y]
+    return [Path(x) for x in (*request.include, *named)]
 
 
 def _device_code(request: Request, chosen: Sequence[Included]) -> DeviceCode:
@@ -146,12 +169,24 @@ def _device_code(request: Request, chosen: Sequence[Included]) -> DeviceCode:
         pieces.update(found)
 
 
-def _explained(text: str, log: str, code: DeviceCode, found: Inclusions) -> str:
+def _own(found: Inclusions) -> set[str]:
+    """Headers of the user's that no folder has: in quotation marks, and none of the host's libraries.
+
+    A source that comes to such an ``#include`` does not compile, as nvcc has it.
+    """
+    return {x for x in found.quoted if "." in x and not is_of_the_host(x) and x.encode() not in C_HEADERS}
+
+
+def _explained(text: str, log: str, code: DeviceCode, found: Inclusions, folders: Sequence[Path]) -> str:
     """Add which functions of the host the device's code wants, and which headers are not there."""
     more = []
     for name, (_, line) in code.left_out.items():
         if f'identifier "{name}" is undefined' in log:
             more.append(f"{name} (line {line}) is a function of the host: __device__ makes it one of the device too")
+    lost = missing_header(log)
+    if lost:
+        looked = f"is not in {', '.join(map(str, folders))}" if folders else "is in no folder, for none is given"
+        return f"{text}\nthe header {lost} {looked}; include=[...] names folders of headers"
     own = [x for x in found.missing if x.endswith((".cuh", ".h", ".hpp", ".hxx")) and x.encode() not in C_HEADERS]
     if own:
         listed = ", ".join(own[:_SHOWN]) + (f" and {len(own) - _SHOWN} more" if len(own) > _SHOWN else "")
@@ -165,9 +200,12 @@ def _notes(code: DeviceCode, found: Inclusions, unmade: list[str]) -> tuple[str,
         names = list(code.left_out)
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         notes.append(f"functions of the host that were left out: {', '.join(names[:_SHOWN])}{more}")
-    missing = [x for x in found.missing if x.encode() not in C_HEADERS]
+    own = _own(found)
+    missing = [x for x in found.missing if x.encode() not in C_HEADERS and x not in own]
     if missing:
         more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
         notes.append(f"headers that were replaced: {', '.join(missing[:_SHOWN])}{more}")
-    notes += [f"not made, though the host launches it: {x}" for x in unmade]
+    notes += [
+        f"not made, though the host launches it: {x}; instantiate=['{x.split('<')[0]}<...>'] makes it" for x in unmade
+    ]
     return tuple(notes)

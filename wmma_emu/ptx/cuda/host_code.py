@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from wmma_emu.ptx.cuda.declarations import Declaration, declarations_of
+from wmma_emu.ptx.cuda.host_members import declared_alone, is_built_in, template_parameters
 from wmma_emu.ptx.cuda.tokens import Token, tokens_of
 
 __all__ = ["DeviceCode", "device_code_of", "without_host_functions"]
@@ -32,7 +33,8 @@ class DeviceCode(NamedTuple):
     ``left_out`` has the file and the line of each function; ``within`` are names of files that are included within a
     declaration, such as the values of an array, and ``lost`` are words of kernels that are in none of the declarations,
     as their files and lines; ``namespaces`` are used as a whole (``using namespace``),
-    and ``launches`` are the templates that the host launches, as it writes them.
+    ``launches`` are the templates that the host launches, as it writes them, and ``deduced`` those of which it cannot
+    be told with which arguments.
     """
 
     texts: Mapping[str, str]
@@ -40,6 +42,7 @@ class DeviceCode(NamedTuple):
     left_out: Mapping[str, tuple[str, int]]
     namespaces: tuple[tuple[str, ...], ...]
     launches: tuple[str, ...]
+    deduced: tuple[str, ...] = ()
     within: frozenset[str] = frozenset()
     lost: tuple[tuple[str, int], ...] = ()
 
@@ -78,14 +81,15 @@ def device_code_of(texts: Mapping[str, str], pieces: Iterable[str] = ()) -> Devi
     """
     tokens = {name: tokens_of(text) for name, text in texts.items()}
     macros = _macros(x for found in tokens.values() for x in found)
-    tokens = {name: _without_open_macros(found, macros) for name, found in tokens.items()}
+    tokens = {name: _with_ends(_without_open_macros(found, macros), macros) for name, found in tokens.items()}
     parts = [_Part(file, found, x) for file, found in tokens.items() for x in declarations_of(found)]
     used = {x.text for piece in pieces for x in tokens_of(piece) if x.kind == "word"}
     kept, words = _reached(parts, macros, used)
     of_file: dict[str, list[_Part]] = {file: [] for file in texts}
     for part in parts:
         of_file[part.file].append(part)
-    changed = {file: _blanked(text, of_file[file], kept, macros) for file, text in texts.items()}
+    known = {name for x in parts if x.key in kept and x.what.kind in ("class", "alias") for name in x.what.names}
+    changed = {file: _blanked(text, of_file[file], kept, macros, known) for file, text in texts.items()}
     left_out = {
         name: (x.file, texts[x.file].count("\n", 0, x.tokens[x.what.first].start) + 1)
         for x in parts if x.what.kind == "function" and not _may_be_kept(x.what, macros)
@@ -94,8 +98,10 @@ def device_code_of(texts: Mapping[str, str], pieces: Iterable[str] = ()) -> Devi
     hosts = [x for x in parts if x.what.kind == "function" and x.key not in kept]
     namespaces = {tuple(y.text for y in x.tokens[x.what.first : x.what.last] if y.kind == "word")[2:]
                   for x in parts if x.what.kind == "using namespace"}  # fmt: skip
+    launches = _launches(hosts)
     return DeviceCode(
-        changed, frozenset(words), left_out, tuple(sorted(namespaces)), _launches(hosts),
+        changed, frozenset(words), left_out, tuple(sorted(namespaces)), launches,
+        _deduced(parts, kept, macros, launches),
         frozenset(x for part in parts for _, x in _includes_within(part)), tuple(_lost(parts, kept, texts)),
     )  # fmt: skip
 
@@ -148,6 +154,33 @@ def _without_open_macros(tokens: list[Token], macros: Mapping[str, str]) -> list
         found.append(token)
         k += 1
     return found
+
+
+def _with_ends(tokens: list[Token], macros: Mapping[str, str]) -> list[Token]:
+    """Write a semicolon behind macros that end a declaration of their own: ``KERNEL(k) KERNEL(l) int main()``."""
+    ending = {name for name, body in macros.items() if body.rstrip().endswith(("}", ";"))}
+    found, k = [], 0
+    while k < len(tokens):
+        end = k
+        if tokens[k].kind == "word" and tokens[k].text in ending:
+            if k + 1 < len(tokens) and tokens[k + 1].text == "(":
+                end = _behind_brackets(tokens, k + 1)
+            last = tokens[end].end
+            found += [*tokens[k : end + 1], Token("mark", ";", last, last)]
+        else:
+            found.append(tokens[k])
+        k = end + 1
+    return found
+
+
+def _behind_brackets(tokens: Sequence[Token], k: int) -> int:
+    """The bracket that closes the one at ``k``."""
+    depth = 0
+    for i in range(k, len(tokens)):
+        depth += (tokens[i].text == "(") - (tokens[i].text == ")")
+        if depth == 0:
+            return i
+    return k
 
 
 def _expanded(words: set[str] | frozenset[str], macros: Mapping[str, str]) -> set[str]:
@@ -208,6 +241,11 @@ def _words(part: _Part, macros: Mapping[str, str]) -> set[str]:
 
 def _members(part: _Part) -> Iterator[Declaration]:
     """The declarations in a class, and in those within it."""
+    return (member for _, member in _owned_members(part))
+
+
+def _owned_members(part: _Part) -> Iterator[tuple[Declaration, Declaration]]:
+    """The declarations in a class, and in those within it, each with its class."""
     waiting = [part.what]
     while waiting:
         what = waiting.pop()
@@ -216,20 +254,37 @@ def _members(part: _Part) -> Iterator[Declaration]:
         last = max((k for k in range(what.body, what.last) if part.tokens[k].text == "}"), default=what.last)
         for member in declarations_of(part.tokens, what.body + 1, last):
             waiting.append(member)
-            yield member
+            yield what, member
 
 
 def _host_members(part: _Part, macros: Mapping[str, str]) -> Iterator[Declaration]:
     """Functions of a class that the device cannot call."""
     for member in _members(part):
-        if member.kind == "function" and not _is_for_device(part, member, macros) and "virtual" not in member.head:
+        if member.kind == "function" and not _is_for_device(part, member, macros):
             yield member
+
+
+def _host_declarations(
+    part: _Part, hosts: Collection[Declaration], macros: Mapping[str, str], known: Collection[str]
+) -> Iterator[tuple[int, int, str]]:
+    """Where functions of the host are in a class, and what stands there instead."""
+    within = {x for what, member in _owned_members(part) for x in (what, member) if x.kind in ("class", "alias")}
+    own = {x for what in (part.what, *within) for x in (*what.names, *template_parameters(part.tokens, what))}
+
+    def is_known(word: str) -> bool:
+        return all(x in macros or x in own or x in known or is_built_in(x) for x in _expanded({word}, macros))
+
+    for what, member in _owned_members(part):
+        if member in hosts:
+            text = declared_alone(part.tokens, member, what.names, is_known)
+            yield part.tokens[member.first].start, part.tokens[member.last - 1].end, text
 
 
 def _is_for_device(part: _Part, what: Declaration, macros: Mapping[str, str]) -> bool:
     head = _expanded(what.head, macros)
     last = {x.text for x in part.tokens[max(what.last - 3, what.first) : what.last]}
-    return bool((_DEVICE | {"constexpr", "consteval", "friend"}) & head) or bool(last.intersection(_NO_FUNCTION))
+    is_friend = "friend" in head and "}" not in last
+    return bool((_DEVICE | {"constexpr", "consteval"}) & head) or is_friend or bool(last.intersection(_NO_FUNCTION))
 
 
 def _needs_word(part: _Part, what: Declaration, macros: Mapping[str, str]) -> bool:
@@ -252,6 +307,7 @@ def without_host_functions(text: str, lines: Collection[int]) -> str:
     gone, added = [], []
     for what in declarations_of(tokens):
         part = _Part("", tokens, what)
+        instead = {x: found for x in _members(part) for found in _host_declarations(part, [x], {}, ())}
         for x in (what, *_members(part)):
             first, last = tokens[x.first].start, tokens[x.last - 1].end
             here = range(text.count("\n", 0, first) + 1, text.count("\n", 0, last) + 2)
@@ -259,7 +315,7 @@ def without_host_functions(text: str, lines: Collection[int]) -> str:
                 if x.behind > x.first or tokens[x.last - 1].text == ";" or _is_for_device(part, x, {}):
                     added.append(tokens[x.behind].start)
                 else:
-                    gone.append((first, last))
+                    gone.append(instead.get(x, (first, last, "")))
     return _edited(text, [(x.start, x.end) for x in tokens if x.kind == "directive"], gone, added)
 
 
@@ -267,17 +323,20 @@ def _disjoint(here: range, lines: Collection[int]) -> bool:
     return not any(line in lines for line in here)
 
 
-def _blanked(text: str, parts: Sequence[_Part], kept: Collection[tuple[str, int]], macros: Mapping[str, str]) -> str:
+def _blanked(
+    text: str, parts: Sequence[_Part], kept: Collection[tuple[str, int]], macros: Mapping[str, str],
+    known: Collection[str],
+) -> str:  # fmt: skip
     """Blank out what is not kept, and say ``__device__`` where that is missing."""
-    gone: list[tuple[int, int]] = []
+    gone: list[tuple[int, int, str]] = []
     added: list[int] = []
     for part in parts:
         what, tokens = part.what, part.tokens
         if part.key not in kept:
-            gone.append((tokens[what.first].start, tokens[what.last - 1].end))
+            gone.append((tokens[what.first].start, tokens[what.last - 1].end, ""))
             continue
         hosts = list(_host_members(part, macros))
-        gone += [(tokens[x.first].start, tokens[x.last - 1].end) for x in hosts]
+        gone += _host_declarations(part, hosts, macros, known)
         wanting = [what, *(x for x in _members(part) if x not in hosts)]
         added += [tokens[x.behind].start for x in wanting if _needs_word(part, x, macros)]
     unused = {x.start for part in parts if part.key not in kept for x, _ in _includes_within(part)}
@@ -288,14 +347,15 @@ def _blanked(text: str, parts: Sequence[_Part], kept: Collection[tuple[str, int]
 
 
 def _edited(
-    text: str, directives: Sequence[tuple[int, int]], gone: Sequence[tuple[int, int]], added: Sequence[int]
+    text: str, directives: Sequence[tuple[int, int]], gone: Sequence[tuple[int, int, str]], added: Sequence[int]
 ) -> str:
-    """Blank out some places but for the preprocessor's lines, and write what makes functions the device's at others."""
+    """Replace some places but for the preprocessor's lines, and write what makes functions the device's at others."""
     letters = list(text)
-    for first, last in gone:
+    for first, last, instead in gone:
         for k in range(first, last):
             if letters[k] != "\n":
                 letters[k] = " "
+        letters[first] = instead or letters[first]
     for first, last in directives:
         letters[first:last] = text[first:last]
     for place in sorted(added, reverse=True):
@@ -323,6 +383,34 @@ def _launches(hosts: Sequence[_Part]) -> tuple[str, ...]:
             if None not in words and not unknown & own:
                 found[f"{name}<{_joined([x for x in words if x is not None])}>"] = None
     return tuple(found)
+
+
+def _deduced(
+    parts: Sequence[_Part], kept: Collection[tuple[str, int]], macros: Mapping[str, str], made: Collection[str]
+) -> tuple[str, ...]:
+    """Templates that code of the host launches without arguments, or with some that are not known."""
+    templates = {
+        name for x in parts if x.what.behind > x.what.first and "__global__" in _expanded(x.what.head, macros)
+        for name in x.what.names
+    }  # fmt: skip
+    names = {x.split("<")[0].split(":")[-1] for x in made}
+    found: dict[str, None] = {}
+    for part in parts:
+        hosts = [part.what] if part.key not in kept else _host_members(part, macros)
+        for what in hosts:
+            tokens = part.tokens[what.first : what.last]
+            plain = [tokens[k - 1].text for k in range(1, len(tokens)) if _is_launch(tokens, k)]
+            found.update({x: None for x in plain if x in templates})
+            for _, name, arguments in _launched(tokens):
+                last = name.split(":")[-1]
+                if last in templates and last not in names:
+                    found[f"{name}<{_joined([x.text for x in arguments])}>"] = None
+    return tuple(found)
+
+
+def _is_launch(tokens: Sequence[Token], k: int) -> bool:
+    """Whether ``<<<`` is here."""
+    return [x.text for x in tokens[k : k + 3]] == ["<"] * 3
 
 
 def _launched(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Sequence[Token]]]:

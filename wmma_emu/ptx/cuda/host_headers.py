@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What stands in for headers of the host's library, where there is no compiler of the host."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from wmma_emu.ptx.cuda.host_members import PLACEHOLDER
 from wmma_emu.ptx.cuda.nvrtc import C_HEADERS
 
-__all__ = ["PRELUDE", "headers_for"]
+__all__ = ["PRELUDE", "headers_for", "is_of_the_host"]
 
 PRELUDE = "wmma_emu_host_names.h"
 """What is included before anything else: names that the host's library gives to every source that nvcc compiles."""
@@ -24,6 +26,32 @@ _CONSTANTS = {
 
 _ALWAYS = ("cuda/std/cfloat", "cuda/std/climits")
 """Headers of macros, FLT_MAX and INT_MAX among them, which nvcc's own headers bring."""
+
+
+_C = set(
+    "complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbool "
+    "stddef stdlib stdnoreturn string tgmath threads time uchar wchar wctype unistd pthread dirent dlfcn fcntl getopt "
+    "malloc memory omp mpi windows io direct process conio".split()
+)
+"""Headers of C, of POSIX, of Windows and of what comes with compilers, without their ``.h``."""
+
+_LIBRARIES = re.compile(
+    r"(?:sys|arpa|netinet|linux|bits|boost|GL|opencv2?|Eigen|gtest|gmock|nvtx3|fmt)/.*|"
+    r"(?:nccl|nv(?:ToolsExt|ml|jpeg|rtc)|npp)\w*\.h|"
+    r"cu(?:blas|dnn|fft|rand|sparse|solver|pti|tensor|da_profiler|da_gl_interop)\w*\.h"
+)
+"""Headers of libraries of which the host alone has something."""
+
+
+def is_of_the_host(name: str) -> bool:
+    """Whether a header belongs to a library of the host.
+
+    Examples
+    --------
+    >>> [is_of_the_host(x) for x in ("math.h", "cublas_v2.h", "sys/time.h", "mine.cuh")]
+    [True, True, True, False]
+    """
+    return name.removesuffix(".h") in _C or bool(_LIBRARIES.fullmatch(name))
 
 
 def headers_for(
@@ -47,8 +75,10 @@ def headers_for(
     """
     has = {x: any((folder / x).is_file() for folder in compilers) for x in _ALWAYS}
     lines = ["#pragma once", *(f"#include <{x}>" for x, there in has.items() if there)]
-    lines += [f"#ifndef {x}\n#define {x} {value}\n#endif" for x, value in _CONSTANTS.items() if x in words]
+    lines += [f"#ifndef {x}\n#define {x} {value}\n#endif"
+              for x, value in _CONSTANTS.items() if x in words or x.startswith("M_")]  # fmt: skip
     lines += ["#include <stdint.h>", "typedef unsigned int uint; typedef unsigned short ushort;"]
+    lines.append(f"template <int> struct {PLACEHOLDER};")
     if not {"ssize_t", "ulong"}.isdisjoint(words):
         lines.append("typedef unsigned long ulong; typedef long ssize_t;")
     lines += [" ".join(f"namespace {x} {{" for x in names) + " }" * len(names) for names in namespaces if names]

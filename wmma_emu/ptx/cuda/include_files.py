@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Included", "Inclusions", "inclusions_of"]
+__all__ = ["SEARCHED", "Included", "Inclusions", "inclusions_of"]
+
+SEARCHED = ("CPATH", "CPLUS_INCLUDE_PATH")
+"""Variables of the environment that name folders of headers to compilers of the host."""
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 _INCLUDE = re.compile(
@@ -30,7 +33,7 @@ class Inclusions(NamedTuple):
 
     ``files`` are the user's own, ``provided`` names of headers that the compiler's folders have, ``missing`` those
     that no folder has, ``is_complete`` is False where a name is made by a macro. ``deeper`` are headers that no
-    folder has, and one of the compiler's asks for.
+    folder has, and one of the compiler's asks for, ``quoted`` those missing that stand in quotation marks alone.
     """
 
     files: tuple[Included, ...]
@@ -38,6 +41,7 @@ class Inclusions(NamedTuple):
     missing: tuple[str, ...]
     is_complete: bool
     deeper: tuple[str, ...] = ()
+    quoted: tuple[str, ...] = ()
 
 
 def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path]) -> Inclusions:
@@ -51,7 +55,7 @@ def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path
     """
     files: dict[tuple[str, Path], Included] = {}
     provided: dict[str, None] = {}
-    missing: dict[str, None] = {}
+    missing: dict[str, set[str]] = {}
     made_by: set[str] = set()
     waiting: list[tuple[str, Path | None]] = [(source, None)]
     while waiting and len(files) < _MOST:
@@ -69,15 +73,16 @@ def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path
             elif any((folder / name).is_file() for folder in compilers):
                 provided[name] = None
             else:
-                missing[name] = None
+                missing.setdefault(name, set()).add(mark)
     texts = [source, *(x.text for x in files.values())]
     is_complete = (
         len(files) < _MOST and not any("__has_include" in x for x in texts)
         and _are_the_compilers(made_by, texts, compilers)
     )  # fmt: skip
     return Inclusions(
-        tuple(files.values()), tuple(provided), tuple(missing), is_complete, _deeper(provided, compilers)
-    )
+        tuple(files.values()), tuple(provided), tuple(missing), is_complete, _deeper(provided, compilers),
+        tuple(x for x, marks in missing.items() if marks == {'"'}),
+    )  # fmt: skip
 
 
 def _deeper(provided: Iterable[str], compilers: Sequence[Path]) -> tuple[str, ...]:
@@ -110,6 +115,6 @@ def _includes(text: str) -> Iterator[tuple[str, str]]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size < _LARGEST else ""
+        return path.read_text(encoding="utf-8", errors="surrogateescape") if path.stat().st_size < _LARGEST else ""
     except OSError:
         return ""

@@ -18,7 +18,7 @@ from wmma_emu.errors import BackendUnavailableError, CompilationError
 from wmma_emu.ptx.cuda.messages import errors_of, warnings_of
 from wmma_emu.ptx.cuda.options import has_standard, of_nvcc
 from wmma_emu.ptx.cuda.packages import toolkit_folders
-from wmma_emu.ptx.cuda.request import CompiledSource, Request
+from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of, readable
 
 __all__ = ["Nvcc", "find_nvcc"]
 
@@ -50,11 +50,13 @@ class Nvcc(NamedTuple):
         begun = _seconds_of_programs()
         with tempfile.TemporaryDirectory(prefix="wmma_emu-") as folder:
             source, made = Path(folder, Path(request.name).name or "kernel.cu"), Path(folder, "wmma_emu_made.ptx")
-            source.write_text(request.source, encoding="utf-8", newline="")
+            source.write_bytes(bytes_of(request.source))
             done = self._run(request, source, made)
             log = _without_folder(done.stderr + done.stdout, source, request.name)
             if done.returncode or not made.exists():
-                text = errors_of(log, {request.name: request.source}) or f"nvcc ended with status {done.returncode}"
+                text = errors_of(log, {request.name: readable(request.source)}) or (
+                    f"nvcc ended with status {done.returncode}"
+                )
                 raise CompilationError(f"{request.name} does not compile:\n{text}", log)
             ptx = made.read_text(encoding="utf-8", errors="replace")
         ptx = ptx.replace(f'"{source}"', f'"{request.name}"')

@@ -14,7 +14,7 @@ from wmma_emu.errors import BackendUnavailableError, CompilationError, shorten
 from wmma_emu.ptx.cuda.messages import errors_of, warnings_of
 from wmma_emu.ptx.cuda.options import has_standard, of_nvrtc
 from wmma_emu.ptx.cuda.packages import include_folders, nvidia_folders
-from wmma_emu.ptx.cuda.request import CompiledSource, Request
+from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of, readable
 
 __all__ = ["C_HEADERS", "compile_by_nvrtc", "library_file", "nvrtc_version"]
 
@@ -98,9 +98,10 @@ class _Program:
         self, library: ctypes.CDLL, request: Request, headers: Mapping[bytes, bytes], sources: Mapping[str, str] | None
     ) -> None:
         self._library, self._name = library, request.name
-        self._sources = {request.name: request.source} if sources is None else sources
+        shown = {request.name: request.source} if sources is None else sources
+        self._sources = {name: readable(text) for name, text in shown.items()}
         self._handle = ctypes.c_void_p()
-        self._text, self._called = request.source.encode(), request.name.encode()
+        self._text, self._called = bytes_of(request.source), request.name.encode()
         count = len(headers)
         texts = (ctypes.c_char_p * count)(*headers.values())
         names = (ctypes.c_char_p * count)(*headers)

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Options of the two compilers: what one of them alone knows, and why the other can do without it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 __all__ = ["folders_in", "has_standard", "may_read_more", "needs_nvrtc", "of_nvcc", "of_nvrtc"]
 
 _NVCC_ALONE = (
-    "-O", "--optimize", "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-Xlinker",
-    "--linker-options", "-l", "--library", "-L", "--library-path", "-Xptxas", "-g", "--debug", "-allow-unsupported",
+    "--optimize", "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-Xlinker",
+    "--linker-options", "--library", "-L", "--library-path", "-Xptxas", "-g", "--debug", "-allow-unsupported",
     "--allow-unsupported-compiler", "-Wno-deprecated-gpu-targets", "-m64", "-Wall",
     "-expt-relaxed-constexpr", "--expt-relaxed-constexpr", "-extended-lambda", "--extended-lambda",
     "--expt-extended-lambda", "-expt-extended-lambda", "-std=gnu", "--keep", "--threads", "-t",
 )  # fmt: skip
 """Beginnings of what is about the host's code, linking and machine code, none of which is in the PTX, and of
 permissions that NVRTC gives anyway."""
+
+_LEVEL_OR_LIBRARY = re.compile(r"-O(?:=?\w)?|-l(?!ineinfo$)\w[\w.+-]*|-l(?:=.*)?")
+"""``-O3`` and ``-lcublas``, but neither ``-Ofast-compile=max`` nor ``-lineinfo``, which NVRTC knows."""
 
 _WITH_A_VALUE = (
     "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-Xlinker", "--linker-options", "-Xptxas",
@@ -43,8 +47,8 @@ def of_nvrtc(options: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> of_nvrtc(["-O3", "-Xcompiler", "-fopenmp", "-DN=4", "-lcublas", "--use_fast_math"])
-    ['-DN=4', '--use_fast_math']
+    >>> of_nvrtc(["-O3", "-Xcompiler", "-fopenmp", "-DN=4", "-lcublas", "-l", "m", "-lineinfo", "-Ofc=max"])
+    ['-DN=4', '-lineinfo', '-Ofc=max']
     """
     return list(_kept(options))
 
@@ -108,6 +112,6 @@ def may_read_more(options: Sequence[str]) -> bool:
 def _kept(options: Sequence[str]) -> Iterator[str]:
     is_value = False
     for option in options:
-        if not is_value and not option.startswith(_NVCC_ALONE):
+        if not is_value and not option.startswith(_NVCC_ALONE) and not _LEVEL_OR_LIBRARY.fullmatch(option):
             yield option
         is_value = not is_value and option in _WITH_A_VALUE

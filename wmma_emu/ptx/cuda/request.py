@@ -8,7 +8,7 @@ from typing import NamedTuple
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.instructions import Arch, arch_of
 
-__all__ = ["CompiledSource", "Request", "require_texts", "virtual_architecture"]
+__all__ = ["CompiledSource", "Request", "bytes_of", "readable", "require_texts", "virtual_architecture"]
 
 
 class Request(NamedTuple):
@@ -51,6 +51,22 @@ def virtual_architecture(arch: str | Arch) -> str:
     return f"compute_{row.number}{asked[1] if asked else ''}"
 
 
+def bytes_of(source: str) -> bytes:
+    """The bytes of a source: those that are no UTF-8 were read by "surrogateescape", and stay what they are."""
+    return source.encode("utf-8", "surrogateescape")
+
+
+def readable(source: str) -> str:
+    r"""Write a source for people: bytes that are no UTF-8 as Latin-1 has them.
+
+    Examples
+    --------
+    >>> readable(b"// caf\xe9".decode("utf-8", "surrogateescape"))
+    '// café'
+    """
+    return re.sub("[\udc80-\udcff]", lambda x: chr(ord(x[0]) - 0xDC00), source)
+
+
 def require_texts(source: object, name: object, **lists: object) -> None:
     """Refuse what is no text, and characters at which the compiler would stop to read, or that have no encoding.
 
@@ -70,5 +86,6 @@ def require_texts(source: object, name: object, **lists: object) -> None:
     for what, text in texts:
         if not isinstance(text, str):
             raise ArgumentError(f"{what} has {shorten(text)}, which is no str")
+        text = readable(text) if what == "the source" else text
         if "\0" in text or any("\ud800" <= x <= "\udfff" for x in text):
             raise ArgumentValueError(f"{what} has a NUL, or half of a surrogate pair, which is no character")

@@ -16,10 +16,11 @@ from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.ptx.cuda.compile import compile_cuda
 from wmma_emu.ptx.cuda.debug_compilation import DebugCompilation
+from wmma_emu.ptx.cuda.request import readable
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.explain import Explanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel
-from wmma_emu.ptx.launch.names import attribute_names, find
+from wmma_emu.ptx.launch.names import attribute_names, find, no_kernel
 from wmma_emu.ptx.launch.open_roundings import OpenRoundings
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.silenced_lines import silences_in_sources
@@ -179,7 +180,7 @@ class Module:
             source, arch, name=name, options=options, include=include, instantiate=instantiate, compiler=compiler
         )
         module = cls(compiled.ptx, arch, name=name, **keywords)
-        module._expressions, module.sources = compiled.names, {name: source}
+        module._expressions, module.sources = compiled.names, {name: readable(source)}
         module._debug_compilation = DebugCompilation(
             source, arch, name, tuple(options), tuple(include), tuple(instantiate), compiled.seconds, compiler
         )
@@ -290,7 +291,7 @@ class Module:
     @errors_at_the_caller
     def __getitem__(self, name: str) -> Kernel:
         """Find a kernel by the name that the text or the source has for it."""
-        found = find(self.program.kernels, name, self._expressions, self.name)
+        found = find(self.program.kernels, name, self._expressions, self.name, self.compiler_notes)
         if found not in self._kernels:
             kind = Kernel if self.triton is None else TritonKernel
             # Of two threads that come at once, the second gets what the first has made.
@@ -316,7 +317,7 @@ class Module:
         if len(names) != 1:
             raise UnknownNameError(
                 f"{self.name} has {len(names)} kernels; name one: module[{names[0]!r}]" if names else
-                f"{self.name} has no kernel"
+                no_kernel(self.name, self.compiler_notes)
             )  # fmt: skip
         return self[names[0]]
 
@@ -373,8 +374,9 @@ def _path_of(given: object) -> Path:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        # Comments in other encodings are nothing to a compiler.
+        return path.read_text(encoding="utf-8", errors="surrogateescape" if path.suffix == ".cu" else "strict")
     except UnicodeDecodeError as error:
-        fix = "save it as UTF-8" if path.suffix == ".cu" else "cuobjdump -ptx takes the PTX out of a binary"
+        fix = "cuobjdump -ptx takes the PTX out of a binary"
         found = f"byte {error.start} is {error.object[error.start]:#04x}"
         raise ArgumentValueError(f"{path} is no text in UTF-8 ({found}); {fix}") from None

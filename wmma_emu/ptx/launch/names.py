@@ -11,7 +11,7 @@ from wmma_emu.ptx.cpp.demangle import demangle
 from wmma_emu.ptx.cpp.tree import shown as shown_node
 from wmma_emu.ptx.launch.source_types import familiar_name
 
-__all__ = ["attribute_names", "find", "plain_name"]
+__all__ = ["attribute_names", "find", "no_kernel", "plain_name"]
 
 
 def plain_name(mangled: str) -> str | None:
@@ -28,8 +28,12 @@ def plain_name(mangled: str) -> str | None:
     return None if found is None else found.plain_name
 
 
-def find(names: Iterable[str], wanted: object, expressions: Mapping[str, str], where: str) -> str:
+def find(
+    names: Iterable[str], wanted: object, expressions: Mapping[str, str], where: str, notes: Iterable[str] = ()
+) -> str:
     """Find the kernel that a name means: its own, one that the compiler was asked for, or its plain name of C++.
+
+    ``notes`` are the compiler's on what it has not made.
 
     Raises
     ------
@@ -57,12 +61,20 @@ def find(names: Iterable[str], wanted: object, expressions: Mapping[str, str], w
                 f"{len(fitting)} kernels of {where} are called {wanted}; name one in full: {', '.join(told)}"
             )
     if not names:
-        raise UnknownNameError(f"{where} has no kernel; __global__ (.entry) makes one of a function")
+        raise UnknownNameError(no_kernel(where, notes))
     shown = [plain_name(name) or name for name in names]
     near = difflib.get_close_matches(str(wanted)[:100], shown, n=1, cutoff=0.5)
     hint = f": did you mean {near[0]}? It has" if near else "; it has"
     listed = ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
-    raise UnknownNameError(f"{where} has no kernel {shorten(wanted)}{hint} {listed}")
+    called = str(wanted).split("<")[0]
+    unmade = "".join(f"; {x}" for x in notes if x.startswith("not made") and re.search(rf"\b{re.escape(called)}\b", x))
+    raise UnknownNameError(f"{where} has no kernel {shorten(wanted)}{hint} {listed}{unmade}")
+
+
+def no_kernel(where: str, notes: Iterable[str]) -> str:
+    """Say that there is none, and what the compiler has not made."""
+    unmade = [x for x in notes if x.startswith("not made")]
+    return "; ".join([f"{where} has no kernel", *(unmade or ["__global__ (.entry) makes one of a function"])])
 
 
 def attribute_names(names: Iterable[str]) -> list[str]:
