@@ -97,7 +97,8 @@ def test_a_kernel_lies_in_the_current_folder_or_beside_its_test(run, pytester): 
     (pytester.path / "both.ptx").write_text(nothing.replace("NAME", "b"), encoding="utf-8")
     (pytester.path / "kernels/test_here.py").write_text(
         "def test_found(emulated_gpu):\n"
-        "    assert [emulated_gpu.file(f'{x}.ptx').kernel.name for x in ('here', 'beside', 'both')] == ['a', 'a', 'b']\n"
+        "    names = [emulated_gpu.file(f'{x}.ptx').kernel.name for x in ('here', 'beside', 'both')]\n"
+        "    assert names == ['a', 'a', 'b']\n"
         "def test_missing(emulated_gpu): emulated_gpu.file('nowhere.ptx')\n",
         encoding="utf-8",
     )
