@@ -82,6 +82,69 @@ REFUSED = [
     ("((4,8),(2,2)):((32,1)", ("sm_90", A16), "lacks a closing parenthesis"),
 ]  # fmt: skip
 
+# As people say it, where nothing but the place counts: on m16n8k16 of f16, A chosen.
+A_3_5 = "A[3][5] of m16n8k16.f32.f16.f16.f32 on sm_90 is element x[1] of lane 14 (register a0, bits 16–31)"
+D_0_0 = "D[0][0] of m16n8k16.f32.f16.f16.f32 on sm_90 is element x[0] of lane 0 (register d0, bits 0–31)"
+SAID = [
+    ("what is in T5", "Lane 5 holds 8 elements of A in 4 registers, of m16n8k16.f32.f16.f16.f32 on sm_90"),
+    ("what is in a2 of lane 7", "Register a2 of lane 7, of m16n8k16.f32.f16.f16.f32"),
+    ("what is in register 2 of lane 7", "Register a2 of lane 7, of m16n8k16.f32.f16.f16.f32"),
+    ("who has C[1][12] of m16n16k16", "C[1][12] of wmma.mma.m16n16k16.f32.f32 on sm_90 is element x[4] of lane 6"),
+    ("who has C[1][12] of m16n16k16", "instructions match “m16n16k16”; this is the first: wmma.mma.m16n16k16.f32.f32"),
+    ("who has A[3][5] of m16n8k16", "instructions match “m16n8k16”; this is the first"),
+    ("who has A[3][5] of m16n8k16 f16", A_3_5),
+    ("who has A[3][5]", A_3_5),
+    ("who owns D[0][0]?", D_0_0),
+    ("which thread has D[0][0]?", D_0_0),
+    ("which lane has A[3][5]", A_3_5),
+    ("where is A[3][5]", A_3_5),
+    ("lane of A[3][5]", A_3_5),
+    ("row 3, column 5 of A", A_3_5),
+    ("which lane holds row 3 col 5 of A?", A_3_5),
+    ("what does lane 7 hold in B?", "Lane 7 holds 4 elements of B in 2 registers"),
+    ("lane 7 in B", "Lane 7 holds 4 elements of B in 2 registers"),
+    ("A 3 5", A_3_5),
+    ("a[2] of thread 5", "Register a2 of lane 5"),
+    ("laneid 4", "Lane 4 holds 8 elements of A"),
+    ("threadIdx.x = 37", "Lane 5 holds 8 elements of A"),
+    ("threadIdx.x = 37", "threadIdx.x = 37 is lane 5 of warp 1 of a block whose threads lie along x"),
+    # and of their kind
+    ("Could you tell me who owns the element A[3][5], please?", A_3_5),
+    ("in which register of which lane is A[3][5] stored?", A_3_5),
+    ("where does A[3][5] live?", A_3_5),
+    ("column 5 of row 3 in A", A_3_5),
+    ("3, 5", A_3_5),
+    ("A 3, 5 of m16n8k16 f16", A_3_5),
+    ("%laneid = 4 of D", "Lane 4 holds 4 elements of D"),
+    ("tid.x 37 a1", "Register a1 of lane 5"),
+    ("what's in lane #7 of B", "Lane 7 holds 4 elements of B"),
+    ("which registers does thread 31 own?", "Lane 31 holds 8 elements of A"),
+    ("thread 5's a1", "Register a1 of lane 5"),
+    ("what is on lane 5?", "Lane 5 holds 8 elements of A"),
+    ("what does a lane hold of A: lane 5", "Lane 5 holds 8 elements of A"),
+    ("a.x[3] in lane 5", "A[9][3] of m16n8k16.f32.f16.f16.f32 on sm_90 is element x[3] of lane 5"),
+    ("which bits of a1 of lane 5 are these", "Register a1 of lane 5"),
+    ("who has D[0][0] on an a100", D_0_0.replace("sm_90", "sm_80")),
+    ("lane 5 of the sparse m16n8k32 with f16", "of mma.sp.m16n8k32"),
+]  # fmt: skip
+
+SAID_WRONG = [
+    ("who has A[16][0]", "legal are 0 to 15"),
+    ("what is in a4 of lane 7", "legal are 0 to 3"),
+    ("laneid 32", "There is no lane 32"),
+    ("threadIdx.x = 1024", "a block has at most 1024 threads"),
+    ("threadIdx.x = 37 of warp 1", "threadIdx.x says which warp and lane"),
+    ("threadIdx.y = 3", "“threadIdx.y = 3” says no place"),
+    ("who has E[0][0]", "“who has E[0][0]” says no place"),
+    ("a[9] of thread 5", "legal are 0 to 3"),
+    ("what is it", "says no place"),
+    ("T5 of spars", "No instruction matches “spars”"),
+    ("T5 of m16n8k1", "No instruction matches “m16n8k1”"),
+    ("sing T5", "No instruction matches “sing”"),
+    ("T5 f", "No instruction matches “f”"),
+    ("T5 of the mm", "No instruction matches “mm”"),
+]  # fmt: skip
+
 
 def opened(explore, chip, name, view="layout"):
     return explore(chip=chip, i=name, view=view)
@@ -99,6 +162,48 @@ def test_a_question_without_an_answer_is_told_what_is_legal(explore, question, w
     page = opened(explore, *where)
     assert said in ask(page, question)
     assert page.locator("#answer.wrong").count() == 1
+
+
+@pytest.mark.parametrize(("question", "said"), SAID, ids=[f"{x[0][:50]}-{x[1][-9:]}" for x in SAID])
+def test_a_question_in_english_is_answered(explore, question, said):
+    page = explore(chip="sm_90", i=A16, op="A")
+    assert said in ask(page, question)
+    assert page.locator("#answer.wrong").count() == 0
+
+
+@pytest.mark.parametrize(("question", "said"), SAID_WRONG, ids=[x[0][:50] for x in SAID_WRONG])
+def test_a_question_in_english_without_an_answer_is_told_what_is_legal(explore, question, said):
+    page = explore(chip="sm_90", i=A16, op="A")
+    assert said in ask(page, question)
+    assert page.locator("#answer.wrong").count() == 1
+    assert state(page)["entry"] == lookup(A16).mnemonic
+
+
+def test_no_empty_word_chooses_an_instruction(explore):
+    page = explore(chip="sm_90", i=A16, op="A")
+    script = """() => [...explorer.EMPTY_WORDS].filter((word) => [`${word} T5`, `T5 ${word}`].some((text) => {
+        const found = explorer.read_question(text, explorer.now);
+        return found.entry !== explorer.now.entry || found.mark?.lane !== 5 || found.note;
+      }))"""
+    assert page.evaluate("explorer.EMPTY_WORDS.size") > 100
+    assert page.evaluate(script) == []
+
+
+def test_a_thread_of_a_block_is_one_of_a_warpgroup(explore):
+    page = explore(chip="sm_90", i="wgmma.m64n64k16.f32.f16.f16", op="D")
+    answer = ask(page, "threadIdx.x = 165")
+    assert "Thread 37 (warp 1, lane 5) holds" in answer and "is thread 37 of warpgroup 1 of a block" in answer
+
+
+def test_help_shows_questions_and_each_has_an_answer(explore):
+    for word in ("help", "?"):
+        page = explore(chip="sm_90", i=A16, op="A")
+        assert "who holds A[9][3]?" in ask(page, word)
+        assert page.locator("#answer.wrong").count() == 0
+    for text in page.evaluate("explorer.EXAMPLES"):
+        ask(page, "help")
+        page.click(f'#answer .try:text-is("{text}")')
+        assert state(page)["mark"] is not None, text
 
 
 @pytest.mark.parametrize("question", ["D[20][40] of tcgen05 ws f16 m32n64", "scale_A[9][1] of mxf4 m16n8k64"])

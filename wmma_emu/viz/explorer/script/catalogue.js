@@ -27,7 +27,7 @@ function words_of(entry) {
   words.push(...new Set((entry.formats ?? []).map((x) => CALLED[x] ?? "")));
   if (entry.family === "wmma.mma") {
     words.push("wmma::fragment matrix_a matrix_b accumulator load_matrix_sync store_matrix_sync nvcuda mma.h experimental",
-      entry.formats.includes("b1") ? "wmma::bmma_sync" : "wmma::mma_sync",
+      entry.formats.includes("b1") ? "wmma::bmma_sync bmma" : "wmma::mma_sync wmma",
       entry.name.includes("row") ? "row_major" : "", entry.name.includes("col") ? "col_major" : "");
   }
   if (entry.family.includes("sp")) words.push("sparse");
@@ -108,12 +108,22 @@ const has_pieces = (entry, part) => part.split(/[.:]+/).every((piece) => has_who
 /** The entry of a name, whole or without what may be left out; those of tcgen05.mma have more sizes than are listed. */
 const entry_named = (name) => BY_NAME.get(name) ?? named_tensor_entry(name);
 
+const has_part = (entry, part) => has_whole(entry, part) || has_pieces(entry, part);
+
+/** Words of an entry, whole and in the pieces between dots. */
+const vocabulary_of = (entry) => (entry.vocabulary ??= new Set(entry.words.split(/\s+/).flatMap((x) => [x, ...x.split("-"), ...x.split(/[.:]+/)])));
+
+/** Whether a word is one of the entry's, not the beginning or the middle of one; of sizes, m, n and k may be left out. */
+const names_piece = (entry, piece) => vocabulary_of(entry).has(piece) || has_size(entry, piece)
+  || (/^(?:m\d+)?(?:n\d+)?(?:k\d+)?$/.test(piece) && new RegExp(`${piece}(?!\\d)`).test(entry.shape));
+const names_part = (entry, part) => names_piece(entry, part) || part.split(/[.:]+/).every((piece) => names_piece(entry, piece));
+
 /** Entries that a query and choices leave: those of the chip first, exact names before all. */
-function search(text, chip, { family = "", shape = "", type = "" } = {}) {
+function search(text, chip, { family = "", shape = "", type = "" } = {}, fits = has_part) {
   const parts = query_parts(text), named = named_tensor_entry(text.trim().toLowerCase());
   if (named) return [named];
   const found = ENTRIES.filter((x) => (!family || x.family === family) && (!shape || x.shape === shape)
-    && (!type || x.type === type) && parts.every((part) => has_whole(x, part) || has_pieces(x, part)));
+    && (!type || x.type === type) && parts.every((part) => fits(x, part)));
   const plain = text.trim().toLowerCase();
   const rank = (x) => (x.name === plain || x.short === plain ? 0 : 2 + (is_on(x, chip) ? 0 : 4)
     - (plain && x.short.startsWith(plain) ? 1 : 0) - (parts.every((part) => has_whole(x, part)) ? 0.5 : 0));

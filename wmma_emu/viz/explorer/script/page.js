@@ -25,9 +25,20 @@ function toast(text) {
   toasted = setTimeout(() => node.remove(), 2000);
 }
 
+/** Show questions that are answered; a press asks one. */
+function show_help() {
+  pin(null);
+  const box = at("answer");
+  box.setAttribute("aria-live", "polite");
+  box.innerHTML = `<p class="head">Ask for a lane, a register, an element or a place of a matrix; of which instruction and on which chip, where others are meant. For example:</p>
+    <p>${EXAMPLES.map((x) => `<button type="button" class="try">${escape_html(x)}</button>`).join(" ")}</p>`;
+  place_answer(true);
+}
+
 function ask(text) {
   notice("");
   if (!text.trim()) return pin(null);
+  if (asks_for_help(text)) return show_help();
   try {
     const found = read_question(text, now);
     if (found.mark) asked = found;
@@ -72,7 +83,9 @@ function start() {
     at("narrow").setAttribute("aria-expanded", String(narrowed));
   });
   at("ask").addEventListener("submit", (event) => { event.preventDefault(); ask(at("question").value); });
-  for (const button of document.querySelectorAll(".try")) button.addEventListener("click", () => {
+  document.querySelector(".ask").addEventListener("click", (event) => {
+    const button = event.target.closest(".try");
+    if (!button) return;
     at("question").value = button.textContent;
     ask(button.textContent);
   });
@@ -112,6 +125,6 @@ function start() {
 }
 
 // For those who want the numbers rather than the pictures, and for tests.
-globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, find_entries, named_otherwise, entry_named, read_question, tensor_places, tensor_thread, tensor_columns, TENSOR_LOADS, machine_of, atoms_of, tile_place, tile_holders, tile_value, CHIPS, now, Misread, address_of, plans_for, metadata_place, formulas_of, source_of, page_path,
+globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, find_entries, named_otherwise, entry_named, read_question, EMPTY_WORDS, EXAMPLES, tensor_places, tensor_thread, tensor_columns, TENSOR_LOADS, machine_of, atoms_of, tile_place, tile_holders, tile_value, CHIPS, now, Misread, address_of, plans_for, metadata_place, formulas_of, source_of, page_path,
   state: () => ({ ...now, chip: now.chip.name, entry: now.entry.name }), marked: () => Object.fromEntries(Object.entries(maps).map(([x, map]) => [x, map.lit])) };
 start();

@@ -15,8 +15,9 @@ const PLACES = [
   new RegExp(String.raw`^([abcdmr])?\s*[(\[]${NUMBERS}[, ]${NUMBERS}(?:[, ]${NUMBERS})?[)\]]$`, "i"),
 ];
 const MATRIX_PLACE = new RegExp(String.raw`^m(\d+)\s*(?:\[${NUMBERS}\]\s*\[${NUMBERS}\]|[(\[]${NUMBERS}[, ]${NUMBERS}[)\]])$`, "i");
-const ROW_COL = /^(?:([abcdmr])\s*[:,]?\s*)?row\s*=?\s*(\d+)\s*,?\s*(?:and\s*)?col(?:umn)?\s*=?\s*(\d+)(?:\s*,?\s*(?:matrix|product)\s*=?\s*(\d+))?$/i;
+const ROW_COL = /^(?:([abcdmr])\s*[:,]?\s*)?row\s*=?\s*(\d+)\s*,?\s*(?:and\s*)?col(?:umn)?\s*=?\s*(\d+)(?:\s*,?\s*(?:matrix|product)\s*=?\s*(\d+))?(?:\s*,?\s*([abcdmr]))?$/i;
 const WORDS = [
+  ["tid", /\btid\s*[:=]?\s*(\d+)/i],
   ["warp", /\bwarp\s*[:=]?\s*(\d+)/i],
   ["lane", /(?:\b(?:lane|thread)\s*[:=]?\s*|\b[tl]\s?)(\d+)\b/i],
   ["register", /\b(?:register|reg)\s*[:=]?\s*([abcdr])?(\d+)\b/i],
@@ -29,14 +30,12 @@ const WORDS = [
 const FORM = "Ask for a place, and say of which instruction and on which chip where others are meant: "
   + "T5, a1, x3, (9, 3), C[1][12] of wmma m16n16k16 on sm_70.";
 
-const ASKING = /^(?:which|what|who)\s+(?:(?:lanes?|threads?|registers?|bits?|elements?|and|or|of|which)\s+)*holds?\s+(?!of\b|in\b)/i;
-const FILLER = /^(?:of|in|at|and|the|for|what|does|holds?|operand)$/i;
-const NUMBERED = /^(?:cta|lanes?|threads?|warp|register|reg|row|col|column|matrix|product|element|index|bits?)$/i;
-const PLACE_WORD = /^(?:(?:cta|lane|thread|warp|register|reg|row|col|column|matrix|product|element|index|bits?|[xtli])[:=]?\[?\d+\]?|[abcdr]\d*:?|m?\d*[(\[].*[)\]]|s?[abcdr][(\[].*[)\]])$/i;
+const NUMBERED = /^(?:cta|tid|lanes?|threads?|warp|register|reg|row|col|column|matrix|product|element|index|bits?)$/i;
+const PLACE_WORD = /^(?:(?:cta|tid|lane|thread|warp|register|reg|row|col|column|matrix|product|element|index|bits?|[xtli])[:=]?\[?\d+\]?|[abcdr]\d*:?|m?\d*[(\[].*[)\]]|s?[abcdr][(\[].*[)\]])$/i;
 
 /** Part a question into its place and the rest, which names an instruction: "C[1][12] of wmma m16n16k16". */
 function parted(text) {
-  const tokens = text.trim().replace(/[?.;,]+$/, "").replace(ASKING, "").replace(/\bscales?[_ ]?(?:of\s+)?([ab])\s*(?=[(\[])/gi, "S$1")
+  const tokens = without_english(text.trim().replace(/[?!.;,]+$/, ""))
     .replace(/\b([abcdmr])\s+(?=[(\[])/gi, "$1").replace(/\]\s+\[/g, "][").replace(/\b(ldmatrix|stmatrix)\s+(x[124])\b/gi, "$1.$2")
     .replace(/(k(?:128|256))\s+b1\b/gi, "$1.b1").replace(/\s*([:=])\s*(?=\d)/g, "$1")
     .replace(/[(\[]\s*\d+(?:\s*[, ]\s*\d+)*\s*[)\]]/g, (x) => x.trim().replace(/\s*[, ]\s*/g, (y) => (/\d/.test(y) ? y : ",")).replace(/([(\[]),|,([)\]])/g, "$1$2"))
@@ -46,13 +45,11 @@ function parted(text) {
     || (/^\d+(?:[-–]\d+)?$/.test(plain(tokens[i])) && NUMBERED.test(plain(tokens[i - 1])));
   const along = (i, step) => {
     let end = i;
-    for (let j = i; j >= 0 && j < tokens.length && (of_place(j) || FILLER.test(plain(tokens[j]))); j += step) if (of_place(j)) end = j + step;
+    for (let j = i; j >= 0 && j < tokens.length && of_place(j); j += step) end = j + step;
     return end;
   };
   const first = along(0, 1), last = first ? tokens.length - 1 : along(tokens.length - 1, -1);
   const [place, rest] = first ? [tokens.slice(0, first), tokens.slice(first)] : [tokens.slice(last + 1), tokens.slice(0, last + 1)];
-  while (rest.length && FILLER.test(rest[0])) rest.shift();
-  while (rest.length && FILLER.test(rest.at(-1))) rest.pop();
   return { place: place.join(" "), rest: rest.join(" ") };
 }
 
@@ -60,7 +57,7 @@ const asks_for_place = (text) => !CUTE_TEXT.test(text) && !LOOKS.atom.test(text.
 
 /** The chip that a question ends on: "... on sm_70", "... on h100". */
 function parted_chip(text) {
-  const found = text.match(/^(.*?)\s*\bon\s+(?:an?\s+|the\s+)?([^\[\]()]+?)[?.\s]*$/i);
+  const found = text.match(/^(.*?)\s*\bon\s+(?!(?:lane|thread|warp|register|row|col|[tx]\d))(?:an?\s+|the\s+)?([^\[\]()]+?)[?.\s]*$/i);
   if (!found) return { question: text, chip: null };
   const chip = chip_named(found[2]);
   if (!chip) throw new Misread(`No chip is called “${cut(found[2])}”, in “${cut(text)}”. Chips are ${CHIPS.map((x) => x.name).join(", ")}, or ${CHIPS.map((x) => x.products[0]).join(", ")}.`);
@@ -91,7 +88,7 @@ function read_question(text, context) {
   const spot = read_spot(place, entry, letter, context.tab, rest);
   if (spot) return { entry, chip, letter: spot.letter ?? letter, mark: null, spot: spot.text, place, note };
   const found = read_mark(place, entry, letter, operands_of(entry, chip), !rest);
-  return { entry, chip, ...found, place, note };
+  return { entry, chip, ...found, place, note: [note, found.note].filter(Boolean).join(" ") };
 }
 
 /** A line of disassembly without the registers that it names. */
@@ -108,7 +105,7 @@ function read_spot(place, entry, letter, tab, rest) {
 function instruction_of(query, place, chip, whole) {
   const other = named_otherwise(query, chip);
   if (other) return [other.entries[0], other.note, other.letter, other.chip];
-  const searched = (text) => (query_parts(text).some((x) => x.length > 1) ? search(text, chip) : []);
+  const searched = (text) => (query_parts(text).some((x) => x.length > 1) ? search(text, chip, {}, names_part) : []);
   const named = query.split(" ").filter((x) => /^w?g?mma\b|matrix\b|m\d+n\d+/i.test(x)).join(" ");
   let found = searched(query);
   if (!found.length && !place) found = searched(query = named);
@@ -139,14 +136,15 @@ function read_mark(question, entry, letter, operands, bare) {
   }
   const said = read_words(question);
   const operand = choose(said.letter ?? said.named?.[0]);
-  return { letter, mark: words_mark(operand, said, question) };
+  const note = said.tid === undefined ? "" : thread_note(operand.layout, said);
+  return { letter, mark: words_mark(operand, said, question), note };
 }
 
 function read_place(question) {
   let found = question.match(MATRIX_PLACE);
   if (found) return { letter: "m", matrix: integer(found[1]), row: integer(found[2] ?? found[4]), col: integer(found[3] ?? found[5]) };
   found = question.match(ROW_COL);
-  if (found) return { letter: found[1], row: integer(found[2]), col: integer(found[3]), matrix: found[4] && integer(found[4]) };
+  if (found) return { letter: found[1] ?? found[5], row: integer(found[2]), col: integer(found[3]), matrix: found[4] && integer(found[4]) };
   found = PLACES.map((x) => question.match(x)).find(Boolean);
   if (!found) return null;
   const numbers = found.slice(2).filter((x) => x !== undefined).map(integer);
@@ -183,7 +181,7 @@ function mark_of_holder(operand, index, lane) {
 
 function read_words(question) {
   const said = {};
-  let rest = question.replace(/[,.;]/g, " ").replace(/\bx\s*\[\s*(\d+)\s*\]/gi, "x$1").replace(/\b(and|holds?|what|does|of)\b/gi, " ");
+  let rest = question.replace(/[,.;]/g, " ").replace(/\bx\s*\[\s*(\d+)\s*\]/gi, "x$1");
   for (const [name, pattern] of WORDS) {
     const found = rest.match(pattern);
     if (!found) continue;
@@ -198,6 +196,16 @@ function read_words(question) {
   if (left || (!Object.keys(said).length))
     throw new Misread(`“${cut(left || question)}” says no place${left && left !== question ? `, in “${cut(question)}”` : ""}. ${FORM}`);
   return said;
+}
+
+/** Make the lane of the thread of a block that is said, and say which it is; a block counts its threads along x first. */
+function thread_note(layout, said) {
+  const { tid } = said, group = layout.lanes > 32 ? "warpgroup" : "warp";
+  if (said.lane !== undefined || said.warp !== undefined) throw new Misread("threadIdx.x says which warp and lane; say it, or them.");
+  if (tid > 1023) throw new Misread(`There is no threadIdx.x = ${cut(String(tid))}: a block has at most 1024 threads; legal are 0 to 1023.`);
+  said.lane = tid % layout.lanes;
+  const lane = layout.lanes > 32 ? `thread ${said.lane} of warpgroup` : `lane ${said.lane} of warp`;
+  return `threadIdx.x = ${tid} is ${lane} ${Math.floor(tid / layout.lanes)} of a block whose threads lie along x; every ${group} holds alike.`;
 }
 
 function words_mark(operand, said, question) {

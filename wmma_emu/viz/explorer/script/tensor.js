@@ -140,7 +140,7 @@ function read_tensor_spot(text, entry, letter) {
     const [cta, lane, column] = [within("CTA", integer(found[1] ?? "0"), entry.path.group), within("lane of tensor memory", integer(found[2]), 128), within("column of tensor memory", integer(found[3]), 512)];
     return { kind: "word", letter: shown, cta, lane, column, text: `${entry.path.group > 1 ? `cta ${cta} ` : ""}lane ${lane} column ${column}` };
   }
-  found = text.match(/^(?:(?:thread|t)\s*[:=]?\s*(\d+)|warp\s*[:=]?\s*(\d+)\s*,?\s*(?:lane|t)\s*[:=]?\s*(\d+))\s*,?\s*(?:register|reg|r|d)\s*[:=]?\s*(\d+)$/i);
+  found = text.match(/^(?:(?:thread|tid|t)\s*[:=]?\s*(\d+)|warp\s*[:=]?\s*(\d+)\s*,?\s*(?:lane|t)\s*[:=]?\s*(\d+))\s*,?\s*(?:register|reg|r|d)\s*[:=]?\s*(\d+)$/i);
   if (found) {
     const thread = found[1] !== undefined ? within("thread of four warps", integer(found[1]), 128) : 32 * within("warp of four", integer(found[2]), 4) + within("lane of a warp", integer(found[3]), 32);
     const register = within("register", integer(found[4]), 128);
