@@ -8,10 +8,12 @@ browser alone knows: ``_static/reading.js`` takes the others out of the order ag
 import re
 from functools import partial
 from html import escape, unescape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
-from sphinx.application import Sphinx
+
+if TYPE_CHECKING:  # the tests of `reachable` have no Sphinx
+    from sphinx.application import Sphinx
 
 __all__ = ["reachable", "setup"]
 
@@ -56,12 +58,12 @@ def _stop(found: re.Match[str], name: str, body: str) -> str:
     return f"{found[0]}{stop} " if found[0].endswith(" ") else f"{found[0]} {stop}"
 
 
-def _on_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+def _on_page(app: "Sphinx", page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     if "body" in context:
         context["body"] = reachable(context["body"])
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: "Sphinx") -> dict[str, Any]:
     """Register with Sphinx, behind what else changes the text of a page."""
     app.connect("html-page-context", _on_page, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Words under which readers look for a page that does not have them: they lead there from the site's search."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
-from sphinx.application import Sphinx
+
+if TYPE_CHECKING:  # the tests of these words have no Sphinx
+    from sphinx.application import Sphinx
 
 __all__ = ["WORDS", "setup", "words_of"]
 
@@ -56,20 +58,20 @@ def words_of(document: str) -> list[str]:
     return list(dict.fromkeys(word for words, pages in WORDS.items() if document in pages for word in words.split()))
 
 
-def _on_read(app: Sphinx, doctree: nodes.document) -> None:
+def _on_read(app: "Sphinx", doctree: nodes.document) -> None:
     """Give a page its words as the search of Sphinx reads them, a keyword of HTML each."""
     words = words_of(app.env.docname)
     if words:
         doctree += nodes.meta(name="keywords", content=", ".join(words))
 
 
-def _pages_are_there(app: Sphinx, env: Any) -> None:
+def _pages_are_there(app: "Sphinx", env: Any) -> None:
     missing = {page for pages in WORDS.values() for page in pages} - set(env.found_docs)
     if missing:
         raise ValueError(f"docs/_ext/search_words.py names pages that are not there: {sorted(missing)}")
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: "Sphinx") -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("doctree-read", _on_read)
     app.connect("env-check-consistency", _pages_are_there)

@@ -87,7 +87,7 @@ def test_an_out_dtype_of_tf32_is_float32_with_thirteen_zeros():
 
 
 @pytest.mark.parametrize(
-    "given", ["fp8", "s32", "u8", "ue4m3", np.int8, 3, "torch.bfloat16", pytest.param(object(), id="object")], ids=str
+    "given", ["fp8", "s32", "u8", "ue4m3", np.int8, 3, "x.bf16", pytest.param(object(), id="object")], ids=str
 )
 def test_an_out_dtype_that_is_none_lists_those_that_are(given):
     legal = "use one of f64, f32, tf32, bf16, f16, e4m3, e5m2, e3m2, e2m3, e2m1, ue8m0, or a dtype of NumPy, ml_dtypes"
