@@ -18,8 +18,8 @@ __all__ = ["explorer_page", "handout_page"]
 _HERE = Path(__file__).parent
 _SCRIPTS = (
     "layouts", "tensor", "catalogue", "words", "names", "cute", "english", "questions", "answers", "figures", "light",
-    "product", "panels", "handout", "scales", "tile", "schedules", "links", "state", "choose", "show", "saves", "cells", "list",
-    "page",
+    "product", "panels", "handout", "scales", "tile", "schedules", "links", "state", "choose", "show", "saves", "cells",
+    "list", "page",
 )  # fmt: skip
 """Files of the explorer's script, in the order in which they stand in it."""
 
