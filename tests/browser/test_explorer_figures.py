@@ -627,3 +627,14 @@ def test_a_part_of_a_name_finds_those_of_the_chip_before_others(explore):
     there = ["on sm_" not in x for x in found(page, "m16n8k16")[0]]
     assert there == sorted(there, reverse=True) and there[0]
     page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("chip", "letter"), [("sm_90", "A"), ("sm_90", "B"), ("sm_70", "A"), ("sm_70", "C")])
+def test_no_text_runs_out_of_its_cell(explore, chip, letter, width):
+    page = explore(chip=chip, i=WMMA, op=letter, width=width)
+    script = """() => [...document.querySelectorAll(".figure .cell")].filter((cell) => {
+        const box = cell.querySelector(".edge").getBoundingClientRect();
+        return [...cell.querySelectorAll("text")].some((x) => x.getBoundingClientRect().width > box.width);
+      }).length"""
+    assert page.evaluate(script) == 0

@@ -67,7 +67,8 @@ function matrix_figure(operand, entry, view) {
   const { layout, register } = operand;
   const [tall, wide] = grain_of(layout);
   const most = Math.max(...[0, layout.rows * layout.cols - 1].map((x) => layout.lanes_of(x).length));
-  const width = wide > 1 ? 64 : most > 1 ? 56 : layout.lanes > 32 ? 38 : tall > 1 ? 48 : 34;
+  const least = wide > 1 ? 64 : most > 1 ? 56 : layout.lanes > 32 ? 38 : tall > 1 ? 48 : 34;
+  const width = Math.max(least, ...range(layout.rows * layout.cols).flatMap((cell) => cell_lines(operand, cell, tall * wide)).map(text_room));
   const height = most > 2 ? 46 : 34;
   const addressed = operand.letter === "R";
   const side = addressed ? 78 : tall > 1 ? 56 : 30;
@@ -114,6 +115,19 @@ function matrix_block(operand, entry, view, at) {
   return `<g role="grid" aria-label="${escape_html(name)}: rows and columns" aria-rowcount="${layout.rows}" aria-colcount="${layout.cols}">${out.join("")}</g>`;
 }
 
+/** The lines of a cell, each with its kind: who holds it, and at which index or in which register. */
+function cell_lines({ layout, register }, cell, span) {
+  const holders = layout.holders[cell], lanes = layout.lanes_of(cell), lines = [];
+  for (let i = 0; i < lanes.length; i += 2) lines.push([lanes.slice(i, i + 2).map((l) => `T${l}`).join(" "), "main"]);
+  const [[index]] = holders, indices = [...new Set(holders.map((h) => h[0]))];
+  const repeated = indices.length > 2 ? ` +${indices.length - 1}` : indices.length > 1 ? ` x${indices[1]}` : "";
+  lines.push([span > 1 ? `${register}${layout.register(index)}` : `x${index}${repeated}`, "less"]);
+  return lines;
+}
+
+/** Room that a line takes with what is left free at both sides, in the letters of its kind: no letter here is wider. */
+const text_room = ([text, kind]) => Math.ceil(text.length * { main: 7.4, less: 6.2 }[kind]) + 6;
+
 function matrix_cell(operand, entry, cell, x, y, width, height, { tall, wide }) {
   const { layout, register } = operand;
   const holders = layout.holders[cell];
@@ -121,12 +135,7 @@ function matrix_cell(operand, entry, cell, x, y, width, height, { tall, wide }) 
   const lanes = layout.lanes_of(cell);
   const row = layout.row(cell), col = layout.col(cell);
   const fills = lanes.map((l, i) => svg_rect(x + (i * (width - 1)) / lanes.length, y, (width - 1) / lanes.length, height - 1, "fill", ` fill="${lane_colour(l)}"`)).join("");
-  const lines = [];
-  for (let i = 0; i < lanes.length; i += 2) lines.push([lanes.slice(i, i + 2).map((l) => `T${l}`).join(" "), "main"]);
-  const span = tall * wide;
-  const indices = [...new Set(holders.map((h) => h[0]))];
-  const repeated = indices.length > 2 ? ` +${indices.length - 1}` : indices.length > 1 ? ` x${indices[1]}` : "";
-  lines.push([span > 1 ? `${register}${layout.register(index)}` : `x${index}${repeated}`, "less"]);
+  const span = tall * wide, lines = cell_lines(operand, cell, span);
   const step = height / (lines.length + 0.4);
   const texts = lines.map(([text, kind], i) => svg_text(x + width / 2, (y + (i + 0.95) * step).toFixed(1), text, kind)).join("");
   const where = span > 1 ? `row ${upto(row, tall)}, column ${upto(col, wide)}` : `row ${row}, column ${col}`;

@@ -237,15 +237,17 @@ function draw_pictures() {
   return true;
 }
 
-/** Draw both pictures as large as lets them stand beside each other; where they cannot, each as it is. */
+/** Draw both pictures as large as lets them stand beside each other; where they cannot, each as wide as the room, and on a narrow screen as it is. */
 function fit_pictures() {
   if (!drawn.matrix) return;
   const pictures = ["matrix", "registers"].map((id) => drawn[id].svg), beside = 24;
   const natural = pictures.map((svg) => svg.viewBox.baseVal);
   const room = (at("pictures").clientWidth - beside) / natural.reduce((sum, box) => sum + box.width, 0);
   const tallest = Math.max(...natural.map((box) => box.height));
-  const zoom = innerWidth < 1181 || room < 0.85 ? 1 : Math.min(2, room, Math.max(1, (innerHeight - 100) / tallest));
+  const beside_each_other = Math.min(2, room, Math.max(1, (innerHeight - 100) / tallest));
   pictures.forEach((svg, i) => {
+    const alone = Math.max(1, Math.min(1.5, at("pictures").clientWidth / natural[i].width));
+    const zoom = innerWidth < 1181 ? 1 : room < 0.85 ? alone : beside_each_other;
     svg.setAttribute("width", Math.floor(natural[i].width * zoom));
     svg.setAttribute("height", Math.floor(natural[i].height * zoom));
   });
