@@ -83,7 +83,7 @@ def test_the_package_of_kernels_loads_a_module_when_it_is_first_used():
     ("words", "unused"),
     [
         ("finding", "wmma_emu.ptx.launch"),
-        ("compare a100 h100", "wmma_emu.api"),
+        ("compare a100 h100", "wmma_emu.gemm.element"),
         ("show m16n8k16", "wmma_emu.gemm"),
         ("list bf16", "wmma_emu.gemm"),
     ],

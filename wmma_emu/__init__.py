@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         warp,
         wmma,
     )
-    from wmma_emu.api import compare_archs, explain, instruction, mma
+    from wmma_emu.api import instruction, mma
     from wmma_emu.arithmetic import DotModel
     from wmma_emu.arithmetic.explanation import Explanation
     from wmma_emu.errors import (
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         WmmaEmuError,
     )
     from wmma_emu.formats import Format, format_of
-    from wmma_emu.gemm import Comparison, KOrder, gemm
+    from wmma_emu.gemm import Comparison, KOrder, compare_archs, explain, gemm
     from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Instruction
     from wmma_emu.kernels import kernel
     from wmma_emu.layouts import LaneMap
@@ -128,7 +128,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "api": ("compare_archs", "explain", "instruction", "mma"),
+    "api": ("instruction", "mma"),
     "arithmetic": ("DotModel",),
     "arithmetic.explanation": ("Explanation",),
     "errors": (
@@ -140,7 +140,7 @@ _HOMES = {
         "UnsupportedInstructionError", "UnverifiedModelWarning", "WmmaEmuError",
     ),
     "formats": ("Format", "format_of"),
-    "gemm": ("Comparison", "KOrder", "gemm"),
+    "gemm": ("Comparison", "KOrder", "compare_archs", "explain", "gemm"),
     "instructions": ("ARCHS", "INSTRUCTIONS", "Instruction"),
     "kernels": ("kernel",),
     "layouts": ("LaneMap",),

@@ -6,7 +6,6 @@ import json
 from argparse import Namespace
 from typing import Any
 
-from wmma_emu.api import compare_archs
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.cli.choices import REPORT_FORMATS
 from wmma_emu.cli.inputs import BASELINE, read_inputs
@@ -16,7 +15,7 @@ from wmma_emu.cli.tables import Column, markdown_text, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_number
 from wmma_emu.formats.distance import NOT_COMPARABLE
-from wmma_emu.gemm import Comparison
+from wmma_emu.gemm import Comparison, compare_archs
 from wmma_emu.gemm.comparison_text import short_mnemonic, summary
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, lookup
 

@@ -4,7 +4,6 @@
 import json
 from argparse import Namespace
 
-from wmma_emu.api import explain
 from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.cli.choices import EXPLAIN_FORMATS
 from wmma_emu.cli.fit import fit
@@ -12,6 +11,7 @@ from wmma_emu.cli.inputs import read_inputs
 from wmma_emu.cli.output import format_of, output_of
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_number, from_words
+from wmma_emu.gemm import explain
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of
 
 __all__ = ["run"]

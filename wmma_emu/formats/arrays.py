@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What counts as an array: NumPy's own, and those of other libraries that NumPy can read; and what as an integer."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,24 @@ from wmma_emu.formats.integers import integer_of
 from wmma_emu.formats.libraries import library_of
 from wmma_emu.formats.room import require_room
 
-__all__ = ["MAX_AXES", "as_numpy", "integer_of"]
+__all__ = ["MAX_AXES", "as_numpy", "integer_of", "is_masked"]
 
 MAX_AXES = 32
 """More axes than these NumPy does not broadcast, and some of its functions do not take."""
+
+
+def is_masked(array: object) -> bool:
+    """Whether it is a masked array of NumPy, which has values that are not there.
+
+    `numpy.ma` is not imported to find out: who has a masked array has imported it.
+
+    Examples
+    --------
+    >>> is_masked(np.ma.masked_array([1, 2], [0, 1])), is_masked(np.array([1, 2]))
+    (True, False)
+    """
+    ma = sys.modules.get("numpy.ma")
+    return ma is not None and isinstance(array, ma.MaskedArray)
 
 
 def as_numpy(array: object, name: str = "A") -> NDArray[Any]:
@@ -43,7 +58,7 @@ def as_numpy(array: object, name: str = "A") -> NDArray[Any]:
     >>> as_numpy(np.array([1, 256], ">u2")).view(np.uint8)
     array([1, 0, 0, 1], dtype=uint8)
     """
-    if isinstance(array, np.ma.MaskedArray):
+    if is_masked(array):
         raise ArgumentError(f"{name} is a masked array; pass {name}.filled(value)")
     if isinstance(array, np.ndarray | np.generic):
         given = np.asarray(array)

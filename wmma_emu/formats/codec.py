@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import ArgumentError, shorten
+from wmma_emu.formats.arrays import is_masked
 from wmma_emu.formats.room import require_room
 from wmma_emu.formats.rounding import Bits, Int64s, round_pack
 from wmma_emu.formats.spec import Format, Overflow, Rounding
@@ -124,7 +125,7 @@ def _as_floats(values: ArrayLike) -> NDArray[Any]:
         given = np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ArgumentError(f"values that are no array: {shorten(error, str)}") from None
-    if isinstance(values, np.ma.MaskedArray):
+    if is_masked(values):
         raise ArgumentError("a masked array has elements without a value; pass values.filled(...)")
     require_room(given.shape, _WIDE, "an array of values")
     return given

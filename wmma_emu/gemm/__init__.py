@@ -7,9 +7,9 @@ TYPE_CHECKING = False  # as typing has it
 if TYPE_CHECKING:
     from wmma_emu.gemm.choice import kind_of_scales
     from wmma_emu.gemm.comparison import Comparison
-    from wmma_emu.gemm.comparison_chips import ByChip, compare_chips
+    from wmma_emu.gemm.comparison_chips import ByChip, compare_archs
     from wmma_emu.gemm.comparison_statistics import Difference, DistanceBin, Statistics
-    from wmma_emu.gemm.element import explain_element
+    from wmma_emu.gemm.element import explain
     from wmma_emu.gemm.gemm import gemm
     from wmma_emu.gemm.k_order import KOrder
     from wmma_emu.gemm.operands import Bound, bind, bound_to
@@ -33,8 +33,8 @@ __all__ = [
     "Statistics",
     "bind",
     "bound_to",
-    "compare_chips",
-    "explain_element",
+    "compare_archs",
+    "explain",
     "gemm",
     "kind_of_scales",
     "taken_apart",
@@ -44,9 +44,9 @@ __all__ = [
 _HOMES = {
     "choice": ("kind_of_scales",),
     "comparison": ("Comparison",),
-    "comparison_chips": ("ByChip", "compare_chips"),
+    "comparison_chips": ("ByChip", "compare_archs"),
     "comparison_statistics": ("Difference", "DistanceBin", "Statistics"),
-    "element": ("explain_element",),
+    "element": ("explain",),
     "gemm": ("gemm",),
     "k_order": ("KOrder",),
     "operands": ("Bound", "bind", "bound_to"),

@@ -11,6 +11,7 @@ from wmma_emu.arithmetic import FMA_F32, DotModel, dot_product_of
 from wmma_emu.errors import OptionError, UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.distance import ulp_distance
+from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.gemm.choice import Wanted, chosen_instruction, wanted
 from wmma_emu.gemm.comparison import Comparison
 from wmma_emu.gemm.cupy_arrays import is_cupy
@@ -19,7 +20,7 @@ from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.gemm.quantised import Matrix, taken_apart
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, arch_of, lookup
 
-__all__ = ["ByChip", "compare_chips"]
+__all__ = ["ByChip", "compare_archs"]
 
 ByChip = str | Mapping[str, str] | None
 """Whose machine code, or which model: one name for all chips, or one for each that is named."""
@@ -27,24 +28,76 @@ ByChip = str | Mapping[str, str] | None
 _Row = tuple[str, DotModel, Format]
 
 
-def compare_chips(
+@takes_tensors
+def compare_archs(
     A: Matrix,
     B: Matrix,
-    C: ArrayLike | None,
-    instr: str | None,
-    archs: Iterable[str | Arch] | None,
-    reference: str | Arch | None,
-    engine: str,
-    a_format: str | None,
-    b_format: str | None,
+    C: ArrayLike | None = None,
+    *,
+    instr: str | None = None,
+    archs: Iterable[str | Arch] | None = None,
+    reference: str | Arch | None = None,
+    engine: str = "auto",
     k_order: KOrder | None = None,
     lowering: ByChip = None,
     model: ByChip = None,
     scale_a: ArrayLike | None = None,
     scale_b: ArrayLike | None = None,
     scale_order: str | None = None,
+    a_format: str | None = None,
+    b_format: str | None = None,
 ) -> Comparison:
-    """Multiply on every chip, as `wmma_emu.gemm` does; see `wmma_emu.compare_archs`."""
+    """Multiply matrices on several chips, and say where the bits differ and how far.
+
+    Parameters
+    ----------
+    A, B, C : arrays
+        Of any size, as for `wmma_emu.gemm`, tensors of torch and arrays of JAX among them; A and B of
+        `wmma_emu.quantise` too.
+    instr : str, optional
+        A mnemonic; by default each chip's own default for the matrices.
+    archs : list of str, optional
+        Chips; one that lacks the instruction raises. By default all that have it, in the order of their numbers.
+    reference : str, optional
+        The chip against which the others are held; the first by default.
+    k_order : KOrder, optional
+        The same order of accumulation on every chip, as for `wmma_emu.gemm`. Its tile and cuts have to be multiples of
+        the k of every chip's instruction.
+    lowering : str or dict, optional
+        Whose machine code, where a chip runs the instruction as software: for all chips, and one that is named and has
+        no such lowering raises; or by chip, ``{"sm_90": "ptxas-12.4"}``, the others having their newest.
+    model : str or dict, optional
+        Which row of the table of models, where sources disagree: for all chips, or by chip, ``{"sm_120": "F=34"}``.
+    scale_a, scale_b : arrays, optional
+        As for `wmma_emu.gemm`. Of block scales only chips are compared that have such an instruction.
+    engine, scale_order, a_format, b_format
+        As for `wmma_emu.gemm`.
+
+    Returns
+    -------
+    Comparison
+        ``results`` and ``ulps`` by chip; ``.worst(arch)``, ``.statistics(arch)``; ``str()`` of it is a table, and
+        ``.svg()`` a picture. The results are tensors of torch, or arrays of JAX, if an operand is one, and else NumPy
+        arrays, of CuPy and Dask arrays too.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For chips, instructions, lowerings and models that do not exist or are not on a chip that is named.
+    FragmentMismatchError
+        For shapes and dtypes that do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np, wmma_emu as we
+    >>> A, B = np.full((1, 16), 1.75 * 2**-12, np.float16), np.full((16, 1), 2**-12, np.float16)
+    >>> A[0, 0] = B[0, 0] = 1
+    >>> found = we.compare_archs(A, B, archs=["a100", "h100"])
+    >>> found.differing, found.ulps["sm_90"]
+    ({'sm_80': 0, 'sm_90': 1}, array([[4]], dtype=uint64))
+    >>> found.largest("sm_90")
+    (4, (0, 0))
+    """
     chips = _named(archs)
     names = _Names(_by_chip("lowering", lowering), _by_chip("model", model))
     plain = taken_apart(A, B, scale_a, scale_b)

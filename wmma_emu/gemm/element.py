@@ -32,28 +32,73 @@ from wmma_emu.warp.sparse import compress
 if TYPE_CHECKING:
     from wmma_emu.tcgen05 import BoundTensorInstruction
 
-__all__ = ["explain_element", "resolve_product"]
+__all__ = ["explain", "resolve_product"]
 
 _LONGEST = 1 << 20
 """Columns of A that are explained: some thousand bytes for each of them."""
 
 
-def explain_element(
+def explain(
     ins: Bound | Instruction | str | None,
     A: Matrix,
     B: Matrix,
-    C: ArrayLike | None,
+    C: ArrayLike | None = None,
+    *,
     row: int,
     col: int,
-    arch: str | Arch | None,
-    lowering: str | None,
-    a_format: str | None,
-    b_format: str | None,
+    arch: str | Arch | None = None,
+    lowering: str | None = None,
     model: str | None = None,
     scale_a: ArrayLike | None = None,
     scale_b: ArrayLike | None = None,
+    a_format: str | None = None,
+    b_format: str | None = None,
 ) -> Explanation:
-    """Compute one element of D = A B + C, as `wmma_emu.gemm` does, and keep every step; see `wmma_emu.explain`."""
+    """Say why one element of D = A B + C has its bits: every term, shift, cut, sum and rounding.
+
+    Parameters
+    ----------
+    ins : BoundInstruction, BoundTensorInstruction, Instruction, str or None
+        An instruction bound to a chip; or a row of the table, a mnemonic, or ``"fma.f32"``; None is the default for
+        the matrices.
+    A : array, shape (M, K)
+    B : array, shape (K, N)
+    C : array, shape (M, N), optional
+        Of NumPy, PyTorch (on the CPU) or JAX. Any sizes, as for `wmma_emu.gemm`: K is filled with +0, blocks of k with
+        scales of pattern 0, and instructions follow one another over k. A and B of `wmma_emu.quantise` bring block
+        scales along, but may have no tensor scale.
+    row, col : int
+        The element of D.
+    arch, lowering, model
+        The chip, the compiler's sequence and the row of the table of models, if ``ins`` is not bound to one.
+    scale_a : array, shape (M, K / block), optional
+    scale_b : array, shape (K / block, N), optional
+        Block scales of an instruction that has them, as for `wmma_emu.mma`. Those in float32 of a kernel are none.
+    a_format, b_format : str, optional
+        Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
+
+    Returns
+    -------
+    Explanation
+        Data; ``str()`` of it is the explanation as text.
+
+    Raises
+    ------
+    OutOfBoundsError
+        If D has no such element.
+    FragmentMismatchError
+        For shapes and dtypes that do not fit, and batches of more than one: one matrix is explained at a time.
+
+    Examples
+    --------
+    >>> import numpy as np, wmma_emu as we
+    >>> A, B = np.array([[1.5, 2**-13]], np.float16), np.array([[1.5], [2**-13]], np.float16)
+    >>> e = we.explain("m16n8k8.f32.f16.f16.f32", A, B, row=0, col=0, arch="a100")
+    >>> [(t.name, t.exponent, t.shift, t.kept, t.cut_bits) for t in e.steps[0].terms if t.kind == "finite"]
+    [('k=0', 0, 0, 37748736, 0), ('k=1', -26, 26, 0, 22)]
+    >>> hex(e.result)
+    '0x40100000'
+    """
     plain = without_tensor_scales(taken_apart(A, B, scale_a, scale_b), "explain")
     x, y = _matrix(plain.a, "A"), _matrix(plain.b, "B")
     row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])

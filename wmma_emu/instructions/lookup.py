@@ -19,14 +19,18 @@ _Key = tuple[str, str, tuple[str, ...], tuple[str, ...], frozenset[str]]
 
 
 @cache
-def _rows() -> dict[_Key, Instruction]:
-    """Every row by what its mnemonic says, whatever the order of the parts."""
-    return {_key(parse(name)): row for name, row in INSTRUCTIONS.items()}
+def _rows(shape: str) -> dict[_Key, Instruction]:
+    """Every row of a shape by what its mnemonic says, whatever the order of the parts."""
+    return {_key(parse(name)): row for name, row in INSTRUCTIONS.items() if row.shape == shape}
 
 
 def _key(parts: Parts) -> _Key:
     layouts = parts.layouts or (() if parts.family.startswith("wgmma") else ("row", "col"))
     return parts.family, ".".join(parts.shapes), layouts, parts.types, frozenset(parts.modifiers)
+
+
+def _row_of(parts: Parts) -> Instruction | None:
+    return _rows(parts.shapes[0]).get(_key(parts)) if len(parts.shapes) == 1 else None
 
 
 def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> Instruction:
@@ -69,7 +73,7 @@ def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> I
         row, parts = mnemonic, None
     else:
         parts = parse(mnemonic)
-        found = None if parts.unknown or _repeats(parts.modifiers) else _rows().get(_key(parts))
+        found = None if parts.unknown or _repeats(parts.modifiers) else _row_of(parts)
         if found is None:
             raise UnsupportedInstructionError(refusal(parts, chip))
         row = found

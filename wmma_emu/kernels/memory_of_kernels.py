@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, DivergenceError, OutOfBoundsError, shorten
+from wmma_emu.formats.arrays import is_masked
 from wmma_emu.kernels.indices import require_inside
 from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.memory import require_writable
@@ -119,7 +120,7 @@ def as_memory_of_kernel(argument: Any) -> Any:
     FragmentMismatchError
         For a masked array.
     """
-    if isinstance(argument, np.ma.MaskedArray):
+    if is_masked(argument):
         raise ArgumentError("an argument is a masked array, and memory has no mask; pass x.filled(value)")
     if not isinstance(argument, np.ndarray) or isinstance(argument, Lanes) or argument.ndim == 0:
         return argument

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
-from wmma_emu.formats.arrays import integer_of
+from wmma_emu.formats.arrays import integer_of, is_masked
 
 __all__ = ["MOST_ELEMENTS", "checked_bits", "checked_count", "checked_sentence", "require_room", "whole_numbers"]
 
@@ -34,7 +34,7 @@ def whole_numbers(name: str, given: object, legal: str) -> NDArray[Any]:
         ...
     wmma_emu.errors.ArgumentError: coords are an array of float64; give integers, (1, 2)
     """
-    if isinstance(given, np.ma.MaskedArray):
+    if is_masked(given):
         raise ArgumentError(f"{name} are a masked array; give integers, {legal}, such as {name}.filled(0)")
     try:
         array = np.asarray(given)

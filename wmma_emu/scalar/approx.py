@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, OptionError, ShapeError, UnsupportedInstructionError, shorten
+from wmma_emu.formats.arrays import is_masked
 from wmma_emu.scalar.approx_datapath import namespace
 from wmma_emu.scalar.approx_double import rcp64h, rsqrt64h, rsqrt_f64, upper
 from wmma_emu.scalar.approx_narrow import NARROW, pairs
@@ -204,7 +205,7 @@ def _apply(function: Callable[..., Any], *operands: Any) -> Any:
 def _check(bits: Any, name: str, dtypes: tuple[Any, ...], format: str) -> None:
     if not isinstance(bits, np.ndarray | np.generic) and not hasattr(bits, "__cuda_array_interface__"):
         given = shorten(bits)
-    elif isinstance(bits, np.ma.MaskedArray):
+    elif is_masked(bits):
         given = "a masked array; pass x.filled(value)"
     elif bits.dtype in dtypes:
         return

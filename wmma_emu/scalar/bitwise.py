@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, CallError, OptionError, ShapeError, shorten
+from wmma_emu.formats.arrays import is_masked
 
 __all__ = [
     "double_as_longlong",
@@ -110,7 +111,7 @@ def lop3(a: _Words, b: _Words, c: _Words, immLut: int) -> Any:
     arrays = {name: x for name, x in zip("abc", (a, b, c), strict=True) if isinstance(x, np.ndarray | np.generic)}
     dtypes = {x.dtype for x in arrays.values()}
     for name, x in arrays.items():
-        if isinstance(x, np.ma.MaskedArray):
+        if is_masked(x):
             raise ArgumentError(f"{name} of lop3 is a masked array; pass {name}.filled(value)")
     if len(dtypes) > 1 or not dtypes <= {np.dtype(np.uint32), np.dtype(np.int32)}:
         given = ", ".join(f"{name} {shorten(x.dtype, str)}" for name, x in arrays.items())

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, Rounding, format_of, round_pack, unpack
+from wmma_emu.formats.arrays import is_masked
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.scalar.conversion import convert
 from wmma_emu.scalar.cvt_integers import float_from_integer, integer_from_float, integer_from_integer, round_to_whole
@@ -103,7 +104,7 @@ def cvt(a: Bits, instruction: str, b: Bits | None = None, *, arch: object = "sm_
 def _register(bits: Any, source: CvtType, instruction: str, name: str) -> Bits:
     """Check a source and keep the bits that count."""
     width = source.bits
-    array = isinstance(bits, np.ndarray | np.generic) and not isinstance(bits, np.ma.MaskedArray)
+    array = isinstance(bits, np.ndarray | np.generic) and not is_masked(bits)
     if not array or bits.dtype.kind != "u":
         given = shorten(bits.dtype, str) if array else type(bits).__name__
         raise ArgumentError(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, OptionError, ShapeError, shorten
+from wmma_emu.formats.arrays import is_masked
 
 __all__ = ["PRMT_MODES", "prmt"]
 
@@ -98,7 +99,7 @@ def _word(value: object, name: str) -> NDArray[np.uint32]:
         return np.array(value & 0xFFFF_FFFF, np.uint32)
     if (
         isinstance(value, np.ndarray | np.generic)
-        and not isinstance(value, np.ma.MaskedArray)
+        and not is_masked(value)
         and value.dtype in (np.dtype(np.uint32), np.dtype(np.int32))
         and value.dtype.isnative
     ):

@@ -18,7 +18,7 @@ from wmma_emu.errors import (
     ShapeError,
     shorten,
 )
-from wmma_emu.formats.arrays import integer_of
+from wmma_emu.formats.arrays import integer_of, is_masked
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, bound_move
@@ -319,7 +319,7 @@ def _require_registers(registers: object, move: Move, inner: tuple[int, ...]) ->
     shape = (move.num_registers, *inner)
     if (
         not isinstance(registers, np.ndarray)
-        or isinstance(registers, np.ma.MaskedArray)
+        or is_masked(registers)
         or registers.dtype != np.uint32
         or registers.shape != shape
     ):

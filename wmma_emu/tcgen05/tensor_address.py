@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, OutOfBoundsError, shorten
-from wmma_emu.formats.arrays import integer_of
+from wmma_emu.formats.arrays import integer_of, is_masked
 
 __all__ = ["COLUMNS", "LANES", "Ints", "address", "column_of", "indices", "lane_and_column", "lane_of"]
 
@@ -102,7 +102,7 @@ def indices(name: str, given: Any) -> Ints:
         found = np.asarray(None)
     if found.dtype == object and found.size and all(integer_of(x) is not None for x in found.flat):
         found = np.asarray(np.clip(found, -_FARTHEST, _FARTHEST), np.int64)
-    if found.dtype.kind not in "iu" or isinstance(given, np.ma.MaskedArray):
+    if found.dtype.kind not in "iu" or is_masked(given):
         raise ArgumentError(f"{name} of tensor memory are integers, not {shorten(given)}")
     if found.dtype == np.uint64:  # so that no large number turns negative
         found = np.minimum(found, np.uint64(_FARTHEST))

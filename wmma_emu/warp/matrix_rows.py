@@ -15,6 +15,7 @@ from wmma_emu.errors import (
     OutOfBoundsError,
     shorten,
 )
+from wmma_emu.formats.arrays import is_masked
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.memory import as_memory
@@ -122,7 +123,7 @@ def require_registers(registers: object, move: MatrixMove) -> NDArray[np.uint32]
     """Refuse what is no register array of the instruction."""
     if (
         not isinstance(registers, np.ndarray)
-        or isinstance(registers, np.ma.MaskedArray)
+        or is_masked(registers)
         or registers.dtype != np.uint32
         or registers.ndim < 2
         or registers.shape[0] != move.num_registers

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import ArgumentError, DivergenceError, OptionError, shorten
-from wmma_emu.formats.arrays import integer_of
+from wmma_emu.formats.arrays import integer_of, is_masked
 from wmma_emu.layouts.spec import LANES
 
 __all__ = [
@@ -150,7 +150,7 @@ def require_lanes(values: object, name: str) -> NDArray[Any]:
             f"{name} holds a value of every lane, an array of shape (..., {LANES}), not {given}; "
             f"a value that all lanes share is numpy.full({LANES}, value)"
         )
-    if isinstance(values, np.ma.MaskedArray):
+    if is_masked(values):
         raise ArgumentError(f"{name} is a masked array; pass {name}.filled(value)")
     if values.dtype.kind in "OSUMm" or values.dtype.names is not None:
         raise ArgumentError(f"{name} holds numbers, not {shorten(values.dtype, str)}; give it a dtype of them")

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, shorten
+from wmma_emu.formats.arrays import is_masked
 from wmma_emu.scalar import convert
 
 __all__ = ["float_to_tf32"]
@@ -43,7 +44,7 @@ def float_to_tf32(x: NDArray[np.float32] | np.float32) -> NDArray[np.float32] | 
         raise ArgumentError(
             f"float_to_tf32 takes float32, as the chip's instruction does, not {given}; round to numpy.float32 first"
         )
-    if isinstance(x, np.ma.MaskedArray):
+    if is_masked(x):
         raise ArgumentError("x is a masked array; pass x.filled(value)")
     word = np.asarray(x, np.float32).view(np.uint32)
     rounded: NDArray[np.float32] = convert(word, "f32", "tf32", "RNA").view(np.float32)

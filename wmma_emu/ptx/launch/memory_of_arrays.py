@@ -9,6 +9,7 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
+from wmma_emu.formats.arrays import is_masked
 from wmma_emu.ptx.launch.source_types import SourceType
 
 __all__ = ["Raw", "memory_of", "raw", "require_readable", "require_type", "shown_array"]
@@ -132,7 +133,7 @@ _WIDEST = {"f": 8, "c": 16}
 
 
 def _require_bytes(array: NDArray[Any], label: str) -> None:
-    if isinstance(array, np.ma.MaskedArray):
+    if is_masked(array):
         raise ArgumentError(f"{label} is a masked array; pass its .filled(value), or its .data")
     if array.dtype.hasobject:
         raise ArgumentError(

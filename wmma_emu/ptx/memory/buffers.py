@@ -8,6 +8,7 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
+from wmma_emu.formats.arrays import is_masked
 
 __all__ = ["bytes_of", "extent_of", "require_mappable"]
 
@@ -32,7 +33,7 @@ def require_mappable(array: object, name: str) -> NDArray[Any]:
         raise ArgumentError(
             f"{name} is {shorten(array)} of type {type(array).__name__}, a pointer takes a NumPy array: np.asarray(...)"
         )
-    if isinstance(array, np.ma.MaskedArray):
+    if is_masked(array):
         raise ArgumentError(f"{name} is a masked array, a kernel sees no mask: pass {name}.data")
     if array.dtype.hasobject:
         raise ArgumentError(

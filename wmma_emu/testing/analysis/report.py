@@ -15,7 +15,7 @@ from wmma_emu.errors import OptionError, OutOfBoundsError, UnknownNameError, sho
 from wmma_emu.formats import format_of
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.libraries import Carrier, Library, in_library, library_of, takes_tensors
-from wmma_emu.gemm import explain_element
+from wmma_emu.gemm import explain
 from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.testing.analysis.bounds import REFERENCE, Bound, bound_of
 from wmma_emu.testing.analysis.elements import Oracle, compute
@@ -282,12 +282,12 @@ def _explained(
     index = int(np.ravel_multi_index(tuple(batch), m.shape[:-2])) if batch else 0
     a, b = from_bits(m.a[index], m.product.a), from_bits(m.b[index], m.product.b)
     c = from_bits(m.c[index], m.product.c) if has_c else None
-    scales: tuple[Any, ...] = (None, None)
+    scales: dict[str, Any] = {}
     if m.scales is not None and m.instruction is not None:
         blocks = -(-m.a.shape[-1] // m.instruction.scale_block)  # without those that fill the last instruction
         x, y = (from_bits(bits[index], m.scales.format) for bits in m.scales[:2])
-        scales = x[:, :blocks], y[:blocks]
-    return explain_element(ins, a, b, c, row, column, arch, lowering, None, None, model, *scales)
+        scales = {"scale_a": x[:, :blocks], "scale_b": y[:blocks]}
+    return explain(ins, a, b, c, row=row, col=column, arch=arch, lowering=lowering, model=model, **scales)
 
 
 def _finite(x: float) -> float | None:
