@@ -215,9 +215,10 @@ def test_a_crash_of_the_compiler_is_an_error_like_others(monkeypatch):
         we.ptx.Module.from_cuda("int main() { }", name="own.cu", compiler="device part")
 
 
-def test_a_header_of_cuda_may_ask_for_headers_of_the_host():
+@pytest.mark.parametrize("header", ["cuda.h", "cudaTypedefs.h"])  # the second includes the first
+def test_a_header_of_cuda_may_ask_for_headers_of_the_host(header):
     require("device part")
-    source = "#include <cuda.h>\n__global__ void k(int* x) { *x = 7; }\nint main() { return CUDA_SUCCESS; }\n"
+    source = f"#include <{header}>\n__global__ void k(int* x) {{ *x = 7; }}\nint main() {{ return CUDA_SUCCESS; }}\n"
     x = np.zeros(1, np.int32)
     we.ptx.Module.from_cuda(source, compiler="device part").k[1, 1](x)
     assert x.tolist() == [7]

@@ -3,7 +3,7 @@
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from wmma_emu.errors import CompilationError
@@ -100,12 +100,10 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
         text = code.texts.get(str(x.path), x.text)
         if lines or str(x.path) in code.texts:
             headers[x.name.encode()] = bytes_of(without_host_functions(text, lines) if lines else text)
-    for name in found.provided:
-        path = next(x / name for x in include_folders() if (x / name).is_file())
-        if str(path) in wrong or name in wrong:
-            text = path.read_text(encoding="utf-8", errors="surrogateescape")
-            text = without_host_functions(text, range(1, text.count("\n") + 2))
-            headers[name.encode()] = bytes_of(text)
+    for name, path in _of_the_compiler(wrong, include_folders()):
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        text = without_host_functions(text, range(1, text.count("\n") + 2))
+        headers.setdefault(name.encode(), bytes_of(text))
     sources = {request.name: request.source, **{x.name: x.text for x in found.files}}
     options = (*request.options, f"--pre-include={PRELUDE}", *_DEFINED, *predefined())
     plain = request._replace(source=code.texts[""], options=options)
@@ -127,6 +125,15 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
     unmade = [*(x for x in launched if x not in done.names), *(x for x in code.deduced if x.split("<")[0] not in asked)]
     notes = (*_notes(code, found, unmade), *differences_asked_for(sources.values()))
     return done._replace(ptx=ptx, compiler=f"{done.compiler}, without the code of the host", notes=notes)
+
+
+def _of_the_compiler(files: Iterable[str], folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield those of the files that are headers of the compiler's: how sources include them, and where they are."""
+    for file in files:
+        for folder in folders:
+            path = folder / file  # an absolute path is itself
+            if path.is_relative_to(folder) and path.is_file():
+                yield path.relative_to(folder).as_posix(), path
 
 
 def _compiled(
