@@ -6,34 +6,10 @@
 1
 """
 
-from wmma_emu.quantise import (
-    BLOCK_FORMATS,
-    SCALE_RULES,
-    BlockFormat,
-    BlockScaled,
-    ScaleRule,
-    block_format_of,
-    blocked_offset,
-    dequantise,
-    from_blocked,
-    quantise,
-    to_blocked,
-)
+from wmma_emu import quantise as _home
+from wmma_emu.quantise import *  # noqa: F403 - the same names: quantise's __all__
+from wmma_emu.quantise import dequantise, quantise
 
-__all__ = [
-    "BLOCK_FORMATS",
-    "SCALE_RULES",
-    "BlockFormat",
-    "BlockScaled",
-    "ScaleRule",
-    "block_format_of",
-    "blocked_offset",
-    "dequantise",
-    "dequantize",
-    "from_blocked",
-    "quantise",
-    "quantize",
-    "to_blocked",
-]
+__all__ = sorted({*_home.__all__, "dequantize", "quantize"})
 
 quantize, dequantize = quantise, dequantise
