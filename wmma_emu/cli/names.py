@@ -8,6 +8,7 @@ from wmma_emu.cli.query import Query, query_of
 from wmma_emu.cli.usage import SeveralError, UsageError
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.instructions.other_chips import why_not
 from wmma_emu.instructions.tensor import TENSOR_KINDS
 
 if TYPE_CHECKING:
@@ -79,7 +80,12 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
         pass  # a chip or a family may be among them
     query = query_of(words)
     chip = chip or query.chip
-    rows = _with_rest(query, chip, text)
+    try:
+        rows = _with_rest(query, chip, text)
+    except UnsupportedInstructionError:
+        if said := next((f"{x[:80]!r} is a chip without a row: {y}" for x in query.rest if (y := why_not(x.casefold()))), ""):
+            raise UsageError(said) from None
+        raise
     if not rows:
         place = f" on {chip} ({chip.generation})" if chip else ""
         raise UsageError(f"no instruction{place} has all of {text[:80]!r}; leave a word out")
