@@ -83,8 +83,9 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
     try:
         rows = _with_rest(query, chip, text)
     except UnsupportedInstructionError:
-        if said := next((f"{x[:80]!r} is a chip without a row: {y}" for x in query.rest if (y := why_not(x.casefold()))), ""):
-            raise UsageError(said) from None
+        for word in query.rest:
+            if why := why_not(word.casefold()):
+                raise UsageError(f"{word[:80]!r} is a chip without a row: {why}") from None
         raise
     if not rows:
         place = f" on {chip} ({chip.generation})" if chip else ""

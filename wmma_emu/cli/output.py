@@ -24,7 +24,7 @@ _ENDINGS = {
 }  # fmt: skip
 """What a file's name says that is in it: one of these formats. Other endings say nothing."""
 
-_FOREIGN = ("pdf", "ps", "eps", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "xlsx", "docx", "pptx", "doc", "ppt")
+_FOREIGN = ("pdf", "ps", "eps", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "xlsx", "docx", "pptx")
 """Endings of formats that no command writes, and that no program would open if something else were in the file."""
 
 

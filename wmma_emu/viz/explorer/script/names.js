@@ -127,9 +127,15 @@ function named_otherwise(text, chip) {
   return null;
 }
 
-/** Entries that a typed text leaves, whatever names them. */
+/** A line of PTX, or of inline assembly: the name ends where its operands, a quote or a backslash begin. */
+const PTX_LINE = /(?:^|[\s"{])((?:mma|wmma|wgmma|tcgen05)\.[\w.:]+)\s*[{;"\\]/i;
+
+/** Entries that a typed text leaves, whatever names them; one without a letter or a digit names nothing. */
 function find_entries(text, chip, facets = {}) {
   try {
+    const [, name] = text.match(PTX_LINE) ?? [], line = name && entry_named(name.toLowerCase());
+    if (line) return [line];
+    if (text.trim() && !query_parts(text).length) return [];
     if (CUTE_TEXT.test(text)) return [find_cute(text, now).entry];
     return named_otherwise(text, chip)?.entries ?? search(text, chip, facets);
   } catch (error) {
