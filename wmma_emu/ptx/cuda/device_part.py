@@ -37,6 +37,13 @@ _LIBRARIES = ("thrust/", "cub/")
 """Headers of libraries for the host and the device, which are left out where the device's code does not name them."""
 
 
+_WHOLE_DEVICE = re.compile(r"cub/(?:device/|util_allocator).*")
+"""CUB's functions that the host calls for a whole device, which NVRTC refuses."""
+
+_ALL_OF_CUB = "cub/cub.cuh"
+_INCLUDES_WHOLE_DEVICE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<cub/(?:device/|util_allocator).*", re.MULTILINE)
+
+
 def has_host_code(request: Request) -> bool:
     """Whether a source has anything that only a compiler of the host takes."""
     found = _inclusions(request)
@@ -91,7 +98,12 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
             f"{file or request.name} has a kernel at line {line} whose declaration is not understood. "
             "nvcc takes the file as it is (compiler='nvcc')"
         )
-    unused = [x for x in found.provided if x.startswith(_LIBRARIES) and x.split("/")[0] not in code.words]
+    opened = {x for names in code.namespaces for x in names} & {"cub"}  # of thrust the device has nothing
+    used = {*code.words, *opened}
+    unused = [
+        x for x in found.provided
+        if x.startswith(_LIBRARIES) and (x.split("/")[0] not in used or _WHOLE_DEVICE.fullmatch(x))
+    ]  # fmt: skip
     own = _own(found)
     replaced = [*(x for x in found.missing if x not in own), *found.deeper, *unused]
     headers = headers_for(replaced, code.words, code.namespaces, include_folders())
@@ -100,6 +112,9 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
         text = code.texts.get(str(x.path), x.text)
         if lines or str(x.path) in code.texts:
             headers[x.name.encode()] = bytes_of(without_host_functions(text, lines) if lines else text)
+    if _ALL_OF_CUB in found.provided and _ALL_OF_CUB not in unused:
+        path = next(x / _ALL_OF_CUB for x in include_folders() if (x / _ALL_OF_CUB).is_file())
+        headers[_ALL_OF_CUB.encode()] = bytes_of(_INCLUDES_WHOLE_DEVICE.sub("", path.read_text(encoding="utf-8")))
     for name, path in _of_the_compiler(wrong, include_folders()):
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
         text = without_host_functions(text, range(1, text.count("\n") + 2))
