@@ -175,6 +175,8 @@ class Explanation:
         unused = len(self.unused_variables)
         more = [f"{'' if variables else 'variables':<15}{'and ' * bool(variables)}{unused} that no kernel uses"]
         more = more if unused else []
+        if not self.kernels:
+            more.append("no kernel: nothing here is an .entry, which CUDA C++ calls __global__")
         return "\n\n".join(["\n".join([head, *variables, *more]), *map(str, self.kernels)])
 
     def to_dict(self) -> dict[str, Any]:
