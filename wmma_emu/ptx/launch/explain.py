@@ -8,8 +8,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from wmma_emu.errors import printable, printable_lines
+from wmma_emu.ptx.launch.line_lists import contracted_text, folded_text, grouped
 from wmma_emu.ptx.launch.names import plain_name
-from wmma_emu.ptx.launch.report import contracted_text, folded_text, grouped
 from wmma_emu.ptx.launch.source_types import SourceType, SourceTypes
 from wmma_emu.ptx.launch.variable_names import names_of
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
