@@ -13,6 +13,7 @@ from wmma_emu.ptx.machine.control import End
 from wmma_emu.ptx.machine.execution import Execution
 from wmma_emu.ptx.machine.limits import Deadline
 from wmma_emu.ptx.machine.positions import AT_WARP
+from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.program.flow import writes
@@ -90,7 +91,7 @@ def _watched(recorder: Recorder, compiled: Compiled, place: int, fragment: Fragm
 
 
 def _telling(recorder: Recorder, instruction: Instruction, end: End) -> End:
-    def told(execution: Execution, active: Active) -> None:
+    def told(execution: Progress, active: Active) -> None:
         recorder.here, recorder.who = instruction, active
         if instruction.line == recorder.watch.line:
             who = _whose(execution.state, instruction, active)
@@ -108,7 +109,7 @@ def _of_warps(recorder: Recorder, instruction: Instruction, end: End) -> End:
     detail = instruction.opcode
     is_of_block = instruction.mnemonic in ("bar", "barrier") and not is_bar_warp(instruction)
 
-    def told(execution: Execution, active: Active) -> None:
+    def told(execution: Progress, active: Active) -> None:
         state, threads = execution.state, execution.state.threads
         if not isinstance(execution, WatchedExecution):
             return end(execution, active)
