@@ -32,7 +32,7 @@ class WatchedMemory(Memory):
         super().__init__(*arguments)
         self.recorder = recorder
         self.copies = _Copies(self)
-        self.mbarriers = _Mbarriers(self)
+        self.mbarriers = _Mbarriers(self, self.copies)
 
     def reach(
         self, instruction: Instruction, space: str, addresses: Array, size: int, count: int, alignment: int,

@@ -56,8 +56,7 @@ def _of_block(execution: Progress, g: int) -> str:
     state = execution.state
     live = state.live[g]
     parts = standing(execution, g, live)
-    if state.memory.mbarriers is not None:
-        parts += state.memory.mbarriers.unmet(g)
+    parts += state.memory.mbarriers.unmet(g)
     exited = np.count_nonzero(~live) - (0 if state.threads.exists is None else np.count_nonzero(~state.threads.exists))
     if exited:
         parts.append(f"{exited} threads have exited")
