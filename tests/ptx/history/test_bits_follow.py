@@ -10,7 +10,7 @@ from tests.ptx.planted.table import PLANTED
 from wmma_emu.ptx.findings import Place
 from wmma_emu.ptx.history import Subject, Watch, WatchedLaunch
 from wmma_emu.ptx.history.story import tell
-from wmma_emu.ptx.launch.launching import Given
+from wmma_emu.ptx.launch.arguments import Given
 from wmma_emu.ptx.launch.replay import kept_for_replay
 from wmma_emu.ptx.memory.places import HEAP
 
