@@ -161,6 +161,20 @@ def test_what_type_checkers_see_is_what_is_imported_on_first_use(path):
     assert sorted([*modules, *elsewhere, *(x for names in seen.values() for x in names)]) == sorted(module.__all__)
 
 
+def test_no_module_takes_a_name_from_the_init_of_a_package_that_it_is_in():
+    # The init names its modules, if only for type checkers: that is a circle, and one that import-linter does not see.
+    wrong = []
+    for path in ROOT.rglob("*.py"):
+        module = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and module.startswith(f"{node.module}."):
+                folder = ROOT.parent.joinpath(*node.module.split("."))
+                names = [x.name for x in node.names]
+                own = [x for x in names if not (folder / f"{x}.py").exists() and not (folder / x).is_dir()]
+                wrong += [(module, node.module, x) for x in own if path.name != "__init__.py" or path.parent != folder]
+    assert not wrong
+
+
 def _public_packages(package=we):
     """The package, and what is public in it and has a list of public names."""
     yield package

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What people type for an instruction: a mnemonic, machine code, a fragment, or words that it has."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from wmma_emu.cli.query import Query, query_of
@@ -14,7 +14,7 @@ from wmma_emu.instructions.tensor import TENSOR_KINDS
 if TYPE_CHECKING:
     from wmma_emu.instructions.notation import Meaning
 
-__all__ = ["Named", "One", "chip_for", "named", "one_instruction"]
+__all__ = ["Named", "One", "chip_for", "grouped", "named", "one_instruction"]
 
 _MOST_LINES = 12
 
@@ -164,10 +164,17 @@ def _meant(text: str, chip: Arch | None) -> tuple[Instruction, ...]:
         ) from None
 
 
+def grouped(rows: Iterable[Instruction]) -> list[tuple[Instruction, ...]]:
+    """Put the rows of `wgmma` that differ in n alone together; every other row stands by itself."""
+    groups: dict[object, list[Instruction]] = {}
+    for row in rows:
+        alike = (row.family, row.m, row.k, row.types, row.modifiers) if row.is_warpgroup else row
+        groups.setdefault(alike, []).append(row)
+    return [tuple(group) for group in groups.values()]
+
+
 def _choice(text: str, rows: Sequence[Instruction]) -> list[str]:
     """List what one of must be named, short names first; of `wgmma` a line stands for every n."""
-    from wmma_emu.cli.listing import grouped
-
     groups = grouped(rows)
     lines = [
         f"{text[:80]!r} is {len(rows)} instructions; name one of them, or say more (a format, a shape, a chip); "

@@ -9,7 +9,8 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.spec import Arch, Instruction, Operand
 from wmma_emu.layouts import quad_pairs
-from wmma_emu.layouts.spec import LANES, LaneMap
+from wmma_emu.layouts.lane_map import LaneMap
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.layouts.tiling import Tiling
 
 __all__ = ["MMA_SECTIONS", "mma_layout"]

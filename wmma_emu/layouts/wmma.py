@@ -9,7 +9,7 @@ from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.instructions.arch import ARCHS, arch_of
 from wmma_emu.instructions.spec import Arch
-from wmma_emu.layouts.spec import LaneMap
+from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.tiling import Tiling
 from wmma_emu.layouts.wmma_table import (
     DIFFERENT,

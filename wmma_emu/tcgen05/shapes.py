@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.layouts.spec import LANES, LaneMap
+from wmma_emu.layouts.lane_map import LaneMap
+from wmma_emu.layouts.spec import LANES
 
 __all__ = ["SHAPES", "Shape", "tcgen05_layout"]
 

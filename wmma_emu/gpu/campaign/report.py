@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wmma_emu.display import render
 from wmma_emu.gpu.campaign.explained import explained
 from wmma_emu.gpu.campaign.files import replace_text
 from wmma_emu.gpu.campaign.groups import GROUPS, group_of
@@ -151,18 +152,14 @@ class Report:
 
     def to_html(self) -> str:
         """Write one page of HTML that needs nothing else."""
-        from wmma_emu.gpu.campaign.report_html import page
-
-        return page(self)
+        return str(render("campaign.html", self))
 
     def to_text(self) -> str:
         """Write the report as text."""
         return f"{self}\n"
 
     def __str__(self) -> str:
-        from wmma_emu.gpu.campaign.report_text import text
-
-        return text(self)
+        return str(render("campaign.txt", self))
 
 
 def _timing(totals: Totals, processes: int) -> dict[str, Any]:

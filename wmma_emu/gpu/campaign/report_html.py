@@ -3,12 +3,10 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from wmma_emu.gpu.campaign.report import Report
 from wmma_emu.gpu.campaign.report_text import facts, verdict, with_model, wrong_rows
-
-if TYPE_CHECKING:
-    from wmma_emu.gpu.campaign.report import Report
 
 __all__ = ["page"]
 
@@ -34,7 +32,7 @@ pre { background: var(--panel); border: 1px solid var(--line); border-radius: 6p
 """.strip()
 
 
-def page(report: "Report") -> str:
+def page(report: Report) -> str:
     """Write the page."""
     mood = "bad" if report.mismatches or report.self_mismatches else "good" if report.ok else "open"
     parts = [
@@ -54,7 +52,7 @@ def page(report: "Report") -> str:
     )
 
 
-def _mismatches(report: "Report") -> Iterable[str]:
+def _mismatches(report: Report) -> Iterable[str]:
     wrong = [with_model(x) for x in wrong_rows(report, "mnemonic", "model", "family")]
     if not wrong:
         return
@@ -64,7 +62,7 @@ def _mismatches(report: "Report") -> Iterable[str]:
         yield f"<pre>{escape(finding['text'])}</pre>"
 
 
-def _instructions(report: "Report") -> list[dict[str, Any]]:
+def _instructions(report: Report) -> list[dict[str, Any]]:
     """One row an instruction; which families it had with how many is in the JSON report."""
     rows = report.summed("mnemonic", "lowering", "model")
     plain = ("native", "")

@@ -3,12 +3,10 @@
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from wmma_emu.gpu.campaign.report import Report
 from wmma_emu.gpu.campaign.totals import COUNTS
-
-if TYPE_CHECKING:
-    from wmma_emu.gpu.campaign.report import Report
 
 __all__ = ["duration", "facts", "findings", "large", "models", "tables", "text", "verdict", "with_model",
            "wrong_rows"]  # fmt: skip
@@ -47,7 +45,7 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def verdict(report: "Report") -> str:
+def verdict(report: Report) -> str:
     """Say in one sentence how it went."""
     done = f"{large(report.dot_products)} dot products"
     if report.mismatches:
@@ -65,7 +63,7 @@ def _counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def facts(report: "Report") -> list[tuple[str, str]]:
+def facts(report: Report) -> list[tuple[str, str]]:
     """What ran, where, when, and how fast."""
     device, settings, timing = report.device, report.settings, report.timing
     where = [str(device.get("name", "")), str(device.get("arch", ""))]
@@ -103,7 +101,7 @@ def _differ(number: int) -> str:
     return f" ({number:,} differ)" if number else " (none differs)"
 
 
-def wrong_rows(report: "Report", *keys: str) -> list[dict[str, Any]]:
+def wrong_rows(report: Report, *keys: str) -> list[dict[str, Any]]:
     """Sums of which anything differs."""
     return [x for x in report.summed(*keys) if x["mismatches"] or x["executed_wrong"] or x["referenced_wrong"]]
 
@@ -114,7 +112,7 @@ def with_model(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "mnemonic": row["mnemonic"] + model}
 
 
-def models(report: "Report") -> str:
+def models(report: Report) -> str:
     """Say what each model came to, where several are held against one chip."""
     sums: dict[str, list[dict[str, Any]]] = {}
     for row in report.summed("mnemonic", "model"):
@@ -127,7 +125,7 @@ def models(report: "Report") -> str:
     return "; ".join(parts)
 
 
-def text(report: "Report") -> str:
+def text(report: Report) -> str:
     """Write a report; what ran is wrapped at 100 columns."""
     lines = [*textwrap.wrap(verdict(report), _WIDTH), ""]
     for name, value in facts(report):
@@ -142,7 +140,7 @@ def text(report: "Report") -> str:
     return "\n".join([*lines, *tables(report), *findings(report)])
 
 
-def tables(report: "Report") -> list[str]:
+def tables(report: Report) -> list[str]:
     """Write the counts, each table after an empty line."""
     lines: list[str] = []
     for keys in ("group", "family"):
@@ -160,7 +158,7 @@ def tables(report: "Report") -> list[str]:
     return lines
 
 
-def findings(report: "Report") -> list[str]:
+def findings(report: Report) -> list[str]:
     """Write what was kept of what differs, each after an empty line."""
     lines: list[str] = []
     for number, finding in enumerate(report.findings, 1):

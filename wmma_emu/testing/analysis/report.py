@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic.explanation import Explanation
+from wmma_emu.display import render
 from wmma_emu.errors import OptionError, OutOfBoundsError, UnknownNameError, shorten
 from wmma_emu.formats import format_of
 from wmma_emu.formats.dtypes import from_bits, to_bits
@@ -21,7 +22,6 @@ from wmma_emu.testing.analysis.bounds import REFERENCE, Bound, bound_of
 from wmma_emu.testing.analysis.elements import Oracle, compute
 from wmma_emu.testing.analysis.ledger import KINDS, Kind
 from wmma_emu.testing.analysis.operands import Multiplication, read_operands
-from wmma_emu.testing.analysis.report_text import report_text
 from wmma_emu.testing.analysis.summary import ErrorSummary, as_float, summarize, ulp_of
 from wmma_emu.testing.exact import as_fraction, fractions_of, numbers_of
 from wmma_emu.warp import BoundInstruction
@@ -170,7 +170,7 @@ class ErrorReport(Carrier):
         }  # fmt: skip
 
     def __str__(self) -> str:
-        return report_text(self)
+        return str(render("errors.txt", self))
 
 
 @takes_tensors

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: MIT
 """An error report as text: a heading, a table of where the bits went, the bound, the worst element."""
 
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wmma_emu.formats import format_of
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.testing.analysis.ledger import KINDS
-
-if TYPE_CHECKING:
-    from wmma_emu.testing.analysis.report import ErrorReport
+from wmma_emu.testing.analysis.report import ErrorReport
 
 __all__ = ["report_text"]
 
@@ -25,7 +22,7 @@ _SHORT = {
 _HEADS = ("where the bits went", "elements", "mean |ulps|", "max |ulps|", "share", "")
 
 
-def report_text(report: "ErrorReport") -> str:
+def report_text(report: ErrorReport) -> str:
     """Render a report."""
     summary, shape = report.summary, " x ".join(map(str, report.result.shape))
     count = summary.count
@@ -52,7 +49,7 @@ def report_text(report: "ErrorReport") -> str:
     return "\n".join([*lines, *_worst(report)])
 
 
-def _losses(report: "ErrorReport") -> list[str]:
+def _losses(report: ErrorReport) -> list[str]:
     """One line for each kind that lost anything."""
     sizes = {kind: np.abs(report.in_ulps(kind)) for kind in KINDS}
     total = sum(float(np.nansum(x)) for x in sizes.values())
@@ -76,7 +73,7 @@ def _losses(report: "ErrorReport") -> list[str]:
     ]
 
 
-def _worst(report: "ErrorReport") -> list[str]:
+def _worst(report: ErrorReport) -> list[str]:
     where = report.worst
     if where is None:
         return []

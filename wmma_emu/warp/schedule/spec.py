@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from wmma_emu.display import render
 from wmma_emu.instructions import Arch, Instruction
-from wmma_emu.warp.schedule.text import text_of
 
 __all__ = ["Finish", "Held", "MachineStep", "Part", "Schedule", "Start"]
 
@@ -202,7 +201,7 @@ class Schedule:
     status: str
 
     def __str__(self) -> str:
-        return text_of(self)
+        return str(render("schedule.txt", self))
 
     def __repr__(self) -> str:
         count = len(self.steps)
@@ -211,8 +210,7 @@ class Schedule:
         )
 
     def _repr_html_(self) -> str:
-        html: str = render("schedule.html", self)
-        return html
+        return str(render("schedule.html", self))
 
     @property
     def sets(self) -> tuple[tuple[MachineStep, ...], ...]:

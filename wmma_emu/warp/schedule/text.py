@@ -3,10 +3,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from wmma_emu.warp.schedule.spec import MachineStep, Schedule
+from wmma_emu.warp.schedule.spec import MachineStep, Schedule
 
 __all__ = [
     "OCTET_HEADINGS",
@@ -71,12 +70,12 @@ def runs_of_k(ks: Sequence[int]) -> str:
     return text
 
 
-def text_of(schedule: "Schedule") -> str:
+def text_of(schedule: Schedule) -> str:
     """Write a schedule, at most 100 characters a line; a name that is longer than a line stands on one of its own."""
     return "\n".join(_lines(schedule))
 
 
-def _lines(schedule: "Schedule") -> Iterator[str]:
+def _lines(schedule: Schedule) -> Iterator[str]:
     row, chip = schedule.instruction, schedule.arch
     lowering = "" if schedule.lowering == "native" else f", lowering {schedule.lowering}"
     headline = f"{row.mnemonic} on {chip} ({chip.generation}){lowering}: {schedule.machine}"
@@ -99,7 +98,7 @@ def _lines(schedule: "Schedule") -> Iterator[str]:
         yield from wrap(f"{label}: {text}", _WIDTH, subsequent_indent="  ")
 
 
-def remarks(schedule: "Schedule") -> list[tuple[str, str]]:
+def remarks(schedule: Schedule) -> list[tuple[str, str]]:
     """What a table does not say, with labels."""
     transposed = any(step.transposed for step in schedule.steps)
     pairs = [
@@ -114,7 +113,7 @@ def remarks(schedule: "Schedule") -> list[tuple[str, str]]:
     return [(label, text) for label, text in pairs if text]
 
 
-def _scales(schedule: "Schedule") -> str:
+def _scales(schedule: Schedule) -> str:
     """Say which block scales are read beside A, B and C."""
     row = schedule.instruction
     if not row.is_block_scaled:
@@ -129,14 +128,14 @@ def _scales(schedule: "Schedule") -> str:
 OCTET_HEADINGS = ("octet", "threadgroups", "lanes", "product", "rows", "columns")
 
 
-def step_headings(schedule: "Schedule") -> tuple[str, ...]:
+def step_headings(schedule: Schedule) -> tuple[str, ...]:
     """Headings of `step_rows`."""
     if schedule.sets:
         return ("#", "machine instruction", "set", "step", "k", "reads A", "reads B", "B held by", "adds to", "writes")
     return ("#", "machine instruction", "rows", "columns", "k", "reads A", "reads B", "adds to", "writes")
 
 
-def step_rows(schedule: "Schedule") -> list[list[str]]:
+def step_rows(schedule: Schedule) -> list[list[str]]:
     """A line for each machine instruction: its part of D or, on Volta, its set and step; k; registers."""
     lines = []
     for step in schedule.steps:
@@ -149,7 +148,7 @@ def step_rows(schedule: "Schedule") -> list[list[str]]:
     return lines
 
 
-def _registers(name: Literal["a", "b"], step: "MachineStep") -> str:
+def _registers(name: Literal["a", "b"], step: MachineStep) -> str:
     registers = step.registers(name)
     return f"{name} {numbers(registers)}" if registers else "shared memory"
 
@@ -157,7 +156,7 @@ def _registers(name: Literal["a", "b"], step: "MachineStep") -> str:
 _ORDINALS = ("first", "second")
 
 
-def accumulates(schedule: "Schedule", step: "MachineStep") -> tuple[str, str]:
+def accumulates(schedule: Schedule, step: MachineStep) -> tuple[str, str]:
     """Name what a machine instruction adds to, and what it writes: registers of c, of d, or of sums beside them."""
     if schedule.finish in ("add_c", "add_sums_and_c"):
         name = _ORDINALS[step.number]
@@ -170,7 +169,7 @@ def accumulates(schedule: "Schedule", step: "MachineStep") -> tuple[str, str]:
     return added, f"{name} {written}"
 
 
-def octet_rows(schedule: "Schedule") -> list[list[str]]:
+def octet_rows(schedule: Schedule) -> list[list[str]]:
     """A line for each octet: its threadgroups and lanes, and its block of D."""
     lines = []
     for octet in range(4):
@@ -184,7 +183,7 @@ def octet_rows(schedule: "Schedule") -> list[list[str]]:
     return lines
 
 
-def threadgroup_rows(schedule: "Schedule") -> list[list[str]]:
+def threadgroup_rows(schedule: Schedule) -> list[list[str]]:
     """A line for each step of a set: what each threadgroup makes, which is the same in every set."""
     return [
         [str(step.step), *(f"{numbers(part.rows)}x{numbers(part.cols)}" for part in step.parts)]

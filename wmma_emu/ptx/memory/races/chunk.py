@@ -14,8 +14,8 @@ from wmma_emu.ptx.memory.races.raced import SHARED
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
-from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.memory.windows import Window
 from wmma_emu.ptx.threads import Active, Array, Threads
 
