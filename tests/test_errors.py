@@ -125,7 +125,7 @@ def test_a_wrong_use_is_an_error_of_its_class_of_the_built_in_one_and_of_the_one
 def test_the_message_of_a_misspelt_name_is_shown_as_it_is_and_not_in_quotes_as_a_key_is():
     with pytest.raises(KeyError) as caught:
         module()["kk"]
-    assert str(caught.value) == "the PTX text has no kernel 'kk': did you mean k? It has k"
+    assert str(caught.value) == "the PTX text has no kernel 'kk'; did you mean 'k'? It has k"
 
 
 def test_a_dictionary_of_kernels_is_read_with_the_except_clauses_of_a_dictionary():

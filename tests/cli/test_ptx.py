@@ -201,7 +201,7 @@ def test_checks_say_what_is_looked_for(run, texts):
     assert status == 0 and "not looked for: memory, undefined, races, synchronisation" in out
     assert "not looked for" not in race(run, texts)[1]
     status, _, error = race(run, texts, "--checks", "memory,race")
-    assert status == 2 and "--checks 'race' is no check: did you mean 'races'? The names are" in error
+    assert status == 2 and "--checks 'race' is no check; did you mean 'races'? The names are" in error
 
 
 @pytest.mark.parametrize("given", ["", "memory,", "none,races"])

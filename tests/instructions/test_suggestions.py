@@ -51,7 +51,7 @@ CASES = [
      ("m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0", "m16n8k32.f32.e4m3.e4m3.f32",
       "m16n8k32.kind::f8f6f4.f32.e4m3.e4m3.f32")),
     ("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sm_75", "sm_75 (Turing) has no "
-     "'mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32': the first chip that has it is sm_80.",
+     "'mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32'; the first chip that has it is sm_80.",
      ("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32",
       "wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32",
       "wmma.mma.sync.aligned.row.col.m32n8k16.s32.s8.s8.s32")),

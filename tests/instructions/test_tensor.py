@@ -174,10 +174,10 @@ def test_a_name_is_read_however_it_is_written(name, mnemonic):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("tcgen05.mma.kind::f16.m128n256k16.f32.f16.bf17", "'bf17' is no part of a tcgen05.mma: the nearest is bf16"),
+        ("tcgen05.mma.kind::f16.m128n256k16.f32.f16.bf17", "'bf17' is no part of a tcgen05.mma; did you mean 'bf16'"),
         ("tcgen05.mma.m128n256k16.f32.f16.f16", "names no kind, such as .kind::f16"),
         ("tcgen05.mma.kind::f16", "names no shape"),
-        ("tcgen05.mma.kind::f17.m64n8.f32.f16.f16", "has no kind 'kind::f17'.*the nearest is"),
+        ("tcgen05.mma.kind::f17.m64n8.f32.f16.f16", "has no kind 'kind::f17'.*did you mean 'f16'"),
         ("tcgen05.mma.kind::f16.m64n8.f32.f16", "names 2 types, not three"),
         ("tcgen05.mma.kind::f16.m64n8.f32.f16.f16.f16", "names 4 types, not three"),
         ("tcgen05.mma.kind::f16.m100n8.f32.f16.f16", "has no m = 100; there is 64, 128: the nearest is 128"),

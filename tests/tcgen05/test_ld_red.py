@@ -92,7 +92,7 @@ def test_both_orders_of_type_and_operation_are_read(name):
     "32x32b.x2.max.b32",
 ])  # fmt: skip
 def test_other_forms_do_not_exist(name):
-    with pytest.raises(UnsupportedInstructionError, match="nearest are"):
+    with pytest.raises(UnsupportedInstructionError, match="Nearest on"):
         ld_red(TensorMemory(), 0, f"tcgen05.ld.red.{name}")
 
 

@@ -48,7 +48,7 @@ def test_the_manuals_examples_are_found(family, name):
     ("tcgen05.shift", "tcgen05.shift.cta_group::1.up"), ("tcgen05.shift", "tcgen05.shift"), ("tcgen05.ld", ""),
 ])  # fmt: skip
 def test_forms_that_do_not_exist_are_refused_with_the_nearest(family, name):
-    with pytest.raises(UnsupportedInstructionError, match=f"nearest are {family}"):
+    with pytest.raises(UnsupportedInstructionError, match=f"Nearest on sm_100: {family}"):
         lookup_move(family, name)
 
 

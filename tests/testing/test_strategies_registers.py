@@ -340,8 +340,8 @@ BAD = {
     "fragments that a chip lacks": (lambda: fragments(type=wmma.double, arch="sm_70"), InvalidArgument, "sm_70"),
     "a chip": (lambda: instructions(arch="sm_1"), UnsupportedInstructionError, "sm_70"),
     "a family": (lambda: instructions(family="xyz"), UnsupportedInstructionError, "wgmma"),
-    "a family misspelt": (lambda: instructions(family="wgma"), UnsupportedInstructionError, "nearest: 'wgmma'"),
-    "a shape misspelt": (lambda: instructions(shape="m16n16k15"), UnsupportedInstructionError, "nearest: 'm16n16k16'"),
+    "a family misspelt": (lambda: instructions(family="wgma"), UnsupportedInstructionError, "did you mean 'wgmma'"),
+    "a shape misspelt": (lambda: instructions(shape="m16n16k15"), UnsupportedInstructionError, "mean 'm16n16k16'"),
     "a format misspelt": (lambda: instruction_rows(a="fp16"), UnsupportedInstructionError, "mean 'f16'"),
     "a dtype for a format": (lambda: instruction_rows(a="float16"), UnsupportedInstructionError, "mean 'f16'"),
     "one too many": (

@@ -173,7 +173,7 @@ def test_memory_with_gaps_is_refused():
 @pytest.mark.parametrize(
     ("name", "arch", "message"),
     [
-        (X4, "sm_70", r"sm_70 \(Volta\) has no .*: the first chip that has it is sm_75. sm_70 has no form of ldmatrix"),
+        (X4, "sm_70", r"sm_70 \(Volta\) has no .*; the first chip that has it is sm_75. sm_70 has no form of ldmatrix"),
         (
             "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",
             "sm_90",

@@ -167,5 +167,5 @@ def test_registers_of_the_other_byte_order_or_with_thirty_axes_of_warps_are_read
 
 
 def test_an_operand_of_a_chip_without_the_instruction_cannot_be_made():
-    with pytest.raises(UnsupportedInstructionError, match="does not exist on sm_70"):
+    with pytest.raises(UnsupportedInstructionError, match=r"sm_70 \(Volta\) has no"):
         BoundOperand(F16, "a", "sm_70")

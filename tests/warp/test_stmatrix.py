@@ -158,7 +158,7 @@ def test_read_only_memory_is_refused():
         (
             X4,
             "sm_89",
-            r"sm_89 \(Ada Lovelace\) has no .*: the first chip that has it is sm_90. sm_89 has no form of stm",
+            r"sm_89 \(Ada Lovelace\) has no .*; the first chip that has it is sm_90. sm_89 has no form of stm",
         ),
         (
             "stmatrix.m16n8.x1.trans.b8",

@@ -2,7 +2,6 @@
 """From the words of a command line to a command and its options."""
 
 import argparse
-import difflib
 from collections.abc import Sequence
 
 from wmma_emu.cli.command_table import COMMANDS
@@ -10,6 +9,7 @@ from wmma_emu.cli.parser import Parser
 from wmma_emu.cli.ptx_options import ACTIONS, ELSEWHERE, check_action
 from wmma_emu.cli.spelling import COMMAND_WORDS, command_of, options_of, respelled
 from wmma_emu.cli.usage import UsageError, did_you_mean
+from wmma_emu.suggestions import nearest, question
 from wmma_emu.version import __version__
 
 __all__ = ["DESCRIPTION", "UnknownCommandError", "parse_arguments", "parser_of", "whole_parser"]
@@ -69,7 +69,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         )
     if words[0] not in COMMANDS:
         given = words[0] if words[0] in argv else argv[0]  # of "help nope" it is not help that does not exist
-        raise UnknownCommandError(f"there is no command {given[:80]!r}; {_near_command(words[0])}")
+        raise UnknownCommandError(f"there is no command {given[:80]!r}{_near_command(words[0])}")
     command, rest = words[0], words[1:]
     action = None
     if command == "ptx":
@@ -84,9 +84,9 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 def _near_command(word: str) -> str:
     """Name the command that a word comes near to, or that another word for it means; all of them if there is none."""
-    others = difflib.get_close_matches(word[:100].casefold(), COMMAND_WORDS, n=1, cutoff=0.8)
-    near = f"did you mean {' '.join(COMMAND_WORDS[others[0]])}?" if others else did_you_mean(word, COMMANDS)[2:]
-    return f"{near} {_ALL}" if near else f"the commands are {', '.join(COMMANDS)}"
+    others = [" ".join(COMMAND_WORDS[x]) for x in nearest(word, COMMAND_WORDS, cutoff=0.8)]
+    near = question(others, show=str) or did_you_mean(word, COMMANDS)
+    return f"{near} {_ALL}" if near else f"; the commands are {', '.join(COMMANDS)}"
 
 
 def _plain(argv: Sequence[str]) -> list[str]:

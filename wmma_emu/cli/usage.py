@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What is wrong with a command line, in one line: what was given, what is legal, what comes nearest."""
 
-import difflib
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
 
 from wmma_emu.errors import WmmaEmuError, printable
+from wmma_emu.suggestions import nearest, question
 
 __all__ = [
     "SeveralError", "UsageError", "check_choice", "check_number", "did_you_mean", "from_words", "one_line", "printable",
@@ -30,8 +30,7 @@ def did_you_mean(given: str, legal: Iterable[str]) -> str:
     """Name the legal word nearest to what was given, as the end of a sentence; nothing if none is near."""
     word, legal = given[:100].casefold(), list(legal)
     near = [x for x in (*_formats(word), *_FAMILIES.get(word, ())) if x in legal]
-    near = near or difflib.get_close_matches(word, legal, n=1, cutoff=0.6)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    return question(near or nearest(word, legal), show=str)
 
 
 def _formats(word: str) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What ``like=`` names: kernels of libraries, and the products for which recordings prove the bits."""
 
-import difflib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from wmma_emu.gemm.epilogue import Form
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of, lookup
+from wmma_emu.suggestions import did_you_mean
 
 __all__ = ["Product", "preset_of", "with_preset"]
 
@@ -53,11 +53,8 @@ def preset_of(name: object) -> Preset:
     found = next((row for row in PRESETS if isinstance(name, str) and row.name == name), None)
     if found is None:
         names = [row.name for row in PRESETS]
-        near = difflib.get_close_matches(shorten(name, str), names, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise UnknownNameError(
-            f"like={shorten(name)} names no preset; {hint}there is {', '.join(map(repr, names))}"
-        )
+        hint = did_you_mean(name, names, f"there is {', '.join(map(repr, names))}")
+        raise UnknownNameError(f"like={shorten(name)} names no preset{hint}")
     return found
 
 

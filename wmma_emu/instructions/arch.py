@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Which chips exist: one row for each architecture, and the names that people give them."""
 
-import difflib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from functools import cache
 from wmma_emu.errors import CallError, UnknownNameError, shorten
 from wmma_emu.instructions.other_chips import why_not
 from wmma_emu.instructions.spec import Arch
+from wmma_emu.suggestions import nearest
 
 __all__ = ["ARCHS", "DEFAULT_ARCH", "NAME_PATTERNS", "arch_of", "default_arch", "launching_on", "plain_names"]
 
@@ -198,9 +198,9 @@ def _hint(plain: str) -> str:
         number = int(match[1])
         if number < _ROWS[0].number:
             return f"tensor cores begin with {_ROWS[0].name}."
-        nearest = [row for row in _ROWS if row.number <= number][-1]
-        return f"sm_{number} has no row, the nearest that has one is {nearest.name} ({nearest.generation})."
-    for found in difflib.get_close_matches(plain, _names(), n=1, cutoff=0.5):
+        near = [row for row in _ROWS if row.number <= number][-1]
+        return f"sm_{number} has no row, the nearest that has one is {near.name} ({near.generation})."
+    for found in nearest(plain, _names()):
         row = _names()[found]
         spelled = next(x for x in (row.name, *row.aliases, *row.products) if _plain(x) == found)
         return f"did you mean {spelled!r} ({row.name})?"

@@ -8,6 +8,7 @@ from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
 from wmma_emu.formats import Format, format_of
 from wmma_emu.instructions.arch import ARCHS, arch_of
 from wmma_emu.instructions.parse import Parts, parse
+from wmma_emu.instructions.refusals import lacks
 from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.suggest import absence, refusal, shapes_in_words
 from wmma_emu.instructions.table import INSTRUCTIONS
@@ -88,10 +89,7 @@ def _of_tensor_memory(row: Instruction, chip: Arch | None) -> Instruction:
         has_others = any(chip.name in kind.archs for kind in TENSOR_KINDS.values())
         scaled = any(x.is_block_scaled and chip.name in x.archs for x in INSTRUCTIONS.values())
         instead = f"; {chip.name} multiplies with mma.sync" + ", which has block scales too" * scaled
-        raise UnsupportedInstructionError(
-            f"{chip.name} ({chip.generation}) has no {row.mnemonic!r}; chips that have it are {', '.join(row.archs)}"
-            + ("" if has_others else instead)
-        )
+        raise UnsupportedInstructionError(lacks(chip, repr(row.mnemonic), row.archs) + ("" if has_others else instead))
     return row
 
 

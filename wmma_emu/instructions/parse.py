@@ -6,12 +6,12 @@ after the shape or last: ptxas 13.0 takes them all); it minds the order of the t
 layouts, and of ``.xor.popc``. So does this.
 """
 
-import difflib
 import re
 from dataclasses import dataclass
 
 from wmma_emu.errors import CallError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import FORMATS
+from wmma_emu.suggestions import nearest
 
 __all__ = ["Parts", "parse"]
 
@@ -61,7 +61,7 @@ class Parts:
     """The parts of a mnemonic, each as it was written, nothing completed but the family and the usual scale_vec.
 
     ``full`` says whether ``sync`` was spelled out; ``unknown`` are the words that belong to no mnemonic, each
-    with the word nearest to it, empty if none is near.
+    with the word nearest to it, if one is near.
     """
 
     text: str
@@ -72,7 +72,7 @@ class Parts:
     layouts: tuple[str, ...]
     types: tuple[str, ...]
     modifiers: tuple[str, ...]
-    unknown: tuple[tuple[str, str], ...]
+    unknown: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def parse(text: object) -> Parts:
@@ -126,9 +126,9 @@ def _sort(text: str, words: list[str]) -> Parts:
     layouts: list[str] = []
     types: list[str] = []
     modifiers: list[str] = []
-    unknown: list[tuple[str, str]] = []
+    unknown: list[tuple[str, tuple[str, ...]]] = []
     if words[0] == "wmma" and words[1:2] != ["mma"]:
-        unknown.append(("wmma", "wmma.mma"))
+        unknown.append(("wmma", ("wmma.mma",)))
     operations = [x for x in rest if x in ("xor", "and", "or", "popc")]
     while operations:  # .xor.popc is one modifier of two words
         length = 2 if operations[0] != "popc" and operations[1:2] == ["popc"] else 1
@@ -144,8 +144,8 @@ def _sort(text: str, words: list[str]) -> Parts:
         elif word in _MODIFIERS:
             modifiers.append(word)
         elif word not in ("sync", "aligned", "xor", "and", "or", "popc"):
-            near = difflib.get_close_matches(word, _WORDS, n=1, cutoff=0.5) if len(word) < 30 else []
-            unknown.append((word, near[0] if near else ""))
+            near = nearest(word, _WORDS) if len(word) < 30 else []
+            unknown.append((word, tuple(near)))
             types.extend(x for x in near if x in FORMATS)
     if "block_scale" in modifiers and not any(x.startswith("scale_vec::") for x in modifiers):
         modifiers.extend(_USUAL_SCALE_VEC[x] for x in modifiers if x in _USUAL_SCALE_VEC)

@@ -9,9 +9,11 @@ from functools import cache
 
 from wmma_emu.formats import format_of
 from wmma_emu.instructions.parse import Parts
+from wmma_emu.instructions.refusals import lacks
 from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import TENSOR_KINDS
+from wmma_emu.suggestions import nearest_are, question
 
 __all__ = ["absence", "nearest", "refusal", "shapes_in_words"]
 
@@ -30,11 +32,7 @@ def refusal(parts: Parts, chip: Arch | None) -> str:
 
 def absence(parts: Parts, row: Instruction, chip: Arch) -> str:
     """Say that a chip lacks a row that others have, and what comes nearest on it."""
-    return (
-        f"{chip.name} ({chip.generation}) has no {parts.text!r}: "
-        f"the first chip that has it is {row.archs[0]}{_in_tensor_memory(row, chip)}. "
-        f"{_near(parts, chip)}"
-    )
+    return f"{lacks(chip, repr(parts.text), row.archs)}{_in_tensor_memory(row, chip)}. {_near(parts, chip)}"
 
 
 def _in_tensor_memory(row: Instruction, chip: Arch) -> str:
@@ -56,7 +54,7 @@ def nearest(parts: Parts, chip: Arch | None, count: int = _SUGGESTIONS) -> list[
 
 def _near(parts: Parts, chip: Arch | None) -> str:
     names = [row.mnemonic if parts.full else row.short_mnemonic for row in nearest(parts, chip)]
-    return f"Nearest{f' on {chip.name}' if chip else ''}: {', '.join(names)}"
+    return nearest_are(names, chip.name if chip else "")
 
 
 def _reasons(parts: Parts) -> Iterator[str]:
@@ -67,7 +65,7 @@ def _reasons(parts: Parts) -> Iterator[str]:
         if word.removeprefix("kind::") in TENSOR_KINDS:
             yield f".{word} is a kind of tcgen05.mma alone (wmma_emu.tcgen05)"
         shown = repr(_as_written(word if len(word) < 40 else word[:40] + "..."))
-        yield f"{shown} is no part of any mnemonic" + (f"; did you mean {_as_written(near)!r}?" if near else "")
+        yield f"{shown} is no part of any mnemonic{question([_as_written(x) for x in near])}"
     yield from _kind_reasons(parts)
     yield from _block_scale_reasons(parts)
     yield from _shape_reasons(parts)

@@ -6,9 +6,7 @@ combinations to list. So rows are made when they are asked for, and the mnemonic
 says: ``tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16``.
 """
 
-import difflib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,6 +14,7 @@ from wmma_emu.errors import CallError, OptionError, UnsupportedInstructionError,
 from wmma_emu.formats import FORMATS
 from wmma_emu.formats.integers import integer_of
 from wmma_emu.instructions.spec import Family, Instruction
+from wmma_emu.suggestions import did_you_mean
 
 __all__ = ["TENSOR_KINDS", "Sizes", "TensorKind", "tensor_instruction", "tensor_instruction_named", "tensor_sizes"]
 
@@ -259,14 +258,8 @@ def _kind(given: object) -> TensorKind:
     name = given.removeprefix("kind::") if isinstance(given, str) else given
     if isinstance(name, str) and name in TENSOR_KINDS:
         return TENSOR_KINDS[name]
-    raise UnsupportedInstructionError(
-        f"tcgen05.mma has no kind {shorten(given)}; there is {', '.join(TENSOR_KINDS)}{_meant(name, TENSOR_KINDS)}"
-    )
-
-
-def _meant(given: object, legal: Iterable[str]) -> str:
-    near = difflib.get_close_matches(given, legal, n=1, cutoff=0.4) if isinstance(given, str) else []
-    return f": the nearest is {near[0]}" if near else ""
+    hint = did_you_mean(name, TENSOR_KINDS, f"there is {', '.join(TENSOR_KINDS)}")
+    raise UnsupportedInstructionError(f"tcgen05.mma has no kind {shorten(given)}{hint}")
 
 
 def _of_k(
@@ -316,9 +309,8 @@ def _check_types(row: TensorKind, begin: str, d: object, a: object, b: object) -
         ("B", b, row.operands),
     ):
         if not isinstance(given, str) or given not in legal:
-            raise UnsupportedInstructionError(
-                f"{begin} has no {name} of {shorten(given)}; there is {', '.join(legal)}{_meant(given, legal)}"
-            )
+            hint = did_you_mean(given, legal, f"there is {', '.join(legal)}")
+            raise UnsupportedInstructionError(f"{begin} has no {name} of {shorten(given)}{hint}")
     pairs = dict(row.types)[str(d)]
     if a not in pairs or b not in pairs:
         raise UnsupportedInstructionError(f"{begin} with D of {d} multiplies {', '.join(pairs)}, not {a} and {b}")
@@ -435,7 +427,7 @@ def _part(text: str, word: str) -> str:
     known = ("cta_group::1", "cta_group::2", "scale_vec::1x", "block16", "block32", *_FLAGS, *FORMATS)
     known += tuple(f"kind::{x}" for x in TENSOR_KINDS)
     raise UnsupportedInstructionError(
-        f"{shorten(text)}: {shorten(word)} is no part of a tcgen05.mma{_meant(word, known)}"
+        f"{shorten(text)}: {shorten(word)} is no part of a tcgen05.mma{did_you_mean(word, known)}"
     )  # fmt: skip
 
 

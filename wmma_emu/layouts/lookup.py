@@ -5,6 +5,7 @@ from functools import cache
 
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions.arch import arch_of
+from wmma_emu.instructions.refusals import lacks
 from wmma_emu.instructions.spec import OPERANDS, Arch, Instruction, Operand
 from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.mma import mma_layout
@@ -49,10 +50,7 @@ def layout_for(instruction: Instruction, operand: Operand, arch: "str | Arch") -
 @cache
 def _layout_for(instruction: Instruction, operand: Operand, chip: Arch) -> LaneMap:
     if chip.name not in instruction.archs:
-        raise UnsupportedInstructionError(
-            f"{instruction.mnemonic} does not exist on {chip.name}; chips that have it are "
-            f"{', '.join(instruction.archs)}"
-        )
+        raise UnsupportedInstructionError(lacks(chip, instruction.mnemonic, instruction.archs))
     if instruction.family != "wmma.mma":
         if instruction.is_warpgroup and operand == "b":
             raise UnsupportedInstructionError(

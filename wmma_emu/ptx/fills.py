@@ -4,7 +4,6 @@
 A GPU does not say: they hold what was there before. A kernel that uses none of it gives the same bits whatever it is.
 """
 
-import difflib
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.pages import zeroed
+from wmma_emu.suggestions import did_you_mean
 
 __all__ = ["FILLS", "Fill", "require_fill"]
 
@@ -72,6 +72,5 @@ def require_fill(given: object) -> None:
     if given in FILLS if isinstance(given, str) else number is not None and number >= 0:
         return
     names = " nor ".join(repr(x) for x in FILLS)
-    near = difflib.get_close_matches(given, FILLS, n=1) if isinstance(given, str) else []
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(given, FILLS)
     raise OptionError(f"fill={shorten(given)} is neither {names} nor a seed, an integer from 0 on{hint}")

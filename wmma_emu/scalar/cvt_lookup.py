@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Which row a ``cvt`` mnemonic names on a chip, and what comes nearest where there is none."""
 
-import difflib
 import re
 
 from wmma_emu.errors import CallError, UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.scalar.cvt_table import CHIPS, CVT_FORMS, CVT_ROUNDINGS, CVT_TYPES, CvtForm
+from wmma_emu.suggestions import did_you_mean, first_chip, likeness, nearest_are
 
 __all__ = ["lookup_cvt"]
 
 _WORDS = (*CVT_ROUNDINGS, "ftz", "sat", "satfinite", "relu")
-_SUGGESTIONS = 3
 _LONGEST = 100
 
 
@@ -36,7 +35,7 @@ def lookup_cvt(instruction: str, arch: object = "sm_90") -> CvtForm:
     >>> lookup_cvt("cvt.rn.satfinite.e4m3x2.f32", "sm_80")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: sm_80 has no 'cvt.rn.satfinite.e4m3x2.f32': the first chip that has
+    wmma_emu.errors.UnsupportedInstructionError: sm_80 has no 'cvt.rn.satfinite.e4m3x2.f32'; the first chip that has
     it is sm_89. Nearest on sm_80: cvt.rn.satfinite.f16x2.f32, cvt.rn.satfinite.bf16x2.f32, cvt.rn.satfinite.f16.f32
     """
     chip = _chip(arch)
@@ -47,10 +46,8 @@ def lookup_cvt(instruction: str, arch: object = "sm_90") -> CvtForm:
             f"there is no {instruction!r}: {_reason(target, source, modifiers)}. {_near(instruction, chip)}"
         )
     if chip not in form.archs:
-        others = f" (and {', '.join(form.archs[1:])})" if form.archs[0] == "sm_100" and len(form.archs) > 1 else ""
         raise UnsupportedInstructionError(
-            f"{chip} has no {instruction!r}: the first chip that has it is {form.archs[0]}{others}. "
-            f"{_near(instruction, chip)}"
+            f"{chip} has no {instruction!r}; {first_chip(form.archs, CHIPS)}. {_near(instruction, chip)}"
         )
     return form
 
@@ -86,9 +83,8 @@ def _parse(instruction: object, chip: str) -> tuple[str, str, tuple[str, ...]]:
     )
     for word, what, names in legal:
         if word not in names:
-            close = difflib.get_close_matches(word, names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}."
-            raise UnsupportedInstructionError(f"{instruction!r}: {word!r} is no {what}; {hint}")
+            hint = did_you_mean(word, names) or f"; there are {', '.join(names)}."
+            raise UnsupportedInstructionError(f"{instruction!r}: {word!r} is no {what}{hint}")
     twice = next((x for x in modifiers if modifiers.count(x) > 1), None)
     if twice:
         raise UnsupportedInstructionError(f"{instruction!r} gives .{twice} twice; give it once")
@@ -124,13 +120,11 @@ def _reason(target: str, source: str, modifiers: tuple[str, ...]) -> str:
 
 def _near(instruction: str, chip: str) -> str:
     """Rank the chip's forms by how alike they are spelled; the same types come first."""
-    matcher = difflib.SequenceMatcher(b=instruction)
     target, source = (["", "", *instruction.split(".")])[-2:]
 
-    def likeness(row: CvtForm) -> float:
-        matcher.set_seq1(row.mnemonic)
+    def closeness(row: CvtForm) -> float:
         same = 0.25 * (row.source == source) + 0.15 * (row.target == target)
-        return matcher.ratio() + same + 0.1 * all(x in instruction for x in row.modifiers)
+        return likeness(row.mnemonic, instruction) + same + 0.1 * all(x in instruction for x in row.modifiers)
 
-    rows = sorted((row for row in CVT_FORMS.values() if chip in row.archs), key=likeness, reverse=True)
-    return f"Nearest on {chip}: {', '.join(row.mnemonic for row in rows[:_SUGGESTIONS])}"
+    rows = sorted((row for row in CVT_FORMS.values() if chip in row.archs), key=closeness, reverse=True)
+    return nearest_are((row.mnemonic for row in rows[:3]), chip)

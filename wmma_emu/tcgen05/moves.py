@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Which instructions move data to, from and in tensor memory: rows by mnemonic, and their lookup."""
 
-import difflib
 import re
 from dataclasses import dataclass, replace
 
 from wmma_emu.display import warn_caller
-from wmma_emu.errors import CallError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.errors import UnverifiedModelWarning
 from wmma_emu.instructions import Arch, arch_of
+from wmma_emu.instructions.refusals import move_named
 from wmma_emu.tcgen05.shapes import SHAPES, Shape
 
 __all__ = ["DEFAULT_ARCH", "MOVES", "Move", "bound_move", "lookup_move"]
 
 DEFAULT_ARCH = "sm_100"
 """The chip that is meant where none is named: the first with tensor memory."""
-
-_LONGEST = 100
 
 _PTX = "PTX ISA 9.0, {}; accepted by ptxas 13.0 for {}"
 _B300 = "published notes on LDTM.STAT (cicuvc/nvidia-sass-document on GitHub): run on a B300"
@@ -177,33 +175,16 @@ def lookup_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_A
     >>> lookup_move("tcgen05.ld", "tcgen05.ld.16x256b.x64")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: there is no 'tcgen05.ld.16x256b.x64'; nearest are
+    wmma_emu.errors.UnsupportedInstructionError: there is no 'tcgen05.ld.16x256b.x64'. Nearest on sm_100:
     tcgen05.ld.sync.aligned.16x256b.x4.b32, tcgen05.ld.sync.aligned.16x256b.x16.b32,
-    tcgen05.ld.sync.aligned.16x64b.x64.b32
+    tcgen05.ld.sync.aligned.16x256b.x1.b32
     >>> lookup_move("tcgen05.shift", "tcgen05.shift.cta_group::1.down", "h100")
     Traceback (most recent call last):
         ...
     wmma_emu.errors.UnsupportedInstructionError: sm_90 (Hopper) has no 'tcgen05.shift.cta_group::1.down'; chips that
-    have it are sm_100, sm_103
+    have it are sm_100, sm_103. sm_90 has no form of tcgen05.shift
     """
-    chip = arch_of(arch)
-    if not isinstance(instruction, str) or len(instruction) > _LONGEST:
-        example = next(x for x in MOVES if x.startswith(family))
-        raise CallError(
-            f"{family} is named by its PTX mnemonic, such as {example!r}, not by {shorten(instruction)}"
-        )
-    row = _SHORT.get(_short(instruction))
-    if row is None or row.family != family:
-        names = [x for x, move in _SHORT.items() if move.family == family]
-        near = difflib.get_close_matches(_short(instruction), names, n=3, cutoff=0.0)
-        raise UnsupportedInstructionError(
-            f"there is no {instruction!r}; nearest are {', '.join(_SHORT[x].mnemonic for x in near)}"
-        )
-    if chip.name not in row.archs:
-        raise UnsupportedInstructionError(
-            f"{chip.name} ({chip.generation}) has no {instruction!r}; chips that have it are {', '.join(row.archs)}"
-        )
-    return row
+    return move_named(family, instruction, _SHORT, _short, arch_of(arch))
 
 
 def bound_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_ARCH) -> Move:

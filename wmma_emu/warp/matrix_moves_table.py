@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Which instructions move 8 x 8 matrices and their kin between shared memory and registers: rows, and their lookup."""
 
-import difflib
 import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import CallError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions import ARCHS, Arch, arch_of, default_arch
+from wmma_emu.instructions.refusals import move_named
 
 __all__ = ["MATRIX_MOVES", "MatrixMove", "lookup_move"]
 
 _CHIPS = tuple(ARCHS)
-_LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,26 +155,11 @@ def lookup_move(family: str, instruction: str, arch: "str | Arch | None" = None)
     >>> lookup_move("stmatrix", "stmatrix.m8n8.x4.b16", "sm_80")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: sm_80 (Ampere) has no 'stmatrix.m8n8.x4.b16': the first chip that
+    wmma_emu.errors.UnsupportedInstructionError: sm_80 (Ampere) has no 'stmatrix.m8n8.x4.b16'; the first chip that
     has it is sm_90. sm_80 has no form of stmatrix
     """
     chip = default_arch() if arch is None else arch_of(arch)
-    if not isinstance(instruction, str) or len(instruction) > _LONGEST:
-        example = next(x for x in MATRIX_MOVES if x.startswith(family))
-        raise CallError(
-            f"{family} is named by its PTX mnemonic, such as {example!r}, not by {shorten(instruction)}"
-        )
-    row = _SHORT.get(_short(instruction))
-    if row is None or row.family != family:
-        raise UnsupportedInstructionError(
-            f"there is no {instruction!r}: {_reason(family, instruction)}. {_near(family, instruction, chip)}"
-        )
-    if chip.name not in row.archs:
-        raise UnsupportedInstructionError(
-            f"{chip.name} ({chip.generation}) has no {instruction!r}: the first chip that has it is {row.first}. "
-            f"{_near(family, instruction, chip)}"
-        )
-    return row, chip
+    return move_named(family, instruction, _SHORT, _short, chip, lambda name: _reason(family, name)), chip
 
 
 def _short(mnemonic: str) -> str:
@@ -188,8 +171,8 @@ def _short(mnemonic: str) -> str:
 _SHORT = {_short(mnemonic): row for mnemonic, row in MATRIX_MOVES.items()}
 
 
-def _reason(family: str, instruction: str) -> str:
-    words = set(_short(instruction).split("."))
+def _reason(family: str, short: str) -> str:
+    words = set(short.split("."))
     rows = [row for row in MATRIX_MOVES.values() if row.family == family]
     if family not in words:
         return f"it does not begin with {family}"
@@ -210,11 +193,3 @@ def _reason(family: str, instruction: str) -> str:
     if family != "movmatrix" and not any(x[1:] in words for x in counts):
         return f"{shape} of {rows[0].types} comes as {', '.join(counts)}"
     return "its parts stand in another order, or one is no part of it"
-
-
-def _near(family: str, instruction: str, chip: Arch) -> str:
-    names = [x for x, row in _SHORT.items() if row.family == family and chip.name in row.archs]
-    if not names:
-        return f"{chip.name} has no form of {family}"
-    near = difflib.get_close_matches(_short(instruction), names, n=3, cutoff=0.0)
-    return f"Nearest on {chip.name}: {', '.join(_SHORT[x].mnemonic for x in near)}"

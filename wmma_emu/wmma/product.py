@@ -17,6 +17,7 @@ from wmma_emu.errors import (
 )
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import INSTRUCTIONS, Instruction
+from wmma_emu.instructions.refusals import lacks
 from wmma_emu.scalar import convert
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.wmma.fragments import Fragment, require_fragment
@@ -198,9 +199,7 @@ def _row(d: Fragment, a: Fragment, b: Fragment, c: Fragment, modifiers: tuple[st
             f"{'; '.join(', '.join(names) for names in legal)}"
         )
     if a.arch.name not in row.archs:
-        raise UnsupportedInstructionError(
-            f"{a.arch} does not have {row.mnemonic}; the first chip that has it is {row.archs[0]}"
-        )
+        raise UnsupportedInstructionError(lacks(a.arch, row.mnemonic, row.archs))
     return row
 
 

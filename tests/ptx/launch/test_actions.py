@@ -41,12 +41,12 @@ def test_the_last_rule_that_is_about_a_finding_decides(given, expected):
 
 @pytest.mark.parametrize(("given", "said"), [
     (["warm:race"],
-     "'warm:race' is not a valid rule: unknown action 'warm' (did you mean 'warn'?). Actions: error, warn, off"),
+     "'warm:race' is not a valid rule: unknown action 'warm'; did you mean 'warn'? Actions are error, warn, off"),
     (["warn:rase"],
-     "unknown kind or severity 'rase' (did you mean 'race'?). Severities and kinds: error, warning, note, out of"),
-    (["warn:"], "unknown kind or severity ''. Severities and kinds: error, warning, note"),
-    ({"race": "ignore"}, "'race': 'ignore' is not a valid rule: unknown action 'ignore'. Actions: error, warn, off"),
-    ([7], "7 is not a valid rule: unknown action 7. Actions: error, warn, off"),
+     "unknown kind or severity 'rase'; did you mean 'race'? Severities and kinds are error, warning, note, out of"),
+    (["warn:"], "unknown kind or severity ''; severities and kinds are error, warning, note"),
+    ({"race": "ignore"}, "'race': 'ignore' is not a valid rule: unknown action 'ignore'; actions are error, warn, off"),
+    ([7], "7 is not a valid rule: unknown action 7; actions are error, warn, off"),
     ("warn:race", "findings='warn:race' is none of 'warn': one KernelFindingsWarning"),
     (7, "and no list of rules, such as ['warn:race', 'off:race of equal bytes']"),
 ])  # fmt: skip

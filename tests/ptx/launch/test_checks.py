@@ -50,7 +50,7 @@ def test_a_module_has_checks_that_a_launch_may_change():
     ("given", "said"),
     [
         ("races", "checks='races' is no tuple of names; write checks=('races',)"),
-        (("race",), "checks='race' is no check: did you mean 'races'? The names are 'memory'"),
+        (("race",), "checks='race' is no check; did you mean 'races'? The names are 'memory'"),
         ((1,), "checks=1 is no check; the names are 'memory'"),
         (None, "checks=None is no tuple of names; () turns every check off"),
     ],

@@ -39,7 +39,7 @@ def test_a_kernel_is_found_by_each_of_its_names(wanted, found):
 
 @pytest.mark.parametrize(("wanted", "message"), [
     ("scale", "2 kernels of x.cu are called scale; name one in full: scale<float>, scale<double>"),
-    ("cop", r"x.cu has no kernel 'cop': did you mean (my::copy|raw)\? It has scale, scale, my::copy, raw"),
+    ("cop", r"x.cu has no kernel 'cop'; did you mean '(my::copy|raw)'\? It has scale, scale, my::copy, raw"),
     (3, "x.cu has no kernel 3"),
 ])  # fmt: skip
 def test_a_name_that_means_none_or_two_is_refused(wanted, message):

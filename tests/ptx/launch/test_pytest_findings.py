@@ -216,8 +216,8 @@ def test_race_fails(emulated_gpu):
 
 
 @pytest.mark.parametrize(("rule", "said"), [
-    ("warm", "unknown action 'warm' (did you mean 'warn'?). Actions: error, warn, off"),
-    ("off:rase", "unknown kind or severity 'rase' (did you mean 'race'?). Severities and kinds: error, warning, note"),
+    ("warm", "unknown action 'warm'; did you mean 'warn'? Actions are error, warn, off"),
+    ("off:rase", "unknown kind or severity 'rase'; did you mean 'race'? Severities and kinds are error, warning, note"),
 ])  # fmt: skip
 def test_a_rule_that_is_none_is_refused(run, pytester, rule, said):
     result, _ = run("def test_it(): pass", f"--kernel-findings={rule}")

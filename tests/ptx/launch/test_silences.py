@@ -129,10 +129,10 @@ def test_a_comment_of_a_header_silences_its_line(tmp_path):
         ("ignore[race]", "line 4 of the PTX: reason='': a silence needs a reason"),
         ("ignore[] because", "'wmma-emu: ignore[] because' is no silence"),
         ("ignore[race,] because", "'wmma-emu: ignore[race,] because' is no silence"),
-        ("ignore[race, misalined] because", "kind='misalined' is no kind of finding: did you mean 'misaligned'? .*"),
-        ("ignore[race-in-a-warp] because", "is no kind of finding: did you mean 'race within a warp'? .*"),
+        ("ignore[race, misalined] because", "kind='misalined' is no kind of finding; did you mean 'misaligned'? .*"),
+        ("ignore[race-in-a-warp] because", "is no kind of finding; did you mean 'race within a warp'? .*"),
         ("ignore[trap] because", "a trap ends the launch, and is not silenced"),
-        ("allow rac: because", "line 4 of the PTX: kind='rac' is no kind of finding: did you mean 'race'? .*"),
+        ("allow rac: because", "line 4 of the PTX: kind='rac' is no kind of finding; did you mean 'race'? .*"),
         ("ignore race: because", "'wmma-emu: ignore race: because' is no silence"),
         ("allow deadlock: because", "a deadlock ends the launch, and is not silenced"),
     ],
@@ -146,7 +146,7 @@ def test_a_comment_that_is_no_silence_is_refused(comment, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("races", 5, "x"), "kind='races' is no kind of finding: did you mean 'race'? There are out of bounds, .*"),
+        (("races", 5, "x"), "kind='races' is no kind of finding; did you mean 'race'? There are out of bounds, .*"),
         (("race", 0, "x"), "line=0 is no line of the PTX, counted from 1, such as 54, and none of a source"),
         (("race", "kernel.cu", "x"), "line='kernel.cu' is no line"),
         (("race", 5, "  "), "reason='  ': a silence needs a reason"),

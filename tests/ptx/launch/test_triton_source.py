@@ -87,9 +87,9 @@ def test_a_product_has_the_bits_of_the_instruction_that_triton_takes(arch):
     ("add_twice", {}, {}, FragmentMismatchError, r"needs a type or a value of x, y, out, n, BLOCK: signature="),
     ("add_twice", {"z": "i32"}, {}, FragmentMismatchError, r"names z, no parameter of add_twice\(x, y, out,"),
     ("add_twice", SIGNATURE | {"n": "int"}, {"BLOCK": 8}, FragmentMismatchError,
-     r"the type of n of add_twice is 'int'; Triton has i1, i8, .*, fp16, .*pointers.*\*fp32; did you mean i32\?"),
-    ("add_twice", SIGNATURE | {"x": "*half"}, {"BLOCK": 8}, FragmentMismatchError, r"did you mean \*fp16\?"),
-    ("add_twice", SIGNATURE | {"x": "*fp33"}, {"BLOCK": 8}, FragmentMismatchError, r"did you mean \*fp32\?"),
+     r"the type of n of add_twice is 'int'; Triton has i1, i8, .*, fp16, .*pointers.*\*fp32; did you mean 'i32'\?"),
+    ("add_twice", SIGNATURE | {"x": "*half"}, {"BLOCK": 8}, FragmentMismatchError, r"did you mean '\*fp16'\?"),
+    ("add_twice", SIGNATURE | {"x": "*fp33"}, {"BLOCK": 8}, FragmentMismatchError, r"did you mean '\*fp32'\?"),
     (None, {}, {}, FragmentMismatchError, "is no kernel of Triton; decorate it with triton.jit"),
 ])  # fmt: skip
 def test_what_does_not_compile_is_an_error_that_says_why(function, signature, constexprs, error, message):

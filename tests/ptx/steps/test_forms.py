@@ -77,9 +77,9 @@ VALUE_STEPS_SOURCES = {case.name: case.form.sources for case in scalar_cases()}
 @pytest.mark.parametrize(
     ("opcode", "operands", "says"),
     [
-        ("add.sat.u32", [R] * 3, "nearest: .*add.sat.s32"),
-        ("add.ftz.rn.f32", [R] * 3, "nearest: add.rn.ftz.f32"),
-        ("fma.f32", [R] * 4, "nearest: .*fma.r[nzmp].f32"),
+        ("add.sat.u32", [R] * 3, "Nearest: .*add.sat.s32"),
+        ("add.ftz.rn.f32", [R] * 3, "Nearest: add.rn.ftz.f32"),
+        ("fma.f32", [R] * 4, "Nearest: .*fma.r[nzmp].f32"),
         ("add.f32x2", [R] * 3, "sm_100"),
         ("mov.b128", [R] * 2, "two of b64"),
         ("add.s32", [R] * 4, "takes 3 operands, results included, not 4"),

@@ -166,7 +166,7 @@ def test_a_result_may_be_left_out():
 
 @pytest.mark.parametrize("text", ["shfl.sync.bfly.b64 %r1, %r2, 1, 31, -1", "shfl.sync.xor.b32 %r1, %r2, 1, 31, -1"])
 def test_what_does_not_exist_is_refused(text):
-    with pytest.raises(UnsupportedInstructionError, match=r"nearest: shfl\.sync\."):
+    with pytest.raises(UnsupportedInstructionError, match=r"Nearest: shfl\.sync\."):
         ByHand().bind(text)
 
 

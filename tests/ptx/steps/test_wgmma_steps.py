@@ -347,7 +347,7 @@ def test_illegal_metadata_is_found_and_leaves_c():
         (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0", "sm_90", "takes 8 operands, not 7"),
         (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 2, 1, 0, 0", "sm_90", "imm-scale of .* is 1 or -1, not 2"),
         (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0, -1", "sm_90", "imm-trans of .* is 0 or 1, not -1"),
-        ("wgmma.wait_all.sync.aligned", "sm_90", "nearest: wgmma"),
+        ("wgmma.wait_all.sync.aligned", "sm_90", "Nearest: wgmma"),
         ("wgmma.wait_group.sync.aligned %r1", "sm_90", "is an integer constant"),
     ],
 )

@@ -4,7 +4,6 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import prod
 
 from wmma_emu.errors import OptionError, UnknownNameError, shorten
@@ -12,6 +11,7 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.gpu.campaign.groups import group_of
 from wmma_emu.gpu.campaign.registers import Variant, variants_of
 from wmma_emu.instructions import Instruction
+from wmma_emu.suggestions import did_you_mean
 from wmma_emu.testing.families import FAMILIES, families_of
 from wmma_emu.warp import BoundInstruction
 
@@ -123,11 +123,8 @@ def list_families(families: object) -> tuple[str, ...]:
         )
     for name in names:
         if name not in FAMILIES:
-            near = get_close_matches(str(name), FAMILIES, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else "."
-            raise UnknownNameError(
-                f"there is no family {shorten(name)}{hint} The families are {', '.join(FAMILIES)}"
-            )
+            hint = did_you_mean(name, FAMILIES, f"the families are {', '.join(FAMILIES)}")
+            raise UnknownNameError(f"there is no family {shorten(name)}{hint}")
     return names
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """CuTe's MMA atoms, ``SM80_16x8x16_F32F16F16F32_TN``, and the instructions that they are, both ways."""
 
-import difflib
 import math
 import re
 from functools import cache
@@ -12,6 +11,7 @@ from wmma_emu.formats.names import formats_called
 from wmma_emu.instructions.notation.cute_atom_table import ATOMS, NO_MATRIX_ATOMS, AtomRow
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
+from wmma_emu.suggestions import likeness
 
 __all__ = ["ATOM", "AtomName", "atom_name", "cute_atoms", "instructions_of_atom"]
 
@@ -178,7 +178,7 @@ def _nearest(name: str, count: int = 3) -> list[str]:
     ranked = []
     for other in _all_names():
         other_begin, other_shape, other_end = _apart(other.upper())
-        alike = difflib.SequenceMatcher(None, begin + end, other_begin + other_end).ratio()
+        alike = likeness(begin + end, other_begin + other_end)
         apart = sum(abs(math.log2(max(x, 1) / y)) for x, y in zip(shape, other_shape, strict=False))
         ranked.append((apart / 10 - alike, other))
     near = [other for score, other in sorted(ranked)[:count] if score < -0.6]

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What people type for an instruction, in any notation, and the instructions that it means."""
 
-import difflib
 import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal
 
 from wmma_emu.errors import CallError, UnknownNameError, UnsupportedInstructionError, shorten
@@ -19,6 +17,7 @@ from wmma_emu.instructions.notation.machine_names import MACHINE_NAME, machine_u
 from wmma_emu.instructions.notation.tensor_atoms import tensor_instruction_of_atom
 from wmma_emu.instructions.notation.words import matching, words_of_query
 from wmma_emu.instructions.spec import Arch, Instruction, Operand
+from wmma_emu.suggestions import nearest
 
 __all__ = ["Meaning", "Notation", "meaning_of"]
 
@@ -177,16 +176,10 @@ def _read_machine_code(text: str, chip: Arch | None) -> Meaning:
 
 
 def _near_machine_names(name: str) -> str:
-    known = _machine_names()
-    near = difflib.get_close_matches(name.upper(), known, n=3, cutoff=0.5)
-    return f"the nearest machine instructions are {', '.join(known[x] for x in near)}" if near else (
+    near = nearest(name, (x for letter in "HIQDBO" for x in machine_uses(letter)), 3)
+    return f"the nearest machine instructions are {', '.join(near)}" if near else (
         "machine instructions are named like HMMA.16816.F32"
     )  # fmt: skip
-
-
-@cache
-def _machine_names() -> dict[str, str]:
-    return {name.upper(): name for letter in "HIQDBO" for name in machine_uses(letter)}
 
 
 def _read_ptx(text: str, chip: Arch | None) -> Meaning:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Arrays that nobody has written, as ``cudaMalloc`` gives memory: `empty`, and which of their bytes are still so."""
 
-import difflib
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from math import prod
@@ -15,6 +14,7 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.formats.room import require_room
+from wmma_emu.suggestions import did_you_mean
 
 __all__ = ["EmptyArray", "Unwritten", "empty", "keep_unwritten", "unwritten_bits_of"]
 
@@ -255,11 +255,8 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
 def _dtype_of(given: Any) -> np.dtype[Any]:
     kind = dtype_meant(given)
     if kind is None:
-        near = difflib.get_close_matches(given, np.sctypeDict, n=1) if isinstance(given, str) else []
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ArgumentError(
-            f"dtype={shorten(given)} is no dtype; empty takes one of numbers, such as np.float32{hint}"
-        )
+        hint = did_you_mean(given, map(str, np.sctypeDict), "empty takes one of numbers, such as np.float32")
+        raise ArgumentError(f"dtype={shorten(given)} is no dtype{hint}")
     if kind.hasobject or not kind.itemsize:
         raise ArgumentError(f"{shorten(kind, str)} has no plain bytes; empty takes a dtype of numbers")
     return kind

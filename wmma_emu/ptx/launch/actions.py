@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What becomes of a finding: the rules of ``findings=``, of which the last one that is about a finding decides."""
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from wmma_emu.errors import OptionError, shorten
 from wmma_emu.ptx.findings import KINDS, SEVERITIES
+from wmma_emu.suggestions import did_you_mean
 
 __all__ = ["ACTIONS", "FINDINGS", "Actions", "Rule", "rules_of"]
 
@@ -123,23 +123,18 @@ def _rule(action: object, of: object, said: str) -> Rule:
     """Make a rule; ``of`` None is one that names nothing."""
     if not isinstance(action, str) or action not in ACTIONS:
         raise OptionError(
-            f"{said} is not a valid rule: unknown action {shorten(action)}{_nearest(action, ACTIONS)}. "
-            f"Actions: {', '.join(ACTIONS)}"
+            f"{said} is not a valid rule: unknown action {shorten(action)}"
+            + did_you_mean(action, ACTIONS, f"actions are {', '.join(ACTIONS)}")
         )
     if of is None:
         return Rule(action)
     if not isinstance(of, str) or (of not in KINDS and of not in SEVERITIES):
         names = [*SEVERITIES, *KINDS]
         raise OptionError(
-            f"{said} is not a valid rule: unknown kind or severity {shorten(of)}{_nearest(of, names)}. "
-            f"Severities and kinds: {', '.join(names)}"
+            f"{said} is not a valid rule: unknown kind or severity {shorten(of)}"
+            + did_you_mean(of, names, f"severities and kinds are {', '.join(names)}")
         )
     return Rule(action, of)
-
-
-def _nearest(given: object, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5) if isinstance(given, str) else []
-    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def _listed(meanings: Mapping[str, str]) -> str:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """How kernels are found: by their own names, or by the plain names of C++ in them."""
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -10,6 +9,7 @@ from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.ptx.cpp.demangle import demangle
 from wmma_emu.ptx.cpp.tree import shown as shown_node
 from wmma_emu.ptx.launch.source_types import familiar_name
+from wmma_emu.suggestions import did_you_mean
 
 __all__ = ["attribute_names", "find", "no_kernel", "plain_name"]
 
@@ -63,12 +63,11 @@ def find(
     if not names:
         raise UnknownNameError(no_kernel(where, notes))
     shown = [plain_name(name) or name for name in names]
-    near = difflib.get_close_matches(str(wanted)[:100], shown, n=1, cutoff=0.5)
-    hint = f": did you mean {near[0]}? It has" if near else "; it has"
     listed = ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
     called = str(wanted).split("<")[0]
     unmade = "".join(f"; {x}" for x in notes if x.startswith("not made") and re.search(rf"\b{re.escape(called)}\b", x))
-    raise UnknownNameError(f"{where} has no kernel {shorten(wanted)}{hint} {listed}{unmade}")
+    hint = did_you_mean(wanted, shown, f"it has {listed}")
+    raise UnknownNameError(f"{where} has no kernel {shorten(wanted)}{hint}{unmade}")
 
 
 def no_kernel(where: str, notes: Iterable[str]) -> str:

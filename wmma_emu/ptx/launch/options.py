@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """How a launch is run: in which order, within which limits, and what becomes of findings."""
 
-import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
@@ -17,6 +16,7 @@ from wmma_emu.ptx.launch.silences import Silence, silences_of
 from wmma_emu.ptx.machine.limits import Limits
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 from wmma_emu.ptx.reports.baseline import Baseline
+from wmma_emu.suggestions import did_you_mean
 
 __all__ = ["FINDINGS", "LaunchOptions", "unknown_options"]
 
@@ -125,12 +125,9 @@ class LaunchOptions:
         """
         known = [x.name for x in fields(self)]
         if unknown := unknown_options(changes):
-            near = difflib.get_close_matches(unknown[0], [*known, *_OF_A_MODULE], n=1)
-            hint = f": did you mean {near[0]}? It has" if near else "; it has"
-            raise CallError(
-                f"a launch has no option {unknown[0]}{hint} {', '.join(known)}, and a module has "
-                f"{', '.join(_OF_A_MODULE)} too"
-            )
+            legal = f"it has {', '.join(known)}, and a module has {', '.join(_OF_A_MODULE)} too"
+            hint = did_you_mean(unknown[0], [*known, *_OF_A_MODULE], legal)
+            raise CallError(f"a launch has no option {unknown[0]}{hint}")
         if "silence" in changes:
             changes = {**changes, "silence": (*self.silence, *silences_of(changes["silence"]))}
         return replace(self, **changes) if changes else self
@@ -202,9 +199,9 @@ def _checks_of(given: object) -> frozenset[str]:
         )
     for name in names:
         if not isinstance(name, str) or name not in CHECKS:
-            near = difflib.get_close_matches(name, CHECKS, n=1) if isinstance(name, str) else []
-            hint = f": did you mean {near[0]!r}? The names are" if near else "; the names are"
-            raise OptionError(f"checks={shorten(name)} is no check{hint} {legal}")
+            raise OptionError(
+                f"checks={shorten(name)} is no check{did_you_mean(name, CHECKS, f'the names are {legal}')}"
+            )
     if isinstance(given, str):
         raise OptionError(f"checks={given!r} is no tuple of names; write checks=({given!r},)")
     return frozenset(names)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What is silenced: findings of one kind at one line, with the reason why the kernel is right there."""
 
-import difflib
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from wmma_emu.ptx.findings import KINDS, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.frames import frames_of
+from wmma_emu.suggestions import did_you_mean
 
 __all__ = [
     "Judged", "Silence", "Silenced", "Silencing", "enforced", "in_force", "judge", "silence", "silenced_findings",
@@ -295,9 +295,8 @@ def _require_kind(kind: object) -> None:
             return
         raise OptionError(f"a {kind} ends the launch, and is not silenced")
     legal = [x for x, row in KINDS.items() if row.check]
-    near = difflib.get_close_matches(kind, legal, n=1, cutoff=0.5) if isinstance(kind, str) else []
-    hint = f": did you mean {near[0]!r}? There are" if near else "; there are"
-    raise OptionError(f"kind={shorten(kind)} is no kind of finding{hint} {', '.join(legal)}")
+    hint = did_you_mean(kind, legal, f"there are {', '.join(legal)}")
+    raise OptionError(f"kind={shorten(kind)} is no kind of finding{hint}")
 
 
 def _is_file(path: str, name: str) -> bool:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """From a Triton kernel to PTX: Triton's own compiler, which needs neither a GPU nor a driver for it."""
 
-import difflib
 import inspect
 import re
 import warnings
@@ -21,6 +20,7 @@ from wmma_emu.errors import (
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, Path, Scratch, leaf_names
 from wmma_emu.ptx.launch.triton_driver import emulated_target
+from wmma_emu.suggestions import nearest, question
 
 __all__ = ["compilation_errors", "compile_signature", "compiled_triton", "jit_function"]
 
@@ -267,9 +267,9 @@ def _require_types(name: str, types: Mapping[str, Any]) -> None:
         pointed = given.lstrip("*").removeprefix("k") if given.startswith("*") else given
         if pointed in ("constexpr", *_TYPES) or given.startswith(("tensordesc", "nvTmaDesc")):
             continue
-        near = _FAMILIAR.get(pointed) or next(iter(difflib.get_close_matches(pointed[:40], _TYPES, 1)), "")
-        hint = f"; did you mean {given[: len(given) - len(given.lstrip('*'))]}{near}?" if near else ""
+        near = [_FAMILIAR[pointed]] if pointed in _FAMILIAR else nearest(pointed, _TYPES)
+        stars = given[: len(given) - len(given.lstrip("*"))]
         raise ArgumentValueError(
             f"the type of {parameter} of {name} is {shorten(given)}; Triton has {', '.join(_TYPES)}, and pointers to "
-            f"them, such as *fp32{hint}"
+            f"them, such as *fp32{question([stars + x for x in near])}"
         )

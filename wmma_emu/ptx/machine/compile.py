@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """From a program to fragments: runs of instructions that threads execute without a look around, and how each ends."""
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -27,6 +26,7 @@ from wmma_emu.ptx.steps.forms import Binding, BoundStep, Step
 from wmma_emu.ptx.steps.legal_operands import require_legal
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING, VALUE_STEPS
 from wmma_emu.ptx.threads import Active
+from wmma_emu.suggestions import nearest, nearest_are
 
 __all__ = ["Compiled", "Fragment", "Missing", "NotBitExact", "compile_program"]
 
@@ -139,7 +139,6 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
     )  # fmt: skip
 
 
-_LONGEST_MNEMONIC, _SUGGESTIONS, _LIKENESS = 20, 3, 0.75
 _LONGEST = 256
 """Instructions of a fragment."""
 
@@ -180,18 +179,11 @@ def _bind(instruction: Instruction, binding: Binding) -> BoundStep:
         return step if isinstance(step, BoundStep) else BoundStep(step)
     if mnemonic in NOTHING or is_bar_warp(instruction):
         return BoundStep(lambda state, active: None)
-    near = _nearest(mnemonic[:_LONGEST_MNEMONIC])
-    hint = f"; the mnemonics nearest to {mnemonic} are {', '.join(near)}" if near else ""
+    near = nearest(mnemonic, sorted({*VALUE_STEPS, *MACHINE_STEPS, *CONTROL, *NOTHING}), 3, 0.75)
     opcode = shorten(instruction.opcode, str)
-    raise UnsupportedInstructionError(f"line {instruction.line}: {opcode} is not modelled{hint}")
-
-
-def _nearest(mnemonic: str) -> list[str]:
-    """Find the mnemonics that are spelled most alike, those of the same first letter first."""
-    known = {*VALUE_STEPS, *MACHINE_STEPS, *CONTROL, *NOTHING}
-    alike = {x: difflib.SequenceMatcher(None, x, mnemonic).ratio() for x in known}
-    near = [x for x, likeness in alike.items() if likeness >= _LIKENESS]
-    return sorted(near, key=lambda x: (x[0] != mnemonic[0], -alike[x], x))[:_SUGGESTIONS]
+    raise UnsupportedInstructionError(
+        f"line {instruction.line}: {opcode} is not modelled" + (f". {nearest_are(near)}" if near else "")
+    )
 
 
 def _guarded(instruction: Instruction, step: Step) -> Step:

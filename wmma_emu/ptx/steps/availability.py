@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, Arch
+from wmma_emu.instructions.refusals import lacks
 from wmma_emu.ptx.program.program import Instruction, Special, VectorOperand
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.state import MODELLED_SPECIALS
@@ -111,13 +112,11 @@ def require_since(what: str, arch: Arch, first: str) -> None:
     Traceback (most recent call last):
         ...
     wmma_emu.errors.UnsupportedInstructionError: sm_80 (Ampere) has no add.bf16; the first chip that has it is
-    sm_90 (Hopper)
+    sm_90
     """
     if arch.number < ARCHS[first].number:
-        since = ARCHS[first]
-        raise UnsupportedInstructionError(
-            f"{arch.name} ({arch.generation}) has no {what}; the first chip that has it is {first} ({since.generation})"
-        )
+        since = [name for name, row in ARCHS.items() if row.number >= ARCHS[first].number]
+        raise UnsupportedInstructionError(lacks(arch, what, since))
 
 
 def require_available(instruction: Instruction, arch: Arch) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What instructions of whole warps share: legal spellings, membermasks, words of 32 lanes, findings about lanes."""
 
-import difflib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +20,7 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.steps.addresses import addresses_of
 from wmma_emu.ptx.threads import Active, Array
+from wmma_emu.suggestions import nearest, nearest_are
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
@@ -49,8 +49,6 @@ FULL = np.uint32(0xFFFF_FFFF)
 
 LANE = np.arange(LANES, dtype=np.uint32).reshape(1, 1, LANES)
 
-_NEAR = 3
-
 
 def require_spelling(instruction: Instruction, legal: Iterable[str]) -> str:
     """Return the opcode if it is one of those that exist.
@@ -63,10 +61,8 @@ def require_spelling(instruction: Instruction, legal: Iterable[str]) -> str:
     names = tuple(legal)
     if instruction.opcode in names:
         return instruction.opcode
-    near = difflib.get_close_matches(instruction.opcode, names, _NEAR, 0.0)
-    raise UnsupportedInstructionError(
-        f"there is no {instruction.opcode}, or it is not modelled; nearest: {', '.join(near)}"
-    )
+    near = nearest(instruction.opcode, names, 3, 0.0)
+    raise UnsupportedInstructionError(f"there is no {instruction.opcode}, or it is not modelled. {nearest_are(near)}")
 
 
 def operands_of(instruction: Instruction, *counts: int) -> tuple[Operand | None, ...]:

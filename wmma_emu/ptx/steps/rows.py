@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Which instructions exist: rows of legal spellings, each with what makes the form of its instruction."""
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -10,13 +9,12 @@ from types import MappingProxyType
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.ptx.program.program import Instruction, PairOperand, VectorOperand
 from wmma_emu.ptx.steps.forms import Form, ValueStep
+from wmma_emu.suggestions import nearest, nearest_are
 
 __all__ = ["CARRY", "FormRow", "Rows", "builders", "first_only", "form_rows"]
 
 CARRY = "cc"
 """The type that stands for the carry flag in a form: a destination or source of bools that no operand names."""
-
-_SUGGESTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +148,9 @@ def _unknown(opcode: str, instruction: Instruction, known: Iterable[str], refuse
     known = list(known)
     asked = sorted(instruction.modifiers)
     same = [x for x in known if sorted(x.split(".")[1:]) == asked]
-    near = same or difflib.get_close_matches(opcode, known, _SUGGESTIONS, 0.0)
+    near = same or nearest(opcode, known, 3, 0.0)
     types = sorted({x.rsplit(".", 1)[-1] for x in known})
     return (
         f"there is no {shorten(opcode, str)}, or it is not modelled; {instruction.mnemonic} is for "
-        f"{', '.join(types)}; nearest: {', '.join(near)}"
+        f"{', '.join(types)}. {nearest_are(near)}"
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions.refusals import lacks
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.availability import require_since
@@ -148,10 +149,7 @@ def _reduce(instruction: Instruction, binding: Binding) -> Step:
     is_float = words[-1] == "f32"
     require_since(instruction.opcode, binding.arch, "sm_80")
     if is_float and binding.arch.name not in _CHIPS_OF_FLOATS:
-        raise UnsupportedInstructionError(
-            f"{binding.arch.name} ({binding.arch.generation}) has no {instruction.opcode}; chips that have it are "
-            f"{', '.join(_CHIPS_OF_FLOATS)}"
-        )
+        raise UnsupportedInstructionError(lacks(binding.arch, instruction.opcode, _CHIPS_OF_FLOATS))
     target, a, mask = operands_of(instruction, 3)
     require_values(instruction, a, mask)
     result, _ = destinations(target)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Draw the operands of one family for one instruction."""
 
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from wmma_emu.errors import (
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction, lookup
 from wmma_emu.instructions.spec import Operand
+from wmma_emu.suggestions import did_you_mean
 from wmma_emu.testing.families.block_scales import Scales, scale_pools
 from wmma_emu.testing.families.draws import Draw
 from wmma_emu.testing.families.facts import Facts
@@ -211,11 +211,8 @@ def _applies(family: Family, facts: Facts) -> bool:
 
 def _no_such_family(row: Instruction, family: object) -> UnsupportedInstructionError:
     legal = families_of(row)
-    near = get_close_matches(family, legal, 1) if isinstance(family, str) else []
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return UnknownNameError(
-        f"{row.mnemonic} has no family {shorten(family)}; it has {', '.join(legal)}{hint}"
-    )
+    hint = did_you_mean(family, legal, f"it has {', '.join(legal)}")
+    return UnknownNameError(f"{row.mnemonic} has no family {shorten(family)}{hint}")
 
 
 def _check_numbers(seed: object, tiles: dict[str, object]) -> None:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What instructions are asked for, and what is said where there is none: which name is unknown, what to leave out."""
 
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats import FORMATS
 from wmma_emu.instructions import INSTRUCTIONS, Instruction, instructions_of
+from wmma_emu.suggestions import nearest, question
 from wmma_emu.testing.strategies.format_names import format_asked
 
 __all__ = ["ASKED", "check_names", "none_of_all", "rows_with"]
@@ -27,11 +27,8 @@ def check_names(asked: dict[str, Any]) -> None:
     for name in ("family", "shape"):
         given = asked[name]
         if isinstance(given, str) and given not in _known(name):
-            near = get_close_matches(given, _known(name), 3, 0.5)
-            if near:
-                raise UnknownNameError(
-                    f"there is no {name} {shorten(given)}; nearest: {', '.join(map(repr, near))}"
-                )
+            if near := nearest(given, _known(name), 3):
+                raise UnknownNameError(f"there is no {name} {shorten(given)}{question(near)}")
     for name in "abcd":
         if isinstance(asked[name], str) and asked[name] not in FORMATS:
             format_asked(asked[name], dtypes=False)

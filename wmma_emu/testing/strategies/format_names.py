@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Which format a name or a dtype means where values are drawn: no codes of NumPy, and the nearest name for others."""
 
-from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.formats.dtypes import format_of_dtype, ml_dtype_names, ml_dtype_of
 from wmma_emu.formats.torch_tensors import name_of_dtype
+from wmma_emu.suggestions import likeness, nearest, question
 from wmma_emu.testing.patterns import format_meant
 
 __all__ = ["format_asked"]
@@ -98,7 +98,7 @@ def _unknown(given: str, dtypes: bool) -> str:
         meant = f", or did you mean {' or '.join(map(repr, other))}?" if other else ""
         return f"{text}: in NumPy this is a code of {dtype.name}; pass {dtype.name!r} for that{meant}"
     near = _near(given, dtypes)
-    return f"{text}; did you mean {' or '.join(map(repr, near))}?" if near else f"{text}; {_LEGAL}"
+    return f"{text}{question(near) or f'; {_LEGAL}'}"
 
 
 def _is_near(given: str) -> bool:
@@ -117,7 +117,6 @@ def _near(given: str, dtypes: bool) -> list[str]:
     if dtypes:
         legal += ml_dtype_names()
         legal += [np.dtype(code).name for code in "?bBhHiIqQefd"]
-    found = get_close_matches(low, legal, 2, 0.6)
+    found = nearest(low, legal, 2, 0.6)
     # A second one only if it is as near.
-    ratios = [SequenceMatcher(None, name, low).ratio() for name in found]
-    return [name for name, ratio in zip(found, ratios, strict=True) if ratio > ratios[0] - 0.05]
+    return [name for name in found if likeness(name, low) > likeness(found[0], low) - 0.05]

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Why an instruction is not there: no chip has it, or this one has not; and what comes nearest."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from wmma_emu.errors import CallError, UnsupportedInstructionError, shorten
+from wmma_emu.instructions.arch import ARCHS
+from wmma_emu.instructions.spec import Arch
+from wmma_emu.suggestions import first_chip, nearest, nearest_are
+
+__all__ = ["lacks", "move_named"]
+
+_LONGEST = 100
+
+
+def lacks(chip: Arch, what: str, archs: Sequence[str]) -> str:
+    """Say that a chip has not what others have, and which.
+
+    Examples
+    --------
+    >>> print(lacks(ARCHS["sm_80"], "add.bf16", tuple(ARCHS)[6:]))
+    sm_80 (Ampere) has no add.bf16; the first chip that has it is sm_90
+    """
+    return f"{chip.name} ({chip.generation}) has no {what}; {first_chip(archs, ARCHS)}"
+
+
+class _Move(Protocol):
+    @property
+    def family(self) -> str: ...
+    @property
+    def mnemonic(self) -> str: ...
+    @property
+    def archs(self) -> tuple[str, ...]: ...
+
+
+_Row = TypeVar("_Row", bound=_Move)
+
+
+def move_named(
+    family: str,
+    instruction: object,
+    rows: Mapping[str, _Row],
+    short: Callable[[str], str],
+    chip: Arch,
+    reason: Callable[[str], str] = lambda name: "",
+) -> _Row:
+    """Find the row of an instruction that moves data.
+
+    Parameters
+    ----------
+    family : str
+        What it has to be.
+    instruction : object
+        A PTX mnemonic.
+    rows : mapping
+        By short name.
+    short : callable
+        Leaves out of a mnemonic what may be left out.
+    chip : Arch
+    reason : callable
+        Says of a short name why there is no such row.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For what no chip has, or not this one; the message names the nearest forms.
+    """
+    of_family = {name: row for name, row in rows.items() if row.family == family}
+    if not isinstance(instruction, str) or len(instruction) > _LONGEST:
+        example = next(iter(of_family.values())).mnemonic
+        raise CallError(f"{family} is named by its PTX mnemonic, such as {example!r}, not by {shorten(instruction)}")
+    name = short(instruction)
+    row = of_family.get(name)
+    if row is not None and chip.name in row.archs:
+        return row
+    here = {x: row.mnemonic for x, row in of_family.items() if chip.name in row.archs}
+    near = nearest_are((here[x] for x in nearest(name, here, 3, 0.0)), chip.name) if here else (
+        f"{chip.name} has no form of {family}"
+    )  # fmt: skip
+    if row is not None:
+        raise UnsupportedInstructionError(f"{lacks(chip, repr(instruction), row.archs)}. {near}")
+    why = reason(name)
+    raise UnsupportedInstructionError(f"there is no {instruction!r}{f': {why}' if why else ''}. {near}")

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""What a word that means nothing was meant to be: the legal words nearest to it, and how an error names them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from os.path import commonprefix
+
+__all__ = ["did_you_mean", "first_chip", "likeness", "nearest", "nearest_are", "question"]
+
+_LONGEST = 100
+"""So many characters are compared: the time grows with their square."""
+
+
+def nearest(given: object, legal: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
+    """List the legal words that are spelled most like what was given, in any case of letters.
+
+    Of words that are equally like it, those come first that begin like it.
+
+    Parameters
+    ----------
+    given : object
+        Nothing is near to what is no text.
+    legal : iterable of str
+    count : int
+        How many at most.
+    cutoff : float
+        How alike they have to be: 1 is the same, 0 takes any.
+
+    Examples
+    --------
+    >>> nearest("rase", ["race", "trap", "deadlock"]), nearest("F23", ["f16", "f32"], 2), nearest(3, ["f16"])
+    (['race'], ['f32'], [])
+    """
+    if not isinstance(given, str):
+        return []
+    plain = given.casefold()
+    alike = {word: likeness(word.casefold(), plain) for word in legal}
+    near = [word for word in alike if alike[word] >= cutoff]
+    begins = {word: len(commonprefix([word.casefold(), plain])) for word in near}  # noqa: RUF071 (of letters it is)
+    return sorted(near, key=lambda word: (-alike[word], -begins[word]))[:count]
+
+
+def likeness(one: str, other: str) -> float:
+    """Say how alike two words are spelled, from 0 to 1.
+
+    Examples
+    --------
+    >>> likeness("f16", "f16"), likeness("f16", "f32") < likeness("f16", "bf16")
+    (1.0, True)
+    """
+    from difflib import SequenceMatcher  # here, because only what goes wrong needs it
+
+    return SequenceMatcher(None, one[:_LONGEST], other[:_LONGEST]).ratio()
+
+
+def question(near: Sequence[str], then: str = "", show: Callable[[str], str] = repr) -> str:
+    """End a sentence by asking whether something was meant, if anything is near; go on with what is legal.
+
+    Examples
+    --------
+    >>> question(["f16", "bf16"]), question([], "there is f32")
+    ("; did you mean 'f16' or 'bf16'?", '; there is f32')
+    >>> question(["race"], "there are race, trap", str)
+    '; did you mean race? There are race, trap'
+    """
+    if not near:
+        return f"; {then}" if then else ""
+    asked = f"; did you mean {' or '.join(map(show, near))}?"
+    return f"{asked} {then[0].upper()}{then[1:]}" if then else asked
+
+
+def did_you_mean(given: object, legal: Iterable[str], then: str = "") -> str:
+    """End a sentence by the legal word nearest to what was given, if one is near; go on with what is legal.
+
+    Examples
+    --------
+    >>> did_you_mean("rase", ["race", "trap"]), did_you_mean("xyz", ["race", "trap"])
+    ("; did you mean 'race'?", '')
+    """
+    return question(nearest(given, legal), then)
+
+
+def nearest_are(names: Iterable[str], chip: str = "") -> str:
+    """Name the instructions that come nearest to one that does not exist, as a sentence of its own.
+
+    Examples
+    --------
+    >>> print(nearest_are(["shfl.sync.up.b32", "shfl.sync.bfly.b32"], "sm_90"))
+    Nearest on sm_90: shfl.sync.up.b32, shfl.sync.bfly.b32
+    """
+    return f"Nearest{f' on {chip}' if chip else ''}: {', '.join(names)}"
+
+
+def first_chip(archs: Sequence[str], chips: Iterable[str]) -> str:
+    """Say which of the chips have something: from which one on, or each where it is not all from there on.
+
+    Examples
+    --------
+    >>> first_chip(["sm_89", "sm_90"], ["sm_80", "sm_89", "sm_90"])
+    'the first chip that has it is sm_89'
+    >>> first_chip(["sm_80"], ["sm_80", "sm_89", "sm_90"])
+    'chips that have it are sm_80'
+    """
+    order = list(chips)
+    if list(archs) == order[order.index(archs[0]) :]:
+        return f"the first chip that has it is {archs[0]}"
+    return f"chips that have it are {', '.join(archs)}"
