@@ -3,14 +3,17 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from wmma_emu.errors import CallError, UnsupportedInstructionError
 from wmma_emu.formats.extension_dtypes import DTYPES
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup, machine_instructions
+from wmma_emu.instructions.family_names import FAMILY_NAMES, families_called
 from wmma_emu.instructions.notation import cute_atoms, formats_called, machine_names, meaning_of
 from wmma_emu.instructions.notation.machine_names import opcodes
+from wmma_emu.instructions.spec import Family
 
 ATOMS = Path(__file__).parent / "data" / "cute_atoms.txt"
 
@@ -211,3 +214,9 @@ def test_digits_and_signs_that_are_not_ascii_name_no_instruction(text):
 
 def test_a_sign_of_multiplication_stands_in_shapes():
     assert meaning_of("16\u00d78\u00d716 bf16").instructions == meaning_of("m16n8k16 bf16").instructions
+
+
+def test_every_family_has_its_words_and_each_word_finds_it():
+    assert set(FAMILY_NAMES) == set(get_args(Family))
+    assert all(family in families_called(word.upper()) for family, words in FAMILY_NAMES.items() for word in words)
+    assert all((".sp" in family) == ("sparse" in words) != ("dense" in words) for family, words in FAMILY_NAMES.items())

@@ -18,6 +18,9 @@ __all__ = ["run"]
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r"extra\s*==\s*[\"']([^\"']+)[\"']")
+_OWN = re.compile(r"wmma[-_]emu\[([^\]]+)\]")
+"""An extra that asks for other extras of this package."""
+
 _NEEDED = ("numpy", "ml_dtypes")
 
 
@@ -63,10 +66,17 @@ def _extras() -> list[_Extra]:
     except PackageNotFoundError:
         return []
     found: dict[str, dict[str, str | None]] = {}
+    joined: dict[str, list[str]] = {}
     for text in required:
         extra, name = _EXTRA.search(text), _NAME.match(text)
         if extra and name and _is_for_this_machine(text, extra[1]):
-            found.setdefault(extra[1], {})[name[0]] = _version(name[0])
+            if own := _OWN.match(text):
+                joined[extra[1]] = own[1].split(",")
+            else:
+                found.setdefault(extra[1], {})[name[0]] = _version(name[0])
+    for extra_name, others in joined.items():
+        for other in others:
+            found.setdefault(extra_name, {}).update(found.get(other, {}))
     return [
         _Extra(extra, tuple(f"{x} {y}" for x, y in names.items() if y), tuple(x for x, y in names.items() if not y))
         for extra, names in found.items()

@@ -8,6 +8,7 @@ from wmma_emu.cli.query import Query, query_of
 from wmma_emu.cli.usage import SeveralError, UsageError
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.instructions.family_names import FAMILY_NAMES
 from wmma_emu.instructions.other_chips import why_not
 from wmma_emu.instructions.tensor import TENSOR_KINDS
 
@@ -18,7 +19,6 @@ __all__ = ["Named", "One", "chip_for", "grouped", "named", "one_instruction"]
 
 _MOST_LINES = 12
 
-_TENSOR_WORDS = ("tcgen05", "tcgen05.mma", "umma", "tensor memory", "tmem")
 _TENSOR_NAMES = (
     "have no rows in the list: each is named in full, by kind, sizes and formats, as in "
     "tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16, which show, handout and the explorer take; "
@@ -64,7 +64,7 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
     """
     chip = None if arch is None else arch_of(arch)
     text = " ".join(words)
-    if text.strip().casefold() in _TENSOR_WORDS:
+    if text.strip() and set(text.casefold().split()) <= set(FAMILY_NAMES["tcgen05.mma"]):
         raise UsageError(f"{text.strip()!r} is many instructions that {_TENSOR_NAMES}")
     if _is_mnemonic(text):
         return Named((lookup(text, chip),), chip)

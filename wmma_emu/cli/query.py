@@ -2,13 +2,14 @@
 """Words of a question about instructions that name no instruction themselves: chips, families, shapes with any n."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from wmma_emu.cli.usage import UsageError, did_you_mean
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import INSTRUCTIONS, Arch, Instruction, arch_of
+from wmma_emu.instructions.family_names import families_called
 
 __all__ = ["Query", "chip_named", "families_of", "query_of", "shape_of", "types_of", "with_type"]
 
@@ -16,15 +17,6 @@ _SHAPE = re.compile(r"m?(\d{1,4})[nx](\d{1,4})[kx](\d{1,4})", re.ASCII | re.IGNO
 _ANY_N = re.compile(r"m\d{1,4}nnk\d{1,4}", re.ASCII | re.IGNORECASE)
 _MOST_WORDS = 6
 """Of a chip's name."""
-
-_FAMILY_WORDS: dict[str, Callable[[str], bool]] = {
-    "mma": lambda family: family.startswith("mma."),
-    "wmma": lambda family: family.startswith("wmma."),
-    "wgmma": lambda family: family.startswith("wgmma"),
-    "sparse": lambda family: ".sp" in family,
-    "dense": lambda family: ".sp" not in family,
-}
-"""Words for several families, and which they are."""
 
 
 class Query(NamedTuple):
@@ -60,8 +52,8 @@ def query_of(words: Iterable[str]) -> Query:
         word = left[0].casefold()
         if count:
             chip = chip_named(left[:count])
-        elif word in _FAMILY_WORDS:
-            rows = tuple(x for x in rows if _FAMILY_WORDS[word](x.family))
+        elif families := families_called(word):
+            rows = tuple(x for x in rows if x.family in families)
         elif _ANY_N.fullmatch(word):
             rows = tuple(x for x in rows if x.is_warpgroup and word == f"m{x.m}nnk{x.k}")
         else:
@@ -104,8 +96,8 @@ def families_of(given: str) -> list[str]:
     word = given.strip().casefold()
     if word in _families():
         return [word]
-    if word in _FAMILY_WORDS:
-        return [x for x in _families() if _FAMILY_WORDS[word](x)]
+    if found := [x for x in _families() if x in families_called(word)]:
+        return found
     legal = ", ".join(_families())
     raise UsageError(f"--family {given[:80]!r} is not one of {legal}{did_you_mean(given, _families())}")
 

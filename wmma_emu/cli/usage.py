@@ -15,8 +15,6 @@ __all__ = [
 _LONGEST_LINE = 1000
 _LONGEST_VALUE = 80
 
-_FAMILIES = {"mma": ("mma.sync",), "wmma": ("wmma.mma",), "sparse": ("mma.sp", "wgmma.sp")}
-
 
 class UsageError(WmmaEmuError):
     """A command line that cannot be carried out: an option, a value or a file."""
@@ -29,7 +27,7 @@ class SeveralError(UsageError):
 def did_you_mean(given: str, legal: Iterable[str]) -> str:
     """Name the legal word nearest to what was given, as the end of a sentence; nothing if none is near."""
     word, legal = given[:100].casefold(), list(legal)
-    near = [x for x in (*_formats(word), *_FAMILIES.get(word, ())) if x in legal]
+    near = [x for x in _formats(word) if x in legal]
     return question(near or nearest(word, legal), show=str)
 
 

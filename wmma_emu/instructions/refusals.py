@@ -45,26 +45,12 @@ def move_named(
     chip: Arch,
     reason: Callable[[str], str] = lambda name: "",
 ) -> _Row:
-    """Find the row of an instruction that moves data.
-
-    Parameters
-    ----------
-    family : str
-        What it has to be.
-    instruction : object
-        A PTX mnemonic.
-    rows : mapping
-        By short name.
-    short : callable
-        Leaves out of a mnemonic what may be left out.
-    chip : Arch
-    reason : callable
-        Says of a short name why there is no such row.
+    """Find the row of an instruction that moves data, by its PTX mnemonic: ``rows`` has them by their ``short`` names.
 
     Raises
     ------
     UnsupportedInstructionError
-        For what no chip has, or not this one; the message names the nearest forms.
+        For what no chip has, or not this one, with the nearest forms; ``reason`` says why a short name is none.
     """
     of_family = {name: row for name, row in rows.items() if row.family == family}
     if not isinstance(instruction, str) or len(instruction) > _LONGEST:

@@ -5,21 +5,13 @@ import re
 from functools import cache, lru_cache
 
 from wmma_emu.formats.names import FORMAT_NAMES
+from wmma_emu.instructions.family_names import FAMILY_NAMES, names_of_scaled
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 
 __all__ = ["matching", "words_of_query"]
 
 _SHAPE = re.compile(r"\bm?(\d+)\s*[,x×n*]\s*(\d+)\s*[,x×k*]\s*(\d+)\b", re.ASCII)
-_SHORT_FAMILIES = {
-    "wmma.mma": "wmma mma_sync fragment load_matrix_sync store_matrix_sync nvcuda mma.h matrix_a matrix_b accumulator",
-    "mma.sync": "mma",
-    "mma.sp": "mma sparse",
-    "mma.sp::ordered_metadata": "mma sp sparse ordered",
-    "wgmma": "warpgroup gmma mma_async",
-    "wgmma.sp": "wgmma warpgroup gmma mma_async sp sparse",
-}
-"""What a family is called besides its name."""
 
 
 def words_of_query(text: str) -> list[str]:
@@ -43,13 +35,12 @@ def _words() -> tuple[tuple[Instruction, frozenset[str], frozenset[str]], ...]:
 
 
 def _words_of(row: Instruction) -> list[str]:
-    words = [row.family, row.shape, row.mnemonic, row.short_mnemonic, *row.mnemonic.lower().split(".")]
+    words = [row.shape, row.mnemonic, row.short_mnemonic, *row.mnemonic.lower().split(".")]
     words += [part for word in words for part in word.split("::")]
-    words += _SHORT_FAMILIES.get(row.family, "").split()
+    words += FAMILY_NAMES[row.family]
     words += [name for operand in {row.d, row.a, row.b, row.c} for name in FORMAT_NAMES[operand]]
     if row.is_block_scaled:
-        words += ["block", "scaled", "scales"]
-        words += ["nvfp4"] if row.scale == "ue4m3" else ["microscaling", "mx", f"mxfp{row.format('a').bits}"]
+        words += names_of_scaled(row.scale, row.a)
     return words
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, Instruction
 from wmma_emu.instructions.arch import NAME_PATTERNS, plain_names
+from wmma_emu.instructions.family_names import FAMILY_NAMES, names_of_scaled
 from wmma_emu.instructions.machine import lowerings, machine_instructions
 from wmma_emu.instructions.notation import FORMAT_NAMES, cute_atoms
 from wmma_emu.instructions.notation.cute_atom_table import TENSOR_ATOMS
@@ -17,6 +18,8 @@ from wmma_emu.instructions.notation.cute_atoms import ATOM
 from wmma_emu.instructions.notation.fragments import FRAGMENT, fragment_meaning
 from wmma_emu.instructions.notation.machine_names import MACHINE_NAME, opcodes
 from wmma_emu.instructions.notation.tensor_atoms import tensor_instruction_of_atom
+from wmma_emu.instructions.spec import TENSOR_FAMILIES
+from wmma_emu.instructions.tensor import TENSOR_KINDS
 from wmma_emu.viz.explorer.numbered import Numbered
 
 __all__ = ["coded_names"]
@@ -31,6 +34,7 @@ def coded_names(rows: tuple[Instruction, ...]) -> dict[str, Any]:
     -------
     dict
         ``chips``: names of chips, reduced, and by which patterns they are. ``formats``: names of each format.
+        ``families``: names of each family. ``scaled``: of products with block scales, by the formats of scales and A.
         ``patterns``: what machine code, an atom and a fragment look like. ``cute``: lists of atoms, ``@`` for the
         shape; ``machine``: lists of chips (a bit for each) and names, with their number where several are made; ``of``:
         of each instruction the numbers of both. ``fragments``: of each fragment, written
@@ -55,10 +59,24 @@ def coded_names(rows: tuple[Instruction, ...]) -> dict[str, Any]:
     return {
         "chips": {"called": plain_names(), **NAME_PATTERNS},
         "formats": {name: " ".join(words) for name, words in FORMAT_NAMES.items()},
+        "families": {x: " ".join((*words, *_generation(x, rows))) for x, words in FAMILY_NAMES.items()},
+        "scaled": {f"{scale} {a}": " ".join(names_of_scaled(scale, a)) for scale, a in _scaled(rows)},
         "patterns": {name: x.pattern.replace("(?P<", "(?<") for name, x in patterns.items()},
         "cute": cute.rows(), "machine": machine.rows(), "of": of,
         "fragments": _fragments(rows), "tensor": _tensor_atoms(),
     }  # fmt: skip
+
+
+def _generation(family: str, rows: tuple[Instruction, ...]) -> tuple[str, ...]:
+    """Name the generation of chips that alone has a family; none where several have."""
+    found = TENSOR_KINDS.values() if family in TENSOR_FAMILIES else [x for x in rows if x.family == family]
+    words = {ARCHS[x].generation.replace(",", "").split()[0] for row in found for x in row.archs}
+    return tuple(words) if len(words) == 1 else ()
+
+
+def _scaled(rows: tuple[Instruction, ...]) -> set[tuple[str, str]]:
+    of_kinds = {(scale, a) for kind in TENSOR_KINDS.values() for scale, _ in kind.scales for a in kind.operands}
+    return of_kinds | {(row.scale, row.a) for row in rows if row.is_block_scaled}
 
 
 def _machine_names(row: Instruction, shape: str) -> tuple[tuple[Any, ...], ...]:

@@ -23,17 +23,14 @@ function short_of(name) {
 const CALLED = DATA.names.formats;
 
 function words_of(entry) {
-  const words = [entry.name, entry.short, entry.family, entry.shape];
+  const { families, scaled } = DATA.names;
+  const words = [entry.name, entry.short, entry.family, entry.shape, families[entry.family] ?? ""];
   words.push(...new Set((entry.formats ?? []).map((x) => CALLED[x] ?? "")));
-  if (entry.family === "wmma.mma") {
-    words.push("wmma::fragment matrix_a matrix_b accumulator load_matrix_sync store_matrix_sync nvcuda mma.h experimental",
-      entry.formats.includes("b1") ? "wmma::bmma_sync bmma" : "wmma::mma_sync wmma",
-      entry.name.includes("row") ? "row_major" : "", entry.name.includes("col") ? "col_major" : "");
-  }
-  if (entry.family.includes("sp")) words.push("sparse");
-  if (entry.family.startsWith("wgmma")) words.push("warpgroup hopper");
-  if (entry.kind === "tensor") words.push("tensor memory tmem umma blackwell");
-  if (entry.scales) words.push("block scales block-scaled", entry.scales[0] === "ue4m3" ? "nvfp4" : "microscaling mxfp8 mxfp6 mxfp4");
+  if (entry.family === "wmma.mma")
+    words.push(entry.formats.includes("b1") ? "bmma bmma_sync" : "", entry.name.includes("row") ? "row_major" : "",
+      entry.name.includes("col") ? "col_major" : "");
+  const scale = entry.kind === "tensor" ? entry.row.scale : entry.scales?.[0];
+  if (scale) words.push(scaled[`${scale} ${entry.type}`]);
   return words.join(" ").toLowerCase();
 }
 
