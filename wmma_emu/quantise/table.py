@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Which block-scaled formats exist, and by which rules their scale factors are made: one row each, with its source."""
 
-from difflib import get_close_matches
-
 from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats import format_of
 from wmma_emu.quantise.spec import BlockFormat, ScaleRule
+from wmma_emu.suggestions import nearest, question
 
 __all__ = ["BLOCK_FORMATS", "SCALE_RULES", "block_format_of", "scale_rule_of"]
 
@@ -142,11 +141,8 @@ def block_format_of(name: "str | BlockFormat") -> BlockFormat:
     if not isinstance(name, str) or name not in BLOCK_FORMATS:
         word = name.strip().casefold() if isinstance(name, str) else ""
         near = [x for x in BLOCK_FORMATS if word and word in x]
-        near = near or get_close_matches(word, BLOCK_FORMATS, n=1, cutoff=0.7)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise UnknownNameError(
-            f"there is no block-scaled format {shorten(name)}; the formats are {', '.join(BLOCK_FORMATS)}{hint}"
-        )
+        hint = question(near or nearest(word, BLOCK_FORMATS, cutoff=0.7), f"the formats are {', '.join(BLOCK_FORMATS)}")
+        raise UnknownNameError(f"there is no block-scaled format {shorten(name)}{hint}")
     return BLOCK_FORMATS[name]
 
 

@@ -9,7 +9,7 @@ from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.ptx.cpp.demangle import demangle
 from wmma_emu.ptx.cpp.tree import shown as shown_node
 from wmma_emu.ptx.launch.source_types import familiar_name
-from wmma_emu.suggestions import did_you_mean
+from wmma_emu.suggestions import nearest, question
 
 __all__ = ["attribute_names", "find", "no_kernel", "plain_name"]
 
@@ -66,7 +66,7 @@ def find(
     listed = ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
     called = str(wanted).split("<")[0]
     unmade = "".join(f"; {x}" for x in notes if x.startswith("not made") and re.search(rf"\b{re.escape(called)}\b", x))
-    hint = did_you_mean(wanted, shown, f"it has {listed}")
+    hint = question(nearest(wanted, shown, cutoff=0.5), f"it has {listed}")
     raise UnknownNameError(f"{where} has no kernel {shorten(wanted)}{hint}{unmade}")
 
 
