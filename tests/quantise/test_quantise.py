@@ -218,7 +218,7 @@ ONES = np.ones((2, 64), F)
     ("call", "error", "words"),
     [
         (lambda: quantise(ONES, "mxfp7"), UnsupportedInstructionError, "the formats are mxfp8_e4m3, mxfp8_e5m2"),
-        (lambda: quantise(ONES, "fp8"), UnsupportedInstructionError, r"did you mean 'mxfp8_e4m3' or 'mxfp8_e5m2'\? The"),
+        (lambda: quantise(ONES, "fp8"), UnsupportedInstructionError, r"you mean 'mxfp8_e4m3' or 'mxfp8_e5m2'\? The"),
         (lambda: quantise(ONES, "MXFP4"), UnsupportedInstructionError, r"; did you mean 'mxfp4_e2m1'\? .* nvfp4$"),
         (lambda: quantise(ONES, "mxfp8-e5m2"), UnsupportedInstructionError, r"did you mean 'mxfp8_e5m2'\?"),
         (lambda: quantise(ONES, "int4"), UnsupportedInstructionError, "mxint8, nvfp4$"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from wmma_emu.cli.choices import TABLE_FORMATS
 from wmma_emu.cli.output import format_of, writing
 from wmma_emu.cli.query import chip_named
-from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_text, table_lines
+from wmma_emu.cli.tables import Column, Record, write_records, write_table
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.instructions.arch import ARCHS, arch_of
 from wmma_emu.instructions.spec import Arch, Instruction
@@ -32,8 +32,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     chips = _named(arguments.words) if arguments.words else list(ARCHS.values())
     with writing(arguments, TABLE_FORMATS, "chips.csv", terminal) as out:
         if output in ("csv", "json"):
-            records = [_record(x) for x in chips]
-            out.raw(json_text(records) if output == "json" else csv_text(records, list(records[0])))
+            write_records([_record(x) for x in chips], output, out)
         elif arguments.words and output == "table":
             for number, chip in enumerate(chips):
                 if number:
@@ -97,10 +96,9 @@ def _table(chips: list[Arch], output: str, terminal: Terminal) -> None:
     for chip in chips:
         shown = ", ".join(chip.products[:_MOST_PRODUCTS]) + ", ..." * (len(chip.products) > _MOST_PRODUCTS)
         cells.append([chip.name, chip.generation, shown, " ".join(_formats_of(chip)), " ".join(_families(chip))])
+    write_table(columns, cells, output, terminal)
     if output == "markdown":
-        terminal.raw(markdown_text(columns, cells))
         return
-    terminal.lines(table_lines(columns, cells, terminal.width))
     terminal.line()
     terminal.text("wmma-emu chips CHIP tells all about one, wmma-emu compare CHIP CHIP in what two differ; any name of "
                   "a product will do, as in 'RTX 4090' or 'NVIDIA H100 80GB HBM3'.")  # fmt: skip

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wmma_emu.arithmetic import models_for
 from wmma_emu.cli.names import grouped
-from wmma_emu.cli.tables import Column, markdown_text, table_lines
+from wmma_emu.cli.tables import Column, write_table
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError
 from wmma_emu.gemm.comparison_text import summary
@@ -68,9 +68,8 @@ def compare_chips(names: Sequence[str], output: str, terminal: Terminal) -> None
         terminal.line(Styled(title if cells else none, "heading"))
         if cells and output == "markdown":
             terminal.line()
-            terminal.raw(markdown_text(heads, cells))
-        elif cells:
-            terminal.lines(table_lines(heads, cells, terminal.width))
+        if cells:
+            write_table(heads, cells, output, terminal)
     terminal.line()
     terminal.text(f"Other places of elements: {', '.join(places)}." if places else "Elements have the same places.")
     terminal.text("wmma-emu compare A.npy B.npy --archs " + ",".join(x.name for x in chips) + " compares a product.")

@@ -11,7 +11,7 @@ from wmma_emu.cli.choices import REPORT_FORMATS
 from wmma_emu.cli.inputs import BASELINE, read_inputs
 from wmma_emu.cli.names import one_instruction
 from wmma_emu.cli.output import STANDARD_OUTPUT, output_of, writing
-from wmma_emu.cli.tables import Column, markdown_text, table_lines
+from wmma_emu.cli.tables import Column, table_lines, write_table
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_number
 from wmma_emu.formats.distance import NOT_COMPARABLE
@@ -75,7 +75,10 @@ def _write(found: Comparison, count: int, output: str, picture: str | None, term
         terminal.raw(json.dumps(found.to_dict(count)) + "\n")
     elif output == "markdown":
         worst = _worst_rows(found, count)
-        terminal.raw(found.to_markdown() + (f"\n{markdown_text(_WORST, worst)}" if worst else ""))
+        terminal.raw(found.to_markdown())
+        if worst:
+            terminal.line()
+            write_table(_WORST, worst, output, terminal)
     else:
         _show(found, count, terminal)
         if picture not in (None, STANDARD_OUTPUT):

@@ -9,7 +9,7 @@ from wmma_emu.cli.choices import TABLE_FORMATS
 from wmma_emu.cli.names import grouped, named
 from wmma_emu.cli.output import format_of, writing
 from wmma_emu.cli.query import families_of, shape_of, types_of, with_type
-from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_text, table_lines
+from wmma_emu.cli.tables import Column, Record, table_lines, write_records, write_table
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import check_choice
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, Arch, Instruction, arch_of
@@ -34,10 +34,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 def write_rows(rows: Sequence[Instruction], chip: Arch | None, output: str, terminal: Terminal) -> None:
     """Write instructions for people or for programs; on a chip, with how well their arithmetic is known."""
     if output in ("csv", "json"):
-        records = [_record(row, chip) for row in rows]
         keys = list(_record(next(iter(INSTRUCTIONS.values())), None))
         keys += ["arithmetic", "lowerings"] if chip else []
-        terminal.raw(json_text(records) if output == "json" else csv_text(records, keys))
+        write_records([_record(row, chip) for row in rows], output, terminal, keys)
         return
     columns = [Column("instruction"), Column("shape", True), Column("types", True), Column("layouts", True),
                Column("registers"), Column("chips", chip is not None)]  # fmt: skip
@@ -45,7 +44,7 @@ def write_rows(rows: Sequence[Instruction], chip: Arch | None, output: str, term
     groups = grouped(rows)
     cells = [_cells(group, chip) for group in groups]
     if output == "markdown":
-        terminal.raw(markdown_text(columns, cells))
+        write_table(columns, cells, output, terminal)
         return
     if rows:
         table = list(table_lines(columns, cells, terminal.width))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from wmma_emu.cli.operand import Selection, span
-from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_text, table_lines
+from wmma_emu.cli.tables import Column, Record, write_records, write_table
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.layouts import LaneMap
 
@@ -60,7 +60,7 @@ def write_all_places(
     several = any(x.selection.layout.num_matrices > 1 for x in held)
     if output in ("csv", "json"):
         records = [{"operand": x.selection.name, **y} for x in held for y in _records(x.selection, x.places, several)]
-        terminal.raw(json_text(records) if output == "json" else csv_text(records, list(records[0])))
+        write_records(records, output, terminal)
         return
     for number, (selection, places) in enumerate(held):
         if number:
@@ -74,25 +74,20 @@ def write_all_places(
         write_places(selection, subject(selection), places, output, terminal)
 
 
-def write_places(
-    selection: Selection, subject: str, places: Sequence[Place], output: str | None, terminal: Terminal
-) -> None:
+def write_places(selection: Selection, subject: str, places: Sequence[Place], output: str, terminal: Terminal) -> None:
     """Write places for people or for programs."""
     layout = selection.layout
     several = layout.num_matrices > 1
     if output in ("csv", "json"):
-        records = _records(selection, places, several)
-        terminal.raw(json_text(records) if output == "json" else csv_text(records, list(records[0])))
+        write_records(_records(selection, places, several), output, terminal)
         return
     columns = [Column(x) for x in ("lane", "register", "bits", "element", "row", "col")]
     columns += [Column("matrix")] if several else []
     columns += [Column("read")] if layout.multiplicity > 1 else []
     cells = [_cells(selection, x, several)[: len(columns)] for x in places]
-    if output == "markdown":
-        terminal.raw(markdown_text(columns, cells))
-        return
-    selection.write_head(subject, terminal)
-    terminal.lines(table_lines(columns, cells, terminal.width))
+    if output != "markdown":
+        selection.write_head(subject, terminal)
+    write_table(columns, cells, output, terminal)
 
 
 def _bits(selection: Selection, place: Place) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from wmma_emu.cli.choices import PLACE_FORMATS
 from wmma_emu.cli.operand import Asked, check_index, span
 from wmma_emu.cli.output import format_of, output_of
-from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_text, table_lines
+from wmma_emu.cli.tables import Column, write_records, write_table
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError
 from wmma_emu.instructions import Arch, Instruction
@@ -20,6 +20,7 @@ __all__ = ["run_scales", "scales_of"]
 
 _NAMES: dict[str, Scaled] = {f"scale_{x}": x for x in SCALED}
 _FORMATS = PLACE_FORMATS
+_COLUMNS = [Column(x) for x in ("lane", "bits", "row", "col", "k")]
 
 
 class _Place(NamedTuple):
@@ -72,17 +73,13 @@ def run_scales(arguments: Namespace, asked: Asked, operand: Scaled, terminal: Te
     out = terminal if file.path is None else Terminal(text)
     if output == "table":
         _write_head(row, operand, chip, found, (byte_id, thread_id), out)
-        if not places:
-            out.line("Nothing in this register is read.")
-        else:
-            columns, cells = _table(row, operand, places)
-            out.lines(table_lines(columns, cells, out.width))
-    elif output == "markdown":
-        out.raw(markdown_text(*_table(row, operand, places)))
+    records = [_record(row, operand, x) for x in places]
+    if output in ("csv", "json"):
+        write_records(records, output, out, list(_record(row, operand, _Place(0, 0, 0, 0))))
+    elif places or output == "markdown":
+        write_table(_COLUMNS, [_cells(x, row.scale_block) for x in records], output, out)
     else:
-        records = [_record(row, operand, x) for x in places]
-        keys = list(_record(row, operand, _Place(0, 0, 0, 0)))
-        out.raw(json_text(records) if output == "json" else csv_text(records, keys))
+        out.line("Nothing in this register is read.")
     if file.path is not None:
         file.write(text.getvalue(), terminal)
 
@@ -151,18 +148,12 @@ def _write_head(
     terminal.line()
 
 
-def _table(row: Instruction, operand: Scaled, places: list[_Place]) -> tuple[list[Column], list[list[str]]]:
-    records = [_record(row, operand, x) for x in places]
-    columns = [Column(x) for x in ("lane", "bits", "row", "col", "k")]
-    cells = [
-        [str(x["lane"]), f"{x['bit_high']}:{x['bit_low']}", str(x["row"]), str(x["col"]),
-         span(int(str(x["k_first"])), row.scale_block)]
-        for x in records
-    ]  # fmt: skip
-    return columns, cells
+def _cells(record: dict[str, int], block: int) -> list[str]:
+    bits = f"{record['bit_high']}:{record['bit_low']}"
+    return [str(record["lane"]), bits, str(record["row"]), str(record["col"]), span(record["k_first"], block)]
 
 
-def _record(row: Instruction, operand: Scaled, place: _Place) -> Record:
+def _record(row: Instruction, operand: Scaled, place: _Place) -> dict[str, int]:
     block = place.col if operand == "a" else place.row
     first = block * row.scale_block
     return {

@@ -5,9 +5,9 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from wmma_emu.cli.terminal import Line, Styled, has_look
+from wmma_emu.cli.terminal import Line, Styled, Terminal, has_look
 
-__all__ = ["Column", "Record", "csv_text", "json_text", "markdown_text", "table_lines"]
+__all__ = ["Column", "Record", "table_lines", "write_records", "write_table"]
 
 Record = Mapping[str, str | int | Sequence[str]]
 
@@ -51,12 +51,25 @@ def _cell(value: str | int | Sequence[str]) -> str:
     return value if isinstance(value, str) else str(value) if isinstance(value, int) else " ".join(value)
 
 
-def csv_text(records: Sequence[Record], keys: Sequence[str]) -> str:
+def write_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], output: str, terminal: Terminal) -> None:
+    """Write a table for people: as Markdown, or laid out for the terminal's width."""
+    if output == "markdown":
+        terminal.raw(_markdown(columns, rows))
+    else:
+        terminal.lines(table_lines(columns, rows, terminal.width))
+
+
+def write_records(records: Sequence[Record], output: str, terminal: Terminal, keys: Sequence[str] = ()) -> None:
+    """Write records for programs, as JSON or CSV; ``keys`` are the headings where there may be no record."""
+    terminal.raw(_json(records) if output == "json" else _csv(records, keys or list(records[0])))
+
+
+def _csv(records: Sequence[Record], keys: Sequence[str]) -> str:
     """Write records as CSV with a line of headings; lists are joined by spaces.
 
     Examples
     --------
-    >>> print(csv_text([{"shape": "m16n8k16", "archs": ["sm_80", "sm_90"]}], ["shape", "archs"]), end="")
+    >>> print(_csv([{"shape": "m16n8k16", "archs": ["sm_80", "sm_90"]}], ["shape", "archs"]), end="")
     shape,archs
     m16n8k16,sm_80 sm_90
     """
@@ -69,7 +82,7 @@ def csv_text(records: Sequence[Record], keys: Sequence[str]) -> str:
     return text.getvalue()
 
 
-def json_text(records: Sequence[Record]) -> str:
+def _json(records: Sequence[Record]) -> str:
     """Write records as a JSON list, one record a line; numbers and lists stay what they are."""
     import json  # here, for the same reason
 
@@ -81,12 +94,12 @@ def json_text(records: Sequence[Record]) -> str:
     return f"[\n{lines}\n]\n"
 
 
-def markdown_text(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+def _markdown(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
     """Lay a table out as Markdown, every column kept.
 
     Examples
     --------
-    >>> print(markdown_text([Column("shape"), Column("chips")], [["m16n8k16", "sm_80+"]]), end="")
+    >>> print(_markdown([Column("shape"), Column("chips")], [["m16n8k16", "sm_80+"]]), end="")
     | shape | chips |
     | --- | --- |
     | m16n8k16 | sm_80+ |
