@@ -69,13 +69,11 @@ def _formats(rows: Iterable[Instruction]) -> list[str]:
 
 
 def _formats_of(chip: Arch) -> list[str]:
-    """All formats of A and B, those of products in tensor memory too."""
     tensor = (x for kind in TENSOR_KINDS.values() if chip.name in kind.archs for x in kind.operands)
     return list(dict.fromkeys((*_formats(_rows(chip)), *tensor)))
 
 
 def _scaled(chip: Arch) -> list[str]:
-    """The formats whose blocks have scales in some instruction."""
     rows = _formats(row for row in _rows(chip) if row.is_block_scaled)
     kinds = (x for x in TENSOR_KINDS.values() if chip.name in x.archs and x.is_block_scaled)
     return list(dict.fromkeys((*rows, *(x for kind in kinds for x in kind.operands))))

@@ -51,7 +51,7 @@ def _files_and_chips(words: list[str]) -> tuple[list[str], list[str]]:
     """
     files = [x for x in words if _is_file(x)]
     chips = [y for x in words if x not in files for y in _split(x)]
-    if not files and not any(_is_chip(x) for x in chips):
+    if not files and not any(chip_named([x]) is not None for x in chips):
         files, chips = words[:2], words[2:]
     if files and len(files) != 2:
         names = ", ".join(files)[:80]
@@ -62,7 +62,3 @@ def _files_and_chips(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _is_file(word: str) -> bool:
     return word == STANDARD_OUTPUT or word.endswith(".npy") or os.path.isfile(word) or os.sep in word
-
-
-def _is_chip(word: str) -> bool:
-    return chip_named([word]) is not None

@@ -76,7 +76,6 @@ def compare_chips(names: Sequence[str], output: str, terminal: Terminal) -> None
 
 
 def _only(chips: Sequence[Arch]) -> list[tuple[str, str, str, int]]:
-    """Count the instructions that some of the chips have, by who has them, family and formats."""
     counts: dict[tuple[str, str], dict[str, int]] = {}
     for row in INSTRUCTIONS.values():
         having = [x.name for x in chips if x.name in row.archs]
@@ -107,7 +106,6 @@ def _differences(chips: Sequence[Arch]) -> list[_Difference]:
 
 
 def _few(words: Sequence[str]) -> str:
-    """Join words, of very many the first."""
     return " ".join(words[:5] if len(words) > 6 else words).replace(" x ", "x") + (
         f" and {len(words) - 5} more" if len(words) > 6 else ""
     )

@@ -58,7 +58,6 @@ def compare_products(
 
 
 def _compared(arguments: Namespace, files: list[str], archs: list[str] | None) -> Comparison:
-    """Read the files and multiply them on the chips."""
     arguments.a, arguments.b = files
     if arguments.instr not in (None, BASELINE):
         arguments.instr = one_instruction([arguments.instr]).instruction.mnemonic

@@ -51,7 +51,8 @@ def candidates_for(words: Sequence[str]) -> list[Candidate]:
     """
     *before, current = words
     if not before:
-        return _beginning(current, [*_commands(), Candidate("--help"), Candidate("--version")])
+        commands = [Candidate(name, row[1]) for name, row in COMMANDS.items()]
+        return _beginning(current, [*commands, Candidate("--help"), Candidate("--version")])
     command, *before = command_of(before)
     if command not in COMMANDS:
         return []
@@ -94,7 +95,6 @@ def _place(before: Sequence[str], current: str, parser: argparse.ArgumentParser)
 
 
 def _list(action: Any, prefix: str, current: str) -> _Place:
-    """Complete the last of several words with commas between, where an option takes them."""
     head, comma, last = current.rpartition(",")
     return _Place(action, prefix + head + comma, last)
 
@@ -111,10 +111,6 @@ def _options(parser: argparse.ArgumentParser) -> list[Candidate]:
         Candidate(max(x.option_strings, key=len), (x.help or "").split(";")[0])
         for x in parser._actions if x.option_strings and x.help != argparse.SUPPRESS
     ]  # fmt: skip
-
-
-def _commands() -> list[Candidate]:
-    return [Candidate(name, row[1]) for name, row in COMMANDS.items()]
 
 
 def _beginning(current: str, found: Iterable[Candidate]) -> list[Candidate]:

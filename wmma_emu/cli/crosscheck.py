@@ -142,7 +142,6 @@ def _check_report(path: str) -> None:
 
 
 def _check_file(option: str, path: str) -> None:
-    """Say at the beginning that a file cannot be written."""
     file = Path(path)
     if path == STANDARD_OUTPUT:
         raise UsageError(f"{option} -: it is read again later; name a file, such as campaign.json")

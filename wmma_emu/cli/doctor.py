@@ -60,7 +60,6 @@ def _version(name: str) -> str | None:
 
 
 def _extras() -> list[_Extra]:
-    """Read which packages each extra asks for on this machine, and which of them are there."""
     try:
         required = distribution("wmma-emu").requires or []
     except PackageNotFoundError:

@@ -61,7 +61,6 @@ def _numbers(text: str) -> list[str]:
 
 
 def _written(explanation: Explanation, output: str, step: int | None) -> str:
-    """What goes into a file, or through a pipe."""
     if output == "text":
         return f"{explanation}\n"
     if output == "json":

@@ -98,7 +98,6 @@ def _code(lines: Iterable[str], terminal: Terminal) -> None:
 
 
 def _report(kind: str, terminal: Terminal) -> None:
-    """Show what a launch of the kernel says, on lines that fit."""
     from wmma_emu.ptx.examples import launch_of
 
     width = (terminal.width or _WIDTH_OF_FILES) - len(_MARGIN)

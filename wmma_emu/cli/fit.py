@@ -103,7 +103,6 @@ def _paragraphs(lines: list[str]) -> list[tuple[str, int]]:
 
 
 def _wrapped(line: str, hang: int, width: int) -> list[str]:
-    """Wrap one paragraph; its further lines begin below its text."""
     indent = len(line) - len(line.lstrip())
     body = line[hang:]
     if _ITEM_END in body and max(map(len, body.split(_ITEM_END))) < width - hang:

@@ -171,7 +171,6 @@ def _is_told(grid: Grid) -> bool:
 
 
 def _in_full(cell: HeldCell) -> str:
-    """Name the lanes that hold a register's worth of elements, and the elements: the same in all of them."""
     return f"{_lanes(cell, 'T')} x{span(cell.element, cell.elements)}"
 
 
@@ -199,7 +198,6 @@ def _side_by_side(panels: list[_Panel]) -> Iterator[Line]:
 
 
 def _lanes_of(layout: LaneMap, matrix: int) -> str:
-    """Name a matrix and its lanes, as in ``matrix 0: T0-3 T16-19``."""
     lanes = [int(x) for x in (layout.matrix_of_lane == matrix).nonzero()[0]]
     starts = [x for x in lanes if x - 1 not in lanes]
     runs = [span(x, next(n for n in range(1, len(lanes) + 1) if x + n not in lanes)) for x in starts]

@@ -63,7 +63,6 @@ def _scale(path: str | None) -> NDArray[Any] | None:
 
 
 def _operand(path: str, option: str, named: str | None, in_instruction: str, anything_goes: bool) -> NDArray[Any]:
-    """Read a matrix, and give elements that NumPy saved without their format the format that is named."""
     matrix, in_file = read_matrix(path)
     if matrix.dtype.kind == "V":
         # f16 and integers keep their dtype in a file: an instruction of those cannot mean void elements.

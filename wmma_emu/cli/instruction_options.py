@@ -53,7 +53,6 @@ def add_show(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_operand(parser: argparse.ArgumentParser, numbers: str) -> None:
-    """Add what `layout`, `where` and `what` share."""
     option(parser, "instruction", metavar="INSTR", completes="instruction", help=INSTRUCTION)
     option(parser, "words", metavar="OPERAND", nargs="*", completes="operand",
         help=f"A, B, C or D, as --operand names it; all if left out{numbers}")  # fmt: skip

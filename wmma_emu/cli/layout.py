@@ -79,7 +79,6 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 def _write(
     arguments: Namespace, selections: list[Selection], output: str, view: str | None, terminal: Terminal
 ) -> None:
-    """Write one operand, or all that are asked for, one after the other."""
     asked = [_asked(arguments, x) for x in selections]
     if len(selections) == 1:
         _write_one(selections[0], asked[0], output, view, terminal)
@@ -102,7 +101,6 @@ def _write(
 
 
 def _write_png(selection: Selection, asked: _Asked, view: str | None, path: str | None) -> None:
-    """Write a picture whose bytes are no text."""
     if path is None:
         check_pipe("a PNG", "layout.png")
     png = _pictures(selection, asked, view or "matrix")[0].png()
@@ -117,7 +115,6 @@ def _lanes(selection: Selection, asked: _Asked) -> range:
 
 
 def _check_options_of_several(arguments: Namespace, output: str) -> None:
-    """Refuse what needs one operand."""
     for name in ("register", "row"):
         if getattr(arguments, name) is not None:
             raise UsageError(f"--{name}: of which operand? Name one behind the instruction, as in A")
@@ -126,7 +123,6 @@ def _check_options_of_several(arguments: Namespace, output: str) -> None:
 
 
 def _check_options(arguments: Namespace, output: str) -> None:
-    """Refuse what an option does not go with."""
     if (arguments.row is None) != (arguments.col is None):
         given, missing = ("row", "col") if arguments.col is None else ("col", "row")
         raise UsageError(f"--{given} {getattr(arguments, given)[:80]} is half of an element; give --{missing} too")
@@ -170,7 +166,6 @@ def _write_one(selection: Selection, asked: _Asked, output: str, view: str | Non
 
 
 def _written(selection: Selection, output: str) -> str:
-    """Write a layout as functions in C or Python, or as CuTe does: shape and stride, and ThrID where it is no warp."""
     formulas = selection.layout.formulas
     if output != "cute":
         return formulas.c(selection.name) if output == "c" else formulas.python(selection.name)
@@ -202,7 +197,6 @@ def _draw(selection: Selection, asked: _Asked, view: str, terminal: Terminal) ->
 
 
 def _list(selection: Selection, asked: _Asked, output: str, terminal: Terminal) -> None:
-    """List the elements of all lanes or of one: a line for each, in text for each register of bits."""
     layout = selection.layout
     in_short = output == "grid" and layout.element_bits == 1  # a line for each of 128 bits says nothing more
     size = cell_size(layout) if in_short else (1, 1)
@@ -217,7 +211,6 @@ def _list(selection: Selection, asked: _Asked, output: str, terminal: Terminal) 
 
 
 def _picture(selection: Selection, asked: _Asked, output: str, view: str | None) -> str:
-    """Draw as SVG, for LaTeX, or as a page of HTML: the view that is asked for, or there both."""
     from wmma_emu.viz.picture import page
 
     pictures = _pictures(selection, asked, "matrix" if view is None and output != "html" else view)
@@ -227,7 +220,6 @@ def _picture(selection: Selection, asked: _Asked, output: str, view: str | None)
 
 
 def _pictures(selection: Selection, asked: _Asked, view: str | None) -> "list[Picture]":
-    """Draw the view that is asked for, or both."""
     from wmma_emu.viz.operands.matrix_view import draw_matrix
     from wmma_emu.viz.operands.register_view import draw_registers
     from wmma_emu.warp.registers import BoundOperand

@@ -57,7 +57,6 @@ def write_rows(rows: Sequence[Instruction], chip: Arch | None, output: str, term
 
 
 def _filtered(arguments: Namespace) -> tuple[tuple[Instruction, ...], Arch | None]:
-    """Find the rows that have everything that words and options say."""
     chip = None if arguments.arch is None else arch_of(arguments.arch)
     rows = tuple(INSTRUCTIONS.values())
     if words := [x for x in arguments.words if x.casefold() != "all"]:
@@ -85,7 +84,6 @@ def _of_shape(rows: Sequence[Instruction], given: str) -> tuple[Instruction, ...
 
 
 def _no_type(given: str) -> tuple[str, ...]:
-    """Refuse what is no format: with all there are."""
     every = INSTRUCTIONS.values()
     multiplied = [name for row in every for name in (row.a, row.b)]
     check_choice("--type", given, (*multiplied, *(name for row in every for name in (row.c, row.d))))
@@ -116,7 +114,6 @@ def n_range(group: Sequence[Instruction]) -> str:
 
 
 def _record(row: Instruction, chip: Arch | None) -> Record:
-    """Everything about a row, for programs."""
     record: dict[str, str | int | Sequence[str]] = {
         "mnemonic": row.mnemonic, "short": row.short_mnemonic, "family": row.family, "shape": row.shape,
         "m": row.m, "n": row.n, "k": row.k, "a_layout": row.a_layout, "b_layout": row.b_layout,
@@ -132,7 +129,6 @@ def _record(row: Instruction, chip: Arch | None) -> Record:
 
 
 def _cells(group: Sequence[Instruction], chip: Arch | None) -> list[str]:
-    """Render a row, or those that differ in n alone, for people."""
     row = group[0]
     registers = [str(row.registers(x)) for x in OPERANDS]
     if len(group) > 1:  # C and D: a number of registers that grows with n
@@ -153,7 +149,6 @@ def _cells(group: Sequence[Instruction], chip: Arch | None) -> list[str]:
 
 
 def _status(row: Instruction, chip: Arch) -> str:
-    """How well the arithmetic is known on a chip."""
     models = models_for(row, chip.name)
     return models[0].status if models else "not modelled"
 

@@ -32,8 +32,6 @@ E5M2_DESCR = "<f1"
 
 
 class _Header(NamedTuple):
-    """What stands before the elements of a ``.npy`` file."""
-
     dtype: np.dtype[Any]
     is_e5m2: bool
     fortran_order: bool

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from wmma_emu.cli.query import Query, query_of
 from wmma_emu.cli.usage import SeveralError, UsageError
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.instructions.arch import usual_chip
 from wmma_emu.instructions.family_names import FAMILY_NAMES
 from wmma_emu.instructions.other_chips import why_not
 from wmma_emu.instructions.tensor import TENSOR_KINDS
@@ -148,7 +149,7 @@ def one_instruction(words: Sequence[str], arch: str | Arch | None = None) -> One
 
 def chip_for(row: Instruction, chip: Arch | None) -> Arch:
     """Choose the chip where none is named: the default one, or the first that has the instruction."""
-    return chip or ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]]
+    return chip or usual_chip(row.archs)
 
 
 def _meant(text: str, chip: Arch | None) -> tuple[Instruction, ...]:

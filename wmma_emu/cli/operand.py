@@ -88,7 +88,6 @@ class Selection(NamedTuple):
         terminal.line()
 
     def _scales(self) -> list[tuple[str, str]]:
-        """Say that there are block scales of A or B, and how to see them."""
         row = self.instruction
         if not row.is_block_scaled or self.operand not in SCALED:
             return []
@@ -106,7 +105,6 @@ class Selection(NamedTuple):
         return f"{shape} ({several}{axes}) {row.format(self.operand)}{stored}"
 
     def _a_lane(self) -> str:
-        """Count elements and registers of a lane."""
         layout = self.layout
         elements, registers, packed = layout.num_elements, layout.num_registers, layout.elements_per_register
         order = f", {packed} a register, lowest bits first" if packed > 1 else ""
@@ -222,7 +220,6 @@ def _is_one(words: list[str], arch: str | None) -> bool:
 
 
 def _operands(given: str) -> list[str]:
-    """Read --operand: one letter, or several with commas between; an error lists those that every instruction has."""
     out = []
     for word in given.split(","):
         plain = word.strip().casefold()

@@ -91,7 +91,6 @@ def write_places(selection: Selection, subject: str, places: Sequence[Place], ou
 
 
 def _bits(selection: Selection, place: Place) -> tuple[int, int]:
-    """Return the lowest and the highest bit in the register; of a value that does not fill its byte, its own."""
     layout, (bits, shift) = selection.layout, selection.value
     low = place.element * layout.element_bits % layout.register_bits + shift
     return low, low + place.elements * bits - 1
@@ -125,7 +124,6 @@ def _records(selection: Selection, places: Sequence[Place], several: bool) -> li
 
 
 def _cells(selection: Selection, place: Place, several: bool) -> list[str]:
-    """Render a place for people."""
     layout = selection.layout
     low, high = _bits(selection, place)
     matrix = [str(place.matrix)] if several else []

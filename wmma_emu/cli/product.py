@@ -102,7 +102,6 @@ def _shape(matrix: NDArray[Any]) -> str:
 def _scales(
     arguments: Namespace, scale_a: NDArray[Any] | None, scale_b: NDArray[Any] | None, product: DotProduct
 ) -> list[tuple[str, str]]:
-    """Shape and format of block scales, and what of k shares one."""
     given = (("scales of A", arguments.scale_a, scale_a), ("scales of B", arguments.scale_b, scale_b))
     return [(name, f"{path}: {_shape(x)} {product.scale}") for name, path, x in given if x is not None]
 

@@ -157,7 +157,6 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
 
 
 def _kernel(module: Module, name: str | None) -> Kernel:
-    """Find the kernel that is to run, the only one if none is named."""
     if name is not None:
         return module[name]
     if len(module) > 1:
@@ -170,7 +169,6 @@ def _kernel(module: Module, name: str | None) -> Kernel:
 
 
 def _checks(text: str) -> list[str]:
-    """Read "memory, races", or "none"."""
     names = [x.strip() for x in text.split(",")]
     if names == ["none"]:
         return []
@@ -180,7 +178,6 @@ def _checks(text: str) -> list[str]:
 
 
 def _silence(text: str) -> Silence:
-    """Read "race at kernel.cu:16: the reason"."""
     found = _SILENCE.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"--silence {quoted(text)} is not written as in 'race at kernel.cu:16: the reason'")
@@ -188,7 +185,6 @@ def _silence(text: str) -> Silence:
 
 
 def _number(option: str, text: str) -> float:
-    """Read a positive number, as in 1e8."""
     try:
         value = float(text)
     except ValueError:

@@ -19,7 +19,6 @@ _CHECKS = ("memory", "undefined", "races", "synchronisation", "none")
 
 
 def _add_file(parser: argparse.ArgumentParser, chip: str) -> None:
-    """Add what both share."""
     option(parser, "file", completes="kernel file", metavar="FILE",
         help="PTX, or CUDA C++ (.cu) that NVRTC compiles; kernels alone, no code of the host; - is standard input"
     )  # fmt: skip

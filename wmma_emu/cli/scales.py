@@ -85,7 +85,6 @@ def run_scales(arguments: Namespace, asked: Asked, operand: Scaled, terminal: Te
 
 
 def _format(arguments: Namespace) -> str:
-    """Read --format, and refuse options of pictures."""
     given = None if arguments.format and arguments.format.casefold() == "grid" else arguments.format
     for option in ("view", "matrix"):
         if getattr(arguments, option, None) is not None:
@@ -96,7 +95,6 @@ def _format(arguments: Namespace) -> str:
 
 
 def _selector(option: str, given: str | None, legal: tuple[int, ...], row: Instruction) -> int:
-    """Read a selector: the first legal one if none is given."""
     if given is None:
         return legal[0]
     names = [str(x) for x in legal]
@@ -106,7 +104,6 @@ def _selector(option: str, given: str | None, legal: tuple[int, ...], row: Instr
 
 
 def _chosen(arguments: Namespace, found: ScaleMap, name: str) -> Iterator[_Place]:
-    """List the places that are asked for, row by row."""
     rows, cols = found.matrix_shape
     lane = row = col = None
     if getattr(arguments, "lane", None) is not None:
@@ -127,7 +124,6 @@ def _chosen(arguments: Namespace, found: ScaleMap, name: str) -> Iterator[_Place
 def _write_head(
     row: Instruction, operand: Scaled, chip: Arch, found: ScaleMap, selectors: tuple[int, int], terminal: Terminal
 ) -> None:
-    """Write what is shown, on which chip, with which selectors, and who says so."""
     legal = scale_selectors_of(row, operand)
     shape = " x ".join(map(str, found.matrix_shape))
     axes = "m x scales of a row" if operand == "a" else "scales of a column x n"

@@ -50,7 +50,6 @@ def _schedule(arguments: Namespace) -> Schedule:
 
 
 def _written(schedule: Schedule, output: str, step: int | None) -> str:
-    """What goes into a file, or through a pipe."""
     if output == "text":
         return f"{schedule}\n"
     if output == "json":

@@ -91,7 +91,6 @@ def _show(row: Instruction, only: Arch | None, terminal: Terminal) -> None:
 
 
 def _tensor(row: Instruction, chips: Sequence[Arch], terminal: Terminal) -> None:
-    """A `tcgen05.mma`: its matrices and what each chip computes; no lane holds its operands."""
     pairs = [(x.upper(), f"{row.matrix_shape(x)[0]} x {row.matrix_shape(x)[1]} {row.format(x)}") for x in OPERANDS[:2]]
     pairs += [("D", f"{row.m} x {row.n} {row.d}, in tensor memory; C is what was there")]
     if row.is_block_scaled:
@@ -131,7 +130,6 @@ def _operands(row: Instruction, chip: Arch, terminal: Terminal) -> None:
 
 
 def _metadata(row: Instruction) -> list[tuple[str, str]]:
-    """What says where the packed elements of a sparse A stand, and which lanes hold it."""
     places = granularity_of(row)
     found = metadata_map(row)
     pairs = f"{places.kept} of every {places.chunk} columns"
@@ -157,7 +155,6 @@ def _values(row: Instruction) -> str:
 
 
 def _scales(row: Instruction) -> list[tuple[str, str]]:
-    """What block scales there are, and which lanes and bytes hold them."""
     whole = " (k counts what a sparse A leaves out)" if row.is_sparse else ""
     selectors = [
         f"byte-id {', '.join(map(str, legal.byte_ids))} and thread-id {', '.join(map(str, legal.thread_ids))} of {name}"
@@ -205,7 +202,6 @@ def _chip(
 
 
 def _alternatives(row: Instruction, chip: Arch, model: DotModel) -> str:
-    """Name the models that other sources give, which are chosen by name."""
     named = [x for x in alternatives_for(row, chip.name) if x.lowering == model.lowering]
     return "; ".join(f"{x.name!r} ({x.status}: {x.source})" for x in named)
 

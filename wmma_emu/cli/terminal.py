@@ -166,7 +166,6 @@ class Terminal:
 
 
 def _console(stream: TextIO) -> Any:
-    """Make a `rich` console, or None where `rich` is not installed."""
     try:
         from rich.console import Console
     except ImportError:

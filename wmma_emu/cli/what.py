@@ -53,7 +53,6 @@ def _subject(arguments: Namespace, selection: Selection) -> str:
 
 
 def _places(arguments: Namespace, selection: Selection) -> list[Place]:
-    """List what a lane holds of an operand, in all registers or in one."""
     count, name = selection.layout.num_registers, selection.name
     lane = check_index("--lane", arguments.lane, selection.layout.num_lanes, selection.lanes)
     register = None

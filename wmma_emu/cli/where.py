@@ -54,7 +54,6 @@ def _subject(arguments: Namespace, selection: Selection) -> str:
 
 
 def _places(arguments: Namespace, selection: Selection) -> list[Place]:
-    """Find the places of an element in all products, or in one."""
     layout, name = selection.layout, selection.name
     row = check_index("--row", arguments.row, layout.rows, f"{name} has {layout.rows} rows")
     col = check_index("--col", arguments.col, layout.cols, f"{name} has {layout.cols} columns")
@@ -63,7 +62,6 @@ def _places(arguments: Namespace, selection: Selection) -> list[Place]:
 
 
 def _matrices(given: str | None, selection: Selection) -> range:
-    """Return the independent products that are asked for: all of them if none is named."""
     count = selection.layout.num_matrices
     if given is None:
         return range(count)

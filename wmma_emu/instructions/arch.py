@@ -2,7 +2,7 @@
 """Which chips exist: one row for each architecture, and the names that people give them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -12,7 +12,9 @@ from wmma_emu.instructions.other_chips import why_not
 from wmma_emu.instructions.spec import Arch
 from wmma_emu.suggestions import nearest
 
-__all__ = ["ARCHS", "DEFAULT_ARCH", "NAME_PATTERNS", "arch_of", "default_arch", "launching_on", "plain_names"]
+__all__ = [
+    "ARCHS", "DEFAULT_ARCH", "NAME_PATTERNS", "arch_of", "default_arch", "launching_on", "plain_names", "usual_chip",
+]  # fmt: skip
 
 DEFAULT_ARCH = "sm_90"
 """The best-measured chip."""
@@ -21,7 +23,6 @@ _SOURCE = "CUDA C++ Programming Guide 13.0, compute capabilities; PTX ISA 9.0, .
 
 
 def _arch(name: str, generation: str, suffixes: str, aliases: str, products: str) -> Arch:
-    """Complete a row: the spellings of the target itself are aliases too."""
     number = int(name[3:])
     targets = [f"{name}{suffix}" for suffix in suffixes]
     virtual = [f"compute_{number}{suffix}" for suffix in ("", *suffixes)]
@@ -182,6 +183,17 @@ def default_arch() -> Arch:
     return _launched.get() or arch_of(DEFAULT_ARCH)
 
 
+def usual_chip(archs: Sequence[str]) -> Arch:
+    """Choose one of the chips that have something: the best-measured one, or the first.
+
+    Examples
+    --------
+    >>> print(usual_chip(("sm_80", "sm_90")), usual_chip(("sm_100", "sm_103")))
+    sm_90 sm_100
+    """
+    return ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in archs else archs[0]]
+
+
 @contextmanager
 def launching_on(arch: Arch) -> Iterator[None]:
     """Make a chip the one that is meant while a kernel runs on it, in this thread alone."""
@@ -193,7 +205,6 @@ def launching_on(arch: Arch) -> Iterator[None]:
 
 
 def _hint(plain: str) -> str:
-    """Say which row comes nearest to a name that has none."""
     if match := re.fullmatch(r"(?:sm|compute)([0-9]{2,3})[a-z]?", plain):
         number = int(match[1])
         if number < _ROWS[0].number:

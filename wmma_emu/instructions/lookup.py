@@ -30,10 +30,6 @@ def _key(parts: Parts) -> _Key:
     return parts.family, ".".join(parts.shapes), layouts, parts.types, frozenset(parts.modifiers)
 
 
-def _row_of(parts: Parts) -> Instruction | None:
-    return _rows(parts.shapes[0]).get(_key(parts)) if len(parts.shapes) == 1 else None
-
-
 def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> Instruction:
     """Find the row of an instruction by its PTX mnemonic.
 
@@ -74,7 +70,8 @@ def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> I
         row, parts = mnemonic, None
     else:
         parts = parse(mnemonic)
-        found = None if parts.unknown or _repeats(parts.modifiers) else _row_of(parts)
+        is_odd = parts.unknown or _repeats(parts.modifiers) or len(parts.shapes) != 1
+        found = None if is_odd else _rows(parts.shapes[0]).get(_key(parts))
         if found is None:
             raise UnsupportedInstructionError(refusal(parts, chip))
         row = found
@@ -84,7 +81,6 @@ def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> I
 
 
 def _of_tensor_memory(row: Instruction, chip: Arch | None) -> Instruction:
-    """Check that a chip has a `tcgen05.mma`."""
     if chip is not None and chip.name not in row.archs:
         has_others = any(chip.name in kind.archs for kind in TENSOR_KINDS.values())
         scaled = any(x.is_block_scaled and chip.name in x.archs for x in INSTRUCTIONS.values())

@@ -123,7 +123,6 @@ def machine_instructions(
 
 
 def _code_row(row: Instruction, chip: str) -> CodeRow:
-    """Find the row of the table of machine code that covers an instruction on a chip."""
     operand = row.a
     for code in _by_shape().get(row.shape, ()):
         operands = code.operands.split()
@@ -152,7 +151,6 @@ def _operation(row: Instruction) -> str:
 
 
 def _fields(row: Instruction, chip: str) -> dict[str, object]:
-    """Fill the blanks of a row of the table."""
     rounding = next((x for x in row.modifiers if x in ("rz", "rm", "rp")), "")
     return {
         "D": row.d.upper(), "A": row.a.upper(), "B": row.b.upper(),

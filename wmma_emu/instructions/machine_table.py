@@ -73,7 +73,6 @@ _SPARSE_NEW = "ptxas 13.0, cubins disassembled, 2026-11-21"
 
 
 def _sparse() -> Iterator[CodeRow]:
-    """`mma.sp`, with either kind of metadata."""
     rows = (
         ("m16n8k16", "f16", _AMPERE_ON, "1x HMMA.SP.16816.{D}", ""),
         ("m16n8k32", "f16", _AMPERE_ON, "1x HMMA.SP.16832.{D}", ""),
@@ -104,7 +103,6 @@ def _sparse() -> Iterator[CodeRow]:
 
 
 def _warpgroup() -> Iterator[CodeRow]:
-    """`wgmma`, A in registers or in shared memory."""
     hopper = ("sm_90", "sm_90")
     rows = (
         (16, "f16", "HGMMA", "{D}"),

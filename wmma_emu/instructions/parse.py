@@ -113,7 +113,6 @@ def parse(text: object) -> Parts:
 
 
 def _sort(text: str, words: list[str]) -> Parts:
-    """Put every word where it belongs."""
     begins = [(beginning, name) for beginning, name in _FAMILIES if tuple(words[: len(beginning)]) == beginning]
     family_given = bool(begins)
     beginning, family = begins[0] if begins else ((), "mma.sync")

@@ -74,7 +74,6 @@ def _reasons(parts: Parts) -> Iterator[str]:
 
 
 def _kind_reasons(parts: Parts) -> Iterator[str]:
-    """Say what is wrong with a kind, or that one is missing."""
     kinds = _kinds(parts)
     having = [row for row in INSTRUCTIONS.values() if any(x in row.modifiers for x in kinds)]
     families = _distinct(row.family for row in having)
@@ -94,7 +93,6 @@ def _kind_reasons(parts: Parts) -> Iterator[str]:
 
 
 def _block_scale_reasons(parts: Parts) -> Iterator[str]:
-    """Say what is wrong with block scales."""
     vectors = [x for x in parts.modifiers if x.startswith("scale_vec::")]
     scales = [x for x in parts.types if x.startswith("ue")]
     scaled = [row for row in _meant(parts) if row.is_block_scaled and row.modifiers[0] in parts.modifiers]

@@ -87,7 +87,6 @@ _SIXTEENS = (8, 24, *range(16, 257, 16))
 
 
 def _sparse(family: Family) -> tuple[_Group, ...]:
-    """`mma.sp` of one kind of metadata."""
     return (
         _Group(family, "sm_80", "m16n8k16 m16n8k32", _F16),
         _Group(family, "sm_80", "m16n8k16 m16n8k32", _BF16),
@@ -99,7 +98,6 @@ def _sparse(family: Family) -> tuple[_Group, ...]:
 
 
 def _block_scaled(family: Family, eight_bits: str, four_bits: str) -> tuple[_Group, ...]:
-    """Products with block scales: of FP8, FP6 and FP4 in bytes, and of packed FP4."""
     return (
         _Group(family, "sm_120", eight_bits, _pairs("f32", _F8F6F4),
                ("kind::mxf8f6f4.block_scale.scale_vec::1X",), scale="ue8m0", scale_vec=1),
@@ -117,7 +115,6 @@ def _block_scaled(family: Family, eight_bits: str, four_bits: str) -> tuple[_Gro
 def _warpgroup(
     family: Family, columns: Iterable[int], k: int, types: str, modifiers: tuple[str, ...] = _PLAIN
 ) -> _Group:
-    """`wgmma` of every n."""
     shapes = " ".join(f"m64n{n}k{k}" for n in sorted(columns))
     return _Group(family, "sm_90", shapes, types, modifiers, until="sm_90")
 
@@ -178,7 +175,6 @@ def _registers(elements: int, bits: int) -> int:
 
 
 def _expand(group: _Group) -> Iterator[Instruction]:
-    """Multiply a group out, shape by shape."""
     names = list(ARCHS)
     archs = tuple(names[names.index(group.since) : names.index(group.until) + 1])
     source = _SECTIONS[group.family] + group.evidence

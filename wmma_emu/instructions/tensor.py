@@ -281,7 +281,6 @@ def _of_k(
 
 
 def _having(begin: str, name: str, given: object, rows: tuple[Sizes, ...]) -> Sizes:
-    """Find the row that has an m, or an n."""
     wanted = integer_of(given)
     for row in rows:
         if wanted in getattr(row, name):
@@ -324,7 +323,8 @@ def _scaling(row: TensorKind, begin: str, scale: object, scale_vec: object, k: i
             kinds = ", ".join(x.name for x in TENSOR_KINDS.values() if x.is_block_scaled)
             raise UnsupportedInstructionError(f"{begin} has no block scales; kinds that have are {kinds}")
         return "", 0, ()
-    legal = {(x, _vector(v, k)) for x, vectors in row.scales for v in vectors}
+    # Half as many again where k is 96 and not 64.
+    legal = {(x, v * 3 // 2 if k == 96 else v) for x, vectors in row.scales for v in vectors}
     named = isinstance(scale, str)
     found = sorted(x for x in legal if named and scale in ("", x[0]) and vector in (0, x[1]))
     if len(found) == 1:
@@ -335,11 +335,6 @@ def _scaling(row: TensorKind, begin: str, scale: object, scale_vec: object, k: i
     given = f"scale={shorten(scale)} with scale_vec={shorten(scale_vec)}"
     what = f"needs more than {given}" if found else f"has no {given}"
     raise UnsupportedInstructionError(f"{begin} of k = {k} {what}; there is {choices}")
-
-
-def _vector(vector: int, k: int) -> int:
-    """Scales of a row: half as many again where k is 96 and not 64."""
-    return vector * 3 // 2 if k == 96 else vector
 
 
 _SHAPE = re.compile(r"m([0-9]{1,4})n([0-9]{1,4})(?:k([0-9]{1,4}))?", re.ASCII)
@@ -405,7 +400,6 @@ def tensor_instruction_named(text: str) -> Instruction:
 
 
 def _part(text: str, word: str) -> str:
-    """Say what a word of a name speaks of."""
     if word in _FLAGS:
         return word
     if word.startswith("kind::"):
@@ -432,7 +426,6 @@ def _part(text: str, word: str) -> str:
 
 
 def _check_parts(text: str, parts: dict[str, list[str]]) -> None:
-    """Check that each part is there as often as it has to be."""
     for name, words in parts.items():
         if name != "types" and len(words) > 1:
             raise UnsupportedInstructionError(f"{shorten(text)} says {' and '.join(words)}; one of them, once")
@@ -452,7 +445,6 @@ def _check_parts(text: str, parts: dict[str, list[str]]) -> None:
 
 
 def _named_vector(text: str, parts: dict[str, list[str]], k: int) -> int:
-    """Read ``scale_vec::NX``, ``block16`` or ``block32``."""
     if "vector" not in parts:
         return 0
     word = parts["vector"][0]

@@ -91,7 +91,6 @@ def drawing_of(svg: str) -> Drawing:
 
 @cache
 def _rules_of(style: str) -> tuple[_Rule, ...]:
-    """Read the rules of a style."""
     found = []
     for number, (selectors, body) in enumerate(re.findall(r"([^{}]+)\{([^{}]*)\}", style)):
         declarations = tuple(
@@ -109,7 +108,6 @@ def _shapes(
     element: ElementTree.Element, way: tuple[_Place, ...], inherited: dict[str, str], at: tuple[float, float],
     rules: tuple[_Rule, ...],
 ) -> Iterator[Shape]:  # fmt: skip
-    """Read an element and what is in it."""
     tag = element.tag.removeprefix(_NAMESPACE)
     if tag in _SKIPPED:
         return
@@ -152,12 +150,10 @@ def _moved(element: ElementTree.Element, at: tuple[float, float]) -> tuple[float
 
 
 def _matching(rules: tuple[_Rule, ...], way: tuple[_Place, ...]) -> dict[str, str]:
-    """The declarations that hold for the last element of a way, the weightiest last."""
     return {name: value for rule in rules if _holds(rule.steps, way) for name, value in rule.declarations}
 
 
 def _holds(steps: tuple[tuple[str, frozenset[str]], ...], way: tuple[_Place, ...]) -> bool:
-    """Whether a selector means the last element of a way."""
     if not steps or not _is(steps[-1], way[-1]):
         return False
     rest = list(steps[:-1])

@@ -129,7 +129,6 @@ def _lines(drawing: Drawing) -> Iterator[str]:
 
 
 def _options(shape: Shape) -> str:
-    """Colours, width and dashes; an empty text if nothing is to be seen."""
     fill, stroke = _colour(shape, "fill", "#000000"), _colour(shape, "stroke", "none")
     if shape.kind == "text":
         return f"text=wmma{fill}"
@@ -155,7 +154,6 @@ def _colours(shape: Shape) -> Iterator[str]:
 
 
 def _colour(shape: Shape, name: str, default: str) -> str:
-    """The six digits of a colour; empty for none."""
     given = shape.style.get(name, default)
     if given == "none":
         return ""

@@ -107,7 +107,6 @@ class BoundInstruction:
         )
 
     def _operand(self, operand: Operand) -> BoundOperand:
-        """Bind an operand: in registers, unless a kind of instruction has it elsewhere."""
         return BoundOperand(self.instruction, operand, self.arch.name)
 
     def __repr__(self) -> str:
@@ -285,7 +284,6 @@ class BoundInstruction:
         return fits_registers(self.product, self._layouts)
 
     def _scales_of_registers(self, a: Any, b: Any, selectors: Selectors) -> _Scales:
-        """Read block scales from registers; None where the instruction has none."""
         if self.scale_a is None or self.scale_b is None:
             return None
         return (
@@ -294,7 +292,6 @@ class BoundInstruction:
         )
 
     def _scales_of_matrices(self, a: Any, b: Any) -> _Scales:
-        """Read block scales from users' matrices; None where the instruction has none."""
         if self.scale_a is None or self.scale_b is None:
             return None
         return self.scale_a.significant(self.scale_a.bits(a)), self.scale_b.significant(self.scale_b.bits(b))

@@ -140,7 +140,6 @@ def require_predicate(predicate: ArrayLike) -> NDArray[np.bool_]:
 
 
 def _words(value: NDArray[Any]) -> NDArray[Any]:
-    """Patterns of a value of 4 or 8 bytes a lane."""
     values = np.ascontiguousarray(require_lanes(value, "value"))
     if values.shape != (LANES,) or values.dtype.itemsize not in (4, 8):
         raise ArgumentError(

@@ -174,7 +174,6 @@ class BoundWarpgroupInstruction(BoundInstruction):
         return self.d.pack_bits(matmul(self.product, x, y, z, engine=engine))
 
     def _multiplicand(self, operand: Literal["a", "b"], given: Any, negate: bool) -> Bits:
-        """Read A or B from wherever it is, as a matrix of patterns."""
         bound = self.a if operand == "a" else self.b
         if isinstance(given, SharedOperand):
             bits = given.read(*lines_of(self.instruction, operand), bound.format)

@@ -95,7 +95,6 @@ def instructions_of_atom(text: str) -> tuple[tuple[Instruction, ...], str]:
 
 
 def _rows_of(parts: "re.Match[str]", arguments: tuple[str, ...]) -> tuple[Instruction, ...]:
-    """The rows that fit the parts of a name."""
     ending = parts["rest"].removeprefix("_")
     sparse = bool(parts["sparse"]) or ending == "SPARSE"
     if ending not in ("", *_ENDINGS, "SPARSE"):
@@ -148,7 +147,6 @@ def _arguments_fit(row: Instruction, named: list[tuple[str, ...]], vector: int) 
 
 
 def _note(parts: "re.Match[str]", found: tuple[Instruction, ...]) -> str:
-    """Say what a name says beyond its instruction."""
     notes = []
     for word, count in _COMPLEX.items():
         if (parts["types"] or "").startswith(word):
@@ -220,7 +218,6 @@ def cute_atoms(instruction: Instruction) -> tuple[str, ...]:
 
 
 def _has(row: AtomRow, ins: Instruction) -> bool:
-    """Whether CUTLASS has atoms of an instruction under a row."""
     first = ins.modifiers[0] if ins.modifiers else "none"
     operands = row.operands.split()
     return (
@@ -233,7 +230,6 @@ def _has(row: AtomRow, ins: Instruction) -> bool:
 
 
 def _named(row: AtomRow, ins: Instruction) -> tuple[str, ...]:
-    """Names that hold the types."""
     types = "".join(x.upper().replace("B1", "U1") for x in ins.types)
     begin = f"SM{row.number}_{ins.m}x{ins.n}x{ins.k}_{types}"
     ending = next((f"_{word}" for word, x in _ENDINGS.items() if word and x == _modifier(ins)), "")

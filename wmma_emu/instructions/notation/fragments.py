@@ -68,7 +68,6 @@ def _plainness(row: Instruction, operand: Operand) -> tuple[int, ...]:
 
 
 def _lack(rows: list[Instruction], having: list[Instruction], operand: Operand, shape: str, written: str) -> str:
-    """Say what WMMA does not have."""
     if not rows:
         shapes = dict.fromkeys(row.shape for row in INSTRUCTIONS.values() if row.family == "wmma.mma")
         return f"WMMA has no {shape}; it has {', '.join(shapes)}"

@@ -56,7 +56,6 @@ _Use = tuple[int, Instruction, str]
 
 @cache
 def _uses() -> dict[str, tuple[_Use, ...]]:
-    """Every machine instruction, and what becomes it."""
     found: dict[str, list[_Use]] = {}
     for row in INSTRUCTIONS.values():
         for arch in row.archs:

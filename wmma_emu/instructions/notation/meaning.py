@@ -125,7 +125,6 @@ _Reader = Callable[[str, "Arch | None"], Meaning]
 
 
 def _reader_of(text: str) -> _Reader:
-    """Choose how to read a text, by what it looks like."""
     if FRAGMENT.search(text):
         return _read_fragment
     if ATOM.search(text.strip()):
@@ -220,7 +219,6 @@ def _chip_among(text: str) -> tuple[Arch | None, str]:
 
 
 def _odd_word(text: str) -> str:
-    """Name the words that no instruction has."""
     odd = [word for word in words_of_query(text) if not matching(word)]
     if odd:
         return f"none has {' or '.join(map(repr, odd))}"
@@ -228,7 +226,6 @@ def _odd_word(text: str) -> str:
 
 
 def _on(rows: tuple[Instruction, ...], chip: Arch | None, text: str) -> tuple[Instruction, ...]:
-    """Leave out what a chip does not have."""
     here = tuple(row for row in rows if chip is None or chip.name in row.archs)
     if not here:
         archs = [x for x in dict.fromkeys(arch for row in rows for arch in row.archs)]

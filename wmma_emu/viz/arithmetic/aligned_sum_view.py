@@ -219,7 +219,6 @@ def _zeros(drawing: Drawing, step: AlignedSum) -> None:
 
 
 def _listed(drawing: Drawing, head: str, terms: list[AlignedTerm], step: AlignedSum) -> None:
-    """Terms that need no row of their own, neighbours with the same bits together."""
     texts = grouped([(t.k, _operands(t, step)) for t in terms if t.k is not None])
     items = [(", ".join(_names(text)), text) for text in texts]
     items += [(t.name, f"{t.name} {_operands(t, step)}") for t in terms if t.k is None]
@@ -228,13 +227,11 @@ def _listed(drawing: Drawing, head: str, terms: list[AlignedTerm], step: Aligned
 
 
 def _names(text: str) -> Iterator[str]:
-    """``k=3..5 ...`` as the names of its terms."""
     first, _, last = text.partition(" ")[0].removeprefix("k=").partition("..")
     yield from (f"k={k}" for k in range(int(first), int(last or first) + 1))
 
 
 def _special(step: AlignedSum) -> Drawing:
-    """Infinities and NaN in rows, all others in lists, and the rule."""
     drawing = Drawing(_title(step))
     columns = _columns(step)
     for t in step.terms:

@@ -125,7 +125,6 @@ def _figure(step: Step, shown: bool) -> str:
 
 
 def _picture(title: str, drawings: list[Drawing], description: str) -> Picture:
-    """Drawings below each other."""
     width, y = max(x.width for x in drawings), float(_MARGIN)
     body = []
     for drawing in drawings:
@@ -152,7 +151,6 @@ def _facts(explanation: Explanation, width: float) -> Drawing:
 
 
 def _parts(explanation: Explanation) -> list[_Part]:
-    """Lines that open an instruction, its steps, and stretches of steps that are not drawn."""
     chosen = chosen_steps(explanation.steps)
     if len(explanation.executions) < 2:
         return list(chosen)
@@ -188,7 +186,6 @@ def _drawn(part: _Part) -> Drawing:
 
 
 def _text(explanation: Explanation, parts: list[_Part]) -> str:
-    """The text of what is drawn."""
     if not any(isinstance(x, Stretch) for x in parts):
         return str(explanation)
     lines = [explanation.headline, *(f"  {head}: {text}" for head, text in explanation.facts()), ""]

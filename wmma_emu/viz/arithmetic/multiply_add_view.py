@@ -40,7 +40,6 @@ def draw_multiply_add(step: MultiplyAdd) -> Drawing:
 
 
 def _operands(drawing: Drawing, step: MultiplyAdd) -> None:
-    """Name, pattern and value of each operand."""
     room = max(mono_width(x.name) for x in step.operands) + _GAP
     for x in step.operands:
         text = f"{pattern(x.bits, step.format)} = {shown(x.bits, step.format)}"

@@ -33,8 +33,6 @@ _TITLE, _TEXT, _SMALL = 16, 12, 11
 
 
 class _Panel(NamedTuple):
-    """A chip beside the reference."""
-
     arch: str
     lines: list[str]
     counts: list[int]
@@ -76,7 +74,8 @@ def svg(comparison: Comparison) -> str:
         y = top + _cell_size(reduction, side) * max(reduction.cell_rows, 1) + _GAP + 14
     body += _legend(panels, kinds, _MARGIN, y, legend_start, legend_step)
     y += 44 + 18 * len(panels) + _MARGIN / 2
-    return document(_NAME, round(width), round(y), title, _description(comparison, others), *_styles(), body)
+    said = "; ".join(f"{arch}: {comparison.statistics(arch)}" for arch in others) or "No other chip is compared."
+    return document(_NAME, round(width), round(y), title, said, *_styles(), body)
 
 
 def _styles() -> tuple[str, str]:
@@ -86,7 +85,6 @@ def _styles() -> tuple[str, str]:
 
 
 def _panel(comparison: Comparison, arch: str, width: float) -> _Panel:
-    """Gather what is written above a matrix, and how many elements are of each kind."""
     model, found = comparison.models[arch], comparison.statistics(arch)
     lines = [f"{summary(model)} ({model.status})", str(found)]
     if comparison.instructions[arch] != comparison.instructions[comparison.reference]:
@@ -126,10 +124,6 @@ def _notes(comparison: Comparison, reduction: Reduction, others: list[str]) -> I
         yield reduction.note
 
 
-def _description(comparison: Comparison, others: list[str]) -> str:
-    return "; ".join(f"{arch}: {comparison.statistics(arch)}" for arch in others) or "No other chip is compared."
-
-
 def _cell_size(reduction: Reduction, side: int) -> float:
     """Whole pixels where there are any, so that cells are sharp."""
     size = side / max(reduction.cell_rows, reduction.cell_columns, 1)
@@ -139,7 +133,6 @@ def _cell_size(reduction: Reduction, side: int) -> float:
 def _matrix(
     comparison: Comparison, arch: str, reduction: Reduction, left: float, top: float, side: int
 ) -> Iterator[str]:
-    """One matrix: its frame, the numbers of its first and last row and column, and cells that differ, by kind."""
     size = _cell_size(reduction, side)
     width, height = size * reduction.cell_columns, size * reduction.cell_rows
     if not width or not height:
@@ -162,7 +155,6 @@ def _matrix(
 
 
 def _edges(reduction: Reduction, left: float, top: float, size: float) -> Iterator[str]:
-    """Numbers of the first and of the last row and column of D."""
     last_row, last_column = reduction.rows - 1, reduction.columns - 1
     bottom = top + size * (reduction.cell_rows - 0.5) + 4
     for number, y in {0: top + size / 2 + 4, last_row: bottom}.items():
@@ -176,12 +168,10 @@ def _edges(reduction: Reduction, left: float, top: float, size: float) -> Iterat
 
 
 def _kind(ulps: int | np.uint64) -> int:
-    """Which kind an element that differs is of."""
     return int(kinds_of(np.array([ulps], np.uint64), np.array([True]))[0])
 
 
 def _tip(comparison: Comparison, arch: str, cell: Cell) -> str:
-    """What is said of a cell: its worst element, and how many beside it differ."""
     reference = comparison.reference
     ulps = int(comparison.ulps[arch][cell.where])
     kind = _kind(ulps)
@@ -211,7 +201,6 @@ def _mark(kind: int, x: float, y: float, size: float) -> str:
 def _legend(
     panels: list[_Panel], kinds: list[int], left: float, top: float, start: float, step: float
 ) -> Iterator[str]:
-    """The colours, and below each of them how many elements of each chip have it."""
     if not panels:
         return
     for i, kind in enumerate(kinds):

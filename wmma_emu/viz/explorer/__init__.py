@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from wmma_emu.documentation import DOCUMENTATION
-from wmma_emu.instructions import DEFAULT_ARCH, Instruction, arch_of, lookup
+from wmma_emu.instructions import Instruction, arch_of, lookup
+from wmma_emu.instructions.arch import usual_chip
 from wmma_emu.version import __version__
 from wmma_emu.viz.explorer.data import explorer_data
 from wmma_emu.viz.explorer.links import links_to
@@ -86,7 +87,7 @@ def handout_page(instruction: str | Instruction, arch: str | None = None) -> str
     """
     chip = None if arch is None else arch_of(arch)
     row = lookup(instruction, chip)
-    name = chip.name if chip else DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]
+    name = (chip or usual_chip(row.archs)).name
     rows = () if row.is_tensor else (row,)
     data = {**explorer_data(rows, moves=False, tensor_memory=row.is_tensor), "version": __version__}
     data["default"] = {"chip": name, "instruction": row.mnemonic}

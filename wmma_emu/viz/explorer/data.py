@@ -121,7 +121,6 @@ def explorer_data(
 
 
 def _held(row: Instruction) -> tuple[int, ...]:
-    """Bits of a value of A and its lowest bit's place in what holds it, and those of B."""
     return row.format("a").bits, row.container("a").shift, row.format("b").bits, row.container("b").shift
 
 

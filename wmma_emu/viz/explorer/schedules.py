@@ -18,8 +18,6 @@ HEAD = ("lowering", "machine", "sums", "before", "after", "inside", "finish", "n
 
 
 class _Coder:
-    """Writes schedules, and what they share once."""
-
     def __init__(self) -> None:
         self.held: Numbered[tuple[tuple[int, ...], ...]] = Numbered()
         self.parts: Numbered[tuple[int, ...]] = Numbered()

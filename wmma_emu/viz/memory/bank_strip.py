@@ -81,7 +81,6 @@ def _count(phase: int, four: int, count: int, x: float, y: float) -> str:
 
 
 def _banks(four: int) -> str:
-    """Name four banks that follow each other: those of a row."""
     return f"{_BANKS_OF_ROW * four}–{_BANKS_OF_ROW * four + _BANKS_OF_ROW - 1}"
 
 

@@ -172,7 +172,6 @@ def _description(plan: MatrixMovePlan, words: Ints) -> str:
 
 
 def _matrix(view: _View, matrix: int, words: Ints, y: float) -> Iterator[str]:
-    """One matrix: its rulers, its rows in memory, in banks, in registers, and what its phases conflict in."""
     plan = view.plan
     lanes = plan.address_lanes[matrix]
     yield label(f"matrix {matrix}", MARGIN, y + 14, size=TEXT, kind="")
@@ -225,12 +224,10 @@ def _row(view: _View, matrix: int, row: int, lane: int, y: float) -> Iterator[st
 
 
 def _part_name(plan: MatrixMovePlan, part: int) -> str:
-    """Name a part of a register: halves ``lo`` and ``hi``, bytes ``b0`` to ``b3``."""
     return ("lo", "hi")[part] if plan.elements_per_register == 2 else f"b{part}"
 
 
 def _draw_movmatrix(plan: MatrixMovePlan, lane: int | None, title: str) -> Picture:
-    """Registers before, and after."""
     width = 2 * MARGIN + 2 * grid_width(plan) + 2 * _GAP
     notes = (
         "Left: what the lanes hold before, row and column of the matrix. Right: what they are given, its transpose.",

@@ -134,12 +134,10 @@ def _page(plan: LoadPlan) -> _Page:
 
 
 def _axes(plan: LoadPlan) -> tuple[str, str]:
-    """What a line is, and what is counted along it."""
     return ("row", "column") if plan.order == "row" else ("column", "row")
 
 
 def _runs(plan: LoadPlan) -> list[_Run]:
-    """Cut every line of memory into cells."""
     rows, cols = plan.positions.shape
     lines, extent = (rows, cols) if plan.order == "row" else (cols, rows)
     together = plan.lane_map.elements_per_register if plan.format.bits < 8 else 1
@@ -155,7 +153,6 @@ def _place(plan: LoadPlan, line: int, along: int) -> tuple[int, int]:
 
 
 def _names(run: _Run) -> list[str]:
-    """The holders as they are written: ``T5 x2``, ``T5 x0–7``."""
     return [
         f"T{lane} x" + ",".join(str(i) if run.elements == 1 else f"{i}–{i + run.elements - 1}" for i in elements)
         for lane, elements in run.holders
@@ -220,7 +217,6 @@ def _cell(plan: LoadPlan, run: _Run, page: _Page, y: float, lit: int | None) -> 
 
 
 def _line(plan: LoadPlan, page: _Page, line: int, y: float) -> Iterator[str]:
-    """What stands around a line: its number and address, where segments begin in it, the padding behind it."""
     row, col = _place(plan, line, 0)
     base = y + page.height / 2 + 4
     yield label(f"{_axes(plan)[0]} {line}", MARGIN, base, kind="")

@@ -76,7 +76,6 @@ def register_grid(
 def _lane(
     elements: Ints, box: tuple[float, float, float], who: tuple[int, int], kind: str, lit: int | None
 ) -> Iterator[str]:
-    """One register of one lane: its name, below it its parts, lowest bits first."""
     x, y, width = box
     lane, register = who
     parts = len(elements)

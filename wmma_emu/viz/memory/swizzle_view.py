@@ -107,7 +107,6 @@ def draw_shared_operand(
 
 
 def _names(chunk: Chunk) -> tuple[str, str]:
-    """What stands in a cell: the line, and what lies along it."""
     return _span("row", chunk.row, chunk.last_row), _span("k", chunk.k, chunk.last_k)
 
 
@@ -181,7 +180,6 @@ def _row(
     box: tuple[float, float, float],
     marks: Mapping[int, list[str]],
 ) -> Iterator[str]:
-    """128 bytes of memory."""
     left, y, unit = box
     yield label(str(row * _ROW_BYTES), left - 10, y + _ROW / 2 + 4, anchor="end", kind="")
     for place in range(_CHUNKS):

@@ -108,7 +108,6 @@ def focus_on(
 
 
 def _pair(element: Any) -> tuple[int, int]:
-    """Row and column of the element that is given; if none is, of some."""
     try:
         row, col = (0, 0) if element is None else element
     except (TypeError, ValueError):
@@ -150,7 +149,6 @@ def _holds(subject: Subject, lane: int | None, register: int | None, marked: NDA
 
 
 def _lines(name: str, numbers: list[int]) -> str:
-    """Name rows or columns, or count them where that would take too long."""
     text = ranges(numbers)
     if text.count(",") >= _MOST_RANGES:
         return f"{len(numbers)} {name}s from {numbers[0]} to {numbers[-1]}"

@@ -63,7 +63,6 @@ class LanePanel(NamedTuple):
         return self.left - MARGIN + self.subject.layout.register_bits * self.bit
 
     def _name(self, register: int) -> str:
-        """Name a register; of bits, which have no room for it, the line too that all of them are in."""
         cell = cell_of(self.subject.layout, self.lane, register)
         name = self.subject.register(register)
         if not self.is_tight:

@@ -8,7 +8,6 @@ import numpy as np
 
 from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.viz.operands.focus import Focus, focus_on, listed, ranges
 from wmma_emu.viz.operands.held_cells import HeldCell, cell_size, cells_of_matrix, span
@@ -121,7 +120,8 @@ def draw_matrix(
 
     heading = heading or focus.sentence or subject.title
     notes = [*subject.head(heading, focus.sentence), _legend(subject, cells[0])]
-    if not layout.is_bijection and _drawn(layout) < layout.read_elements * layout.num_lanes:
+    named = sum(len(x.lanes) * x.elements for x in cells_of_matrix(layout))
+    if not layout.is_bijection and named < layout.read_elements * layout.num_lanes:
         notes.append("Further copies, in other registers than those that are named, are not drawn")
     if window.rules:
         notes.append(
@@ -159,8 +159,6 @@ class _Scale(NamedTuple):
 
 
 class _Panel(NamedTuple):
-    """One matrix."""
-
     subject: Subject
     window: Window
     scale: _Scale
@@ -241,17 +239,11 @@ class _Panel(NamedTuple):
             yield svg_element("path", d=path, class_="tile", pointer_events="none")
 
 
-def _drawn(layout: LaneMap) -> int:
-    """Count the places that all cells name."""
-    return sum(len(x.lanes) * x.elements for x in cells_of_matrix(layout))
-
-
 def _lanes(cell: HeldCell) -> str:
     return f"T{','.join(str(x) for x in cell.lanes)}"
 
 
 def _part(subject: Subject, cell: HeldCell) -> str:
-    """Name register and elements; where a register holds one, its number is the element's too."""
     register = subject.register(cell.register)
     return register if subject.layout.elements_per_register == 1 else f"{register} x{span(cell.element, cell.elements)}"
 
@@ -262,7 +254,6 @@ def _corner(subject: Subject) -> str:
 
 
 def _legend(subject: Subject, cell: HeldCell) -> str:
-    """Say how a cell reads, by the first one."""
     lanes = f"{subject.lane}{'s' * (len(cell.lanes) > 1)} {listed(cell.lanes)}"
     text = f"{_lanes(cell)} {_part(subject, cell)}: {lanes}, register {subject.register(cell.register)}"
     if cell.elements == 1:
@@ -272,7 +263,6 @@ def _legend(subject: Subject, cell: HeldCell) -> str:
 
 
 def _tip(subject: Subject, cell: HeldCell) -> str:
-    """Say all of a cell."""
     name = subject.element(span(cell.row, cell.rows), span(cell.col, cell.cols))
     return f"{name}: {_lanes(cell)} {subject.register(cell.register)} x{span(cell.element, cell.elements)}"
 

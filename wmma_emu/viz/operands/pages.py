@@ -8,7 +8,8 @@ import numpy as np
 
 from wmma_emu.arithmetic import DotModel
 from wmma_emu.errors import FragmentMismatchError, WmmaEmuError
-from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Instruction
+from wmma_emu.instructions import OPERANDS, Instruction
+from wmma_emu.instructions.arch import usual_chip
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.tiled import TiledLayout
 from wmma_emu.viz.operands.matrix_view import draw_matrix
@@ -62,7 +63,9 @@ def instruction_html(instruction: BoundInstruction | Instruction) -> str:
 
     A row of the table is shown as the default chip has it, or the first chip that has it.
     """
-    bound = instruction if isinstance(instruction, BoundInstruction) else _bound(instruction)
+    if isinstance(instruction, Instruction):
+        instruction = bound_instruction(instruction, usual_chip(instruction.archs))
+    bound = instruction
     row = bound.instruction
     facts = [
         ("in short", row.short_mnemonic),
@@ -76,11 +79,6 @@ def instruction_html(instruction: BoundInstruction | Instruction) -> str:
     table = _table(heads, (_operand_row(getattr(bound, x)) for x in OPERANDS))
     known = _details("What it computes, on which chips, and from where that is known", _table((), facts))
     return _paragraph(row.mnemonic, "strong") + table + _beside(_operand_pictures(bound)) + known
-
-
-def _bound(row: Instruction) -> BoundInstruction:
-    chip = ARCHS[DEFAULT_ARCH if DEFAULT_ARCH in row.archs else row.archs[0]]
-    return bound_instruction(row, chip)
 
 
 def _computed(model: DotModel, chip: str) -> list[tuple[str, str]]:
@@ -129,7 +127,6 @@ def _pictures(operand: Drawable) -> str:
 
 
 def _values(fragment: Fragment) -> str:
-    """The elements of the first warp, as a matrix."""
     if not fragment.is_initialised:
         return ""
     try:
@@ -150,7 +147,6 @@ def _number(value: object) -> str:
 
 
 def _beside(pieces: Iterable[str]) -> str:
-    """Set pieces beside each other where the page is wide, else below each other."""
     boxes = "".join(f'<div style="max-width:100%">{piece}</div>' for piece in pieces)
     return f'<div style="display:flex;flex-wrap:wrap;gap:0.5rem 1.5rem;align-items:flex-start">{boxes}</div>\n'
 
@@ -165,7 +161,6 @@ def _paragraph(text: str, tag: str = "span") -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Lay out a table; the first cell of a row is its heading."""
     head = "<tr>" + "".join(_heading(x) for x in heads) + "</tr>\n" if heads else ""
     left = ' style="text-align:left"'
     body = "".join(
@@ -178,5 +173,4 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _heading(text: str) -> str:
-    """Head a column; the corner above the headings of the rows heads nothing."""
     return f'<th scope="col">{escape(text)}</th>' if text else "<td></td>"

@@ -125,7 +125,6 @@ class _Table(NamedTuple):
         return [f"{drawn}; {'; '.join(': '.join(rule) for rule in self.rules)}"]
 
     def _texts(self, cell: HeldCell) -> list[str]:
-        """What is written in a register: each element, or the last and the first."""
         if cell.elements <= _SPELT_OUT:
             return [f"{row},{col}" for row, col in _elements(cell)]
         rows = str(cell.row) if cell.rows == 1 else f"{cell.row + cell.rows - 1}–{cell.row}"
@@ -220,5 +219,4 @@ class _Table(NamedTuple):
 
 
 def _marks(box: Box, first: int, count: int, of: int) -> list[str]:
-    """Outline the part of a register that is pointed out."""
     return [box.part(first, count, of, across=True).inset(1.3).rect(class_="mark")]

@@ -121,7 +121,6 @@ def _run(tile: TiledLayout) -> tuple[int, int]:
 
 
 def _cells(tile: TiledLayout, size: tuple[int, int]) -> list[_Cell]:
-    """Find the cells, along rows, each with all warps that hold it."""
     count = size[0] * size[1]
     holders: defaultdict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
     firsts = tile.coords[::count]
@@ -163,7 +162,6 @@ def _name(tile: TiledLayout) -> str:
 
 
 def _head(tile: TiledLayout, heading: str) -> list[str]:
-    """What to know of a tile."""
     m, n, k = (tile.warps.mode(i).size for i in range(3))
     whom = "warpgroups" if tile.instruction.is_warpgroup else "warps"
     grid = f"{m} × {n} {whom} (along m and n)" if k == 1 else f"{m} × {n} × {k} {whom} (along m, n and k)"
@@ -189,12 +187,10 @@ def _what(tile: TiledLayout, cell: _Cell, size: tuple[int, int]) -> str:
 
 
 def _colour(warp: int, lane: int) -> int:
-    """The number of a colour of the palette: a hue for the warp, a shade for the lane."""
     return warp % _HUES * _SHADES + lane % _SHADES
 
 
 def _legend(tile: TiledLayout, x: float, y: float) -> Iterator[str]:
-    """Name the colours of the warps."""
     for warp in range(min(tile.num_warps, _HUES)):
         box = Box(x + warp * _LEGEND, y, 13, 13)
         yield svg_element("g", box.rect(), class_=f"cell l{_colour(warp, 1)}")
@@ -203,8 +199,6 @@ def _legend(tile: TiledLayout, x: float, y: float) -> Iterator[str]:
 
 
 class _Panel(NamedTuple):
-    """The matrix."""
-
     tile: TiledLayout
     size: tuple[int, int]
     cells: list[_Cell]

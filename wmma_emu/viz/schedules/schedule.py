@@ -129,7 +129,6 @@ def _geometry(schedule: Schedule, chosen: Sequence[MachineStep]) -> Geometry:
 
 
 def _head(schedule: Schedule, step: MachineStep) -> list[str]:
-    """What stands above a panel: the machine instruction, its k, and which registers it reads and writes."""
     where = "" if step.set is None else f"set {step.set}, step {step.step}, "
     added, written = accumulates(schedule, step)
     shared = step.parts[0].b is None
@@ -161,7 +160,6 @@ def _notes(schedule: Schedule) -> Iterator[str]:
 
 
 def _legend(left: float, top: float, in_row: int) -> Iterator[str]:
-    """The threadgroups' colours, with their lanes."""
     for threadgroup in range(8):
         x, y = left + _LEGEND * (threadgroup % in_row), top + 20 * (threadgroup // in_row)
         yield element("rect", x=x, y=y, width=14, height=14, fill=lane_colour(4 * threadgroup + 2), class_="block")

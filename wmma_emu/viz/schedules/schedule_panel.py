@@ -123,12 +123,10 @@ def _block(block: Block, step: MachineStep, geometry: Geometry, left: float, top
 
 
 def _size(label: str, width: float, height: float) -> float:
-    """The largest size at which a label fits."""
     return min(_LARGEST_TEXT, height - 2, (width - 2) / text_width(label, 1))
 
 
 def _who(block: Block) -> str:
-    """Say who makes a block of D, or holds one of A or B."""
     if block.owners == (-1,):
         return ""
     who = threadgroups_named(*block.owners)
@@ -171,7 +169,6 @@ def _lanes(schedule: Schedule, step: MachineStep, geometry: Geometry, left: floa
 
 
 def _ruler(geometry: Geometry, operand: str, left: float, top: float) -> Iterator[str]:
-    """Numbers of the columns above A and B, and of the rows beside them."""
     if operand == "d":
         return
     x0, y0, _, _ = geometry.box(operand)
@@ -196,7 +193,6 @@ def _turns(step: MachineStep, geometry: Geometry, left: float, top: float) -> It
 
 
 def _names(geometry: Geometry, left: float, top: float) -> Iterator[str]:
-    """Letters of the matrices, in the corner between A and B."""
     ax, ay, _, _ = geometry.box("a")
     bx, by, _, _ = geometry.box("b")
     size = 14 if geometry.shows_lanes else 11

@@ -127,7 +127,6 @@ def _residues(k: int, block: int, classes: tuple[int, tuple[tuple[int, ...], ...
 
 
 def _part(layouts: Layouts, piece: _Piece, start: Start) -> Part:
-    """What all lanes together make."""
     rows, cols, ks, b_rows = piece
     written = held(layouts.sums, rows, cols)
     return Part(

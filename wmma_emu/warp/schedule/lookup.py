@@ -125,7 +125,6 @@ def _as_lowered(order: Order, product: DotProduct) -> Order:
 
 
 def _finish(row: Instruction, order: Order | None, product: DotProduct) -> tuple[Finish, str]:
-    """Say what becomes of the sums."""
     model = product.model
     if order is not None and order.start in ("zero", "zeros"):
         clamped = ", clamped to 32 bits" if product.satfinite else ""
@@ -147,7 +146,6 @@ def _rounded(step: MachineStep, product: DotProduct) -> tuple[tuple[int, ...], .
 
 
 def _inside(steps: tuple[MachineStep, ...], product: DotProduct) -> str:
-    """Say what happens inside one machine instruction, and how that is known."""
     model = product.model
     if model.arithmetic == "integer":
         return f"products and sums are exact ({model.status})"

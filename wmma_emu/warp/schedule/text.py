@@ -114,7 +114,6 @@ def remarks(schedule: Schedule) -> list[tuple[str, str]]:
 
 
 def _scales(schedule: Schedule) -> str:
-    """Say which block scales are read beside A, B and C."""
     row = schedule.instruction
     if not row.is_block_scaled:
         return ""
