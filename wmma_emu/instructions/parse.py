@@ -143,7 +143,7 @@ def _sort(text: str, words: list[str]) -> Parts:
         elif word in _MODIFIERS:
             modifiers.append(word)
         elif word not in ("sync", "aligned", "xor", "and", "or", "popc"):
-            near = nearest(word, _WORDS) if len(word) < 30 else []
+            near = nearest(word, _WORDS, cutoff=0.5) if len(word) < 30 else []
             unknown.append((word, tuple(near)))
             types.extend(x for x in near if x in FORMATS)
     if "block_scale" in modifiers and not any(x.startswith("scale_vec::") for x in modifiers):

@@ -4,8 +4,9 @@
 import heapq
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from wmma_emu.formats import format_of
 from wmma_emu.instructions.parse import Parts
@@ -19,8 +20,7 @@ __all__ = ["absence", "nearest", "refusal", "shapes_in_words"]
 
 _SUGGESTIONS = 3
 
-_NARROW = ("e3m2", "e2m3", "e2m1")
-"""Formats of FP6 and FP4, which no instruction without a kind multiplies."""
+_NUMBERS = {3: "three", 4: "four", 5: "five"}
 
 
 def refusal(parts: Parts, chip: Arch | None) -> str:
@@ -48,7 +48,8 @@ def _in_tensor_memory(row: Instruction, chip: Arch) -> str:
 def nearest(parts: Parts, chip: Arch | None, count: int = _SUGGESTIONS) -> list[Instruction]:
     """Rank the rows (of a chip) by their distance from a mnemonic; ties go by the order of the table."""
     rows = [row for row in INSTRUCTIONS.values() if chip is None or chip.name in row.archs]
-    types, sizes = _four_types(parts), _sizes(parts)
+    types = _four_types(parts)
+    sizes = [max(int(x), 1) for shape in parts.shapes[:1] for x in re.findall("[0-9]+", shape)]
     return heapq.nsmallest(count, rows, key=lambda row: _distance(parts, types, sizes, row))
 
 
@@ -66,42 +67,61 @@ def _reasons(parts: Parts) -> Iterator[str]:
             yield f".{word} is a kind of tcgen05.mma alone (wmma_emu.tcgen05)"
         shown = repr(_as_written(word if len(word) < 40 else word[:40] + "..."))
         yield f"{shown} is no part of any mnemonic{question([_as_written(x) for x in near])}"
-    yield from _kind_reasons(parts)
-    yield from _block_scale_reasons(parts)
-    yield from _shape_reasons(parts)
-    yield from _type_reasons(parts)
-    yield from _layout_and_modifier_reasons(parts)
+    meant = _Meant.by(parts)
+    for reasons in (_kind_reasons, _scale_reasons, _shape_reasons, _count_reasons, _type_reasons, _other_reasons):
+        yield from reasons(parts, meant)
 
 
-def _kind_reasons(parts: Parts) -> Iterator[str]:
-    kinds = _kinds(parts)
-    having = [row for row in INSTRUCTIONS.values() if any(x in row.modifiers for x in kinds)]
-    families = _distinct(row.family for row in having)
-    if len(kinds) > 1:
-        yield f"it names {len(kinds)} kinds, {_list(_dotted(kinds))}"
-    elif kinds and parts.family not in families:
-        yield f"{parts.family} has no .{kinds[0]}; {_list(families)} {'has' if len(families) == 1 else 'have'}"
-    narrow = _distinct(x for x in parts.types if x in _NARROW)
-    if narrow and not kinds:
+class _Meant(NamedTuple):
+    """What a mnemonic most likely means: the rows of its family, and of the kind that is named, if it has that."""
+
+    rows: Sequence[Instruction]
+    kinds: list[str]
+    name: str
+    types: tuple[str, str, str, str]
+
+    @classmethod
+    def by(cls, parts: Parts) -> "_Meant":
+        rows = [row for row in INSTRUCTIONS.values() if row.family == parts.family]
+        kinds = _distinct(x for x in parts.modifiers if x.startswith("kind::"))
+        of_kind = [row for row in rows if kinds[0] in row.modifiers] if len(kinds) == 1 else []
+        name = f"{parts.family} with .{kinds[0]}" if of_kind else parts.family
+        return cls(of_kind or rows, kinds, name, _four_types(parts))
+
+
+def _kind_reasons(parts: Parts, meant: _Meant) -> Iterator[str]:
+    families = _distinct(row.family for row in INSTRUCTIONS.values() if set(meant.kinds) & set(row.modifiers))
+    if len(meant.kinds) > 1:
+        yield f"it names {len(meant.kinds)} kinds, {_dotted(meant.kinds)}"
+    elif meant.kinds and parts.family not in families:
+        yield f"{parts.family} has no .{meant.kinds[0]}; {_list(families)} {'has' if len(families) == 1 else 'have'}"
+    narrow = _distinct(x for x in parts.types if _needs_kind(x))
+    if narrow and not meant.kinds:
         with_them = [row for row in INSTRUCTIONS.values() if {row.a, row.b} & set(narrow)]
-        plain = _distinct(row.modifiers[0] for row in with_them if not row.is_block_scaled)
-        scaled = _distinct(row.modifiers[0] for row in with_them if row.is_block_scaled)
+        plain, scaled = ([row.modifiers[0] for row in with_them if row.is_block_scaled is x] for x in (False, True))
         yield (
-            f"{_list(narrow)} operands need {_list(_dotted(plain))}, or, with .block_scale, "
-            f"{_list(_dotted(scaled), 'or')}, of {_list(_distinct(row.family for row in with_them))}"
+            f"{_list(narrow)} operands need {_dotted(plain)}, or, with .block_scale, {_dotted(scaled, 'or')}, of "
+            f"{_list(row.family for row in with_them)}"
         )
 
 
-def _block_scale_reasons(parts: Parts) -> Iterator[str]:
+@cache
+def _needs_kind(fmt: str) -> bool:
+    """Whether no instruction without a kind multiplies a format, and some with one do: FP6 and FP4."""
+    rows = [row for row in INSTRUCTIONS.values() if fmt in (row.a, row.b)]
+    return bool(rows) and all(any(x.startswith("kind::") for x in row.modifiers) for row in rows)
+
+
+def _scale_reasons(parts: Parts, meant: _Meant) -> Iterator[str]:
     vectors = [x for x in parts.modifiers if x.startswith("scale_vec::")]
     scales = [x for x in parts.types if x.startswith("ue")]
-    scaled = [row for row in _meant(parts) if row.is_block_scaled and row.modifiers[0] in parts.modifiers]
-    word = "block_scale" if "block_scale" in parts.modifiers else (*vectors, *scales, "")[0]
-    if word and not scaled:
-        rows = [row for row in INSTRUCTIONS.values() if row.is_block_scaled]
-        kinds, families = _distinct(row.modifiers[0] for row in rows), _distinct(row.family for row in rows)
-        yield f".{_as_written(word)} goes with {_list(_dotted(kinds), 'or')}, of {_list(families)}"
+    scaled = [row for row in meant.rows if row.is_block_scaled and row.modifiers[0] in parts.modifiers]
     if not scaled:
+        word = "block_scale" if "block_scale" in parts.modifiers else (*vectors, *scales, "")[0]
+        rows = [row for row in INSTRUCTIONS.values() if row.is_block_scaled]
+        kinds, families = _dotted((row.modifiers[0] for row in rows), "or"), _list(row.family for row in rows)
+        if word:
+            yield f".{_as_written(word)} goes with {kinds}, of {families}"
         return
     kind = scaled[0].modifiers[0]
     if "block_scale" not in parts.modifiers:
@@ -109,107 +129,86 @@ def _block_scale_reasons(parts: Parts) -> Iterator[str]:
     accumulators = [x for x in (*parts.types[:1], *parts.types[3:4]) if x != "f32" and not x.startswith("ue")]
     if accumulators and (not scales or parts.types[-1] == scales[0]):
         yield f"block scales go with f32 accumulators alone, not with {accumulators[0]}"
-    legal = _distinct(f"{row.modifiers[2]}.{row.scale}" for row in scaled)
+    legal = _distinct(f"{row.modifiers[2]} with {row.scale}" for row in scaled)
     vector = _as_written(vectors[0]) if vectors else "no scale_vec"
-    if len(scales) != 1 or f"{vector}.{scales[0]}" not in legal or parts.types[-1] != scales[0]:
+    if len(scales) != 1 or f"{vector} with {scales[0]}" not in legal or parts.types[-1] != scales[0]:
         named = f"{vector} and {_list(scales) if scales else 'no format'}"
-        ways = _list((f"{x.replace('.', ' with ')} scales" for x in legal), "or")
+        ways = _list((f"{x} scales" for x in legal), "or")
         yield f".{kind} takes {ways}, their format named last; here are {named}"
 
 
-def _kinds(parts: Parts) -> list[str]:
-    return _distinct(x for x in parts.modifiers if x.startswith("kind::"))
+def _shape_reasons(parts: Parts, meant: _Meant) -> Iterator[str]:
+    if len(parts.shapes) > 1:
+        yield f"it names {len(parts.shapes)} shapes, {' and '.join(parts.shapes)}"
+    if not parts.shapes:
+        yield f"it names no shape; {meant.name} has {shapes_in_words(meant.rows)}"
+    elif all(row.shape != parts.shapes[0] for row in meant.rows):
+        others = _distinct(row.family for row in INSTRUCTIONS.values() if row.shape == parts.shapes[0])
+        elsewhere = others and parts.family not in others
+        there = f"; {others[0]} has" if elsewhere else f", it has {shapes_in_words(meant.rows)}"
+        yield f"{meant.name} has no shape {parts.shapes[0]}{there}"
 
 
-def _dotted(words: Iterable[str]) -> list[str]:
-    return [f".{x}" for x in words]
+def _count_reasons(parts: Parts, meant: _Meant) -> Iterator[str]:
+    """Say whether types are missing, or too many; f16 operands of `wmma.mma` are not named."""
+    is_wmma = parts.family == "wmma.mma"
+    if is_wmma and len(parts.types) == 4 and parts.types[1:3] == ("f16", "f16"):
+        yield "with f16 operands wmma.mma names the types of d and c only"
+    order = _order(parts)
+    if len(parts.types) != len(order) and not (
+        is_wmma and len(parts.types) == 2 and set(parts.types) <= {"f16", "f32"}
+    ):
+        wanted = f"{_NUMBERS[len(order)]} in the order {', '.join(order)}"
+        yield f"it names {_counted(parts.types, 'type')}, not {wanted}" + (
+            " (or d and c, where a and b are f16)" if is_wmma else ""
+        )
+
+
+def _order(parts: Parts) -> tuple[str, ...]:
+    order = ("d", "a", "b") if parts.family.startswith("wgmma") else ("d", "a", "b", "c")
+    return ("d", "a", "b", "c", "scales") if "block_scale" in parts.modifiers else order
+
+
+def _type_reasons(parts: Parts, meant: _Meant) -> Iterator[str]:
+    order, a, b = _order(parts)[:4], *meant.types[1:3]
+    named = ".".join(meant.types[: len(order)])
+    having = [row for row in meant.rows if _types(row) == meant.types]
+    if not having:
+        operands = _distinct(".".join(row.types[:4]) for row in meant.rows if (row.a, row.b) == (a, b))
+        names = f"{a if a == b else f'{a} and {b}'} operands"
+        there = f"with {names} there is {_list(operands)}" if operands else f"none has {names}"
+        yield f"no {meant.name} combines {named} ({'.'.join(order)}); {there}"
+    elif parts.shapes and all(row.shape != parts.shapes[0] for row in having):
+        yield f"{named} comes in {shapes_in_words(having)}, not in {parts.shapes[0]}"
+
+
+def _other_reasons(parts: Parts, meant: _Meant) -> Iterator[str]:
+    """Say what is wrong with layouts, then with modifiers."""
+    rows = [row for row in meant.rows if _types(row) == meant.types and row.shape in parts.shapes]
+    if len(parts.layouts) not in (0, 2):
+        yield f"it names {_counted(parts.layouts, 'layout')}, not two (of a and of b)"
+    layouts, given = _distinct(f"{row.a_layout}.{row.b_layout}" for row in rows), ".".join(parts.layouts)
+    if given and parts.family.startswith("wgmma"):
+        yield "wgmma names no layouts: descriptors and the transpose operands say how matrices lie"
+    elif given and given not in layouts:
+        yield f"with these types {parts.shapes[0]} comes as {_list(layouts)} only, not as {given}"
+    repeated = [x for x in parts.modifiers if parts.modifiers.count(x) > 1]
+    if repeated:
+        yield f".{_as_written(repeated[0])} is given twice"
+    legal = _distinct(".".join(row.modifiers) for row in rows)
+    named = _dotted(x for x in legal if x)
+    given = f".{'.'.join(map(_as_written, parts.modifiers))} is not legal here"
+    if not parts.modifiers:
+        yield f"one of {named} is needed"
+    elif not named:
+        yield f"{given}: with these types {parts.shapes[0]} takes no modifier"
+    else:
+        yield f"{given}; legal is {named}" + (", or none" if "" in legal else "")
 
 
 def _as_written(word: str) -> str:
     """A word as PTX writes it: with a capital X in the size of a scale vector."""
     return word.replace("x", "X") if word.startswith("scale_vec::") else word
-
-
-def _shape_reasons(parts: Parts) -> Iterator[str]:
-    if len(parts.shapes) > 1:
-        yield f"it names {len(parts.shapes)} shapes, {' and '.join(parts.shapes)}"
-    rows, name = _meant(parts), _name_of_meant(parts)
-    if not parts.shapes:
-        yield f"it names no shape; {name} has {shapes_in_words(rows)}"
-    elif all(row.shape != parts.shapes[0] for row in rows):
-        others = _distinct(row.family for row in INSTRUCTIONS.values() if row.shape == parts.shapes[0])
-        elsewhere = others and parts.family not in others
-        yield f"{name} has no shape {parts.shapes[0]}" + (
-            f"; {others[0]} has" if elsewhere else f", it has {shapes_in_words(rows)}"
-        )
-
-
-def _type_reasons(parts: Parts) -> Iterator[str]:
-    rows = _meant(parts)
-    if parts.family == "wmma.mma" and len(parts.types) == 4 and parts.types[1:3] == ("f16", "f16"):
-        yield "with f16 operands wmma.mma names the types of d and c only"
-    short = parts.family == "wmma.mma" and len(parts.types) == 2 and set(parts.types) <= {"f16", "f32"}
-    wanted, order = (3, "three in the order d, a, b") if _is_warpgroup(parts) else (4, "four in the order d, a, b, c")
-    if "block_scale" in parts.modifiers:
-        wanted, order = 5, "five in the order d, a, b, c, scales"
-    if len(parts.types) != wanted and not short:
-        count = {0: "no types", 1: "one type"}.get(len(parts.types), f"{len(parts.types)} types")
-        yield f"it names {count}, not {order}" + (
-            " (or d and c, where a and b are f16)" if parts.family == "wmma.mma" else ""
-        )
-    types = _four_types(parts)
-    named = ".".join(types[: min(wanted, 4)])
-    having = [row for row in rows if _types(row) == types]
-    if not having:
-        operands = _distinct(".".join(row.types[:4]) for row in rows if (row.a, row.b) == types[1:3])
-        names = types[1] if types[1] == types[2] else f"{types[1]} and {types[2]}"
-        yield f"no {_name_of_meant(parts)} combines {named} ({'d.a.b.c'[: 2 * min(wanted, 4) - 1]})" + (
-            f"; with {names} operands there is {_list(operands)}" if operands else f"; none has {names} operands"
-        )
-    elif parts.shapes and all(row.shape != parts.shapes[0] for row in having):
-        yield f"{named} comes in {shapes_in_words(having)}, not in {parts.shapes[0]}"
-
-
-def _layout_and_modifier_reasons(parts: Parts) -> Iterator[str]:
-    rows = [row for row in _meant(parts) if _types(row) == _four_types(parts) and row.shape in parts.shapes]
-    if len(parts.layouts) not in (0, 2):
-        count = "one layout" if len(parts.layouts) == 1 else f"{len(parts.layouts)} layouts"
-        yield f"it names {count}, not two (of a and of b)"
-    layouts = _distinct(f"{row.a_layout}.{row.b_layout}" for row in rows)
-    if parts.layouts and _is_warpgroup(parts):
-        yield "wgmma names no layouts: descriptors and the transpose operands say how matrices lie"
-    elif parts.layouts and ".".join(parts.layouts) not in layouts:
-        given = ".".join(parts.layouts)
-        yield f"with these types {parts.shapes[0]} comes as {_list(layouts)} only, not as {given}"
-    repeated = _distinct(x for x in parts.modifiers if parts.modifiers.count(x) > 1)
-    if repeated:
-        yield f".{_as_written(repeated[0])} is given twice"
-    legal = _distinct(".".join(row.modifiers) for row in rows)
-    named = [f".{x}" for x in legal if x]
-    given = f".{'.'.join(map(_as_written, parts.modifiers))} is not legal here"
-    if not parts.modifiers:
-        yield f"one of {_list(named)} is needed"
-    elif "" in legal and not named:
-        yield f"{given}: with these types {parts.shapes[0]} takes no modifier"
-    else:
-        yield f"{given}; legal is {_list(named)}" + (", or none" if "" in legal else "")
-
-
-def _meant(parts: Parts) -> list[Instruction]:
-    """The rows of the family; where it has the one kind that is named, those of the kind."""
-    rows, kinds = [row for row in INSTRUCTIONS.values() if row.family == parts.family], _kinds(parts)
-    of_kind = [row for row in rows if kinds[0] in row.modifiers] if len(kinds) == 1 else []
-    return of_kind or rows
-
-
-def _name_of_meant(parts: Parts) -> str:
-    kinds = _kinds(parts)
-    has_kind = len(kinds) == 1 and kinds[0] in _meant(parts)[0].modifiers
-    return f"{parts.family} with .{kinds[0]}" if has_kind else parts.family
-
-
-def _is_warpgroup(parts: Parts) -> bool:
-    return parts.family.startswith("wgmma")
 
 
 def shapes_in_words(rows: Iterable[Instruction]) -> str:
@@ -234,8 +233,17 @@ def _distinct(words: Iterable[str]) -> list[str]:
 
 
 def _list(words: Iterable[str], conjunction: str = "and") -> str:
-    *most, last = words
+    *most, last = _distinct(words) or [""]
     return f"{', '.join(most)} {conjunction} {last}" if most else last
+
+
+def _dotted(words: Iterable[str], conjunction: str = "and") -> str:
+    return _list((f".{x}" for x in words), conjunction)
+
+
+def _counted(named: Sequence[str], what: str) -> str:
+    count = {0: "no", 1: "one"}.get(len(named), str(len(named)))
+    return f"{count} {what}{'s' * (len(named) != 1)}"
 
 
 def _four_types(parts: Parts) -> tuple[str, str, str, str]:
@@ -248,10 +256,6 @@ def _four_types(parts: Parts) -> tuple[str, str, str, str]:
     if len(given) in (2, 3):
         return given[0], given[1], given[-1], given[0]
     return ("", given[0], given[0], "") if given else ("", "", "", "")
-
-
-def _sizes(parts: Parts) -> list[int]:
-    return [max(int(x), 1) for x in re.findall("[0-9]+", parts.shapes[0])] if parts.shapes else []
 
 
 def _distance(parts: Parts, types: tuple[str, ...], sizes: list[int], row: Instruction) -> float:
