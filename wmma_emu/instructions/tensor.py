@@ -338,9 +338,19 @@ def _scaling(row: TensorKind, begin: str, scale: object, scale_vec: object, k: i
 
 
 _SHAPE = re.compile(r"m([0-9]{1,4})n([0-9]{1,4})(?:k([0-9]{1,4}))?", re.ASCII)
-_COLLECTOR = re.compile(r"collector::(a|b[0-3])(::(fill|use|lastuse|discard))", re.ASCII)
-_SCALES = ("ue8m0", "ue4m3")
 _FLAGS = ("ws", "sp", "block_scale", "satfinite")
+_PARTS = {
+    **{x: re.compile(x) for x in _FLAGS},
+    "kind": re.compile("kind::.*"),
+    "cta_group": re.compile("cta_group::[12]"),
+    "vector": re.compile("scale_vec::[1-9]x|block16|block32"),
+    "shape": _SHAPE,
+    "scale": re.compile("ue8m0|ue4m3"),
+    "types": re.compile("|".join(FORMATS)),
+    "collector": re.compile(r"collector::(a|b[0-3])(::(fill|use|lastuse|discard))"),
+}
+"""What a word of a name speaks of, by how it is written; the first that fits."""
+
 _LONGEST = 200
 _EXAMPLE = "tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16"
 
@@ -400,20 +410,9 @@ def tensor_instruction_named(text: str) -> Instruction:
 
 
 def _part(text: str, word: str) -> str:
-    if word in _FLAGS:
-        return word
-    if word.startswith("kind::"):
-        return "kind"
-    if word in ("cta_group::1", "cta_group::2"):
-        return "cta_group"
-    if re.fullmatch(r"scale_vec::[1-9]x|block16|block32", word):
-        return "vector"
-    if _SHAPE.fullmatch(word):
-        return "shape"
-    if word in FORMATS:
-        return "scale" if word in _SCALES else "types"
-    if _COLLECTOR.fullmatch(word):
-        return "collector"
+    for part, pattern in _PARTS.items():
+        if pattern.fullmatch(word):
+            return part
     if word == "ashift":
         raise UnsupportedInstructionError(
             f"{shorten(text)}: .ashift is not modelled: what the first and the last row of A become is not documented"
@@ -422,7 +421,7 @@ def _part(text: str, word: str) -> str:
     known += tuple(f"kind::{x}" for x in TENSOR_KINDS)
     raise UnsupportedInstructionError(
         f"{shorten(text)}: {shorten(word)} is no part of a tcgen05.mma{did_you_mean(word, known)}"
-    )  # fmt: skip
+    )
 
 
 def _check_parts(text: str, parts: dict[str, list[str]]) -> None:
