@@ -469,7 +469,7 @@ def test_a_file_holds_what_standard_output_would(run, tmp_path, screen, output):
     (["--lane", "1", "--format", "c"], "--lane: functions in c are of all lanes; leave it out"),
     (["--view", "matrix", "--format", "python"], "--view matrix is of what is drawn"),
     (["--row", "16", "--col", "0"], "--row 16: A has 16 rows; legal are 0 to 15"),
-    (["--register", "4"], "--register 4: A has 4 registers a lane; legal are 0 to 3"),
+    (["--register", "4"], "--register 4: a lane holds A in 4 registers; legal are 0 to 3"),
     (["--lane", "0", "--row", "9", "--col", "3"], "have no element in common; A.9, 3. is in lane 5"),
     (["--format", "pdf"], "--format 'pdf' is not one of grid, svg, html, png, tex, tikz, table, csv, json, markdown, "
      "cute, c, python"),

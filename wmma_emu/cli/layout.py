@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """``wmma-emu layout``: where the elements of an operand live: drawn, as a list, or as functions in C and Python."""
 
-import io
 import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from wmma_emu.cli.choices import LAYOUT_FORMATS, PLACE_FORMATS
 from wmma_emu.cli.files import write_file
 from wmma_emu.cli.grid import grid_of
-from wmma_emu.cli.operand import Selection, asked_for, check_index, selections_of
-from wmma_emu.cli.output import check_pipe, format_of, output_of
+from wmma_emu.cli.operand import Selection, asked_for, selections_of
+from wmma_emu.cli.output import check_pipe, format_of, output_of, writing
 from wmma_emu.cli.places import Held, places_of_lanes, write_all_places, write_places
 from wmma_emu.cli.scales import run_scales, scales_of
 from wmma_emu.cli.terminal import Terminal
@@ -68,12 +67,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     if output == "png":
         _write_png(selections[0], _asked(arguments, selections[0]), view, file.path)
         return
-    if file.path is None:
-        _write(arguments, selections, output, view, terminal)
-        return
-    text = io.StringIO()
-    _write(arguments, selections, output, view, Terminal(text))  # the terminal's width and colours are not the file's
-    file.write(text.getvalue(), terminal)
+    with writing(arguments, LAYOUT_FORMATS, "layout.svg", terminal) as out:
+        _write(arguments, selections, output, view, out)
 
 
 def _write(
@@ -140,18 +135,9 @@ def _check_options(arguments: Namespace, output: str) -> None:
 
 
 def _asked(arguments: Namespace, selection: Selection) -> _Asked:
-    layout, name = selection.layout, selection.name
-    lane = register = element = None
-    if arguments.lane is not None:
-        lane = check_index("--lane", arguments.lane, layout.num_lanes, selection.lanes)
-    if arguments.register is not None:
-        count = layout.num_registers
-        has = f"{name} has {count} register{'s' * (count > 1)} a lane"
-        register = check_index("--register", arguments.register, count, has)
-    if arguments.row is not None:
-        row = check_index("--row", arguments.row, layout.rows, f"{name} has {layout.rows} rows")
-        element = row, check_index("--col", arguments.col, layout.cols, f"{name} has {layout.cols} columns")
-    return _Asked(lane, register, element)
+    lane = None if arguments.lane is None else selection.lane_of(arguments)
+    register = None if arguments.register is None else selection.register_of(arguments)
+    return _Asked(lane, register, None if arguments.row is None else selection.element_of(arguments))
 
 
 def _write_one(selection: Selection, asked: _Asked, output: str, view: str | None, terminal: Terminal) -> None:

@@ -61,10 +61,23 @@ class Selection(NamedTuple):
 
         return subject_of(BoundOperand(self.instruction, self.operand, self.chip.name))
 
-    @property
-    def lanes(self) -> str:
-        """How many lanes hold it, in words."""
-        return "a warp has 32 lanes" if self.layout.num_lanes == 32 else "a warpgroup has 128 lanes, 32 in each warp"
+    def lane_of(self, arguments: Namespace) -> int:
+        """Read --lane."""
+        count = self.layout.num_lanes
+        has = "a warp has 32 lanes" if count == 32 else "a warpgroup has 128 lanes, 32 in each warp"
+        return check_index("--lane", arguments.lane, count, has)
+
+    def register_of(self, arguments: Namespace) -> int:
+        """Read --register."""
+        count = self.layout.num_registers
+        has = f"a lane holds {self.name} in {count} register{'s' * (count > 1)}"
+        return check_index("--register", arguments.register, count, has)
+
+    def element_of(self, arguments: Namespace) -> tuple[int, int]:
+        """Read --row and --col."""
+        rows, cols = self.layout.rows, self.layout.cols
+        row = check_index("--row", arguments.row, rows, f"{self.name} has {rows} rows")
+        return row, check_index("--col", arguments.col, cols, f"{self.name} has {cols} columns")
 
     def write_head(self, subject: str, terminal: Terminal, more: Iterable[tuple[str, str]] = ()) -> None:
         """Write what is shown, of which matrix, on which chip, in which registers, and who says so."""

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """``--operand scale_a``, ``scale_b``: which byte of which lane holds a block scale, for `layout`, `where`, `what`."""
 
-import io
 from argparse import Namespace
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from wmma_emu.cli.choices import PLACE_FORMATS
 from wmma_emu.cli.operand import Asked, check_index, span
-from wmma_emu.cli.output import format_of, output_of
+from wmma_emu.cli.output import format_of, writing
 from wmma_emu.cli.tables import Column, write_records, write_table
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError
@@ -68,30 +67,27 @@ def run_scales(arguments: Namespace, asked: Asked, operand: Scaled, terminal: Te
     thread_id = _selector("--thread-id", arguments.thread_id, legal.thread_ids, row)
     found = scale_map(row, operand, byte_id, thread_id)
     places = list(_chosen(arguments, found, f"scale_{operand}"))
-    file = output_of(getattr(arguments, "output", None), output, _FORMATS, "scales.csv")
-    text = io.StringIO()
-    out = terminal if file.path is None else Terminal(text)
-    if output == "table":
-        _write_head(row, operand, chip, found, (byte_id, thread_id), out)
     records = [_record(row, operand, x) for x in places]
-    if output in ("csv", "json"):
-        write_records(records, output, out, list(_record(row, operand, _Place(0, 0, 0, 0))))
-    elif places or output == "markdown":
-        write_table(_COLUMNS, [_cells(x, row.scale_block) for x in records], output, out)
-    else:
-        out.line("Nothing in this register is read.")
-    if file.path is not None:
-        file.write(text.getvalue(), terminal)
+    with writing(arguments, _FORMATS, "scales.csv", terminal) as out:
+        if output == "table":
+            _write_head(row, operand, chip, found, (byte_id, thread_id), out)
+        if output in ("csv", "json"):
+            write_records(records, output, out, list(_record(row, operand, _Place(0, 0, 0, 0))))
+        elif places or output == "markdown":
+            write_table(_COLUMNS, [_cells(x, row.scale_block) for x in records], output, out)
+        else:
+            out.line("Nothing in this register is read.")
 
 
 def _format(arguments: Namespace) -> str:
-    given = None if arguments.format and arguments.format.casefold() == "grid" else arguments.format
+    if arguments.format and arguments.format.casefold() == "grid":
+        arguments.format = None
     for option in ("view", "matrix"):
         if getattr(arguments, option, None) is not None:
             raise UsageError(f"--{option} is not of block scales; leave it out")
     if arguments.command == "layout" and arguments.register is not None:
         raise UsageError("--register: block scales are one register a lane; leave it out")
-    return format_of(given, arguments.output, _FORMATS)
+    return format_of(arguments.format, arguments.output, _FORMATS)
 
 
 def _selector(option: str, given: str | None, legal: tuple[int, ...], row: Instruction) -> int:

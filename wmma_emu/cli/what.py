@@ -4,7 +4,7 @@
 from argparse import Namespace
 
 from wmma_emu.cli.choices import PLACE_FORMATS
-from wmma_emu.cli.operand import Selection, asked_for, check_index, selections_of
+from wmma_emu.cli.operand import Selection, asked_for, selections_of
 from wmma_emu.cli.output import format_of, writing
 from wmma_emu.cli.places import Held, Place, places_of_lanes, write_all_places, write_places
 from wmma_emu.cli.scales import run_scales, scales_of
@@ -53,10 +53,6 @@ def _subject(arguments: Namespace, selection: Selection) -> str:
 
 
 def _places(arguments: Namespace, selection: Selection) -> list[Place]:
-    count, name = selection.layout.num_registers, selection.name
-    lane = check_index("--lane", arguments.lane, selection.layout.num_lanes, selection.lanes)
-    register = None
-    if arguments.register is not None:
-        has = f"a lane holds {name} in {count} register{'s' * (count > 1)}"
-        register = check_index("--register", arguments.register, count, has)
+    lane = selection.lane_of(arguments)
+    register = None if arguments.register is None else selection.register_of(arguments)
     return places_of_lanes(selection.layout, [lane], register)

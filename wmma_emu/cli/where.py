@@ -54,9 +54,7 @@ def _subject(arguments: Namespace, selection: Selection) -> str:
 
 
 def _places(arguments: Namespace, selection: Selection) -> list[Place]:
-    layout, name = selection.layout, selection.name
-    row = check_index("--row", arguments.row, layout.rows, f"{name} has {layout.rows} rows")
-    col = check_index("--col", arguments.col, layout.cols, f"{name} has {layout.cols} columns")
+    layout, (row, col) = selection.layout, selection.element_of(arguments)
     held = [x for i in _matrices(arguments.matrix, selection) for x in layout.locate(row, col, i)]
     return [place_of(layout, x.lane, x.element) for x in held]
 
