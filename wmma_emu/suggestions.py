@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from os.path import commonprefix
 
-__all__ = ["did_you_mean", "first_chip", "likeness", "nearest", "nearest_are", "question"]
+__all__ = ["did_you_mean", "first_chip", "likeness", "listed", "nearest", "nearest_are", "question"]
 
 _LONGEST = 100
 """So many characters are compared: the time grows with their square."""
@@ -64,8 +64,20 @@ def question(near: Sequence[str], then: str = "", show: Callable[[str], str] = r
     """
     if not near:
         return f"; {then}" if then else ""
-    asked = f"; did you mean {' or '.join(map(show, near))}?"
+    asked = f"; did you mean {listed(map(show, near), 'or')}?"
     return f"{asked} {then[0].upper()}{then[1:]}" if then else asked
+
+
+def listed(words: Iterable[object], conjunction: str = "and") -> str:
+    """Name several things in a sentence.
+
+    Examples
+    --------
+    >>> listed([0, 4, 8]), listed(["A", "B"], "or"), listed(["A"]), listed([])
+    ('0, 4 and 8', 'A or B', 'A', '')
+    """
+    *most, last = list(map(str, words)) or [""]
+    return f"{', '.join(most)} {conjunction} {last}" if most else last
 
 
 def did_you_mean(given: object, legal: Iterable[str], then: str = "") -> str:

@@ -152,7 +152,9 @@ def test_lookups_that_name_nothing_say_what_exists():
         layout_for(row, "e", "sm_90")
     with pytest.raises(UnsupportedInstructionError, match=r"there is no operand \['a'\]; operands are a, b, c, d"):
         layout_for(row, ["a"], "sm_90")
-    with pytest.raises(UnsupportedInstructionError, match="not exist on sm_75; chips that have it are sm_80"):
+    with pytest.raises(
+        UnsupportedInstructionError, match=r"sm_75 \(Turing\) has no .*; the first chip that has it is sm_80"
+    ):
         layout_for(row, "a", "sm_75")
     miscounted = dataclasses.replace(row, num_registers=(2, 1, 4, 4))
     with pytest.raises(UnsupportedInstructionError, match="no layout is modelled for operand a"):

@@ -17,6 +17,7 @@ from wmma_emu.gpu.campaign.crosscheck import Progress
 from wmma_emu.gpu.campaign.report_text import duration, facts, findings, large, tables, verdict
 from wmma_emu.gpu.campaign.rows import load_rows
 from wmma_emu.instructions import arch_of
+from wmma_emu.suggestions import listed
 
 __all__ = ["run"]
 
@@ -137,7 +138,7 @@ def _check_report(path: str) -> None:
     if path == STANDARD_OUTPUT:
         raise UsageError("--report -: standard output has the report as text already; name a file, such as report.html")
     if Path(path).suffix.lower() not in _SUFFIXES:
-        raise UsageError(f"--report {quoted(path)} should end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
+        raise UsageError(f"--report {quoted(path)} should end in {listed(_SUFFIXES, 'or')}")
     _check_file("--report", path)
 
 

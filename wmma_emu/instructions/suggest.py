@@ -14,7 +14,7 @@ from wmma_emu.instructions.refusals import lacks
 from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import TENSOR_KINDS
-from wmma_emu.suggestions import nearest_are, question
+from wmma_emu.suggestions import listed, nearest_are, question
 
 __all__ = ["absence", "nearest", "refusal", "shapes_in_words"]
 
@@ -233,8 +233,7 @@ def _distinct(words: Iterable[str]) -> list[str]:
 
 
 def _list(words: Iterable[str], conjunction: str = "and") -> str:
-    *most, last = _distinct(words) or [""]
-    return f"{', '.join(most)} {conjunction} {last}" if most else last
+    return listed(_distinct(words), conjunction)
 
 
 def _dotted(words: Iterable[str], conjunction: str = "and") -> str:

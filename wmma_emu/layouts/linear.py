@@ -8,6 +8,7 @@ import numpy as np
 
 from wmma_emu.errors import ArgumentValueError
 from wmma_emu.layouts.spec import Ints
+from wmma_emu.suggestions import listed
 
 __all__ = ["Field", "Linear", "fit"]
 
@@ -139,12 +140,7 @@ def fit(what: str, table: Ints, names: Sequence[str]) -> Linear:
         place = tuple(int(x) for x in wrong[0])
         where = ", ".join(f"{name} {x}" for name, x in zip(names, place, strict=True))
         raise ArgumentValueError(
-            f"{what} is no sum over the bits of {_listed(names)}: at {where} it is {table[place]}, and the bits give "
+            f"{what} is no sum over the bits of {listed(names)}: at {where} it is {table[place]}, and the bits give "
             f"{expected[place]}"
         )
     return Linear(tuple(zip(names, table.shape, strict=True)), tuple(weights))
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write names as a sentence does."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 
 from wmma_emu.errors import ArgumentError, WmmaEmuError, shorten
+from wmma_emu.suggestions import listed
 from wmma_emu.viz.png import png_of
 from wmma_emu.viz.svg import checked_title
 from wmma_emu.viz.tikz import tikz_document, tikz_picture
@@ -177,10 +178,8 @@ class Picture:
         kind = target.suffix.lower()
         write = _WRITERS.get(kind)
         if write is None:
-            *most, last = _WRITERS
-            raise PictureFileError(
-                f"a picture is written as {', '.join(most)} or {last}; {shorten(path, str)} is none of them"
-            )
+            legal = listed(_WRITERS, "or")
+            raise PictureFileError(f"a picture is written as {legal}; {shorten(path, str)} is none of them")
         _replace(target, write(self))
 
 

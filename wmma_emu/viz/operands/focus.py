@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, OptionError, shorten
+from wmma_emu.suggestions import listed
 from wmma_emu.viz.operands.held_cells import HeldCell, span
 from wmma_emu.viz.operands.subject import Subject
 
-__all__ = ["Focus", "focus_on", "listed", "ranges"]
+__all__ = ["Focus", "focus_on", "ranges"]
 
 _MOST_RANGES = 5
 
@@ -157,18 +158,6 @@ def _lines(name: str, numbers: list[int]) -> str:
 
 def _given(**given: object) -> str:
     return listed([f"{name}={shorten(x, str)}" for name, x in given.items() if x is not None])
-
-
-def listed(words: Sequence[int | str]) -> str:
-    """Write words one after the other.
-
-    Examples
-    --------
-    >>> listed([0, 4, 8])
-    '0, 4 and 8'
-    """
-    *first, last = map(str, words)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def ranges(numbers: list[int]) -> str:

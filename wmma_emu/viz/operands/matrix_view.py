@@ -9,7 +9,8 @@ import numpy as np
 from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.viz.operands.focus import Focus, focus_on, listed, ranges
+from wmma_emu.suggestions import listed
+from wmma_emu.viz.operands.focus import Focus, focus_on, ranges
 from wmma_emu.viz.operands.held_cells import HeldCell, cell_size, cells_of_matrix, span
 from wmma_emu.viz.operands.operand_frame import (
     LANE,

@@ -10,7 +10,7 @@ import numpy as np
 from wmma_emu.errors import ArgumentValueError, ShapeError, shorten
 from wmma_emu.layouts.spec import LANES, within
 from wmma_emu.layouts.tiled import TiledLayout
-from wmma_emu.viz.operands.focus import listed
+from wmma_emu.suggestions import listed
 from wmma_emu.viz.operands.held_cells import span
 from wmma_emu.viz.operands.operand_frame import (
     LANE,
