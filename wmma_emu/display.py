@@ -128,7 +128,7 @@ _renderers: dict[str, str] = {
     "comparison.md": "wmma_emu.gemm.comparison_text:markdown",
     "comparison.svg": "wmma_emu.viz.comparisons.comparison:svg",
     "comparison.txt": "wmma_emu.gemm.comparison_text:text",
-    "errors.txt": "wmma_emu.testing.analysis.report_text:report_text",
+    "errors.txt": "wmma_emu.applications.error_analysis.report_text:report_text",
     "explanation.html": "wmma_emu.viz.arithmetic.explanation:html",
     "fragment.html": "wmma_emu.viz.operands.pages:fragment_html",
     "history.html": "wmma_emu.ptx.history.pages:page",

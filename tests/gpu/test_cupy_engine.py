@@ -15,9 +15,9 @@ from tests.gpu import host_cupy
 from wmma_emu.arithmetic import FMA_F32, DotProduct, cupy_engine, dot_product_of, matmul
 from wmma_emu.arithmetic.cuda_source import shape_of
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.families import draw, families_of
 from wmma_emu.gemm.cupy_arrays import gemm_on_gpu, is_cupy
 from wmma_emu.instructions import INSTRUCTIONS, lookup
-from wmma_emu.testing.families import draw, families_of
 
 PRODUCTS = {**distinct_products(), "fma.f32": FMA_F32}
 gpu = pytest.mark.gpu

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
+from wmma_emu.applications.error_analysis import KINDS
 from wmma_emu.errors import UnverifiedModelWarning
 from wmma_emu.testing import assert_bits_equal, error_report, error_summary, exact_matmul
-from wmma_emu.testing.analysis import KINDS
 
 E4M3 = ml_dtypes.float8_e4m3fn
 

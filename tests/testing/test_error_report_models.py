@@ -18,10 +18,10 @@ from tests.testing.exact_cases import (
     sizes_of,
     value_of,
 )
+from wmma_emu.applications.error_analysis import KINDS, bound_of
+from wmma_emu.applications.error_analysis.ledger import Ledger
 from wmma_emu.arithmetic import dot_product_of, reference
 from wmma_emu.instructions import lookup
-from wmma_emu.testing.analysis import KINDS, bound_of
-from wmma_emu.testing.analysis.ledger import Ledger
 
 
 def elements(name):

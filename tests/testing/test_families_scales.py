@@ -8,11 +8,11 @@ import pytest
 
 from wmma_emu.arithmetic import dot_product_of, matmul
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.families.block_scales import PATTERNS
 from wmma_emu.formats import decode, format_of
 from wmma_emu.instructions import INSTRUCTIONS, lookup
 from wmma_emu.layouts import pack_metadata, unpack_metadata
 from wmma_emu.testing import families
-from wmma_emu.testing.families.block_scales import PATTERNS
 
 SCALED = {(i.family, i.k, i.scale, i.scale_vec): i for i in reversed(INSTRUCTIONS.values()) if i.is_block_scaled}
 MXF4 = lookup("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0")

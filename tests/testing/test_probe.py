@@ -11,11 +11,11 @@ import pytest
 import wmma_emu as we
 from tools.altered_arithmetic import ALTERATIONS, compute
 from tools.probe_models import distinct_rows, probe_row
+from wmma_emu.applications.probing.report import PARAMETERS
 from wmma_emu.arithmetic import dot_product_of
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import lookup
 from wmma_emu.testing import examine, probe
-from wmma_emu.testing.probing.report import PARAMETERS
 
 pytestmark = pytest.mark.slow
 

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import DotProduct, matmul, model_for
 from wmma_emu.errors import CallError, OptionError
+from wmma_emu.families import Operands, Scales
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gpu.campaign.pairs import emulate_pairs
 from wmma_emu.gpu.campaign.registers import Variant, apply_variant, read_scales
 from wmma_emu.instructions import Instruction
-from wmma_emu.testing.families import Operands, Scales
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.sparse import matmul_sparse
 

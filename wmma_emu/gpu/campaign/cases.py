@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import DotProduct, matmul
+from wmma_emu.families import Operands, Scales
 from wmma_emu.formats import format_of
 from wmma_emu.gpu.campaign.registers import Variant, apply_variant, pack_operands, read_scales
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
-from wmma_emu.testing.families import Operands, Scales
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["Case", "Executes", "Place", "emulate_cases", "execute_cases", "one_of_scales", "plain_indices"]

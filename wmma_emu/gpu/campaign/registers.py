@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.families import Operands, Scales
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.instructions.spec import Operand
 from wmma_emu.layouts import pack_metadata, selectors_of
 from wmma_emu.layouts.block_scales import SCALED, scale_selectors_of
-from wmma_emu.testing.families import Operands, Scales
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["Arguments", "Packed", "Variant", "apply_variant", "pack_operands", "read_scales", "variants_of"]

@@ -8,11 +8,11 @@ from difflib import get_close_matches
 from math import prod
 
 from wmma_emu.errors import OptionError, UnknownNameError, shorten
+from wmma_emu.families import FAMILIES, families_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.gpu.campaign.groups import group_of
 from wmma_emu.gpu.campaign.registers import Variant, variants_of
 from wmma_emu.instructions import Instruction
-from wmma_emu.testing.families import FAMILIES, families_of
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["DOT_PRODUCTS_OF_A_TASK", "Task", "counts_of", "having_families", "list_families", "plan_tasks"]
